@@ -6,6 +6,7 @@ import { TeddyError } from './errors.ts';
 import { openBundle } from './git/bundle.ts';
 import { isAlive, readBootId, readStartTime } from './disk/process-identity.ts';
 import { openRepository, type OpenedRepository } from './git/repository.ts';
+import type { Capture } from './workflow/capture/capture.ts';
 import { gitTrust } from './git/trust.ts';
 import { manualModel } from './model/manual.ts';
 import { parseEndpoint } from './model/endpoint.ts';
@@ -31,6 +32,8 @@ import { providers } from './session/settings.ts';
 import { formatCount } from './session/format-count.ts';
 import { toShellWord } from './session/shell-word.ts';
 import { readAnswer, projectFiles, scratchFiles } from './system/files.ts';
+import { agentLogs } from './system/agent-logs.ts';
+import { followerStates } from './system/follower-states.ts';
 import { allowedCommands } from './system/allowed-commands.ts';
 import { answerStaging } from './system/answer-staging.ts';
 import { systemClock } from './system/clock.ts';
@@ -134,6 +137,15 @@ export async function openProject({
     }),
     judgeLine: async (project, line) =>
       (await import('./workflow/sharing/check-incoming.ts')).judgeFetched(project, line),
+  };
+}
+
+/** The logs of other agents, and what is known of each here. */
+export function openCapture({ repository, spool }: Project, env: Record<string, string | undefined>): Capture {
+  const { commonDir } = repository as OpenedRepository;
+  return {
+    logs: agentLogs({ env, spoolDir: spool.dir }),
+    states: followerStates(join(commonDir, 'teddy', 'capture')),
   };
 }
 

@@ -54,6 +54,7 @@ export const exitCodes = {
   UNKNOWN_BRANCH: 2,
   UNKNOWN_HOOK: 2,
   // 3: refused by a guard
+  NOT_CAPTURED: 3,
   TURN_OPEN: 3,
   PLAN_PENDING: 3,
   NO_PENDING_PLAN: 3,

@@ -172,6 +172,7 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
   ],
   UNKNOWN_BRANCH: ['The branch does not exist.', 'See `git branch`; `--onto <branch>` names another one for `land`.'],
   UNKNOWN_HOOK: ['teddy has no such hook.', 'The hint lists the hooks.'],
+  NOT_CAPTURED: ['Sessions of other agents are not captured in this repository.', 'Run `teddy capture install`.'],
   TURN_OPEN: [
     'The turn has no answer yet, so there is no end to go back to.',
     '`teddy session branch <turn>` goes back to its beginning.',

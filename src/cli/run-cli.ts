@@ -34,6 +34,8 @@ import { SessionDiffCommand } from './commands/session/diff.ts';
 import { SessionExecuteCommand } from './commands/session/execute.ts';
 import { SessionExportCommand } from './commands/session/export.ts';
 import { SessionHistoryCommand } from './commands/session/history.ts';
+import { CaptureDrainCommand } from './commands/capture/drain.ts';
+import { CaptureSweepCommand } from './commands/capture/sweep.ts';
 import { SessionImportCommand } from './commands/session/import.ts';
 import { SessionLandCommand } from './commands/session/land.ts';
 import { SessionListCommand } from './commands/session/list.ts';
@@ -111,6 +113,8 @@ const commands: CommandClass<CliContext>[] = [
   SessionReplayCommand,
   SessionVerifyCommand,
   SessionImportCommand,
+  CaptureDrainCommand,
+  CaptureSweepCommand,
   SessionExportCommand,
   SessionPushCommand,
   SessionPullCommand,

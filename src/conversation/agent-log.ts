@@ -10,6 +10,8 @@ export type AgentName = (typeof agentNames)[number];
 export interface AgentUnit extends ImportUnit {
   /** 0 is the line on which the log begins; a fork makes the next number. */
   branch: number;
+  /** A message that was typed while the model was at work: it belongs to the turn that is open. */
+  queued?: boolean;
   /** The provider's name for the model that answered, where the log has it. */
   model?: string;
   provider?: string;
@@ -77,6 +79,8 @@ export interface AgentLogReader {
   checkpoint(): AgentCheckpoint | null;
   /** A line needs what was read before the checkpoint: the log has to be read from its beginning. */
   needsStart(): boolean;
+  /** A call has no result yet: the tool may be at work still. */
+  waitsForResult(): boolean;
   head(): AgentLogHead;
   /** Of the lines since the checkpoint. */
   report(): ImportReport;

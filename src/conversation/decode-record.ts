@@ -2,6 +2,7 @@
 import { toContentText } from './content-text.ts';
 import {
   resultReasons,
+  type KnownRecord,
   type NoteRecord,
   type ToolResultRecord,
   type ToolUseRecord,
@@ -100,7 +101,16 @@ function isTexts(value: unknown): value is string[] {
 
 function decodeNote(value: Record<string, unknown>, base: RecordBase): NoteRecord | string {
   const text = asText(value['text']);
-  return text === undefined ? 'a note without text' : { type: 'note', ...base, text };
+  if (text === undefined) return 'a note without text';
+  const callId = asText(value['tool_call_id']);
+  const records = value['records'];
+  return {
+    type: 'note',
+    ...base,
+    text,
+    ...(callId === undefined ? {} : { tool_call_id: callId }),
+    ...(Array.isArray(records) ? { records: records as KnownRecord[] } : {}),
+  };
 }
 
 function decodeSaid(type: SaidType, value: Record<string, unknown>, base: RecordBase): DecodedRecord {

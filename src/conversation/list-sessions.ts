@@ -1,7 +1,7 @@
 /** How far each session's main line has come, and which conversation branches it has. */
-import { shortRef, turnNumber, type RefName, type SessionId, type TurnName } from '../names.ts';
+import { shortRef, turnNumber, type Oid, type RefName, type SessionId, type TurnName } from '../names.ts';
 import type { SessionSource, SessionStore } from '../ports/git.ts';
-import type { Entry } from '../session/entry.ts';
+import { decodeEntry, type Entry } from '../session/entry.ts';
 import { findLanded } from '../session/find-landed.ts';
 import type { MainLine } from '../session/main-lines.ts';
 import { readStarts, type SessionStart } from '../session/session-starts.ts';
@@ -31,6 +31,10 @@ export interface DescribedSession {
   title: string;
   /** ISO 8601, the time of its last entry. */
   updated: string;
+  /** The other agent whose session it is; null: teddy's own. */
+  agent: string | null;
+  /** The model that answered last, where the line of another agent says so. */
+  model: string | null;
 }
 
 /** `toShown`: the line to tell of, where that is another one of the session. */
@@ -40,11 +44,13 @@ export async function describeSessions(
   { starts, toShown = (line) => line }: Partial<DescribeOptions> = {},
 ): Promise<DescribedSession[]> {
   const { store } = source.repository;
-  const landed = await findLanded(source, lines, starts ?? (await readStarts(source, lines)));
+  const started = starts ?? (await readStarts(source, lines));
+  const landed = await findLanded(source, lines, started);
   return Promise.all(
     lines.map(async (line) => {
       const shown = toShown(line);
       const progress = await readProgress(store, shown);
+      const agent = started.get(line.session)?.agent ?? null;
       return {
         session: line.session,
         branch: shortRef(shown.ref),
@@ -56,9 +62,25 @@ export async function describeSessions(
         state: toState(line, progress.status, landed),
         title: toTitle(line.nearest.entry),
         updated: toTime(line.nearest.entry),
+        agent,
+        model: agent === null ? null : await readModel(store, line.nearest.oid),
       };
     }),
   );
+}
+
+/** So many entries of the end are looked at: a turn may end with snapshots and notes. */
+const modelEntries = 8;
+
+async function readModel(store: SessionStore, from: Oid): Promise<string | null> {
+  let count = 0;
+  for await (const { commit } of store.firstParents(from)) {
+    const model = decodeEntry(commit.message)?.model;
+    if (model !== undefined) return model;
+    count += 1;
+    if (count === modelEntries) break;
+  }
+  return null;
 }
 
 interface DescribeOptions {

@@ -85,6 +85,10 @@ export interface MetaRecord extends RecordBase {
 export interface NoteRecord extends RecordBase {
   type: 'note';
   text: string;
+  /** The call that it is about: that of a sub-agent. */
+  tool_call_id?: string;
+  /** The records of a sub-agent's own conversation, which is no part of this one. */
+  records?: KnownRecord[];
 }
 
 /** A line of another type: kept as it is, and ignored. */

@@ -106,8 +106,10 @@ function inOrder({ input, output, cached, reasoning }: Tokens): Tokens {
 
 function toFields(record: KnownRecord): object {
   switch (record.type) {
-    case 'note':
-      return { text: record.text };
+    case 'note': {
+      const { text, tool_call_id, records } = record;
+      return { text, ...(tool_call_id === undefined ? {} : { tool_call_id }), ...(records ? { records } : {}) };
+    }
     case 'tool_use':
       return { tool_call_id: record.tool_call_id, tool_name: record.tool_name, tool_input: record.tool_input };
     case 'tool_result': {
@@ -136,3 +138,6 @@ function toFields(record: KnownRecord): object {
     }
   }
 }
+
+/** The versions of a turn's transcript may have so many characters together: this, and so many times the last one. */
+export const versionLimits = { free: 16 * 1024 * 1024, times: 16 };

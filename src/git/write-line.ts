@@ -47,11 +47,15 @@ async function writeOne(
   { readTree }: LineParent,
   root: Directory,
   tip: Oid,
-  { author, committer, message, file }: LineCommit,
+  { author, committer, message, files }: LineCommit,
 ): Promise<Oid> {
-  const parts = file.path.split('/');
-  const blob = pack.add('blob', toBuffer(file.bytes), parts.at(-1) ?? '');
-  const tree = await setFile({ pack, readTree }, root, parts, blob, 0);
+  let tree: Oid | null = null;
+  for (const { path, bytes } of files) {
+    const parts = path.split('/');
+    const blob = pack.add('blob', toBuffer(bytes), parts.at(-1) ?? '');
+    tree = await setFile({ pack, readTree }, root, parts, blob, 0);
+  }
+  if (tree === null) throw new Error('An entry of a line has a file at least.');
   return pack.add('commit', encodeCommit({ tree, parents: [tip], author, committer, message }), null);
 }
 

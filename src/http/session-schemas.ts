@@ -111,6 +111,11 @@ const listedSession = z
     state: z.enum(['pending', 'open', 'closed', 'failed', 'landed', 'archived', 'remote']),
     title: z.string().openapi({ description: 'The title of the last step.' }),
     updated: z.string().openapi({ description: 'The time of the last entry.' }),
+    agent: z.string().nullable().openapi({ description: "The other agent whose session it is; null: teddy's own." }),
+    model: z
+      .string()
+      .nullable()
+      .openapi({ description: 'The model that answered last, in a session of another agent.' }),
   })
   .openapi('ListedSession');
 

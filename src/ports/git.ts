@@ -45,10 +45,10 @@ export interface Ident {
   committer: string;
 }
 
-/** A commit on top of the one before it: its tree is that one's with one more file, or with another version of one. */
+/** A commit on top of the one before it: its tree is that one's with these files, each new or in another version. */
 export interface LineCommit extends Ident {
   message: string;
-  file: { path: RepoPath; bytes: Uint8Array };
+  files: { path: RepoPath; bytes: Uint8Array }[];
 }
 
 export interface Signature {

@@ -2,6 +2,7 @@
 import {
   decodeEntry,
   entryKinds,
+  foreignForm,
   lastParagraph,
   maxTrailersLength,
   tokensForm,
@@ -9,7 +10,7 @@ import {
   type EntryKind,
 } from './entry.ts';
 import { formatCount } from './format-count.ts';
-import { isSessionId, isTurnName } from '../names.ts';
+import { isOid, isSessionId, isTurnName } from '../names.ts';
 
 export interface CheckedMessage {
   /** Null: teddy does not read it as an entry. */
@@ -32,6 +33,8 @@ const labels = [
   'Status',
   'Sha256',
   'Import-Format',
+  'Foreign',
+  'Head',
 ];
 const ofWrites = ['Write-Session', 'Intent', 'Validation'];
 const known = [...marks, ...labels, ...ofWrites];
@@ -114,6 +117,8 @@ const rules: Record<string, (value: string) => boolean> = {
   Cost: (value) => /^\d{1,9}(?:\.\d{1,8})?$/.test(value),
   Status: (value) => /^[A-Z_]+$/.test(value),
   Sha256: (value) => /^[0-9a-f]{64}$/.test(value),
+  Foreign: (value) => foreignForm.test(value),
+  Head: isOid,
 };
 
 function checkValue(key: string, value: string): string[] {
@@ -143,13 +148,17 @@ const mayLackTurn: readonly EntryKind[] = ['start', 'snapshot', 'write'];
 const withSha256: readonly EntryKind[] = ['plan', 'report', 'write'];
 const runStatuses = ['SUCCESS', 'FAILURE', 'VALIDATION_FAILED', 'SKIPPED', 'ABORTED'];
 
-function checkKind({ kind, turn, sha256, importFormat, status, write }: Entry): string[] {
+function checkKind({ kind, turn, sha256, importFormat, status, write, foreign, head }: Entry): string[] {
   return [
     ...(turn === null && !mayLackTurn.includes(kind) ? [`An entry of the kind ${kind} names its turn.`] : []),
     ...(turn !== null && withoutTurn.includes(kind) ? [`An entry of the kind ${kind} has no turn.`] : []),
     ...(importFormat !== undefined && kind !== 'start'
       ? [`An entry of the kind ${kind} has no Teddy-Import-Format.`]
       : []),
+    ...(foreign !== undefined && kind !== 'start' && kind !== 'branch'
+      ? [`An entry of the kind ${kind} has no Teddy-Foreign.`]
+      : []),
+    ...(head !== undefined && kind !== 'snapshot' ? [`An entry of the kind ${kind} has no Teddy-Head.`] : []),
     ...(sha256 === undefined && withSha256.includes(kind) ? [`An entry of the kind ${kind} has a Teddy-Sha256.`] : []),
     ...(kind === 'report' && !runStatuses.includes(status ?? '') ? ['A report says how its run has ended.'] : []),
     ...((kind === 'write') === (write === undefined)

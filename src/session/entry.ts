@@ -54,6 +54,10 @@ export interface Entry {
   sha256?: string;
   /** The format that the source of an imported session was read in; on its start. */
   importFormat?: string;
+  /** The session of another agent that the line holds: the agent's name, and its own id of the session; on a start and a branch. */
+  foreign?: { agent: string; id: string };
+  /** The commit that the user's HEAD was on, where a captured line does not follow it; on a snapshot. */
+  head?: string;
   /** On a write: the id of its session, its intent, and how its content was checked. */
   write?: { id: string; intent: string; validation: string };
 }
@@ -97,6 +101,8 @@ function toTrailers(entry: Entry): [key: string, value: string][] {
     ...optional('Sha256', entry.sha256),
     ...optional('Import-Format', entry.importFormat),
     ...optional('Validation', entry.write?.validation),
+    ...optional('Foreign', entry.foreign && `${entry.foreign.agent} ${entry.foreign.id}`),
+    ...optional('Head', entry.head),
     ['Format', format],
   ];
 }
@@ -134,6 +140,8 @@ export function decodeEntry(message: string): Entry | null {
     ...optional('sha256', 'Sha256'),
     ...optional('importFormat', 'Import-Format'),
     ...readWrite(trailers),
+    ...readForeign(trailers.get('Foreign')),
+    ...optional('head', 'Head'),
   };
 }
 
@@ -171,6 +179,14 @@ function readWrite(trailers: Map<string, string>): Pick<Entry, 'write'> {
   const id = trailers.get('Write-Session');
   if (id === undefined) return {};
   return { write: { id, intent: trailers.get('Intent') ?? '', validation: trailers.get('Validation') ?? '' } };
+}
+
+/** `claude-code 5f2b5a10-...`: the agent's name has no space. */
+export const foreignForm = /^([a-z][a-z0-9-]{0,30}) (\S{1,200})$/;
+
+function readForeign(text: string | undefined): Pick<Entry, 'foreign'> {
+  const [, agent, id] = foreignForm.exec(text ?? '') ?? [];
+  return agent === undefined || id === undefined ? {} : { foreign: { agent, id } };
 }
 
 /** Characters of all of them: each is a label of one line. */

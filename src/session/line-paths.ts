@@ -37,10 +37,10 @@ export function isEditable(session: SessionId, path: RepoPath): boolean {
 }
 
 const turnFiles: Partial<Record<EntryKind, RegExp>> = {
-  message: /^(?:turn\.context|_context\.log|transcript\.jsonl)$/,
-  exchange: /^transcript\.jsonl$/,
+  message: /^(?:turn\.context|_context\.log|transcript\.jsonl|raw\.jsonl)$/,
+  exchange: /^(?:transcript|raw)\.jsonl$/,
   plan: /^(?:plan\.md|transcript\.jsonl)$/,
-  reply: /^transcript\.jsonl$/,
+  reply: /^(?:transcript|raw)\.jsonl$/,
   report: /^(?:report\.md|output\/[1-9]\d*\.log|pages\/[1-9]\d*\.txt)$/,
   branch: /^(?:turn\.context|_context\.log)$/,
 };

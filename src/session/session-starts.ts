@@ -9,6 +9,8 @@ export interface SessionStart {
   oid: Oid;
   /** Null: HEAD was detached, or an earlier version has recorded another session's line. */
   branch: string | null;
+  /** The name of the other agent whose session it is; null: teddy's own. */
+  agent: string | null;
 }
 
 interface StartedLine {
@@ -17,6 +19,9 @@ interface StartedLine {
   /** Each of its entries says so. */
   created: string;
 }
+
+/** No branch of git's can have this name. */
+const noBranch = '-';
 
 /** A session's start never changes: it is looked for once. One whose history is cut off has none. */
 export async function readStarts(
@@ -31,17 +36,19 @@ export async function readStarts(
     for await (const { oid, message } of store.firstParentsOf(unknown.map((line) => line.oid))) {
       const entry = message.includes('Teddy-Entry: start') ? decodeEntry(message) : null;
       if (entry?.kind !== 'start' || !wanted.delete(toKey(entry))) continue;
-      const { baseBranch: branch } = entry;
-      const isLine = branch === undefined || parseLineRef(`refs/heads/${branch}`) !== null;
-      known.set(toKey(entry), [toKey(entry), oid, ...(isLine ? [] : [branch])]);
+      const { baseBranch, foreign } = entry;
+      const isLine = baseBranch === undefined || parseLineRef(`refs/heads/${baseBranch}`) !== null;
+      const branch = isLine ? [] : [baseBranch];
+      const captured = foreign === undefined ? branch : [branch[0] ?? noBranch, foreign.agent];
+      known.set(toKey(entry), [toKey(entry), oid, ...captured]);
       if (wanted.size === 0) break;
     }
     await writeRows(cache, 'session-starts', [...known.values()]);
   }
   const starts = new Map<SessionId, SessionStart>();
   for (const line of lines) {
-    const [, oid = '', branch = null] = known.get(toKey(line)) ?? [];
-    if (isOid(oid)) starts.set(line.session, { oid, branch });
+    const [, oid = '', branch = noBranch, agent = null] = known.get(toKey(line)) ?? [];
+    if (isOid(oid)) starts.set(line.session, { oid, branch: branch === noBranch ? null : branch, agent });
   }
   return starts;
 }

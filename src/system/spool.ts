@@ -48,6 +48,10 @@ export function spool(options: SpoolOptions): Spool {
   return {
     dir,
     look: () => look(options),
+    async openedAt() {
+      const stats = await lstat(dir).catch(nullIfMissing);
+      return stats === null ? null : stats.birthtimeMs || stats.ctimeMs;
+    },
     claim: () => claimDrainer(options),
     async take() {
       const files: TakenFile[] = [];

@@ -40,17 +40,22 @@ function makeCommits(): LineCommit[] {
       author: ident,
       committer: ident,
       message: `${dir} ${at}\n\nGrüße: ${at}\n`,
-      file: { path: path(`${dir}/log`), bytes: encoder.encode(`${dir} é\n`.repeat((at + 1) * 40)) },
+      files: [{ path: path(`${dir}/log`), bytes: encoder.encode(`${dir} é\n`.repeat((at + 1) * 40)) }],
     })),
   );
 }
 
 async function writeOneByOne(store: Store, parent: Oid, commits: LineCommit[]): Promise<Oid> {
   let tip = parent;
-  for (const { file, ...commit } of commits) {
+  for (const { files, ...commit } of commits) {
     const batch = store.batch();
-    const entry = { mode: '100644' as const, oid: await batch.blob(file.bytes) };
-    const tree = await editTree(store, batch, (await store.readCommit(tip)).tree, [{ path: file.path, entry }]);
+    const edits = await Promise.all(
+      files.map(async ({ path, bytes }) => ({
+        path,
+        entry: { mode: '100644' as const, oid: await batch.blob(bytes) },
+      })),
+    );
+    const tree = await editTree(store, batch, (await store.readCommit(tip)).tree, edits);
     tip = await batch.commit({ ...commit, tree, parents: [tip] });
     await batch.flush();
   }
@@ -83,7 +88,7 @@ describe.each([
     expect((await store.readCommit(tip)).message).toBe(commits.at(-1)?.message);
     await store.updateRefs([{ ref: 'refs/heads/many' as RefName, old: null, new: tip }], 'test');
     const last = await store.readFile(tip, path('dir/turns/12/log'));
-    expect(Uint8Array.from(last?.bytes ?? [])).toEqual(commits.at(-1)?.file.bytes);
+    expect(Uint8Array.from(last?.bytes ?? [])).toEqual(commits.at(-1)?.files[0]?.bytes);
     expect(await store.readFile(tip, path('dir/b.txt'))).not.toBeNull();
     expect(await writeOneByOne(store, head, commits)).toBe(tip);
   });

@@ -22,6 +22,7 @@ test('the table of kinds has each kind, with the files that it may write', () =>
     const [, , written = '', code = ''] = rows.find(([name]) => name === `\`${kind}\``) ?? [];
     const paths = [
       ...files.map((file) => [file, joinPath(turnDir(session, turn), file)] as const),
+      ['raw.jsonl', joinPath(turnDir(session, turn), 'raw.jsonl')] as const,
       ['output/<n>.log', joinPath(turnDir(session, turn), 'output/3.log')] as const,
       ['pages/<n>.txt', joinPath(turnDir(session, turn), 'pages/2.txt')] as const,
       ['global.context', globalContextPath] as const,
@@ -54,6 +55,8 @@ test('the table of trailers has each trailer that an entry can have', () => {
     status: 'SUCCESS',
     sha256: '0'.repeat(64),
     importFormat: 'codex',
+    foreign: { agent: 'claude-code', id: 'a-session' },
+    head: '0'.repeat(40),
     write: { id: 'an id', intent: 'A guide', validation: 'passed' },
   };
   const written = [...encodeEntry(whole).matchAll(/^(Teddy-[A-Za-z0-9-]+):/gm)].map(([, key]) => key);

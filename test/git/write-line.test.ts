@@ -36,7 +36,7 @@ async function* grow(count: number, onOne: (at: number) => void = () => undefine
     onOne(at);
     text += `${at} ${randomBytes(40).toString('hex')}\n`;
     const bytes = new TextEncoder().encode(text);
-    yield { author: ident, committer: ident, message: `${at}\n`, file: { path: path('log/all.txt'), bytes } };
+    yield { author: ident, committer: ident, message: `${at}\n`, files: [{ path: path('log/all.txt'), bytes }] };
   }
 }
 
@@ -114,7 +114,7 @@ describe('a line in one pack', () => {
     const bytes = new TextEncoder().encode('x\n');
     async function* back(): AsyncIterable<LineCommit> {
       for (const one of ['a/1/x', 'a/2/x', 'a/1/y'])
-        yield { author: ident, committer: ident, message: `${one}\n`, file: { path: path(one), bytes } };
+        yield { author: ident, committer: ident, message: `${one}\n`, files: [{ path: path(one), bytes }] };
     }
     await expect(repository.store.writeLine(head, back())).rejects.toThrow('The directory 1 was left before');
     expect(await readdir(packs)).toEqual([]);

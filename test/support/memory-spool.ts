@@ -16,6 +16,7 @@ export function memorySpool(): MemorySpool {
     bells: [],
     isOpen: false,
     unreadable: 0,
+    openedAt: async () => (memory.isOpen ? 0 : null),
     look: async () => ({
       exists: memory.isOpen,
       paused: isPaused,

@@ -138,11 +138,16 @@ export function memoryStore(disk: MemoryDisk, { ident, settings }: MemoryStoreOp
     },
     async writeLine(parent, commits) {
       let tip = parent;
-      for await (const { author, committer, message, file } of commits) {
+      for await (const { author, committer, message, files } of commits) {
         const batch = memoryBatch(disk);
-        const entry = { mode: '100644' as const, oid: await batch.blob(file.bytes) };
+        const edits = await Promise.all(
+          files.map(async ({ path, bytes }) => ({
+            path,
+            entry: { mode: '100644' as const, oid: await batch.blob(bytes) },
+          })),
+        );
         const before = (await readCommit(disk, tip)).tree;
-        const tree = await editTree(store, batch, before, [{ path: file.path, entry }]);
+        const tree = await editTree(store, batch, before, edits);
         tip = await batch.commit({ tree, parents: [tip], author, committer, message });
         await batch.flush();
       }

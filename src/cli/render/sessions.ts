@@ -34,7 +34,7 @@ export function renderSessions(terminal: Terminal, sessions: ListedSession[], no
       const shownState = state.padEnd(widths[3] ?? 0);
       const used = 2 + widthOf(name) + 2 + shownTurns.length + 2 + shownAge.length + 2 + shownState.length + 2;
       const room = Math.max(terminal.columns - used, 10);
-      const branches = describeBranches(one);
+      const branches = `${describeAgent(one)}${describeBranches(one)}`;
       const title = cutToWidth(toVisible(one.title), Math.max(room - widthOf(branches), 10));
       const text = cutToWidth(`${title}${branches}`, room);
       const style = stateStyles[one.state];
@@ -51,6 +51,10 @@ function toTurns({ turns }: ListedSession): string {
 function toState({ state, archived, remote }: ListedSession): string {
   if (state === 'pending') return 'pending plan';
   return archived || remote === null ? state : `only on ${remote}`;
+}
+
+function describeAgent({ agent, model }: ListedSession): string {
+  return agent === null ? '' : ` [${toVisible(model === null ? agent : `${agent}, ${model}`)}]`;
 }
 
 /** The main line has another name, HEAD is on another line, or there are conversation branches. */

@@ -3,12 +3,10 @@ import type { ImportReport, ImportUnit } from '../../conversation/importer.ts';
 import { addReports } from '../../conversation/import-report.ts';
 import type { Attempt, LogPart, Rewinds } from '../../conversation/rewinds.ts';
 import type { Project } from '../../ports/project.ts';
-import { decodeEntry, type Entry } from '../../session/entry.ts';
-import { toTurnName, turnNumber, type Oid, type TurnName } from '../../names.ts';
+import { toTurnName, turnNumber, type TurnName } from '../../names.ts';
 import { openEntries } from './imported-entries.ts';
-import { maskRecord } from '../line/mask-record.ts';
+import { maskUnit } from '../line/mask-record.ts';
 import { readLogAgain, type ImportRequest, type ReadLog } from './read-log.ts';
-import { writeDraft } from '../line/write-entry.ts';
 
 export interface PlannedAttempt {
   /** The line of the source, from 1, that has its prompt. */
@@ -49,7 +47,7 @@ export function openCount(project: Project, countsSecrets: boolean) {
       count.entries += 1;
       for (const unit of units) {
         count.records += unit.records.length;
-        if (countsSecrets) count.maskedSecrets += (await maskUnit(project, unit)).count;
+        if (countsSecrets) count.maskedSecrets += (await maskUnit(project.masker, unit)).count;
       }
     }
   };
@@ -73,12 +71,6 @@ export function openCount(project: Project, countsSecrets: boolean) {
       return sum;
     },
   };
-}
-
-export async function maskUnit(project: Project, unit: ImportUnit): Promise<ImportUnit & { count: number }> {
-  const masked = await Promise.all(unit.records.map((record) => maskRecord(project.masker, record)));
-  const count = masked.reduce((sum, one) => sum + one.count, 0);
-  return { ...unit, records: masked.map(({ record }) => record), count };
 }
 
 function findMessage({ records }: ImportUnit): string | null {
@@ -130,38 +122,4 @@ async function planAttempt(
   const { entries, turns, records, maskedSecrets } = await count.end(from);
   const report = reading.report();
   return { line: prompt.line, from, leaves, part, entries, turns, records, maskedSecrets, report };
-}
-
-/** A line that attempts may leave. */
-export interface WrittenLine {
-  tip: Oid;
-  /** The first turn of its own, and what it has before that. */
-  opens: { turn: TurnName; leave: Oid } | null;
-}
-
-/** Where an attempt leaves a line: before the turn in which its prompt was typed, or at the end where there is no such turn. */
-export async function findLeave(project: Project, { tip, opens }: WrittenLine, from: TurnName): Promise<Oid> {
-  if (opens !== null && turnNumber(opens.turn) === turnNumber(from)) return opens.leave;
-  let leave = tip;
-  for await (const { commit } of project.repository.store.firstParents(tip)) {
-    const entry = decodeEntry(commit.message);
-    if (entry === null || entry.turn === null || turnNumber(entry.turn) < turnNumber(from)) break;
-    leave = commit.parents[0] ?? leave;
-  }
-  return leave;
-}
-
-/** The entry with which the conversation branch begins, on no ref yet. */
-export function writeOpening(
-  project: Project,
-  leave: Oid,
-  { session, created }: Pick<Entry, 'session' | 'created'>,
-  { from, turn }: PlannedAttempt,
-): Promise<Oid> {
-  const id = project.ids.entryId();
-  const title = `from turn ${from}`;
-  return writeDraft(project, leave, {
-    entry: { kind: 'branch', session, turn, id, created, title, details: [] },
-    files: [],
-  });
 }

@@ -1,6 +1,6 @@
 /** Which units of an import become one entry: one each, but in a turn of thousands many together. */
 import type { KnownRecord } from '../../conversation/record.ts';
-import { encodeRecord } from '../../conversation/transcript.ts';
+import { encodeRecord, versionLimits } from '../../conversation/transcript.ts';
 import type { ImportUnit } from '../../conversation/importer.ts';
 import type { TurnName } from '../../names.ts';
 import { openTurns } from './imported-turns.ts';
@@ -19,9 +19,6 @@ export interface ImportedEntries {
   /** So far. */
   turns(): number;
 }
-
-/** The versions of a turn's transcript may have so many characters together: this, and so many times the last one. */
-export const versionLimits = { free: 16 * 1024 * 1024, times: 16 };
 
 /**
  * Each entry holds the whole transcript of its turn so far, which is hashed and compared as a whole: with an entry for each

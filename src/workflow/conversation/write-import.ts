@@ -3,7 +3,7 @@ import type { ImportUnit } from '../../conversation/importer.ts';
 import type { LogPart } from '../../conversation/rewinds.ts';
 import type { LineCommit } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { encodeEntry, type Entry, labelLimits } from '../../session/entry.ts';
+import { encodeEntry, type Entry } from '../../session/entry.ts';
 import {
   compareTurns,
   conversationBranchRef,
@@ -13,7 +13,9 @@ import {
   type RefName,
   type SessionId,
 } from '../../names.ts';
-import { findLeave, maskUnit, writeOpening, type PlannedAttempt, type WrittenLine } from './imported-attempts.ts';
+import type { PlannedAttempt } from './imported-attempts.ts';
+import { findLeave, writeOpening, type WrittenLine } from '../line/conversation-branch.ts';
+import { maskUnit } from '../line/mask-record.ts';
 import { openEntries, type ImportedEntry } from './imported-entries.ts';
 import { openTranscript } from './imported-turns.ts';
 import type { Base } from '../line/choose-start.ts';
@@ -22,9 +24,7 @@ import { draftStart } from '../line/new-session.ts';
 import type { ImportPlan } from './plan-import.ts';
 import { readLogAgain, type ImportRequest } from './read-log.ts';
 import { writeDraft } from '../line/write-entry.ts';
-import type { KnownRecord } from '../../conversation/record.ts';
-import { formatCount } from '../../session/format-count.ts';
-import { describeRecords } from '../line/describe-records.ts';
+import { describeUnits } from '../line/describe-units.ts';
 
 export interface WrittenImport {
   session: SessionId;
@@ -75,7 +75,7 @@ async function* toCommits(
   const entries = openEntries();
   const transcript = openTranscript();
   const toCommit = async ({ turn, units: unmasked }: ImportedEntry): Promise<LineCommit> => {
-    const masked = await Promise.all(unmasked.map((unit) => maskUnit(project, unit)));
+    const masked = await Promise.all(unmasked.map((unit) => maskUnit(project.masker, unit)));
     counts.maskedSecrets += masked.reduce((sum, { count }) => sum + count, 0);
     const path = joinPath(turnDir(session, turn), 'transcript.jsonl');
     const entry: Entry = { session, turn, id: project.ids.entryId(), created, ...describeUnits(masked) };
@@ -84,7 +84,7 @@ async function* toCommits(
     return {
       ...(await project.repository.store.ident()),
       message,
-      file: { path, bytes: transcript.add(turn, records) },
+      files: [{ path, bytes: transcript.add(turn, records) }],
     };
   };
   const isOwn = ({ turn }: ImportedEntry) => attempt === null || compareTurns(turn, attempt.from) >= 0;
@@ -92,61 +92,4 @@ async function* toCommits(
   for await (const unit of units)
     for (const entry of entries.push(unit).filter(isOwn)) yield await toCommit(named(entry));
   for (const entry of entries.end().filter(isOwn)) yield await toCommit(named(entry));
-}
-
-type Description = Pick<Entry, 'kind' | 'title' | 'details' | 'status'>;
-
-const asides: KnownRecord['type'][] = ['note', 'orchestrator_meta', 'voice_interrupted'];
-
-/**
- * A line is kept up to this length: more than any label shows, whatever of it is left out. The rest need not be masked and
- * measured again.
- */
-const keptCharacters = 4 * labelLimits.detail;
-
-/** Describes an imported entry for its commit. At least one unit; their records are masked. */
-function describeUnits(units: readonly ImportUnit[]): Description {
-  const [first] = units;
-  const last = units.at(-1);
-  if (first === undefined || last === undefined) throw new Error('An entry has at least one unit.');
-  const { title, details } = units.length === 1 ? describeUnit(first) : describeMany(units);
-  const isPartial = last.records.some(({ type }) => type === 'assistant_partial');
-  return {
-    kind: toKind(units),
-    title: cut(title),
-    details: details.slice(0, labelLimits.details).map(cut),
-    ...(isPartial ? { status: 'PARTIAL' } : {}),
-  };
-}
-
-function describeUnit({ records }: ImportUnit): Pick<Entry, 'title' | 'details'> {
-  const said = records.filter(({ type }) => !asides.includes(type));
-  return describeRecords(said.length === 0 ? records : said);
-}
-
-/** `36 exchanges, 1 message`, and below what the first of them are. */
-function describeMany(units: readonly ImportUnit[]): Pick<Entry, 'title' | 'details'> {
-  const counts = (['exchange', 'message', 'reply'] as const).flatMap((kind) => {
-    const count = units.filter((unit) => unit.kind === kind).length;
-    return count === 0 ? [] : [`${formatCount(count)} ${inNumber(kind, count)}`];
-  });
-  const details = units
-    .slice(0, labelLimits.details)
-    .map((unit) => `${unit.kind}: ${describeUnit(unit).title.slice(0, keptCharacters)}`);
-  return { title: counts.join(', '), details };
-}
-
-function inNumber(kind: ImportUnit['kind'], count: number): string {
-  if (count === 1) return kind;
-  return kind === 'reply' ? 'replies' : `${kind}s`;
-}
-
-/** A `message` at the tip says that the turn waits: it is one only if nothing was answered. */
-function toKind(units: readonly ImportUnit[]): ImportUnit['kind'] {
-  const kinds = units.map(({ kind }) => kind);
-  return (['exchange', 'reply'] as const).find((kind) => kinds.includes(kind)) ?? 'message';
-}
-
-function cut(line: string): string {
-  return line.slice(0, keptCharacters);
 }

@@ -108,6 +108,20 @@ export async function publishDraft(
   return outcome === 'done' ? commit : null;
 }
 
+/** One attempt to move the line to a commit that is written and durable: false when the ref was not at `old`. */
+export async function publishCommit(
+  { repository: { store } }: Project,
+  { ref, workspace }: Target,
+  old: Oid | null,
+  commit: Oid,
+  reflog: string,
+): Promise<boolean> {
+  const outcome = workspace
+    ? await workspace.publish({ ref, old, new: commit, reflog, ...(await findFollowers(store, old, commit)) })
+    : await store.updateRefs([{ ref, old, new: commit }], reflog);
+  return outcome === 'done';
+}
+
 /** Index and work tree follow exactly the paths that the commit changed. */
 async function findFollowers(
   store: Store,

@@ -13,16 +13,24 @@ import {
 } from '../../names.ts';
 import { isOnLine } from '../../session/ancestry.ts';
 import { listMainLines, type MainLine } from '../../session/main-lines.ts';
+import { readStarts } from '../../session/session-starts.ts';
 import { readBaseBranch, readDefaultBranches, type KnownLine } from '../../session/lines.ts';
 
 /**
- * A local line that has not landed as it stands; one without turns is open. Throws NO_OPEN_SESSION, and UNKNOWN_SESSION where
+ * A local line of teddy's own that has not landed as it stands; one without turns is open. Sessions of other agents are taken only
+ * by name, or where HEAD is on them. Throws NO_OPEN_SESSION, and UNKNOWN_SESSION where
  * there is no session at all.
  */
 export async function findOpenLine(project: Project): Promise<KnownLine> {
   const sessions = await listMainLines(project);
+  const starts = await readStarts(project, sessions);
   const others: string[] = [];
   for (const { session, own, remote } of sessions.toReversed()) {
+    const agent = starts.get(session)?.agent ?? null;
+    if (agent !== null) {
+      others.push(`${session} (of ${agent})`);
+      continue;
+    }
     if (own !== null && !(await hasLandedAsItStands(project, own))) return own;
     others.push(`${session} (${own === null ? `only on ${remote}` : 'landed'})`);
   }

@@ -1,4 +1,5 @@
 /** A record of a transcript without secrets: whatever it holds may be shown to a model later. */
+import type { ImportUnit } from '../../conversation/importer.ts';
 import type { KnownRecord } from '../../conversation/record.ts';
 import type { Masker } from '../../ports/project.ts';
 
@@ -13,6 +14,12 @@ export async function maskRecord(masker: Masker, record: KnownRecord): Promise<M
   const { type, id, timestamp, ...fields } = record;
   const masked = await maskValue(masker, fields);
   return { record: { type, id, timestamp, ...(masked.value as object) } as KnownRecord, count: masked.count };
+}
+
+export async function maskUnit(masker: Masker, unit: ImportUnit): Promise<ImportUnit & { count: number }> {
+  const masked = await Promise.all(unit.records.map((record) => maskRecord(masker, record)));
+  const count = masked.reduce((sum, one) => sum + one.count, 0);
+  return { ...unit, records: masked.map(({ record }) => record), count };
 }
 
 async function maskValue(masker: Masker, value: unknown): Promise<{ value: unknown; count: number }> {

@@ -157,7 +157,7 @@ export async function draftStart(
   session: SessionId,
   now: Date,
   base: Base,
-  origin: { sha256?: string; importFormat?: string } = {},
+  origin: Partial<Pick<Entry, 'sha256' | 'importFormat' | 'foreign' | 'id'>> = {},
 ): Promise<Draft> {
   const global = await readGlobal(project);
   const files: FileEdit[] = [

@@ -1,5 +1,5 @@
 /** An entry as a commit: its tree is the code as of that step, what the session has published, and the entry's own files. */
-import type { ObjectBatch, Store } from '../../ports/git.ts';
+import type { Ident, ObjectBatch, Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { encodeEntry, type Entry } from '../../session/entry.ts';
 import { attributesPath, configPath } from '../../session/global-files.ts';
@@ -20,6 +20,8 @@ export interface Draft {
   entry: Entry;
   /** Files to set, usually below `.teddy/`. */
   files: FileEdit[];
+  /** When it came about, ISO 8601, for the author's date; without it, now. */
+  at?: string | undefined;
   /** A tree whose code (all but `.teddy/`) the entry takes; without it, the tip's. */
   codeTree?: Oid;
 }
@@ -57,10 +59,16 @@ export async function writeCommit(
   const base = parent === null ? noBase : await readBase(store, batch, parent, draft, starts);
   const edits = await writeFiles(batch, draft.files);
   const tree = await editTree(store, batch, base.tree, edits);
-  const ident = await store.ident();
+  const ident = dateAuthor(await store.ident(), draft.at);
   const message = encodeEntry(await maskEntry(project.masker, draft.entry));
   const commit = await batch.commit({ tree, parents: parent === null ? [] : [parent], ...ident, message });
   return { commit, message, edits, isOnTip: base.isTip };
+}
+
+/** The author's date becomes `at`, in UTC; the committer's stays. */
+export function dateAuthor({ author, committer }: Ident, at: string | undefined): Ident {
+  const seconds = Math.floor(Date.parse(at ?? '') / 1000);
+  return { author: seconds > 0 ? author.replace(/ \d+ [+-]\d{4}$/, ` ${seconds} +0000`) : author, committer };
 }
 
 async function writeFiles(batch: ObjectBatch, files: FileEdit[]): Promise<TreeEdit[]> {

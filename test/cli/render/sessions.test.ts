@@ -24,6 +24,8 @@ function listed(name: string, more: Partial<ListedSession> = {}): ListedSession 
     state: 'closed',
     title: 'Do it',
     updated: '2026-01-24T09:00:00.000Z',
+    agent: null,
+    model: null,
     ...more,
   };
 }

@@ -4,7 +4,8 @@ import { describe, expect, test } from 'vitest';
 import type { ImportUnit } from '../../../src/conversation/importer.ts';
 import { deniedOutput, type KnownRecord } from '../../../src/conversation/record.ts';
 import { encodeRecord } from '../../../src/conversation/transcript.ts';
-import { openEntries, versionLimits, type ImportedEntry } from '../../../src/workflow/conversation/imported-entries.ts';
+import { versionLimits } from '../../../src/conversation/transcript.ts';
+import { openEntries, type ImportedEntry } from '../../../src/workflow/conversation/imported-entries.ts';
 import { runs } from '../../support/runs.ts';
 import { slowTest } from '../../support/slow-test.ts';
 

@@ -1,0 +1,39 @@
+import { Command } from 'clipanion';
+import { openCapture } from '../../../app.ts';
+import { formatCount } from '../../../session/format-count.ts';
+import { TeddyCommand, withInterrupt } from '../../teddy-command.ts';
+import type { Terminal } from '../../terminal.ts';
+import { toVisible } from '../../../session/visible-text.ts';
+
+/** An open turn is followed so long after its log has grown last. */
+const lingerMs = 30_000;
+
+export class CaptureDrainCommand extends TeddyCommand {
+  static override paths = [['capture', 'drain']];
+  static override usage = Command.Usage({
+    category: 'Other agents',
+    description: 'Take in what the hooks of other agents have noted; the hooks call this.',
+    details: `
+      Reads the logs that the hooks tell of, and appends what is new to the lines of their sessions. It follows a
+      turn that is open until the turn ends, or until its log has not grown for 30 seconds. One process at a time
+      does this in a repository; a second one ends at once. HEAD, your files and your branches stay as they are.
+    `,
+    examples: [['By hand, after a crash', '$0 capture drain']],
+  });
+
+  protected run(terminal: Terminal): Promise<number> {
+    return withInterrupt(terminal, 'teddy capture drain', (signal) =>
+      this.withProject(terminal, async (project) => {
+        const { drain } = await import('../../../workflow/capture/drain.ts');
+        const drained = await drain(project, openCapture(project, this.context.env), { signal, lingerMs });
+        if (this.json) this.printJson(terminal, 'capture-drain', { ...(drained ?? {}), isBusy: drained === null });
+        else if (drained === null) terminal.say('Another process drains already.');
+        else {
+          for (const problem of drained.problems) terminal.say(toVisible(problem));
+          terminal.say(`${formatCount(drained.entries)} entries from ${formatCount(drained.bells)} calls of hooks.`);
+        }
+        return drained !== null && drained.problems.length > 0 ? 1 : 0;
+      }),
+    );
+  }
+}

@@ -1,0 +1,73 @@
+import { Command, Option } from 'clipanion';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openCapture } from '../../../app.ts';
+import { TeddyError } from '../../../errors.ts';
+import { formatCount } from '../../../session/format-count.ts';
+import type { Swept, SweptLog } from '../../../workflow/capture/sweep.ts';
+import { TeddyCommand, withInterrupt } from '../../teddy-command.ts';
+import type { Terminal } from '../../terminal.ts';
+import { toVisible } from '../../../session/visible-text.ts';
+
+const unitMs = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
+
+export class CaptureSweepCommand extends TeddyCommand {
+  static override paths = [['capture', 'sweep']];
+  static override usage = Command.Usage({
+    category: 'Other agents',
+    description: 'Take in the sessions of this repository that no hook has told of.',
+    details: `
+      Looks through the logs of the agents for sessions that began in this repository or in one of its linked work
+      trees, and appends what is new to their lines. Without --since, it takes those that were written to since
+      capturing was switched on here; with it, older ones as well. What is on a line already is not taken again.
+    `,
+    examples: [
+      ['What was missed', '$0 capture sweep'],
+      ['What was there before, too', '$0 capture sweep --since 7d'],
+    ],
+  });
+
+  since = Option.String('--since', { description: 'How far back: 30m, 12h, 7d, 4w, or a date such as 2026-11-01.' });
+
+  protected run(terminal: Terminal): Promise<number> {
+    const sinceMs = this.since === undefined ? null : parseSince(this.since);
+    return withInterrupt(terminal, 'teddy capture sweep', (signal) =>
+      this.withProject(terminal, async (project) => {
+        const { sweepWhenFree } = await import('../../../workflow/capture/sweep.ts');
+        const swept = await sweepWhenFree(project, openCapture(project, this.context.env), {
+          signal,
+          sinceMs,
+          pause: () => sleep(200, undefined, { signal }).catch(() => undefined),
+          onBusy: (pid) => terminal.say(`Process ${pid} is draining; waiting for it.`),
+          onLog: (log) => (this.json ? undefined : terminal.say(describe(log))),
+        });
+        if (this.json) this.printJson(terminal, 'capture-sweep', { ...swept });
+        else saySum(terminal, swept);
+        return swept.problems.length > 0 ? 1 : 0;
+      }),
+    );
+  }
+}
+
+function parseSince(text: string): number {
+  const [, count, unit] = /^(\d{1,6})([mhdw])$/.exec(text) ?? [];
+  if (count !== undefined) return Date.now() - Number(count) * unitMs[unit as keyof typeof unitMs];
+  const date = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
+  if (!Number.isNaN(date)) return date;
+  throw new TeddyError(
+    'USAGE',
+    `--since cannot be ${JSON.stringify(text)}.`,
+    'Write 30m, 12h, 7d or 4w, or a date such as 2026-11-01.',
+  );
+}
+
+function describe({ agent, line, id, entries }: SweptLog): string {
+  if (line === null) return `${agent} ${toVisible(id)}: nothing to keep yet`;
+  return `${toVisible(line)}: ${entries === 1 ? '1 entry' : `${formatCount(entries)} entries`}`;
+}
+
+function saySum(terminal: Terminal, { logs, unchanged, problems }: Swept): void {
+  for (const problem of problems) terminal.say(toVisible(problem));
+  const grown = logs.filter(({ entries }) => entries > 0).length;
+  const what = grown === 1 ? '1 session has' : `${formatCount(grown)} sessions have`;
+  terminal.say(`${what} new entries; ${formatCount(unchanged)} logs have not changed.`);
+}

@@ -1,0 +1,38 @@
+/** Keeps what is known about each followed log: sealed JSON, replaced as a whole. */
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { replaceDurably } from '../disk/durable-file.ts';
+import { makePrivateDirectory } from '../disk/private-directory.ts';
+import { seal, unseal } from '../disk/sealed-json.ts';
+import { errorCode } from '../disk/system-error.ts';
+import type { FollowerStates } from '../ports/agent-logs.ts';
+
+/** A damaged file counts as none: the log is then read from its beginning, and nothing of it is taken twice. */
+export function followerStates(dir: string): FollowerStates {
+  const fileOf = (path: string) => join(dir, `${createHash('sha256').update(path).digest('hex').slice(0, 32)}.json`);
+  const read = async (file: string) => {
+    const text = await readFile(file, 'utf8').catch((error: unknown) => {
+      if (errorCode(error) === 'ENOENT') return null;
+      throw error;
+    });
+    return text === null ? null : unseal(text);
+  };
+  return {
+    async list() {
+      const names = await readdir(dir).catch((error: unknown) => {
+        if (errorCode(error) === 'ENOENT') return [];
+        throw error;
+      });
+      const states = await Promise.all(
+        names.filter((name) => /^[0-9a-f]{32}\.json$/.test(name)).map((name) => read(join(dir, name))),
+      );
+      return states.filter((state) => state !== null);
+    },
+    read: (path) => read(fileOf(path)),
+    async write(path, state) {
+      await makePrivateDirectory(dir);
+      await replaceDurably(fileOf(path), `${JSON.stringify(seal(state))}\n`, 0o600);
+    },
+  };
+}

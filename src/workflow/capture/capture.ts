@@ -1,0 +1,98 @@
+/** What capturing shares: where logs and states are, and what is known about a log that is followed. */
+import type { AgentCheckpoint, AgentName } from '../../conversation/agent-log.ts';
+import { agentNames } from '../../conversation/agent-log.ts';
+import { isObject } from '../../conversation/import-values.ts';
+import type { AgentLogs, FollowerStates, LogPosition } from '../../ports/agent-logs.ts';
+import type { RefName, SessionId } from '../../names.ts';
+import type { TurnPosition } from './write-units.ts';
+
+export interface Capture {
+  logs: AgentLogs;
+  states: FollowerStates;
+}
+
+/** A branch of the conversation in a log, as it stands in the repository. */
+export interface FollowedBranch {
+  /** The number of the branch that it leaves, and the record after which it does; null: it is where the log begins. */
+  leaves: { branch: number; after: string | null } | null;
+  /** Null: nothing was written on it yet. */
+  ref: RefName | null;
+  /** The place at which the next unit is written, at the checkpoint. */
+  at: TurnPosition;
+}
+
+/** A log, as far as its reading was noted. Everything in it can be found again from the log and the line. */
+export interface FollowedLog {
+  version: 1;
+  agent: AgentName;
+  /** The agent's own id of the session. */
+  id: string;
+  path: string;
+  /** Where a reader with this checkpoint goes on; null: at the beginning. */
+  position: LogPosition | null;
+  checkpoint: AgentCheckpoint | null;
+  /** The size and time of the file when it was read to its end. */
+  seen: { size: number; mtimeMs: number } | null;
+  /** Everything that was read is on the lines: nothing waits for more. */
+  isWhole: boolean;
+  session: SessionId | null;
+  branches: FollowedBranch[];
+  /** The directory in which the session began. */
+  cwd: string | null;
+  agentVersion: string | null;
+  model: string | null;
+  entries: number;
+  records: number;
+  /** Lines that no reader understands. */
+  unknown: number;
+  /** ISO 8601. */
+  startedAt: string | null;
+  updatedAt: string;
+  /** Why nothing more is taken from it; null: it is followed. */
+  stopped: 'vanished' | 'line-gone' | 'elsewhere' | null;
+  /** The ids of the sub-agents whose work is on the line. */
+  folded: string[];
+}
+
+export function newBranch(leaves: FollowedBranch['leaves']): FollowedBranch {
+  return { leaves, ref: null, at: { turn: null, length: 0, written: 0 } };
+}
+
+export function newFollowedLog(agent: AgentName, path: string, now: string): FollowedLog {
+  return {
+    version: 1,
+    agent,
+    id: '',
+    path,
+    position: null,
+    checkpoint: null,
+    seen: null,
+    isWhole: false,
+    session: null,
+    branches: [newBranch(null)],
+    cwd: null,
+    agentVersion: null,
+    model: null,
+    entries: 0,
+    records: 0,
+    unknown: 0,
+    startedAt: null,
+    updatedAt: now,
+    stopped: null,
+    folded: [],
+  };
+}
+
+/** Null for a state of another version: the log is then read from its beginning. */
+export function toFollowedLog(state: Record<string, unknown> | null): FollowedLog | null {
+  if (state?.['version'] !== 1 || !agentNames.some((agent) => agent === state['agent'])) return null;
+  const isWhole =
+    Array.isArray(state['branches']) && state['branches'].every(isObject) && Array.isArray(state['folded']);
+  return isWhole ? (state as unknown as FollowedLog) : null;
+}
+
+/** The logs that are followed in this repository, the one that was read last first. */
+export async function listFollowedLogs({ states }: Pick<Capture, 'states'>): Promise<FollowedLog[]> {
+  const logs = (await states.list()).map(toFollowedLog).filter((log) => log !== null);
+  return logs.toSorted((a, b) => (a.updatedAt < b.updatedAt ? 1 : -1));
+}

@@ -1,0 +1,247 @@
+/** Takes what the hooks have noted, follows the logs that they tell of while turns are open, and ends when nothing is left to do. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { agentNames, type AgentName, type AgentUnit } from '../../conversation/agent-log.ts';
+import { asText } from '../../conversation/import-values.ts';
+import type { Bell } from '../../ports/capture.ts';
+import type { Project } from '../../ports/project.ts';
+import type { Capture } from './capture.ts';
+import { openFollower, type Follower } from './follow-log.ts';
+import { foldSubAgents } from './fold-sub-agents.ts';
+import { isLeftOut, isOurSession } from './is-ours.ts';
+import { appendCode, readCode, type CodeState } from './work-tree-snapshot.ts';
+import { workTreeOf } from './work-tree-of.ts';
+
+export interface Drained {
+  bells: number;
+  sessions: number;
+  entries: number;
+  records: number;
+  /** Sentences for the person: what could not be taken, and why. */
+  problems: string[];
+}
+
+export interface DrainOptions {
+  signal: AbortSignal;
+  /** How long an open turn is followed after its log has grown last, in milliseconds. */
+  lingerMs: number;
+}
+
+/** A hook comes before the line that it tells of, by seconds under load. */
+const waitForLineMs = 10_000;
+/** Where a hook does not say what to wait for. */
+const graceMs = 300;
+const [busyMs, idleMs] = [40, 400];
+
+interface Followed {
+  agent: AgentName;
+  path: string;
+  /** The session's id, as the hooks say it. */
+  id: string;
+  cwd: string | null;
+  follower: Follower | null;
+  /** A line that a hook has told of, and that the log does not have yet. */
+  awaits: { text: string | null; untilMs: number } | null;
+  /** The turn is over as soon as the line is there. */
+  ends: boolean;
+  isOpen: boolean;
+  /** The code when the user sent the message, until that is written. */
+  before: CodeState | null;
+  /** The code when the turn ended. */
+  after: CodeState | null;
+  /** The words that came with the hooks of this turn: all that is left where the log vanishes. */
+  words: { prompt: string | null; answer: string | null };
+  size: number;
+  grewMs: number;
+}
+
+/** What a hook says, whatever the agent calls it. */
+type Event = 'prompt' | 'stop' | 'end' | 'other';
+
+const events: Record<string, Event> = {
+  UserPromptSubmit: 'prompt',
+  BeforeAgent: 'prompt',
+  userPromptSubmitted: 'prompt',
+  'chat.message': 'prompt',
+  before_agent_start: 'prompt',
+  Stop: 'stop',
+  StopFailure: 'stop',
+  Interrupt: 'stop',
+  AfterAgent: 'stop',
+  agentStop: 'stop',
+  'session.idle': 'stop',
+  'session.error': 'stop',
+  agent_end: 'stop',
+  SessionEnd: 'end',
+  sessionEnd: 'end',
+  session_shutdown: 'end',
+};
+
+/** Null: another process drains already, and takes care of what is there now. */
+export async function drain(project: Project, capture: Capture, options: DrainOptions): Promise<Drained | null> {
+  const sum: Drained = { bells: 0, sessions: 0, entries: 0, records: 0, problems: [] };
+  for (;;) {
+    const claim = await project.spool.claim();
+    if ('heldBy' in claim) return sum.bells === 0 ? null : sum;
+    try {
+      await drainClaimed(project, capture, options, sum);
+    } finally {
+      await claim.release();
+    }
+    // A hook that saw the claim starts no drainer: what it left before the release is here by now.
+    const { waiting, paused } = await project.spool.look();
+    if (waiting.length === 0 || paused || options.signal.aborted) return sum;
+  }
+}
+
+async function drainClaimed(
+  project: Project,
+  capture: Capture,
+  { signal, lingerMs }: DrainOptions,
+  sum: Drained,
+): Promise<void> {
+  const sessions = new Map<string, Followed>();
+  while (!signal.aborted) {
+    const taken = await project.spool.take();
+    for (const bell of taken.bells) await hear(project, capture, sessions, bell, sum);
+    sum.bells += taken.bells.length;
+    for (const one of sessions.values()) await attend(project, capture, one, sum);
+    if (taken.bells.length > 0 || taken.unreadable > 0) await taken.done();
+    const nowMs = Date.now();
+    for (const [key, one] of sessions) if (!isBusy(one, nowMs, lingerMs)) sessions.delete(key);
+    sum.sessions = Math.max(sum.sessions, sessions.size);
+    if (sessions.size === 0) return;
+    const isWaiting = [...sessions.values()].some(({ awaits }) => awaits !== null);
+    await sleep(isWaiting ? busyMs : idleMs, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+function isBusy({ awaits, isOpen, grewMs }: Followed, nowMs: number, lingerMs: number): boolean {
+  return awaits !== null || (isOpen && nowMs - grewMs < lingerMs);
+}
+
+async function hear(
+  project: Project,
+  capture: Capture,
+  sessions: Map<string, Followed>,
+  { agent: name, payload }: Bell,
+  sum: Drained,
+): Promise<void> {
+  const agent = agentNames.find((one) => one === name);
+  const id = asText(payload['session_id']) ?? asText(payload['sessionId']) ?? asText(payload['sessionID']) ?? '';
+  if (agent === undefined) return void sum.problems.push(`The hook of an agent that teddy does not know: ${name}.`);
+  const named = asText(payload['transcript_path']) ?? asText(payload['transcriptPath']);
+  const path = named ?? (await capture.logs.locate(agent, id));
+  if (path === null) return;
+  const cwd = asText(payload['cwd']) ?? asText(payload['directory']) ?? null;
+  const one: Followed = sessions.get(path) ?? newFollowed(agent, path, id, cwd);
+  sessions.set(path, one);
+  const event = events[asText(payload['hook_event_name']) ?? asText(payload['event']) ?? ''] ?? 'other';
+  const untilMs = Date.now() + waitForLineMs;
+  one.grewMs = Date.now();
+  if (event === 'prompt') {
+    await finish(project, capture, one, sum);
+    const words = { prompt: asText(payload['prompt']) ?? null, answer: null };
+    Object.assign(one, {
+      isOpen: true,
+      before: await readCodeOf(project, cwd),
+      awaits: { text: null, untilMs },
+      words,
+    });
+  } else if (event === 'stop') {
+    const text = asText(payload['last_assistant_message']) ?? null;
+    one.words.answer = text ?? asText(payload['prompt_response']) ?? null;
+    const awaits = { text, untilMs: text === null ? Date.now() + graceMs : untilMs };
+    Object.assign(one, { ends: true, after: await readCodeOf(project, cwd), awaits });
+  } else if (event === 'end') Object.assign(one, { ends: true, awaits: one.awaits ?? { text: null, untilMs: 0 } });
+}
+
+function newFollowed(agent: AgentName, path: string, id: string, cwd: string | null): Followed {
+  const turn = { awaits: null, ends: false, isOpen: false, before: null, after: null };
+  const words = { prompt: null, answer: null };
+  return { agent, path, id, cwd, follower: null, ...turn, words, size: -1, grewMs: Date.now() };
+}
+
+async function readCodeOf(project: Project, cwd: string | null): Promise<CodeState | null> {
+  const workspace = cwd === null ? project.repository.workspace : await workTreeOf(project, cwd);
+  return workspace === null ? null : readCode(project, workspace);
+}
+
+/** Reads what has come; when the turn is over, and its last line is there or does not come, what is open is whole. */
+async function attend(project: Project, capture: Capture, one: Followed, sum: Drained): Promise<void> {
+  const stat = await capture.logs.stat(one.agent, one.path);
+  const nowMs = Date.now();
+  const hasGrown = stat !== null && stat.size !== one.size;
+  if (hasGrown) Object.assign(one, { size: stat.size, grewMs: nowMs });
+  try {
+    if (hasGrown || one.follower === null) await advance(project, capture, one, sum);
+    const { awaits } = one;
+    if (awaits === null) return;
+    const isThere =
+      awaits.text === null
+        ? hasGrown
+        : one.follower?.lastTexts().assistant?.trimEnd().endsWith(awaits.text.trim()) === true;
+    if (!isThere && nowMs < awaits.untilMs) return;
+    one.awaits = null;
+    if (one.ends) await finish(project, capture, one, sum);
+  } catch (error) {
+    one.awaits = null;
+    one.isOpen = false;
+    sum.problems.push(`${one.path}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+async function advance(project: Project, capture: Capture, one: Followed, sum: Drained): Promise<void> {
+  one.follower ??= await openFollower(project, capture, one, {
+    id: one.id,
+    cwd: one.cwd,
+    isOurs: (cwd) => isOurSession(project, capture, cwd),
+    isLeftOut: (unit) => isLeftOut(unit),
+    async beforeMessage(line) {
+      const { before } = one;
+      one.before = null;
+      if (before !== null) await appendCode(project, line, before, { turn: null, who: "of the user's own edits" });
+    },
+  });
+  const advanced = await one.follower.advance();
+  sum.entries += advanced.entries;
+  sum.records += advanced.records;
+}
+
+/** Ends the turn that is open: everything of it is whole, and the code that it left is on the line. */
+async function finish(project: Project, capture: Capture, one: Followed, sum: Drained): Promise<void> {
+  const { follower, after, ends } = one;
+  Object.assign(one, { ends: false, isOpen: false, after: null, awaits: null });
+  if (!ends || follower === null) return;
+  const settled = await follower.settle();
+  sum.entries += await addWords(project, follower, one);
+  sum.entries += settled.entries;
+  sum.records += settled.records;
+  sum.entries += await foldSubAgents(project, capture, follower);
+  const place = follower.place();
+  if (after === null || place === null) return;
+  await appendCode(project, place.line, after, { turn: place.turn, who: `changed by ${one.agent}` });
+}
+
+/** The log is gone: what the hooks told of the turn is written in its place, unless it was read in time. */
+async function addWords(project: Project, follower: Follower, { path, words }: Followed): Promise<number> {
+  if (follower.log().stopped !== 'vanished') return 0;
+  const { user, assistant } = follower.lastTexts();
+  const timestamp = project.clock.now().toISOString();
+  const idOf = (text: string) => `hook-${project.hash(`${path}\n${timestamp}\n${text}`).slice(0, 32)}`;
+  const base = (text: string) => ({ id: idOf(text), timestamp, source: 'hook' });
+  const units: AgentUnit[] = [];
+  const { prompt, answer } = words;
+  if (prompt !== null && prompt.trim() !== user?.trim())
+    units.push({
+      kind: 'message',
+      branch: 0,
+      records: [{ type: 'user', ...base(prompt), message: { role: 'user', content: prompt } }],
+    });
+  if (answer !== null && answer.trim() !== assistant?.trim())
+    units.push({
+      kind: 'reply',
+      branch: 0,
+      records: [{ type: 'assistant', ...base(answer), message: { role: 'assistant', content: answer } }],
+    });
+  return units.length === 0 ? 0 : follower.add(units);
+}

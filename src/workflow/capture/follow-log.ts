@@ -1,0 +1,328 @@
+/** Follows one log: reads what is new since the last time, appends it to the lines, and notes how far it came. */
+import type { AgentLine, AgentLogReader, AgentStep, AgentUnit } from '../../conversation/agent-log.ts';
+import { openAgentLog } from '../../conversation/open-agent-log.ts';
+import { TeddyError } from '../../errors.ts';
+import type { LogPosition } from '../../ports/agent-logs.ts';
+import type { Project } from '../../ports/project.ts';
+import type { TurnName } from '../../names.ts';
+import {
+  listFollowedLogs,
+  newBranch,
+  newFollowedLog,
+  toFollowedLog,
+  type Capture,
+  type FollowedLog,
+} from './capture.ts';
+import { findCapturedLine, openBranchLine, openFork, startLine, type ForeignSession } from './open-line.ts';
+import { writeUnits, type BranchLine, type TurnPosition } from './write-units.ts';
+
+export interface Advance {
+  entries: number;
+  records: number;
+  /** Something was read, whether or not it made an entry. */
+  hasRead: boolean;
+}
+
+export interface Follower {
+  /** As it stands; `null` session: the log has nothing to keep yet. */
+  log(): FollowedLog;
+  /** Takes in what has come. Nothing is there twice, whatever happened before. */
+  advance(): Promise<Advance>;
+  /** The same, and whatever is open counts as whole: the agent said that its turn is over, or has been quiet. */
+  settle(): Promise<Advance>;
+  waitsForResult(): boolean;
+  /** Appends units that are not in the log to the line that was written last; how many entries they made. */
+  add(units: AgentUnit[]): Promise<number>;
+  /** The line that was written last, and the turn that is open on it; null: nothing was written yet. */
+  place(): { line: BranchLine; turn: TurnName | null } | null;
+  /** The last message and the last text of an answer that were read. */
+  lastTexts(): { user: string | null; assistant: string | null };
+}
+
+/** So many steps are held before they are written. */
+const maxSteps = 512;
+
+export interface FollowOptions {
+  /** The session's id, for a log that does not have it. */
+  id?: string;
+  /** Where the session began, for a log that does not say so. */
+  cwd: string | null;
+  /** Whether the session belongs to this repository, by the directory in which it began; asked before its line is made. */
+  isOurs(cwd: string | null): Promise<boolean>;
+  /** Units that came about while capturing was paused are left out. */
+  isLeftOut(unit: AgentUnit): boolean;
+  /** Called before a message is written, with the line as it stands. */
+  beforeMessage?(line: BranchLine): Promise<void>;
+}
+
+export async function openFollower(
+  project: Project,
+  capture: Capture,
+  { agent, path }: Pick<FollowedLog, 'agent' | 'path'>,
+  { id: givenId, cwd, isOurs, isLeftOut, beforeMessage }: FollowOptions,
+): Promise<Follower> {
+  const now = () => project.clock.now().toISOString();
+  const known = toFollowedLog(await capture.states.read(path));
+  let log: FollowedLog = known ?? newFollowedLog(agent, path, now());
+  let reader = openReader(log);
+  let position: LogPosition | null = log.position;
+  /** Where the branches stand by now; the log has them as of its checkpoint. */
+  let places = log.branches.map(({ at }) => at);
+  let raw: AgentLine[] = [];
+  let unknownBefore = log.unknown;
+  const texts: { user: string | null; assistant: string | null } = { user: null, assistant: null };
+  let isSettled = false;
+  let isElsewhere = false;
+  let rawWritten = 0;
+  let latest = 0;
+  const lines = new Map<number, BranchLine>();
+
+  function openReader({ checkpoint }: FollowedLog): AgentLogReader {
+    const options = { hash: project.hash, importedAt: now() };
+    return openAgentLog(agent, checkpoint === null ? options : { ...options, checkpoint });
+  }
+
+  /** Reads the log from its beginning: what is on the lines already is known by its ids. */
+  const restart = (): void => {
+    log = { ...log, position: null, checkpoint: null };
+    [reader, position, raw, rawWritten, unknownBefore] = [openReader(log), null, [], 0, 0];
+    pending.splice(0);
+    places = log.branches.map(() => ({ turn: null, length: 0, written: 0 }));
+    lines.clear();
+  };
+
+  const read = async (): Promise<Advance> => {
+    const sum: Advance = { entries: 0, records: 0, hasRead: false };
+    const stat = await capture.logs.stat(agent, path);
+    if (log.stopped === 'elsewhere') return sum;
+    if (stat === null) {
+      if (log.stopped !== 'vanished') await save({ stopped: 'vanished' });
+      return sum;
+    }
+    let reading = await capture.logs.read(path, position);
+    if (reading === null && position !== null) {
+      restart();
+      reading = await capture.logs.read(path, null);
+    }
+    if (reading === null) return sum;
+    for await (const line of reading.lines) {
+      sum.hasRead = true;
+      isSettled = false;
+      reader.line(line);
+      if (reader.needsStart()) {
+        restart();
+        return read();
+      }
+      const steps = pending.push(...reader.take());
+      if (steps >= maxSteps) await write(sum, reading.position());
+    }
+    await write(sum, reading.position());
+    await save({ seen: { size: stat.size, mtimeMs: stat.mtimeMs }, stopped: isElsewhere ? 'elsewhere' : null });
+    return sum;
+  };
+
+  const pending: AgentStep[] = [];
+
+  const write = async (sum: Advance, readTo: LogPosition | null): Promise<void> => {
+    raw.push(...reader.unknown().slice(raw.length));
+    if (pending.length > 0 && log.session === null && !(await isOurs(reader.head().cwd ?? cwd))) {
+      isElsewhere = true;
+      pending.splice(0);
+    }
+    while (pending.length > 0) {
+      const [step] = pending;
+      if (step === undefined) break;
+      if ('fork' in step) {
+        log.branches[step.fork.branch] ??= newBranch({ branch: step.fork.leaves, after: step.fork.after });
+        places[step.fork.branch] ??= { turn: null, length: 0, written: 0 };
+        pending.shift();
+        continue;
+      }
+      const { branch } = step.unit;
+      const units: AgentUnit[] = [];
+      for (const one of pending) {
+        if (!('unit' in one) || one.unit.branch !== branch) break;
+        units.push(one.unit);
+      }
+      const written = await writeBranch(
+        branch,
+        units.filter((unit) => !isLeftOut(unit)),
+      );
+      if (written === null) break;
+      pending.splice(0, units.length);
+      sum.entries += written.entries;
+      sum.records += written.records;
+      log = { ...log, entries: log.entries + written.entries, records: log.records + written.records };
+      for (const { records, model } of units) {
+        if (model !== undefined) log = { ...log, model };
+        for (const record of records)
+          if ((record.type === 'assistant' || record.type === 'user') && 'content' in record.message)
+            texts[record.type] = record.message.content;
+      }
+    }
+    position = readTo;
+    const checkpoint = pending.length > 0 ? null : reader.checkpoint();
+    if (checkpoint === null) return;
+    log.branches.forEach((one, at) => (one.at = places[at] ?? one.at));
+    log = { ...log, checkpoint, position };
+  };
+
+  const writeBranch = async (branch: number, units: AgentUnit[]) => {
+    const [first] = units;
+    if (first === undefined) return { entries: 0, records: 0 };
+    const open = await openBranch(branch, first);
+    if (open === null) return null;
+    const { line, opens, before } = open;
+    if (first.kind === 'message') await beforeMessage?.(line);
+    const written = await writeUnits(project, line, places[branch] ?? { turn: null, length: 0, written: 0 }, {
+      units: before === null ? units : [before, ...units],
+      raw: raw.slice(rawWritten),
+      ...(opens === null ? {} : { opens }),
+    });
+    if (written.entries > 0) rawWritten = raw.length;
+    places[branch] = written.position;
+    latest = branch;
+    return written;
+  };
+
+  const openBranch = async (branch: number, first: AgentUnit) => {
+    const open = lines.get(branch);
+    if (open !== undefined) return { line: open, opens: null, before: null };
+    const found = await findBranch(branch, first);
+    if (found === null) return null;
+    lines.set(branch, found.line);
+    const followed = log.branches[branch] ?? newBranch(null);
+    followed.ref = found.line.ref;
+    log.branches[branch] = followed;
+    log = { ...log, session: log.session ?? found.line.session };
+    return found;
+  };
+
+  const findBranch = async (branch: number, first: AgentUnit) => {
+    const followed = log.branches[branch];
+    const place: TurnPosition = places[branch] ?? { turn: null, length: 0, written: 0 };
+    const plain = (line: BranchLine) => ({ line, opens: null, before: null });
+    if (followed?.ref) return plain(await openBranchLine(project, followed.ref, place));
+    const foreign = toForeign();
+    if (followed?.leaves) {
+      const left = await openBranch(followed.leaves.branch, first);
+      if (left === null) return null;
+      const whole = await openBranchLine(project, left.line.ref, { turn: null, length: 0, written: 0 });
+      const opened = await openFork(project, { left: whole, after: followed.leaves.after, first, foreign });
+      return { line: opened.line, opens: opened.turn, before: opened.repeats };
+    }
+    const there = await findCapturedLine(project, foreign);
+    if (there !== null) return plain(await openBranchLine(project, there, { turn: null, length: 0, written: 0 }));
+    const base = await findForkedFrom(first);
+    if (base !== null) {
+      if (base.first === null) return null;
+      const opened = await openFork(project, { left: base.line, after: base.after, first: base.first, foreign });
+      return { line: opened.line, opens: opened.turn, before: opened.repeats };
+    }
+    return plain(await startLine(project, foreign, first));
+  };
+
+  const toForeign = (): ForeignSession => {
+    const head = reader.head();
+    const id = head.id ?? (log.id || givenId || nameOf(path));
+    return { agent, id, cwd: head.cwd ?? log.cwd ?? cwd, startedAt: head.startedAt ?? log.startedAt ?? now() };
+  };
+
+  /** Another session of the same agent whose records this one begins with, or that it names as its origin. */
+  const findForkedFrom = async (first: AgentUnit) => {
+    const { forkedFrom } = reader.head();
+    for (const other of await listFollowedLogs(capture)) {
+      const ref = other.branches[0]?.ref ?? null;
+      if (other.agent !== agent || other.path === path || ref === null) continue;
+      if (forkedFrom !== null && other.id !== forkedFrom.id) continue;
+      if ((await project.repository.store.resolve(ref)) === null) continue;
+      const line = await openBranchLine(project, ref, { turn: null, length: 0, written: 0 });
+      if (forkedFrom !== null) return { line, after: await lastRecordBefore(other, forkedFrom.endOffset), first };
+      const repeated = repeatedUnits(line);
+      if (repeated !== null) return { line, ...repeated };
+    }
+    return null;
+  };
+
+  /** A fork repeats the records of its origin under their own ids: the last of them, and the first unit that is new, if any. */
+  const repeatedUnits = (line: BranchLine): { after: string; first: AgentUnit | null } | null => {
+    let after: string | null = null;
+    for (const step of pending) {
+      if (!('unit' in step)) continue;
+      const last = step.unit.records.at(-1)?.id;
+      if (step.unit.records.every(({ id }) => line.known.has(id)) && last !== undefined) after = last;
+      else return after === null ? null : { after, first: step.unit };
+    }
+    return after === null ? null : { after, first: null };
+  };
+
+  const lastRecordBefore = async (other: FollowedLog, endOffset: number | null): Promise<string | null> => {
+    const reading = await capture.logs.read(other.path, null);
+    if (reading === null) return null;
+    const earlier = openAgentLog(agent, { hash: project.hash, importedAt: now() });
+    for await (const line of reading.lines) {
+      if (endOffset !== null && reading.position().offset > endOffset) break;
+      earlier.line(line);
+    }
+    earlier.settle();
+    const units = earlier.take().flatMap((step) => ('unit' in step && step.unit.branch === 0 ? [step.unit] : []));
+    return units.at(-1)?.records.at(-1)?.id ?? null;
+  };
+
+  const save = async (change: Partial<FollowedLog>): Promise<void> => {
+    const head = reader.head();
+    const unknown = unknownBefore + reader.unknown().length;
+    log = {
+      ...log,
+      ...change,
+      id: toForeign().id,
+      cwd: head.cwd ?? log.cwd ?? cwd,
+      agentVersion: head.version ?? log.agentVersion,
+      startedAt: head.startedAt ?? log.startedAt,
+      unknown,
+      isWhole: pending.length === 0 && reader.checkpoint() !== null,
+      updatedAt: now(),
+    };
+    await capture.states.write(path, { ...log });
+  };
+
+  const settle = async (): Promise<Advance> => {
+    const sum = await read();
+    if (isSettled) return sum;
+    reader.settle();
+    isSettled = true;
+    pending.push(...reader.take());
+    await write(sum, position);
+    await save({});
+    return sum;
+  };
+
+  const place = () => {
+    const line = lines.get(latest);
+    return line === undefined ? null : { line, turn: places[latest]?.turn ?? null };
+  };
+  const add = async (units: AgentUnit[]): Promise<number> => {
+    const written = await writeBranch(latest, units);
+    await save({});
+    return written?.entries ?? 0;
+  };
+  return {
+    log: () => log,
+    add,
+    advance: read,
+    settle,
+    waitsForResult: () => reader.waitsForResult(),
+    place,
+    lastTexts: () => texts,
+  };
+}
+
+/** Its file's name stands for the id of a session that has none. */
+function nameOf(path: string): string {
+  return (path.split('/').at(-1) ?? path).replace(/\.jsonl?$/, '').replace(/\s/g, '-');
+}
+
+/** Throws where the line of a log is gone: the user has deleted or archived it. */
+export function isLineGone(error: unknown): boolean {
+  return error instanceof TeddyError && error.code === 'REF_MOVED';
+}

@@ -1,0 +1,206 @@
+/** The line of a captured session: the one that is there, or a new one that starts where the work did; and its forks. */
+import type { AgentFork, AgentUnit } from '../../conversation/agent-log.ts';
+import type { KnownRecord } from '../../conversation/record.ts';
+import { TeddyError } from '../../errors.ts';
+import type { Project } from '../../ports/project.ts';
+import { decodeEntry, type Entry } from '../../session/entry.ts';
+import { readBaseBranch } from '../../session/lines.ts';
+import {
+  conversationBranchRef,
+  mainLineRef,
+  parseLineRef,
+  shortRef,
+  toSessionId,
+  toSessionName,
+  toTurnName,
+  turnNumber,
+  type Oid,
+  type RefName,
+  type SessionId,
+  type TurnName,
+} from '../../names.ts';
+import { publishDraft } from '../line/append-entry.ts';
+import type { Base } from '../line/choose-start.ts';
+import { findLeave, writeOpening } from '../line/conversation-branch.ts';
+import { readLineTurns, readRecords } from '../line/read.ts';
+import { draftStart, readTakenIds, refuseTrackedFile } from '../line/new-session.ts';
+import { toDerivedId } from './derived-id.ts';
+import { workTreeOf } from './work-tree-of.ts';
+import { readBranchLine, type BranchLine, type TurnPosition } from './write-units.ts';
+
+/** Whose session it is, and where and when it began. */
+export interface ForeignSession {
+  agent: string;
+  id: string;
+  cwd: string | null;
+  startedAt: string;
+}
+
+type Foreign = NonNullable<Entry['foreign']>;
+
+/** The line that holds the session of an agent, found by the trailer of its start. Lines that only a remote has do not count. */
+export async function findCapturedLine(
+  { repository: { store } }: Project,
+  { agent, id }: Foreign,
+): Promise<RefName | null> {
+  for (const oid of await store.findCommits(`Teddy-Foreign: ${agent} ${id}`, 'refs/heads/teddy/')) {
+    const entry = decodeEntry((await store.readCommit(oid)).message);
+    if (entry?.foreign?.agent !== agent || entry.foreign.id !== id) continue;
+    const ref =
+      entry.kind === 'start'
+        ? mainLineRef(entry.session)
+        : conversationBranchRef(entry.session, entry.turn ?? toTurnName(1));
+    if ((await store.resolve(ref)) !== null) return ref;
+  }
+  return null;
+}
+
+/** Starts a line for the session. HEAD stays where it is. Throws FILES_IN_THE_WAY, NO_IDENTITY. */
+export async function startLine(project: Project, foreign: ForeignSession, first: AgentUnit): Promise<BranchLine> {
+  const base = await findBase(project, foreign);
+  await refuseTrackedFile(project, base);
+  const started = new Date(foreign.startedAt);
+  const name = await chooseName(project, foreign.agent, first);
+  const taken = await readTakenIds(project);
+  for (let attempt = 1; ; attempt += 1) {
+    const session = toSessionId(started, name, attempt);
+    if (taken.has(session)) continue;
+    const id = toDerivedId(project.hash, foreign.startedAt, `${foreign.agent}\n${foreign.id}`);
+    const origin = { id, foreign: { agent: foreign.agent, id: foreign.id } };
+    const draft = { ...(await draftStart(project, session, started, base, origin)), at: foreign.startedAt };
+    const ref = mainLineRef(session);
+    const tip = await publishDraft(project, { ref, workspace: null }, base.oid, draft, { create: true });
+    if (tip !== null) return { ref, session, created: draft.entry.created, tip, known: new Map(), lastTurn: 0 };
+    taken.add(session);
+  }
+}
+
+/** Work that began a while ago began on an older commit of the branch. */
+const recentMs = 10 * 60 * 1000;
+
+/** The commit that the user was on when the session began, as far as the history of HEAD tells. */
+async function findBase(project: Project, { cwd, startedAt }: ForeignSession): Promise<Base> {
+  const { store, workspace: own } = project.repository;
+  const workspace = (cwd === null ? null : await workTreeOf(project, cwd)) ?? own;
+  const head = workspace === null ? { ref: null, oid: await store.resolve('HEAD') } : await workspace.head();
+  if (head.oid === null) return { oid: null, branch: head.ref === null ? null : shortRef(head.ref) };
+  const isLine = head.ref === null || parseLineRef(head.ref) !== null;
+  const branch = isLine ? await readBaseBranch(project, head.oid) : shortRef(head.ref ?? '');
+  const startMs = Date.parse(startedAt);
+  if (project.clock.now().getTime() - startMs < recentMs) return { oid: head.oid, branch };
+  for await (const { oid, commit } of store.firstParents(head.oid)) {
+    const seconds = Number(/ (\d+) [+-]\d{4}$/.exec(commit.committer)?.[1] ?? 0);
+    if (seconds * 1000 <= startMs || commit.parents.length === 0) return { oid, branch };
+  }
+  return { oid: head.oid, branch };
+}
+
+/** `claude-code-fix-the-login`; a message that holds a secret gives no name. */
+async function chooseName({ masker }: Project, agent: string, { records }: AgentUnit): Promise<string> {
+  const message = records.find((record) => record.type === 'user');
+  const text = message?.type === 'user' && 'content' in message.message ? message.message.content : '';
+  const line = text.trim().split('\n')[0] ?? '';
+  const { count } = await masker.mask(text);
+  try {
+    return toSessionName(count > 0 || line === '' ? agent : `${agent} ${line}`);
+  } catch (error) {
+    if (error instanceof TeddyError && error.code === 'BAD_NAME') return agent;
+    throw error;
+  }
+}
+
+/** The line of a ref that is there. Throws REF_MOVED where it is gone. */
+export async function openBranchLine(project: Project, ref: RefName, at: TurnPosition): Promise<BranchLine> {
+  const parsed = parseLineRef(ref);
+  const tip = await project.repository.store.resolve(ref);
+  if (parsed === null || tip === null)
+    throw new TeddyError('REF_MOVED', `${shortRef(ref)} is gone.`, '`teddy session list` shows the lines.');
+  return readBranchLine(project, { ref, session: parsed.session, created: await readCreated(project, tip) }, at.turn);
+}
+
+async function readCreated({ repository: { store } }: Project, tip: Oid): Promise<string> {
+  for await (const { commit } of store.firstParents(tip)) {
+    const entry = decodeEntry(commit.message);
+    if (entry !== null) return entry.created;
+  }
+  return '';
+}
+
+export interface OpenedFork {
+  line: BranchLine;
+  /** The first turn of the conversation branch. */
+  turn: TurnName;
+  /** What the branch repeats of that turn, as a unit; null: nothing. */
+  repeats: AgentUnit | null;
+}
+
+export interface ForkRequest {
+  /** The branch that it leaves, with all its records. */
+  left: BranchLine;
+  after: AgentFork['after'];
+  first: AgentUnit;
+  foreign: Foreign;
+}
+
+/**
+ * Opens a conversation branch after a record of another branch, or finds it where it is there already. A message begins a turn, so
+ * the branch leaves before the turn that follows; whatever goes on in the middle of a turn leaves before it, and repeats the turn
+ * so far.
+ */
+export async function openFork(project: Project, { left, after, first, foreign }: ForkRequest): Promise<OpenedFork> {
+  const { store } = project.repository;
+  const { session, created } = left;
+  const turn = after === null ? null : (left.known.get(after) ?? null);
+  const isMessage = first.kind === 'message' && first.queued !== true;
+  const from = toTurnName(turn === null ? 1 : turnNumber(turn) + (isMessage ? 1 : 0));
+  const repeats = isMessage || turn === null ? null : await readRepeats(project, left, turn, after);
+  const firstId = first.records[0]?.id ?? '';
+  const id = toDerivedId(
+    project.hash,
+    first.records[0]?.timestamp ?? created,
+    `${foreign.id}\n${after ?? ''}\n${firstId}`,
+  );
+  const known = await findOpening(project, session, id);
+  if (known !== null)
+    return {
+      line: await readBranchLine(project, { ref: known.ref, session, created }, null),
+      turn: known.turn,
+      repeats,
+    };
+  const leave = await findLeave(project, { tip: left.tip, opens: null }, from);
+  for (let number = 1; ; number += 1) {
+    const named = toTurnName(turnNumber(from), number);
+    const ref = conversationBranchRef(session, named);
+    if ((await store.resolve(ref)) !== null) continue;
+    const opening = await writeOpening(project, leave, { session, created }, { from, turn: named, id, foreign });
+    const moved = await store.updateRefs([{ ref, old: null, new: opening }], `teddy: capture a fork of ${session}`);
+    if (moved === 'done')
+      return { line: await readBranchLine(project, { ref, session, created }, null), turn: named, repeats };
+  }
+}
+
+/** The conversation branch that an earlier attempt opened, by the id of its first entry. */
+async function findOpening({ repository: { store } }: Project, session: SessionId, id: string) {
+  for (const oid of await store.findCommits(`Teddy-Entry-Id: ${id}`, `refs/heads/teddy/${session}--*`)) {
+    const entry = decodeEntry((await store.readCommit(oid)).message);
+    if (entry?.id !== id || entry.kind !== 'branch' || entry.turn === null) continue;
+    const ref = conversationBranchRef(session, entry.turn);
+    if ((await store.resolve(ref)) !== null) return { ref, turn: entry.turn };
+  }
+  return null;
+}
+
+async function readRepeats(
+  project: Project,
+  { tip }: BranchLine,
+  turn: TurnName,
+  after: string | null,
+): Promise<AgentUnit | null> {
+  const all = (
+    await readRecords(project.repository.store, await readLineTurns(project.repository.store, tip), turn)
+  ).filter((record): record is KnownRecord => record.type !== 'other');
+  const records = all.slice(0, all.findIndex(({ id }) => id === after) + 1);
+  if (records.length === 0) return null;
+  const has = (type: KnownRecord['type']) => records.some((record) => record.type === type);
+  return { kind: has('tool_use') ? 'exchange' : has('assistant') ? 'reply' : 'message', records, branch: 0 };
+}

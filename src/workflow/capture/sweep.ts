@@ -1,0 +1,146 @@
+/** Finds the logs of sessions in this repository that no hook told of, and takes in what is new in them. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { TeddyError } from '../../errors.ts';
+import type { FoundLog } from '../../ports/agent-logs.ts';
+import type { Project } from '../../ports/project.ts';
+import { toFollowedLog, type Capture, type FollowedLog } from './capture.ts';
+import { openFollower, type Follower } from './follow-log.ts';
+import { foldSubAgents } from './fold-sub-agents.ts';
+import { isLeftOut, isOurSession } from './is-ours.ts';
+
+export interface SweptLog {
+  agent: FollowedLog['agent'];
+  id: string;
+  path: string;
+  /** The line, without `refs/heads/`; null: nothing of it was kept. */
+  line: string | null;
+  entries: number;
+  records: number;
+}
+
+export interface Swept {
+  /** Logs that were looked at; those that have not changed since are not among them. */
+  logs: SweptLog[];
+  unchanged: number;
+  problems: string[];
+}
+
+export interface SweepOptions {
+  signal: AbortSignal;
+  /** Logs that were last written before are left alone; null: before capturing was switched on here. */
+  sinceMs: number | null;
+  onLog?: (log: SweptLog) => void;
+}
+
+/** A log that nobody has written to for so long counts as whole; with a call that has no result yet, for longer. */
+const [quietMs, toolMs] = [2_000, 10 * 60 * 1000];
+
+/** Waits for a drainer that is at work. Throws NOT_CAPTURED where capturing is not switched on here, and INTERRUPTED. */
+export async function sweepWhenFree(
+  project: Project,
+  capture: Capture,
+  options: SweepOptions & { pause(): Promise<void>; onBusy(pid: number): void },
+): Promise<Swept> {
+  const { exists } = await project.spool.look();
+  if (!exists)
+    throw new TeddyError(
+      'NOT_CAPTURED',
+      'Sessions of other agents are not captured in this repository.',
+      'Switch it on: `teddy capture install`.',
+    );
+  let hasSaid = false;
+  for (;;) {
+    if (options.signal.aborted) throw interruptedError();
+    const swept = await sweep(project, capture, options);
+    if (!('heldBy' in swept)) return swept;
+    if (!hasSaid) options.onBusy(swept.heldBy);
+    hasSaid = true;
+    await options.pause();
+  }
+}
+
+function interruptedError(): TeddyError {
+  return new TeddyError('INTERRUPTED', 'Interrupted.', 'Nothing is lost: run `teddy capture sweep` again.');
+}
+
+async function sweep(project: Project, capture: Capture, options: SweepOptions): Promise<Swept | { heldBy: number }> {
+  const claim = await project.spool.claim();
+  if ('heldBy' in claim) return claim;
+  try {
+    return await sweepClaimed(project, capture, options);
+  } finally {
+    await claim.release();
+  }
+}
+
+async function sweepClaimed(
+  project: Project,
+  capture: Capture,
+  { signal, sinceMs, onLog }: SweepOptions,
+): Promise<Swept> {
+  const swept: Swept = { logs: [], unchanged: 0, problems: [] };
+  const directories = (await project.repository.workTrees()).map(({ root }) => root);
+  for await (const found of capture.logs.find(directories, sinceMs ?? (await project.spool.openedAt()) ?? 0)) {
+    if (signal.aborted) break;
+    const known = toFollowedLog(await capture.states.read(found.path));
+    if (known !== null && isUnchanged(known, found)) {
+      swept.unchanged += 1;
+      continue;
+    }
+    try {
+      const log = await sweepLog(project, capture, found, signal);
+      if (log === null) continue;
+      swept.logs.push(log);
+      onLog?.(log);
+    } catch (error) {
+      swept.problems.push(`${found.path}: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+  return swept;
+}
+
+function isUnchanged({ seen, isWhole, stopped }: FollowedLog, { stat }: FoundLog): boolean {
+  return seen?.size === stat.size && seen.mtimeMs === stat.mtimeMs && (isWhole || stopped !== null);
+}
+
+/** Null: it is the log of a session that began elsewhere. */
+async function sweepLog(
+  project: Project,
+  capture: Capture,
+  found: FoundLog,
+  signal: AbortSignal,
+): Promise<SweptLog | null> {
+  const follower = await openFollower(project, capture, found, {
+    cwd: await capture.logs.directory(found.agent, found.path),
+    isOurs: (cwd) => isOurSession(project, capture, cwd),
+    isLeftOut,
+  });
+  const before = follower.log().entries;
+  const recordsBefore = follower.log().records;
+  await follower.advance();
+  await settleWhenQuiet(project, capture, found, follower, signal);
+  const { stopped, entries, records, branches, id } = follower.log();
+  if (stopped === 'elsewhere') return null;
+  const line = branches[0]?.ref?.replace('refs/heads/', '') ?? null;
+  const { agent, path } = found;
+  return { agent, id, path, line, entries: entries - before, records: records - recordsBefore };
+}
+
+/** Somebody may be writing at this moment: then what is open stays open, for the next sweep. */
+async function settleWhenQuiet(
+  project: Project,
+  capture: Capture,
+  { agent, path }: FoundLog,
+  follower: Follower,
+  signal: AbortSignal,
+): Promise<void> {
+  const stat = await capture.logs.stat(agent, path);
+  if (stat === null || signal.aborted) return;
+  const age = project.clock.now().getTime() - stat.mtimeMs;
+  if (follower.waitsForResult() && age < toolMs) return;
+  if (age < quietMs) await sleep(quietMs - Math.max(0, age), undefined, { signal }).catch(() => undefined);
+  const now = await capture.logs.stat(agent, path);
+  if (now?.size !== stat.size) return;
+  await follower.settle();
+  await foldSubAgents(project, capture, follower);
+}

@@ -1,0 +1,76 @@
+/** The code of a work tree on a captured line: what the user edited before a message, and what the agent changed in a turn. */
+import { TeddyError } from '../../errors.ts';
+import type { Workspace } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import { isSessionPath } from '../../session/global-files.ts';
+import type { Oid, RepoPath, TurnName } from '../../names.ts';
+import { publishCommit, retryWhileMoved } from '../line/append-entry.ts';
+import { addNewFiles } from '../line/snapshot-new-files.ts';
+import { writeDraft } from '../line/write-entry.ts';
+import { workspaceOn } from './work-tree-of.ts';
+import { readBranchLine, type BranchLine } from './write-units.ts';
+
+/** The code as it was at one time. */
+export interface CodeState {
+  tree: Oid;
+  /** The commit that HEAD was on. */
+  head: Oid | null;
+}
+
+/**
+ * Reads the tracked files and the new ones that git does not ignore; secrets and large files are left out. The user's index and
+ * files are not touched. Null where there is nothing that can be read now: a merge with conflicts, no file at all, or
+ * `teddy.snapshot` is `none`.
+ */
+export async function readCode(project: Project, workspace: Workspace): Promise<CodeState | null> {
+  const wanted = await project.settings.get('snapshot');
+  if (wanted === 'none') return null;
+  const { head, status } = await workspace.headAndStatus({ untracked: wanted !== 'tracked' });
+  if (status.unmerged.length > 0) return null;
+  try {
+    const submodules = status.edits.filter(({ submodule }) => submodule).map(({ path }) => path);
+    const isEdited = status.edits.length > submodules.length;
+    const { store } = project.repository;
+    const committed = head.oid === null ? null : (await store.readCommit(head.oid)).tree;
+    const tracked = isEdited || committed === null ? await workspace.snapshotTree(submodules) : committed;
+    const untracked = status.untracked.filter((path) => !isSessionPath(path));
+    return { tree: (await addNewFiles(project, workspace, tracked, untracked)).tree, head: head.oid };
+  } catch (error) {
+    // The files are being changed, or git cannot record one of them: the next snapshot takes them in.
+    if (error instanceof TeddyError && error.code === 'SNAPSHOT_FAILED') return null;
+    throw error;
+  }
+}
+
+/** Appends a snapshot where the code differs from the line's; `who` made the edits. `line` is brought up to date. */
+export async function appendCode(
+  project: Project,
+  line: BranchLine,
+  { tree, head }: CodeState,
+  { turn, who }: { turn: TurnName | null; who: string },
+): Promise<Oid | null> {
+  const { store } = project.repository;
+  const appended = await retryWhileMoved(line.ref, async () => {
+    const tip = await store.resolve(line.ref);
+    if (tip !== line.tip) Object.assign(line, await readBranchLine(project, line, turn));
+    const changes = await store.diffTrees(line.tip, tree, { without: '.teddy' as RepoPath });
+    const paths = changes.map(({ path }) => path).filter((path) => !isSessionPath(path));
+    if (paths.length === 0) return { commit: null };
+    const entry = {
+      kind: 'snapshot' as const,
+      session: line.session,
+      turn,
+      id: project.ids.entryId(),
+      created: line.created,
+      title: `${paths.length} ${paths.length === 1 ? 'file' : 'files'} ${who}`,
+      details: paths.length <= 10 ? paths : [...paths.slice(0, 9), `and ${paths.length - 9} more`],
+      ...(head === null ? {} : { head }),
+    };
+    const commit = await writeDraft(project, line.tip, { entry, files: [], codeTree: tree });
+    const target = { ref: line.ref, workspace: await workspaceOn(project, line.ref) };
+    if (!(await publishCommit(project, target, line.tip, commit, `teddy: capture ${line.session}`))) return null;
+    line.tip = commit;
+    return { commit };
+  });
+  return appended.commit;
+}

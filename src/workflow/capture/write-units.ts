@@ -1,0 +1,275 @@
+/** Appends the units of a log to a branch of its line. A record that the branch has already is not written again. */
+import type { AgentLine, AgentUnit } from '../../conversation/agent-log.ts';
+import { decodeTranscript } from '../../conversation/decode-transcript.ts';
+import type { KnownRecord } from '../../conversation/record.ts';
+import { encodeRecord, versionLimits } from '../../conversation/transcript.ts';
+import { TeddyError } from '../../errors.ts';
+import type { LineCommit } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import { encodeEntry, type Entry } from '../../session/entry.ts';
+import {
+  isTurnName,
+  joinPath,
+  sessionDir,
+  toTurnName,
+  turnDir,
+  turnNumber,
+  type Oid,
+  type RefName,
+  type RepoPath,
+  type SessionId,
+  type TurnName,
+} from '../../names.ts';
+import { publishCommit, retryWhileMoved } from '../line/append-entry.ts';
+import { describeUnits } from '../line/describe-units.ts';
+import { maskUnit } from '../line/mask-record.ts';
+import { maskEntry } from '../line/mask-text.ts';
+import { readLineTurns, readTurnFile, toText } from '../line/read.ts';
+import { dateAuthor, writeDraft, type Draft } from '../line/write-entry.ts';
+import { toDerivedId } from './derived-id.ts';
+import { workspaceOn } from './work-tree-of.ts';
+
+/** A branch as it is written to: what its ref is at, and the records that it has. */
+export interface BranchLine {
+  ref: RefName;
+  session: SessionId;
+  created: string;
+  tip: Oid;
+  /** The turn of each record, by its id; those of turns before the first one that was asked for are missing. */
+  known: Map<string, TurnName>;
+  /** The number of the last turn on the line, whoever opened it. */
+  lastTurn: number;
+}
+
+/** The place in the conversation, as it is noted between two readings of the log. */
+export interface TurnPosition {
+  turn: TurnName | null;
+  /** Characters of the turn's transcript, and of all its versions together. */
+  length: number;
+  written: number;
+}
+
+export interface UnitsToWrite {
+  units: readonly AgentUnit[];
+  /** Lines of the log that no reader understands. */
+  raw: readonly AgentLine[];
+  /** The first turn of a conversation branch: the next unit goes there. */
+  opens?: TurnName;
+}
+
+export interface WrittenUnits {
+  position: TurnPosition;
+  entries: number;
+  records: number;
+  /** Null: nothing was new. */
+  commit: Oid | null;
+}
+
+/** Reads the branch again, with the records of all turns from `from` on. Throws REF_MOVED where it is gone. */
+export async function readBranchLine(
+  project: Project,
+  { ref, session, created }: Pick<BranchLine, 'ref' | 'session' | 'created'>,
+  from: TurnName | null,
+): Promise<BranchLine> {
+  const { store } = project.repository;
+  const tip = await store.resolve(ref);
+  if (tip === null) throw new TeddyError('REF_MOVED', `${ref} is gone.`, '`teddy session list` shows the lines.');
+  const { turns, entryOid } = await readLineTurns(store, tip);
+  const first = from === null ? 0 : turnNumber(from);
+  const known = new Map<string, TurnName>();
+  const isWanted = (path: string): boolean => {
+    const [turn = '', name] = path.split('/');
+    return isTurnName(turn) && turnNumber(turn) >= first && name === 'transcript.jsonl';
+  };
+  for await (const files of store.readFilesBelow(entryOid, sessionDir(session), isWanted)) {
+    for (const { path, bytes } of files) {
+      const turn = path.split('/')[0] as TurnName;
+      for (const record of decodeTranscript(toText(bytes)).records)
+        if (record.type !== 'other') known.set(record.id, turn);
+    }
+  }
+  return { ref, session, created, tip, known, lastTurn: Math.max(0, ...turns.map(turnNumber)) };
+}
+
+interface PlannedEntry {
+  turn: TurnName;
+  units: AgentUnit[];
+}
+
+/**
+ * `line` is brought up to date. A message opens the next turn, unless it was typed while the model was at work. Each unit becomes
+ * an entry; where the versions of a turn's transcript would grow too large, many become one.
+ */
+export async function writeUnits(
+  project: Project,
+  line: BranchLine,
+  from: TurnPosition,
+  wanted: UnitsToWrite,
+): Promise<WrittenUnits> {
+  return retryWhileMoved(line.ref, async () => {
+    const tip = await project.repository.store.resolve(line.ref);
+    if (tip !== line.tip) Object.assign(line, await readBranchLine(project, line, from.turn));
+    const { planned, position } = planEntries(line, from, wanted);
+    const records = planned.flatMap(({ turn, units }) =>
+      units.flatMap((unit) => unit.records.map(({ id }) => ({ id, turn }))),
+    );
+    if (planned.length === 0) return { position, entries: 0, records: 0, commit: null };
+    const commit = await writeEntries(project, line, planned, wanted.raw);
+    const target = { ref: line.ref, workspace: await workspaceOn(project, line.ref) };
+    if (!(await publishCommit(project, target, line.tip, commit, `teddy: capture ${line.session}`))) return null;
+    line.tip = commit;
+    for (const { id, turn } of records) line.known.set(id, turn);
+    line.lastTurn = Math.max(line.lastTurn, ...planned.map(({ turn }) => turnNumber(turn)));
+    return { position, entries: planned.length, records: records.length, commit };
+  });
+}
+
+function planEntries(line: BranchLine, from: TurnPosition, { units, opens }: UnitsToWrite) {
+  const planned: PlannedEntry[] = [];
+  let { turn, length, written } = from;
+  let [lastTurn, opening] = [line.lastTurn, opens];
+  for (const unit of units) {
+    const fresh = unit.records.filter(({ id }) => !line.known.has(id));
+    const seenIn = unit.records.map(({ id }) => line.known.get(id)).find((one) => one !== undefined);
+    if (fresh.length === 0) {
+      if (seenIn !== undefined && seenIn !== turn) [turn, written, length] = [seenIn, 0, 0];
+      continue;
+    }
+    const opensTurn = turn === null || (unit.kind === 'message' && unit.queued !== true);
+    if (opening !== undefined || (opensTurn && seenIn === undefined)) {
+      turn = opening ?? toTurnName(lastTurn + 1);
+      [written, length, opening] = [0, 0, undefined];
+      lastTurn = Math.max(lastTurn, turnNumber(turn));
+    } else if (seenIn !== undefined) turn = seenIn;
+    const name = turn ?? toTurnName(1);
+    length += fresh.reduce((sum, record) => sum + encodeRecord(record).length, 0);
+    const last = planned.at(-1);
+    const isOver = written + length > versionLimits.free + versionLimits.times * length;
+    if (isOver && last?.turn === name) last.units.push({ ...unit, records: fresh });
+    else {
+      planned.push({ turn: name, units: [{ ...unit, records: fresh }] });
+      written += length;
+    }
+  }
+  return { planned, position: { turn, length, written } };
+}
+
+/** So few are objects of their own; more are one pack. */
+const looseEntries = 8;
+
+/** The commits on top of the tip, durable, on no branch yet. The first one puts right what a commit of the user's has changed. */
+async function writeEntries(
+  project: Project,
+  line: BranchLine,
+  planned: readonly PlannedEntry[],
+  raw: readonly AgentLine[],
+): Promise<Oid> {
+  const { store } = project.repository;
+  const transcripts = openTranscripts(project, line);
+  const [first, ...rest] = planned;
+  if (first === undefined) throw new Error('There is an entry to write.');
+  let tip = await writeDraft(project, line.tip, await toDraft(project, line, transcripts, first, raw));
+  if (rest.length > looseEntries) return store.writeLine(tip, toCommits(project, line, transcripts, rest));
+  for (const entry of rest) tip = await writeDraft(project, tip, await toDraft(project, line, transcripts, entry, []));
+  return tip;
+}
+
+async function* toCommits(
+  project: Project,
+  line: BranchLine,
+  transcripts: Transcripts,
+  planned: readonly PlannedEntry[],
+): AsyncIterable<LineCommit> {
+  const ident = await project.repository.store.ident();
+  for (const one of planned) {
+    const { entry, files, at } = await toDraft(project, line, transcripts, one, []);
+    const message = encodeEntry(await maskEntry(project.masker, entry));
+    const bytes = files.map(({ path, bytes: content }) => ({ path, bytes: toBytes(content) }));
+    yield { ...dateAuthor(ident, at), message, files: bytes };
+  }
+}
+
+function toBytes(content: Uint8Array | string | null): Uint8Array {
+  return typeof content === 'string' ? new TextEncoder().encode(content) : (content ?? new Uint8Array());
+}
+
+async function toDraft(
+  project: Project,
+  { session, created }: BranchLine,
+  transcripts: Transcripts,
+  { turn, units }: PlannedEntry,
+  raw: readonly AgentLine[],
+): Promise<Draft> {
+  const masked = await Promise.all(units.map((unit) => maskUnit(project.masker, unit)));
+  const first = units[0]?.records[0];
+  const last = units.at(-1);
+  const tokens = units.map((unit) => unit.tokens).filter((one) => one !== undefined);
+  const costs = units.map((unit) => unit.costUsd).filter((one) => one !== undefined);
+  const entry: Entry = {
+    session,
+    turn,
+    id: toDerivedId(project.hash, first?.timestamp ?? created, `${session}\n${turn}\n${first?.id ?? ''}`),
+    created,
+    ...describeUnits(masked),
+    ...(last?.provider === undefined ? {} : { provider: last.provider }),
+    ...(last?.model === undefined ? {} : { model: last.model }),
+    ...(tokens.length === 0 ? {} : { tokens: tokens.reduce(addTokens) }),
+    ...(costs.length === 0 ? {} : { costUsd: costs.reduce((sum, cost) => sum + cost, 0) }),
+  };
+  const transcript = await transcripts.add(
+    turn,
+    masked.flatMap(({ records }) => records),
+  );
+  const path = (name: string): RepoPath => joinPath(turnDir(session, turn), name);
+  const files = [
+    { path: path('transcript.jsonl'), bytes: transcript },
+    ...(raw.length === 0 ? [] : [{ path: path('raw.jsonl'), bytes: await transcripts.addRaw(turn, raw) }]),
+  ];
+  return { entry, files, at: last?.records.at(-1)?.timestamp };
+}
+
+function addTokens(
+  one: NonNullable<Entry['tokens']>,
+  other: NonNullable<Entry['tokens']>,
+): NonNullable<Entry['tokens']> {
+  const sum = (a = 0, b = 0) => a + b;
+  return {
+    input: one.input + other.input,
+    output: one.output + other.output,
+    cached: sum(one.cached, other.cached),
+    reasoning: sum(one.reasoning, other.reasoning),
+  };
+}
+
+interface Transcripts {
+  add(turn: TurnName, records: readonly KnownRecord[]): Promise<Uint8Array>;
+  addRaw(turn: TurnName, lines: readonly AgentLine[]): Promise<string>;
+}
+
+/** The files of the latest turn as they grow, from what the tip has of them. */
+function openTranscripts(project: Project, { session, tip }: BranchLine): Transcripts {
+  const { store } = project.repository;
+  let current: { turn: TurnName; bytes: Uint8Array } | null = null;
+  const readEnded = async (turn: TurnName, name: string): Promise<string> => {
+    const text = (await readTurnFile(store, tip, session, turn, name)) ?? '';
+    return text === '' || text.endsWith('\n') ? text : `${text}\n`;
+  };
+  return {
+    async add(turn, records) {
+      const before =
+        current?.turn === turn ? current.bytes : new TextEncoder().encode(await readEnded(turn, 'transcript.jsonl'));
+      const added = new TextEncoder().encode(records.map(encodeRecord).join(''));
+      const bytes = new Uint8Array(before.length + added.length);
+      bytes.set(before);
+      bytes.set(added, before.length);
+      current = { turn, bytes };
+      return bytes;
+    },
+    async addRaw(turn, lines) {
+      const known = await readEnded(turn, 'raw.jsonl');
+      const masked = await Promise.all(lines.map(({ text }) => project.masker.mask(text ?? '')));
+      const fresh = masked.map(({ text }) => `${text}\n`).filter((line) => !known.includes(line));
+      return known + fresh.join('');
+    },
+  };
+}

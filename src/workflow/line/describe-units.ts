@@ -1,0 +1,63 @@
+/** The label of an entry that holds units of another program's conversation. */
+import type { ImportUnit } from '../../conversation/importer.ts';
+import type { KnownRecord } from '../../conversation/record.ts';
+import { labelLimits, type Entry } from '../../session/entry.ts';
+import { formatCount } from '../../session/format-count.ts';
+import { describeRecords } from './describe-records.ts';
+
+type Description = Pick<Entry, 'kind' | 'title' | 'details' | 'status'>;
+
+const asides: KnownRecord['type'][] = ['note', 'orchestrator_meta', 'voice_interrupted'];
+
+/**
+ * A line is kept up to this length: more than any label shows, whatever of it is left out. The rest need not be masked and
+ * measured again.
+ */
+const keptCharacters = 4 * labelLimits.detail;
+
+/** Describes an imported entry for its commit. At least one unit; their records are masked. */
+export function describeUnits(units: readonly ImportUnit[]): Description {
+  const [first] = units;
+  const last = units.at(-1);
+  if (first === undefined || last === undefined) throw new Error('An entry has at least one unit.');
+  const { title, details } = units.length === 1 ? describeUnit(first) : describeMany(units);
+  const isPartial = last.records.some(({ type }) => type === 'assistant_partial');
+  return {
+    kind: toKind(units),
+    title: cut(title),
+    details: details.slice(0, labelLimits.details).map(cut),
+    ...(isPartial ? { status: 'PARTIAL' } : {}),
+  };
+}
+
+function describeUnit({ records }: ImportUnit): Pick<Entry, 'title' | 'details'> {
+  const said = records.filter(({ type }) => !asides.includes(type));
+  return describeRecords(said.length === 0 ? records : said);
+}
+
+/** `36 exchanges, 1 message`, and below what the first of them are. */
+function describeMany(units: readonly ImportUnit[]): Pick<Entry, 'title' | 'details'> {
+  const counts = (['exchange', 'message', 'reply'] as const).flatMap((kind) => {
+    const count = units.filter((unit) => unit.kind === kind).length;
+    return count === 0 ? [] : [`${formatCount(count)} ${inNumber(kind, count)}`];
+  });
+  const details = units
+    .slice(0, labelLimits.details)
+    .map((unit) => `${unit.kind}: ${describeUnit(unit).title.slice(0, keptCharacters)}`);
+  return { title: counts.join(', '), details };
+}
+
+function inNumber(kind: ImportUnit['kind'], count: number): string {
+  if (count === 1) return kind;
+  return kind === 'reply' ? 'replies' : `${kind}s`;
+}
+
+/** A `message` at the tip says that the turn waits: it is one only if nothing was answered. */
+function toKind(units: readonly ImportUnit[]): ImportUnit['kind'] {
+  const kinds = units.map(({ kind }) => kind);
+  return (['exchange', 'reply'] as const).find((kind) => kinds.includes(kind)) ?? 'message';
+}
+
+function cut(line: string): string {
+  return line.slice(0, keptCharacters);
+}
