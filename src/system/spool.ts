@@ -78,7 +78,7 @@ export function spool(options: SpoolOptions): Spool {
         },
       };
     },
-    open: () => openSpool(dir),
+    open: () => openSpool(options),
     close: () => closeSpool(options),
     async pause(isPaused) {
       const path = join(dir, 'paused');
@@ -216,11 +216,20 @@ async function claimDrainer(options: SpoolOptions): ReturnType<Spool['claim']> {
   };
   try {
     await replaceFile(path, text);
+    await noteBoot(options);
   } catch (error) {
     await release();
     throw error;
   }
   return { release };
+}
+
+/** With the time that has passed since, a hook tells the time without a program. Not everywhere does the system say that. */
+async function noteBoot({ dir, clock, bootId }: SpoolOptions): Promise<void> {
+  const uptime = Number.parseFloat(await readFile('/proc/uptime', 'utf8').catch(() => ''));
+  if (Number.isNaN(uptime)) return;
+  const since = Math.floor(clock.now().getTime() / 1000 - uptime);
+  await replaceFile(join(dir, 'clock'), `${await bootId()}\n${since}\n`);
 }
 
 async function look(options: SpoolOptions): Promise<SpoolState> {
@@ -250,8 +259,14 @@ async function look(options: SpoolOptions): Promise<SpoolState> {
   };
 }
 
-async function openSpool(dir: string): Promise<void> {
+async function openSpool(options: SpoolOptions): Promise<void> {
+  const { dir } = options;
   if ((await stat(dir).catch(nullIfMissing)) !== null) return;
+  await makeSpool(dir);
+  await noteBoot(options);
+}
+
+async function makeSpool(dir: string): Promise<void> {
   try {
     await mkdir(dirname(dir), { recursive: true });
     await rename(keptPath(dir), dir);

@@ -22,6 +22,8 @@ afterEach(() => rm(join(dir, '../..'), { recursive: true }));
 
 const opened = () => spool({ dir, clock: { now: () => now }, bootId: readBootId, isAlive, startTime: readStartTime });
 const inSpool = (...path: string[]) => join(dir, ...path);
+/** All but what tells the hooks the time. */
+const listed = async () => (await readdir(dir)).filter((name) => name !== 'clock').toSorted();
 const line = (at: number, payload: unknown = { n: at }) =>
   JSON.stringify({ v: 1, agent: 'codex', at, ppid: 7, payload });
 const append = (text: string | Uint8Array, agent = 'codex') => appendFile(inSpool(`${agent}.jsonl`), text);
@@ -92,14 +94,14 @@ test('takes a payload of 50 MB from a file of its own', async () => {
   expect(String(bells[0]?.payload['text']).length).toBe(text.length);
   await done();
   expect(await takeAll()).toEqual([]);
-  expect(await readdir(dir)).toEqual(['seen']);
+  expect(await listed()).toEqual(['seen']);
 });
 
 test('leaves a file that a hook is writing, and sets it aside when nobody has finished it', async () => {
   await writeFile(inSpool('codex.1-2.tmp'), line(1).slice(0, 20));
   await utimes(inSpool('codex.1-2.tmp'), now, now);
   expect(await takeAll()).toEqual([]);
-  expect(await readdir(dir)).toEqual(['codex.1-2.tmp']);
+  expect(await listed()).toEqual(['codex.1-2.tmp']);
   now = new Date(now.getTime() + 11 * 60 * 1000);
   await takeAll();
   expect(await readdir(inSpool('unreadable'))).toEqual(['codex.1-2.tmp']);
@@ -159,7 +161,7 @@ test('one process drains at a time; a hook reads who does, and when it began', a
   expect((await opened().look()).drainer).toBe(process.pid);
   expect(await opened().claim()).toEqual({ heldBy: process.pid });
   await claim.release();
-  expect(await readdir(dir)).toEqual([]);
+  expect(await listed()).toEqual([]);
 });
 
 test('the claim of a dead process is taken over', async () => {
@@ -173,6 +175,13 @@ test('the claim of a dead process is taken over', async () => {
   expect('release' in claim).toBe(true);
   expect(await readFile(inSpool('drainer'), 'utf8')).toMatch(`${process.pid}\n`);
   if ('release' in claim) await claim.release();
+});
+
+test('a hook learns when the machine was started', async () => {
+  const [boot, since] = (await readFile(inSpool('clock'), 'utf8')).split('\n');
+  expect(boot).toBe(await readBootId());
+  const uptime = Number.parseInt(await readFile('/proc/uptime', 'utf8'), 10);
+  expect(Math.abs(now.getTime() / 1000 - Number(since) - uptime)).toBeLessThanOrEqual(5);
 });
 
 test('tells what waits, and when each agent called last', async () => {
@@ -218,5 +227,5 @@ test('what else lies there is not touched', async () => {
   const other = await open(inSpool('Notes.txt'), 'w');
   await other.close();
   expect(await takeAll()).toEqual([]);
-  expect((await readdir(dir)).toSorted()).toEqual(['Notes.txt', 'gemini.jsonl', 'opencode']);
+  expect(await listed()).toEqual(['Notes.txt', 'gemini.jsonl', 'opencode']);
 });
