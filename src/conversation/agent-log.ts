@@ -1,5 +1,4 @@
 /** The promise of every reader of an agent's log: whole lines go in, and the units of a conversation come out, as often as it is asked. */
-import type { Tokens } from '../session/entry.ts';
 import type { Hash } from '../ports/project.ts';
 import type { ImportReport, ImportUnit } from './importer.ts';
 
@@ -12,13 +11,6 @@ export interface AgentUnit extends ImportUnit {
   branch: number;
   /** A message that was typed while the model was at work: it belongs to the turn that is open. */
   queued?: boolean;
-  /** The provider's name for the model that answered, where the log has it. */
-  model?: string;
-  provider?: string;
-  /** Counted once, whatever the log repeats. */
-  tokens?: Tokens;
-  /** In US dollars. */
-  costUsd?: number;
 }
 
 /** The user went back, or two programs write one session: the units of `branch` follow the record `after` of `leaves`. */

@@ -3,7 +3,7 @@ import type { SourcePosition } from './import-ids.ts';
 import { isObject } from './import-values.ts';
 
 export interface CodexEntry {
-  kind: 'item' | 'event' | 'compacted' | 'other';
+  kind: 'item' | 'event' | 'compacted' | 'usage' | 'other';
   payload: Record<string, unknown>;
   timestamp: unknown;
   place: SourcePosition;
@@ -13,6 +13,15 @@ export interface CodexEntry {
 export interface CodexSource {
   messages: 'items' | 'events';
   calls: 'items' | 'events';
+}
+
+/** What the lines before say about the next ones. */
+export interface CodexState {
+  source?: CodexSource;
+  model?: string;
+  provider?: string;
+  /** The interruption of this turn is noted. */
+  isInterrupted?: boolean;
 }
 
 /** With an envelope, or the bare items and the head that older versions wrote; null if it is neither. */
@@ -29,5 +38,6 @@ export function toCodexEntry(object: Record<string, unknown>, place: SourcePosit
 function kindOf(type: string): CodexEntry['kind'] {
   if (type === 'response_item') return 'item';
   if (type === 'event_msg') return 'event';
+  if (type === 'token_usage_record') return 'usage';
   return type === 'compacted' ? 'compacted' : 'other';
 }

@@ -1,6 +1,6 @@
 /** Reads the items of a Codex rollout: what went into the model's request and came back. */
 import type { CodexEntry } from './codex-entry.ts';
-import type { ImportContext } from './import-context.ts';
+import type { LineContext } from './import-context.ts';
 import { toOutput, toText } from './import-content.ts';
 import { asText, fieldsOf, hasText, isObject, parseJson, toInput, toStorable } from './import-values.ts';
 
@@ -31,37 +31,52 @@ const noticeStarts = [
   '# AGENTS.md instructions',
 ];
 
-export function readCodexItem(context: ImportContext, entry: CodexEntry): void {
+export const otherItemTypes = ['message', 'reasoning', ...outputTypes];
+
+/** Whether it says that the user has stopped the turn. */
+export function readCodexItem(context: LineContext, entry: CodexEntry): { isAborted: boolean } {
   const type = asText(entry.payload['type']) ?? '';
-  if (type === 'message') return readMessage(context, entry);
-  if (callItemTypes.includes(type)) return readCall(context, entry, type);
-  if (outputTypes.includes(type)) return readOutput(context, entry);
-  context.log.leaveOut(type === 'reasoning' ? 'thoughts' : 'lines of bookkeeping');
+  if (type === 'message') return { isAborted: readMessage(context, entry) };
+  if (callItemTypes.includes(type)) readCall(context, entry, type);
+  else if (outputTypes.includes(type)) readOutput(context, entry);
+  else if (type === 'reasoning') readThoughts(context, entry);
+  else context.log.leaveOut('lines of bookkeeping');
+  return { isAborted: false };
 }
 
-function readMessage(context: ImportContext, entry: CodexEntry): void {
+/** The provider may keep the words for itself. */
+function readThoughts(context: LineContext, { payload, timestamp, place }: CodexEntry): void {
+  const { summary, content } = payload;
+  const text = [summary, content].map((parts) => toText(parts ?? '', context.log)).find(hasText);
+  if (text === undefined) return context.log.leaveOut('thoughts without words');
+  context.units.think(null, { type: 'thinking', ...context.base(place, timestamp, payload['id']), text });
+}
+
+function readMessage(context: LineContext, entry: CodexEntry): boolean {
   const { role, content } = entry.payload;
-  if (role === 'assistant') return readAnswer(context, entry);
-  if (role !== 'user') return context.log.leaveOut('instructions of the program');
+  if (role === 'assistant') readAnswer(context, entry);
+  else if (role === 'user') return readSaid(context, entry, content);
+  else context.log.leaveOut('instructions of the program');
+  return false;
+}
+
+function readSaid(context: LineContext, entry: CodexEntry, content: unknown): boolean {
   const parts = Array.isArray(content) ? content : [content];
   const said = parts.filter((part) => !isCodexNotice(partText(part)));
   if (said.length < parts.length) context.log.leaveOut('instructions of the program');
-  if (said.some((part) => isAborted(partText(part)))) {
-    context.units.interrupt();
-    context.log.leaveOut('marks of an interruption');
-  }
   const spoken = said.filter((part) => !isAborted(partText(part)));
   if (spoken.length > 0) addMessage(context, entry, toText(spoken, context.log));
+  return spoken.length < said.length;
 }
 
-function readAnswer(context: ImportContext, { payload, timestamp, place }: CodexEntry): void {
+function readAnswer(context: LineContext, { payload, timestamp, place }: CodexEntry): void {
   const content = toText(payload['content'], context.log);
   if (!hasText(content)) return context.log.leaveOut('empty texts');
   const base = context.base(place, timestamp, payload['id']);
   context.units.say(null, { type: 'assistant', ...base, message: { role: 'assistant', content }, source: 'import' });
 }
 
-function addMessage(context: ImportContext, { payload, timestamp, place }: CodexEntry, content: string): void {
+function addMessage(context: LineContext, { payload, timestamp, place }: CodexEntry, content: string): void {
   if (!hasText(content)) return context.log.leaveOut('empty texts');
   const base = context.base(place, timestamp, payload['id']);
   context.units.message({ type: 'user', ...base, message: { role: 'user', content }, source: 'import' });
@@ -80,7 +95,7 @@ export function isCodexNotice(text: string): boolean {
   return noticeStarts.some((start) => trimmed.startsWith(start));
 }
 
-function readCall(context: ImportContext, { payload, timestamp, place }: CodexEntry, type: string): void {
+function readCall(context: LineContext, { payload, timestamp, place }: CodexEntry, type: string): void {
   const { units } = context;
   const base = context.base(place, timestamp, payload['id']);
   const callId = asText(payload['call_id']) ?? asText(payload['id']) ?? '';
@@ -104,14 +119,22 @@ function inputOf(payload: Record<string, unknown>, type: string): unknown {
   return toInput(payload['arguments'] ?? payload['action']);
 }
 
-function readOutput(context: ImportContext, { payload, timestamp, place }: CodexEntry): void {
+function readOutput(context: LineContext, { payload, timestamp, place }: CodexEntry): void {
   const base = context.base(place, timestamp, payload['id']);
   const { output, is_error } = toCodexResult(payload['output'] ?? payload['tools'], context);
-  context.units.result(asText(payload['call_id']) ?? '', { ...base, output, is_error }, place);
+  const denied = isDenied(payload['output']) ? { is_error: true, reason: 'denied' as const } : { is_error };
+  context.units.result(asText(payload['call_id']) ?? '', { ...base, output, ...denied }, place);
+}
+
+/** A person, a rule or a hook did not let the command run. */
+function isDenied(output: unknown): boolean {
+  return /^(?:Command blocked by PreToolUse hook|exec_command failed: CreateProcess \{ message: "Rejected\()/.test(
+    asText(output) ?? '',
+  );
 }
 
 /** A text, parts, `{ content, success }`, or `{ output, metadata: { exit_code } }` as an object or its JSON. */
-function toCodexResult(given: unknown, { log }: ImportContext): { output: unknown; is_error: boolean } {
+function toCodexResult(given: unknown, { log }: LineContext): { output: unknown; is_error: boolean } {
   const value = typeof given === 'string' && given.startsWith('{"output":') ? parseJson(given) : given;
   if (isObject(value) && 'output' in value) {
     const code = fieldsOf(value['metadata'])['exit_code'];

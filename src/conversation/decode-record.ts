@@ -32,6 +32,8 @@ export function decodeRecord(value: unknown): DecodedRecord {
   if (type === 'tool_use') return toDecoded(decodeCall(value, base));
   if (type === 'tool_result') return toDecoded(decodeResult(value, base));
   if (type === 'note') return toDecoded(decodeNote(value, base));
+  const thought = asText(value['text']);
+  if (type === 'thinking' && thought !== undefined) return { record: { type, ...base, text: thought } };
   if (type === 'voice_interrupted' || type === 'orchestrator_meta') {
     const { type: _type, id: _id, timestamp: _timestamp, ...details } = value;
     if (isDeep(details)) return { skipped: tooDeep };

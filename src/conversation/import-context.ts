@@ -3,16 +3,23 @@ import type { Importer, ImportFormat, ImportOptions, ImportUnit } from './import
 import { openImportIds, toPlace, type ImportIds, type SourcePosition } from './import-ids.ts';
 import { openLines, readObjects, type SourceLine } from './import-lines.ts';
 import { openImportLog, type ImportLog } from './import-report.ts';
-import { openUnits, type ImportUnits } from './import-units.ts';
+import { openUnits, type ImportUnits, type UnitRecords } from './import-units.ts';
 import { toTimestamp } from './import-values.ts';
 
-export interface ImportContext {
+/** What the readers of lines work with, whether a log is imported or followed. */
+export interface LineContext {
   ids: ImportIds;
   log: ImportLog;
-  units: ImportUnits;
+  units: UnitRecords;
   /** `id` and `timestamp` of a record: the source's, as far as they can be used. */
   base(place: SourcePosition, timestamp: unknown, sourceId?: unknown): { id: string; timestamp: string };
 }
+
+export interface ImportContext extends LineContext {
+  units: ImportUnits;
+}
+
+export const interruptionNote = 'The user interrupted the model here.';
 
 /** Reads what a line holds into the units of its context. */
 export interface LineReader {
@@ -32,11 +39,14 @@ export interface MeasuredImporter extends Importer {
 export function openContext(format: ImportFormat, { hash, importedAt, part }: ImportOptions): ImportContext {
   const log = openImportLog(part?.counts);
   const ids = openImportIds(format, hash);
-  const base: ImportContext['base'] = (place, timestamp, sourceId) => ({
+  return { ids, log, units: openUnits(log, ids), base: toBase(ids, importedAt) };
+}
+
+export function toBase(ids: ImportIds, importedAt: string): LineContext['base'] {
+  return (place, timestamp, sourceId) => ({
     id: ids.idFor(place, sourceId),
     timestamp: toTimestamp(timestamp) ?? importedAt,
   });
-  return { ids, log, units: openUnits(log, ids), base };
 }
 
 export function openLineImporter(context: ImportContext, reader: LineReader): MeasuredImporter {
@@ -82,7 +92,7 @@ export function toImporter(
 
 /** A line reader for objects: what is no object is counted, what is glued together is taken apart. */
 export function objectReader(
-  { log }: ImportContext,
+  { log }: Pick<LineContext, 'log'>,
   read: (object: Record<string, unknown>, place: SourcePosition) => void,
 ): LineReader['line'] {
   return (place) => {

@@ -18,7 +18,12 @@ export interface ImportIds {
   /** The id of the source, if it has one that nothing had before; else one that the same source always gives. */
   idFor(place: SourcePosition, sourceId?: unknown): string;
   digestOf(place: SourcePosition): string;
+  /** What it remembers, to go on with later. */
+  memory(): IdMemory;
 }
+
+/** Ids that were asked for: the last ones, and those before them. */
+export type IdMemory = [recent: string[], older: string[]];
 
 // Two of these are kept at most: some 25 MB, and enough for the lines of a source of 500 MB.
 const generationSize = 131_072;
@@ -27,10 +32,11 @@ export function toPlace(line: number, text: string): SourcePosition {
   return { line, text, made: 0 };
 }
 
-export function openImportIds(format: string, hash: Hash, maxIds = generationSize): ImportIds {
-  const memory = openIdMemory(maxIds);
+export function openImportIds(format: string, hash: Hash, maxIds = generationSize, known?: IdMemory): ImportIds {
+  const memory = openIdMemory(maxIds, known);
   return {
     isNew: memory.isNew,
+    memory: memory.all,
     idFor: (place, sourceId) =>
       typeof sourceId === 'string' && sourceId !== '' && memory.isNew(`record ${sourceId}`)
         ? sourceId
@@ -40,9 +46,8 @@ export function openImportIds(format: string, hash: Hash, maxIds = generationSiz
 }
 
 /** Knows the last ids it was asked for: `maxIds` of them at least, twice as many at most. */
-export function openIdMemory(maxIds: number) {
-  let recent = new Set<string>();
-  let older = new Set<string>();
+export function openIdMemory(maxIds: number, known: IdMemory = [[], []]) {
+  let [recent, older] = known.map((ids) => new Set(ids)) as [Set<string>, Set<string>];
   return {
     isNew: (id: string): boolean => {
       if (recent.has(id) || older.has(id)) return false;
@@ -51,6 +56,7 @@ export function openIdMemory(maxIds: number) {
       return true;
     },
     size: () => recent.size + older.size,
+    all: (): IdMemory => [[...recent], [...older]],
   };
 }
 

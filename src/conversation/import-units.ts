@@ -2,78 +2,78 @@
  * Groups the records of a foreign log into units, in the order in which they began. An answer stays open while one of its calls
  * waits for a result; what comes in the meantime queues behind it, the user's messages as well, up to a limit.
  */
-import type { ImportUnit } from './importer.ts';
+import type { ImportUnit, UnitUsage } from './importer.ts';
 import type { ImportIds, SourcePosition } from './import-ids.ts';
 import type { ImportLog } from './import-report.ts';
 import {
-  abortedOutput,
-  type AssistantRecord,
-  type InterruptedRecord,
-  type MetaRecord,
-  type NoteRecord,
-  type PartialRecord,
-  type ResultReason,
-  type ToolResultRecord,
-  type ToolUseRecord,
-  type UserRecord,
+  countRecords,
+  hasRoom,
+  isAnswered,
+  joinable,
+  missingResult,
+  thoughtOnly,
+  toPartial,
+  toUnit,
+  unitLimits,
+  type Aside,
+  type OpenCall,
+  type OpenUnit,
+  type SpokenRecord,
+} from './import-unit.ts';
+import type {
+  NoteRecord,
+  ResultReason,
+  ThinkingRecord,
+  ToolResultRecord,
+  ToolUseRecord,
+  UserRecord,
 } from './record.ts';
 
-/** These records stand next to the words. */
-type Aside = NoteRecord | MetaRecord | InterruptedRecord;
-type SpokenRecord = AssistantRecord | PartialRecord;
 /** A result before it is known which call it belongs to. */
 type LooseResult = Omit<ToolResultRecord, 'tool_call_id' | 'type'>;
 
 /** `answer` is what the source calls the answer, null if it does not tell answers apart; `key` is what calls and results share. */
-export interface ImportUnits {
+export interface UnitRecords {
   message(record: UserRecord): void;
   say(answer: string | null, record: SpokenRecord): void;
+  think(answer: string | null, record: ThinkingRecord): void;
   call(answer: string | null, key: string, record: ToolUseRecord, place: SourcePosition): void;
   result(key: string, record: LooseResult, place: SourcePosition): void;
   aside(record: Aside): void;
-  /** The user has stopped the answer. */
-  interrupt(): void;
-  /** There is no more. */
+  /** The user has stopped the answer; the note says so. */
+  interrupt(note: NoteRecord | null): void;
+  /** What the answer, or without a name the last one, has used. It is counted once, and the last word about it counts. */
+  usage(answer: string | null, usage: UnitUsage): void;
+}
+
+export interface ImportUnits extends UnitRecords {
+  /** There is no more, or nothing more of what has begun. */
   close(): void;
+  /** Gives all units up to this one, the first being 0, whatever they wait for. */
+  closeThrough(unit: number): void;
   /** The units that are whole. */
   take(): ImportUnit[];
   /** Records that are held back. */
   heldRecords(): number;
+  /** How many units have begun. */
+  begun(): number;
+  /** Whether the answer can still grow. */
+  hasAnswer(answer: string): boolean;
+  /** Whether a call waits for this result. */
+  waitsFor(key: string): boolean;
 }
 
-interface OpenCall {
-  key: string;
-  use: ToolUseRecord;
-  place: SourcePosition;
-  result: ToolResultRecord | null;
-  /** How many messages came before it. */
-  messages: number;
-}
-
-interface OpenUnit {
-  answer: string | null;
-  before: Aside[];
-  /** The user record of a message; its unit says nothing else. */
-  message: UserRecord | null;
-  texts: SpokenRecord[];
-  calls: OpenCall[];
-  after: Aside[];
-  /** Something else has begun since. */
-  isPassed: boolean;
-}
-
-export const unitLimits = { queuedUnits: 32, unitRecords: 256, asides: 64 };
-
-const noResultOutput = 'The source of this conversation holds no result of this call';
-
-export function openUnits(log: ImportLog, ids: ImportIds): ImportUnits {
+/**
+ * `follows`: the log is read while it is written. Then a note without a neighbour is a unit at once, and a result whose call does not
+ * wait any more becomes a note.
+ */
+export function openUnits(log: ImportLog, ids: ImportIds, { follows = false, begun = 0 } = {}): ImportUnits {
   let ready: ImportUnit[] = [];
   let queue: OpenUnit[] = [];
   let asides: Aside[] = [];
   const waiting = new Map<string, OpenCall[]>();
   let messages = 0;
 
-  const give = (unit: ImportUnit): void => void ready.push(unit);
   const takeAsides = (): Aside[] => asides.splice(0);
 
   const release = (unit: OpenUnit, reason?: ResultReason): void => {
@@ -83,7 +83,7 @@ export function openUnits(log: ImportLog, ids: ImportIds): ImportUnits {
       log.repair(call.place.line, `call ${shown(call.key)} has no result: it got one that says so`);
       stopWaiting(waiting, call);
     }
-    give(toUnit(unit));
+    ready.push(toUnit(unit));
   };
 
   const settle = (): void => {
@@ -91,11 +91,12 @@ export function openUnits(log: ImportLog, ids: ImportIds): ImportUnits {
       release(queue.shift() as OpenUnit);
   };
 
-  const begin = (answer: string | null, message: UserRecord | null = null): OpenUnit => {
+  const begin = (answer: string | null, content: Partial<OpenUnit> = {}): OpenUnit => {
     for (const unit of queue) unit.isPassed = true;
-    const isPassed = message !== null;
-    const unit = { answer, before: takeAsides(), message, texts: [], calls: [], after: [], isPassed };
+    const empty = { message: null, texts: [], calls: [], after: [], usage: {}, isPassed: false };
+    const unit = { ...empty, answer, before: takeAsides(), ...content };
     queue.push(unit);
+    begun += 1;
     settle();
     return unit;
   };
@@ -105,17 +106,32 @@ export function openUnits(log: ImportLog, ids: ImportIds): ImportUnits {
     queue = [];
   };
 
+  const growing = (answer: string): OpenUnit | undefined =>
+    queue.find((unit) => unit.answer === answer && hasRoom(unit));
+
+  const addAside = (record: Aside): void => {
+    const unit = queue.at(-1);
+    if (unit && unit.after.length < unitLimits.asides) return void unit.after.push(record);
+    if (follows) return void begin(null, { after: [record], isPassed: true });
+    if (!unit && asides.length < unitLimits.asides) return void asides.push(record);
+    begin(null).after.push(record);
+  };
+
   return {
     message: (record) => {
       messages += 1;
-      begin(null, record);
+      begin(null, { message: record, isPassed: true });
     },
     say: (answer, record) => {
-      const known = answer === null ? undefined : queue.find((unit) => unit.answer === answer && hasRoom(unit));
+      const known = answer === null ? thoughtOnly(queue.at(-1)) : growing(answer);
+      (known ?? begin(answer)).texts.push(record);
+    },
+    think: (answer, record) => {
+      const known = answer === null ? joinable(queue.at(-1)) : growing(answer);
       (known ?? begin(answer)).texts.push(record);
     },
     call: (answer, key, record, place) => {
-      const known = answer === null ? joinable(queue.at(-1)) : queue.find((u) => u.answer === answer && hasRoom(u));
+      const known = answer === null ? joinable(queue.at(-1)) : growing(answer);
       if (answer !== null && known?.calls.some((call) => call.key === key))
         return log.skip(place.line, `call ${shown(key)} stands there twice`);
       const use = withOwnCallId(record, place, ids, log);
@@ -128,28 +144,37 @@ export function openUnits(log: ImportLog, ids: ImportIds): ImportUnits {
     },
     result: (key, { id, timestamp, output, is_error, reason }, place) => {
       const call = chooseCall(waiting.get(key) ?? []);
-      if (call === undefined) return log.skip(place.line, `a result of call ${shown(key)}, which waits for none`);
+      if (call === undefined) {
+        log.skip(place.line, `a result of call ${shown(key)}, which waits for none`);
+        return follows ? addAside({ type: 'note', id, timestamp, text: toLateNote(key, output) }) : undefined;
+      }
       stopWaiting(waiting, call);
       const given = reason === undefined ? {} : { reason };
       const { tool_call_id } = call.use;
       call.result = { type: 'tool_result', id, timestamp, tool_call_id, output, is_error, ...given };
       settle();
     },
-    aside: (record) => {
-      const unit = queue.at(-1);
-      if (unit && unit.after.length < unitLimits.asides) return void unit.after.push(record);
-      if (!unit && asides.length < unitLimits.asides) return void asides.push(record);
-      begin(null).after.push(record);
-    },
-    interrupt: () => {
+    aside: addAside,
+    interrupt: (note) => {
       const unit = queue.at(-1);
       const said = unit?.calls.length === 0 ? unit.texts.at(-1) : undefined;
-      if (unit && said) unit.texts.splice(-1, 1, toPartial(said));
+      if (unit && said && said.type !== 'thinking') unit.texts.splice(-1, 1, toPartial(said));
+      if (note !== null) addAside(note);
       closeAll('aborted');
+    },
+    usage: (answer, usage) => {
+      const open = queue.filter((unit) => unit.message === null && (answer === null || unit.answer === answer));
+      const counted = open.find((unit) => Object.keys(unit.usage).length > 0);
+      const unit = answer === null ? open.at(-1) : (counted ?? open.at(-1));
+      if (unit === undefined || (unit !== counted && answer !== null && !ids.isNew(`usage ${answer}`))) return;
+      unit.usage = usage;
     },
     close: () => {
       closeAll();
-      if (asides.length > 0) give({ kind: 'reply', records: takeAsides() });
+      if (asides.length > 0) ready.push({ kind: 'reply', records: takeAsides() });
+    },
+    closeThrough: (unit) => {
+      while (queue.length > 0 && begun - queue.length <= unit) release(queue.shift() as OpenUnit);
     },
     take: () => {
       const units = ready;
@@ -157,54 +182,15 @@ export function openUnits(log: ImportLog, ids: ImportIds): ImportUnits {
       return units;
     },
     heldRecords: () => asides.length + queue.reduce((sum, unit) => sum + countRecords(unit), 0),
+    begun: () => begun,
+    hasAnswer: (answer) => growing(answer) !== undefined,
+    waitsFor: (key) => waiting.has(key),
   };
 }
 
 /** The first of those since the same message: where ids are used again, earlier ones have been given up. */
 function chooseCall(waiting: readonly OpenCall[]): OpenCall | undefined {
   return waiting.find(({ messages }) => messages === waiting.at(-1)?.messages);
-}
-
-function isAnswered(unit: OpenUnit): boolean {
-  return unit.calls.every((call) => call.result !== null);
-}
-
-function hasRoom(unit: OpenUnit): boolean {
-  return unit.texts.length + unit.calls.length < unitLimits.unitRecords;
-}
-
-/** Without names for answers, a call belongs to the text or the calls before it, until a result has come. */
-function joinable(unit: OpenUnit | undefined): OpenUnit | undefined {
-  if (!unit || unit.answer !== null || !hasRoom(unit)) return undefined;
-  if (unit.texts.length + unit.calls.length === 0 || unit.texts.at(-1)?.type === 'assistant_partial') return undefined;
-  return unit.calls.some((call) => call.result !== null) ? undefined : unit;
-}
-
-function countRecords(unit: OpenUnit): number {
-  const said = (unit.message === null ? 0 : 1) + unit.texts.length + 2 * unit.calls.length;
-  return unit.before.length + said + unit.after.length;
-}
-
-function toUnit({ before, message, texts, calls, after }: OpenUnit): ImportUnit {
-  if (message !== null) return { kind: 'message', records: [...before, message, ...after] };
-  const uses = calls.map((call) => call.use);
-  const results = calls.flatMap((call) => call.result ?? []);
-  const kind = calls.length > 0 ? 'exchange' : 'reply';
-  return { kind, records: [...before, ...oneText(texts), ...uses, ...results, ...after] };
-}
-
-/** The texts of one answer are one record, under the first one's id. */
-function oneText(texts: readonly SpokenRecord[]): SpokenRecord[] {
-  const [first] = texts;
-  if (!first || texts.length === 1) return [...texts];
-  const said = texts.map(({ message }) => ('content' in message ? message.content : '')).join('\n\n');
-  const whole: AssistantRecord = { ...first, type: 'assistant', message: { role: 'assistant', content: said } };
-  return [texts.at(-1)?.type === 'assistant_partial' ? toPartial(whole) : whole];
-}
-
-function toPartial(record: SpokenRecord): PartialRecord {
-  const content = 'content' in record.message ? record.message.content : '';
-  return { ...record, type: 'assistant_partial', message: { role: 'assistant', content } };
 }
 
 /** Some sources number their calls anew in every answer. */
@@ -215,11 +201,9 @@ function withOwnCallId(record: ToolUseRecord, place: SourcePosition, ids: Import
   return { ...record, tool_call_id: ids.idFor(place) };
 }
 
-function missingResult(call: OpenCall, ids: ImportIds, reason?: ResultReason): ToolResultRecord {
-  const { timestamp, tool_call_id } = call.use;
-  const output = reason === 'aborted' ? abortedOutput : noResultOutput;
-  const base = { type: 'tool_result' as const, id: ids.idFor(call.place), timestamp, tool_call_id, output };
-  return { ...base, is_error: true, ...(reason === undefined ? {} : { reason }) };
+function toLateNote(key: string, output: unknown): string {
+  const text = typeof output === 'string' ? output : JSON.stringify(output);
+  return `A result of the call ${shown(key)} came when nothing waited for it:\n\n${text}`;
 }
 
 function stopWaiting(waiting: Map<string, OpenCall[]>, call: OpenCall): void {

@@ -58,3 +58,8 @@ function isDeeper(value: unknown, left: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
   return left === 0 || Object.values(value).some((inner) => isDeeper(inner, left - 1));
 }
+
+/** The set of the words of a text. */
+export function setOf(...texts: string[]): ReadonlySet<string> {
+  return new Set(texts.flatMap((text) => text.split(' ')));
+}

@@ -1,4 +1,5 @@
 /** The promise of every importer: a foreign log comes in pieces of text, and units of a transcript come out. */
+import type { Tokens } from '../session/entry.ts';
 import type { Hash } from '../ports/project.ts';
 import type { KnownRecord } from './record.ts';
 import type { LogPart, Rewinds } from './rewinds.ts';
@@ -6,12 +7,23 @@ import type { LogPart, Rewinds } from './rewinds.ts';
 export const importFormats = ['claude-code', 'codex', 'openai', 'jsonl'] as const;
 export type ImportFormat = (typeof importFormats)[number];
 
+/** The model that answered, and what it has used. */
+export interface UnitUsage {
+  /** The provider's name for the model, where the log has it. */
+  model?: string;
+  provider?: string;
+  /** Counted once, whatever the log repeats. */
+  tokens?: Tokens;
+  /** In US dollars. */
+  costUsd?: number;
+}
+
 /**
  * A unit becomes one entry. A `message` has one user record; an `exchange` has the text before the calls, if any, all calls of
- * an answer, and then the result of each in the same order; a `reply` has one text, whole or interrupted. Notes and the records
- * of a front end stand before or after these; where there is nothing to join, they are a `reply` of their own.
+ * an answer, and then the result of each in the same order; a `reply` has one text, whole or interrupted. Thoughts stand next to the
+ * text, notes and the records of a front end before or after these; where there is nothing to join, they are a `reply` of their own.
  */
-export interface ImportUnit {
+export interface ImportUnit extends UnitUsage {
   kind: 'message' | 'exchange' | 'reply';
   records: KnownRecord[];
 }

@@ -136,6 +136,8 @@ function readRecord(context: ImportContext, record: KnownRecord, place: SourcePo
       return units.result(record.tool_call_id, { ...record, output: toStorable(record.output ?? '') }, place);
     case 'note':
       return units.aside(record);
+    case 'thinking':
+      return hasText(record.text) ? units.think(null, record) : context.log.leaveOut('empty texts');
     case 'voice_interrupted':
     case 'orchestrator_meta':
       return units.aside({ ...record, details: toDetails(record.details) });

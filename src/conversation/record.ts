@@ -91,6 +91,12 @@ export interface NoteRecord extends RecordBase {
   records?: KnownRecord[];
 }
 
+/** The model thought this before it answered: no part of the answer, and never shown to a model. */
+export interface ThinkingRecord extends RecordBase {
+  type: 'thinking';
+  text: string;
+}
+
 /** A line of another type: kept as it is, and ignored. */
 interface OtherRecord {
   type: 'other';
@@ -105,7 +111,8 @@ export type KnownRecord =
   | ToolResultRecord
   | InterruptedRecord
   | MetaRecord
-  | NoteRecord;
+  | NoteRecord
+  | ThinkingRecord;
 
 export type TranscriptRecord = KnownRecord | OtherRecord;
 

@@ -85,7 +85,7 @@ export function toFinishedCalls(since: readonly TranscriptRecord[]): TranscriptR
 
 /** How many of them say or call something: the others change nothing of what a turn waits for. */
 export function countSaid(records: readonly TranscriptRecord[]): number {
-  const silent: TranscriptRecord['type'][] = ['note', 'orchestrator_meta', 'voice_interrupted', 'other'];
+  const silent: TranscriptRecord['type'][] = ['note', 'thinking', 'orchestrator_meta', 'voice_interrupted', 'other'];
   return records.filter(({ type }) => !silent.includes(type)).length;
 }
 
@@ -110,6 +110,8 @@ function toFields(record: KnownRecord): object {
       const { text, tool_call_id, records } = record;
       return { text, ...(tool_call_id === undefined ? {} : { tool_call_id }), ...(records ? { records } : {}) };
     }
+    case 'thinking':
+      return { text: record.text };
     case 'tool_use':
       return { tool_call_id: record.tool_call_id, tool_name: record.tool_name, tool_input: record.tool_input };
     case 'tool_result': {

@@ -342,7 +342,7 @@ describe('the check of jsonl', () => {
     ['a record without an id', lines({ ...user, id: '' }), 'Line 1: it has no id.'],
     ['an id that was there', lines(user, { ...answer, id: 'u' }), 'Line 2: another record has the id u.'],
     ['a record without its time', lines({ ...user, timestamp: 7 }), 'Line 1: it has no timestamp.'],
-    ['an unknown type', lines({ ...user, type: 'thinking' }), 'Line 1: records of type thinking are not known.'],
+    ['an unknown type', lines({ ...user, type: 'telemetry' }), 'Line 1: records of type telemetry are not known.'],
     ['no message', lines({ ...user, message: 'hi' }), 'Line 1: it has no message.'],
     ['another role', lines({ ...user, message: answer.message }), 'Line 1: the role of its message is not user.'],
     [

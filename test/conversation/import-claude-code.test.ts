@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { abortedOutput } from '../../src/conversation/record.ts';
-import { unitLimits } from '../../src/conversation/import-units.ts';
+import { unitLimits } from '../../src/conversation/import-unit.ts';
 import { openImporter } from '../../src/conversation/open-importer.ts';
 import { faultsOf, importedAt, importFixture, importLines, importOptions, outline } from '../support/import-source.ts';
 
@@ -20,14 +20,14 @@ describe('a session of Claude Code', () => {
 
   test('becomes messages, exchanges and replies, with answers that are split over lines put together', () => {
     expect(outline(units)).toEqual([
-      'message: user /clear',
-      'message: user Add a login route, please. 🙂',
-      'exchange: assistant I look at the routes and the tests. | call Read | call Bash | ' +
+      'message: note The user ran /clear. | user Add a login route, please. 🙂',
+      'exchange: thinking Let me look. | assistant I look at the routes and the tests. | call Read | call Bash | ' +
         'result "1→export const routes = [];" | error [{"type":"text","text":"1 failed"},{"type":"text","text":"[image]"}]',
       'message: user and a logout route',
-      'exchange: call Edit | error "The user doesn\'t want to proceed with this tool use."',
+      'exchange: call Edit | error "The user doesn\'t want to proceed with this tool use." | ' +
+        'note The user interrupted the model here.',
       'message: user Only the login route.',
-      'reply: assistant_partial Both routes are',
+      'reply: assistant_partial Both routes are | note The user interrupted the model here.',
       'reply: assistant [The conversation was compacted here. The summary of what stands above:]\n\n' +
         'This session is being continued from a previous conversation. Ada wants a login route.',
       'message: user What does it look like?\n\n[image]',
@@ -37,7 +37,7 @@ describe('a session of Claude Code', () => {
   });
 
   test('keeps the ids and times of the source, and the input of the calls', () => {
-    expect(units[1]?.records).toEqual([
+    expect(units[0]?.records.slice(1)).toEqual([
       {
         type: 'user',
         id: 'a1b2c3d4-0000-4000-8000-000000000004',
@@ -46,7 +46,7 @@ describe('a session of Claude Code', () => {
         source: 'import',
       },
     ]);
-    expect(units[2]?.records[1]).toMatchObject({
+    expect(units[1]?.records[2]).toMatchObject({
       tool_call_id: 'toolu_01',
       tool_input: { file_path: '/home/ada/shop/routes.ts' },
     });
@@ -56,7 +56,7 @@ describe('a session of Claude Code', () => {
     expect(title).toBe('Login route for the shop');
     expect(report).toEqual({
       lines: 28,
-      records: 17,
+      records: 20,
       summaries: 1,
       skipped: { count: 0, issues: [] },
       repaired: { count: 1, issues: [{ line: 28, text: 'call toolu_04 has no result: it got one that says so' }] },
@@ -64,10 +64,8 @@ describe('a session of Claude Code', () => {
         { what: 'titles', count: 1 },
         { what: 'lines of bookkeeping', count: 3 },
         { what: 'notices of the program', count: 2 },
-        { what: 'thoughts', count: 1 },
         { what: 'lines of side chains', count: 2 },
         { what: 'images', count: 2 },
-        { what: 'marks of an interruption', count: 2 },
         { what: 'repeated lines', count: 1 },
       ],
     });

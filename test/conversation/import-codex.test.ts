@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { abortedOutput } from '../../src/conversation/record.ts';
-import { maxHeldLines } from '../../src/conversation/import-codex.ts';
+import { maxHeldLines } from '../../src/conversation/codex-lines.ts';
 import { faultsOf, importFixture, importLines, outline } from '../support/import-source.ts';
 
 const event = (payload: object) => ({ timestamp: '2026-01-24T10:00:00Z', type: 'event_msg', payload });
@@ -15,10 +15,10 @@ describe('a rollout of Codex', () => {
     const { units, report } = importFixture('codex', 'codex.jsonl');
     expect(outline(units)).toEqual([
       'message: user Add a login route',
-      'exchange: assistant I look at the routes. | call shell | call shell | result "export const routes = [];\\n" | error ""',
+      'exchange: thinking Looking | assistant I look at the routes. | call shell | call shell | result "export const routes = [];\\n" | error ""',
       'exchange: call apply_patch | result "Exit code: 0\\nOutput:\\nSuccess. Updated the following files:\\nA login.ts\\n"',
       'exchange: call web_search | result "The source of this conversation does not hold what the search found"',
-      `exchange: call local_shell | error "${abortedOutput}"`,
+      `exchange: call local_shell | error "${abortedOutput}" | note The user interrupted the model here.`,
       'reply: assistant [The conversation was compacted here. The summary of what stands above:]\n\nAda wants a login route.',
       'message: user Is it done?',
       'reply: assistant Yes. | note The user took back the last turn here.',

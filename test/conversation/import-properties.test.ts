@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { importFormats, type ImportFormat } from '../../src/conversation/importer.ts';
-import { maxHeldLines } from '../../src/conversation/import-codex.ts';
-import { unitLimits } from '../../src/conversation/import-units.ts';
+import { maxHeldLines } from '../../src/conversation/codex-lines.ts';
+import { unitLimits } from '../../src/conversation/import-unit.ts';
 import { openImporter } from '../../src/conversation/open-importer.ts';
 import { encodeRecord } from '../../src/conversation/transcript.ts';
 import { faultsOf, importOptions, importPieces, importText, readImport } from '../support/import-source.ts';

@@ -90,6 +90,7 @@ test('the table of records has each type', () => {
     voice_interrupted: true,
     orchestrator_meta: true,
     note: true,
+    thinking: true,
   };
   const listed = readRows('transcript.jsonl').map(([type = '']) => type.replaceAll('`', ''));
   expect(listed.toSorted()).toEqual(Object.keys(types).toSorted());

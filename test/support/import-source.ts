@@ -51,7 +51,8 @@ function inShort(record: KnownRecord): string {
     case 'tool_result':
       return `${record.is_error ? 'error' : 'result'} ${JSON.stringify(record.output)}`;
     case 'note':
-      return `note ${record.text}`;
+    case 'thinking':
+      return `${record.type} ${record.text}`;
     case 'voice_interrupted':
     case 'orchestrator_meta':
       return record.type;
@@ -83,7 +84,7 @@ const shapes: Record<ImportUnit['kind'], RegExp> = {
 };
 
 function faultsOfUnit({ kind, records }: ImportUnit): string[] {
-  const asides = ['note', 'orchestrator_meta', 'voice_interrupted'];
+  const asides = ['note', 'thinking', 'orchestrator_meta', 'voice_interrupted'];
   const core = records.filter(({ type }) => !asides.includes(type));
   const shape = core.map(({ type }) => `${type} `).join('');
   const calls = core.flatMap((record) => (record.type === 'tool_use' ? [record.tool_call_id] : []));

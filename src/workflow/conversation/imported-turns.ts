@@ -43,6 +43,7 @@ function withoutContent(record: KnownRecord): KnownRecord {
     case 'assistant_partial':
       return { ...record, message: { role: 'assistant', content: '' } };
     case 'note':
+    case 'thinking':
       return { ...record, text: '' };
     default:
       return { ...record, details: {} };

@@ -13,7 +13,8 @@ export function describeRecords(records: readonly KnownRecord[]): Pick<Entry, 't
     return { ...toLabelLines(record.message.content), title: 'interrupted answer' };
   if (record.type === 'user' || record.type === 'assistant')
     return toLabelLines('file' in record.message ? record.message.file : record.message.content);
-  if (record.type === 'note') return { title: 'note', details: record.text.split('\n') };
+  if (record.type === 'note' || record.type === 'thinking')
+    return { title: record.type, details: record.text.split('\n') };
   return { title: record.type === 'voice_interrupted' ? 'the user interrupted' : record.type, details: [] };
 }
 

@@ -7,7 +7,7 @@ import { describeRecords } from './describe-records.ts';
 
 type Description = Pick<Entry, 'kind' | 'title' | 'details' | 'status'>;
 
-const asides: KnownRecord['type'][] = ['note', 'orchestrator_meta', 'voice_interrupted'];
+const asides: KnownRecord['type'][] = ['note', 'thinking', 'orchestrator_meta', 'voice_interrupted'];
 
 /**
  * A line is kept up to this length: more than any label shows, whatever of it is left out. The rest need not be masked and

@@ -1,0 +1,239 @@
+/**
+ * The branches of a conversation in one log. Where lines name their parents, a record follows its parent: one whose parent is not
+ * the newest of its branch begins another branch. A position is a branch and how many of its units had begun.
+ */
+import type { AgentStep } from './agent-log.ts';
+import type { ImportIds } from './import-ids.ts';
+import type { ImportLog } from './import-report.ts';
+import { openUnits, type ImportUnits, type UnitRecords } from './import-units.ts';
+import { asText, isObject } from './import-values.ts';
+
+/** Where a line of a log stands in the tree of its lines. */
+export interface LineOrigin {
+  uuid?: string | undefined;
+  /** Null: nothing is before it. Undefined: the line before it. */
+  parent?: string | null | undefined;
+  /** It goes on from the line before it where its parent is not known. */
+  goesOn?: boolean;
+  /** The user said it while the model worked: the answer goes on beside it. */
+  isQueued?: boolean;
+}
+
+export interface AgentBranches {
+  /** The records of the line that is being read go to the branch where they belong. */
+  units: UnitRecords;
+  /** False: the log has had this line already. */
+  begin(origin: LineOrigin): boolean;
+  /** All of the line has been read. */
+  end(): void;
+  /** The units that follow stand after this record, null: after nothing; `leaves` is the branch it is on. */
+  fork(leaves: number, after: string | null): void;
+  /** Nothing more of the line's branch goes on. */
+  endTurn(): void;
+  settle(): void;
+  take(): AgentStep[];
+  /** Null while a unit is open. */
+  save(): Record<string, unknown> | null;
+  needsStart(): boolean;
+  /** No unit has begun. */
+  isEmpty(): boolean;
+}
+
+interface Branch {
+  number: number;
+  units: ImportUnits;
+  /** How many of its units were given, and the last record of each. */
+  given: number;
+  ends: Map<number, string>;
+  /** A record whose parent was read when so many units had begun goes on in this branch. */
+  floor: number;
+  /** Lines that a record can follow without a fork. */
+  newest: string[];
+  touched: number;
+}
+
+interface Position {
+  branch: number;
+  begun: number;
+}
+
+const kept = { uuids: 64, branches: 8 };
+
+export function openBranches(log: ImportLog, ids: ImportIds, saved: Record<string, unknown> | null): AgentBranches {
+  const branches = new Map<number, Branch>();
+  const positions = new Map<string, Position>();
+  const steps: AgentStep[] = [];
+  let [count, time, needsStart] = [1, 0, false];
+  let current: Position = { branch: 0, begun: 0 };
+  let origin: LineOrigin = {};
+  let used: Branch | null = null;
+
+  const open = (number: number, begun = 0): Branch => {
+    const units = openUnits(log, ids, { follows: true, begun });
+    const branch = {
+      number,
+      units,
+      given: begun,
+      ends: new Map<number, string>(),
+      floor: 0,
+      newest: [],
+      touched: time,
+    };
+    branches.set(number, branch);
+    return branch;
+  };
+
+  const drain = (branch: Branch): void => {
+    const units = branch.units.take();
+    log.give(units);
+    for (const unit of units) {
+      steps.push({ unit: { ...unit, branch: branch.number } });
+      branch.given += 1;
+      branch.ends.set(branch.given, unit.records.at(-1)?.id ?? '');
+    }
+  };
+
+  const findParent = (): Position | null => {
+    const { parent, goesOn = false } = origin;
+    if (parent === undefined) return current;
+    if (parent === null && !goesOn) return saved === null || isEmpty() ? { branch: 0, begun: 0 } : null;
+    const known = positions.get(parent ?? '');
+    return known ?? (goesOn || saved === null ? current : null);
+  };
+
+  /** Null: it has to be read again from the beginning. */
+  const forkAt = ({ branch: number, begun }: Position): Branch | null => {
+    const leaves = branches.get(number);
+    if (leaves === undefined) return null;
+    leaves.units.closeThrough(begun - 1);
+    drain(leaves);
+    const after = begun === 0 ? null : leaves.ends.get(begun);
+    return after === undefined ? null : addFork(leaves.number, after);
+  };
+  const addFork = (leaves: number, after: string | null): Branch => {
+    const branch = open(count);
+    count += 1;
+    steps.push({ fork: { branch: branch.number, leaves, after } });
+    return branch;
+  };
+
+  const lose = (): Branch => {
+    needsStart = true;
+    return branches.get(0) ?? open(0);
+  };
+
+  /** The branch of the line's parent, or a new one. */
+  const here = (mayFork: boolean): Branch => {
+    if (used !== null) return used;
+    const parent = findParent();
+    const branch = parent === null ? undefined : branches.get(parent.branch);
+    if (parent === null || branch === undefined) used = lose();
+    else if (!mayFork || origin.isQueued === true || parent.begun >= branch.floor) used = branch;
+    else used = forkAt(parent) ?? lose();
+    return used;
+  };
+  const find = (test: (units: ImportUnits) => boolean): Branch | undefined =>
+    [...branches.values()].find(({ units }) => test(units));
+  const ofAnswer = (answer: string | null): ImportUnits => {
+    if (answer !== null) used ??= find((units) => units.hasAnswer(answer)) ?? null;
+    return here(true).units;
+  };
+  const isEmpty = (): boolean => count === 1 && (branches.get(0)?.units.begun() ?? 0) === 0;
+
+  if (!restore()) needsStart = true;
+  function restore(): boolean {
+    if (saved === null) return open(0) !== undefined;
+    const { live, current: at } = saved;
+    if (!Array.isArray(live) || !Array.isArray(at)) return false;
+    count = Number(saved['count']);
+    current = { branch: Number(at[0]), begun: Number(at[1]) };
+    for (const value of live.filter(isObject)) {
+      const branch = open(Number(value['number']), Number(value['begun']));
+      const last = asText(value['last']);
+      if (last !== undefined) branch.ends.set(branch.given, last);
+      Object.assign(branch, {
+        floor: Number(value['floor']),
+        newest: value['uuids'],
+        touched: Number(value['touched']),
+      });
+      time = Math.max(time, branch.touched);
+      for (const uuid of branch.newest) positions.set(uuid, { branch: branch.number, begun: branch.given });
+    }
+    return true;
+  }
+
+  return {
+    units: {
+      message: (record) => here(true).units.message(record),
+      say: (answer, record) => ofAnswer(answer).say(answer, record),
+      think: (answer, record) => ofAnswer(answer).think(answer, record),
+      call: (answer, key, record, place) => ofAnswer(answer).call(answer, key, record, place),
+      result: (key, record, place) => {
+        const branch = find((units) => units.waitsFor(key)) ?? here(false);
+        used ??= branch;
+        branch.units.result(key, record, place);
+      },
+      aside: (record) => here(true).units.aside(record),
+      interrupt: (note) => here(note !== null).units.interrupt(note),
+      usage: (answer, usage) => (used ?? branches.get(findParent()?.branch ?? -1))?.units.usage(answer, usage),
+    },
+    begin: (next) => {
+      [origin, used] = [next, null];
+      return next.uuid === undefined || !positions.has(next.uuid);
+    },
+    end: () => {
+      const position: Position | null =
+        used === null ? findParent() : { branch: used.number, begun: used.units.begun() };
+      if (used !== null) {
+        const [before, begun] = [used.floor, used.units.begun()];
+        if (origin.isQueued !== true) used.floor = begun;
+        if (used.floor !== before) used.newest = [];
+        time += 1;
+        used.touched = time;
+      }
+      for (const branch of branches.values()) drain(branch);
+      if (position === null) return;
+      current = position;
+      if (origin.uuid === undefined) return;
+      positions.set(origin.uuid, position);
+      const branch = branches.get(position.branch);
+      if (branch === undefined || position.begun < branch.floor) return;
+      branch.newest.push(origin.uuid);
+      if (branch.newest.length > kept.uuids) branch.newest.shift();
+    },
+    fork: (leaves, after) => {
+      const branch = branches.get(leaves);
+      branch?.units.close();
+      if (branch !== undefined) drain(branch);
+      used = addFork(leaves, after);
+    },
+    endTurn: () => branches.get((used ?? { number: findParent()?.branch ?? -1 }).number)?.units.close(),
+    settle: () => {
+      for (const branch of branches.values()) {
+        branch.units.close();
+        drain(branch);
+      }
+    },
+    take: () => steps.splice(0),
+    save: () => {
+      if ([...branches.values()].some(({ units }) => units.heldRecords() > 0)) return null;
+      const live = [...branches.values()].toSorted((one, other) => one.touched - other.touched).slice(-kept.branches);
+      return {
+        count,
+        current: [current.branch, current.begun],
+        live: live
+          .toSorted((one, other) => one.number - other.number)
+          .map(({ number, units, ends, given, floor, newest, touched }) => ({
+            number,
+            touched,
+            begun: units.begun(),
+            floor,
+            last: ends.get(given) ?? null,
+            uuids: [...newest],
+          })),
+      };
+    },
+    needsStart: () => needsStart,
+    isEmpty,
+  };
+}

@@ -1,0 +1,112 @@
+/** The reader of every agent's log: lines, checkpoints and what is known of the log; what a line means is its agent's. */
+import { openBranches, type AgentBranches } from './agent-branches.ts';
+import type { AgentLine, AgentLogHead, AgentLogOptions, AgentLogReader, AgentName } from './agent-log.ts';
+import { toBase, type LineContext } from './import-context.ts';
+import { openImportIds, toPlace, type IdMemory, type SourcePosition } from './import-ids.ts';
+import { readObjects } from './import-lines.ts';
+import { openImportLog } from './import-report.ts';
+import { fieldsOf, hasText, toTimestamp } from './import-values.ts';
+
+type Fields = Record<string, unknown>;
+
+/** What the reader of an agent's lines works with. */
+export interface AgentContext extends LineContext {
+  branches: AgentBranches;
+  head: AgentLogHead;
+}
+
+/** What the lines of one agent mean. */
+interface AgentLines {
+  /** False: it is of a type that nobody knows. */
+  read(object: Fields, place: SourcePosition): boolean;
+  /** Whatever it holds back is whole now. */
+  settle?(): void;
+  /** It holds something back. */
+  isHolding?(): boolean;
+  /** Plain JSON, to go on with after a checkpoint. */
+  state?(): Fields;
+}
+
+/** `state` is what an earlier reader has left, or empty. */
+export type OpenAgentLines = (context: AgentContext, state: Fields) => AgentLines;
+
+/** It changes with what a checkpoint holds. */
+const checkpointVersion = 1;
+
+/** So many ids of records and calls are known, twice as many at most: a checkpoint has them all. */
+const knownIds = 64;
+
+export function openAgentReader(agent: AgentName, options: AgentLogOptions, open: OpenAgentLines): AgentLogReader {
+  const { checkpoint, hash, importedAt } = options;
+  const isReadable =
+    checkpoint === undefined || (checkpoint['v'] === checkpointVersion && checkpoint['agent'] === agent);
+  const saved = checkpoint !== undefined && isReadable ? checkpoint : null;
+  const log = openImportLog();
+  const ids = openImportIds(agent, hash, knownIds, saved === null ? undefined : (saved['ids'] as IdMemory));
+  const branches = openBranches(log, ids, saved === null ? null : fieldsOf(saved['branches']));
+  const head = { ...emptyHead, ...(saved === null ? {} : fieldsOf(saved['head'])) } as AgentLogHead;
+  const context: AgentContext = { ids, log, units: branches.units, base: toBase(ids, importedAt), branches, head };
+  const lines = open(context, fieldsOf(saved?.['lines']));
+  const unknown: AgentLine[] = [];
+
+  const readText = (number: number, text: string): boolean => {
+    const { objects, mended, lost } = readObjects(text);
+    if (lost !== null) log.skip(number, lost);
+    if (mended !== null) log.repair(number, mended);
+    const place = toPlace(number, text);
+    const understood = objects.map((object) => lines.read(object, place));
+    if (!understood.every(Boolean)) log.leaveOut('lines of unknown types');
+    return lost === null && understood.every(Boolean);
+  };
+
+  return {
+    line: ({ number, text }) => {
+      if (text?.trim() === '' || branches.needsStart()) return;
+      log.readLine(number);
+      if (text === null) log.skip(number, 'longer than a line can be');
+      if (text === null || !readText(number, text)) unknown.push({ number, text });
+    },
+    settle: () => {
+      lines.settle?.();
+      branches.settle();
+    },
+    take: branches.take,
+    checkpoint: () => {
+      const state = lines.isHolding?.() === true ? null : branches.save();
+      if (state === null || branches.needsStart() || !isReadable) return null;
+      const [recent, older] = ids.memory();
+      return {
+        v: checkpointVersion,
+        agent,
+        branches: state,
+        ids: [recent, older],
+        head: { ...head },
+        lines: lines.state?.() ?? {},
+      };
+    },
+    needsStart: () => !isReadable || branches.needsStart(),
+    head: () => ({ ...head }),
+    report: log.report,
+    unknown: () => [...unknown],
+  };
+}
+
+const emptyHead: AgentLogHead = {
+  id: null,
+  cwd: null,
+  version: null,
+  startedAt: null,
+  title: null,
+  forkedFrom: null,
+  parentId: null,
+};
+
+/** The first word about each counts. */
+export function addToHead(
+  head: AgentLogHead,
+  { startedAt, ...texts }: Partial<Record<keyof AgentLogHead, unknown>>,
+): void {
+  for (const key of ['id', 'cwd', 'version', 'title', 'parentId'] as const)
+    if (head[key] === null && hasText(texts[key])) head[key] = texts[key];
+  head.startedAt ??= toTimestamp(startedAt) ?? null;
+}

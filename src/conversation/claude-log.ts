@@ -1,0 +1,92 @@
+/** Follows the sessions of Claude Code. */
+import { addToHead, type OpenAgentLines } from './agent-reader.ts';
+import { claudeTitle, keepClaudeTitle, readClaudeLine, type ClaudeTitles } from './claude-lines.ts';
+import type { SourcePosition } from './import-ids.ts';
+import type { LineOrigin } from './agent-branches.ts';
+import { asText, fieldsOf, hasText, setOf } from './import-values.ts';
+
+type Fields = Record<string, unknown>;
+
+/** Lines of bookkeeping by version: the first row has been there since before 2.1.197, the second since 2.1.330. */
+const bookkeeping = setOf(
+  'queue-operation last-prompt mode permission-mode file-history-snapshot summary progress',
+  'file-history-delta tools-used cost-state atis-latch api-request api-request-blob api-request-shape',
+);
+
+const attachments = setOf(
+  'agent_listing_delta skill_listing plan_mode plan_mode_exit plan_mode_reentry queued_command',
+  'hook_success hook_cancelled hook_non_blocking_error hook_blocking_error hook_permission_decision',
+  'hook_additional_context hook_stopped_continuation hook_system_message hook_error_during_execution',
+  'file directory edited_text_file nested_memory todo todo_reminder task_reminder diagnostics',
+  'date deferred_tools_delta deferred_tools_record environment model prompt_snapshot',
+  'remote_session_change session_context total_tokens_reminder',
+);
+
+const systemLines = setOf('compact_boundary stop_hook_summary turn_duration local_command informational api_error');
+
+/** After these nothing of the turn goes on. */
+const turnEnds = new Set(['stop_hook_summary', 'turn_duration']);
+
+export const openClaudeLines: OpenAgentLines = (context, state) => {
+  const { branches, head, log } = context;
+  const titles = { ...fieldsOf(state['titles']) } as ClaudeTitles;
+  let isSubagent = typeof state['isSubagent'] === 'boolean' ? state['isSubagent'] : null;
+
+  const readSpoken = (type: string, object: Fields, place: SourcePosition): void => {
+    const isSide = object['isSidechain'] === true;
+    if (type !== 'attachment') isSubagent ??= isSide;
+    if (isSide && isSubagent !== true) return log.leaveOut('lines of side chains');
+    if (!branches.begin(toOrigin(object))) return log.leaveOut('repeated lines');
+    addHead(object);
+    readClaudeLine(context, object, place, !branches.isEmpty());
+    branches.end();
+  };
+  const readSystem = (object: Fields, place: SourcePosition): void => {
+    if (!branches.begin(toOrigin(object))) return log.leaveOut('repeated lines');
+    addHead(object);
+    const { subtype, content } = object;
+    if (subtype === 'informational' && hasText(content))
+      context.units.aside({ type: 'note', ...context.base(place, object['timestamp'], object['uuid']), text: content });
+    else log.leaveOut('lines of bookkeeping');
+    if (turnEnds.has(asText(subtype) ?? '')) branches.endTurn();
+    branches.end();
+  };
+  const addHead = ({ sessionId, agentId, cwd, version, timestamp }: Fields): void => {
+    const own = isSubagent === true ? { id: agentId ?? sessionId, parentId: sessionId } : { id: sessionId };
+    addToHead(head, { ...own, cwd, version, startedAt: timestamp });
+  };
+
+  return {
+    read: (object, place) => {
+      const type = asText(object['type']) ?? '';
+      if (keepClaudeTitle(titles, object)) {
+        head.title = claudeTitle(titles);
+        log.leaveOut('titles');
+        return true;
+      }
+      if (type === 'user' || type === 'assistant') readSpoken(type, object, place);
+      else if (type === 'attachment') {
+        readSpoken(type, object, place);
+        return attachments.has(asText(fieldsOf(object['attachment'])['type']) ?? '');
+      } else if (type === 'system') {
+        readSystem(object, place);
+        return systemLines.has(asText(object['subtype']) ?? '');
+      } else if (bookkeeping.has(type)) log.leaveOut('lines of bookkeeping');
+      else return false;
+      return true;
+    },
+    state: () => ({ titles, isSubagent }),
+  };
+};
+
+function toOrigin(object: Fields): LineOrigin {
+  const { uuid, parentUuid, logicalParentUuid, subtype, attachment } = object;
+  const isBoundary = subtype === 'compact_boundary';
+  const named = parentUuid === null && isBoundary ? (logicalParentUuid ?? null) : parentUuid;
+  return {
+    uuid: asText(uuid),
+    parent: named === null ? null : asText(named),
+    goesOn: isBoundary,
+    isQueued: fieldsOf(attachment)['type'] === 'queued_command',
+  };
+}

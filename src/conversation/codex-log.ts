@@ -1,0 +1,59 @@
+/** Follows the rollouts of Codex. */
+import { addToHead, type AgentContext, type OpenAgentLines } from './agent-reader.ts';
+import { toCodexEntry, type CodexEntry, type CodexState } from './codex-entry.ts';
+import { callItemTypes, otherItemTypes } from './codex-items.ts';
+import { openCodexReader } from './codex-lines.ts';
+import { asText, fieldsOf, hasText, setOf } from './import-values.ts';
+
+const settings = new Set(['session_meta', 'turn_context', 'world_state', 'token_usage_record', 'compacted']);
+const items = setOf(...callItemTypes, ...otherItemTypes, 'ghost_snapshot compaction other');
+const events = setOf(
+  'task_started task_complete turn_started turn_complete turn_aborted thread_rolled_back error',
+  'user_message agent_message agent_reasoning agent_reasoning_raw_content token_count item_completed',
+  'exec_command_begin exec_command_end thread_settings_applied context_compacted web_search_end',
+  'mcp_tool_call_end patch_apply_end entered_review_mode exited_review_mode undo_completed',
+);
+
+/** After these nothing of the turn goes on. */
+const turnEnds = new Set(['task_complete', 'turn_complete', 'turn_aborted']);
+
+export const openCodexLines: OpenAgentLines = (context, saved) => {
+  const state = { ...saved } as CodexState;
+  const reader = openCodexReader(context, state);
+  return {
+    read: (object, place) => {
+      const entry = toCodexEntry(object, place);
+      context.branches.begin({});
+      addHead(context, object, entry?.payload);
+      if (entry !== null) reader.read(entry);
+      if (entry?.kind === 'event' && turnEnds.has(asText(entry.payload['type']) ?? '')) {
+        reader.settle();
+        context.branches.endTurn();
+      }
+      context.branches.end();
+      return entry !== null && isKnown(object, entry);
+    },
+    settle: reader.settle,
+    isHolding: () => reader.heldLines() > 0,
+    state: () => ({ ...state }),
+  };
+};
+
+function isKnown({ type }: Record<string, unknown>, { kind, payload }: CodexEntry): boolean {
+  const inner = asText(payload['type']) ?? '';
+  if (kind === 'item') return items.has(inner);
+  if (kind === 'event') return events.has(inner);
+  return type === undefined || settings.has(asText(type) ?? '');
+}
+
+function addHead({ head }: AgentContext, { type }: Record<string, unknown>, payload: unknown): void {
+  const { id, cwd, cli_version: version, timestamp, forked_from_id: from, history_base: base } = fieldsOf(payload);
+  const { source, parent_thread_id: parent } = fieldsOf(payload);
+  if (type !== 'session_meta' || head.id !== null) return;
+  const spawn = fieldsOf(fieldsOf(fieldsOf(source)['subagent'])['thread_spawn']);
+  const parentId = parent ?? spawn['parent_thread_id'];
+  addToHead(head, { id, cwd, version, startedAt: timestamp, parentId });
+  if (!hasText(from)) return;
+  const { thread_id: thread, end_byte_offset: end } = fieldsOf(base);
+  head.forkedFrom = { id: hasText(thread) ? thread : from, endOffset: typeof end === 'number' ? end : null };
+}

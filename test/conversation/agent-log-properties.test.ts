@@ -1,0 +1,90 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { AgentStep } from '../../src/conversation/agent-log.ts';
+import { noResultOutput } from '../../src/conversation/import-unit.ts';
+import { abortedOutput } from '../../src/conversation/record.ts';
+import { openLog, readAgentLogs, readSteps, unitsOf } from '../support/agent-logs.ts';
+import { faultsOf } from '../support/import-source.ts';
+
+/** What the log itself says, once each: what came late stands in a note, what was settled says that there is nothing. */
+function contentOf(steps: readonly AgentStep[]): string[] {
+  const records = unitsOf(steps).flatMap(({ records }) => records);
+  return records
+    .flatMap((record) => {
+      if (record.type === 'assistant' || record.type === 'assistant_partial')
+        return 'content' in record.message ? record.message.content.split('\n\n') : [];
+      const isStandIn =
+        record.type === 'tool_result' && [noResultOutput, abortedOutput].includes(String(record.output));
+      return isStandIn ? [] : [record.id];
+    })
+    .toSorted();
+}
+
+const logs = readAgentLogs();
+const cases = logs.map(({ agent, name, lines }) => [name, agent, lines] as const);
+
+describe.each(cases)('the log %s', (_name, agent, lines) => {
+  const whole = openLog(agent);
+  const steps = readSteps(whole, lines);
+  const cut = fc.nat({ max: lines.length });
+
+  test('keeps the promises of units', () => {
+    const reader = openLog(agent);
+    const all = readSteps(reader, lines);
+    reader.settle();
+    all.push(...reader.take());
+    expect(faultsOf(unitsOf(all))).toEqual([]);
+    expect([reader.needsStart(), reader.unknown()]).toEqual([false, []]);
+    expect(reader.head()).toMatchObject({ id: expect.any(String), cwd: expect.any(String) });
+  });
+
+  test('gives the same first steps, wherever it ends', () => {
+    fc.assert(
+      fc.property(cut, (at) => {
+        const first = readSteps(openLog(agent), lines.slice(0, at));
+        expect(first).toEqual(steps.slice(0, first.length));
+      }),
+    );
+  });
+
+  test('gives the same steps after a checkpoint', () => {
+    fc.assert(
+      fc.property(fc.array(cut, { minLength: 1, maxLength: 4 }), (cuts) => {
+        let [reader, from] = [openLog(agent), 0];
+        const found: AgentStep[] = [];
+        for (const at of cuts.toSorted((one, other) => one - other)) {
+          found.push(...readSteps(reader, lines.slice(from, at)));
+          from = at;
+          const checkpoint = reader.checkpoint();
+          if (checkpoint === null) continue;
+          expect(JSON.stringify(checkpoint).length).toBeLessThan(32_000);
+          reader = openLog(agent, JSON.parse(JSON.stringify(checkpoint)));
+        }
+        found.push(...readSteps(reader, lines.slice(from)));
+        if (reader.needsStart()) return;
+        expect(found).toEqual(steps);
+        expect(reader.head()).toEqual(whole.head());
+      }),
+    );
+  });
+
+  test('loses and doubles nothing, wherever it is settled', () => {
+    const once = openLog(agent);
+    const unsettled = readSteps(once, lines);
+    once.settle();
+    const expected = contentOf([...unsettled, ...once.take()]);
+    fc.assert(
+      fc.property(fc.array(cut, { maxLength: 4 }), (cuts) => {
+        const reader = openLog(agent);
+        const found = lines.flatMap((line, at) => {
+          if (cuts.includes(at)) reader.settle();
+          return [...reader.take(), ...readSteps(reader, [line])];
+        });
+        reader.settle();
+        found.push(...reader.take());
+        expect(contentOf(found)).toEqual(expected);
+        expect(faultsOf(unitsOf(found))).toEqual([]);
+      }),
+    );
+  });
+});

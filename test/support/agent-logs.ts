@@ -1,0 +1,74 @@
+/** Logs of agents: the project's own fixtures, and the samples of real agents where their folder is there. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import {
+  agentNames,
+  type AgentCheckpoint,
+  type AgentFork,
+  type AgentLine,
+  type AgentLogReader,
+  type AgentName,
+  type AgentStep,
+  type AgentUnit,
+} from '../../src/conversation/agent-log.ts';
+import { openAgentLog } from '../../src/conversation/open-agent-log.ts';
+import { importOptions } from './import-source.ts';
+
+export interface AgentLogFile {
+  agent: AgentName;
+  name: string;
+  lines: AgentLine[];
+}
+
+const samples = '/work/shared/agents';
+const fixtures = new URL('../../fixtures/agents', import.meta.url).pathname;
+
+export const hasSamples = existsSync(samples);
+
+export function readAgentLogs(): AgentLogFile[] {
+  if (!hasSamples) console.warn(`The samples of real agents in ${samples} are not there: only the fixtures are read.`);
+  const isReady = (path: string) => /\/(?:claude|codex)/.test(path);
+  return [...(hasSamples ? listFiles(samples) : []), ...(existsSync(fixtures) ? listFiles(fixtures) : [])]
+    .filter(isReady)
+    .flatMap((path) => {
+      const agent = agentNames.find((name) => path.includes(`/${name === 'claude-code' ? 'claude' : name}`));
+      if (agent === undefined) throw new Error(`${path} is of no agent.`);
+      return [{ agent, name: path.replace(`${samples}/`, ''), lines: toLines(readText(agent, path)) }];
+    });
+}
+
+function readText(_agent: AgentName, path: string): string {
+  return readFileSync(path, 'utf8');
+}
+
+function listFiles(dir: string): string[] {
+  return readdirSync(dir, { recursive: true, encoding: 'utf8' })
+    .filter((path) => /\.jsonl?$/.test(path) && !path.includes('.hooks.'))
+    .map((path) => `${dir}/${path}`)
+    .toSorted();
+}
+
+export function toLines(text: string): AgentLine[] {
+  return text
+    .split('\n')
+    .map((line, at) => ({ number: at + 1, text: line }))
+    .filter((line) => line.text !== '');
+}
+
+export function openLog(agent: AgentName, checkpoint?: AgentCheckpoint): AgentLogReader {
+  return openAgentLog(agent, { ...importOptions, ...(checkpoint === undefined ? {} : { checkpoint }) });
+}
+
+export function readSteps(reader: AgentLogReader, lines: readonly AgentLine[]): AgentStep[] {
+  return lines.flatMap((line) => {
+    reader.line(line);
+    return reader.take();
+  });
+}
+
+export function unitsOf(steps: readonly AgentStep[]): AgentUnit[] {
+  return steps.flatMap((step) => ('unit' in step ? [step.unit] : []));
+}
+
+export function forksOf(steps: readonly AgentStep[]): AgentFork[] {
+  return steps.flatMap((step) => ('fork' in step ? [step.fork] : []));
+}
