@@ -6,7 +6,7 @@ import { TeddyError } from './errors.ts';
 import { openBundle } from './git/bundle.ts';
 import { isAlive, readBootId, readStartTime } from './disk/process-identity.ts';
 import { openRepository, type OpenedRepository } from './git/repository.ts';
-import type { Capture } from './workflow/capture/capture.ts';
+import type { Capture } from './ports/agent-logs.ts';
 import { gitTrust } from './git/trust.ts';
 import { manualModel } from './model/manual.ts';
 import { parseEndpoint } from './model/endpoint.ts';

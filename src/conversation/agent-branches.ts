@@ -35,6 +35,8 @@ export interface AgentBranches {
   /** Null while a unit is open. */
   save(): Record<string, unknown> | null;
   needsStart(): boolean;
+  /** A call has no result yet. */
+  waits(): boolean;
   /** No unit has begun. */
   isEmpty(): boolean;
 }
@@ -164,7 +166,7 @@ export function openBranches(log: ImportLog, ids: ImportIds, saved: Record<strin
 
   return {
     units: {
-      message: (record) => here(true).units.message(record),
+      message: (record) => here(true).units.message(record, origin.isQueued === true),
       say: (answer, record) => ofAnswer(answer).say(answer, record),
       think: (answer, record) => ofAnswer(answer).think(answer, record),
       call: (answer, key, record, place) => ofAnswer(answer).call(answer, key, record, place),
@@ -234,6 +236,7 @@ export function openBranches(log: ImportLog, ids: ImportIds, saved: Record<strin
       };
     },
     needsStart: () => needsStart,
+    waits: () => find((units) => units.waitsFor()) !== undefined,
     isEmpty,
   };
 }

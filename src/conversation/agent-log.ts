@@ -9,8 +9,6 @@ export type AgentName = (typeof agentNames)[number];
 export interface AgentUnit extends ImportUnit {
   /** 0 is the line on which the log begins; a fork makes the next number. */
   branch: number;
-  /** A message that was typed while the model was at work: it belongs to the turn that is open. */
-  queued?: boolean;
 }
 
 /** The user went back, or two programs write one session: the units of `branch` follow the record `after` of `leaves`. */

@@ -85,6 +85,7 @@ export function openAgentReader(agent: AgentName, options: AgentLogOptions, open
       };
     },
     needsStart: () => !isReadable || branches.needsStart(),
+    waitsForResult: branches.waits,
     head: () => ({ ...head }),
     report: log.report,
     unknown: () => [...unknown],

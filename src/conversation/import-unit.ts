@@ -34,6 +34,7 @@ export interface OpenUnit {
   before: Aside[];
   /** The user record of a message; its unit says nothing else. */
   message: UserRecord | null;
+  isQueued: boolean;
   /** The texts and thoughts of an answer, in the order in which they came. */
   texts: (SpokenRecord | ThinkingRecord)[];
   calls: OpenCall[];
@@ -75,8 +76,9 @@ export function countRecords(unit: OpenUnit): number {
   return unit.before.length + said + unit.after.length;
 }
 
-export function toUnit({ before, message, texts, calls, after, usage }: OpenUnit): ImportUnit {
-  if (message !== null) return { kind: 'message', records: [...before, message, ...after] };
+export function toUnit({ before, message, isQueued, texts, calls, after, usage }: OpenUnit): ImportUnit {
+  const queued = isQueued ? { queued: true } : {};
+  if (message !== null) return { kind: 'message', records: [...before, message, ...after], ...queued };
   const uses = calls.map((call) => call.use);
   const results = calls.flatMap((call) => call.result ?? []);
   const kind = calls.length > 0 ? 'exchange' : 'reply';

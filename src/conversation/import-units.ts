@@ -34,7 +34,8 @@ type LooseResult = Omit<ToolResultRecord, 'tool_call_id' | 'type'>;
 
 /** `answer` is what the source calls the answer, null if it does not tell answers apart; `key` is what calls and results share. */
 export interface UnitRecords {
-  message(record: UserRecord): void;
+  /** `isQueued`: it was typed while the model was at work. */
+  message(record: UserRecord, isQueued?: boolean): void;
   say(answer: string | null, record: SpokenRecord): void;
   think(answer: string | null, record: ThinkingRecord): void;
   call(answer: string | null, key: string, record: ToolUseRecord, place: SourcePosition): void;
@@ -59,8 +60,8 @@ export interface ImportUnits extends UnitRecords {
   begun(): number;
   /** Whether the answer can still grow. */
   hasAnswer(answer: string): boolean;
-  /** Whether a call waits for this result. */
-  waitsFor(key: string): boolean;
+  /** Whether a call waits for this result; without a key, whether any call waits. */
+  waitsFor(key?: string): boolean;
 }
 
 /**
@@ -93,7 +94,7 @@ export function openUnits(log: ImportLog, ids: ImportIds, { follows = false, beg
 
   const begin = (answer: string | null, content: Partial<OpenUnit> = {}): OpenUnit => {
     for (const unit of queue) unit.isPassed = true;
-    const empty = { message: null, texts: [], calls: [], after: [], usage: {}, isPassed: false };
+    const empty = { message: null, isQueued: false, texts: [], calls: [], after: [], usage: {}, isPassed: false };
     const unit = { ...empty, answer, before: takeAsides(), ...content };
     queue.push(unit);
     begun += 1;
@@ -118,9 +119,9 @@ export function openUnits(log: ImportLog, ids: ImportIds, { follows = false, beg
   };
 
   return {
-    message: (record) => {
+    message: (record, isQueued = false) => {
       messages += 1;
-      begin(null, { message: record, isPassed: true });
+      begin(null, { message: record, isQueued, isPassed: true });
     },
     say: (answer, record) => {
       const known = answer === null ? thoughtOnly(queue.at(-1)) : growing(answer);
@@ -184,7 +185,7 @@ export function openUnits(log: ImportLog, ids: ImportIds, { follows = false, beg
     heldRecords: () => asides.length + queue.reduce((sum, unit) => sum + countRecords(unit), 0),
     begun: () => begun,
     hasAnswer: (answer) => growing(answer) !== undefined,
-    waitsFor: (key) => waiting.has(key),
+    waitsFor: (key) => (key === undefined ? waiting.size > 0 : waiting.has(key)),
   };
 }
 

@@ -26,6 +26,8 @@ export interface UnitUsage {
 export interface ImportUnit extends UnitUsage {
   kind: 'message' | 'exchange' | 'reply';
   records: KnownRecord[];
+  /** A message that was typed while the model was at work: it belongs to the turn that is open. */
+  queued?: boolean;
 }
 
 /** Where something was left out or put right. */

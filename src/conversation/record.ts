@@ -8,8 +8,11 @@ interface RecordBase {
   timestamp: string;
 }
 
-/** How it came: `text`, `voice_transcription`, `voice_response`, `plan`, `report`, `import`; others are kept. */
+/** How it came: `text`, `voice_transcription`, `voice_response`, `plan`, `report`, `import`, `capture`; others are kept. */
 export type RecordSource = string;
+
+/** Another agent's turn ends when the agent does: with an answer, or without one. */
+export const captureSource = 'capture';
 
 /** The program wrote this in place of words that it could not go on showing the model: no answer to anybody. */
 export const summarySource = 'compaction_summary';

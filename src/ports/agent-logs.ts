@@ -66,3 +66,9 @@ export interface FollowerStates {
   /** Durable when it resolves. */
   write(path: string, state: Record<string, unknown>): Promise<void>;
 }
+
+/** What capturing works with, beside the project. */
+export interface Capture {
+  logs: AgentLogs;
+  states: FollowerStates;
+}

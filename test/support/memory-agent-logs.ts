@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { AgentName } from '../../src/conversation/agent-log.ts';
 import type { FoundLog, LogLine, LogPosition } from '../../src/ports/agent-logs.ts';
-import type { Capture } from '../../src/workflow/capture/capture.ts';
+import type { Capture } from '../../src/ports/agent-logs.ts';
 
 export interface MemoryCapture extends Capture {
   /** The bytes of each log, by its path. */

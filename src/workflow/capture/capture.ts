@@ -2,14 +2,9 @@
 import type { AgentCheckpoint, AgentName } from '../../conversation/agent-log.ts';
 import { agentNames } from '../../conversation/agent-log.ts';
 import { isObject } from '../../conversation/import-values.ts';
-import type { AgentLogs, FollowerStates, LogPosition } from '../../ports/agent-logs.ts';
+import type { Capture, LogPosition } from '../../ports/agent-logs.ts';
 import type { RefName, SessionId } from '../../names.ts';
 import type { TurnPosition } from './write-units.ts';
-
-export interface Capture {
-  logs: AgentLogs;
-  states: FollowerStates;
-}
 
 /** A branch of the conversation in a log, as it stands in the repository. */
 export interface FollowedBranch {

@@ -2,9 +2,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { agentNames, type AgentName, type AgentUnit } from '../../conversation/agent-log.ts';
 import { asText } from '../../conversation/import-values.ts';
+import { captureSource } from '../../conversation/record.ts';
 import type { Bell } from '../../ports/capture.ts';
 import type { Project } from '../../ports/project.ts';
-import type { Capture } from './capture.ts';
+import type { Capture } from '../../ports/agent-logs.ts';
 import { openFollower, type Follower } from './follow-log.ts';
 import { foldSubAgents } from './fold-sub-agents.ts';
 import { isLeftOut, isOurSession } from './is-ours.ts';
@@ -228,7 +229,7 @@ async function addWords(project: Project, follower: Follower, { path, words }: F
   const { user, assistant } = follower.lastTexts();
   const timestamp = project.clock.now().toISOString();
   const idOf = (text: string) => `hook-${project.hash(`${path}\n${timestamp}\n${text}`).slice(0, 32)}`;
-  const base = (text: string) => ({ id: idOf(text), timestamp, source: 'hook' });
+  const base = (text: string) => ({ id: idOf(text), timestamp, source: captureSource });
   const units: AgentUnit[] = [];
   const { prompt, answer } = words;
   if (prompt !== null && prompt.trim() !== user?.trim())

@@ -3,7 +3,7 @@ import type { AgentUnit } from '../../conversation/agent-log.ts';
 import { openAgentLog } from '../../conversation/open-agent-log.ts';
 import type { KnownRecord } from '../../conversation/record.ts';
 import type { Project } from '../../ports/project.ts';
-import type { Capture } from './capture.ts';
+import type { Capture } from '../../ports/agent-logs.ts';
 import type { Follower } from './follow-log.ts';
 
 /** Writes those that are new, on the line and in the turn that is open. How many entries they made. */

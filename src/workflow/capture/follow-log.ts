@@ -5,14 +5,8 @@ import { TeddyError } from '../../errors.ts';
 import type { LogPosition } from '../../ports/agent-logs.ts';
 import type { Project } from '../../ports/project.ts';
 import type { TurnName } from '../../names.ts';
-import {
-  listFollowedLogs,
-  newBranch,
-  newFollowedLog,
-  toFollowedLog,
-  type Capture,
-  type FollowedLog,
-} from './capture.ts';
+import type { Capture } from '../../ports/agent-logs.ts';
+import { listFollowedLogs, newBranch, newFollowedLog, toFollowedLog, type FollowedLog } from './capture.ts';
 import { findCapturedLine, openBranchLine, openFork, startLine, type ForeignSession } from './open-line.ts';
 import { writeUnits, type BranchLine, type TurnPosition } from './write-units.ts';
 
@@ -219,7 +213,8 @@ export async function openFollower(
       const opened = await openFork(project, { left: base.line, after: base.after, first: base.first, foreign });
       return { line: opened.line, opens: opened.turn, before: opened.repeats };
     }
-    return plain(await startLine(project, foreign, first));
+    const message = pending.find((step) => 'unit' in step && step.unit.kind === 'message');
+    return plain(await startLine(project, foreign, message !== undefined && 'unit' in message ? message.unit : first));
   };
 
   const toForeign = (): ForeignSession => {

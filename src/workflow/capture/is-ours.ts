@@ -1,7 +1,7 @@
 /** Which sessions belong to this repository, and which of their units are left out. */
 import type { AgentUnit } from '../../conversation/agent-log.ts';
 import type { Project } from '../../ports/project.ts';
-import type { Capture } from './capture.ts';
+import type { Capture } from '../../ports/agent-logs.ts';
 
 /** A session belongs to the repository in which it began, in any of its work trees. */
 export async function isOurSession(

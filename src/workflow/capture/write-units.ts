@@ -1,7 +1,7 @@
 /** Appends the units of a log to a branch of its line. A record that the branch has already is not written again. */
 import type { AgentLine, AgentUnit } from '../../conversation/agent-log.ts';
 import { decodeTranscript } from '../../conversation/decode-transcript.ts';
-import type { KnownRecord } from '../../conversation/record.ts';
+import { captureSource, type KnownRecord } from '../../conversation/record.ts';
 import { encodeRecord, versionLimits } from '../../conversation/transcript.ts';
 import { TeddyError } from '../../errors.ts';
 import type { LineCommit } from '../../ports/git.ts';
@@ -47,6 +47,8 @@ export interface TurnPosition {
   /** Characters of the turn's transcript, and of all its versions together. */
   length: number;
   written: number;
+  /** The turn has nothing but notes yet: the first message joins it. */
+  isSilent?: boolean;
 }
 
 export interface UnitsToWrite {
@@ -126,7 +128,7 @@ export async function writeUnits(
 
 function planEntries(line: BranchLine, from: TurnPosition, { units, opens }: UnitsToWrite) {
   const planned: PlannedEntry[] = [];
-  let { turn, length, written } = from;
+  let { turn, length, written, isSilent = false } = from;
   let [lastTurn, opening] = [line.lastTurn, opens];
   for (const unit of units) {
     const fresh = unit.records.filter(({ id }) => !line.known.has(id));
@@ -135,12 +137,14 @@ function planEntries(line: BranchLine, from: TurnPosition, { units, opens }: Uni
       if (seenIn !== undefined && seenIn !== turn) [turn, written, length] = [seenIn, 0, 0];
       continue;
     }
-    const opensTurn = turn === null || (unit.kind === 'message' && unit.queued !== true);
+    const opensTurn = turn === null || (unit.kind === 'message' && unit.queued !== true && !isSilent);
     if (opening !== undefined || (opensTurn && seenIn === undefined)) {
       turn = opening ?? toTurnName(lastTurn + 1);
       [written, length, opening] = [0, 0, undefined];
       lastTurn = Math.max(lastTurn, turnNumber(turn));
     } else if (seenIn !== undefined) turn = seenIn;
+    const isNote = unit.records.every(({ type }) => type === 'note');
+    isSilent = isNote && (isSilent || length === 0);
     const name = turn ?? toTurnName(1);
     length += fresh.reduce((sum, record) => sum + encodeRecord(record).length, 0);
     const last = planned.at(-1);
@@ -151,7 +155,7 @@ function planEntries(line: BranchLine, from: TurnPosition, { units, opens }: Uni
       written += length;
     }
   }
-  return { planned, position: { turn, length, written } };
+  return { planned, position: { turn, length, written, isSilent } };
 }
 
 /** So few are objects of their own; more are one pack. */
@@ -218,7 +222,7 @@ async function toDraft(
   };
   const transcript = await transcripts.add(
     turn,
-    masked.flatMap(({ records }) => records),
+    masked.flatMap(({ records }) => records.map(toCaptured)),
   );
   const path = (name: string): RepoPath => joinPath(turnDir(session, turn), name);
   const files = [
@@ -226,6 +230,10 @@ async function toDraft(
     ...(raw.length === 0 ? [] : [{ path: path('raw.jsonl'), bytes: await transcripts.addRaw(turn, raw) }]),
   ];
   return { entry, files, at: last?.records.at(-1)?.timestamp };
+}
+
+function toCaptured(record: KnownRecord): KnownRecord {
+  return 'source' in record && record.source === 'import' ? { ...record, source: captureSource } : record;
 }
 
 function addTokens(

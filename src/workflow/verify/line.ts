@@ -17,6 +17,7 @@ import type { Rule, VerifiedLine } from '../../session/violation.ts';
 import { openWalk, readWalkedTurn, statusOf, type Step, type WalkedCommit, type WalkedLine } from './walked-line.ts';
 import type { OrderFacts } from '../../session/line-order.ts';
 import { toLabel, type Entry } from '../../session/entry.ts';
+import { captureSource } from '../../conversation/record.ts';
 import { toText } from '../line/read.ts';
 import { parseLogFront } from '../../session/context-log-parse.ts';
 import type { Asked } from './verify.ts';
@@ -257,8 +258,10 @@ async function readFacts(walk: WalkedLine, { commit, entry }: Step): Promise<Ord
   const isOpening = entry.turn !== null && !walk.order.has(entry.turn);
   const latest = isOpening || entry.kind === 'message' ? await readWalkedTurn(walk, walk.order.latest(), parent) : null;
   const own = entry.kind === 'plan' ? await readWalkedTurn(walk, entry.turn, parent) : null;
+  const message = latest?.records.findLast(({ type }) => type === 'user');
+  const mayEndOpen = message?.type === 'user' && message.source === captureSource;
   return {
-    latest: latest && statusOf(latest),
+    latest: latest && !mayEndOpen ? statusOf(latest) : null,
     hasMessage: own && own.records.some(({ type }) => type === 'user'),
   };
 }

@@ -26,7 +26,7 @@ export class CaptureDrainCommand extends TeddyCommand {
       this.withProject(terminal, async (project) => {
         const { drain } = await import('../../../workflow/capture/drain.ts');
         const drained = await drain(project, openCapture(project, this.context.env), { signal, lingerMs });
-        if (this.json) this.printJson(terminal, 'capture-drain', { ...(drained ?? {}), isBusy: drained === null });
+        if (this.json) this.printJson(terminal, 'capture-drain', { ...drained, isBusy: drained === null });
         else if (drained === null) terminal.say('Another process drains already.');
         else {
           for (const problem of drained.problems) terminal.say(toVisible(problem));

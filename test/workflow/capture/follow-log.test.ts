@@ -1,0 +1,234 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { decodeTranscript } from '../../../src/conversation/decode-transcript.ts';
+import { decodeEntry } from '../../../src/session/entry.ts';
+import { shortRef, type RefName } from '../../../src/names.ts';
+import { openFollower, type FollowOptions } from '../../../src/workflow/capture/follow-log.ts';
+import { verifySession } from '../../../src/workflow/verify/session.ts';
+import { memoryCapture, type MemoryCapture } from '../../support/memory-agent-logs.ts';
+import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
+import { storyOf } from '../../support/turns.ts';
+
+const path = '/home/user/.claude/projects/-project/s1.jsonl';
+const log = { agent: 'claude-code', path } as const;
+const options: FollowOptions = { cwd: null, isOurs: async () => true, isLeftOut: () => false };
+
+interface Line {
+  uuid: string;
+  parent: string | null;
+  user?: string;
+  text?: string;
+  /** The id of the model's answer; else that of the line. */
+  message?: string;
+}
+
+function claudeLine({ uuid, parent, user, text, message = uuid }: Line): string {
+  const base = {
+    uuid,
+    parentUuid: parent,
+    sessionId: 's1',
+    cwd: '/project',
+    version: '2.1.330',
+    timestamp: '2026-01-24T10:00:00.000Z',
+  };
+  if (user !== undefined)
+    return `${JSON.stringify({ type: 'user', ...base, message: { role: 'user', content: user } })}\n`;
+  const content = [{ type: 'text', text }];
+  const usage = { input_tokens: 10, output_tokens: 2 };
+  const answer = { id: message, role: 'assistant', model: 'claude-opus', content, stop_reason: 'end_turn', usage };
+  return `${JSON.stringify({ type: 'assistant', ...base, message: answer })}\n`;
+}
+
+const first = claudeLine({ uuid: 'u1', parent: null, user: 'Add a login route' });
+const answer = claudeLine({ uuid: 'a1', parent: 'u1', text: 'It is there.' });
+const second = claudeLine({ uuid: 'u2', parent: 'a1', user: 'And a logout' });
+const secondAnswer = claudeLine({ uuid: 'a2', parent: 'u2', text: 'Done.' });
+
+async function captureAll(project: MemoryProject, capture: MemoryCapture, text: string) {
+  capture.files.set(path, text);
+  const follower = await openFollower(project, capture, log, options);
+  await follower.advance();
+  await follower.settle();
+  return follower.log();
+}
+
+async function violationsOf(project: MemoryProject, target: string): Promise<string[]> {
+  const { lines } = await verifySession(project, {
+    target,
+    all: false,
+    fsck: false,
+    signal: new AbortController().signal,
+  });
+  expect(lines).toHaveLength(1);
+  return lines.flatMap(({ violations }) => violations.map(({ message }) => message));
+}
+
+async function linesOf(project: MemoryProject): Promise<string[]> {
+  const refs = await project.repository.store.listRefs('refs/heads/teddy/');
+  return refs.map(({ ref }) => shortRef(ref));
+}
+
+async function textsOf(project: MemoryProject, ref: string): Promise<string[]> {
+  const { store } = project.repository;
+  const tip = await store.resolve(ref);
+  if (tip === null) return [];
+  const texts: string[] = [];
+  for (const { path: file, oid } of await store.listTree(tip)) {
+    if (!file.endsWith('transcript.jsonl')) continue;
+    for (const record of decodeTranscript(new TextDecoder().decode(await store.readBlob(oid))).records)
+      if ((record.type === 'user' || record.type === 'assistant') && 'content' in record.message)
+        texts.push(record.message.content);
+  }
+  return texts;
+}
+
+describe('a log becomes a line', () => {
+  test('named after the agent and the first message, with the agent, the model and the tokens', async () => {
+    const project = await memoryProject();
+    const followed = await captureAll(project, memoryCapture('claude-code'), first + answer);
+    expect(await linesOf(project)).toEqual(['teddy/20260124-claude-code-add-a-login-route']);
+    const ref = followed.branches[0]?.ref as RefName;
+    const tip = await project.tipOf(shortRef(ref));
+    expect((await storyOf(project, tip)).slice(-3)).toEqual(['start', 'message 01', 'reply 01']);
+    const entry = decodeEntry((await project.repository.store.readCommit(tip)).message);
+    expect(entry).toMatchObject({ model: 'claude-opus', tokens: { input: 10, output: 2 } });
+    expect(followed).toMatchObject({ id: 's1', entries: 2, model: 'claude-opus', agentVersion: '2.1.330' });
+    expect(await violationsOf(project, followed.session ?? '')).toEqual([]);
+  });
+
+  test('HEAD, index and the branches of the user stay as they are', async () => {
+    const project = await memoryProject();
+    const before = await project.repository.workspace.head();
+    await captureAll(project, memoryCapture('claude-code'), first + answer);
+    expect(await project.repository.workspace.head()).toEqual(before);
+    expect(await linesOf(project)).toHaveLength(1);
+  });
+
+  test('that goes on where it stopped, and reads nothing twice', async () => {
+    const project = await memoryProject();
+    const capture = memoryCapture('claude-code');
+    await captureAll(project, capture, first + answer);
+    capture.read = 0;
+    const followed = await captureAll(project, capture, first + answer + second + secondAnswer);
+    expect(capture.read).toBe(Buffer.byteLength(second + secondAnswer));
+    const tip = await project.tipOf('teddy/20260124-claude-code-add-a-login-route');
+    expect((await storyOf(project, tip)).slice(-5)).toEqual([
+      'start',
+      'message 01',
+      'reply 01',
+      'message 02',
+      'reply 02',
+    ]);
+    expect(followed.entries).toBe(4);
+  });
+
+  test('cut at every byte and read twice, it gives the same entries', async () => {
+    const whole = first + answer + second + secondAnswer;
+    const bytes = Buffer.from(whole);
+    const expected = ['Add a login route', 'It is there.', 'And a logout', 'Done.'];
+    for (let cut = 0; cut <= bytes.length; cut += 7) {
+      const project = await memoryProject();
+      const capture = memoryCapture('claude-code');
+      await captureAll(project, capture, bytes.subarray(0, cut).toString());
+      await captureAll(project, capture, whole);
+      const [line] = await linesOf(project);
+      expect(await textsOf(project, `refs/heads/${line}`), `cut at ${cut}`).toEqual(expected);
+    }
+  });
+
+  test('whose state was lost, it is read again from its beginning, and nothing is there twice', async () => {
+    const project = await memoryProject();
+    const capture = memoryCapture('claude-code');
+    await captureAll(project, capture, first + answer);
+    capture.saved.clear();
+    const followed = await captureAll(project, capture, first + answer + second + secondAnswer);
+    expect(await linesOf(project)).toHaveLength(1);
+    const tip = await project.tipOf('teddy/20260124-claude-code-add-a-login-route');
+    expect((await storyOf(project, tip)).slice(-5)).toEqual([
+      'start',
+      'message 01',
+      'reply 01',
+      'message 02',
+      'reply 02',
+    ]);
+    expect(followed.entries).toBe(2);
+  });
+
+  test('of another repository, nothing is kept', async () => {
+    const project = await memoryProject();
+    const capture = memoryCapture('claude-code');
+    capture.files.set(path, first + answer);
+    const follower = await openFollower(project, capture, log, { ...options, isOurs: async () => false });
+    await follower.advance();
+    expect(follower.log().stopped).toBe('elsewhere');
+    expect(await linesOf(project)).toEqual([]);
+  });
+});
+
+describe('a log that is not what it was', () => {
+  test('shrunk and grown again, it doubles nothing', async () => {
+    const project = await memoryProject();
+    const capture = memoryCapture('claude-code');
+    await captureAll(project, capture, first + answer + second + secondAnswer);
+    await captureAll(project, capture, first);
+    await captureAll(project, capture, first + answer + second + secondAnswer);
+    const [line] = await linesOf(project);
+    expect(await textsOf(project, `refs/heads/${line}`)).toHaveLength(4);
+  });
+
+  test('gone, it is said to have vanished, and what was read stays', async () => {
+    const project = await memoryProject();
+    const capture = memoryCapture('claude-code');
+    await captureAll(project, capture, first + answer);
+    capture.files.clear();
+    const follower = await openFollower(project, capture, log, options);
+    await follower.advance();
+    expect(follower.log()).toMatchObject({ stopped: 'vanished', entries: 2 });
+  });
+});
+
+describe('a user who goes back', () => {
+  test('leaves a conversation branch before the turn, and the first attempt stays on the line', async () => {
+    const project = await memoryProject();
+    const again = claudeLine({ uuid: 'u3', parent: 'a1', user: 'And a password reset' });
+    const resetAnswer = claudeLine({ uuid: 'a3', parent: 'u3', text: 'Reset is there.' });
+    const capture = memoryCapture('claude-code');
+    await captureAll(project, capture, first + answer + second + secondAnswer);
+    const followed = await captureAll(project, capture, first + answer + second + secondAnswer + again + resetAnswer);
+    const main = 'teddy/20260124-claude-code-add-a-login-route';
+    expect(await linesOf(project)).toEqual([main, `${main}--02-branch-01`]);
+    expect(await textsOf(project, `refs/heads/${main}--02-branch-01`)).toEqual([
+      'Add a login route',
+      'It is there.',
+      'And a password reset',
+      'Reset is there.',
+    ]);
+    expect(await textsOf(project, `refs/heads/${main}`)).toHaveLength(4);
+    for (const line of [main, `${main}--02-branch-01`]) expect(await violationsOf(project, line), line).toEqual([]);
+    expect(followed.branches).toHaveLength(2);
+  });
+});
+
+const samples = '/work/shared/agents'.replace('/work', process.env['TEDDY_SAMPLES'] ?? '/work');
+
+describe.skipIf(!existsSync(samples))('the logs of real agents', () => {
+  const directories = existsSync(samples)
+    ? readdirSync(samples).filter((name) => name.startsWith('claude') || name === 'codex')
+    : [];
+  const files = directories.flatMap((directory) =>
+    readdirSync(join(samples, directory))
+      .filter((name) => name.endsWith('.jsonl') && !name.endsWith('.hooks.jsonl'))
+      .map((name) => join(directory, name)),
+  );
+  test.each(files)('%s', async (name) => {
+    const agent = name.startsWith('claude') ? ('claude-code' as const) : ('codex' as const);
+    const project = await memoryProject();
+    const capture = memoryCapture(agent);
+    capture.files.set(path, readFileSync(join(samples, name), 'utf8'));
+    const follower = await openFollower(project, capture, { agent, path }, options);
+    await follower.advance();
+    await follower.settle();
+    for (const line of await linesOf(project)) expect(await violationsOf(project, line), line).toEqual([]);
+  });
+});
