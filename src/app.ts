@@ -3,6 +3,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { TeddyError } from './errors.ts';
+import type { OpenableAgent } from './conversation/render-agent-log.ts';
 import { openBundle } from './git/bundle.ts';
 import { isAlive, readBootId, readStartTime } from './disk/process-identity.ts';
 import { openRepository, type OpenedRepository } from './git/repository.ts';
@@ -22,7 +23,7 @@ import {
 import { keyedModel, keyFromEnvironment, toNoModel, type ApiKey } from './model/keyed-model.ts';
 import { readRecordedDirectory } from './model/recorded-directory.ts';
 import { recordedModel, type RecordedAnswer } from './model/recorded.ts';
-import type { ExportDirectory, ExportTarget, Remains, SourceFile } from './ports/disk.ts';
+import type { AgentPlace, ExportDirectory, ExportTarget, Remains, SourceFile } from './ports/disk.ts';
 import type { HookSource, MessageFile, Repository, Store } from './ports/git.ts';
 import type { Model, ProviderName } from './ports/model.ts';
 import type { Clock, Notices, Project } from './ports/project.ts';
@@ -208,6 +209,14 @@ export async function openExportFile(path: string, options: { cwd: string; force
 /** A new one, or an empty one. */
 export async function openExportDirectory(path: string, cwd: string): Promise<ExportDirectory> {
   return (await import('./system/export-file.ts')).exportDirectory(path, cwd);
+}
+
+/** Throws SYSTEM_FAILED when nothing says where the agent has its home. */
+export async function openAgentPlace(
+  agent: OpenableAgent,
+  options: { cwd: string; env: Record<string, string | undefined> },
+): Promise<AgentPlace> {
+  return (await import('./system/agent-place.ts')).agentPlace(agent, options);
 }
 
 /** Most repositories have one work tree, and git need not be asked for others. */

@@ -33,6 +33,7 @@ import { SessionDeleteCommand } from './commands/session/delete.ts';
 import { SessionDiffCommand } from './commands/session/diff.ts';
 import { SessionExecuteCommand } from './commands/session/execute.ts';
 import { SessionExportCommand } from './commands/session/export.ts';
+import { SessionOpenCommand } from './commands/session/open.ts';
 import { SessionHistoryCommand } from './commands/session/history.ts';
 import { CaptureDrainCommand } from './commands/capture/drain.ts';
 import { CaptureSweepCommand } from './commands/capture/sweep.ts';
@@ -116,6 +117,7 @@ const commands: CommandClass<CliContext>[] = [
   CaptureDrainCommand,
   CaptureSweepCommand,
   SessionExportCommand,
+  SessionOpenCommand,
   SessionPushCommand,
   SessionPullCommand,
   SessionSyncCommand,

@@ -49,7 +49,7 @@ function renderCall({ callId, name, input }: HistoryCall, ids: Map<string, strin
 }
 
 /** These messages have no other place to say that a tool has failed. */
-function renderResult(result: HistoryResult): string {
+export function renderResult(result: HistoryResult): string {
   const text = toOutputText(result);
   return result.isError && !/^error\b/i.test(text) ? `Error: ${text}` : text;
 }

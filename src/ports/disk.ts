@@ -374,6 +374,21 @@ export interface ExportDirectory extends Omit<ExportTarget, 'put'> {
   put(files: AsyncIterable<FileBelow>): Promise<void>;
 }
 
+/** The logs that an agent of this user keeps of its sessions in one folder. */
+export interface AgentPlace {
+  /** The folder, as the agent names it. */
+  cwd: string;
+  /** Whose models the agent asks when nobody says otherwise. */
+  provider: string;
+  /** Whether its program can be found. */
+  isInstalled: boolean;
+  /**
+   * Adds a log that only its owner may read, and returns its path. Throws FILES_IN_THE_WAY, DISK_FULL or WRITE_FAILED; then
+   * nothing is there that was not.
+   */
+  add(session: { id: string; startedAt: Date }, text: string): Promise<string>;
+}
+
 /** Files for a command to read, outside of every work tree, for nobody else's eyes. */
 export interface ScratchFiles {
   /** `name`: without a directory. Throws WRITE_FAILED. */

@@ -1,13 +1,13 @@
 /** Runs scripts: bash (or sh), a process group of their own, no input, output captured, an end that always comes. */
 import { mkdtemp, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises';
 import { constants, tmpdir } from 'node:os';
-import { join, relative, sep, delimiter } from 'node:path';
-import { accessSync, constants as access } from 'node:fs';
+import { join, relative, sep } from 'node:path';
 import { spawn, type ChildProcess } from 'node:child_process';
 import type { Writable } from 'node:stream';
 import { TeddyError } from '../errors.ts';
 import type { CommandResult, Shell } from '../ports/disk.ts';
 import { scratchHolder, scriptPrefix } from '../session/scratch-names.ts';
+import { findProgram } from './find-program.ts';
 import { makePipes, openPipe, type OutputPipe } from './output-pipe.ts';
 import { endGroup, isGroupRunning, readGroup, killGroup, signalGroup } from './process-group.ts';
 import {
@@ -157,20 +157,6 @@ function findInterpreter(files: ScriptFiles, user: Environment): { program: stri
   return bash === null
     ? { program: findProgram('sh', user) ?? '/bin/sh', args: ['-c', renderShCommand(files), 'sh'] }
     : { program: bash, args: ['-c', renderBashCommand(files), 'bash'] };
-}
-
-function findProgram(name: string, user: Environment): string | null {
-  const candidates = (user['PATH'] ?? '').split(delimiter).map((directory) => join(directory || '.', name));
-  return candidates.find(isExecutable) ?? null;
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, access.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** The process of one script, from its start until nothing of it is left. */

@@ -1,7 +1,6 @@
 /** Follows one log: reads what is new since the last time, appends it to the lines, and notes how far it came. */
 import type { AgentLine, AgentLogReader, AgentStep, AgentUnit } from '../../conversation/agent-log.ts';
 import { openAgentLog } from '../../conversation/open-agent-log.ts';
-import { TeddyError } from '../../errors.ts';
 import type { LogPosition } from '../../ports/agent-logs.ts';
 import type { Project } from '../../ports/project.ts';
 import type { TurnName } from '../../names.ts';
@@ -10,7 +9,7 @@ import { listFollowedLogs, newBranch, newFollowedLog, toFollowedLog, type Follow
 import { findCapturedLine, openBranchLine, openFork, startLine, type ForeignSession } from './open-line.ts';
 import { writeUnits, type BranchLine, type TurnPosition } from './write-units.ts';
 
-export interface Advance {
+interface Advance {
   entries: number;
   records: number;
   /** Something was read, whether or not it made an entry. */
@@ -315,9 +314,4 @@ export async function openFollower(
 /** Its file's name stands for the id of a session that has none. */
 function nameOf(path: string): string {
   return (path.split('/').at(-1) ?? path).replace(/\.jsonl?$/, '').replace(/\s/g, '-');
-}
-
-/** Throws where the line of a log is gone: the user has deleted or archived it. */
-export function isLineGone(error: unknown): boolean {
-  return error instanceof TeddyError && error.code === 'REF_MOVED';
 }

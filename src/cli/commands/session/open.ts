@@ -1,0 +1,73 @@
+import { Command, Option } from 'clipanion';
+import { openAgentPlace } from '../../../app.ts';
+import { openableAgents, type OpenableAgent } from '../../../conversation/render-agent-log.ts';
+import { TeddyError } from '../../../errors.ts';
+import { formatCount } from '../../../session/format-count.ts';
+import { toVisible } from '../../../session/visible-text.ts';
+import type { OpenedSession } from '../../../workflow/conversation/open-with.ts';
+import { toSurroundings } from '../../context.ts';
+import { TeddyCommand } from '../../teddy-command.ts';
+import type { Terminal } from '../../terminal.ts';
+
+export class SessionOpenCommand extends TeddyCommand {
+  static override paths = [['session', 'open']];
+  static override usage = Command.Usage({
+    category: 'Elsewhere',
+    description: 'Continue a session in Claude Code or Codex.',
+    details: `
+      Writes the history of the session, up to its end or to a turn, as a log of that agent's own, and prints the
+      command that resumes it. The session may be one of teddy's, or come from any agent and any machine. The agent gets
+      the messages, the answers, and the tool calls with their results; thinking stays behind, and what is masked
+      stays masked.
+
+      The log gets a new id, and belongs to the current folder: start the agent here. Nothing else of the agent's
+      files is touched, and nothing is written in the repository.
+
+      Exit codes: 0 done; 1 the log could not be written, or the repository is damaged; 2 no such session, turn or
+      agent; 3 a file is in the way.
+    `,
+    examples: [
+      ['Go on in Claude Code', '$0 session open add-login --with claude-code'],
+      ['Go on in Codex from turn 03', '$0 session open add-login:03 --with codex'],
+    ],
+  });
+
+  target = Option.String({ name: 'session[:turn]' });
+  with = Option.String('--with', { description: `The agent: ${openableAgents.join(' or ')}.`, required: true });
+
+  protected override actsAtOnce = () => true;
+
+  protected run(terminal: Terminal): Promise<number> {
+    const agent = toAgent(this.with);
+    return this.withProject(terminal, async (project) => {
+      const { openWith } = await import('../../../workflow/conversation/open-with.ts');
+      const logs = await openAgentPlace(agent, toSurroundings(this.context));
+      const opened = await openWith(project, this.target, { agent, logs });
+      if (this.json) this.printJson(terminal, 'session-open', opened);
+      else showOpened(terminal, opened);
+      return 0;
+    });
+  }
+}
+
+function toAgent(text: string): OpenableAgent {
+  const agent = openableAgents.find((known) => known === text);
+  if (agent !== undefined) return agent;
+  throw new TeddyError(
+    'UNKNOWN_AGENT',
+    `A session cannot be opened with ${JSON.stringify(text)}.`,
+    `Choose one of: ${openableAgents.join(', ')}.`,
+  );
+}
+
+function showOpened(terminal: Terminal, opened: OpenedSession): void {
+  const { agent, turns, turn, session, repairs, command } = opened;
+  const count = `${formatCount(turns)} ${turns === 1 ? 'turn' : 'turns'}`;
+  terminal.say(toVisible(`Wrote ${count} of ${session}, up to ${turn}, to ${opened.path}.`));
+  const put = 'The history needed repairs; `teddy session history` names them.';
+  if (repairs.length > 0) terminal.say(put);
+  if (!opened.isInstalled)
+    terminal.say(`There is no \`${command.split(' ')[0]}\` on your PATH: install ${agent} first.`);
+  terminal.say(`Next: ${command}`);
+  terminal.print(`${command}\n`);
+}

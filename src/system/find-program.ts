@@ -1,0 +1,17 @@
+import { accessSync, constants } from 'node:fs';
+import { delimiter, join } from 'node:path';
+
+/** Where the user's `PATH` has the program; null: nowhere. */
+export function findProgram(name: string, env: Record<string, string | undefined>): string | null {
+  const candidates = (env['PATH'] ?? '').split(delimiter).map((directory) => join(directory || '.', name));
+  return candidates.find(isExecutable) ?? null;
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

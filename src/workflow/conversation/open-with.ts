@@ -1,0 +1,74 @@
+/** Continues a session in another agent: its history becomes a log of that agent's own, under a new id. */
+import { toHistory } from '../../conversation/fold-history.ts';
+import type { Repair } from '../../conversation/history.ts';
+import { readTurns } from '../../conversation/read-turns.ts';
+import { renderAgentLog, type OpenableAgent } from '../../conversation/render-agent-log.ts';
+import { TeddyError } from '../../errors.ts';
+import { compareTurns, parseTurnName, type Oid, type SessionId, type TurnName } from '../../names.ts';
+import type { AgentPlace } from '../../ports/disk.ts';
+import type { Project } from '../../ports/project.ts';
+import { findConversation } from '../line/read-conversation.ts';
+
+export interface OpenedSession {
+  session: SessionId;
+  commit: Oid;
+  /** The last one that the agent knows. */
+  turn: TurnName;
+  turns: number;
+  agent: OpenableAgent;
+  /** The agent's id of it. */
+  id: string;
+  path: string;
+  cwd: string;
+  /** It resumes the session. */
+  command: string;
+  isInstalled: boolean;
+  repairs: Repair[];
+}
+
+/**
+ * `target`: `<session>` or `<session>:<turn>`. Throws UNKNOWN_SESSION, AMBIGUOUS_SESSION, UNKNOWN_TURN, DAMAGED_SESSION, and what
+ * `logs` throws; then nothing was written.
+ */
+export async function openWith(
+  project: Project,
+  target: string,
+  { agent, logs }: { agent: OpenableAgent; logs: AgentPlace },
+): Promise<OpenedSession> {
+  const { selector, until } = parseTarget(target);
+  const place = await findConversation(project, { selector });
+  const { session, commit } = place;
+  const read = await readTurns(project.repository.store, place);
+  const turns =
+    until === null ? read.turns : read.turns.filter(({ turn }) => compareTurns(turn as TurnName, until) <= 0);
+  const turn = turns.at(-1)?.turn as TurnName | undefined;
+  const history = toHistory(turns);
+  if (turn === undefined || (until !== null && turn !== until) || history.turns.length === 0)
+    throw noTurnError(session, turn === until ? null : until);
+  const startedAt = project.clock.now();
+  const id = agent === 'codex' ? project.ids.entryId() : project.ids.writeId();
+  const { cwd, provider, isInstalled } = logs;
+  const options = { id, cwd, provider, startedAt: startedAt.toISOString() };
+  const lines = renderAgentLog(agent, history, options, project.hash);
+  const path = await logs.add({ id, startedAt }, lines.map((line) => `${line}\n`).join(''));
+  const command = agent === 'codex' ? `codex resume ${id}` : `claude --resume ${id}`;
+  const repairs = [...read.repairs, ...history.repairs];
+  return { session, commit, turn, turns: turns.length, agent, id, path, cwd, command, isInstalled, repairs };
+}
+
+/** No name of a session or of a branch has a colon. */
+function parseTarget(target: string): { selector: string; until: TurnName | null } {
+  const colon = target.indexOf(':');
+  if (colon === -1) return { selector: target, until: null };
+  return { selector: target.slice(0, colon), until: parseTurnName(target.slice(colon + 1)) };
+}
+
+function noTurnError(session: SessionId, until: TurnName | null): TeddyError {
+  return until === null
+    ? new TeddyError(
+        'UNKNOWN_TURN',
+        `Nothing has been said in ${session} yet.`,
+        'Begin it: `teddy session plan -m "..."`.',
+      )
+    : new TeddyError('UNKNOWN_TURN', `${session} has no turn ${until}.`, '`teddy session log` shows the turns.');
+}

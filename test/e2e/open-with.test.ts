@@ -1,0 +1,75 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';
+
+let project: TeddyProject;
+let home: string;
+
+beforeEach(async () => {
+  project = await openTeddyProject();
+  await project.begin('add-login');
+  await project.plan('It is done.', 'Add a login');
+  home = await mkdtemp(join(tmpdir(), 'open-with-'));
+});
+afterEach(async () => {
+  await rm(home, { recursive: true });
+  await project.close();
+});
+
+/** No agent can be found there. */
+const gitPath = execFileSync('git', ['--exec-path'], { encoding: 'utf8' }).trim();
+const open = (...args: string[]) => project.run(['session', 'open', ...args], { env: { HOME: home, PATH: gitPath } });
+
+describe('teddy session open', () => {
+  test('prints the command that resumes the session, and says so when the agent is missing', async () => {
+    const { exitCode, stdout, stderr } = await open('add-login', '--with', 'claude-code');
+    expect(exitCode).toBe(0);
+    const [path] = await logs();
+    const id = /([^/]+)\.jsonl$/.exec(path ?? '')?.[1];
+    expect(stdout).toBe(`claude --resume ${id}\n`);
+    expect(stderr).toContain('Wrote 1 turn of ');
+    expect(stderr).toContain('install claude-code first');
+    expect(stderr).toContain(`Next: claude --resume ${id}\n`);
+    expect(await readFile(path ?? '', 'utf8')).toContain('It is done.');
+  });
+
+  test('prints one document with --json', async () => {
+    const { stdout } = await open('add-login:01', '--with', 'codex', '--json');
+    const shown = JSON.parse(stdout) as Record<string, unknown>;
+    const [path] = await logs();
+    expect(shown).toMatchObject({
+      schema: 'teddy.session-open/1',
+      agent: 'codex',
+      turn: '01',
+      turns: 1,
+      path,
+      isInstalled: false,
+    });
+    expect(shown['command']).toBe(`codex resume ${String(shown['id'])}`);
+  });
+
+  test.each([
+    ['an agent that it does not know', ['add-login', '--with', 'nobody'], 'UNKNOWN_AGENT'],
+    ['a session that it does not know', ['remove-login', '--with', 'codex'], 'UNKNOWN_SESSION'],
+    ['a turn that it does not know', ['add-login:05', '--with', 'codex'], 'UNKNOWN_TURN'],
+    ['no agent', ['add-login'], 'USAGE'],
+    ['no session', ['--with', 'codex'], 'USAGE'],
+  ])('refuses %s, and leaves nothing behind', async (_what, args, code) => {
+    await project.refuses(code, 2, ['session', 'open', ...args], { env: { HOME: home } });
+    expect(await readdir(home)).toEqual([]);
+  });
+
+  test('refuses to guess where the home is', async () => {
+    await project.refuses('SYSTEM_FAILED', 1, ['session', 'open', 'add-login', '--with', 'codex'], {
+      env: { HOME: undefined },
+    });
+  });
+});
+
+async function logs(): Promise<string[]> {
+  const names = await readdir(home, { recursive: true });
+  return names.filter((name) => name.endsWith('.jsonl')).map((name) => join(home, name));
+}

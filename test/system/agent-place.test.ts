@@ -1,0 +1,107 @@
+import { chmod, mkdir, mkdtemp, readFile, readdir, realpath, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { agentPlace, toClaudeProject } from '../../src/system/agent-place.ts';
+
+const session = { id: '0199aaaa-0000-7000-8000-000000000001', startedAt: new Date(2026, 0, 2, 3, 4, 5) };
+const rollout = join('sessions', '2026', '01', '02', `rollout-2026-01-02T03-04-05-${session.id}.jsonl`);
+
+let home: string;
+let cwd: string;
+
+beforeEach(async () => {
+  home = await realpath(await mkdtemp(join(tmpdir(), 'agent-logs-')));
+  cwd = join(home, 'my_shop.v2');
+  await mkdir(cwd);
+});
+afterEach(() => rm(home, { recursive: true, force: true }));
+
+const below = async (directory: string) => (await readdir(directory, { recursive: true })).sort();
+
+describe('the logs of Claude Code', () => {
+  test('are named after the real folder, and only their owner may read them', async () => {
+    const link = join(home, 'link');
+    await symlink(cwd, link);
+    const logs = await agentPlace('claude-code', { cwd: link, env: { HOME: home } });
+    expect(logs.cwd).toBe(cwd);
+    const path = await logs.add(session, 'a line\n');
+    expect(path).toBe(join(home, '.claude', 'projects', cwd.replace(/[/_.]/g, '-'), `${session.id}.jsonl`));
+    expect(await readFile(path, 'utf8')).toBe('a line\n');
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+    expect(await readdir(join(path, '..'))).toEqual([`${session.id}.jsonl`]);
+  });
+
+  test('lie where CLAUDE_CONFIG_DIR says', async () => {
+    const env = { HOME: home, CLAUDE_CONFIG_DIR: join(home, 'elsewhere') };
+    const path = await (await agentPlace('claude-code', { cwd, env })).add(session, '');
+    expect(path.startsWith(join(home, 'elsewhere', 'projects'))).toBe(true);
+    expect(await readdir(home)).not.toContain('.claude');
+  });
+
+  test('of a long folder are told apart by a hash, as Claude Code 2.1.330 does it', async () => {
+    // The name of the folder was read off beside a real one; the length of the temporary folder must not count.
+    const long = join('/tmp/long', 'abcdefghij'.repeat(12), 'klmnopqrst'.repeat(12));
+    expect(toClaudeProject(long)).toBe(`${long.replace(/[^a-zA-Z0-9]/g, '-').slice(0, 200)}-s9hxa5`);
+  });
+});
+
+describe('the logs of Codex', () => {
+  test('lie below the day on which they began, on the clock of the user', async () => {
+    const logs = await agentPlace('codex', { cwd, env: { HOME: home } });
+    expect(await logs.add(session, '')).toBe(join(home, '.codex', rollout));
+    const moved = await agentPlace('codex', { cwd, env: { HOME: home, CODEX_HOME: join(home, 'elsewhere') } });
+    expect(await moved.add(session, '')).toBe(join(home, 'elsewhere', rollout));
+  });
+
+  test('name the provider that Codex is set up with', async () => {
+    const provider = async () => (await agentPlace('codex', { cwd, env: { HOME: home } })).provider;
+    expect(await provider()).toBe('openai');
+    await mkdir(join(home, '.codex'));
+    const set = (text: string) => writeFile(join(home, '.codex', 'config.toml'), text);
+    await set('model = "m"\nmodel_provider = "ours"\n[profiles.x]\nmodel_provider = "theirs"\n');
+    expect(await provider()).toBe('ours');
+    await set('model_provider = \n');
+    expect(await provider()).toBe('openai');
+  });
+});
+
+describe('every agent', () => {
+  test('has its program on the PATH, or not', async () => {
+    const isInstalled = async () =>
+      (await agentPlace('codex', { cwd, env: { HOME: home, PATH: `/nowhere:${cwd}` } })).isInstalled;
+    expect(await isInstalled()).toBe(false);
+    await writeFile(join(cwd, 'codex'), '');
+    expect(await isInstalled()).toBe(false);
+    await chmod(join(cwd, 'codex'), 0o755);
+    expect(await isInstalled()).toBe(true);
+  });
+
+  test('is refused where nothing says where its home is', async () => {
+    const opening = agentPlace('codex', { cwd, env: { HOME: '' } });
+    await expect(opening).rejects.toMatchObject({ code: 'SYSTEM_FAILED', hint: expect.stringContaining('CODEX_HOME') });
+  });
+
+  test('keeps a log that is there already, and nothing is left beside it', async () => {
+    const logs = await agentPlace('codex', { cwd, env: { HOME: home } });
+    const path = await logs.add(session, 'first\n');
+    const before = await below(home);
+    await expect(logs.add(session, 'second\n')).rejects.toMatchObject({ code: 'FILES_IN_THE_WAY' });
+    expect(await readFile(path, 'utf8')).toBe('first\n');
+    expect(await below(home)).toEqual(before);
+  });
+
+  test('loses nothing and keeps no half when its home cannot be written', async () => {
+    await writeFile(join(home, '.codex'), 'a file\n');
+    const logs = await agentPlace('codex', { cwd, env: { HOME: home } });
+    await expect(logs.add(session, 'text\n')).rejects.toMatchObject({ code: 'WRITE_FAILED' });
+    expect(await below(home)).toEqual(['.codex', 'my_shop.v2']);
+  });
+
+  test('loses the folders again that were made for a log that could not be written', async () => {
+    const logs = await agentPlace('codex', { cwd, env: { HOME: home } });
+    // No file system takes a name as long as this one.
+    await expect(logs.add({ ...session, id: 'x'.repeat(300) }, '')).rejects.toMatchObject({ code: 'WRITE_FAILED' });
+    expect(await below(home)).toEqual(['my_shop.v2']);
+  });
+});
