@@ -116,6 +116,8 @@ const targets = {
     stdin: { contents: "export * from './src/index.ts'; export * from './src/cli/run-cli.ts';", resolveDir: root },
     outfile: 'dist/cli.cjs',
     external: [...withoutForge, ...Object.keys(packagesApart)],
+    // Its main file is in a form whose parts esbuild does not find.
+    alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
     plugins: [leavePackagesApart, readAsText],
   },
   // The library without git, in one file that browsers load as it is; so it is minified as a whole, and brings its own `Buffer`.

@@ -24,6 +24,7 @@ import { keyedModel, keyFromEnvironment, toNoModel, type ApiKey } from './model/
 import { readRecordedDirectory } from './model/recorded-directory.ts';
 import { recordedModel, type RecordedAnswer } from './model/recorded.ts';
 import type { AgentPlace, ExportDirectory, ExportTarget, Remains, SourceFile } from './ports/disk.ts';
+import type { AgentSetup } from './ports/capture.ts';
 import type { HookSource, MessageFile, Repository, Store } from './ports/git.ts';
 import type { Model, ProviderName } from './ports/model.ts';
 import type { Clock, Notices, Project } from './ports/project.ts';
@@ -189,6 +190,16 @@ export function hookSource(main: string): HookSource {
     program: { node: process.execPath, main },
     readScript: async (name) => (await import('./system/hook-scripts.ts')).readHookScript(main, name),
   };
+}
+
+/** Other agents on this machine, and our hooks in their settings. The scripts come from the package of `main`. */
+export async function openAgentSetup(main: string, env: Environment): Promise<AgentSetup> {
+  const [{ agentSetup }, { readHookScript }] = await Promise.all([
+    import('./system/agent-setup.ts'),
+    import('./system/hook-scripts.ts'),
+  ]);
+  const program = { node: process.execPath, main };
+  return agentSetup({ env, source: { program, readScript: (name) => readHookScript(main, name) } });
 }
 
 /** The file in which git keeps the message of a commit that is being made. */

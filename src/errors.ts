@@ -54,7 +54,6 @@ export const exitCodes = {
   UNKNOWN_BRANCH: 2,
   UNKNOWN_HOOK: 2,
   // 3: refused by a guard
-  NOT_CAPTURED: 3,
   TURN_OPEN: 3,
   PLAN_PENDING: 3,
   NO_PENDING_PLAN: 3,
@@ -92,6 +91,7 @@ export const exitCodes = {
   NOTHING_TO_LAND: 3,
   LAND_CONFLICT: 3,
   HOOK_IN_THE_WAY: 3,
+  NOT_CAPTURED: 3,
   // 4: not approved
   NOT_APPROVED: 4,
   // 5: model or network

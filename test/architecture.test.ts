@@ -77,6 +77,7 @@ const packageHomes: Record<string, string[]> = {
   'simple-git': ['git'],
   yaml: ['session', 'plan', 'conversation', 'write', 'cli', 'system'],
   'smol-toml': ['system'],
+  'jsonc-parser': ['system'],
   'css-tree': ['system'],
   'get-east-asian-width': ['cli'],
   '@rgrove/parse-xml': ['system'],

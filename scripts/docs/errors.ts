@@ -172,7 +172,6 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
   ],
   UNKNOWN_BRANCH: ['The branch does not exist.', 'See `git branch`; `--onto <branch>` names another one for `land`.'],
   UNKNOWN_HOOK: ['teddy has no such hook.', 'The hint lists the hooks.'],
-  NOT_CAPTURED: ['Sessions of other agents are not captured in this repository.', 'Run `teddy capture install`.'],
   TURN_OPEN: [
     'The turn has no answer yet, so there is no end to go back to.',
     '`teddy session branch <turn>` goes back to its beginning.',
@@ -291,8 +290,12 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
     'Merge by hand with the commands in the hint.',
   ],
   HOOK_IN_THE_WAY: [
-    'A git hook that teddy does not own is in the way.',
+    'A git hook that teddy does not own, or the settings file of an agent, is in the way.',
     'The hint says what to move, or which line to add.',
+  ],
+  NOT_CAPTURED: [
+    'The sessions of other agents are not captured in this repository.',
+    'To capture them: `teddy capture install`.',
   ],
   NOT_APPROVED: [
     'Nobody approved an action, a tool call, a deletion, or a text that came from a remote.',

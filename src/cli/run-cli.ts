@@ -5,6 +5,10 @@ import { version } from '../../package.json';
 import { expandShortForm, normalizeArguments, refuseRepeated } from './arguments.ts';
 import { renderCommandHelp } from './command-help.ts';
 import type { CliContext } from './context.ts';
+import { CaptureInstallCommand } from './commands/capture/install.ts';
+import { CapturePauseCommand, CaptureResumeCommand } from './commands/capture/pause.ts';
+import { CaptureStatusCommand } from './commands/capture/status.ts';
+import { CaptureUninstallCommand } from './commands/capture/uninstall.ts';
 import { CompletionCommand, completeWords } from './commands/completion.ts';
 import { ConfigCommand } from './commands/config.ts';
 import { DoctorCommand } from './commands/doctor.ts';
@@ -81,6 +85,11 @@ const commands: CommandClass<CliContext>[] = [
   HooksInstallCommand,
   HooksUninstallCommand,
   HooksStatusCommand,
+  CaptureInstallCommand,
+  CaptureUninstallCommand,
+  CaptureStatusCommand,
+  CapturePauseCommand,
+  CaptureResumeCommand,
   InitCommand,
   ConfigCommand,
   // The longer name first: each also begins with the shorter one.

@@ -1,4 +1,4 @@
-/** The workflows' view of the spool: what the hooks of other agents have noted, and who may take it. Types only. */
+/** The workflows' view of other agents: what their hooks have noted in the spool, and how those hooks are installed. Types only. */
 
 /** One call of an agent's hook. It says that something has happened; what, its log says. */
 export interface Bell {
@@ -25,6 +25,8 @@ export interface SpoolState {
   /** False: this repository is not captured, and hooks do nothing in it. */
   exists: boolean;
   paused: boolean;
+  /** When it was made, in seconds since 1970; 0: not known. */
+  since: number;
   /** The process of the drainer that runs; null: none does. */
   drainer: number | null;
   /** Bells that nobody has dealt with, by agent; `oldest` in seconds since 1970. */
@@ -50,4 +52,44 @@ export interface Spool {
   /** Takes the directory away. What nobody has dealt with is kept, at the path that this returns; null: nothing was. */
   close(): Promise<string | null>;
   pause(isPaused: boolean): Promise<void>;
+}
+
+export type AgentName = 'claude-code' | 'codex' | 'gemini' | 'copilot' | 'qwen' | 'opencode' | 'pi';
+
+export interface AgentState {
+  name: AgentName;
+  /** The name that people know: `Claude Code`. */
+  title: string;
+  /** The executable on PATH; null when there is none. */
+  program: string | null;
+  /** False: neither its executable nor its directory is there. */
+  found: boolean;
+  /** The file of the user's configuration that our hooks belong in. */
+  path: string;
+  /** `changed`: some of them are there, or somebody has changed them; `unknown`: the file cannot be read. */
+  hooks: 'installed' | 'changed' | 'missing' | 'unknown';
+  /** Whether the person has trusted them; null where the agent does not ask for that. */
+  trusted: boolean | null;
+  /** Why the file cannot be read, or the agent will not run our hooks, as a sentence; null: nothing is wrong. */
+  problem: string | null;
+}
+
+/** The script that all hooks run. `broken`: what it would start is gone. */
+export interface HookScript {
+  path: string;
+  state: 'installed' | 'outdated' | 'missing' | 'broken';
+}
+
+export interface AgentSetup {
+  list(): Promise<AgentState[]>;
+  script(): Promise<HookScript>;
+  /** When an agent last wrote a log of a session in one of these directories, in seconds since 1970. Not all can be asked. */
+  newestLogs(directories: readonly string[]): Promise<Map<AgentName, number>>;
+  /** Writes it anew where it is not as it should be. */
+  installScript(): Promise<void>;
+  removeScript(): Promise<void>;
+  /** False: they were there. Throws HOOK_IN_THE_WAY or WRITE_FAILED, and has changed nothing then. */
+  install(name: AgentName): Promise<boolean>;
+  /** `restored`: the file is as it was before, to the byte; `removed`: somebody has changed it since, and only ours is gone. */
+  uninstall(name: AgentName): Promise<'restored' | 'removed' | 'missing'>;
 }

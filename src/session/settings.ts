@@ -154,6 +154,14 @@ export const settings = [
     fallback: 'false',
   },
   {
+    name: 'capture',
+    variable: null,
+    tracked: false,
+    takes: 'boolean',
+    purpose: 'sessions of other agents in this repository become lines; `teddy capture install` sets it',
+    fallback: 'false',
+  },
+  {
     name: 'redact',
     variable: null,
     tracked: false,

@@ -235,7 +235,8 @@ async function noteBoot({ dir, clock, bootId }: SpoolOptions): Promise<void> {
 async function look(options: SpoolOptions): Promise<SpoolState> {
   const { dir } = options;
   const isThere = (path: string) => stat(path).then(Boolean, nullIfMissing);
-  const exists = (await stat(dir).catch(nullIfMissing))?.isDirectory() ?? false;
+  const found = await stat(dir).catch(nullIfMissing);
+  const exists = found?.isDirectory() ?? false;
   const files = [...(await listFiles(dir)), ...(await listFiles(join(dir, 'taken')))].filter(({ size }) => size > 0);
   const waiting = new Map<string, { bytes: number; oldest: number }>();
   const lastBells = new Map<string, number>();
@@ -251,6 +252,7 @@ async function look(options: SpoolOptions): Promise<SpoolState> {
   }
   return {
     exists,
+    since: Math.floor((found?.birthtimeMs ?? 0) / 1000),
     paused: (await isThere(join(dir, 'paused'))) === true,
     drainer: exists ? await findHolder(join(dir, 'drainer.claim'), options) : null,
     waiting: [...waiting].map(([agent, of]) => ({ agent, ...of })),

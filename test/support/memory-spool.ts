@@ -20,6 +20,7 @@ export function memorySpool(): MemorySpool {
     look: async () => ({
       exists: memory.isOpen,
       paused: isPaused,
+      since: 0,
       drainer: isClaimed ? 1 : null,
       waiting: [...new Set(memory.bells.map(({ agent }) => agent))].map((agent) => {
         const times = memory.bells.filter((bell) => bell.agent === agent).map(({ at }) => at);

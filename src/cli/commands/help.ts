@@ -34,6 +34,8 @@ Groups
                                     begin, append, finalize, list, status, show,
                                     recover, cancel, clean
   teddy hooks ...                   git hooks: install, uninstall, status
+  teddy capture ...                 sessions of other agents, while they run:
+                                    install, uninstall, status, pause, resume
 
 Others
   teddy init                        set up what all sessions share (\`new\` does
@@ -157,6 +159,18 @@ After an interruption
                                     content
 
 \`teddy serve\` offers the same to other programs, over HTTP.
+`,
+  capture: `teddy capture: sessions of Claude Code, Codex and others as lines of their own
+
+  teddy capture install             capture them in this repository
+  teddy capture status              whether it works, and for which agents
+  teddy capture pause               capture nothing for a while
+  teddy capture resume              capture again
+  teddy capture uninstall           stop here; --all: also remove the hooks from
+                                    your configuration of the agents
+
+Each agent calls a hook that notes its call; teddy then reads the agent's log.
+Nothing leaves this machine unless you push it.
 `,
   hooks: `teddy hooks: what git itself does for sessions
 

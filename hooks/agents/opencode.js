@@ -1,0 +1,167 @@
+/**
+ * Tells teddy what opencode does: a plugin that `teddy capture install` puts into opencode's configuration, and that runs
+ * teddy/agent-hook. In a repository that is captured it appends each finished message to the journal of its session, since
+ * opencode keeps no log that could be followed. It prints nothing, throws nothing, and does nothing elsewhere.
+ */
+import { spawnSync } from 'node:child_process';
+import { appendFileSync, existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+
+/** The spool of the repository that the directory is in; null where nothing is captured. */
+function findSpool(directory) {
+  for (let at = resolve(directory); ; at = dirname(at)) {
+    const common = readGitDirectory(join(at, '.git'));
+    if (common !== null) {
+      const spool = join(common, 'teddy', 'spool');
+      return isCaptured(spool) ? spool : null;
+    }
+    if (dirname(at) === at) return null;
+  }
+}
+
+function readGitDirectory(path) {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found === undefined) return null;
+  if (found.isDirectory()) return existsSync(join(path, 'HEAD')) ? path : null;
+  const own = resolve(
+    dirname(path),
+    readFileSync(path, 'utf8')
+      .replace(/^gitdir: /, '')
+      .trim(),
+  );
+  const link = join(own, 'commondir');
+  return existsSync(link) ? resolve(own, readFileSync(link, 'utf8').trim()) : own;
+}
+
+function isCaptured(spool) {
+  const found = statSync(spool, { throwIfNoEntry: false });
+  if (!found?.isDirectory() || found.uid !== process.getuid?.() || existsSync(join(spool, 'paused'))) return false;
+  return !['0', 'false', 'no', 'off'].includes(process.env.TEDDY_CAPTURE ?? '');
+}
+
+const ends = ['session.idle', 'session.error'];
+
+/** A message that will not change any more. */
+function isFinished({ info, parts }) {
+  if (info.role === 'user') return parts.length > 0;
+  return info.role === 'assistant' && (info.time?.completed !== undefined || info.error !== undefined);
+}
+
+export const Teddy = async ({ client, directory }) => {
+  /** Session -> message -> what opencode has told of it. */
+  const sessions = new Map();
+  const infos = new Map();
+
+  const messageOf = (session, id) => {
+    if (!sessions.has(session)) sessions.set(session, new Map());
+    const messages = sessions.get(session);
+    if (!messages.has(id)) messages.set(id, { info: null, parts: new Map() });
+    return messages.get(id);
+  };
+
+  const learn = {
+    'session.created': ({ info }) => infos.set(info.id, info),
+    'session.updated': ({ info }) => infos.set(info.id, info),
+    'session.deleted': ({ info }) => sessions.delete(info.id),
+    'message.updated': ({ info }) => (messageOf(info.sessionID, info.id).info = info),
+    'message.removed': ({ sessionID, messageID }) => sessions.get(sessionID)?.delete(messageID),
+    'message.part.updated': ({ part }) => messageOf(part.sessionID, part.messageID).parts.set(part.id, part),
+    'message.part.removed': ({ sessionID, messageID, partID }) =>
+      sessions.get(sessionID)?.get(messageID)?.parts.delete(partID),
+  };
+
+  const journalOf = (spool, session) => join(spool, 'opencode', `${session}.jsonl`);
+
+  const readJournal = (path) => {
+    const ids = new Set();
+    if (!existsSync(path)) return ids;
+    for (const line of readFileSync(path, 'utf8').split('\n')) {
+      try {
+        ids.add(JSON.parse(line).info.id);
+      } catch {
+        // Another process was killed while it wrote this line.
+      }
+    }
+    return ids;
+  };
+
+  /** Synchronous: `opencode run` ends without waiting for what a plugin does after an event. */
+  const keep = (spool, session, messages) => {
+    if (!/^[\w-]+$/.test(session)) return;
+    const path = journalOf(spool, session);
+    const known = readJournal(path);
+    const lines = messages
+      .filter((message) => message.info && !known.has(message.info.id) && isFinished(message))
+      .map(({ info, parts }) => `${JSON.stringify({ info, parts })}\n`);
+    if (lines.length === 0) return;
+    if (!existsSync(dirname(path))) mkdirSync(dirname(path), { mode: 0o700 });
+    // A line that was cut must not take the next one with it.
+    const isCut = existsSync(path) && !readFileSync(path, 'utf8').endsWith('\n');
+    appendFileSync(path, `${isCut ? '\n' : ''}${lines.join('')}`, { mode: 0o600 });
+  };
+
+  const keepHeard = (spool, session) => {
+    const heard = [...(sessions.get(session)?.values() ?? [])];
+    keep(
+      spool,
+      session,
+      heard.map(({ info, parts }) => ({ info, parts: [...parts.values()] })),
+    );
+  };
+
+  const ring = (spool, event, session) => {
+    const payload = {
+      hook_event_name: event,
+      session_id: session,
+      transcript_path: journalOf(spool, session),
+      cwd: directory,
+      ...(infos.has(session) ? { session: infos.get(session) } : {}),
+    };
+    const data = process.env.XDG_DATA_HOME || join(homedir(), '.local', 'share');
+    spawnSync('sh', [join(data, 'teddy', 'agent-hook'), 'opencode'], {
+      cwd: directory,
+      input: JSON.stringify(payload),
+      stdio: ['pipe', 'ignore', 'ignore'],
+      timeout: 2000,
+    });
+  };
+
+  /** What goes wrong here must not reach the person's work. */
+  const quietly = async (act) => {
+    try {
+      const spool = findSpool(directory);
+      if (spool !== null) await act(spool);
+    } catch {
+      // `teddy capture status` and the sweep find what is missing.
+    }
+  };
+
+  return {
+    event: async ({ event: { type, properties } }) => {
+      // Each piece of an answer is an event, too.
+      if (!(type in learn) && !ends.includes(type)) return;
+      await quietly((spool) => {
+        learn[type]?.(properties);
+        if (!ends.includes(type) || !properties.sessionID) return;
+        keepHeard(spool, properties.sessionID);
+        ring(spool, type, properties.sessionID);
+      });
+    },
+    'chat.message': ({ sessionID }, { message, parts }) =>
+      quietly(async (spool) => {
+        const heard = messageOf(sessionID, message.id);
+        heard.info ??= message;
+        for (const part of parts) if (!heard.parts.has(part.id)) heard.parts.set(part.id, part);
+        // Messages from before this process: opencode waits for this call, so there is time to ask for them.
+        const { data } = await client.session.messages({ path: { id: sessionID } });
+        if (Array.isArray(data))
+          keep(
+            spool,
+            sessionID,
+            data.filter(({ info }) => info.id !== message.id),
+          );
+        ring(spool, 'chat.message', sessionID);
+      }),
+  };
+};

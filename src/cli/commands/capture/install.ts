@@ -1,0 +1,112 @@
+import { Command, Option } from 'clipanion';
+import { openAgentSetup } from '../../../app.ts';
+import { exitCodes, TeddyError } from '../../../errors.ts';
+import type { AgentState } from '../../../ports/capture.ts';
+import { toShellWord } from '../../../session/shell-word.ts';
+import { toVisible } from '../../../session/visible-text.ts';
+import type { AgentOutcome } from '../../../workflow/capture/install.ts';
+import { TeddyCommand } from '../../teddy-command.ts';
+import type { Terminal } from '../../terminal.ts';
+
+export class CaptureInstallCommand extends TeddyCommand {
+  static override paths = [['capture', 'install']];
+  static override usage = Command.Usage({
+    category: 'Capture',
+    description: 'Capture what Claude Code, Codex, opencode and others do in this repository.',
+    details: `
+      It marks this repository as captured, and adds hooks to your own configuration of each agent that it
+      finds. A hook does nothing in a repository that is not captured. What else is in these files stays as it
+      is, and \`teddy capture uninstall\` takes the hooks out again.
+
+      Nothing that is captured leaves this machine unless you push it. Codex asks you once whether it may run the
+      hooks: answer \`/hooks\` there.
+
+      At a terminal, it asks first. Without one, it says what it would do, and does it with --yes.
+
+      Exit codes: 0 installed, or installed before; 1 a file cannot be written; 2 no such agent, or none was
+      found; 3 the file of an agent is in the way, and the others are done; 4 you said no, or nobody could be
+      asked.
+    `,
+    examples: [
+      ['For the agents on this machine', '$0 capture install'],
+      ['For one of them, without being asked', '$0 capture install --agent codex --yes'],
+    ],
+  });
+
+  agents = Option.Array('--agent', [], { description: 'Only this agent; may be given again.' });
+  yes = Option.Boolean('-y,--yes', false, { description: 'Do not ask.' });
+
+  protected run(terminal: Terminal): Promise<number> {
+    return this.withProject(terminal, async (project) => {
+      const { chooseAgents, installCapture } = await import('../../../workflow/capture/install.ts');
+      const setup = await openAgentSetup(this.context.main, this.context.env);
+      const agents = await chooseAgents(setup, this.agents);
+      if (!this.yes) {
+        const { confirm } = project.notices;
+        for (const line of describePlan(agents)) terminal.say(line);
+        if (confirm === undefined) throw this.toUnasked();
+        if (!(await confirm('Capture them in this repository?')))
+          throw new TeddyError(
+            'NOT_APPROVED',
+            'Nothing was installed.',
+            'To install it later: `teddy capture install`.',
+          );
+      }
+      const outcomes = await installCapture(project, setup, agents);
+      const isUntrusted = (await setup.list()).some(({ hooks, trusted }) => hooks === 'installed' && trusted === false);
+      if (this.json) this.printJson(terminal, 'capture-install', { agents: outcomes.map(toOutcomeJson), isUntrusted });
+      else {
+        for (const outcome of outcomes) showOutcome(terminal, outcome);
+        terminal.say('This repository is captured. `teddy capture status` says whether it works.');
+        if (isUntrusted)
+          terminal.say('Codex runs the hooks after you have trusted them: start it, and answer `/hooks` once.');
+      }
+      return toExitCode(outcomes);
+    });
+  }
+
+  private toUnasked(): TeddyError {
+    const words = ['capture', 'install', ...this.agents.flatMap((name) => ['--agent', name]), '--yes'];
+    return new TeddyError(
+      'NOT_APPROVED',
+      'Nothing was installed: there is no terminal to ask you at.',
+      `To install it: \`teddy ${words.map(toShellWord).join(' ')}\`.`,
+    );
+  }
+}
+
+function describePlan(agents: readonly AgentState[]): string[] {
+  return [
+    'teddy will capture the sessions of these agents in this repository, and add hooks to your configuration of each:',
+    ...agents.map(({ title, path, hooks }) =>
+      toVisible(`  ${title.padEnd(12)}  ${path}${hooks === 'installed' ? ' (has them)' : ''}`),
+    ),
+    'The hooks do nothing in other repositories. What is captured stays on this machine until you push it.',
+  ];
+}
+
+const outcomeTexts: Record<AgentOutcome['outcome'], string> = {
+  installed: 'hooks installed',
+  unchanged: 'has its hooks',
+  restored: 'hooks removed, the file is as it was',
+  removed: 'hooks removed, other changes stay',
+  missing: 'has no hooks',
+  failed: 'not changed',
+};
+
+export function showOutcome(terminal: Terminal, { title, path, outcome, error }: AgentOutcome): void {
+  terminal.say(toVisible(`  ${title.padEnd(12)}  ${outcomeTexts[outcome]} (${path})`));
+  if (error !== null)
+    terminal.say(toVisible(`    ${error.message}${error.hint === undefined ? '' : ` ${error.hint}`}`));
+}
+
+export function toOutcomeJson({ name, path, outcome, error }: AgentOutcome) {
+  const told = error === null ? null : { code: error.code, message: error.message, hint: error.hint ?? null };
+  return { name, path, outcome, error: told };
+}
+
+/** The first failure decides. */
+export function toExitCode(outcomes: readonly AgentOutcome[]): number {
+  const failed = outcomes.find(({ error }) => error !== null);
+  return failed?.error == null ? 0 : exitCodes[failed.error.code];
+}

@@ -1,0 +1,59 @@
+import { Command } from 'clipanion';
+import { TeddyError } from '../../../errors.ts';
+import { TeddyCommand } from '../../teddy-command.ts';
+import type { Terminal } from '../../terminal.ts';
+
+const exits = 'Exit codes: 0 done, or it was so before; 1 not a repository; 3 it is not captured.';
+
+abstract class PauseOrResumeCommand extends TeddyCommand {
+  protected abstract readonly pauses: boolean;
+
+  protected run(terminal: Terminal): Promise<number> {
+    return this.withProject(terminal, async ({ spool }) => {
+      const { exists } = await spool.look();
+      if (!exists)
+        throw new TeddyError(
+          'NOT_CAPTURED',
+          'This repository is not captured.',
+          'To capture it: `teddy capture install`.',
+        );
+      await spool.pause(this.pauses);
+      if (this.json) this.printJson(terminal, 'capture-pause', { paused: this.pauses });
+      else
+        terminal.say(
+          this.pauses
+            ? 'Paused: nothing is captured until `teddy capture resume`.'
+            : 'Resumed: what agents do is captured again.',
+        );
+      return 0;
+    });
+  }
+}
+
+export class CapturePauseCommand extends PauseOrResumeCommand {
+  static override paths = [['capture', 'pause']];
+  static override usage = Command.Usage({
+    category: 'Capture',
+    description: 'Capture nothing in this repository for a while.',
+    details: `
+      Hooks note nothing until \`teddy capture resume\`. What was noted before is still read.
+
+      ${exits}
+    `,
+    examples: [['For a while', '$0 capture pause']],
+  });
+
+  protected readonly pauses = true;
+}
+
+export class CaptureResumeCommand extends PauseOrResumeCommand {
+  static override paths = [['capture', 'resume']];
+  static override usage = Command.Usage({
+    category: 'Capture',
+    description: 'Capture again after a pause.',
+    details: exits,
+    examples: [['Again', '$0 capture resume']],
+  });
+
+  protected readonly pauses = false;
+}

@@ -1,0 +1,77 @@
+import { Command } from 'clipanion';
+import { openAgentSetup } from '../../../app.ts';
+import { toVisible } from '../../../session/visible-text.ts';
+import type { CaptureStatus } from '../../../workflow/capture/status.ts';
+import { TeddyCommand } from '../../teddy-command.ts';
+import type { Terminal } from '../../terminal.ts';
+
+export class CaptureStatusCommand extends TeddyCommand {
+  static override paths = [['capture', 'status']];
+  static override usage = Command.Usage({
+    category: 'Capture',
+    description: 'Say whether capture works here, and for which agents.',
+    details: `
+      For each agent: whether it is on this machine; whether its hooks are \`installed\`, \`changed\`, \`missing\`, or
+      \`unknown\` because its file cannot be read; when it called last in this repository; and how many of its
+      sessions are here. Warnings follow, each with its way out.
+
+      Exit codes: 0 done, whatever it says; 1 not a repository.
+    `,
+    examples: [
+      ['Whether it works', '$0 capture status'],
+      ['For a program', '$0 capture status --json'],
+    ],
+  });
+
+  protected run(terminal: Terminal): Promise<number> {
+    return this.withProject(terminal, async (project) => {
+      const { readCaptureStatus } = await import('../../../workflow/capture/status.ts');
+      const status = await readCaptureStatus(project, await openAgentSetup(this.context.main, this.context.env));
+      if (this.json) this.printJson(terminal, 'capture-status', toJson(status));
+      else terminal.print(render(terminal, status));
+      return 0;
+    });
+  }
+}
+
+function toJson({ script, agents, drainer, waiting, ...status }: CaptureStatus) {
+  return {
+    ...status,
+    script: { path: script.path, state: script.state },
+    drainer,
+    waitingBytes: waiting,
+    agents: agents.map(({ lastBell, ...agent }) => ({
+      ...agent,
+      lastBell: lastBell === null ? null : toTime(lastBell),
+    })),
+  };
+}
+
+function toTime(seconds: number): string {
+  return new Date(seconds * 1000).toISOString();
+}
+
+function render(terminal: Terminal, { captured, paused, drainer, agents, warnings }: CaptureStatus): string {
+  const state = captured
+    ? paused
+      ? 'captured, and paused: `teddy capture resume`'
+      : 'captured'
+    : 'not captured: `teddy capture install`';
+  const rows = agents
+    .filter(({ found, hooks }) => found || hooks !== 'missing')
+    .map(({ title, hooks, trusted, lastBell, sessions }) =>
+      [
+        `  ${title.padEnd(12)}  hooks ${hooks}`,
+        ...(trusted === null ? [] : [trusted ? 'trusted' : 'not trusted']),
+        lastBell === null ? 'never called here' : `called ${toTime(lastBell)}`,
+        `${sessions} ${sessions === 1 ? 'session' : 'sessions'}`,
+      ].join(', '),
+    );
+  const lines = [
+    `This repository is ${state}.`,
+    ...(drainer === null ? [] : [`Process ${drainer} is reading what the hooks have noted.`]),
+    ...(rows.length === 0 ? ['No agent that teddy captures is on this machine.'] : rows),
+    ...warnings.map((text) => `${terminal.style('yellow', 'warning:')} ${toVisible(text)}`),
+  ];
+  return lines.map((line) => `${line}\n`).join('');
+}

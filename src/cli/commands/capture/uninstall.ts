@@ -1,0 +1,84 @@
+import { Command, Option } from 'clipanion';
+import { openAgentSetup } from '../../../app.ts';
+import { TeddyError } from '../../../errors.ts';
+import { toVisible } from '../../../session/visible-text.ts';
+import type { AgentOutcome } from '../../../workflow/capture/install.ts';
+import { TeddyCommand } from '../../teddy-command.ts';
+import type { Terminal } from '../../terminal.ts';
+import { showOutcome, toExitCode, toOutcomeJson } from './install.ts';
+
+export class CaptureUninstallCommand extends TeddyCommand {
+  static override paths = [['capture', 'uninstall']];
+  static override usage = Command.Usage({
+    category: 'Capture',
+    description: 'Stop capturing in this repository, or remove the hooks of agents.',
+    details: `
+      Alone, it stops capturing in this repository. Hooks in your configuration stay, since other repositories
+      may use them; they do nothing here any more. The sessions that were captured stay as well, and what hooks
+      have noted but nothing has read is kept for the next installation.
+
+      With --agent, it removes the hooks of that agent from your configuration, for all repositories, and leaves
+      this repository as it is. With --all, it does both, for every agent. A file that nobody has changed since
+      is restored to the byte; from any other, only teddy's hooks are removed.
+
+      Exit codes: 0 done, or nothing to do; 1 a file cannot be written, or not a repository; 2 no such agent; 3
+      the file of an agent is in the way, and the others are done.
+    `,
+    examples: [
+      ['In this repository', '$0 capture uninstall'],
+      ['Also the hooks of all agents', '$0 capture uninstall --all'],
+    ],
+  });
+
+  agents = Option.Array('--agent', [], { description: 'Remove the hooks of this agent; may be given again.' });
+  all = Option.Boolean('--all', false, { description: 'Stop here, and remove the hooks of all agents.' });
+
+  protected run(terminal: Terminal): Promise<number> {
+    if (this.all && this.agents.length > 0)
+      throw new TeddyError('USAGE', '--all and --agent exclude each other.', 'Leave one of them out.');
+    return this.withProjectIfAny(terminal, async (project) => {
+      const { chooseAgents, stopCapture, uninstallHooksOf } = await import('../../../workflow/capture/install.ts');
+      const isUser = this.all || this.agents.length > 0;
+      if (project === null && !isUser)
+        throw new TeddyError(
+          'NOT_A_REPOSITORY',
+          'There is no repository here, so nothing is captured.',
+          'To remove the hooks of all agents: `teddy capture uninstall --all`.',
+        );
+      const setup = await openAgentSetup(this.context.main, this.context.env);
+      const stopped = this.agents.length > 0 || project === null ? null : await stopCapture(project);
+      const chosen = this.all ? await setup.list() : isUser ? await chooseAgents(setup, this.agents) : [];
+      const outcomes = isUser ? await uninstallHooksOf(setup, chosen) : [];
+      const left = (await setup.list()).filter(({ hooks }) => hooks === 'installed' || hooks === 'changed');
+      if (this.json)
+        this.printJson(terminal, 'capture-uninstall', {
+          stopped: stopped?.was ?? false,
+          kept: stopped?.kept ?? null,
+          agents: outcomes.map(toOutcomeJson),
+          hooksLeft: left.map(({ name }) => name),
+        });
+      else {
+        if (stopped !== null) showStopped(terminal, stopped);
+        for (const outcome of outcomes.filter(isWorthSaying(this.all))) showOutcome(terminal, outcome);
+        if (!isUser && left.length > 0)
+          terminal.say(
+            `The hooks of ${left.map(({ title }) => title).join(', ')} stay for other repositories; \`teddy capture uninstall --all\` removes them.`,
+          );
+      }
+      return toExitCode(outcomes);
+    });
+  }
+}
+
+/** Of all agents most have none. */
+function isWorthSaying(all: boolean): (outcome: AgentOutcome) => boolean {
+  return ({ outcome }) => !all || outcome !== 'missing';
+}
+
+function showStopped(terminal: Terminal, { was, kept }: { was: boolean; kept: string | null }): void {
+  terminal.say(was ? 'This repository is not captured any more.' : 'This repository was not captured.');
+  if (kept !== null)
+    terminal.say(
+      toVisible(`What hooks have noted and nothing has read is kept in ${kept}, for the next installation.`),
+    );
+}

@@ -1,0 +1,126 @@
+/** Says whether capture works: in this repository, and for each agent. */
+import type { AgentName, AgentSetup, AgentState, HookScript, SpoolState } from '../../ports/capture.ts';
+import type { Project } from '../../ports/project.ts';
+import { shortRef } from '../../names.ts';
+
+type StatusProject = Pick<Project, 'repository' | 'settings' | 'spool' | 'clock'>;
+
+interface CapturedAgent extends AgentState {
+  /** When it called last in this repository, in seconds since 1970. */
+  lastBell: number | null;
+  /** Sessions of its that are lines of this repository. */
+  sessions: number;
+}
+
+export interface CaptureStatus {
+  captured: boolean;
+  paused: boolean;
+  script: HookScript;
+  drainer: number | null;
+  /** Bytes in the spool that wait for a drainer. */
+  waiting: number;
+  unreadable: number;
+  agents: CapturedAgent[];
+  /** Each is a sentence that names what is wrong, and the way out. */
+  warnings: string[];
+}
+
+/** A drainer starts at once where a hook calls. */
+const lateAfterSeconds = 60;
+
+export async function readCaptureStatus(project: StatusProject, setup: AgentSetup): Promise<CaptureStatus> {
+  const [agents, script, spool, setting, sessions, logs] = await Promise.all([
+    setup.list(),
+    setup.script(),
+    project.spool.look(),
+    project.settings.get('capture'),
+    countCaptured(project),
+    findNewestLogs(project, setup),
+  ]);
+  const captured = agents.map((agent) => ({
+    ...agent,
+    lastBell: spool.lastBells.get(agent.name) ?? null,
+    sessions: sessions.get(agent.name) ?? 0,
+  }));
+  const isOn = spool.exists && setting === 'true';
+  return {
+    captured: isOn,
+    paused: spool.paused,
+    script,
+    drainer: spool.drainer,
+    waiting: spool.waiting.reduce((sum, { bytes }) => sum + bytes, 0),
+    unreadable: spool.unreadable,
+    agents: captured,
+    warnings: [
+      ...warnOfRepository(spool, setting === 'true', project.clock.now()),
+      ...warnOfScript(script, agents),
+      ...captured.flatMap((agent) =>
+        warnOfAgent(agent, isOn && !spool.paused ? (logs.get(agent.name) ?? 0) : 0, spool.since),
+      ),
+    ],
+  };
+}
+
+/** A captured line is named after its agent. */
+async function countCaptured({ repository: { store } }: StatusProject): Promise<Map<string, number>> {
+  const counts = new Map<string, number>();
+  for (const { ref } of await store.listRefs('refs/heads/teddy')) {
+    const [, agent] =
+      /^teddy\/\d{8}-(claude-code|codex|gemini|copilot|qwen|opencode|pi)-[^/]+$/.exec(shortRef(ref)) ?? [];
+    if (agent !== undefined) counts.set(agent, (counts.get(agent) ?? 0) + 1);
+  }
+  return counts;
+}
+
+async function findNewestLogs({ repository }: StatusProject, setup: AgentSetup): Promise<Map<AgentName, number>> {
+  const trees = await repository.workTrees();
+  return setup.newestLogs(trees.map(({ root }) => root));
+}
+
+function warnOfRepository(spool: SpoolState, isSet: boolean, now: Date): string[] {
+  const warnings: string[] = [];
+  if (spool.exists !== isSet)
+    warnings.push(
+      spool.exists
+        ? 'Hooks note their calls here, but teddy.capture is not set: `teddy capture install` or `teddy capture uninstall`.'
+        : 'teddy.capture is set, but the spool is missing, so hooks note nothing: `teddy capture install`.',
+    );
+  const oldest = Math.min(...spool.waiting.map((one) => one.oldest));
+  if (spool.drainer === null && oldest < now.getTime() / 1000 - lateAfterSeconds)
+    warnings.push('What hooks have noted waits, and nothing reads it: `teddy capture drain`.');
+  if (spool.unreadable > 0)
+    warnings.push(
+      `${spool.unreadable} ${spool.unreadable === 1 ? 'note of a hook' : 'notes of hooks'} could not be read, and ${spool.unreadable === 1 ? 'lies' : 'lie'} in the spool below unreadable/.`,
+    );
+  return warnings;
+}
+
+function warnOfScript({ state, path }: HookScript, agents: readonly AgentState[]): string[] {
+  if (!agents.some(({ hooks }) => hooks === 'installed' || hooks === 'changed')) return [];
+  if (state === 'missing') return [`The script that all hooks run is missing (${path}): \`teddy capture install\`.`];
+  if (state === 'broken') return [`The program that ${path} starts is gone: \`teddy capture install\`.`];
+  return [];
+}
+
+/** Logs are written a little after the call that announces them. */
+const marginSeconds = 120;
+
+/** `log`: when it last wrote one here; `since`: when capture began. */
+function warnOfAgent(
+  { title, hooks, trusted, problem, lastBell }: CapturedAgent,
+  log: number,
+  since: number,
+): string[] {
+  const isInstalled = hooks === 'installed';
+  const missed = lastBell === null ? 'and its hooks have never called' : 'and its hooks have not called since then';
+  return [
+    ...(problem === null ? [] : [problem]),
+    ...(hooks === 'changed' ? [`Some hooks of ${title} are missing or were changed: \`teddy capture install\`.`] : []),
+    ...(isInstalled && trusted === false
+      ? [`${title} does not run the hooks until you trust them: start it, and answer \`/hooks\` once.`]
+      : []),
+    ...(isInstalled && log > Math.max(lastBell ?? 0, since) + marginSeconds
+      ? [`${title} has worked here, ${missed}: \`teddy capture sweep\` takes in what was missed.`]
+      : []),
+  ];
+}
