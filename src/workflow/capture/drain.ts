@@ -177,10 +177,7 @@ async function attend(project: Project, capture: Capture, one: Followed, sum: Dr
     if (hasGrown || one.follower === null) await advance(project, capture, one, sum);
     const { awaits } = one;
     if (awaits === null) return;
-    const isThere =
-      awaits.text === null
-        ? hasGrown
-        : one.follower?.lastTexts().assistant?.trimEnd().endsWith(awaits.text.trim()) === true;
+    const isThere = awaits.text === null ? hasGrown : one.follower?.hasLine(awaits.text) === true;
     if (!isThere && nowMs < awaits.untilMs) return;
     one.awaits = null;
     if (one.ends) await finish(project, capture, one, sum);

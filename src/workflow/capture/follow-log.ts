@@ -1,5 +1,6 @@
 /** Follows one log: reads what is new since the last time, appends it to the lines, and notes how far it came. */
 import type { AgentLine, AgentLogReader, AgentStep, AgentUnit } from '../../conversation/agent-log.ts';
+import { parseJson } from '../../conversation/import-values.ts';
 import { openAgentLog } from '../../conversation/open-agent-log.ts';
 import type { LogPosition } from '../../ports/agent-logs.ts';
 import type { Project } from '../../ports/project.ts';
@@ -28,9 +29,14 @@ export interface Follower {
   add(units: AgentUnit[]): Promise<number>;
   /** The line that was written last, and the turn that is open on it; null: nothing was written yet. */
   place(): { line: BranchLine; turn: TurnName | null } | null;
+  /** Whether one of the last lines holds this text, be it on the line already or not. */
+  hasLine(text: string): boolean;
   /** The last message and the last text of an answer that were read. */
   lastTexts(): { user: string | null; assistant: string | null };
 }
+
+/** The lines of which a hook may tell. */
+const recentLimits = { lines: 16, characters: 256 * 1024 };
 
 /** So many steps are held before they are written. */
 const maxSteps = 512;
@@ -68,6 +74,7 @@ export async function openFollower(
   let isElsewhere = false;
   let rawWritten = 0;
   let latest = 0;
+  const recent: string[] = [];
   const lines = new Map<number, BranchLine>();
 
   function openReader({ checkpoint }: FollowedLog): AgentLogReader {
@@ -100,6 +107,8 @@ export async function openFollower(
     if (reading === null) return sum;
     for await (const line of reading.lines) {
       sum.hasRead = true;
+      if (line.text !== null && line.text.length <= recentLimits.characters) recent.push(line.text);
+      if (recent.length > recentLimits.lines) recent.shift();
       isSettled = false;
       reader.line(line);
       if (reader.needsStart()) {
@@ -307,8 +316,16 @@ export async function openFollower(
     settle,
     waitsForResult: () => reader.waitsForResult(),
     place,
+    hasLine: (text) => recent.some((line) => holdsText(parseJson(line), text.trim())),
     lastTexts: () => texts,
   };
+}
+
+/** A hook may say the text without the white space around it. */
+function holdsText(value: unknown, text: string, depth = 0): boolean {
+  if (typeof value === 'string') return value.trim() === text;
+  if (typeof value !== 'object' || value === null || depth > 32) return false;
+  return Object.values(value).some((inner) => holdsText(inner, text, depth + 1));
 }
 
 /** Its file's name stands for the id of a session that has none. */
