@@ -3,14 +3,22 @@ import type { AgentLogOptions, AgentLogReader, AgentName } from './agent-log.ts'
 import { openAgentReader, type OpenAgentLines } from './agent-reader.ts';
 import { openClaudeLines } from './claude-log.ts';
 import { openCodexLines } from './codex-log.ts';
+import { openCopilotLines } from './copilot-log.ts';
+import { openGeminiLines } from './gemini-log.ts';
+import { openOpencodeLines } from './opencode-log.ts';
+import { openPiLines } from './pi-log.ts';
+import { openQwenLines } from './qwen-log.ts';
 
-const openers: Partial<Record<AgentName, OpenAgentLines>> = {
+const openers: Record<AgentName, OpenAgentLines> = {
   'claude-code': openClaudeLines,
   codex: openCodexLines,
+  gemini: openGeminiLines,
+  opencode: openOpencodeLines,
+  copilot: openCopilotLines,
+  qwen: openQwenLines,
+  pi: openPiLines,
 };
 
 export function openAgentLog(agent: AgentName, options: AgentLogOptions): AgentLogReader {
-  const open = openers[agent];
-  if (open === undefined) throw new Error(`There is no reader of the logs of ${agent}.`);
-  return openAgentReader(agent, options, open);
+  return openAgentReader(agent, options, openers[agent]);
 }

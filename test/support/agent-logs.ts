@@ -11,6 +11,7 @@ import {
   type AgentUnit,
 } from '../../src/conversation/agent-log.ts';
 import { openAgentLog } from '../../src/conversation/open-agent-log.ts';
+import { toAgentLines } from '../../src/conversation/opencode-log.ts';
 import { importOptions } from './import-source.ts';
 
 export interface AgentLogFile {
@@ -26,18 +27,18 @@ export const hasSamples = existsSync(samples);
 
 export function readAgentLogs(): AgentLogFile[] {
   if (!hasSamples) console.warn(`The samples of real agents in ${samples} are not there: only the fixtures are read.`);
-  const isReady = (path: string) => /\/(?:claude|codex)/.test(path);
-  return [...(hasSamples ? listFiles(samples) : []), ...(existsSync(fixtures) ? listFiles(fixtures) : [])]
-    .filter(isReady)
-    .flatMap((path) => {
+  return [...(hasSamples ? listFiles(samples) : []), ...(existsSync(fixtures) ? listFiles(fixtures) : [])].flatMap(
+    (path) => {
       const agent = agentNames.find((name) => path.includes(`/${name === 'claude-code' ? 'claude' : name}`));
       if (agent === undefined) throw new Error(`${path} is of no agent.`);
       return [{ agent, name: path.replace(`${samples}/`, ''), lines: toLines(readText(agent, path)) }];
-    });
+    },
+  );
 }
 
-function readText(_agent: AgentName, path: string): string {
-  return readFileSync(path, 'utf8');
+function readText(agent: AgentName, path: string): string {
+  const text = readFileSync(path, 'utf8');
+  return agent === 'opencode' && path.endsWith('.json') ? toAgentLines(text).join('\n') : text;
 }
 
 function listFiles(dir: string): string[] {

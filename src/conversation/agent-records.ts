@@ -1,0 +1,68 @@
+/** The records of a line, for agents whose lines hold several of them under one time. */
+import type { AgentContext } from './agent-reader.ts';
+import { interruptionNote } from './import-context.ts';
+import { toOutput } from './import-content.ts';
+import type { SourcePosition } from './import-ids.ts';
+import { addSummary } from './import-summary.ts';
+import { hasText, toInput } from './import-values.ts';
+import type { ResultReason } from './record.ts';
+
+interface AgentCall {
+  callId: string;
+  name: string;
+  input: unknown;
+  /** Its record gets this id, if the source has one. */
+  id?: unknown;
+}
+
+interface AgentResult {
+  callId: string;
+  output: unknown;
+  isError: boolean;
+  reason?: ResultReason | undefined;
+  id?: unknown;
+}
+
+export interface AgentRecords {
+  message(text: string, id?: unknown): void;
+  say(answer: string, text: string, id?: unknown, isPartial?: boolean): void;
+  think(answer: string, text: string, id?: unknown): void;
+  call(answer: string, call: AgentCall): void;
+  result(result: AgentResult): void;
+  note(text: string, id?: unknown): void;
+  summary(text: string, id?: unknown): void;
+  interrupt(id?: unknown): void;
+}
+
+/** A text without words is counted as left out. */
+export function recordsOf(context: AgentContext, place: SourcePosition, timestamp: unknown): AgentRecords {
+  const { log, units } = context;
+  const base = (id?: unknown) => context.base(place, timestamp, id);
+  const ifSaid = (text: string, add: () => void, what = 'empty texts'): void =>
+    hasText(text) ? add() : log.leaveOut(what);
+  return {
+    message: (content, id) =>
+      ifSaid(content, () => {
+        units.message({ type: 'user', ...base(id), message: { role: 'user', content }, source: 'import' });
+      }),
+    say: (answer, content, id, isPartial = false) =>
+      ifSaid(content, () => {
+        const said = { ...base(id), message: { role: 'assistant' as const, content }, source: 'import' };
+        units.say(answer, isPartial ? { type: 'assistant_partial', ...said } : { type: 'assistant', ...said });
+      }),
+    think: (answer, text, id) =>
+      ifSaid(text, () => units.think(answer, { type: 'thinking', ...base(id), text }), 'thoughts without words'),
+    call: (answer, { callId, name, input, id }) => {
+      const of = base(id);
+      const use = { tool_call_id: callId, tool_name: name, tool_input: toInput(input) };
+      units.call(answer, callId === '' ? of.id : callId, { type: 'tool_use', ...of, ...use }, place);
+    },
+    result: ({ callId, output, isError, reason, id }) => {
+      const given = reason === undefined ? {} : { reason };
+      units.result(callId, { ...base(id), output: toOutput(output, log), is_error: isError, ...given }, place);
+    },
+    note: (text, id) => ifSaid(text, () => units.aside({ type: 'note', ...base(id), text })),
+    summary: (text, id) => ifSaid(text, () => addSummary(context, base(id), text)),
+    interrupt: (id) => units.interrupt({ type: 'note', ...base(id), text: interruptionNote }),
+  };
+}

@@ -1,0 +1,187 @@
+/** Follows the sessions of Gemini CLI. */
+import { addToHead, type AgentContext, type OpenAgentLines } from './agent-reader.ts';
+import { recordsOf, type AgentRecords } from './agent-records.ts';
+import { addGeminiResult, geminiResponses, geminiText, geminiThoughts, toGeminiUsage } from './gemini-parts.ts';
+import type { SourcePosition } from './import-ids.ts';
+import { asText, fieldsOf, hasText, isObject, setOf } from './import-values.ts';
+
+type Fields = Record<string, unknown>;
+
+const types = setOf('user gemini info warning error');
+const settings = setOf('messages lastUpdated sessionId summary directories kind memoryScratchpad');
+
+/** What has been given of an answer: it may be written again, with more. */
+interface Given {
+  id: string;
+  text: boolean;
+  thoughts: boolean;
+  calls: string[];
+  results: string[];
+}
+
+interface GeminiState {
+  /** The last message, null before the first. */
+  last: string | null;
+  given?: Given;
+  /** The summary of the last compression. */
+  summary?: string;
+}
+
+/**
+ * A message that is written again takes the place of its first version, so that an answer waits until something else begins. The
+ * list of all messages, which a resumed session begins with, repeats what stands above.
+ */
+export const openGeminiLines: OpenAgentLines = (context, saved) => {
+  const { branches, log } = context;
+  const state: GeminiState = { last: null, ...saved };
+  /** By the id of a message, the one before it. */
+  const before = new Map<string, string | null>();
+  let held: { object: Fields; place: SourcePosition } | null = null;
+  let rewindTo: string | null | undefined;
+
+  const begin = (id: string): void => {
+    branches.begin(rewindTo === undefined ? { uuid: id } : { uuid: id, parent: rewindTo });
+    if (rewindTo !== undefined) state.last = rewindTo;
+    rewindTo = undefined;
+    before.set(id, state.last);
+    state.last = id;
+  };
+  const flush = (): void => {
+    if (held === null) return;
+    const { object, place } = held;
+    held = null;
+    const id = asText(object['id']) ?? '';
+    if (state.given?.id === id) branches.begin({});
+    else {
+      begin(id);
+      state.given = { id, text: false, thoughts: false, calls: [], results: [] };
+    }
+    readAnswer(context, object, place, state.given);
+    branches.end();
+  };
+  const readUser = (object: Fields, place: SourcePosition): void => {
+    const { id, timestamp, content } = object;
+    const records = recordsOf(context, place, timestamp);
+    const text = geminiText(content, log);
+    if (isContext(text)) return readContext(context, text);
+    for (const response of geminiResponses(content)) readResponse(records, response, id);
+    if (hasText(text)) records.message(text, id);
+    else if (geminiResponses(content).length === 0) log.leaveOut('empty texts');
+  };
+  /** Most of them stand with their calls as well. */
+  const readResponse = (records: AgentRecords, response: Fields, id: unknown): void => {
+    const callId = asText(response['id']) ?? '';
+    if (state.given?.results.includes(callId) === true) return log.leaveOut('results that stand with their calls');
+    state.given?.results.push(callId);
+    addGeminiResult(records, response, { id });
+  };
+  const readMessage = (object: Fields, place: SourcePosition): void => {
+    const { id, type, timestamp, content } = object;
+    const messageId = asText(id) ?? '';
+    if (held !== null && held.object['id'] !== messageId) flush();
+    if (
+      type === 'gemini' &&
+      (state.given?.id === messageId || held !== null || context.ids.isNew(`message ${messageId}`))
+    ) {
+      held = { object, place };
+      return;
+    }
+    if (type === 'gemini' || !context.ids.isNew(`message ${messageId}`)) return log.leaveOut('repeated lines');
+    begin(messageId);
+    if (type === 'user') readUser(object, place);
+    else recordsOf(context, place, timestamp).note(geminiText(content, log), id);
+    branches.end();
+  };
+  const readSettings = (set: Fields, place: SourcePosition): boolean => {
+    const { messages, summary, sessionId, directories } = set;
+    const list = Array.isArray(messages) ? messages.map(fieldsOf) : [];
+    if (hasText(summary)) context.head.title ??= summary;
+    addToHead(context.head, { id: sessionId, cwd: Array.isArray(directories) ? directories[0] : undefined });
+    for (const message of list) {
+      const text = geminiText(message['content'], log);
+      if (isContext(text)) readContext(context, text);
+      else if (branches.isEmpty() && held === null && list.length > 0) readFirst(list, place);
+      else if (text.includes('<state_snapshot>') && state.summary !== message['id']) readSummary(message, text, place);
+    }
+    log.leaveOut('lines of bookkeeping');
+    return Object.keys(set).every((key) => settings.has(key));
+  };
+  /** The log begins with a list of what was said elsewhere. */
+  const readFirst = (list: readonly Fields[], place: SourcePosition): void => {
+    for (const message of list) if (types.has(asText(message['type']) ?? '')) readMessage(message, place);
+  };
+  const readSummary = (message: Fields, text: string, place: SourcePosition): void => {
+    flush();
+    state.summary = asText(message['id']) ?? '';
+    branches.begin({});
+    recordsOf(context, place, message['timestamp']).summary(text, message['id']);
+    branches.end();
+  };
+
+  return {
+    read: (object, place) => {
+      const { sessionId, startTime, kind, directories, parentSessionId, type, $set: set, $rewindTo: target } = object;
+      if (isObject(set)) return readSettings(set, place);
+      if (hasText(target)) {
+        flush();
+        rewindTo = before.has(target) ? (before.get(target) ?? null) : `before ${target}`;
+        return true;
+      }
+      if (types.has(asText(type) ?? '')) {
+        readMessage(object, place);
+        return true;
+      }
+      if (!hasText(sessionId)) return false;
+      const cwd = Array.isArray(directories) ? directories[0] : undefined;
+      const parentId = kind === 'subagent' ? parentSessionId : undefined;
+      addToHead(context.head, { id: sessionId, startedAt: startTime, cwd, parentId });
+      log.leaveOut('lines of bookkeeping');
+      return true;
+    },
+    settle: flush,
+    isHolding: () => held !== null || rewindTo !== undefined,
+    state: () => ({ ...state }),
+  };
+};
+
+/** The program says this in the user's name, before the first prompt. */
+function isContext(text: string): boolean {
+  return text.trimStart().startsWith('<session_context>');
+}
+
+function readContext({ head, log }: AgentContext, text: string): void {
+  head.cwd ??= /\*\*Workspace Directories:\*\*\n\s*- (.+)/.exec(text)?.[1] ?? null;
+  log.leaveOut('instructions of the program');
+}
+
+function readAnswer(context: AgentContext, object: Fields, place: SourcePosition, given: Given): void {
+  const { id: answer } = given;
+  const { timestamp, content, thoughts, toolCalls, model, tokens } = object;
+  const records = recordsOf(context, place, timestamp);
+  const thought = [...listThoughts(thoughts), geminiThoughts(content)].filter(hasText).join('\n');
+  const text = geminiText(content, context.log);
+  if (!given.thoughts && hasText(thought)) records.think(answer, thought, `${answer}-thoughts`);
+  if (!given.text && hasText(text)) records.say(answer, text, answer);
+  given.thoughts ||= hasText(thought);
+  given.text ||= hasText(text);
+  for (const call of (Array.isArray(toolCalls) ? toolCalls : []).map(fieldsOf)) readCall(records, call, given);
+  context.units.usage(answer, toGeminiUsage(model, fieldsOf(tokens)));
+}
+
+function listThoughts(thoughts: unknown): string[] {
+  const list = Array.isArray(thoughts) ? thoughts.map(fieldsOf) : [];
+  return list.map(({ subject, description }) => [subject, description].filter(hasText).join(': '));
+}
+
+function readCall(records: AgentRecords, call: Fields, given: Given): void {
+  const { id, name, args, result, status } = call;
+  const callId = asText(id) ?? '';
+  if (!given.calls.includes(callId)) {
+    given.calls.push(callId);
+    records.call(given.id, { callId, name: asText(name) ?? '', input: args, id });
+  }
+  const [response] = geminiResponses(result);
+  if (response === undefined || given.results.includes(callId)) return;
+  given.results.push(callId);
+  addGeminiResult(records, { ...response, id: callId }, { status, id: `${callId}-result` });
+}
