@@ -82,7 +82,17 @@ export function toUnit({ before, message, isQueued, texts, calls, after, usage }
   const uses = calls.map((call) => call.use);
   const results = calls.flatMap((call) => call.result ?? []);
   const kind = calls.length > 0 ? 'exchange' : 'reply';
-  return { kind, records: [...before, ...oneText(texts), ...uses, ...results, ...after], ...usage };
+  return {
+    kind,
+    records: [
+      ...before,
+      ...oneText(texts).map((text) => (calls.length > 0 ? toWhole(text) : text)),
+      ...uses,
+      ...results,
+      ...after,
+    ],
+    ...usage,
+  };
 }
 
 /** The texts of one answer are one record, under the first one's id; thoughts stay where they are. */
@@ -97,6 +107,11 @@ function oneText(texts: OpenUnit['texts']): OpenUnit['texts'] {
     if (record === first) return [text];
     return record.type === 'thinking' ? [record] : [];
   });
+}
+
+/** The text before a call is there to its end. */
+function toWhole(record: OpenUnit['texts'][number]): OpenUnit['texts'][number] {
+  return record.type === 'assistant_partial' ? { ...record, type: 'assistant' } : record;
 }
 
 export function toPartial(record: SpokenRecord): PartialRecord {
