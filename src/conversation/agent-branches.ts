@@ -13,7 +13,7 @@ export interface LineOrigin {
   uuid?: string | undefined;
   /** Null: nothing is before it. Undefined: the line before it. */
   parent?: string | null | undefined;
-  /** It goes on from the line before it where its parent is not known. */
+  /** It goes on from the line before it where it has no parent. */
   goesOn?: boolean;
   /** The user said it while the model worked: the answer goes on beside it. */
   isQueued?: boolean;
@@ -97,10 +97,9 @@ export function openBranches(log: ImportLog, ids: ImportIds, saved: Record<strin
 
   const findParent = (): Position | null => {
     const { parent, goesOn = false } = origin;
-    if (parent === undefined) return current;
-    if (parent === null && !goesOn) return saved === null || isEmpty() ? { branch: 0, begun: 0 } : null;
-    const known = positions.get(parent ?? '');
-    return known ?? (goesOn || saved === null ? current : null);
+    if (parent === undefined || (parent === null && goesOn)) return current;
+    if (parent === null) return saved === null || isEmpty() ? { branch: 0, begun: 0 } : null;
+    return positions.get(parent) ?? (saved === null ? current : null);
   };
 
   /** Null: it has to be read again from the beginning. */

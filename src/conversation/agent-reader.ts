@@ -5,6 +5,7 @@ import { toBase, type LineContext } from './import-context.ts';
 import { openImportIds, toPlace, type IdMemory, type SourcePosition } from './import-ids.ts';
 import { readObjects } from './import-lines.ts';
 import { openImportLog } from './import-report.ts';
+import { captureSource } from './record.ts';
 import { fieldsOf, hasText, toTimestamp } from './import-values.ts';
 
 type Fields = Record<string, unknown>;
@@ -45,7 +46,15 @@ export function openAgentReader(agent: AgentName, options: AgentLogOptions, open
   const ids = openImportIds(agent, hash, knownIds, saved === null ? undefined : (saved['ids'] as IdMemory));
   const branches = openBranches(log, ids, saved === null ? null : fieldsOf(saved['branches']));
   const head = { ...emptyHead, ...(saved === null ? {} : fieldsOf(saved['head'])) } as AgentLogHead;
-  const context: AgentContext = { ids, log, units: branches.units, base: toBase(ids, importedAt), branches, head };
+  const context: AgentContext = {
+    ids,
+    log,
+    units: branches.units,
+    source: captureSource,
+    base: toBase(ids, importedAt),
+    branches,
+    head,
+  };
   const lines = open(context, fieldsOf(saved?.['lines']));
   const unknown: AgentLine[] = [];
 

@@ -43,11 +43,11 @@ export function recordsOf(context: AgentContext, place: SourcePosition, timestam
   return {
     message: (content, id) =>
       ifSaid(content, () => {
-        units.message({ type: 'user', ...base(id), message: { role: 'user', content }, source: 'import' });
+        units.message({ type: 'user', ...base(id), message: { role: 'user', content }, source: context.source });
       }),
     say: (answer, content, id, isPartial = false) =>
       ifSaid(content, () => {
-        const said = { ...base(id), message: { role: 'assistant' as const, content }, source: 'import' };
+        const said = { ...base(id), message: { role: 'assistant' as const, content }, source: context.source };
         units.say(answer, isPartial ? { type: 'assistant_partial', ...said } : { type: 'assistant', ...said });
       }),
     think: (answer, text, id) =>

@@ -90,7 +90,7 @@ function readAnswerBlock(context: LineContext, { object, place, answer }: Answer
   const text = toText([block], log);
   // The program's stand-in for an answer without a text.
   if (!hasText(text) || text === '(no content)') return log.leaveOut('empty texts');
-  const said = { ...base(), message: { role: 'assistant' as const, content: text }, source: 'import' };
+  const said = { ...base(), message: { role: 'assistant' as const, content: text }, source: context.source };
   const isPartial = object['isAbortedMidStream'] === true;
   units.say(answer, isPartial ? { type: 'assistant_partial', ...said } : { type: 'assistant', ...said });
 }
@@ -156,7 +156,7 @@ function readSummary(context: LineContext, object: Fields, place: SourcePosition
 
 function addMessage(context: LineContext, object: Fields, place: SourcePosition, content: string): void {
   const base = context.base(place, object['timestamp'], object['uuid']);
-  context.units.message({ type: 'user', ...base, message: { role: 'user', content }, source: 'import' });
+  context.units.message({ type: 'user', ...base, message: { role: 'user', content }, source: context.source });
 }
 
 function addNote(context: LineContext, object: Fields, place: SourcePosition, text: string): void {

@@ -32,24 +32,23 @@ export const openClaudeLines: OpenAgentLines = (context, state) => {
   const titles = { ...fieldsOf(state['titles']) } as ClaudeTitles;
   let isSubagent = typeof state['isSubagent'] === 'boolean' ? state['isSubagent'] : null;
 
-  const readSpoken = (type: string, object: Fields, place: SourcePosition): void => {
-    const isSide = object['isSidechain'] === true;
-    if (type !== 'attachment') isSubagent ??= isSide;
-    if (isSide && isSubagent !== true) return log.leaveOut('lines of side chains');
-    if (!branches.begin(toOrigin(object))) return log.leaveOut('repeated lines');
-    addHead(object);
-    readClaudeLine(context, object, place, !branches.isEmpty());
-    branches.end();
-  };
-  const readSystem = (object: Fields, place: SourcePosition): void => {
-    if (!branches.begin(toOrigin(object))) return log.leaveOut('repeated lines');
-    addHead(object);
+  const readSystem = (object: Fields, place: SourcePosition): boolean => {
     const { subtype, content } = object;
     if (subtype === 'informational' && hasText(content))
       context.units.aside({ type: 'note', ...context.base(place, object['timestamp'], object['uuid']), text: content });
     else log.leaveOut('lines of bookkeeping');
     if (turnEnds.has(asText(subtype) ?? '')) branches.endTurn();
-    branches.end();
+    return systemLines.has(asText(subtype) ?? '');
+  };
+  const readLine = (type: string, object: Fields, place: SourcePosition): boolean => {
+    if (type === 'system') return readSystem(object, place);
+    const isSpoken = type === 'user' || type === 'assistant';
+    if (isSpoken || type === 'attachment') {
+      readClaudeLine(context, object, place, !branches.isEmpty());
+      return isSpoken || attachments.has(asText(fieldsOf(object['attachment'])['type']) ?? '');
+    }
+    if (bookkeeping.has(type)) log.leaveOut('lines of bookkeeping');
+    return bookkeeping.has(type);
   };
   const addHead = ({ sessionId, agentId, cwd, version, timestamp }: Fields): void => {
     const own = isSubagent === true ? { id: agentId ?? sessionId, parentId: sessionId } : { id: sessionId };
@@ -64,15 +63,17 @@ export const openClaudeLines: OpenAgentLines = (context, state) => {
         log.leaveOut('titles');
         return true;
       }
-      if (type === 'user' || type === 'assistant') readSpoken(type, object, place);
-      else if (type === 'attachment') {
-        readSpoken(type, object, place);
-        return attachments.has(asText(fieldsOf(object['attachment'])['type']) ?? '');
-      } else if (type === 'system') {
-        readSystem(object, place);
-        return systemLines.has(asText(object['subtype']) ?? '');
-      } else if (bookkeeping.has(type)) log.leaveOut('lines of bookkeeping');
-      else return false;
+      const isSide = object['isSidechain'] === true;
+      if (type === 'user' || type === 'assistant') isSubagent ??= isSide;
+      if (isSide && isSubagent !== true) log.leaveOut('lines of side chains');
+      else if (!branches.begin(toOrigin(object))) log.leaveOut('repeated lines');
+      else {
+        addHead(object);
+        // Any line may be the parent of another, also one that says nothing.
+        const isKnown = readLine(type, object, place);
+        branches.end();
+        return isKnown;
+      }
       return true;
     },
     state: () => ({ titles, isSubagent }),

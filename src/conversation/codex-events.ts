@@ -24,7 +24,7 @@ function readMessage(context: LineContext, entry: CodexEntry, type: 'user_messag
   const content = payload['message'];
   if (!hasText(content)) return context.log.leaveOut('empty texts');
   if (type === 'user_message' && isCodexNotice(content)) return context.log.leaveOut('instructions of the program');
-  const base = { ...context.base(place, timestamp), source: 'import' };
+  const base = { ...context.base(place, timestamp), source: context.source };
   if (type === 'user_message') context.units.message({ type: 'user', ...base, message: { role: 'user', content } });
   else context.units.say(null, { type: 'assistant', ...base, message: { role: 'assistant', content } });
 }

@@ -73,13 +73,18 @@ function readAnswer(context: LineContext, { payload, timestamp, place }: CodexEn
   const content = toText(payload['content'], context.log);
   if (!hasText(content)) return context.log.leaveOut('empty texts');
   const base = context.base(place, timestamp, payload['id']);
-  context.units.say(null, { type: 'assistant', ...base, message: { role: 'assistant', content }, source: 'import' });
+  context.units.say(null, {
+    type: 'assistant',
+    ...base,
+    message: { role: 'assistant', content },
+    source: context.source,
+  });
 }
 
 function addMessage(context: LineContext, { payload, timestamp, place }: CodexEntry, content: string): void {
   if (!hasText(content)) return context.log.leaveOut('empty texts');
   const base = context.base(place, timestamp, payload['id']);
-  context.units.message({ type: 'user', ...base, message: { role: 'user', content }, source: 'import' });
+  context.units.message({ type: 'user', ...base, message: { role: 'user', content }, source: context.source });
 }
 
 function partText(part: unknown): string {

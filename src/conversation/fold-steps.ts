@@ -1,4 +1,5 @@
 /** Which message of the assistant a text or a call belongs to, and which turn. */
+import { captureSource } from './record.ts';
 import type { AssistantBlock, HistoryCall, HistoryStep, HistoryTurn, UserBlock } from './history.ts';
 
 /** A step that can still grow. */
@@ -94,6 +95,6 @@ function addText(steps: Steps, texts: AssistantBlock[], block: AssistantBlock): 
     steps.onDropped(last, 'superseded');
     texts.pop();
   }
-  if (texts.at(-1)?.text === block.text) steps.onDropped(block, 'again');
+  if (texts.at(-1)?.text === block.text && block.source !== captureSource) steps.onDropped(block, 'again');
   else texts.push(block);
 }

@@ -4,7 +4,7 @@ import { asText, fieldsOf, hasText, isObject, toStorable } from './import-values
 
 const imageTypes = ['image', 'image_url', 'input_image'];
 
-/** Its parts are separate paragraphs; `[image]` and the like stand for what is no text. */
+/** Its parts are separate paragraphs; `[image/png, 12 KB, left out]` and the like stand for what is no text. */
 export function toText(content: unknown, log: ImportLog): string {
   if (typeof content === 'string') return content;
   if (!Array.isArray(content)) return isObject(content) ? partText(content, log) : '';
@@ -14,11 +14,11 @@ export function toText(content: unknown, log: ImportLog): string {
     .join('\n\n');
 }
 
-/** Converts a tool's result: text, parts, any value. Images become `[image]`. */
+/** Converts a tool's result: text, parts, any value. Images are named. */
 export function toOutput(content: unknown, log: ImportLog): unknown {
   if (content === undefined || content === null) return '';
   if (!Array.isArray(content)) return toStorable(content);
-  return toStorable(content.map((part) => (isImage(part, log) ? { type: 'text', text: '[image]' } : part)));
+  return toStorable(content.map((part) => (isImage(part, log) ? { type: 'text', text: imageName(part) } : part)));
 }
 
 function partText(part: unknown, log: ImportLog): string {
@@ -26,7 +26,7 @@ function partText(part: unknown, log: ImportLog): string {
   const { type, text, refusal } = fieldsOf(part);
   if (typeof text === 'string') return text;
   if (typeof refusal === 'string') return refusal;
-  if (isImage(part, log)) return '[image]';
+  if (isImage(part, log)) return imageName(part);
   const kind = asText(type);
   if (kind === undefined) return '';
   log.leaveOut('parts that are no text');
@@ -38,4 +38,16 @@ function isImage(part: unknown, log: ImportLog): boolean {
   if (type === undefined || !imageTypes.includes(type)) return false;
   log.leaveOut('images');
   return true;
+}
+
+/** Its type and its size, as far as the source says them: in fields of their own, or in a URL that holds the image. */
+function imageName(part: unknown): string {
+  const { source, mimeType, data, image_url: image } = fieldsOf(part);
+  const given = fieldsOf(source);
+  const url = asText(image) ?? asText(fieldsOf(image)['url']) ?? asText(given['url']) ?? '';
+  const [, urlType, urlData] = /^data:([\w.+/-]*)(?:;[^,]*)?,(.*)$/s.exec(url) ?? [];
+  const type = [given['media_type'], mimeType, urlType].find(hasText);
+  const bytes = [given['data'], data, urlData].find(hasText);
+  const size = bytes === undefined ? [] : [`${Math.max(1, Math.round((bytes.length * 3) / 4 / 1024))} KB`];
+  return type === undefined ? '[image]' : `[${[type, ...size, 'left out'].join(', ')}]`;
 }

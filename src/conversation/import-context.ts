@@ -4,6 +4,7 @@ import { openImportIds, toPlace, type ImportIds, type SourcePosition } from './i
 import { openLines, readObjects, type SourceLine } from './import-lines.ts';
 import { openImportLog, type ImportLog } from './import-report.ts';
 import { openUnits, type ImportUnits, type UnitRecords } from './import-units.ts';
+import type { RecordSource } from './record.ts';
 import { toTimestamp } from './import-values.ts';
 
 /** What the readers of lines work with, whether a log is imported or followed. */
@@ -11,6 +12,8 @@ export interface LineContext {
   ids: ImportIds;
   log: ImportLog;
   units: UnitRecords;
+  /** How the records come. */
+  source: RecordSource;
   /** `id` and `timestamp` of a record: the source's, as far as they can be used. */
   base(place: SourcePosition, timestamp: unknown, sourceId?: unknown): { id: string; timestamp: string };
 }
@@ -39,7 +42,7 @@ export interface MeasuredImporter extends Importer {
 export function openContext(format: ImportFormat, { hash, importedAt, part }: ImportOptions): ImportContext {
   const log = openImportLog(part?.counts);
   const ids = openImportIds(format, hash);
-  return { ids, log, units: openUnits(log, ids), base: toBase(ids, importedAt) };
+  return { ids, log, units: openUnits(log, ids), source: 'import', base: toBase(ids, importedAt) };
 }
 
 export function toBase(ids: ImportIds, importedAt: string): LineContext['base'] {

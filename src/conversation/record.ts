@@ -12,6 +12,9 @@ interface RecordBase {
 export type RecordSource = string;
 
 /** Another agent's turn ends when the agent does: with an answer, or without one. */
+/**
+ * It was followed in another agent's log, where each record has an id of its own: two that say the same are two.
+ */
 export const captureSource = 'capture';
 
 /** The program wrote this in place of words that it could not go on showing the model: no answer to anybody. */

@@ -111,6 +111,21 @@ describe('the tree of a log of Claude Code', () => {
     }
   });
 
+  test('a line that nobody knows, or that says nothing, may be a parent', () => {
+    const dream = { type: 'dream', uuid: '3', parentUuid: '2' };
+    const progress = { type: 'progress', uuid: '4', parentUuid: '3' };
+    const { steps } = read([
+      user('1', null),
+      answer('2', '1'),
+      dream,
+      progress,
+      user('5', '4'),
+      answer('6', '5'),
+      user('7', '4'),
+    ]);
+    expect(forksOf(steps)).toEqual([{ branch: 1, leaves: 0, after: '2' }]);
+  });
+
   test('a line that is repeated is there once', () => {
     const lines = [user('1', null), answer('2', '1')];
     expect(inShort(read([...lines, ...lines]).steps)).toEqual(['0 message: user say 1', '0 reply: assistant answer 2']);

@@ -445,6 +445,13 @@ describe('calls and results', () => {
 });
 
 describe('what was said or called twice', () => {
+  test('by another agent, under ids of its own, is there twice', () => {
+    expectHistory(
+      [user('u', 'Look'), assistant('a', 'I wait.', 'capture'), note, assistant('b', 'I wait.', 'capture')],
+      ['user: Look', 'assistant: I wait.\n\nI wait.'],
+    );
+  });
+
   test('a retry with the same message is one message', () => {
     expectHistory(
       [user('u', 'hi'), user('u', 'hi'), assistant('a', 'Hi.')],

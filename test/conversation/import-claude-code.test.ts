@@ -22,7 +22,7 @@ describe('a session of Claude Code', () => {
     expect(outline(units)).toEqual([
       'message: note The user ran /clear. | user Add a login route, please. 🙂',
       'exchange: thinking Let me look. | assistant I look at the routes and the tests. | call Read | call Bash | ' +
-        'result "1→export const routes = [];" | error [{"type":"text","text":"1 failed"},{"type":"text","text":"[image]"}]',
+        'result "1→export const routes = [];" | error [{"type":"text","text":"1 failed"},{"type":"text","text":"[image/png, 1 KB, left out]"}]',
       'message: user and a logout route',
       'exchange: call Edit | error "The user doesn\'t want to proceed with this tool use." | ' +
         'note The user interrupted the model here.',
@@ -30,7 +30,7 @@ describe('a session of Claude Code', () => {
       'reply: assistant_partial Both routes are | note The user interrupted the model here.',
       'reply: assistant [The conversation was compacted here. The summary of what stands above:]\n\n' +
         'This session is being continued from a previous conversation. Ada wants a login route.',
-      'message: user What does it look like?\n\n[image]',
+      'message: user What does it look like?\n\n[image/png, 1 KB, left out]',
       `exchange: note API Error: 529 overloaded | call Write | error ${missing}`,
     ]);
     expect(faultsOf(units)).toEqual([]);

@@ -10,7 +10,7 @@ describe('a chat of OpenAI', () => {
   test('becomes messages, exchanges and replies, whatever form its calls have', () => {
     expect(outline(units)).toEqual([
       'message: note Instructions to the model (system):\n\nYou are terse. Never say "[{". | ' +
-        'user Weather in Kyoto and Oslo? \\ "quoted" }],\n\n[image]',
+        'user Weather in Kyoto and Oslo? \\ "quoted" }],\n\n[image/png, 1 KB, left out]',
       'exchange: call get_weather | call get_weather | result [{"type":"text","text":"5 °C"}] | result "-3 °C"',
       'reply: assistant Kyoto 5 °C, Oslo -3 °C.',
       'message: user And how do I break into a house?',
