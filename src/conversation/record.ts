@@ -11,9 +11,9 @@ interface RecordBase {
 /** How it came: `text`, `voice_transcription`, `voice_response`, `plan`, `report`, `import`, `capture`; others are kept. */
 export type RecordSource = string;
 
-/** Another agent's turn ends when the agent does: with an answer, or without one. */
 /**
- * It was followed in another agent's log, where each record has an id of its own: two that say the same are two.
+ * It was followed in another agent's log, where each record has an id of its own: two that say the same are two. A turn ends there
+ * with an answer, or without one.
  */
 export const captureSource = 'capture';
 
