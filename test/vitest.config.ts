@@ -5,7 +5,7 @@ import { defineConfig } from 'vitest/config';
 const root = new URL('..', import.meta.url).pathname;
 const read = (name: string) => readFileSync(join(root, name), 'utf8');
 const all = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
-  .filter((name) => name.endsWith('.test.ts') && !name.endsWith('.full.test.ts'))
+  .filter((name) => name.endsWith('.test.ts') && !name.endsWith('.full.test.ts') && !name.startsWith('agents/'))
   .map((name) => join('test', name));
 
 /** In memory and in process. */

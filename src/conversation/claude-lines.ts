@@ -1,4 +1,5 @@
 /** The lines of Claude Code, one by one: what each says goes into the units of the context. */
+import { ownEntrypoint } from './render-agent-log.ts';
 import { interruptionNote, type LineContext } from './import-context.ts';
 import { toOutput, toText } from './import-content.ts';
 import type { SourcePosition } from './import-ids.ts';
@@ -58,7 +59,8 @@ function readAnswer(context: LineContext, object: Fields, place: SourcePosition)
   const { content } = message;
   const answer = hasText(message['id']) ? message['id'] : null;
   if (object['isApiErrorMessage'] === true) return addNote(context, object, place, toText(content, context.log));
-  if (message['model'] === '<synthetic>') return context.log.leaveOut('notices of the program');
+  if (message['model'] === '<synthetic>' && object['entrypoint'] !== ownEntrypoint)
+    return context.log.leaveOut('notices of the program');
   const blocks = typeof content === 'string' ? [{ type: 'text', text: content }] : content;
   if (!Array.isArray(blocks)) return context.log.skip(place.line, 'an answer without content');
   for (const block of blocks) readAnswerBlock(context, { object, place, answer }, fieldsOf(block));

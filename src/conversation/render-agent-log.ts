@@ -25,6 +25,8 @@ export interface AgentSession {
 
 /** The versions whose format is written. */
 const claudeVersion = '2.1.330';
+/** By this a reader knows that what has no model was said all the same. */
+export const ownEntrypoint = 'git-teddy';
 const codexVersion = '0.169.0';
 
 /** One line of JSON each, without its end. Thinking is in no history. The same record has the same id in every log. */
@@ -78,8 +80,9 @@ function claudeLines(history: History, { id: sessionId, cwd, startedAt }: AgentS
   for (const item of toItems(history)) {
     const uuid = isUuid(item.id) ? item.id : toUuid(hash(item.id));
     const timestamp = toTimestamp(item.timestamp) ?? startedAt;
-    const common = { isSidechain: false, userType: 'external', cwd, sessionId, version: claudeVersion, gitBranch: '' };
-    lines.push({ parentUuid, ...common, ...toClaudeMessage(item, hash), uuid, timestamp });
+    const common = { isSidechain: false, userType: 'external', entrypoint: ownEntrypoint, cwd, sessionId };
+    const rest = { version: claudeVersion, gitBranch: '' };
+    lines.push({ parentUuid, ...common, ...rest, ...toClaudeMessage(item, hash), uuid, timestamp });
     parentUuid = uuid;
   }
   return lines;
@@ -95,8 +98,13 @@ function toClaudeMessage(item: Item, hash: Hash): object {
   }
   const content = [item.kind === 'answer' ? { type: 'text', text: item.text } : toClaudeCall(item.call, item.callId)];
   const isLast = item.kind === 'answer' && item.isLast;
-  // It names no model: the agent would go back to it, and warns about one that it does not know.
-  const message = { id: `msg_${hash(item.answer).slice(0, 24)}`, type: 'message', role: 'assistant' };
+  // Any model that is named, the agent would go back to, or warn about; an older version reads no answer without a model.
+  const message = {
+    id: `msg_${hash(item.answer).slice(0, 24)}`,
+    type: 'message',
+    role: 'assistant',
+    model: '<synthetic>',
+  };
   const end = { stop_reason: isLast ? 'end_turn' : 'tool_use', stop_sequence: null };
   return { type: 'assistant', message: { ...message, content, ...end, usage: { input_tokens: 0, output_tokens: 0 } } };
 }
@@ -107,7 +115,7 @@ function toClaudeCall({ name, input }: HistoryCall, id: string): object {
 
 /** What was said stands there twice: as an item of the model's request, and as an event for the screen. */
 function codexLines(history: History, { id, cwd, startedAt, provider }: AgentSession): object[] {
-  const program = { originator: 'git-teddy', cli_version: codexVersion, source: 'cli', model_provider: provider };
+  const program = { originator: ownEntrypoint, cli_version: codexVersion, source: 'cli', model_provider: provider };
   const meta = { id, timestamp: startedAt, cwd, ...program };
   const lines: object[] = [{ timestamp: startedAt, type: 'session_meta', payload: meta }];
   for (const item of toItems(history)) {

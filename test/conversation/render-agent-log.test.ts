@@ -69,7 +69,8 @@ describe('the log of another agent', () => {
 
   test('names no model that did not answer, and keeps the ids that are UUIDs', () => {
     const lines = parse(render('claude-code', fold(...talk)));
-    expect(lines.filter(({ message }) => 'model' in message)).toEqual([]);
+    const answers = lines.filter(({ type }) => type === 'assistant');
+    expect(new Set(answers.map(({ message }) => message.model))).toEqual(new Set(['<synthetic>']));
     expect(lines[0]?.['uuid']).toBe('0199bbbb-0000-7000-8000-000000000001');
     for (const { uuid } of lines) expect(uuid).toMatch(/^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/);
   });

@@ -1,0 +1,179 @@
+/**
+ * Real agents against a model on loopback, each run with a home of its own. Their programs come from `npm run test:agents`.
+ *
+ *   const agent = requireAgent();
+ *   await agent.prepare(home, server.url, repository);
+ *   const run = agent.run({ home, cwd: repository, prompt: 'K1 Say it' });
+ *   const { exitCode } = await run.result;
+ */
+import { spawn } from 'node:child_process';
+import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { AgentName } from '../../src/conversation/agent-log.ts';
+
+export interface AgentRunOptions {
+  home: string;
+  cwd: string;
+  prompt: string;
+  /** The agent's id of the session to go on with. */
+  resume?: string;
+  /** Goes on in a copy of the resumed session. */
+  fork?: boolean;
+  /** Without it, the agent may not run commands. */
+  mayRun?: boolean;
+  env?: Record<string, string>;
+}
+
+export interface AgentResult {
+  exitCode: number | null;
+  signal: NodeJS.Signals | null;
+  output: string;
+  ms: number;
+}
+
+export interface RunningAgent {
+  /** Of the agent's process group. */
+  pid: number;
+  result: Promise<AgentResult>;
+  /** To the agent alone, as a person's Ctrl-C reaches it; SIGKILL goes to all that it has started. */
+  kill(signal: NodeJS.Signals): void;
+}
+
+export interface RealAgent {
+  name: AgentName;
+  version: string;
+  canFork: boolean;
+  prepare(home: string, url: string, cwd: string): Promise<void>;
+  run(options: AgentRunOptions): RunningAgent;
+  /** Its own logs, the oldest first. */
+  logs(home: string): Promise<{ path: string; id: string; text: string }[]>;
+  /** The tokens (see `tokensIn`) of the complete records of a log that say or call something. */
+  saidIn(log: string): string[];
+}
+
+interface Kind {
+  canFork: boolean;
+  logFolder: string;
+  environment(home: string, url: string): Record<string, string>;
+  prepare(home: string, url: string, cwd: string): Promise<void>;
+  args(options: AgentRunOptions): string[];
+  isSaid(record: Record<string, any>): boolean;
+}
+
+const kinds: Partial<Record<AgentName, Kind>> = {
+  'claude-code': {
+    canFork: true,
+    logFolder: '.claude/projects',
+    environment: (_home, url) => ({
+      ANTHROPIC_BASE_URL: url,
+      ANTHROPIC_API_KEY: 'mock-key',
+      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+      DISABLE_AUTOUPDATER: '1',
+    }),
+    prepare: async () => undefined,
+    args({ prompt, resume, fork = false, mayRun = true }) {
+      const session = resume === undefined ? [] : ['--resume', resume, ...(fork ? ['--fork-session'] : [])];
+      const allowed = mayRun ? ['--allowedTools', 'Bash', 'Agent', 'Task'] : ['--disallowedTools', 'Write'];
+      return ['-p', ...session, '--permission-mode', 'default', ...allowed, '--', prompt];
+    },
+    isSaid: ({ type, isMeta }) => (type === 'user' && isMeta !== true) || type === 'assistant',
+  },
+  codex: {
+    canFork: true,
+    logFolder: '.codex/sessions',
+    environment: () => ({ OPENAI_API_KEY: 'mock-key' }),
+    async prepare(home, url, cwd) {
+      await mkdir(join(home, '.codex'), { recursive: true });
+      const provider = `[model_providers.mock]\nname = "mock"\nbase_url = "${url}/v1"\nenv_key = "OPENAI_API_KEY"\nwire_api = "responses"\n`;
+      const head = 'model = "mock-model"\nmodel_provider = "mock"\napproval_policy = "never"\n';
+      // Without these it looks for the network at every start, and waits for it.
+      const offline = '[analytics]\nenabled = false\n[features]\nplugins = false\napps = false\n';
+      const trust = `[projects.${JSON.stringify(cwd)}]\ntrust_level = "trusted"\n`;
+      await writeFile(join(home, '.codex', 'config.toml'), `${head}${provider}${offline}${trust}`);
+    },
+    args({ prompt, resume, fork = false, mayRun = true }) {
+      const session = resume === undefined ? [] : [fork ? 'fork' : 'resume', resume];
+      const sandbox = `sandbox_mode="${mayRun ? 'danger-full-access' : 'read-only'}"`;
+      return ['exec', ...session, '-c', sandbox, '--dangerously-bypass-hook-trust', prompt];
+    },
+    isSaid: ({ type, payload }) =>
+      type === 'response_item' && ['message', 'function_call', 'function_call_output'].includes(payload?.type),
+  },
+};
+
+/** The one that this run of the tests is about. */
+export function requireAgent(): RealAgent {
+  const { AGENT_NAME = '', AGENT_VERSION = '', AGENT_PROGRAM = '' } = process.env;
+  const kind = kinds[AGENT_NAME as AgentName];
+  if (kind === undefined || AGENT_PROGRAM === '')
+    throw new Error('AGENT_NAME and AGENT_PROGRAM name no agent; `npm run test:agents` sets them.');
+  const urls = new Map<string, string>();
+  return {
+    name: AGENT_NAME as AgentName,
+    version: AGENT_VERSION,
+    canFork: kind.canFork,
+    async prepare(home, url, cwd) {
+      urls.set(home, url);
+      await kind.prepare(home, url, cwd);
+    },
+    run(options) {
+      const environment = kind.environment(options.home, urls.get(options.home) ?? '');
+      return startAgent(AGENT_PROGRAM, kind.args(options), { ...options, env: { ...environment, ...options.env } });
+    },
+    async logs(home) {
+      const folder = join(home, kind.logFolder);
+      const names = await readdir(folder, { recursive: true }).catch(() => []);
+      const paths = names.filter((name) => name.endsWith('.jsonl')).sort();
+      return Promise.all(
+        paths.map(async (name) => {
+          const text = await readFile(join(folder, name), 'utf8');
+          return { path: join(folder, name), id: /([0-9a-f-]{36})\.jsonl$/.exec(name)?.[1] ?? name, text };
+        }),
+      );
+    },
+    saidIn: (log) =>
+      log
+        .split('\n')
+        .slice(0, -1)
+        .map((line) => JSON.parse(line) as Record<string, any>)
+        .filter(kind.isSaid)
+        .flatMap((record) => tokensIn(JSON.stringify(record['message'] ?? record['payload']))),
+  };
+}
+
+/** Words that stand for something said (`say-1f`), called (`call-1f`) or brought (`out-1f`), each of which occurs once. */
+export function tokensIn(text: string): string[] {
+  return [...new Set(text.match(/\b(?:ask|say|call|out)-[0-9a-f]+\b/g))];
+}
+
+function startAgent(program: string, args: string[], options: AgentRunOptions): RunningAgent {
+  const began = Date.now();
+  const child = spawn(program, args, {
+    cwd: options.cwd,
+    env: { PATH: process.env['PATH'] ?? '', HOME: options.home, TERM: 'dumb', ...options.env },
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (output += text));
+  const pid = child.pid ?? -1;
+  const result = new Promise<AgentResult>((resolve, reject) => {
+    const timer = setTimeout(() => process.kill(-pid, 'SIGKILL'), 90_000);
+    child.on('error', reject);
+    // What it has started may hold its streams.
+    child.on('exit', (exitCode, signal) => {
+      clearTimeout(timer);
+      setTimeout(() => resolve({ exitCode, signal, output, ms: Date.now() - began }), 20);
+    });
+  });
+  return {
+    pid,
+    result,
+    kill(signal) {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      if (signal === 'SIGKILL') process.kill(-pid, signal);
+      else child.kill(signal);
+    },
+  };
+}
