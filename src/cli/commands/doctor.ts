@@ -1,4 +1,5 @@
 import { Command, Option } from 'clipanion';
+import { openAgentSetup } from '../../app.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Examined, ReportedFinding } from '../../workflow/doctor/examine-repository.ts';
 import { renderError } from '../render/error.ts';
@@ -15,7 +16,8 @@ export class DoctorCommand extends TeddyCommand {
     details: `
       It looks at locks, commands and runs that were killed, answers and files that were arriving, lines that
       differ from those of remotes, missing objects, entries that are on no branch any more, work trees of ended
-      sessions, and the configuration of git. Nothing changes without --fix.
+      sessions, the configuration of git, and what captures sessions of other agents. Nothing changes without
+      --fix.
 
       With --fix, it fixes what it can prove to be its own; each finding says what that is. If something belongs
       to somebody else, teddy names it and the command that you can run, and never removes it. Entries that are
@@ -36,7 +38,8 @@ export class DoctorCommand extends TeddyCommand {
     try {
       return await this.withProject(terminal, async (project) => {
         const { examineRepository } = await import('../../workflow/doctor/examine-repository.ts');
-        const examined = await examineRepository(project, { fix: this.fix });
+        const agents = await openAgentSetup(this.context.main, this.context.env);
+        const examined = await examineRepository(project, { fix: this.fix, agents });
         if (this.json) this.printJson(terminal, 'doctor', toJson(examined, this.fix));
         else await this.page(terminal, project, renderExamined(terminal, examined, this.fix));
         for (const failure of examined.failures)

@@ -1,10 +1,12 @@
 /** Looks at everything that crashes and other clones can leave behind, and mends what is surely ours. */
 import { TeddyError } from '../../errors.ts';
+import type { AgentSetup } from '../../ports/capture.ts';
 import type { RefTip } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { listLines } from '../../session/lines.ts';
 import { addForgotten, findDamagedObjects, findLostEntries } from './find-lost-entries.ts';
 import { findDivergedLines, findMemoPairs } from './find-diverged-lines.ts';
+import { findCapture } from './find-capture.ts';
 import { findEnvironment, findSessionFiles } from './find-environment.ts';
 import { findRuns, findWrites } from './find-interrupted.ts';
 import { findWorkTrees } from './find-work-trees.ts';
@@ -166,8 +168,11 @@ const findPublications: Examination = async (scene) => {
 };
 
 /** Without `fix` nothing changes. Throws what the first look at the repository throws. */
-export async function examineRepository(project: Project, { fix }: { fix: boolean }): Promise<Examined> {
-  let scene = await readScene(project);
+export async function examineRepository(
+  project: Project,
+  { fix, agents = null }: { fix: boolean; agents?: AgentSetup | null },
+): Promise<Examined> {
+  let scene = await readScene(project, agents);
   const lines = scene.lines.filter(({ remote }) => remote === null);
   const examined: Examined = { findings: [], seen: [count(lines.length, 'line')], notes: [], failures: [] };
   for (const examine of examinations) {
@@ -176,18 +181,18 @@ export async function examineRepository(project: Project, { fix }: { fix: boolea
     if (look.seen !== null) examined.seen.push(look.seen);
     examined.notes.push(...(look.notes ?? []));
     for (const found of look.found) examined.findings.push(fix ? await mend(found) : toReported(found));
-    if (fix && look.found.length > 0) scene = await readScene(project);
+    if (fix && look.found.length > 0) scene = await readScene(project, agents);
   }
   return examined;
 }
 
-async function readScene(project: Project): Promise<Scene> {
+async function readScene(project: Project, agents: AgentSetup | null): Promise<Scene> {
   const [refs, lines, remains] = await Promise.all([
     project.repository.store.listRefs('refs/heads/teddy/', 'refs/remotes/*/teddy/*', 'refs/teddy/'),
     listLines(withoutNotes(project)).catch(toNone),
     project.remains.look(),
   ]);
-  return { project, refs, lines, remains };
+  return { project, agents, refs, lines, remains };
 }
 
 /** A look changes nothing, not even what is only there to be faster the next time. */
@@ -342,6 +347,7 @@ const examinations: Examination[] = [
   findPublications,
   findLeftovers,
   findEnvironment,
+  findCapture,
   findCommands,
   findRuns,
   findAnswers,

@@ -1,4 +1,5 @@
 /** The doctor's findings: one thing that is wrong, what that means, and who can fix it. */
+import type { AgentSetup } from '../../ports/capture.ts';
 import type { Remain } from '../../ports/disk.ts';
 import type { RefTip } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -25,7 +26,8 @@ type FindingKind =
   | 'attributes'
   | 'session-file'
   | 'identity'
-  | 'branch-in-the-way';
+  | 'branch-in-the-way'
+  | 'capture';
 
 export interface Finding {
   kind: FindingKind;
@@ -49,6 +51,8 @@ export interface Found extends Finding {
 
 export interface Scene {
   project: Project;
+  /** Null: agents are not asked for. */
+  agents: AgentSetup | null;
   /** Branches named like lines, those of remotes, archives, and all else below `refs/teddy/`. */
   refs: readonly RefTip[];
   /** All lines, here and on remotes, whatever they are called. */
