@@ -153,14 +153,14 @@ export const Teddy = async ({ client, directory }) => {
         const heard = messageOf(sessionID, message.id);
         heard.info ??= message;
         for (const part of parts) if (!heard.parts.has(part.id)) heard.parts.set(part.id, part);
-        // Messages from before this process: opencode waits for this call, so there is time to ask for them.
-        const { data } = await client.session.messages({ path: { id: sessionID } });
-        if (Array.isArray(data))
-          keep(
-            spool,
-            sessionID,
-            data.filter(({ info }) => info.id !== message.id),
-          );
+        // Messages from before this process: opencode waits for this call, so there is time to ask for them, but not much.
+        const asked = client.session.messages({ path: { id: sessionID } }).then(({ data }) => data);
+        const messages = await Promise.race([
+          asked.catch(() => null),
+          new Promise((end) => setTimeout(end, 1000).unref()),
+        ]);
+        const isOlder = ({ info }) => info.id !== message.id;
+        if (Array.isArray(messages)) keep(spool, sessionID, messages.filter(isOlder));
         ring(spool, 'chat.message', sessionID);
       }),
   };

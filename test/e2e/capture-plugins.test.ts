@@ -1,0 +1,183 @@
+/** The plugins that run inside opencode and pi: what they leave in the spool, and that nothing of theirs reaches the agent. */
+import { execFileSync } from 'node:child_process';
+import { mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { isAlive, readBootId, readStartTime } from '../../src/disk/process-identity.ts';
+import { spool } from '../../src/system/spool.ts';
+
+type Handler = (...args: unknown[]) => Promise<void>;
+type Plugin = (context: object) => Promise<{ event: Handler; 'chat.message': Handler }>;
+interface Message {
+  info: { id: string; sessionID: string; role: string; time?: object; error?: object };
+  parts: object[];
+}
+
+const load = (name: string): Promise<Record<string, unknown>> =>
+  import(new URL(`../../hooks/agents/${name}`, import.meta.url).href) as Promise<Record<string, unknown>>;
+
+let top: string;
+let root: string;
+/** What the server of opencode has of the session. */
+let stored: Message[];
+
+beforeEach(async () => {
+  top = await realpath(await mkdtemp(join(tmpdir(), 'teddy-plugins-')));
+  root = join(top, 'project');
+  execFileSync('git', ['init', '--quiet', root]);
+  await opened().open();
+  vi.stubEnv('XDG_DATA_HOME', join(top, 'data'));
+  await mkdir(join(top, 'data/teddy'), { recursive: true });
+  const script = await readFile(new URL('../../hooks/agents/agent-hook', import.meta.url), 'utf8');
+  await writeFile(join(top, 'data/teddy/agent-hook'), script);
+  stored = [];
+});
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  await rm(top, { recursive: true });
+});
+
+const opened = () =>
+  spool({
+    dir: join(root, '.git/teddy/spool'),
+    clock: { now: () => new Date() },
+    bootId: readBootId,
+    isAlive,
+    startTime: readStartTime,
+  });
+
+const client = {
+  session: {
+    messages: async ({ path: { id } }: { path: { id: string } }) => ({
+      data: stored.filter(({ info }) => info.sessionID === id),
+    }),
+  },
+};
+
+async function open(directory = root, from: object = client) {
+  const { Teddy } = (await load('opencode.js')) as { Teddy: Plugin };
+  const plugin = await Teddy({ client: from, directory });
+  const tell = (type: string, properties: object) => plugin.event({ event: { type, properties } });
+  return {
+    tell,
+    say: async (session: string, id: string, text: string) => {
+      const message = { id, sessionID: session, role: 'user' };
+      const parts = [{ id: `part-${id}`, messageID: id, sessionID: session, type: 'text', text }];
+      await plugin['chat.message']({ sessionID: session }, { message, parts });
+      await tell('message.updated', { info: message });
+      for (const part of parts) await tell('message.part.updated', { part });
+    },
+    answer: async (session: string, id: string, text: string, end: object | null = { completed: 2 }) => {
+      const info = { id, sessionID: session, role: 'assistant', time: { created: 1 } };
+      const part = { id: `part-${id}`, messageID: id, sessionID: session, type: 'text' };
+      await tell('message.updated', { info });
+      await tell('message.part.updated', { part: { ...part, text: '' } });
+      await tell('message.part.delta', { sessionID: session, messageID: id, delta: text });
+      await tell('message.part.updated', { part: { ...part, text } });
+      if (end !== null) await tell('message.updated', { info: { ...info, time: { created: 1, ...end } } });
+    },
+  };
+}
+
+const journal = async (session: string) =>
+  (await readFile(join(root, '.git/teddy/spool/opencode', `${session}.jsonl`), 'utf8').catch(() => ''))
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as { info: { id: string }; parts: { text: string }[] })
+    .map(({ info, parts }) => `${info.id} ${parts.map(({ text }) => text).join('|')}`);
+
+async function takeBells() {
+  const { bells, done } = await opened().take();
+  await done();
+  return bells.map(
+    ({ agent, payload }) => `${agent} ${String(payload['hook_event_name'])} ${String(payload['session_id'])}`,
+  );
+}
+
+test('opencode: each finished message is in the journal once, and the spool has a bell for each turn', async () => {
+  const { say, answer, tell } = await open();
+  await tell('session.created', { info: { id: 'ses_1', version: '1.18.33' } });
+  await say('ses_1', 'msg_1', 'Hello');
+  await answer('ses_1', 'msg_2', 'Forty-two.');
+  await answer('ses_1', 'msg_3', 'Not yet', null);
+  await tell('session.idle', { sessionID: 'ses_1' });
+  await tell('session.idle', { sessionID: 'ses_1' });
+  expect(await journal('ses_1')).toEqual(['msg_1 Hello', 'msg_2 Forty-two.']);
+  expect(await takeBells()).toEqual([
+    'opencode chat.message ses_1',
+    'opencode session.idle ses_1',
+    'opencode session.idle ses_1',
+  ]);
+});
+
+test('opencode: messages from before this process are asked for when the session goes on', async () => {
+  const old = (id: string, role: string, time: object): Message => ({
+    info: { id, sessionID: 'ses_1', role, time },
+    parts: [{ text: `old ${id}` }],
+  });
+  stored = [old('msg_1', 'user', {}), old('msg_2', 'assistant', { completed: 1 }), old('msg_3', 'assistant', {})];
+  const first = await open();
+  await first.say('ses_1', 'msg_4', 'Go on');
+  expect(await journal('ses_1')).toEqual(['msg_1 old msg_1', 'msg_2 old msg_2']);
+  await first.tell('session.error', { sessionID: 'ses_1' });
+  expect(await journal('ses_1')).toEqual(['msg_1 old msg_1', 'msg_2 old msg_2', 'msg_4 Go on']);
+});
+
+test('opencode: a journal line that was cut costs no other', async () => {
+  const { say, tell } = await open();
+  await mkdir(join(root, '.git/teddy/spool/opencode'));
+  await writeFile(join(root, '.git/teddy/spool/opencode/ses_1.jsonl'), '{"info":{"id":"msg_0"},"pa');
+  await say('ses_1', 'msg_1', 'Hello');
+  await tell('session.idle', { sessionID: 'ses_1' });
+  const lines = (await readFile(join(root, '.git/teddy/spool/opencode/ses_1.jsonl'), 'utf8')).split('\n');
+  expect(lines[1]).toContain('msg_1');
+});
+
+test('opencode: nothing is kept where nothing is captured, and no failure reaches the person', async () => {
+  vi.stubEnv('TEDDY_CAPTURE', '0');
+  const off = await open();
+  await off.say('ses_1', 'msg_1', 'Hello');
+  await off.tell('session.idle', { sessionID: 'ses_1' });
+  vi.unstubAllEnvs();
+  vi.stubEnv('XDG_DATA_HOME', join(top, 'nowhere'));
+  const elsewhere = await open(top);
+  await elsewhere.say('ses_1', 'msg_1', 'Hello');
+  await elsewhere.tell('session.idle', { sessionID: 'ses_1' });
+  expect(await journal('ses_1')).toEqual([]);
+  const broken = await open(root, { session: { messages: () => Promise.reject(new Error('No server.')) } });
+  await broken.say('ses_2', 'msg_1', 'Hello');
+  await broken.tell('message.updated', {});
+  await broken.tell('session.idle', { sessionID: '../../x' });
+  await broken.tell('session.idle', { sessionID: 'ses_2' });
+  expect(await journal('ses_2')).toEqual(['msg_1 Hello']);
+  vi.stubEnv('XDG_DATA_HOME', join(top, 'data'));
+  await broken.say('ses_2', 'msg_2', 'Again');
+  expect(await takeBells()).toEqual(['opencode chat.message ses_2']);
+  expect(await readdir(join(root, '.git/teddy'))).toEqual(['spool']);
+  await opened().pause(true);
+  await broken.say('ses_3', 'msg_1', 'Hello');
+  await broken.tell('session.idle', { sessionID: 'ses_3' });
+  expect(await journal('ses_3')).toEqual([]);
+});
+
+test('pi: its calls ring, with the session and its file, and answer nothing', async () => {
+  const { default: extend } = (await load('pi.js')) as { default: (pi: object) => void };
+  const handlers = new Map<string, (event: object, context: object) => Promise<unknown>>();
+  extend({ on: (name: string, handler: never) => handlers.set(name, handler) });
+  const sessionManager = { getSessionId: () => 'abc', getSessionFile: () => '/sessions/abc.jsonl' };
+  for (const [name, handler] of handlers)
+    expect(await handler({ type: name, prompt: 'Hello' }, { cwd: root, sessionManager })).toBe(undefined);
+  expect(await handlers.get('agent_end')?.({}, {})).toBe(undefined);
+  const { bells } = await opened().take();
+  expect(bells.map(({ agent, payload }) => [agent, payload['hook_event_name']])).toEqual([
+    ['pi', 'before_agent_start'],
+    ['pi', 'agent_end'],
+    ['pi', 'session_shutdown'],
+  ]);
+  expect(bells[0]?.payload).toMatchObject({ session_id: 'abc', transcript_path: '/sessions/abc.jsonl', cwd: root });
+});
+
+test('opencode loads nothing else from the file', async () => {
+  expect(Object.keys(await load('opencode.js'))).toEqual(['Teddy']);
+});
