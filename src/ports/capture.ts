@@ -41,8 +41,8 @@ export interface Spool {
   /** Absolute. It is there exactly while the repository is captured. */
   readonly dir: string;
   look(): Promise<SpoolState>;
-  /** When capturing was switched on here, in milliseconds since 1970; null: it is not. */
-  openedAt(): Promise<number | null>;
+  /** When capturing was paused, in milliseconds since 1970; `to` null: it is paused now. */
+  pauses(): Promise<{ from: number; to: number | null }[]>;
   /** One process at a time drains the spool. After letting go of the claim it has to look at the spool once more. */
   claim(): Promise<{ release(): Promise<void> } | { heldBy: number }>;
   /** Only for who has the claim. Nothing is taken where there is no spool. */

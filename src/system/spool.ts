@@ -42,16 +42,13 @@ const abandonedAfterMs = 10 * 60 * 1000;
 const maxOwnFileBytes = 256 * 1024 * 1024;
 
 export function spool(options: SpoolOptions): Spool {
-  const { dir } = options;
+  const { dir, clock } = options;
   /** Files that were dealt with up to an offset, and are still there because a hook had them open. */
   const dealt = new Map<string, number>();
   return {
     dir,
     look: () => look(options),
-    async openedAt() {
-      const stats = await lstat(dir).catch(nullIfMissing);
-      return stats === null ? null : stats.birthtimeMs || stats.ctimeMs;
-    },
+    pauses: () => readPauses(dir),
     claim: () => claimDrainer(options),
     async take() {
       const files: TakenFile[] = [];
@@ -82,8 +79,14 @@ export function spool(options: SpoolOptions): Spool {
     close: () => closeSpool(options),
     async pause(isPaused) {
       const path = join(dir, 'paused');
-      if (isPaused) await replaceFile(path, '');
-      else await removeFile(path);
+      const pauses = await readPauses(dir);
+      const from = pauses.find(({ to }) => to === null)?.from ?? null;
+      const now = clock.now().getTime();
+      if (isPaused) return from === null ? replaceFile(path, `${now}\n`) : undefined;
+      if (from === null) return undefined;
+      const over = [...pauses.filter(({ to }) => to !== null), { from, to: now }];
+      await replaceFile(join(dir, 'pauses'), over.map((one) => `${one.from} ${one.to}\n`).join(''));
+      return removeFile(path);
     },
   };
 }
@@ -300,4 +303,22 @@ async function closeSpool({ dir, clock, ...processes }: SpoolOptions): Promise<s
   if (waiting.length > 0 || unreadable > 0 || journals.length > 0) return kept;
   await rm(kept, { recursive: true });
   return null;
+}
+
+/** What was noted while it was paused stays out, whenever its log is read. */
+async function readPauses(dir: string): Promise<{ from: number; to: number | null }[]> {
+  const read = (name: string) =>
+    readFile(join(dir, name), 'utf8').catch((error: unknown) => {
+      noneThere(error);
+      return null;
+    });
+  const [over, paused] = await Promise.all([read('pauses'), read('paused')]);
+  const pauses = (over ?? '').split('\n').flatMap((line) => {
+    const [, from, to] = /^(\d+) (\d+)$/.exec(line) ?? [];
+    return from === undefined ? [] : [{ from: Number(from), to: Number(to) }];
+  });
+  if (paused === null) return pauses;
+  // An empty file was put there by hand: nobody knows since when.
+  const since = /^\d+/.exec(paused)?.[0];
+  return [...pauses, { from: since === undefined ? 0 : Number(since), to: null }];
 }

@@ -4,6 +4,8 @@ import type { Bell, Spool } from '../../src/ports/capture.ts';
 export interface MemorySpool extends Spool {
   bells: Bell[];
   isOpen: boolean;
+  /** The time at which it is paused or resumed. */
+  nowMs: number;
   /** What `take` says of unreadable lines, once. */
   unreadable: number;
 }
@@ -11,12 +13,14 @@ export interface MemorySpool extends Spool {
 export function memorySpool(): MemorySpool {
   let [isPaused, isClaimed, setAside] = [false, false, 0];
   const last = new Map<string, number>();
+  const pauses: { from: number; to: number | null }[] = [];
   const memory: MemorySpool = {
     dir: '/repository/.git/teddy/spool',
     bells: [],
     isOpen: false,
+    nowMs: 0,
     unreadable: 0,
-    openedAt: async () => (memory.isOpen ? 0 : null),
+    pauses: async () => pauses.map((one) => ({ ...one })),
     look: async () => ({
       exists: memory.isOpen,
       paused: isPaused,
@@ -53,7 +57,12 @@ export function memorySpool(): MemorySpool {
       memory.isOpen = false;
       return memory.bells.length > 0 ? `${memory.dir}.kept` : null;
     },
-    pause: async (paused) => void (isPaused = paused),
+    async pause(paused) {
+      const open = pauses.find(({ to }) => to === null);
+      if (paused && open === undefined) pauses.push({ from: memory.nowMs, to: null });
+      if (!paused && open !== undefined) open.to = memory.nowMs;
+      isPaused = paused;
+    },
   };
   return memory;
 }

@@ -3,6 +3,9 @@ import { Command } from 'clipanion';
 import type { Project } from '../../ports/project.ts';
 import type { FailedOutcome, Status } from '../../workflow/review/read-status.ts';
 import { summary } from './help.ts';
+import { openCapture } from '../../app.ts';
+import type { RecentCapture } from '../../workflow/capture/capture.ts';
+import { startSweep } from '../start-sweep.ts';
 import { TeddyCommand } from '../teddy-command.ts';
 import type { Terminal } from '../terminal.ts';
 import { toVisible } from '../../session/visible-text.ts';
@@ -27,10 +30,18 @@ export class StatusCommand extends TeddyCommand {
 
   protected async show(terminal: Terminal, project: Project): Promise<number> {
     const { readStatus } = await import('../../workflow/review/read-status.ts');
-    const status = await readStatus(project);
-    if (this.json) this.printJson(terminal, 'status', status);
-    else terminal.print(renderStatus(terminal, status));
+    const [status, captured] = await Promise.all([readStatus(project), this.readCaptured(project)]);
+    if (this.json) this.printJson(terminal, 'status', { ...status, captured });
+    else terminal.print(renderStatus(terminal, status, captured));
+    await startSweep(project, this.context);
     return 0;
+  }
+
+  private async readCaptured(project: Project): Promise<RecentCapture[]> {
+    const { exists } = await project.spool.look();
+    if (!exists) return [];
+    const { listRecentCaptures } = await import('../../workflow/capture/capture.ts');
+    return listRecentCaptures(openCapture(project, this.context.env), project.clock.now());
   }
 }
 
@@ -48,9 +59,14 @@ export class TeddyAlone extends StatusCommand {
   }
 }
 
-function renderStatus(terminal: Terminal, status: Status): string {
+function renderStatus(terminal: Terminal, status: Status, captured: readonly RecentCapture[]): string {
   const { next } = status;
-  const rows = [describeHead(terminal, status), ...describeTurn(status), ...describeFiles(status)];
+  const rows = [
+    describeHead(terminal, status),
+    ...describeTurn(status),
+    ...describeFiles(status),
+    ...captured.map(describeCapture),
+  ];
   const [first, ...others] = next;
   if (first !== undefined) rows.push(`Next: ${toVisible(first)}`);
   for (const other of others) rows.push(`  or: ${toVisible(other)}`);
@@ -112,4 +128,9 @@ function describeFiles({ edits, operation, leftoverWrites }: Status): string[] {
 
 function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`;
+}
+
+function describeCapture({ agent, line, turn, model }: RecentCapture): string {
+  const by = model === null ? agent : `${agent}, ${model}`;
+  return `Captured: ${toVisible(line)}${turn === null ? '' : `, turn ${turn}`} [${toVisible(by)}]`;
 }

@@ -3,7 +3,7 @@ import type { AgentCheckpoint, AgentName } from '../../conversation/agent-log.ts
 import { agentNames } from '../../conversation/agent-log.ts';
 import { isObject } from '../../conversation/import-values.ts';
 import type { Capture, LogPosition } from '../../ports/agent-logs.ts';
-import type { RefName, SessionId } from '../../names.ts';
+import { shortRef, type RefName, type SessionId, type TurnName } from '../../names.ts';
 import type { TurnPosition } from './write-units.ts';
 
 /** A branch of the conversation in a log, as it stands in the repository. */
@@ -90,4 +90,25 @@ export function toFollowedLog(state: Record<string, unknown> | null): FollowedLo
 export async function listFollowedLogs({ states }: Pick<Capture, 'states'>): Promise<FollowedLog[]> {
   const logs = (await states.list()).map(toFollowedLog).filter((log) => log !== null);
   return logs.toSorted((a, b) => (a.updatedAt < b.updatedAt ? 1 : -1));
+}
+
+/** A session of another agent that was worked on lately. */
+export interface RecentCapture {
+  agent: AgentName;
+  /** `teddy/20260124-claude-code-add-login`. */
+  line: string;
+  turn: TurnName | null;
+  model: string | null;
+}
+
+/** So long is lately, and so many are shown. */
+const recent = { ms: 60 * 60 * 1000, logs: 3 };
+
+export async function listRecentCaptures(capture: Pick<Capture, 'states'>, now: Date): Promise<RecentCapture[]> {
+  const since = new Date(now.getTime() - recent.ms).toISOString();
+  const logs = (await listFollowedLogs(capture)).filter(({ updatedAt }) => updatedAt > since);
+  return logs.slice(0, recent.logs).flatMap(({ agent, model, branches }) => {
+    const [first] = branches;
+    return first?.ref ? [{ agent, model, line: shortRef(first.ref), turn: first.at.turn }] : [];
+  });
 }

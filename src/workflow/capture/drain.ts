@@ -8,7 +8,7 @@ import type { Project } from '../../ports/project.ts';
 import type { Capture } from '../../ports/agent-logs.ts';
 import { openFollower, type Follower } from './follow-log.ts';
 import { foldSubAgents } from './fold-sub-agents.ts';
-import { isLeftOut, isOurSession } from './is-ours.ts';
+import { isOurSession, leftOutKey, openPauses } from './is-ours.ts';
 import { appendCode, readCode, type CodeState } from './work-tree-snapshot.ts';
 import { workTreeOf } from './work-tree-of.ts';
 
@@ -130,6 +130,7 @@ async function hear(
   const agent = agentNames.find((one) => one === name);
   const id = asText(payload['session_id']) ?? asText(payload['sessionId']) ?? asText(payload['sessionID']) ?? '';
   if (agent === undefined) return void sum.problems.push(`The hook of an agent that teddy does not know: ${name}.`);
+  if (payload['left_out'] === true) return capture.states.write(leftOutKey(agent, id), { agent, id });
   const named = asText(payload['transcript_path']) ?? asText(payload['transcriptPath']);
   const path = named ?? (await capture.logs.locate(agent, id));
   if (path === null) return;
@@ -193,7 +194,7 @@ async function advance(project: Project, capture: Capture, one: Followed, sum: D
     id: one.id,
     cwd: one.cwd,
     isOurs: (cwd) => isOurSession(project, capture, cwd),
-    isLeftOut: (unit) => isLeftOut(unit),
+    isLeftOut: await openPauses(project),
     async beforeMessage(line) {
       const { before } = one;
       one.before = null;

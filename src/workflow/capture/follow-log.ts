@@ -7,6 +7,7 @@ import type { Project } from '../../ports/project.ts';
 import type { TurnName } from '../../names.ts';
 import type { Capture } from '../../ports/agent-logs.ts';
 import { listFollowedLogs, newBranch, newFollowedLog, toFollowedLog, type FollowedLog } from './capture.ts';
+import { leftOutKey } from './is-ours.ts';
 import { findCapturedLine, openBranchLine, openFork, startLine, type ForeignSession } from './open-line.ts';
 import { writeUnits, type BranchLine, type TurnPosition } from './write-units.ts';
 
@@ -125,9 +126,14 @@ export async function openFollower(
 
   const pending: AgentStep[] = [];
 
+  const isWanted = async (): Promise<boolean> => {
+    const leftOut = await capture.states.read(leftOutKey(agent, toForeign().id));
+    return leftOut === null && (await isOurs(reader.head().cwd ?? cwd));
+  };
+
   const write = async (sum: Advance, readTo: LogPosition | null): Promise<void> => {
     raw.push(...reader.unknown().slice(raw.length));
-    if (pending.length > 0 && log.session === null && !(await isOurs(reader.head().cwd ?? cwd))) {
+    if (pending.length > 0 && log.session === null && !(await isWanted())) {
       isElsewhere = true;
       pending.splice(0);
     }

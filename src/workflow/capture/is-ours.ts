@@ -17,7 +17,16 @@ export async function isOurSession(
   return roots.some((root) => `${cwd}/`.startsWith(`${root}/`));
 }
 
-/** Capturing was paused when it came about. */
-export function isLeftOut(_unit: AgentUnit): boolean {
-  return false;
+/** Units that came about while capturing was paused are left out. */
+export async function openPauses({ spool }: Pick<Project, 'spool'>): Promise<(unit: AgentUnit) => boolean> {
+  const pauses = await spool.pauses();
+  return ({ records }) => {
+    const ms = Date.parse(records[0]?.timestamp ?? '');
+    return pauses.some(({ from, to }) => ms >= from && (to === null || ms < to));
+  };
+}
+
+/** The state that says that a session is left out: TEDDY_CAPTURE=0 was set where it ran. */
+export function leftOutKey(agent: string, id: string): string {
+  return `left-out/${agent}/${id}`;
 }

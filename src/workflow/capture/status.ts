@@ -1,7 +1,8 @@
 /** Says whether capture works: in this repository, and for each agent. */
 import type { AgentName, AgentSetup, AgentState, HookScript, SpoolState } from '../../ports/capture.ts';
 import type { Project } from '../../ports/project.ts';
-import { shortRef } from '../../names.ts';
+import type { Capture } from '../../ports/agent-logs.ts';
+import { listFollowedLogs, type FollowedLog } from './capture.ts';
 
 type StatusProject = Pick<Project, 'repository' | 'settings' | 'spool' | 'clock'>;
 
@@ -28,19 +29,23 @@ export interface CaptureStatus {
 /** A drainer starts at once where a hook calls. */
 const lateAfterSeconds = 60;
 
-export async function readCaptureStatus(project: StatusProject, setup: AgentSetup): Promise<CaptureStatus> {
-  const [agents, script, spool, setting, sessions, logs] = await Promise.all([
+export async function readCaptureStatus(
+  project: StatusProject,
+  setup: AgentSetup,
+  capture: Pick<Capture, 'states'>,
+): Promise<CaptureStatus> {
+  const [agents, script, spool, setting, followed, logs] = await Promise.all([
     setup.list(),
     setup.script(),
     project.spool.look(),
     project.settings.get('capture'),
-    countCaptured(project),
+    listFollowedLogs(capture),
     findNewestLogs(project, setup),
   ]);
   const captured = agents.map((agent) => ({
     ...agent,
     lastBell: spool.lastBells.get(agent.name) ?? null,
-    sessions: sessions.get(agent.name) ?? 0,
+    sessions: followed.filter((log) => log.agent === agent.name && log.session !== null).length,
   }));
   const isOn = spool.exists && setting === 'true';
   return {
@@ -54,6 +59,7 @@ export async function readCaptureStatus(project: StatusProject, setup: AgentSetu
     warnings: [
       ...warnOfRepository(spool, setting === 'true', project.clock.now()),
       ...warnOfScript(script, agents),
+      ...warnOfLogs(followed),
       ...captured.flatMap((agent) =>
         warnOfAgent(agent, isOn && !spool.paused ? (logs.get(agent.name) ?? 0) : 0, spool.since),
       ),
@@ -61,15 +67,23 @@ export async function readCaptureStatus(project: StatusProject, setup: AgentSetu
   };
 }
 
-/** A captured line is named after its agent. */
-async function countCaptured({ repository: { store } }: StatusProject): Promise<Map<string, number>> {
-  const counts = new Map<string, number>();
-  for (const { ref } of await store.listRefs('refs/heads/teddy')) {
-    const [, agent] =
-      /^teddy\/\d{8}-(claude-code|codex|gemini|copilot|qwen|opencode|pi)-[^/]+$/.exec(shortRef(ref)) ?? [];
-    if (agent !== undefined) counts.set(agent, (counts.get(agent) ?? 0) + 1);
-  }
-  return counts;
+/** So many are named. */
+const namedLogs = 3;
+
+function warnOfLogs(followed: readonly FollowedLog[]): string[] {
+  const vanished = followed.filter(({ stopped, isWhole }) => stopped === 'vanished' && !isWhole);
+  const strange = followed.filter(({ unknown }) => unknown > 0);
+  return [
+    ...vanished
+      .slice(0, namedLogs)
+      .map(({ agent, path }) => `A log of ${agent} vanished before all of it was read: ${path}.`),
+    ...strange
+      .slice(0, namedLogs)
+      .map(
+        ({ agent, agentVersion, unknown, path }) =>
+          `${unknown === 1 ? 'A line' : `${unknown} lines`} of ${agent}${agentVersion === null ? '' : ` ${agentVersion}`} ${unknown === 1 ? 'is' : 'are'} of a kind that teddy does not know: ${path}. raw.jsonl of the turn has ${unknown === 1 ? 'it' : 'them'}.`,
+      ),
+  ];
 }
 
 async function findNewestLogs({ repository }: StatusProject, setup: AgentSetup): Promise<Map<AgentName, number>> {

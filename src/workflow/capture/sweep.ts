@@ -7,7 +7,7 @@ import type { Capture } from '../../ports/agent-logs.ts';
 import { toFollowedLog, type FollowedLog } from './capture.ts';
 import { openFollower, type Follower } from './follow-log.ts';
 import { foldSubAgents } from './fold-sub-agents.ts';
-import { isLeftOut, isOurSession } from './is-ours.ts';
+import { isOurSession, openPauses } from './is-ours.ts';
 
 export interface SweptLog {
   agent: FollowedLog['agent'];
@@ -36,13 +36,34 @@ export interface SweepOptions {
 /** A log that nobody has written to for so long counts as whole; with a call that has no result yet, for longer. */
 const [quietMs, toolMs] = [2_000, 10 * 60 * 1000];
 
+const lastSweepKey = 'last-sweep';
+/** So often a command that lists sessions has logs looked for that no hook told of. */
+const sweepEveryMs = 60_000;
+
+/** Whether it is time for a sweep. Then no other command is told so for a minute. */
+export async function isSweepDue({ spool, clock }: Project, { states }: Capture): Promise<boolean> {
+  const { exists, paused, drainer } = await spool.look();
+  if (!exists || paused || drainer !== null) return false;
+  const last = Number((await states.read(lastSweepKey))?.['at'] ?? 0);
+  const now = clock.now().getTime();
+  if (now - last < sweepEveryMs && last <= now) return false;
+  await states.write(lastSweepKey, { at: now });
+  return true;
+}
+
 /** Waits for a drainer that is at work. Throws NOT_CAPTURED where capturing is not switched on here, and INTERRUPTED. */
 export async function sweepWhenFree(
   project: Project,
   capture: Capture,
   options: SweepOptions & { pause(): Promise<void>; onBusy(pid: number): void },
 ): Promise<Swept> {
-  const { exists } = await project.spool.look();
+  const { exists, paused } = await project.spool.look();
+  if (paused)
+    throw new TeddyError(
+      'NOT_CAPTURED',
+      'Capturing is paused in this repository.',
+      'Go on with it: `teddy capture resume`.',
+    );
   if (!exists)
     throw new TeddyError(
       'NOT_CAPTURED',
@@ -80,8 +101,9 @@ async function sweepClaimed(
   { signal, sinceMs, onLog }: SweepOptions,
 ): Promise<Swept> {
   const swept: Swept = { logs: [], unchanged: 0, problems: [] };
+  await capture.states.write(lastSweepKey, { at: project.clock.now().getTime() });
   const directories = (await project.repository.workTrees()).map(({ root }) => root);
-  for await (const found of capture.logs.find(directories, sinceMs ?? (await project.spool.openedAt()) ?? 0)) {
+  for await (const found of capture.logs.find(directories, sinceMs ?? 1000 * (await project.spool.look()).since)) {
     if (signal.aborted) break;
     const known = toFollowedLog(await capture.states.read(found.path));
     if (known !== null && isUnchanged(known, found)) {
@@ -114,7 +136,7 @@ async function sweepLog(
   const follower = await openFollower(project, capture, found, {
     cwd: await capture.logs.directory(found.agent, found.path),
     isOurs: (cwd) => isOurSession(project, capture, cwd),
-    isLeftOut,
+    isLeftOut: await openPauses(project),
   });
   const before = follower.log().entries;
   const recordsBefore = follower.log().records;

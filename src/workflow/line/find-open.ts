@@ -87,6 +87,6 @@ async function noOpenSessionError(
   return new TeddyError(
     'NO_OPEN_SESSION',
     `${place}, and no session of yours is open: ${some}.`,
-    `Name one with \`-s ${first.split(' ')[0]}\`, or start one: \`teddy session new <name>\`.`,
+    `Start one: \`teddy session new <name>\`; or name one with \`-s ${first.split(' ')[0]}\`.`,
   );
 }

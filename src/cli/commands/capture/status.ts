@@ -1,5 +1,5 @@
 import { Command } from 'clipanion';
-import { openAgentSetup } from '../../../app.ts';
+import { openAgentSetup, openCapture } from '../../../app.ts';
 import { toVisible } from '../../../session/visible-text.ts';
 import type { CaptureStatus } from '../../../workflow/capture/status.ts';
 import { TeddyCommand } from '../../teddy-command.ts';
@@ -26,7 +26,11 @@ export class CaptureStatusCommand extends TeddyCommand {
   protected run(terminal: Terminal): Promise<number> {
     return this.withProject(terminal, async (project) => {
       const { readCaptureStatus } = await import('../../../workflow/capture/status.ts');
-      const status = await readCaptureStatus(project, await openAgentSetup(this.context.main, this.context.env));
+      const status = await readCaptureStatus(
+        project,
+        await openAgentSetup(this.context.main, this.context.env),
+        openCapture(project, this.context.env),
+      );
       if (this.json) this.printJson(terminal, 'capture-status', toJson(status));
       else terminal.print(render(terminal, status));
       return 0;
