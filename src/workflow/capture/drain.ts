@@ -25,10 +25,12 @@ export interface DrainOptions {
   signal: AbortSignal;
   /** How long an open turn is followed after its log has grown last, in milliseconds. */
   lingerMs: number;
+  /** How long a line is waited for that a hook has told of. */
+  waitMs?: number;
 }
 
 /** A hook comes before the line that it tells of, by seconds under load. */
-const waitForLineMs = 10_000;
+const usualWaitMs = 10_000;
 /** Where a hook does not say what to wait for. */
 const graceMs = 300;
 const [busyMs, idleMs] = [40, 400];
@@ -97,17 +99,17 @@ export async function drain(project: Project, capture: Capture, options: DrainOp
 async function drainClaimed(
   project: Project,
   capture: Capture,
-  { signal, lingerMs }: DrainOptions,
+  { signal, lingerMs, waitMs = usualWaitMs }: DrainOptions,
   sum: Drained,
 ): Promise<void> {
   const sessions = new Map<string, Followed>();
   while (!signal.aborted) {
     const taken = await project.spool.take();
-    for (const bell of taken.bells) await hear(project, capture, sessions, bell, sum);
+    for (const bell of taken.bells) await hear(project, capture, { sessions, waitMs }, bell, sum);
     sum.bells += taken.bells.length;
     for (const one of sessions.values()) await attend(project, capture, one, sum);
     if (taken.bells.length > 0 || taken.unreadable > 0) await taken.done();
-    const nowMs = Date.now();
+    const nowMs = performance.now();
     for (const [key, one] of sessions) if (!isBusy(one, nowMs, lingerMs)) sessions.delete(key);
     sum.sessions = Math.max(sum.sessions, sessions.size);
     if (sessions.size === 0) return;
@@ -123,7 +125,7 @@ function isBusy({ awaits, isOpen, grewMs }: Followed, nowMs: number, lingerMs: n
 async function hear(
   project: Project,
   capture: Capture,
-  sessions: Map<string, Followed>,
+  { sessions, waitMs }: { sessions: Map<string, Followed>; waitMs: number },
   { agent: name, payload }: Bell,
   sum: Drained,
 ): Promise<void> {
@@ -138,8 +140,8 @@ async function hear(
   const one: Followed = sessions.get(path) ?? newFollowed(agent, path, id, cwd);
   sessions.set(path, one);
   const event = events[asText(payload['hook_event_name']) ?? asText(payload['event']) ?? ''] ?? 'other';
-  const untilMs = Date.now() + waitForLineMs;
-  one.grewMs = Date.now();
+  const untilMs = performance.now() + waitMs;
+  one.grewMs = performance.now();
   if (event === 'prompt') {
     await finish(project, capture, one, sum);
     const words = { prompt: asText(payload['prompt']) ?? null, answer: null };
@@ -152,7 +154,7 @@ async function hear(
   } else if (event === 'stop') {
     const text = asText(payload['last_assistant_message']) ?? null;
     one.words.answer = text ?? asText(payload['prompt_response']) ?? null;
-    const awaits = { text, untilMs: text === null ? Date.now() + graceMs : untilMs };
+    const awaits = { text, untilMs: text === null ? performance.now() + graceMs : untilMs };
     Object.assign(one, { ends: true, after: await readCodeOf(project, cwd), awaits });
   } else if (event === 'end') Object.assign(one, { ends: true, awaits: one.awaits ?? { text: null, untilMs: 0 } });
 }
@@ -160,7 +162,7 @@ async function hear(
 function newFollowed(agent: AgentName, path: string, id: string, cwd: string | null): Followed {
   const turn = { awaits: null, ends: false, isOpen: false, before: null, after: null };
   const words = { prompt: null, answer: null };
-  return { agent, path, id, cwd, follower: null, ...turn, words, size: -1, grewMs: Date.now() };
+  return { agent, path, id, cwd, follower: null, ...turn, words, size: -1, grewMs: performance.now() };
 }
 
 async function readCodeOf(project: Project, cwd: string | null): Promise<CodeState | null> {
@@ -171,7 +173,7 @@ async function readCodeOf(project: Project, cwd: string | null): Promise<CodeSta
 /** Reads what has come; when the turn is over, and its last line is there or does not come, what is open is whole. */
 async function attend(project: Project, capture: Capture, one: Followed, sum: Drained): Promise<void> {
   const stat = await capture.logs.stat(one.agent, one.path);
-  const nowMs = Date.now();
+  const nowMs = performance.now();
   const hasGrown = stat !== null && stat.size !== one.size;
   if (hasGrown) Object.assign(one, { size: stat.size, grewMs: nowMs });
   try {

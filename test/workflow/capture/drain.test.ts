@@ -1,0 +1,163 @@
+import { describe, expect, test } from 'vitest';
+import { decodeEntry } from '../../../src/session/entry.ts';
+import { shortRef } from '../../../src/names.ts';
+import { drain, type Drained } from '../../../src/workflow/capture/drain.ts';
+import { sweepWhenFree } from '../../../src/workflow/capture/sweep.ts';
+import type { MemorySpool } from '../../support/memory-spool.ts';
+import { memoryCapture, type MemoryCapture } from '../../support/memory-agent-logs.ts';
+import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
+import { storyOf } from '../../support/turns.ts';
+
+const path = '/home/user/.claude/projects/-project/s1.jsonl';
+const line = 'teddy/20260124-claude-code-add-a-file';
+const options = { signal: new AbortController().signal, lingerMs: 0, waitMs: 50 };
+
+const base = { sessionId: 's1', cwd: '/project', version: '2.1.330' };
+const at = (seconds: number) => `2026-01-24T10:00:${String(seconds).padStart(2, '0')}.000Z`;
+const prompt = `${JSON.stringify({ type: 'user', uuid: 'u1', parentUuid: null, ...base, timestamp: at(0), message: { role: 'user', content: 'Add a file' } })}\n`;
+const answer = `${JSON.stringify({ type: 'assistant', uuid: 'a1', parentUuid: 'u1', ...base, timestamp: at(9), message: { id: 'm1', role: 'assistant', model: 'claude-opus', content: [{ type: 'text', text: 'It is there.' }], stop_reason: 'end_turn' } })}\n`;
+
+interface Setting {
+  project: MemoryProject;
+  spool: MemorySpool;
+  capture: MemoryCapture;
+}
+
+async function setUp(): Promise<Setting> {
+  const project = await memoryProject();
+  const spool = project.spool as MemorySpool;
+  spool.isOpen = true;
+  return { project, spool, capture: memoryCapture('claude-code') };
+}
+
+function ring({ spool }: Setting, event: string, more: Record<string, unknown> = {}): void {
+  const payload = { session_id: 's1', transcript_path: path, cwd: '/project', hook_event_name: event, ...more };
+  spool.bells.push({ agent: 'claude-code', at: 1, ppid: 1, payload });
+}
+
+const run = ({ project, capture }: Setting): Promise<Drained | null> => drain(project, capture, options);
+
+async function story({ project }: Setting, branch = line): Promise<string[]> {
+  const all = await storyOf(project, await project.tipOf(branch));
+  return all.slice(all.indexOf('start'));
+}
+
+async function linesOf({ project }: Setting): Promise<string[]> {
+  return (await project.repository.store.listRefs('refs/heads/teddy/')).map(({ ref }) => shortRef(ref));
+}
+
+describe('the hooks of a turn', () => {
+  test('leave the message, the answer, and around them what the user and the agent have changed', async () => {
+    const setting = await setUp();
+    await setting.project.write({ 'a.txt': 'an edit of the user\n' });
+    setting.capture.files.set(path, prompt);
+    ring(setting, 'UserPromptSubmit', { prompt: 'Add a file' });
+    await run(setting);
+    await setting.project.write({ 'b.txt': 'made by the agent\n' });
+    setting.capture.files.set(path, prompt + answer);
+    ring(setting, 'Stop', { last_assistant_message: 'It is there.' });
+    const drained = await run(setting);
+    expect(drained).toMatchObject({ bells: 1, problems: [] });
+    expect(await story(setting)).toEqual(['start', 'snapshot', 'message 01', 'reply 01', 'snapshot 01']);
+    const { store } = setting.project.repository;
+    const tip = await setting.project.tipOf(line);
+    expect(decodeEntry((await store.readCommit(tip)).message)).toMatchObject({
+      title: '1 file changed by claude-code',
+    });
+    expect(setting.spool.bells).toEqual([]);
+  });
+
+  test('that come twice change nothing', async () => {
+    const setting = await setUp();
+    setting.capture.files.set(path, prompt + answer);
+    for (let time = 0; time < 2; time += 1) {
+      ring(setting, 'UserPromptSubmit', { prompt: 'Add a file' });
+      ring(setting, 'Stop', { last_assistant_message: 'It is there.' });
+      await run(setting);
+    }
+    expect(await story(setting)).toEqual(['start', 'message 01', 'reply 01']);
+  });
+
+  test('say what was said where the log was deleted before anybody read it', async () => {
+    const setting = await setUp();
+    ring(setting, 'UserPromptSubmit', { prompt: 'Add a file' });
+    ring(setting, 'Stop', { last_assistant_message: 'It is there.' });
+    await run({
+      ...setting,
+      capture: { ...setting.capture, logs: { ...setting.capture.logs, stat: async () => null } },
+    });
+    expect(await story(setting)).toEqual(['start', 'message 01', 'reply 01']);
+  });
+
+  test('of an agent that nobody knows are a problem, and nothing else', async () => {
+    const setting = await setUp();
+    setting.spool.bells.push({ agent: 'other', at: 1, ppid: 1, payload: {} });
+    expect(await run(setting)).toMatchObject({ problems: ['The hook of an agent that teddy does not know: other.'] });
+    expect(await linesOf(setting)).toEqual([]);
+  });
+
+  test('of a session that is left out keep its log out, for sweeps as well', async () => {
+    const setting = await setUp();
+    setting.capture.files.set(path, prompt + answer);
+    setting.spool.bells.push({ agent: 'claude-code', at: 1, ppid: 1, payload: { session_id: 's1', left_out: true } });
+    await run(setting);
+    await sweepAll(setting);
+    expect(await linesOf(setting)).toEqual([]);
+  });
+});
+
+function sweepAll({ project, capture }: Setting) {
+  const { signal } = options;
+  return sweepWhenFree(project, capture, { signal, sinceMs: 0, pause: async () => undefined, onBusy: () => undefined });
+}
+
+describe('without hooks', () => {
+  test('a sweep gives the same entries', async () => {
+    const [hooked, swept] = [await setUp(), await setUp()];
+    for (const { capture } of [hooked, swept]) capture.files.set(path, prompt + answer);
+    ring(hooked, 'UserPromptSubmit', { prompt: 'Add a file' });
+    ring(hooked, 'Stop', { last_assistant_message: 'It is there.' });
+    await run(hooked);
+    const { logs } = await sweepAll(swept);
+    expect(logs).toMatchObject([{ agent: 'claude-code', line, entries: 2, records: 2 }]);
+    expect(await story(swept)).toEqual(await story(hooked));
+    const idsOf = async ({ project }: Setting) => {
+      const ids: string[] = [];
+      for await (const { commit } of project.repository.store.firstParents(await project.tipOf(line))) {
+        const entry = decodeEntry(commit.message);
+        if (entry !== null && entry.kind !== 'snapshot') ids.push(entry.id);
+      }
+      return ids;
+    };
+    expect(await idsOf(swept)).toEqual(await idsOf(hooked));
+  });
+
+  test('a log that has not changed is not read again', async () => {
+    const setting = await setUp();
+    setting.capture.files.set(path, prompt + answer);
+    await sweepAll(setting);
+    setting.capture.read = 0;
+    expect(await sweepAll(setting)).toMatchObject({ logs: [], unchanged: 1 });
+    expect(setting.capture.read).toBe(0);
+  });
+
+  test('nothing is swept where capturing is off, or paused', async () => {
+    const setting = await setUp();
+    setting.spool.isOpen = false;
+    await expect(sweepAll(setting)).rejects.toMatchObject({ code: 'NOT_CAPTURED' });
+    setting.spool.isOpen = true;
+    await setting.spool.pause(true);
+    await expect(sweepAll(setting)).rejects.toMatchObject({ code: 'NOT_CAPTURED' });
+  });
+
+  test('what came about in a pause stays out', async () => {
+    const setting = await setUp();
+    setting.capture.files.set(path, prompt + answer);
+    setting.spool.nowMs = Date.parse(at(5));
+    await setting.spool.pause(true);
+    setting.spool.nowMs = Date.parse(at(30));
+    await setting.spool.pause(false);
+    await sweepAll(setting);
+    expect(await story(setting)).toEqual(['start', 'message 01']);
+  });
+});
