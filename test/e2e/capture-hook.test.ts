@@ -1,7 +1,7 @@
 /** The hook that agents call: with each shell that a system may have as `sh`, in repositories of every shape, whole and broken. */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -243,7 +243,8 @@ describe.each(shells.map((shell) => [shell[0] ?? '', shell] as const))('with %s'
     await call(shell, { cwd: join(root, 'module'), input: '{"in":"module"}' });
     expect((await takeAll(module)).bells.map(({ payload }) => payload['in'])).toEqual(['module']);
     await symlink(join(root, 'sub'), join(top, `link-${name}`));
-    await call(shell, { cwd: join(top, `link-${name}`, 'dir'), input: '{"in":"link"}' });
+    const through = join(top, `link-${name}`, 'dir');
+    await call(shell, { cwd: through, input: '{"in":"link"}', env: { PWD: through } });
     expect((await takeAll()).bells.map(({ payload }) => payload['in'])).toEqual(['link']);
   });
 
@@ -260,6 +261,14 @@ describe.each(shells.map((shell) => [shell[0] ?? '', shell] as const))('with %s'
     await opened().close();
     await call(shell);
     expect(await readdir(join(root, '.git/teddy'))).toEqual([]);
+    expect(await isStarted()).toBe(false);
+  });
+
+  // Only root can give a directory away.
+  test.runIf(process.getuid?.() === 0)('notes nothing in a spool of another user', async () => {
+    await chown(spoolDir(), 12345, 12345);
+    await call(shell);
+    expect((await takeAll()).bells).toEqual([]);
     expect(await isStarted()).toBe(false);
   });
 
