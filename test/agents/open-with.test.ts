@@ -103,7 +103,8 @@ describe.runIf(openableAgents.some((name) => name === agent.name))(
       const { id } = await open(`${session}:01`);
       model.script('K1', [{ says: 'say-05' }]);
       await agent.run({ home, cwd: project.repo.root, prompt: 'K1 ask-03 Well?', resume: id }).result;
-      const text = (model.requests('K1')[0]?.messages ?? []).map((message) => message.text).join('\n');
+      const messages = model.requests('K1')[0]?.messages ?? [];
+      const text = messages.map((message) => message.text).join('\n');
       expect(text).toContain('## Action Plan');
       expect(text).toContain('run_summary');
       // What Claude Code shows of git's log has the message of the next turn, and no answer.
