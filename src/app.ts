@@ -142,6 +142,11 @@ export async function openProject({
   };
 }
 
+/** Starts this program once more, for work that nobody waits for. */
+export async function startBeside(words: readonly string[], cwd: string): Promise<void> {
+  await (await import('./system/start-detached.ts')).startDetached(words, cwd);
+}
+
 /** The logs of other agents, and what is known of each here. */
 export function openCapture({ repository, spool }: Project, env: Record<string, string | undefined>): Capture {
   const { commonDir } = repository as OpenedRepository;

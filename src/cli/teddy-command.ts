@@ -1,6 +1,6 @@
 /** The base of every command: its project, its terminal, and errors that say what to do next. */
 import { Command, Option } from 'clipanion';
-import { openProject } from '../app.ts';
+import { openCapture, openProject, startBeside } from '../app.ts';
 import { exitCodes, TeddyError } from '../errors.ts';
 import type { Notices, Project } from '../ports/project.ts';
 import { toShellWord } from '../session/shell-word.ts';
@@ -63,6 +63,17 @@ export abstract class TeddyCommand extends Command<CliContext> {
     const notices = terminalNotices(terminal);
     if (!terminal.isInteractive || this.json) return notices;
     return { ...notices, confirm: (question) => confirm(terminal, question) };
+  }
+
+  /** A command that lists sessions has logs looked for that no hook told of: beside it, once a minute at most. */
+  protected async sweepBeside(project: Project): Promise<void> {
+    const { env, main } = this.context;
+    const { exists } = await project.spool.look();
+    const root = project.repository.workspace?.root;
+    if (!exists || root === undefined || env['TEDDY_CAPTURE'] === '0') return;
+    const { isSweepDue } = await import('../workflow/capture/sweep.ts');
+    if (await isSweepDue(project, openCapture(project, env)))
+      await startBeside([main, 'capture', 'sweep', '--json'], root);
   }
 
   /** A command that writes does this first: it offers interrupted write sessions, or clears them away. */

@@ -5,7 +5,6 @@ import type { FailedOutcome, Status } from '../../workflow/review/read-status.ts
 import { summary } from './help.ts';
 import { openCapture } from '../../app.ts';
 import type { RecentCapture } from '../../workflow/capture/capture.ts';
-import { startSweep } from '../start-sweep.ts';
 import { TeddyCommand } from '../teddy-command.ts';
 import type { Terminal } from '../terminal.ts';
 import { toVisible } from '../../session/visible-text.ts';
@@ -33,7 +32,7 @@ export class StatusCommand extends TeddyCommand {
     const [status, captured] = await Promise.all([readStatus(project), this.readCaptured(project)]);
     if (this.json) this.printJson(terminal, 'status', { ...status, captured });
     else terminal.print(renderStatus(terminal, status, captured));
-    await startSweep(project, this.context);
+    await this.sweepBeside(project);
     return 0;
   }
 

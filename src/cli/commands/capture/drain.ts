@@ -11,7 +11,7 @@ const lingerMs = 30_000;
 export class CaptureDrainCommand extends TeddyCommand {
   static override paths = [['capture', 'drain']];
   static override usage = Command.Usage({
-    category: 'Other agents',
+    category: 'Capture',
     description: 'Take in what the hooks of other agents have noted; the hooks call this.',
     details: `
       Reads the logs that the hooks tell of, and appends what is new to the lines of their sessions. It follows a

@@ -13,7 +13,7 @@ const unitMs = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 export class CaptureSweepCommand extends TeddyCommand {
   static override paths = [['capture', 'sweep']];
   static override usage = Command.Usage({
-    category: 'Other agents',
+    category: 'Capture',
     description: 'Take in the sessions of this repository that no hook has told of.',
     details: `
       Looks through the logs of the agents for sessions that began in this repository or in one of its linked work

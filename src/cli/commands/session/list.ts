@@ -4,7 +4,6 @@ import type { Project } from '../../../ports/project.ts';
 import { type ListedSession, listSessions, sortNewest } from '../../../workflow/review/list-sessions.ts';
 import { requireOne } from '../../plan-options.ts';
 import { renderSessions, takeFirst } from '../../render/sessions.ts';
-import { startSweep } from '../../start-sweep.ts';
 import { TeddyCommand } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
 import { toVisible } from '../../../session/visible-text.ts';
@@ -52,7 +51,7 @@ export class SessionListCommand extends TeddyCommand {
         if (sessions.length < found.length)
           terminal.say(`${sessions.length} of ${found.length} sessions. All of them: teddy session list --all`);
       }
-      await startSweep(project, this.context);
+      await this.sweepBeside(project);
       return 0;
     });
   }
