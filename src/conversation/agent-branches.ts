@@ -47,10 +47,12 @@ interface Branch {
   /** How many of its units were given, and the last record of each. */
   given: number;
   ends: Map<number, string>;
-  /** A record whose parent was read when so many units had begun goes on in this branch. */
+  /** A record whose parent was read when so many units had begun goes on in this branch: what came since was said beside it. */
   floor: number;
-  /** Lines that a record can follow without a fork. */
-  newest: string[];
+  /** How many units had begun before the line that is being read. */
+  begun: number;
+  /** Lines that a record can follow without a fork, and how many units had begun there. */
+  newest: [uuid: string, begun: number][];
   touched: number;
 }
 
@@ -78,6 +80,7 @@ export function openBranches(log: ImportLog, ids: ImportIds, saved: Record<strin
       given: begun,
       ends: new Map<number, string>(),
       floor: 0,
+      begun,
       newest: [],
       touched: time,
     };
@@ -158,7 +161,7 @@ export function openBranches(log: ImportLog, ids: ImportIds, saved: Record<strin
         touched: Number(value['touched']),
       });
       time = Math.max(time, branch.touched);
-      for (const uuid of branch.newest) positions.set(uuid, { branch: branch.number, begun: branch.given });
+      for (const [uuid, begun] of branch.newest) positions.set(uuid, { branch: branch.number, begun });
     }
     return true;
   }
@@ -180,6 +183,7 @@ export function openBranches(log: ImportLog, ids: ImportIds, saved: Record<strin
     },
     begin: (next) => {
       [origin, used] = [next, null];
+      if (findParent() === null) needsStart = true;
       return next.uuid === undefined || !positions.has(next.uuid);
     },
     end: () => {
@@ -187,7 +191,8 @@ export function openBranches(log: ImportLog, ids: ImportIds, saved: Record<strin
         used === null ? findParent() : { branch: used.number, begun: used.units.begun() };
       if (used !== null) {
         const [before, begun] = [used.floor, used.units.begun()];
-        if (origin.isQueued !== true) used.floor = begun;
+        if (origin.isQueued !== true && begun > used.begun) used.floor = begun;
+        used.begun = begun;
         if (used.floor !== before) used.newest = [];
         time += 1;
         used.touched = time;
@@ -199,7 +204,7 @@ export function openBranches(log: ImportLog, ids: ImportIds, saved: Record<strin
       positions.set(origin.uuid, position);
       const branch = branches.get(position.branch);
       if (branch === undefined || position.begun < branch.floor) return;
-      branch.newest.push(origin.uuid);
+      branch.newest.push([origin.uuid, position.begun]);
       if (branch.newest.length > kept.uuids) branch.newest.shift();
     },
     fork: (leaves, after) => {

@@ -25,6 +25,8 @@ interface GeminiState {
   given?: Given;
   /** The summary of the last compression. */
   summary?: string;
+  /** The next message follows this one, null: none. */
+  rewindTo?: string | null | undefined;
 }
 
 /**
@@ -37,12 +39,12 @@ export const openGeminiLines: OpenAgentLines = (context, saved) => {
   /** By the id of a message, the one before it. */
   const before = new Map<string, string | null>();
   let held: { object: Fields; place: SourcePosition } | null = null;
-  let rewindTo: string | null | undefined;
 
   const begin = (id: string): void => {
+    const { rewindTo } = state;
     branches.begin(rewindTo === undefined ? { uuid: id } : { uuid: id, parent: rewindTo });
     if (rewindTo !== undefined) state.last = rewindTo;
-    rewindTo = undefined;
+    delete state.rewindTo;
     before.set(id, state.last);
     state.last = id;
   };
@@ -124,7 +126,7 @@ export const openGeminiLines: OpenAgentLines = (context, saved) => {
       if (isObject(set)) return readSettings(set, place);
       if (hasText(target)) {
         flush();
-        rewindTo = before.has(target) ? (before.get(target) ?? null) : `before ${target}`;
+        state.rewindTo = before.has(target) ? (before.get(target) ?? null) : `before ${target}`;
         return true;
       }
       if (types.has(asText(type) ?? '')) {
@@ -139,7 +141,7 @@ export const openGeminiLines: OpenAgentLines = (context, saved) => {
       return true;
     },
     settle: flush,
-    isHolding: () => held !== null || rewindTo !== undefined,
+    isHolding: () => held !== null,
     state: () => ({ ...state }),
   };
 };

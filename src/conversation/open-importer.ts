@@ -1,11 +1,13 @@
 /** Chooses the importer of a format. */
 import type { ImportFormat, ImportOptions } from './importer.ts';
 import { openClaudeCodeImporter } from './import-claude-code.ts';
-import { openCodexImporter } from './import-codex.ts';
+import { toCodexEntry } from './codex-entry.ts';
+import { openCodexReader } from './codex-lines.ts';
 import {
   toImporter,
   openContext,
   type MeasuredImporter,
+  objectReader,
   openLineImporter,
   type ImportContext,
 } from './import-context.ts';
@@ -93,6 +95,18 @@ function openOpenaiImporter(options: ImportOptions): MeasuredImporter {
     (text) => elements.push(text).forEach(read),
     () => elements.end().forEach(read),
   );
+}
+
+/** Reads the rollouts of Codex: `~/.codex/sessions/<date>/rollout-<time>-<id>.jsonl`. */
+function openCodexImporter(options: ImportOptions): MeasuredImporter {
+  const context = openContext('codex', options);
+  const reader = openCodexReader(context, {});
+  const line = objectReader(context, (object, place) => {
+    const entry = toCodexEntry(object, place);
+    if (entry === null) context.log.skip(place.line, 'neither an item nor an event of Codex');
+    else reader.read(entry);
+  });
+  return openLineImporter(context, { line, end: reader.decide, title: () => null, heldLines: reader.heldLines });
 }
 
 /** Voice stays voice, and a front end's records stay what they are; everything else comes from an `import`. */

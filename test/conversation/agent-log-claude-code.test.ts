@@ -82,7 +82,7 @@ describe('the tree of a log of Claude Code', () => {
       result('4', '2', 'a'),
       { ...line('attachment', '5', '4', null), ...queued },
       result('6', '3', 'b'),
-      answer('7', '6'),
+      answer('7', '4'),
     ]);
     expect(forksOf(steps)).toEqual([]);
     expect(inShort(steps)).toEqual([
@@ -235,6 +235,9 @@ describe('a log of Claude Code', () => {
     expect(goesOn(user('5', '4'))).toMatchObject({ needsStart: false, units: ['0 message: user say 5'] });
     expect(goesOn(user('5', '3'))).toMatchObject({ needsStart: true, checkpoint: null });
     expect(goesOn(user('5', null))).toMatchObject({ needsStart: true });
+    expect(goesOn(system('5', null, 'turn_duration'))).toMatchObject({ needsStart: true });
+    expect(goesOn(system('5', 'gone', 'turn_duration'))).toMatchObject({ needsStart: true });
+    expect(goesOn(system('5', null, 'compact_boundary'))).toMatchObject({ needsStart: false });
     expect(openLog('codex', checkpoint).needsStart()).toBe(true);
     expect(openLog('claude-code', { ...checkpoint, v: 99 }).needsStart()).toBe(true);
   });

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { AgentStep } from '../../src/conversation/agent-log.ts';
 import { noResultOutput } from '../../src/conversation/import-unit.ts';
 import { abortedOutput } from '../../src/conversation/record.ts';
-import { openLog, readAgentLogs, readSteps, unitsOf } from '../support/agent-logs.ts';
+import { forksOf, openLog, readAgentLogs, readSteps, unitsOf } from '../support/agent-logs.ts';
 import { faultsOf } from '../support/import-source.ts';
 
 /** What the log itself says, once each: what came late stands in a note, what was settled says that there is nothing. */
@@ -20,6 +20,10 @@ function contentOf(steps: readonly AgentStep[]): string[] {
     .toSorted();
 }
 
+function countTokens(steps: readonly AgentStep[]): number {
+  return unitsOf(steps).reduce((sum, { tokens }) => sum + (tokens?.input ?? 0) + (tokens?.output ?? 0), 0);
+}
+
 const logs = readAgentLogs();
 const cases = logs.map(({ agent, name, lines }) => [name, agent, lines] as const);
 
@@ -27,6 +31,8 @@ describe.each(cases)('the log %s', (_name, agent, lines) => {
   const whole = openLog(agent);
   const steps = readSteps(whole, lines);
   const cut = fc.nat({ max: lines.length });
+  /** A line of it may name one that stands long before it. */
+  const isTree = forksOf(steps).length > 0 || lines.some(({ text }) => text?.includes('compact_boundary') === true);
 
   test('keeps the promises of units', () => {
     const reader = openLog(agent);
@@ -61,9 +67,28 @@ describe.each(cases)('the log %s', (_name, agent, lines) => {
           reader = openLog(agent, JSON.parse(JSON.stringify(checkpoint)));
         }
         found.push(...readSteps(reader, lines.slice(from)));
+        expect(isTree || !reader.needsStart()).toBe(true);
         if (reader.needsStart()) return;
         expect(found).toEqual(steps);
         expect(reader.head()).toEqual(whole.head());
+      }),
+    );
+  });
+
+  test('gives the same steps after a checkpoint where it was settled', () => {
+    fc.assert(
+      fc.property(cut, (at) => {
+        const one = openLog(agent);
+        const before = readSteps(one, lines.slice(0, at));
+        one.settle();
+        before.push(...one.take());
+        const checkpoint = one.checkpoint();
+        // A rollout of Codex that nobody has spoken in yet.
+        if (checkpoint === null) return void expect([agent, before]).toEqual(['codex', []]);
+        const other = openLog(agent, JSON.parse(JSON.stringify(checkpoint)));
+        const [rest, again] = [one, other].map((reader) => readSteps(reader, lines.slice(at)));
+        expect(isTree || !other.needsStart()).toBe(true);
+        if (!other.needsStart()) expect(again).toEqual(rest);
       }),
     );
   });
@@ -72,7 +97,8 @@ describe.each(cases)('the log %s', (_name, agent, lines) => {
     const once = openLog(agent);
     const unsettled = readSteps(once, lines);
     once.settle();
-    const expected = contentOf([...unsettled, ...once.take()]);
+    const all = [...unsettled, ...once.take()];
+    const expected = contentOf(all);
     fc.assert(
       fc.property(fc.array(cut, { maxLength: 4 }), (cuts) => {
         const reader = openLog(agent);
@@ -83,6 +109,7 @@ describe.each(cases)('the log %s', (_name, agent, lines) => {
         reader.settle();
         found.push(...reader.take());
         expect(contentOf(found)).toEqual(expected);
+        expect(countTokens(found)).toBeLessThanOrEqual(countTokens(all));
         expect(faultsOf(unitsOf(found))).toEqual([]);
       }),
     );

@@ -89,6 +89,7 @@ function readAll(lines: readonly AgentLine[], settleAt: readonly number[] = []):
     return [...reader.take(), ...readSteps(reader, [line])];
   });
   reader.settle();
+  expect(reader.needsStart()).toBe(false);
   return [...steps, ...reader.take()];
 }
 

@@ -1,0 +1,123 @@
+import { describe, expect, test } from 'vitest';
+import type { AgentName } from '../../src/conversation/agent-log.ts';
+import { toAgentLines } from '../../src/conversation/opencode-log.ts';
+import { forksOf, openLog, readSteps, toLines, unitsOf } from '../support/agent-logs.ts';
+import { outline } from '../support/import-source.ts';
+
+function feed(agent: AgentName) {
+  const reader = openLog(agent);
+  let number = 0;
+  const read = (...objects: object[]): string[] => {
+    const lines = toLines(objects.map((object) => JSON.stringify(object)).join('\n'));
+    const steps = readSteps(
+      reader,
+      lines.map(({ text }) => ({ number: (number += 1), text })),
+    );
+    return outline(unitsOf(steps));
+  };
+  const settle = (): string[] => {
+    reader.settle();
+    return outline(unitsOf(reader.take()));
+  };
+  return { reader, read, settle };
+}
+
+describe('a log of Gemini', () => {
+  const user = (id: string) => ({ id, type: 'user', content: [{ text: `say ${id}` }] });
+  const answer = (id: string, more: object = {}) => ({ id, type: 'gemini', content: `answer ${id}`, ...more });
+  const response = { functionResponse: { id: 'c', name: 'read', response: { output: 'x' } } };
+  const toolCalls = [{ id: 'c', name: 'read', args: {}, result: [response], status: 'success' }];
+
+  test('gives the last version of an answer when something else begins', () => {
+    const { read } = feed('gemini');
+    expect(read(user('1'), answer('2'))).toEqual(['message: user say 1']);
+    expect(read(answer('2', { toolCalls }), { id: '3', type: 'user', content: [response] })).toEqual([]);
+    expect(read(user('4'))).toEqual(['exchange: assistant answer 2 | call read | result "x"', 'message: user say 4']);
+  });
+
+  test('gives only what is new of an answer that was settled before it was written again', () => {
+    const { read, settle } = feed('gemini');
+    read(user('1'), answer('2'));
+    expect(settle()).toEqual(['reply: assistant answer 2']);
+    read(answer('2', { toolCalls }), { id: '3', type: 'user', content: [response] });
+    expect(settle()).toEqual(['exchange: call read | result "x"']);
+  });
+
+  test('repeats nothing of a list that a resumed session begins with', () => {
+    const { read, settle } = feed('gemini');
+    read(user('1'), answer('2'));
+    expect(settle()).toHaveLength(1);
+    expect(read({ $set: { messages: [user('1'), answer('2')] } }, user('3'))).toEqual(['message: user say 3']);
+  });
+
+  test('goes back to before a message', () => {
+    const { reader, read } = feed('gemini');
+    read(user('1'), answer('2'), user('3'), answer('4'), { $rewindTo: '3' });
+    const steps = readSteps(reader, [{ number: 6, text: JSON.stringify(user('5')) }]);
+    expect(forksOf(steps)).toEqual([{ branch: 1, leaves: 0, after: '2' }]);
+  });
+
+  test('needs its beginning to go back to before a message that came before the checkpoint', () => {
+    const { reader, read, settle } = feed('gemini');
+    read(user('1'), answer('2'), user('3'), answer('4'));
+    settle();
+    const next = openLog('gemini', reader.checkpoint() ?? {});
+    readSteps(next, toLines([{ $rewindTo: '3' }, user('5')].map((object) => JSON.stringify(object)).join('\n')));
+    expect(next.needsStart()).toBe(true);
+  });
+});
+
+describe('a log of opencode', () => {
+  const info = { id: 'm', role: 'assistant', sessionID: 's', time: { created: 1_769_248_800_000 } };
+
+  test('has messages that are whole at once', () => {
+    const { reader, read } = feed('opencode');
+    const parts = [
+      { type: 'text', id: 'p', text: 'I look.' },
+      { type: 'tool', id: 'q', tool: 'read', callID: 'c', state: { status: 'running', input: {} } },
+    ];
+    const missing = '"The source of this conversation holds no result of this call"';
+    expect(read({ info, parts })).toEqual([`exchange: assistant I look. | call read | error ${missing}`]);
+    expect(reader.checkpoint()).not.toBeNull();
+    expect(read({ info, parts })).toEqual([]);
+  });
+
+  test('comes from an exported document as well', () => {
+    const document = { info: { id: 's', parentID: 't', title: 'Routes' }, messages: [{ info, parts: [] }] };
+    const lines = toAgentLines(JSON.stringify(document));
+    expect(lines.map((line) => JSON.parse(line))).toEqual([{ session: document.info }, { info, parts: [] }]);
+    const { reader, read } = feed('opencode');
+    read(...lines.map((line) => JSON.parse(line)));
+    expect(reader.head()).toMatchObject({ id: 's', parentId: 't', title: 'Routes' });
+    expect([toAgentLines('[]'), toAgentLines('{"info":1')]).toEqual([[], []]);
+  });
+});
+
+describe('a log of Codex', () => {
+  const item = (type: string, payload: object) => ({ type: 'response_item', payload: { type, ...payload } });
+  const said = (role: string, text: string) => item('message', { role, content: [{ type: 'input_text', text }] });
+  const event = (type: string, payload: object = {}) => ({ type: 'event_msg', payload: { type, ...payload } });
+
+  test('says once that the user interrupted, and the prompts before and after are two messages', () => {
+    const { read } = feed('codex');
+    const note = 'note The user interrupted the model here.';
+    expect(
+      read(said('user', 'Go'), said('user', '<turn_aborted>\nx'), event('turn_aborted'), said('user', 'Stay')),
+    ).toEqual(['message: user Go', `reply: ${note}`, 'message: user Stay']);
+    expect(read(event('turn_aborted'))).toEqual([`reply: ${note}`]);
+  });
+
+  test('waits for its first message, however often it is settled before', () => {
+    const { reader, read, settle } = feed('codex');
+    expect(read(event('task_started'), event('task_complete'))).toEqual([]);
+    expect([settle(), reader.checkpoint()]).toEqual([[], null]);
+    expect(read(said('user', 'Go'))).toEqual(['message: user Go']);
+  });
+
+  test('of a fork names the session that it continues, and how much of it', () => {
+    const { reader, read } = feed('codex');
+    const history_base = { thread_id: 'a', end_byte_offset: 12 };
+    read({ type: 'session_meta', payload: { id: 'b', cwd: '/x', forked_from_id: 'a', history_base } });
+    expect(reader.head()).toMatchObject({ id: 'b', forkedFrom: { id: 'a', endOffset: 12 }, parentId: null });
+  });
+});
