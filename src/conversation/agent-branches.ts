@@ -26,8 +26,6 @@ export interface AgentBranches {
   begin(origin: LineOrigin): boolean;
   /** All of the line has been read. */
   end(): void;
-  /** The units that follow stand after this record, null: after nothing; `leaves` is the branch it is on. */
-  fork(leaves: number, after: string | null): void;
   /** Nothing more of the line's branch goes on. */
   endTurn(): void;
   settle(): void;
@@ -66,6 +64,9 @@ const kept = { uuids: 64, branches: 8 };
 export function openBranches(log: ImportLog, ids: ImportIds, saved: Record<string, unknown> | null): AgentBranches {
   const branches = new Map<number, Branch>();
   const positions = new Map<string, Position>();
+  /** Those that hold something back, and those that the line has reached: a log may have thousands that nobody comes back to. */
+  const busy = new Set<Branch>();
+  const reached = new Set<Branch>();
   const steps: AgentStep[] = [];
   let [count, time, needsStart] = [1, 0, false];
   let current: Position = { branch: 0, begun: 0 };
@@ -96,6 +97,8 @@ export function openBranches(log: ImportLog, ids: ImportIds, saved: Record<strin
       branch.given += 1;
       branch.ends.set(branch.given, unit.records.at(-1)?.id ?? '');
     }
+    if (branch.units.heldRecords() > 0) busy.add(branch);
+    else busy.delete(branch);
   };
 
   const findParent = (): Position | null => {
@@ -134,12 +137,14 @@ export function openBranches(log: ImportLog, ids: ImportIds, saved: Record<strin
     if (parent === null || branch === undefined) used = lose();
     else if (!mayFork || origin.isQueued === true || parent.begun >= branch.floor) used = branch;
     else used = forkAt(parent) ?? lose();
+    reached.add(used);
     return used;
   };
   const find = (test: (units: ImportUnits) => boolean): Branch | undefined =>
-    [...branches.values()].find(({ units }) => test(units));
+    [...busy, ...reached].find(({ units }) => test(units));
   const ofAnswer = (answer: string | null): ImportUnits => {
     if (answer !== null) used ??= find((units) => units.hasAnswer(answer)) ?? null;
+    if (used !== null) reached.add(used);
     return here(true).units;
   };
   const isEmpty = (): boolean => count === 1 && (branches.get(0)?.units.begun() ?? 0) === 0;
@@ -175,6 +180,7 @@ export function openBranches(log: ImportLog, ids: ImportIds, saved: Record<strin
       result: (key, record, place) => {
         const branch = find((units) => units.waitsFor(key)) ?? here(false);
         used ??= branch;
+        reached.add(branch);
         branch.units.result(key, record, place);
       },
       aside: (record) => here(true).units.aside(record),
@@ -197,7 +203,8 @@ export function openBranches(log: ImportLog, ids: ImportIds, saved: Record<strin
         time += 1;
         used.touched = time;
       }
-      for (const branch of branches.values()) drain(branch);
+      for (const branch of reached) drain(branch);
+      reached.clear();
       if (position === null) return;
       current = position;
       if (origin.uuid === undefined) return;
@@ -207,22 +214,21 @@ export function openBranches(log: ImportLog, ids: ImportIds, saved: Record<strin
       branch.newest.push([origin.uuid, position.begun]);
       if (branch.newest.length > kept.uuids) branch.newest.shift();
     },
-    fork: (leaves, after) => {
-      const branch = branches.get(leaves);
-      branch?.units.close();
-      if (branch !== undefined) drain(branch);
-      used = addFork(leaves, after);
+    endTurn: () => {
+      const branch = used ?? branches.get(findParent()?.branch ?? -1);
+      if (branch === undefined) return;
+      reached.add(branch);
+      branch.units.close();
     },
-    endTurn: () => branches.get((used ?? { number: findParent()?.branch ?? -1 }).number)?.units.close(),
     settle: () => {
-      for (const branch of branches.values()) {
+      for (const branch of [...busy].toSorted((one, other) => one.number - other.number)) {
         branch.units.close();
         drain(branch);
       }
     },
     take: () => steps.splice(0),
     save: () => {
-      if ([...branches.values()].some(({ units }) => units.heldRecords() > 0)) return null;
+      if (busy.size > 0) return null;
       const live = [...branches.values()].toSorted((one, other) => one.touched - other.touched).slice(-kept.branches);
       return {
         count,
