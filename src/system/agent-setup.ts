@@ -170,6 +170,7 @@ export function agentSetup(options: SetupOptions): AgentSetup {
     async removeScript() {
       const { path } = await readScript(options);
       await removeFile(path);
+      for (const dir of [join(dirname(path), 'installed'), dirname(path)]) await rmdir(dir).catch(() => undefined);
     },
     install: (name) => install(find(name), options),
     uninstall: (name) => uninstall(find(name), options),
@@ -278,12 +279,16 @@ async function install(agent: OwnFile, options: SetupOptions): Promise<boolean> 
   if (before !== null && !Buffer.from(text).equals(before)) throw toInTheWay(agent, 'is not UTF-8');
   const state = before === null ? 'missing' : await stateOf(agent, text, options);
   if (state === 'installed') return false;
+  await requireWritable(agent, target);
   const spec = specOf(agent);
   if (spec === null && before !== null && !isMarked(text)) throw toInTheWay(agent, 'is not a file of teddy');
   const after = Buffer.from(spec === null ? ((await agent.own?.(options.source)) ?? '') : addHooks(text, spec));
   const original = (await toOriginal(before, recordOf(agent, options))) ?? {
     bytes: before === null || spec === null ? null : Buffer.from(removeHooks(text, spec)),
   };
+  // The agent itself may have changed it meanwhile.
+  const now = await readForChange(agent, target);
+  if (now === null ? before !== null : before === null || !now.equals(before)) return install(agent, options);
   await write(recordOf(agent, options), JSON.stringify(toRecord(agent.path, original.bytes, after)), 0o600);
   await write(target, after, before === null ? null : (await stat(target)).mode & 0o777);
   if (agent.name === 'opencode') await layPackages(agent.home(options.env));
@@ -295,6 +300,7 @@ async function uninstall(agent: OwnFile, options: SetupOptions): Promise<'restor
   const record = recordOf(agent, options);
   const now = await readForChange(agent, target);
   if (now === null || (await stateOf(agent, now.toString('utf8'), options)) === 'missing') return 'missing';
+  await requireWritable(agent, target);
   const original = await toOriginal(now, record);
   const spec = specOf(agent);
   if (original === null && spec === null) {
@@ -476,14 +482,18 @@ async function resolveLink(path: string): Promise<string> {
 
 async function readForChange(agent: OwnFile, target: string): Promise<Buffer | null> {
   try {
-    const found = await stat(target).catch(() => null);
-    if (found !== null && (found.mode & 0o222) === 0)
-      throw toInTheWay(agent, 'is read-only', 'Make it writable, or add the hooks where it comes from.');
     return await readIfThere(target);
   } catch (error) {
-    if (errorCode(error) === null || error instanceof TeddyError) throw error;
+    if (errorCode(error) === null) throw error;
     throw toInTheWay(agent, `cannot be read: ${errorReason(error)}`);
   }
+}
+
+/** A rename would replace a read-only file all the same, and whoever made it so had a reason. */
+async function requireWritable(agent: OwnFile, target: string): Promise<void> {
+  const found = await stat(target).catch(() => null);
+  if (found !== null && (found.mode & 0o222) === 0)
+    throw toInTheWay(agent, 'is read-only', 'Make it writable, or change the hooks where it comes from.');
 }
 
 /** `mode` null: as other new files. */

@@ -133,6 +133,7 @@ test('every agent gets its hooks, and uninstalling restores every file to the by
 
   expect((await run('uninstall', '--all')).exitCode).toBe(0);
   expect(await listHome()).toEqual(before);
+  await expect(stat(data())).rejects.toMatchObject({ code: 'ENOENT' });
   expect(await repo.fingerprint()).toEqual(repository);
   expect((await readStatus()).captured).toBe(false);
 });
@@ -205,6 +206,14 @@ test('a read-only file stays as it is', async () => {
   expect(exitCode).toBe(3);
   expect(stderr).toContain('read-only');
   expect(await read('.claude/settings.json')).toBe('{}');
+  // There is nothing of ours to remove.
+  expect((await run('uninstall', '--all')).exitCode).toBe(0);
+  await chmod(inHome('.claude/settings.json'), 0o644);
+  await run('install', '--yes');
+  await chmod(inHome('.claude/settings.json'), 0o444);
+  expect((await run('install', '--yes')).exitCode).toBe(0);
+  expect((await run('uninstall', '--all')).exitCode).toBe(3);
+  expect(await hooksOf('claude-code')).toBe('installed');
 });
 
 test('a link stays a link, and the mode of a file stays', async () => {
