@@ -1,0 +1,132 @@
+import { beforeEach, expect, test } from 'vitest';
+import { TeddyError } from '../../../src/errors.ts';
+import type { AgentName, AgentSetup, AgentState, HookScript, SpoolState } from '../../../src/ports/capture.ts';
+import { chooseAgents, installCapture, stopCapture, uninstallHooksOf } from '../../../src/workflow/capture/install.ts';
+import { readCaptureStatus } from '../../../src/workflow/capture/status.ts';
+import { examineRepository } from '../../../src/workflow/doctor/examine-repository.ts';
+import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
+
+let project: MemoryProject;
+let agents: AgentState[];
+let script: HookScript['state'];
+let logs: Map<AgentName, number>;
+/** The agent whose file cannot be changed. */
+let blocked: AgentName | null;
+
+beforeEach(async () => {
+  project = await memoryProject();
+  const agent = { program: null, found: true, hooks: 'missing', trusted: null, problem: null } as const;
+  agents = [
+    { ...agent, name: 'claude-code', title: 'Claude Code', path: '/home/.claude/settings.json' },
+    { ...agent, name: 'codex', title: 'Codex', path: '/home/.codex/hooks.json', trusted: true },
+    { ...agent, name: 'gemini', title: 'Gemini CLI', path: '/home/.gemini/settings.json', found: false },
+  ];
+  [script, logs, blocked] = ['missing', new Map(), null];
+});
+
+const setHooks = (name: AgentName, hooks: AgentState['hooks']) =>
+  (agents = agents.map((agent) => (agent.name === name ? { ...agent, hooks } : agent)));
+const setup: AgentSetup = {
+  list: async () => agents,
+  script: async () => ({ path: '/home/agent-hook', state: script }),
+  newestLogs: async () => logs,
+  installScript: async () => void (script = 'installed'),
+  removeScript: async () => void (script = 'missing'),
+  async install(name) {
+    if (name === blocked) throw new TeddyError('HOOK_IN_THE_WAY', 'It is not JSON.', 'Correct it.');
+    const wasThere = agents.some((agent) => agent.name === name && agent.hooks === 'installed');
+    setHooks(name, 'installed');
+    return !wasThere;
+  },
+  async uninstall(name) {
+    setHooks(name, 'missing');
+    return 'restored';
+  },
+};
+const install = async (...names: string[]) => installCapture(project, setup, await chooseAgents(setup, names));
+const status = () => readCaptureStatus(project, setup);
+const spoolState = (changes: Partial<SpoolState>) => {
+  const { look } = project.spool;
+  project.spool.look = async () => ({ ...(await look()), ...changes });
+};
+
+test('the agents that are found are installed; one whose file is in the way keeps none of the others from it', async () => {
+  blocked = 'claude-code';
+  expect(await install()).toMatchObject([
+    { name: 'claude-code', outcome: 'failed', error: { code: 'HOOK_IN_THE_WAY' } },
+    { name: 'codex', outcome: 'installed', error: null },
+  ]);
+  expect(await project.settings.get('capture')).toBe('true');
+  expect(await status()).toMatchObject({ captured: true, script: { state: 'installed' }, warnings: [] });
+  expect(await install('codex', 'gemini')).toMatchObject([{ outcome: 'unchanged' }, { outcome: 'installed' }]);
+});
+
+test('an agent that nobody knows, and none at all, are refused', async () => {
+  await expect(chooseAgents(setup, ['cursor'])).rejects.toMatchObject({ code: 'UNKNOWN_AGENT' });
+  agents = agents.map((agent) => ({ ...agent, found: false }));
+  await expect(chooseAgents(setup, [])).rejects.toMatchObject({ code: 'UNKNOWN_AGENT' });
+});
+
+test('stopping leaves the hooks to other repositories; the script goes with the last of them', async () => {
+  await install();
+  expect(await stopCapture(project)).toEqual({ was: true, kept: null });
+  expect(await stopCapture(project)).toEqual({ was: false, kept: null });
+  expect(await status()).toMatchObject({ captured: false });
+  expect(agents[0]?.hooks).toBe('installed');
+  await uninstallHooksOf(setup, await chooseAgents(setup, ['codex']));
+  expect(script).toBe('installed');
+  await uninstallHooksOf(setup, agents);
+  expect(script).toBe('missing');
+});
+
+test.each<[string, () => unknown, RegExp]>([
+  ['the script is missing', () => (script = 'missing'), /script that all hooks run is missing/],
+  ['its program is gone', () => (script = 'broken'), /is gone/],
+  ['hooks were changed', () => setHooks('codex', 'changed'), /Some hooks of Codex/],
+  [
+    'Codex is not trusted',
+    () => (agents = agents.map((a) => ({ ...a, trusted: a.name === 'codex' ? false : null }))),
+    /Codex does not run/,
+  ],
+  [
+    'an agent has its hooks switched off',
+    () => (agents = agents.map((a) => ({ ...a, problem: a.name === 'codex' ? 'Off.' : null }))),
+    /^Off\.$/,
+  ],
+  [
+    'an agent never called, and has worked',
+    () => logs.set('codex', 4_000_000_000),
+    /Codex has worked here, and its hooks have never/,
+  ],
+  ['lines could not be read', () => spoolState({ unreadable: 2 }), /2 notes of hooks could not be read/],
+  ['a bell waits', () => spoolState({ waiting: [{ agent: 'codex', bytes: 1, oldest: 1 }] }), /nothing reads it/],
+  ['the spool is gone', () => spoolState({ exists: false }), /spool is missing/],
+])('status tells that %s', async (_, change, warning) => {
+  await install();
+  expect((await status()).warnings).toEqual([]);
+  change();
+  expect((await status()).warnings).toEqual([expect.stringMatching(warning)]);
+});
+
+test('an agent that called after its newest log, or is paused, is not suspected', async () => {
+  await install();
+  logs.set('codex', 4_000_000_000);
+  spoolState({ lastBells: new Map([['codex', 4_000_000_000]]) });
+  expect((await status()).warnings).toEqual([]);
+  spoolState({ lastBells: new Map(), paused: true });
+  expect((await status()).warnings).toEqual([]);
+});
+
+test('the doctor says nothing where nothing is captured, and names what is broken where it is', async () => {
+  const examine = async () => (await examineRepository(project, { fix: true, agents: setup })).findings;
+  script = 'broken';
+  expect(await examine()).toEqual([]);
+  await install();
+  expect(await examine()).toEqual([]);
+  script = 'broken';
+  spoolState({ waiting: [{ agent: 'codex', bytes: 1, oldest: 1 }] });
+  expect(await examine()).toMatchObject([
+    { kind: 'capture', outcome: 'left', todo: '`teddy capture drain`.' },
+    { kind: 'capture', outcome: 'left', todo: '`teddy capture install`.' },
+  ]);
+});
