@@ -143,7 +143,8 @@ export function requireAgent(): RealAgent {
 
 /** Words that stand for something said (`say-1f`), called (`call-1f`) or brought (`out-1f`), each of which occurs once. */
 export function tokensIn(text: string): string[] {
-  return [...new Set(text.match(/\b(?:ask|say|call|out)-[0-9a-f]+\b/g))];
+  // The letter of an escape in JSON is no part of a word.
+  return [...new Set(text.replace(/\\+[nrt]/g, ' ').match(/\b(?:ask|say|call|out)-[0-9a-f]+\b/g))];
 }
 
 function startAgent(program: string, args: string[], options: AgentRunOptions): RunningAgent {
