@@ -207,18 +207,12 @@ async function toDraft(
   const masked = await Promise.all(units.map((unit) => maskUnit(project.masker, unit)));
   const first = units[0]?.records[0];
   const last = units.at(-1);
-  const tokens = units.map((unit) => unit.tokens).filter((one) => one !== undefined);
-  const costs = units.map((unit) => unit.costUsd).filter((one) => one !== undefined);
   const entry: Entry = {
     session,
     turn,
     id: toDerivedId(project.hash, first?.timestamp ?? created, `${session}\n${turn}\n${first?.id ?? ''}`),
     created,
     ...describeUnits(masked),
-    ...(last?.provider === undefined ? {} : { provider: last.provider }),
-    ...(last?.model === undefined ? {} : { model: last.model }),
-    ...(tokens.length === 0 ? {} : { tokens: tokens.reduce(addTokens) }),
-    ...(costs.length === 0 ? {} : { costUsd: costs.reduce((sum, cost) => sum + cost, 0) }),
   };
   const transcript = await transcripts.add(
     turn,
@@ -234,19 +228,6 @@ async function toDraft(
 
 function toCaptured(record: KnownRecord): KnownRecord {
   return 'source' in record && record.source === 'import' ? { ...record, source: captureSource } : record;
-}
-
-function addTokens(
-  one: NonNullable<Entry['tokens']>,
-  other: NonNullable<Entry['tokens']>,
-): NonNullable<Entry['tokens']> {
-  const sum = (a = 0, b = 0) => a + b;
-  return {
-    input: one.input + other.input,
-    output: one.output + other.output,
-    cached: sum(one.cached, other.cached),
-    reasoning: sum(one.reasoning, other.reasoning),
-  };
 }
 
 interface Transcripts {

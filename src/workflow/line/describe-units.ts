@@ -5,7 +5,8 @@ import { labelLimits, type Entry } from '../../session/entry.ts';
 import { formatCount } from '../../session/format-count.ts';
 import { describeRecords } from './describe-records.ts';
 
-type Description = Pick<Entry, 'kind' | 'title' | 'details' | 'status'>;
+type Usage = Pick<Entry, 'provider' | 'model' | 'tokens' | 'costUsd'>;
+type Description = Pick<Entry, 'kind' | 'title' | 'details' | 'status'> & Usage;
 
 const asides: KnownRecord['type'][] = ['note', 'thinking', 'orchestrator_meta', 'voice_interrupted'];
 
@@ -27,6 +28,33 @@ export function describeUnits(units: readonly ImportUnit[]): Description {
     title: cut(title),
     details: details.slice(0, labelLimits.details).map(cut),
     ...(isPartial ? { status: 'PARTIAL' } : {}),
+    ...sumUsage(units),
+  };
+}
+
+/** The model that answered last, and what all answers together have used. */
+function sumUsage(units: readonly ImportUnit[]): Usage {
+  const last = units.findLast(({ model }) => model !== undefined);
+  const tokens = units.map((unit) => unit.tokens).filter((one) => one !== undefined);
+  const costs = units.map((unit) => unit.costUsd).filter((one) => one !== undefined);
+  return {
+    ...(last?.provider === undefined ? {} : { provider: last.provider }),
+    ...(last?.model === undefined ? {} : { model: last.model }),
+    ...(tokens.length === 0 ? {} : { tokens: tokens.reduce(addTokens) }),
+    ...(costs.length === 0 ? {} : { costUsd: costs.reduce((sum, cost) => sum + cost, 0) }),
+  };
+}
+
+function addTokens(
+  one: NonNullable<Entry['tokens']>,
+  other: NonNullable<Entry['tokens']>,
+): NonNullable<Entry['tokens']> {
+  const sum = (a = 0, b = 0) => a + b;
+  return {
+    input: one.input + other.input,
+    output: one.output + other.output,
+    cached: sum(one.cached, other.cached),
+    reasoning: sum(one.reasoning, other.reasoning),
   };
 }
 

@@ -4,6 +4,7 @@ import type { AgentName, AgentSetup, AgentState, HookScript, SpoolState } from '
 import { chooseAgents, installCapture, stopCapture, uninstallHooksOf } from '../../../src/workflow/capture/install.ts';
 import { readCaptureStatus } from '../../../src/workflow/capture/status.ts';
 import { examineRepository } from '../../../src/workflow/doctor/examine-repository.ts';
+import { memoryCapture } from '../../support/memory-agent-logs.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 
 let project: MemoryProject;
@@ -44,7 +45,7 @@ const setup: AgentSetup = {
   },
 };
 const install = async (...names: string[]) => installCapture(project, setup, await chooseAgents(setup, names));
-const status = () => readCaptureStatus(project, setup);
+const status = () => readCaptureStatus(project, setup, memoryCapture('claude-code'));
 const spoolState = (changes: Partial<SpoolState>) => {
   const { look } = project.spool;
   project.spool.look = async () => ({ ...(await look()), ...changes });
