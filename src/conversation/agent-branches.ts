@@ -75,16 +75,8 @@ export function openBranches(log: ImportLog, ids: ImportIds, saved: Record<strin
 
   const open = (number: number, begun = 0): Branch => {
     const units = openUnits(log, ids, { follows: true, begun });
-    const branch = {
-      number,
-      units,
-      given: begun,
-      ends: new Map<number, string>(),
-      floor: 0,
-      begun,
-      newest: [],
-      touched: time,
-    };
+    const ends = new Map<number, string>();
+    const branch = { number, units, given: begun, ends, floor: 0, begun, newest: [], touched: time };
     branches.set(number, branch);
     return branch;
   };

@@ -23,7 +23,7 @@ Groups
                                     go on: resume, switch, branch, undo, restore
                                     look: view, list, log, show, diff, review,
                                     cost, context, history, verify, replay
-                                    share: push, pull, sync, import, export
+                                    share: push, pull, sync, import, open, export
                                     put away: archive, delete
   teddy memo ...                    facts that every session is told:
                                     list, add, remove, edit
@@ -35,7 +35,8 @@ Groups
                                     recover, cancel, clean
   teddy hooks ...                   git hooks: install, uninstall, status
   teddy capture ...                 sessions of other agents, while they run:
-                                    install, uninstall, status, pause, resume
+                                    install, uninstall, status, pause, resume,
+                                    sweep, drain
 
 Others
   teddy init                        set up what all sessions share (\`new\` does
@@ -101,6 +102,8 @@ Look
 In and out
   teddy session import <file>       make a session from another program's
                                     conversation
+  teddy session open <session> --with <agent>
+                                    go on with it in Claude Code or Codex
   teddy session export              export its files, its history or its branch
   teddy session push [remote]       send it to a git server
   teddy session pull [remote]       get it from there
@@ -166,6 +169,9 @@ After an interruption
   teddy capture status              whether it works, and for which agents
   teddy capture pause               capture nothing for a while
   teddy capture resume              capture again
+  teddy capture sweep               take in what no hook told of; --since 7d:
+                                    what was there before, too
+  teddy capture drain               take in what hooks have noted; they call it
   teddy capture uninstall           stop here; --all: also remove the hooks from
                                     your configuration of the agents
 
