@@ -22,11 +22,6 @@ const agents = [
     program: `@anthropic-ai/claude-code-${platform}/claude`,
   },
   { name: 'codex', from: '@openai/codex@0.169.0', program: '.bin/codex' },
-  { name: 'opencode', from: 'opencode-ai@1.18.33', program: `opencode-${platform}/bin/opencode` },
-  { name: 'gemini', from: '@google/gemini-cli@0.61.0', program: '.bin/gemini' },
-  { name: 'copilot', from: '@github/copilot@1.0.102', program: '.bin/copilot' },
-  { name: 'qwen', from: '@qwen-code/qwen-code@0.15.10', program: '.bin/qwen' },
-  { name: 'pi', from: '@mariozechner/pi-coding-agent@0.73.1', program: '.bin/pi' },
 ];
 const root = fileURLToPath(new URL('..', import.meta.url));
 const wanted = process.argv.slice(2);

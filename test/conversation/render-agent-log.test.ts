@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { toHistory } from '../../src/conversation/fold-history.ts';
 import type { History } from '../../src/conversation/history.ts';
 import type { KnownRecord, TranscriptRecord } from '../../src/conversation/record.ts';
+import { openAgentLog } from '../../src/conversation/open-agent-log.ts';
 import { openableAgents, renderAgentLog, type OpenableAgent } from '../../src/conversation/render-agent-log.ts';
 import { renderOpenai } from '../../src/conversation/render-openai.ts';
 import { keptLog } from '../support/conversation-logs.ts';
@@ -22,14 +23,26 @@ const note = { type: 'note', id: 'n', timestamp: '', text: 'Nobody said this.' }
 const render = (agent: OpenableAgent, history: History) => renderAgentLog(agent, history, session, importOptions.hash);
 const parse = (lines: string[]) => lines.map((line) => JSON.parse(line) as Record<string, any>);
 
-/** The messages that another reader of the log finds in it. */
-function readAgain(agent: OpenableAgent, history: History): unknown[] {
+const toMessages = (records: TranscriptRecord[]) =>
+  renderOpenai(toHistory([{ turn: '01', transcript: { records, skipped: [], mended: [] } }]));
+
+/** The messages that an import finds in the log. */
+function importAgain(agent: OpenableAgent, history: History): unknown[] {
   const text = render(agent, history)
     .map((line) => `${line}\n`)
     .join('');
-  const records = importText(agent, text).units.flatMap((unit): TranscriptRecord[] => unit.records);
-  return renderOpenai(toHistory([{ turn: '01', transcript: { records, skipped: [], mended: [] } }]));
+  return toMessages(importText(agent, text).units.flatMap((unit): TranscriptRecord[] => unit.records));
 }
+
+/** The messages that capturing finds in it, which follows the log while it grows. */
+function followAgain(agent: OpenableAgent, history: History): unknown[] {
+  const reader = openAgentLog(agent, importOptions);
+  for (const [at, text] of render(agent, history).entries()) reader.line({ number: at + 1, text });
+  reader.settle();
+  return toMessages(reader.take().flatMap((step) => ('unit' in step ? step.unit.records : [])));
+}
+
+const readers = { importAgain, followAgain };
 
 const talk: KnownRecord[] = [
   user('0199bbbb-0000-7000-8000-000000000001', 'Read both'),
@@ -134,20 +147,21 @@ describe('the log of another agent', () => {
     },
   );
 
-  test.each(openableAgents)('of %s is read again as the same messages', (agent) => {
-    expect(readAgain(agent, fold(...talk))).toEqual(renderOpenai(fold(...talk)));
-  });
+  describe.each(Object.entries(readers))('%s', (_name, readAgain) => {
+    test.each(openableAgents)('finds the same messages in that of %s', (agent) => {
+      expect(readAgain(agent, fold(...talk))).toEqual(renderOpenai(fold(...talk)));
+    });
 
-  /** Texts that the agent's own notices begin with are notices to every reader; the words of these logs are none. */
-  test.each(openableAgents)('of %s is read again as the same messages, whatever was said', (agent) => {
-    fc.assert(
-      fc.property(keptLog, (log) => {
-        const history = fold(...log);
-        fc.pre(history.turns.length > 0);
-        expect(readAgain(agent, history)).toEqual(renderOpenai(history));
-      }),
-      runs(50),
-    );
+    test.each(openableAgents)('finds the same messages in that of %s, whatever was said', (agent) => {
+      fc.assert(
+        fc.property(keptLog, (log) => {
+          const history = fold(...log);
+          fc.pre(history.turns.length > 0);
+          expect(readAgain(agent, history)).toEqual(renderOpenai(history));
+        }),
+        runs(50),
+      );
+    });
   });
 });
 
