@@ -37,7 +37,7 @@ export async function openCapturedProject(agent: RealAgent, { hooks = true } = {
   const home = await realpath(await mkdtemp(join(tmpdir(), 'agent-home-')));
   await agent.prepare(home, model.url, repo.root);
   const env = { HOME: home, XDG_DATA_HOME: undefined, XDG_CONFIG_HOME: undefined };
-  const teddy = (...args: string[]) => startTeddy(args, { cwd: repo.root, env, timeoutMs: 120_000 }).result;
+  const teddy = (...args: string[]) => startTeddy(args, { cwd: repo.root, env, timeoutMs: 1_200_000 }).result;
   if (hooks) {
     const installed = await teddy('capture', 'install', '--yes', '--agent', agent.name);
     expect(installed).toMatchObject({ exitCode: 0 });
