@@ -153,6 +153,7 @@ export function openCapture({ repository, spool }: Project, env: Record<string, 
   return {
     logs: agentLogs({ env, spoolDir: spool.dir }),
     states: followerStates(join(commonDir, 'teddy', 'capture')),
+    isAlive: async (pid) => isAlive(pid, await readBootId()),
   };
 }
 

@@ -71,4 +71,6 @@ export interface FollowerStates {
 export interface Capture {
   logs: AgentLogs;
   states: FollowerStates;
+  /** Whether the process of an agent still runs. */
+  isAlive(pid: number): Promise<boolean>;
 }

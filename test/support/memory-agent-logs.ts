@@ -26,6 +26,7 @@ export function memoryCapture(agent: AgentName, root = '/project'): MemoryCaptur
     files,
     saved,
     read: 0,
+    isAlive: async () => true,
     states: {
       list: async () => [...saved.values()],
       read: async (path) => structuredClone(saved.get(path) ?? null),

@@ -32,6 +32,10 @@ export interface FollowedLog {
   isWhole: boolean;
   session: SessionId | null;
   branches: FollowedBranch[];
+  /** The id of the first record: a fork of the session begins with it as well. */
+  firstRecord: string | null;
+  /** The process of the agent, as its hooks have told; null: none has. */
+  pid: number | null;
   /** The directory in which the session began. */
   cwd: string | null;
   agentVersion: string | null;
@@ -65,6 +69,8 @@ export function newFollowedLog(agent: AgentName, path: string, now: string): Fol
     isWhole: false,
     session: null,
     branches: [newBranch(null)],
+    firstRecord: null,
+    pid: null,
     cwd: null,
     agentVersion: null,
     model: null,

@@ -41,6 +41,8 @@ interface Followed {
   /** The session's id, as the hooks say it. */
   id: string;
   cwd: string | null;
+  /** The agent's process; 0: nobody knows. */
+  pid: number;
   follower: Follower | null;
   /** A line that a hook has told of, and that the log does not have yet. */
   awaits: { text: string | null; untilMs: number } | null;
@@ -126,7 +128,7 @@ async function hear(
   project: Project,
   capture: Capture,
   { sessions, waitMs }: { sessions: Map<string, Followed>; waitMs: number },
-  { agent: name, payload }: Bell,
+  { agent: name, payload, ppid }: Bell,
   sum: Drained,
 ): Promise<void> {
   const agent = agentNames.find((one) => one === name);
@@ -139,6 +141,7 @@ async function hear(
   const cwd = asText(payload['cwd']) ?? asText(payload['directory']) ?? null;
   const one: Followed = sessions.get(path) ?? newFollowed(agent, path, id, cwd);
   sessions.set(path, one);
+  one.pid = ppid;
   const event = events[asText(payload['hook_event_name']) ?? asText(payload['event']) ?? ''] ?? 'other';
   const untilMs = performance.now() + waitMs;
   one.grewMs = performance.now();
@@ -162,7 +165,7 @@ async function hear(
 function newFollowed(agent: AgentName, path: string, id: string, cwd: string | null): Followed {
   const turn = { awaits: null, ends: false, isOpen: false, before: null, after: null };
   const words = { prompt: null, answer: null };
-  return { agent, path, id, cwd, follower: null, ...turn, words, size: -1, grewMs: performance.now() };
+  return { agent, path, id, cwd, pid: 0, follower: null, ...turn, words, size: -1, grewMs: performance.now() };
 }
 
 async function readCodeOf(project: Project, cwd: string | null): Promise<CodeState | null> {
@@ -179,9 +182,13 @@ async function attend(project: Project, capture: Capture, one: Followed, sum: Dr
   try {
     if (hasGrown || one.follower === null) await advance(project, capture, one, sum);
     const { awaits } = one;
-    if (awaits === null) return;
-    const isThere = awaits.text === null ? hasGrown : one.follower?.hasLine(awaits.text) === true;
-    if (!isThere && nowMs < awaits.untilMs) return;
+    // An agent that was killed tells nothing more, and writes nothing more.
+    const isDead = one.pid > 0 && nowMs - one.grewMs > graceMs && !(await capture.isAlive(one.pid));
+    if (isDead) one.ends ||= one.isOpen;
+    if (awaits === null && !(isDead && one.ends)) return;
+    const text = awaits?.text ?? null;
+    const isThere = text === null ? hasGrown : one.follower?.hasLine(text) === true;
+    if (!isThere && !isDead && awaits !== null && nowMs < awaits.untilMs) return;
     one.awaits = null;
     if (one.ends) await finish(project, capture, one, sum);
   } catch (error) {
@@ -194,6 +201,7 @@ async function attend(project: Project, capture: Capture, one: Followed, sum: Dr
 async function advance(project: Project, capture: Capture, one: Followed, sum: Drained): Promise<void> {
   one.follower ??= await openFollower(project, capture, one, {
     id: one.id,
+    ...(one.pid > 0 ? { pid: one.pid } : {}),
     cwd: one.cwd,
     isOurs: (cwd) => isOurSession(project, capture, cwd),
     isLeftOut: await openPauses(project),

@@ -45,6 +45,8 @@ const maxSteps = 512;
 export interface FollowOptions {
   /** The session's id, for a log that does not have it. */
   id?: string;
+  /** The agent's process. */
+  pid?: number;
   /** Where the session began, for a log that does not say so. */
   cwd: string | null;
   /** Whether the session belongs to this repository, by the directory in which it began; asked before its line is made. */
@@ -59,7 +61,7 @@ export async function openFollower(
   project: Project,
   capture: Capture,
   { agent, path }: Pick<FollowedLog, 'agent' | 'path'>,
-  { id: givenId, cwd, isOurs, isLeftOut, beforeMessage }: FollowOptions,
+  { id: givenId, pid, cwd, isOurs, isLeftOut, beforeMessage }: FollowOptions,
 ): Promise<Follower> {
   const now = () => project.clock.now().toISOString();
   const known = toFollowedLog(await capture.states.read(path));
@@ -202,7 +204,8 @@ export async function openFollower(
     const followed = log.branches[branch] ?? newBranch(null);
     followed.ref = found.line.ref;
     log.branches[branch] = followed;
-    log = { ...log, session: log.session ?? found.line.session };
+    const firstRecord = log.firstRecord ?? first.records[0]?.id ?? null;
+    log = { ...log, firstRecord, session: log.session ?? found.line.session };
     return found;
   };
 
@@ -240,10 +243,12 @@ export async function openFollower(
   /** Another session of the same agent whose records this one begins with, or that it names as its origin. */
   const findForkedFrom = async (first: AgentUnit) => {
     const { forkedFrom } = reader.head();
+    const firstId = first.records[0]?.id ?? '';
     for (const other of await listFollowedLogs(capture)) {
       const ref = other.branches[0]?.ref ?? null;
       if (other.agent !== agent || other.path === path || ref === null) continue;
-      if (forkedFrom !== null && other.id !== forkedFrom.id) continue;
+      const isOrigin = forkedFrom === null ? other.firstRecord === firstId : other.id === forkedFrom.id;
+      if (!isOrigin) continue;
       if ((await project.repository.store.resolve(ref)) === null) continue;
       const line = await openBranchLine(project, ref, { turn: null, length: 0, written: 0 });
       if (forkedFrom !== null) return { line, after: await lastRecordBefore(other, forkedFrom.endOffset), first };
@@ -289,6 +294,7 @@ export async function openFollower(
       agentVersion: head.version ?? log.agentVersion,
       startedAt: head.startedAt ?? log.startedAt,
       unknown,
+      pid: pid ?? log.pid,
       isWhole: pending.length === 0 && reader.checkpoint() !== null,
       updatedAt: now(),
     };

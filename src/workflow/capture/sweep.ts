@@ -160,7 +160,9 @@ async function settleWhenQuiet(
   const stat = await capture.logs.stat(agent, path);
   if (stat === null || signal.aborted) return;
   const age = project.clock.now().getTime() - stat.mtimeMs;
-  if (follower.waitsForResult() && age < toolMs) return;
+  const { pid } = follower.log();
+  const isDead = pid !== null && !(await capture.isAlive(pid));
+  if (follower.waitsForResult() && age < toolMs && !isDead) return;
   if (age < quietMs) await sleep(quietMs - Math.max(0, age), undefined, { signal }).catch(() => undefined);
   const now = await capture.logs.stat(agent, path);
   if (now?.size !== stat.size) return;
