@@ -1,10 +1,9 @@
 /** Imports of 100,000 records in many turns, and of 20,000 in one: the whole process, its time for a thousand records, its memory. */
-import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Row } from './measure.ts';
-import { executable, makeRepository } from './repositories.ts';
+import { makeRepository, measureProcess } from './repositories.ts';
 
 interface Shape {
   what: string;
@@ -40,16 +39,10 @@ function makeTurn(turn: number, exchanges: number): object[] {
   return [said('user'), ...calls.flat(), said('assistant')];
 }
 
-/** Run in the process that is measured, at its end. */
-const reportPeak = `process.on('exit', () => {
-  require('node:fs').writeFileSync(process.env.PEAK_FILE, String(process.resourceUsage().maxRSS));
-});`;
-
 export function measureImports(env: NodeJS.ProcessEnv): Row[] {
   const root = makeRepository(env, 20);
   const dir = mkdtempSync(join(tmpdir(), 'teddy-bench-import-'));
   try {
-    writeFileSync(join(dir, 'peak.cjs'), reportPeak);
     return shapes.flatMap((shape) => measureImport(env, root, dir, shape));
   } finally {
     rmSync(dir, { recursive: true, force: true });
@@ -58,19 +51,10 @@ export function measureImports(env: NodeJS.ProcessEnv): Row[] {
 
 function measureImport(env: NodeJS.ProcessEnv, root: string, dir: string, { what, turns, exchanges }: Shape): Row[] {
   const log = join(dir, 'log.jsonl');
-  const peak = join(dir, 'peak');
   const lines = Array.from({ length: turns }, (_, turn) => makeTurn(turn, exchanges)).flat();
   writeFileSync(log, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
-  const begunMs = performance.now();
-  const { status, stderr } = spawnSync(
-    process.execPath,
-    ['--require', join(dir, 'peak.cjs'), executable, 'session', 'import', log, '--name', 'bench-import'],
-    { cwd: root, env: { ...env, PEAK_FILE: peak }, stdio: ['ignore', 'ignore', 'pipe'] },
-  );
-  const oursMs = performance.now() - begunMs;
-  if (status !== 0) throw new Error(`teddy session import ended with ${status}: ${stderr.toString()}`);
+  const { ms: oursMs, peakMb } = measureProcess(root, env, ['session', 'import', log, '--name', 'bench-import']);
   const name = `import of ${what} (${Math.round((lines.length / oursMs) * 1000)} records/s)`;
-  const peakMb = Number(readFileSync(peak, 'utf8')) / 1024;
   const row = { oursMs, againstMs: null, against: '' };
   return [
     { ...row, what: `${name}: 1,000 records`, figure: (oursMs / lines.length) * 1000, unit: 'ms', aim: 500 },

@@ -5,6 +5,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { measureAppend, measureLargeAppend, measureLongSession, measureObjects, measureOnLine } from './appends.ts';
+import { measureCaptures } from './captures.ts';
 import { measureHistories } from './histories.ts';
 import { measureImports } from './imports.ts';
 import { renderRows, type Row } from './measure.ts';
@@ -47,6 +48,8 @@ try {
   rows.push(...(await measureReviews(env, reviewRuns)));
   note('imports');
   rows.push(...measureImports(env));
+  note('captures');
+  rows.push(...(await measureCaptures(env)));
   note('write sessions');
   rows.push(...(await measureWrites(env, runs)));
   note('a repository of 50,000 files');

@@ -1,6 +1,6 @@
 /** Repositories to measure in, made once for each run of the benchmarks. */
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
@@ -65,4 +65,26 @@ function teddy(cwd: string, env: NodeJS.ProcessEnv, args: string[]): void {
 
 export function sessionRef(root: string, env: NodeJS.ProcessEnv): string {
   return git(root, env, ['for-each-ref', '--format=%(refname)', 'refs/heads/teddy/2*']).split('\n')[0] ?? '';
+}
+
+/** Run in the process that is measured, at its end. */
+const reportPeak = `process.on('exit', () => {
+  require('node:fs').writeFileSync(process.env.PEAK_FILE, String(process.resourceUsage().maxRSS));
+});`;
+
+/** A whole process of teddy: its time and its most memory. Throws when it fails, since then nothing was measured. */
+export function measureProcess(root: string, env: NodeJS.ProcessEnv, args: string[]): { ms: number; peakMb: number } {
+  const dir = mkdtempSync(join(tmpdir(), 'teddy-bench-peak-'));
+  made.push(dir);
+  const [script, peak] = [join(dir, 'peak.cjs'), join(dir, 'peak')];
+  writeFileSync(script, reportPeak);
+  const begunMs = performance.now();
+  const { status, stderr } = spawnSync(process.execPath, ['--require', script, executable, ...args], {
+    cwd: root,
+    env: { ...env, PEAK_FILE: peak },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const ms = performance.now() - begunMs;
+  if (status !== 0) throw new Error(`teddy ${args.join(' ')} ended with ${status}: ${stderr.toString()}`);
+  return { ms, peakMb: Number(readFileSync(peak, 'utf8')) / 1024 };
 }

@@ -1,0 +1,135 @@
+/** Capture: what a hook costs its agent, how long a record is on its way to a commit, and how fast a long log is taken in. */
+import { spawnSync } from 'node:child_process';
+import { appendFileSync, mkdirSync, readFileSync, realpathSync, utimesSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { median, timeMs, type Row } from './measure.ts';
+import { executable, git, makeRepository, measureProcess } from './repositories.ts';
+
+const calls = 200;
+const turns = 100;
+const exchanges = 49;
+const text = 'the quick brown fox jumps over the lazy dog, '.repeat(6);
+
+interface Captured {
+  root: string;
+  env: NodeJS.ProcessEnv;
+  hook: string;
+  log: string;
+}
+
+export async function measureCaptures(env: NodeJS.ProcessEnv): Promise<Row[]> {
+  const captured = openCaptured(env);
+  const delayed = await measureDelay(captured);
+  return [...measureHook(captured), delayed, ...measureSweep(captured)];
+}
+
+/** A repository with a hook as `teddy capture install` puts it there. */
+function openCaptured(env: NodeJS.ProcessEnv): Captured {
+  const root = realpathSync(makeRepository(env, 20));
+  git(root, env, ['switch', '-q', 'main']);
+  mkdirSync(join(root, '.git', 'teddy', 'spool'), { recursive: true, mode: 0o700 });
+  const home = env['HOME'] ?? '';
+  const hook = join(home, '.local', 'share', 'teddy', 'agent-hook');
+  mkdirSync(dirname(hook), { recursive: true });
+  const script = readFileSync('hooks/agents/agent-hook', 'utf8');
+  writeFileSync(hook, script.replace('node= main=', `node='${process.execPath}' main='${executable}'`));
+  const log = join(home, '.claude', 'projects', root.replaceAll(/[^A-Za-z0-9]/g, '-'), 'bench.jsonl');
+  mkdirSync(dirname(log), { recursive: true });
+  return { root, env, hook, log };
+}
+
+/** A drainer that runs already: the usual case in a turn. */
+function measureHook({ root, env, hook, log }: Captured): Row[] {
+  writeFileSync(join(root, '.git', 'teddy', 'spool', 'drainer'), `${process.pid}\n\n`);
+  const times: number[] = [];
+  const against: number[] = [];
+  const run = (args: string[], input: string): number => {
+    const begunMs = performance.now();
+    const { status } = spawnSync('sh', args, { cwd: root, env, input });
+    if (status !== 0) throw new Error(`sh ${args.join(' ')} ended with ${status}`);
+    return performance.now() - begunMs;
+  };
+  for (let call = 0; call < calls; call += 1) {
+    times.push(run([hook, 'claude-code'], payload(root, log, 'Notification')));
+    against.push(run(['-c', ':'], ''));
+  }
+  writeFileSync(join(root, '.git', 'teddy', 'spool', 'drainer'), '');
+  const oursMs = median(times);
+  const row = { against: '`sh -c :`', againstMs: median(against), unit: 'ms' as const };
+  const slow = times.toSorted((a, b) => a - b)[Math.floor(calls * 0.99)] ?? Number.NaN;
+  return [
+    { ...row, what: `a hook of an agent, median of ${calls} calls`, oursMs, figure: oursMs, aim: 5 },
+    { ...row, what: `a hook of an agent, 99th of 100 calls`, oursMs: slow, figure: slow, aim: 10 },
+  ];
+}
+
+function payload(root: string, log: string, event: string, more: object = {}): string {
+  return JSON.stringify({ session_id: 'bench', transcript_path: log, cwd: root, hook_event_name: event, ...more });
+}
+
+/** The agent writes its answer, its hook is called, and the answer is on the line. */
+async function measureDelay({ root, env, hook, log }: Captured): Promise<Row> {
+  const delays: number[] = [];
+  const write = openWriter(root);
+  for (let turn = 0; turn < 10; turn += 1) {
+    appendFileSync(log, write.turn(turn, 1).join(''));
+    const answer = `Done with turn ${turn}.`;
+    delays.push(
+      await timeMs(async () => {
+        const input = payload(root, log, 'Stop', { last_assistant_message: `${answer} ${text}`.trim() });
+        spawnSync('sh', [hook, 'claude-code'], { cwd: root, env, input });
+        while (!git(root, env, ['log', '-20', '--format=%s', '--branches=teddy/*']).includes(answer)) await sleep(10);
+      }),
+    );
+    // The drainer ends before the next turn.
+    await sleep(1500);
+  }
+  const oursMs = median(delays);
+  const row = { against: '', oursMs, againstMs: null, figure: oursMs, unit: 'ms' as const };
+  return { ...row, what: 'from the last record of a turn, drainer started, to its commit', aim: 1000 };
+}
+
+function measureSweep({ root, env, log }: Captured): Row[] {
+  const path = join(dirname(log), 'long.jsonl');
+  const write = openWriter(root, 'long');
+  const lines = Array.from({ length: turns }, (_, turn) => write.turn(turn, exchanges)).flat();
+  writeFileSync(path, lines.join(''));
+  const before = new Date(Date.now() - 3_600_000);
+  utimesSync(path, before, before);
+  const { ms, peakMb } = measureProcess(root, env, ['capture', 'sweep', '--since', '7d']);
+  const name = `a log of ${lines.length.toLocaleString('en')} records swept (${Math.round((lines.length / ms) * 1000)} records/s)`;
+  const row = { oursMs: ms, againstMs: null, against: '' };
+  return [
+    { ...row, what: `${name}: 1,000 records`, figure: (ms / lines.length) * 1000, unit: 'ms', aim: 500 },
+    { ...row, what: `${name}: memory`, figure: peakMb, unit: 'MB', aim: 250 },
+  ];
+}
+
+/** Writes lines as Claude Code does, each the child of the one before it. */
+function openWriter(cwd: string, sessionId = 'bench') {
+  let [count, parent] = [0, null as string | null];
+  const next = (type: string, message: object): string => {
+    count += 1;
+    const uuid = `${sessionId}-${count}`;
+    const base = { uuid, parentUuid: parent, sessionId, cwd, version: '2.1.330' };
+    parent = uuid;
+    return `${JSON.stringify({ type, ...base, timestamp: new Date().toISOString(), message })}\n`;
+  };
+  const say = (content: object[], stop: string) =>
+    next('assistant', { id: `m${sessionId}${count}`, role: 'assistant', model: 'bench', content, stop_reason: stop });
+  return {
+    turn: (turn: number, number: number): string[] => [
+      next('user', { role: 'user', content: `Turn ${turn}: ${text}` }),
+      ...Array.from({ length: number }, () => {
+        const id = `toolu-${sessionId}-${count}`;
+        const use = say([{ type: 'tool_use', id, name: 'Read', input: { path: 'a.ts' } }], 'tool_use');
+        return [
+          use,
+          next('user', { role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content: text }] }),
+        ];
+      }).flat(),
+      say([{ type: 'text', text: `Done with turn ${turn}. ${text}`.trim() }], 'end_turn'),
+    ],
+  };
+}
