@@ -49,8 +49,8 @@ export interface FollowedLog {
   updatedAt: string;
   /** Why nothing more is taken from it; null: it is followed. */
   stopped: 'vanished' | 'line-gone' | 'elsewhere' | null;
-  /** The ids of the sub-agents whose work is on the line. */
-  folded: string[];
+  /** How much of the log of each sub-agent is on the line, by its path. */
+  folded: Record<string, { records: number; size: number }>;
 }
 
 export function newBranch(leaves: FollowedBranch['leaves']): FollowedBranch {
@@ -80,15 +80,14 @@ export function newFollowedLog(agent: AgentName, path: string, now: string): Fol
     startedAt: null,
     updatedAt: now,
     stopped: null,
-    folded: [],
+    folded: {},
   };
 }
 
 /** Null for a state of another version: the log is then read from its beginning. */
 export function toFollowedLog(state: Record<string, unknown> | null): FollowedLog | null {
   if (state?.['version'] !== 1 || !agentNames.some((agent) => agent === state['agent'])) return null;
-  const isWhole =
-    Array.isArray(state['branches']) && state['branches'].every(isObject) && Array.isArray(state['folded']);
+  const isWhole = Array.isArray(state['branches']) && state['branches'].every(isObject) && isObject(state['folded']);
   return isWhole ? (state as unknown as FollowedLog) : null;
 }
 

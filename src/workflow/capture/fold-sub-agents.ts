@@ -6,40 +6,48 @@ import type { Project } from '../../ports/project.ts';
 import type { Capture } from '../../ports/agent-logs.ts';
 import type { Follower } from './follow-log.ts';
 
-/** Writes those that are new, on the line and in the turn that is open. How many entries they made. */
+/**
+ * Writes what is new of them on the line and in the turn that is open; one that goes on in the background gets a note each time. How
+ * many entries they made.
+ */
 export async function foldSubAgents(project: Project, capture: Capture, follower: Follower): Promise<number> {
   const { agent, path, folded } = follower.log();
   const units: AgentUnit[] = [];
   for (const found of await capture.logs.subAgents(agent, path)) {
-    if (folded.includes(found.path)) continue;
+    const stat = await capture.logs.stat(agent, found.path);
+    const before = folded[found.path] ?? { records: 0, size: 0 };
+    if (stat === null || stat.size === before.size) continue;
     const reading = await capture.logs.read(found.path, null);
     if (reading === null) continue;
     const reader = openAgentLog(agent, { hash: project.hash, importedAt: project.clock.now().toISOString() });
     for await (const line of reading.lines) reader.line(line);
-    reader.settle();
-    const records = reader.take().flatMap((step) => ('unit' in step ? step.unit.records : []));
+    // A tool may be at work still: its call comes with the next note.
+    if (!reader.waitsForResult()) reader.settle();
+    const all = reader.take().flatMap((step) => ('unit' in step ? step.unit.records : []));
+    folded[found.path] = { records: all.length, size: stat.size };
+    const records = all.slice(before.records);
     const [first] = records;
-    if (first === undefined) continue;
-    units.push(toUnit(found, first, records));
-    folded.push(found.path);
+    if (first !== undefined) units.push(toUnit(found, before.records, first, records));
   }
   return units.length === 0 ? 0 : follower.add(units);
 }
 
 function toUnit(
   { path, callId, description }: { path: string; callId: string | null; description: string },
+  before: number,
   { timestamp }: KnownRecord,
   records: KnownRecord[],
 ): AgentUnit {
-  const id = (path.split('/').at(-1) ?? path).replace(/\.jsonl$/, '');
-  const text = `The sub-agent ${id}${description === '' ? '' : ` (${description})`} worked on this: ${records.length} records.`;
+  const name = (path.split('/').at(-1) ?? path).replace(/\.jsonl$/, '');
+  const about = description === '' ? '' : ` (${description})`;
+  const count = `${records.length} ${before === 0 ? '' : 'more '}${records.length === 1 ? 'record' : 'records'}`;
   const note: KnownRecord = {
     type: 'note',
-    id,
+    id: before === 0 ? name : `${name}-${before}`,
     timestamp,
-    text,
-    records,
+    text: `The sub-agent ${name}${about} worked on this: ${count}.`,
     ...(callId === null ? {} : { tool_call_id: callId }),
+    records,
   };
   return { kind: 'reply', records: [note], branch: 0 };
 }
