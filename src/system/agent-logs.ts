@@ -48,7 +48,7 @@ function homesOf({ env, spoolDir }: AgentLogsOptions): Record<AgentName, string>
     opencode: join(spoolDir, 'opencode'),
     copilot: join(home, '.copilot', 'session-state'),
     qwen: join(home, '.qwen', 'projects'),
-    pi: join(home, '.pi', 'agent', 'sessions'),
+    pi: join(own('PI_CODING_AGENT_DIR', join('.pi', 'agent')), 'sessions'),
   };
 }
 
