@@ -1,5 +1,6 @@
 /** Logs of agents: the project's own fixtures, and the samples of real agents where their folder is there. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import {
   agentNames,
   type AgentCheckpoint,
@@ -20,13 +21,15 @@ export interface AgentLogFile {
   lines: AgentLine[];
 }
 
-const samples = '/work/shared/agents';
-const fixtures = new URL('../../fixtures/agents', import.meta.url).pathname;
+/** It lies beside the project, where it is there. */
+const samples = fileURLToPath(new URL('../../../shared/agents', import.meta.url));
+const fixtures = fileURLToPath(new URL('../../fixtures/agents', import.meta.url));
 
 export const hasSamples = existsSync(samples);
 
 export function readAgentLogs(): AgentLogFile[] {
-  if (!hasSamples) console.warn(`The samples of real agents in ${samples} are not there: only the fixtures are read.`);
+  if (!hasSamples)
+    console.warn('The samples of real agents (../shared/agents) are not there: only the fixtures are read.');
   return [...(hasSamples ? listFiles(samples) : []), ...(existsSync(fixtures) ? listFiles(fixtures) : [])].flatMap(
     (path) => {
       const agent = agentNames.find((name) => path.includes(`/${name === 'claude-code' ? 'claude' : name}`));

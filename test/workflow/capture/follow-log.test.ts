@@ -1,11 +1,11 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { decodeTranscript } from '../../../src/conversation/decode-transcript.ts';
 import { decodeEntry } from '../../../src/session/entry.ts';
 import { shortRef, type RefName } from '../../../src/names.ts';
 import { openFollower, type FollowOptions } from '../../../src/workflow/capture/follow-log.ts';
 import { verifySession } from '../../../src/workflow/verify/session.ts';
+import { readAgentLogs } from '../../support/agent-logs.ts';
+import { slowTest } from '../../support/slow-test.ts';
 import { memoryCapture, type MemoryCapture } from '../../support/memory-agent-logs.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { storyOf } from '../../support/turns.ts';
@@ -210,25 +210,15 @@ describe('a user who goes back', () => {
   });
 });
 
-const samples = '/work/shared/agents'.replace('/work', process.env['TEDDY_SAMPLES'] ?? '/work');
-
-describe.skipIf(!existsSync(samples))('the logs of real agents', () => {
-  const directories = existsSync(samples)
-    ? readdirSync(samples).filter((name) => name.startsWith('claude') || name === 'codex')
-    : [];
-  const files = directories.flatMap((directory) =>
-    readdirSync(join(samples, directory))
-      .filter((name) => name.endsWith('.jsonl') && !name.endsWith('.hooks.jsonl'))
-      .map((name) => join(directory, name)),
-  );
-  test.each(files)('%s', async (name) => {
-    const agent = name.startsWith('claude') ? ('claude-code' as const) : ('codex' as const);
+slowTest('the logs of all agents become lines without a fault', async () => {
+  for (const { agent, name, lines } of readAgentLogs()) {
     const project = await memoryProject();
     const capture = memoryCapture(agent);
-    capture.files.set(path, readFileSync(join(samples, name), 'utf8'));
+    capture.files.set(path, lines.map(({ text }) => `${text}\n`).join(''));
     const follower = await openFollower(project, capture, { agent, path }, options);
     await follower.advance();
     await follower.settle();
-    for (const line of await linesOf(project)) expect(await violationsOf(project, line), line).toEqual([]);
-  });
+    for (const line of await linesOf(project))
+      expect(await violationsOf(project, line), `${name}: ${line}`).toEqual([]);
+  }
 });
