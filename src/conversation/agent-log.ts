@@ -22,7 +22,7 @@ export interface AgentFork {
 /** In the order in which the log decides them. */
 export type AgentStep = { unit: AgentUnit } | { fork: AgentFork };
 
-/** What the log says about itself, as far as it has been read. */
+/** The log's own words about itself, as far as it has been read. */
 export interface AgentLogHead {
   /** The agent's own id of the session. */
   id: string | null;
@@ -72,7 +72,7 @@ export interface AgentLogReader {
   /** A call has no result yet: the tool may be at work still. */
   waitsForResult(): boolean;
   head(): AgentLogHead;
-  /** Of the lines since the checkpoint. */
+  /** Counts the lines since the checkpoint. */
   report(): ImportReport;
   /** Lines since the checkpoint that no reader understands, as they stand; the caller masks and keeps them. */
   unknown(): AgentLine[];

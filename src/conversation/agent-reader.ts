@@ -10,13 +10,13 @@ import { fieldsOf, hasText, toTimestamp } from './import-values.ts';
 
 type Fields = Record<string, unknown>;
 
-/** What the reader of an agent's lines works with. */
+/** The state that the reader of an agent's lines works with. */
 export interface AgentContext extends LineContext {
   branches: AgentBranches;
   head: AgentLogHead;
 }
 
-/** What the lines of one agent mean. */
+/** The meaning of one agent's lines. */
 interface AgentLines {
   /** False: it is of a type that nobody knows. */
   read(object: Fields, place: SourcePosition): boolean;

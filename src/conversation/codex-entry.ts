@@ -15,7 +15,7 @@ export interface CodexSource {
   calls: 'items' | 'events';
 }
 
-/** What the lines before say about the next ones. */
+/** The lines before decide how the next ones are read. */
 export interface CodexState {
   source?: CodexSource;
   model?: string;

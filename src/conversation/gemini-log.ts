@@ -10,7 +10,7 @@ type Fields = Record<string, unknown>;
 const types = setOf('user gemini info warning error');
 const settings = setOf('messages lastUpdated sessionId summary directories kind memoryScratchpad');
 
-/** What has been given of an answer: it may be written again, with more. */
+/** The part of an answer that was given: it may be written again, with more. */
 interface Given {
   id: string;
   text: boolean;

@@ -7,7 +7,7 @@ import { openUnits, type ImportUnits, type UnitRecords } from './import-units.ts
 import type { RecordSource } from './record.ts';
 import { toTimestamp } from './import-values.ts';
 
-/** What the readers of lines work with, whether a log is imported or followed. */
+/** The state that readers of lines work with, whether a log is imported or followed. */
 export interface LineContext {
   ids: ImportIds;
   log: ImportLog;

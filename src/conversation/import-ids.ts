@@ -18,7 +18,7 @@ export interface ImportIds {
   /** The id of the source, if it has one that nothing had before; else one that the same source always gives. */
   idFor(place: SourcePosition, sourceId?: unknown): string;
   digestOf(place: SourcePosition): string;
-  /** What it remembers, to go on with later. */
+  /** Its memory, to go on with later. */
   memory(): IdMemory;
 }
 

@@ -43,7 +43,7 @@ export interface UnitRecords {
   aside(record: Aside): void;
   /** The user has stopped the answer; the note says so. */
   interrupt(note: NoteRecord | null): void;
-  /** What the answer, or without a name the last one, has used. It is counted once, and the last word about it counts. */
+  /** The use of the answer, or without a name of the last one. It is counted once, and the last word about it counts. */
   usage(answer: string | null, usage: UnitUsage): void;
 }
 

@@ -1,4 +1,4 @@
-/** What an answer has used, in the words of each provider; a source that says nothing gives nothing. */
+/** Reads how much an answer has used, in the words of each provider; a source that says nothing gives nothing. */
 import type { Tokens } from '../session/entry.ts';
 import type { UnitUsage } from './importer.ts';
 import { hasText } from './import-values.ts';

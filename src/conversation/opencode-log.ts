@@ -103,7 +103,7 @@ function readCall(records: AgentRecords, answer: string, { id, callID, tool, sta
   });
 }
 
-/** What came from the cache is counted apart from the input; the total tells whether thoughts are part of the output. */
+/** The cache is counted apart from the input; the total tells whether thoughts are part of the output. */
 function toOpencodeUsage(model: unknown, provider: unknown, tokens: Fields, cost: unknown) {
   const { read, write } = fieldsOf(tokens['cache']);
   const [cached, reasoning] = [countOf(read), countOf(tokens['reasoning'])];

@@ -80,7 +80,7 @@ function readAnswer(context: AgentContext, records: AgentRecords, message: Field
   if (stopReason === 'error') records.note(`The turn ended with an error: ${asText(errorMessage) ?? 'unknown'}`, own());
 }
 
-/** What was read from the cache, or written to it, is counted apart from the rest of the input. */
+/** The tokens read from the cache, or written to it, are counted apart from the rest of the input. */
 function toPiUsage(model: unknown, provider: unknown, usage: Fields) {
   const cached = countOf(usage['cacheRead']);
   const input = countOf(usage['input']) + cached + countOf(usage['cacheWrite']);

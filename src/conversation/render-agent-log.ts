@@ -13,7 +13,7 @@ export const openableAgents = ['claude-code', 'codex'] as const satisfies AgentN
 export type OpenableAgent = (typeof openableAgents)[number];
 
 export interface AgentSession {
-  /** Of a kind that the agent takes: a UUID, for Codex of version 7. */
+  /** A UUID, as the agent takes it; for Codex one of version 7. */
   id: string;
   /** The folder that the agent is started in. */
   cwd: string;
@@ -35,7 +35,7 @@ export function renderAgentLog(agent: OpenableAgent, history: History, session: 
   return lines.map(toWellFormedJson);
 }
 
-/** Of one line; an answer and its calls share `answer`. */
+/** The records of one line; an answer and its calls share `answer`. */
 type Item = { id: string; timestamp: string } & (
   | { kind: 'said'; text: string }
   | { kind: 'answer'; text: string; answer: string; isLast: boolean }
@@ -113,7 +113,7 @@ function toClaudeCall({ name, input }: HistoryCall, id: string): object {
   return { type: 'tool_use', id, name: toProviderName(name), input: toWellFormedValue(input) };
 }
 
-/** What was said stands there twice: as an item of the model's request, and as an event for the screen. */
+/** Each text stands there twice: as an item of the model's request, and as an event for the screen. */
 function codexLines(history: History, { id, cwd, startedAt, provider }: AgentSession): object[] {
   const program = { originator: ownEntrypoint, cli_version: codexVersion, source: 'cli', model_provider: provider };
   const meta = { id, timestamp: startedAt, cwd, ...program };

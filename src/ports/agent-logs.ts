@@ -59,7 +59,7 @@ export interface AgentLogs {
   subAgents(agent: AgentName, path: string): Promise<{ path: string; callId: string | null; description: string }[]>;
 }
 
-/** What is known about each log, one file a log. */
+/** Keeps one file a log, with all that is known about it. */
 export interface FollowerStates {
   list(): Promise<Record<string, unknown>[]>;
   read(path: string): Promise<Record<string, unknown> | null>;

@@ -70,7 +70,7 @@ export class CaptureUninstallCommand extends TeddyCommand {
   }
 }
 
-/** Of all agents most have none. */
+/** Most agents have none. */
 function isWorthSaying(all: boolean): (outcome: AgentOutcome) => boolean {
   return ({ outcome }) => !all || outcome !== 'missing';
 }
