@@ -31,8 +31,8 @@ export interface DrainOptions {
 
 /** A hook comes before the line that it tells of, by seconds under load. */
 const usualWaitMs = 10_000;
-/** Where a hook does not say what to wait for. */
-const graceMs = 300;
+/** Where a hook does not say what to wait for, the log has to be quiet for so long: agents write it every tenth of a second. */
+const graceMs = 500;
 const [busyMs, idleMs] = [40, 400];
 
 interface Followed {
@@ -157,9 +157,8 @@ async function hear(
   } else if (event === 'stop') {
     const text = asText(payload['last_assistant_message']) ?? null;
     one.words.answer = text ?? asText(payload['prompt_response']) ?? null;
-    const awaits = { text, untilMs: text === null ? performance.now() + graceMs : untilMs };
-    Object.assign(one, { ends: true, after: await readCodeOf(project, cwd), awaits });
-  } else if (event === 'end') Object.assign(one, { ends: true, awaits: one.awaits ?? { text: null, untilMs: 0 } });
+    Object.assign(one, { ends: true, after: await readCodeOf(project, cwd), awaits: { text, untilMs } });
+  } else if (event === 'end') Object.assign(one, { ends: true, awaits: one.awaits ?? { text: null, untilMs } });
 }
 
 function newFollowed(agent: AgentName, path: string, id: string, cwd: string | null): Followed {
@@ -182,12 +181,13 @@ async function attend(project: Project, capture: Capture, one: Followed, sum: Dr
   try {
     if (hasGrown || one.follower === null) await advance(project, capture, one, sum);
     const { awaits } = one;
+    const isQuiet = nowMs - one.grewMs >= graceMs;
     // An agent that was killed tells nothing more, and writes nothing more.
-    const isDead = one.pid > 0 && nowMs - one.grewMs > graceMs && !(await capture.isAlive(one.pid));
+    const isDead = isQuiet && one.pid > 0 && !(await capture.isAlive(one.pid));
     if (isDead) one.ends ||= one.isOpen;
     if (awaits === null && !(isDead && one.ends)) return;
     const text = awaits?.text ?? null;
-    const isThere = text === null ? hasGrown : one.follower?.hasLine(text) === true;
+    const isThere = text !== null ? one.follower?.hasLine(text) === true : one.ends ? isQuiet : hasGrown;
     if (!isThere && !isDead && awaits !== null && nowMs < awaits.untilMs) return;
     one.awaits = null;
     if (one.ends) await finish(project, capture, one, sum);

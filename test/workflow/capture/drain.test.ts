@@ -17,6 +17,10 @@ const at = (seconds: number) => `2026-01-24T10:00:${String(seconds).padStart(2, 
 const prompt = `${JSON.stringify({ type: 'user', uuid: 'u1', parentUuid: null, ...base, timestamp: at(0), message: { role: 'user', content: 'Add a file' } })}\n`;
 const answer = `${JSON.stringify({ type: 'assistant', uuid: 'a1', parentUuid: 'u1', ...base, timestamp: at(9), message: { id: 'm1', role: 'assistant', model: 'claude-opus', content: [{ type: 'text', text: 'It is there.' }], stop_reason: 'end_turn' } })}\n`;
 
+const use = { type: 'tool_use', id: 't1', name: 'Write', input: { file_path: 'b.txt' } };
+const call = `${JSON.stringify({ type: 'assistant', uuid: 'c1', parentUuid: 'u1', ...base, timestamp: at(2), message: { id: 'm0', role: 'assistant', content: [use], stop_reason: 'tool_use' } })}\n`;
+const result = `${JSON.stringify({ type: 'user', uuid: 'r1', parentUuid: 'c1', ...base, timestamp: at(3), message: { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't1', content: 'written' }] } })}\n`;
+
 interface Setting {
   project: MemoryProject;
   spool: MemorySpool;
@@ -87,6 +91,28 @@ describe('the hooks of a turn', () => {
       capture: { ...setting.capture, logs: { ...setting.capture.logs, stat: async () => null } },
     });
     expect(await story(setting)).toEqual(['start', 'message 01', 'reply 01']);
+  });
+
+  test('at the end of a session leave time for the last lines of the log', async () => {
+    const setting = await setUp();
+    const { files } = setting.capture;
+    files.set(path, prompt + call);
+    ring(setting, 'SessionEnd', { reason: 'other' });
+    setTimeout(() => files.set(path, prompt + call + result), 150);
+    await drain(setting.project, setting.capture, { ...options, waitMs: 10_000 });
+    expect(await story(setting)).toEqual(['start', 'message 01', 'exchange 01']);
+    const tip = await setting.project.tipOf(line);
+    const file = `.teddy/sessions/${line.slice('teddy/'.length)}/01/transcript.jsonl`;
+    expect(await setting.project.readAt(tip, file)).toContain('"output":"written"');
+  });
+
+  test('of an agent that was killed end its turn, and what it had written is whole', async () => {
+    const setting = await setUp();
+    setting.capture.files.set(path, prompt + call);
+    setting.capture.isAlive = async () => false;
+    ring(setting, 'UserPromptSubmit', { prompt: 'Add a file' });
+    await drain(setting.project, setting.capture, { ...options, lingerMs: 60_000 });
+    expect(await story(setting)).toEqual(['start', 'message 01', 'exchange 01']);
   });
 
   test('of an agent that nobody knows are a problem, and nothing else', async () => {
