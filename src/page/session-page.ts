@@ -102,7 +102,9 @@ export interface PageTurn {
 export type PagePart =
   | { kind: 'message' | 'reply'; text: PageText; isSpoken: boolean; isPartial: boolean }
   | { kind: 'call'; tool: string; input: PageText; result: PageResult | null }
-  | { kind: 'note'; text: PageText }
+  /** `parts`: what a sub-agent said and did, which is no part of this conversation. */
+  | { kind: 'note'; text: PageText; parts?: PagePart[] }
+  | { kind: 'thinking'; text: PageText }
   /** The page shows it from `plan` and `report`. */
   | { kind: 'plan' }
   | { kind: 'report' };

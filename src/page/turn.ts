@@ -45,11 +45,8 @@ function renderFacts(
     renderTime(startedAt),
     ...(took > 0 ? [formatDuration(took)] : []),
     ...(author === null ? [] : [author]),
-    ...(model === null
-      ? []
-      : [
-          `${model}${provider === null || provider === model ? '' : ` (${provider})`}${agent === null ? '' : `, agent ${agent}`}`,
-        ]),
+    ...(model === null ? [] : [`${model}${provider === null || provider === model ? '' : ` (${provider})`}`]),
+    ...(agent === null ? [] : [`agent ${agent}`]),
     ...(cost === null ? [] : [`${cost}${cached}`]),
     ...(line === page.source.line ? [] : [html`on <bdi>${line}</bdi>`]),
   ];
@@ -71,7 +68,10 @@ function renderPart(part: PagePart, turn: PageTurn, before: PageTurn | null): Ht
     case 'call':
       return renderCall(part);
     case 'note':
-      return html`<p class="note">${part.text.text}</p>`;
+      return html`<p class="note">${part.text.text}</p>
+        ${renderSubAgent(part.parts ?? [], turn)}`;
+    case 'thinking':
+      return fold('Thinking', firstLine(part.text.text, 100), false, [renderMarkdown(part.text)]);
     case 'plan':
       return turn.plan === null
         ? null
@@ -79,6 +79,12 @@ function renderPart(part: PagePart, turn: PageTurn, before: PageTurn | null): Ht
     case 'report':
       return null;
   }
+}
+
+/** Its task comes from the agent, and its answers may come from another model. */
+function renderSubAgent(parts: readonly PagePart[], turn: PageTurn): Html | null {
+  const body = parts.flatMap((part) => renderPart(part, { ...turn, author: 'Task', model: null }, null) ?? []);
+  return body.length === 0 ? null : fold('What it said and did', countOf(parts.length, 'part'), false, body);
 }
 
 function renderCall({ tool, input, result }: PagePart & { kind: 'call' }): Html {

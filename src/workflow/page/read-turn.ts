@@ -2,6 +2,12 @@
 import { toHistory } from '../../conversation/fold-history.ts';
 import type { AssistantBlock, HistoryCall, HistoryTurn, UserBlock } from '../../conversation/history.ts';
 import { toOutputText } from '../../conversation/provider-parts.ts';
+import {
+  captureSource,
+  type NoteRecord,
+  type ThinkingRecord,
+  type TranscriptRecord,
+} from '../../conversation/record.ts';
 import { resolveFiles } from '../../conversation/resolve-files.ts';
 import { toTurnHistory } from '../../conversation/turn-history.ts';
 import { isDamage } from '../../errors.ts';
@@ -156,7 +162,7 @@ export async function toPageTurn(
     status: toStatus(records, parsePending(texts.plan, texts.report !== null), texts.report !== null),
     outcome: report?.run_summary.status ?? null,
     author: steps[0]?.author ?? null,
-    agent: answered?.agent ?? null,
+    agent: answered?.agent ?? (isCaptured(records) ? findForeign(line) : null),
     provider: answered?.provider ?? null,
     model: answered?.model ?? null,
     startedAt: steps[0]?.time ?? '',
@@ -176,6 +182,15 @@ export async function toPageTurn(
     undoneBy: steps.findLast(({ entry }) => entry?.kind === 'undo')?.commit ?? null,
     faults: await Promise.all(faults.map((fault) => maskString(project.masker, fault))),
   };
+}
+
+function isCaptured(records: readonly TranscriptRecord[]): boolean {
+  return records.some((record) => 'source' in record && record.source === captureSource);
+}
+
+/** The other program whose session the line has followed. */
+function findForeign({ all }: WalkedLine): string | null {
+  return all.findLast(({ entry }) => entry?.foreign !== undefined)?.entry?.foreign?.agent ?? null;
 }
 
 const opening: readonly EntryKind[] = ['message', 'branch'];
@@ -201,24 +216,35 @@ function listChanges(steps: readonly PageStep[], faults: string[]): CommitChange
 
 type Cut = (text: string) => Promise<PageText>;
 
-/** In the order of the fold; a note stands where its record does. */
+/** In the order of the fold; notes and thinking stand where their records do. */
 async function toParts(turn: string, texts: TurnTexts, cut: Cut): Promise<PagePart[]> {
   const { transcript } = resolveFiles(turn, texts.transcript, texts);
   const places = new Map(
     transcript.records.flatMap((record, at) => ('id' in record ? [[record.id, at] as const] : [])),
   );
-  const notes = transcript.records.flatMap((record, at) => (record.type === 'note' ? [{ text: record.text, at }] : []));
+  const asides = transcript.records.flatMap((record, at) =>
+    record.type === 'note' || record.type === 'thinking' ? [{ record, at }] : [],
+  );
   const parts: PagePart[] = [];
-  const addNotes = async (before: number) => {
-    for (; notes[0] !== undefined && notes[0].at < before; notes.shift())
-      parts.push({ kind: 'note', text: await cut(notes[0].text) });
+  const addAsides = async (before: number) => {
+    for (; asides[0] !== undefined && asides[0].at < before; asides.shift())
+      parts.push(await toAside(turn, asides[0].record, cut));
   };
   for (const block of toHistory([{ turn, transcript }]).turns.flatMap(listBlocks)) {
-    await addNotes(places.get(block.id) ?? 0);
+    await addAsides(places.get(block.id) ?? 0);
     parts.push('callId' in block ? await toCall(block, cut) : await toSaid(block, cut));
   }
-  await addNotes(Infinity);
+  await addAsides(Infinity);
   return parts;
+}
+
+async function toAside(turn: string, record: NoteRecord | ThinkingRecord, cut: Cut): Promise<PagePart> {
+  const text = await cut(record.text);
+  if (record.type === 'thinking') return { kind: 'thinking', text };
+  const { records = [] } = record;
+  if (records.length === 0) return { kind: 'note', text };
+  const texts = { transcript: { records, skipped: [], mended: [] }, plan: null, report: null, cut: [] };
+  return { kind: 'note', text, parts: await toParts(turn, texts, cut) };
 }
 
 function listBlocks({ said, steps }: HistoryTurn): (UserBlock | AssistantBlock | HistoryCall)[] {

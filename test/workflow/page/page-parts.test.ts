@@ -87,6 +87,40 @@ describe('the parts of a turn', () => {
     ]);
   });
 
+  test('have thinking, and what a sub-agent said and did, folded where they belong', async () => {
+    const project = await begin();
+    await say(project, 'Count them', null);
+    const path = `.teddy/sessions/${session}/01/transcript.jsonl`;
+    const before = await project.readAt(await project.tipOf(line), path);
+    const timestamp = '2026-01-24T10:00:00.000Z';
+    const task = [user('s1', 'Count the files'), call('s2'), result('s2', '3'), assistant('s3', 'There are three.')];
+    const records = [
+      { type: 'thinking', id: 'h', timestamp, text: 'A helper can do it.' },
+      assistant('b', 'I ask a helper.', 'capture'),
+      { type: 'note', id: 'n', timestamp, text: 'A sub-agent worked on this.', records: task },
+    ];
+    await amend(project, path, `${before}${records.map((record) => `${JSON.stringify(record)}\n`).join('')}`);
+    const page = await read(project);
+    expect(page.turns[0]?.parts.slice(1)).toEqual([
+      { kind: 'thinking', text: text('A helper can do it.') },
+      { kind: 'reply', text: text('I ask a helper.'), isSpoken: false, isPartial: false },
+      {
+        kind: 'note',
+        text: text('A sub-agent worked on this.'),
+        parts: [
+          { kind: 'message', text: text('Count the files'), isSpoken: false, isPartial: false },
+          expect.objectContaining({ kind: 'call', tool: 'read_file' }),
+          { kind: 'reply', text: text('There are three.'), isSpoken: false, isPartial: false },
+        ],
+      },
+    ]);
+    const markup = renderSessionPage(page, (bytes) => createHash('sha256').update(bytes).digest('hex'));
+    expect(markup).toMatch(/<details class="fold" ?>\s*<summary>Thinking <span class="muted">A helper can do it/);
+    expect(markup).toMatch(
+      /What it said and did <span class="muted">3 parts<[\s\S]*<h3>Task<\/h3>[\s\S]*There are three/,
+    );
+  });
+
   test('a plan that is rejected as a whole is called so, and the next one is compared with it', async () => {
     const project = await begin();
     await say(project, 'Make it', planOf([create('a.txt')]));
