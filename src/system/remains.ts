@@ -137,7 +137,7 @@ async function findServer(options: SystemRemainsOptions): Promise<Remain[]> {
 
 /** teddy itself makes these names there. */
 const ownNames =
-  /^(?:allowed|answers|aside|cache|commands|runs|talks|trusted|write_sessions|worktrees|(?:server|served-models|models)\.json(?:\..*)?|(?:append|refs|worktree)-\d+-.*\.json(?:\..*)?|(?:lock|index)-[0-9a-f]{8}(?:\.lock)?|(?:snapshot|file)-\d+-.*|made-for(?:\..*)?)$/;
+  /^(?:allowed|answers|aside|cache|capture|commands|runs|spool(?:\.kept)?|talks|trusted|write_sessions|worktrees|(?:server|served-models|models)\.json(?:\..*)?|(?:append|refs|worktree)-\d+-.*\.json(?:\..*)?|(?:lock|index)-[0-9a-f]{8}(?:\.lock)?|(?:snapshot|file)-\d+-.*|made-for(?:\..*)?)$/;
 
 async function findStrangers({ dir }: SystemRemainsOptions): Promise<Remain[]> {
   const names = await namesIn(dir);
