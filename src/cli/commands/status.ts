@@ -40,7 +40,7 @@ export class StatusCommand extends TeddyCommand {
     const { exists } = await project.spool.look();
     if (!exists) return [];
     const { listRecentCaptures } = await import('../../workflow/capture/capture.ts');
-    return listRecentCaptures(openCapture(project, this.context.env), project.clock.now());
+    return listRecentCaptures(project, openCapture(project, this.context.env));
   }
 }
 

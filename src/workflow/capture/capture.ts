@@ -4,6 +4,7 @@ import { agentNames } from '../../conversation/agent-log.ts';
 import { isObject } from '../../conversation/import-values.ts';
 import type { Capture, LogPosition } from '../../ports/agent-logs.ts';
 import { shortRef, type RefName, type SessionId, type TurnName } from '../../names.ts';
+import type { Project } from '../../ports/project.ts';
 import type { TurnPosition } from './write-units.ts';
 
 /** A branch of the conversation in a log, as it stands in the repository. */
@@ -109,11 +110,18 @@ export interface RecentCapture {
 /** So long is lately, and so many are shown. */
 const recent = { ms: 60 * 60 * 1000, logs: 3 };
 
-export async function listRecentCaptures(capture: Pick<Capture, 'states'>, now: Date): Promise<RecentCapture[]> {
-  const since = new Date(now.getTime() - recent.ms).toISOString();
-  const logs = (await listFollowedLogs(capture)).filter(({ updatedAt }) => updatedAt > since);
-  return logs.slice(0, recent.logs).flatMap(({ agent, model, branches }) => {
-    const [first] = branches;
-    return first?.ref ? [{ agent, model, line: shortRef(first.ref), turn: first.at.turn }] : [];
-  });
+/** A line that was landed and archived, or deleted, is none that anybody looks for. */
+export async function listRecentCaptures(
+  { repository, clock }: Pick<Project, 'repository' | 'clock'>,
+  capture: Pick<Capture, 'states'>,
+): Promise<RecentCapture[]> {
+  const since = new Date(clock.now().getTime() - recent.ms).toISOString();
+  const [logs, refs] = await Promise.all([listFollowedLogs(capture), repository.store.listRefs('refs/heads/teddy/')]);
+  const here = new Set<string>(refs.map(({ ref }) => ref));
+  const found = logs.flatMap(({ agent, model, branches: [first], updatedAt }) =>
+    first?.ref && here.has(first.ref) && updatedAt > since
+      ? [{ agent, model, line: shortRef(first.ref), turn: first.at.turn }]
+      : [],
+  );
+  return found.slice(0, recent.logs);
 }
