@@ -14,7 +14,7 @@ export function describeRecords(records: readonly KnownRecord[]): Pick<Entry, 't
   if (record.type === 'user' || record.type === 'assistant')
     return toLabelLines('file' in record.message ? record.message.file : record.message.content);
   if (record.type === 'note' || record.type === 'thinking')
-    return { title: record.type, details: record.text.split('\n') };
+    return toLabelLines(`${record.type}: ${record.text.trim()}`);
   return { title: record.type === 'voice_interrupted' ? 'the user interrupted' : record.type, details: [] };
 }
 
