@@ -121,7 +121,7 @@ test('a killed publication is finished, half files of dead processes go; a stran
   await put(join(repo.root, `.git/info/attributes.tmp-file-${deadPid}-0123456789ab`), 'half');
   // Not ours, or of a process that lives: the tests' own parent.
   await put(inTeddy('mine/note.txt'), 'mine');
-  for (const name of ['capture', 'spool', 'spool.kept']) await put(inTeddy(`${name}/a.json`), '{}');
+  for (const name of ['capture', 'spool.kept']) await put(inTeddy(`${name}/a.json`), '{}');
   const others = [`file-${deadPid}-notes`, `file-${deadPid}-0123456789ab`, `notes.tmp-file-${deadPid}-0123456789ab`];
   for (const name of others) await put(join(repo.root, '.git/info', name), 'mine');
   await put(inTeddy(`file-${process.ppid}-0123456789ab`), 'at work');
