@@ -45,6 +45,8 @@ export interface FollowedLog {
   records: number;
   /** Lines that no reader understands. */
   unknown: number;
+  /** Those before the checkpoint. */
+  unknownBefore?: number;
   /** ISO 8601. */
   startedAt: string | null;
   updatedAt: string;

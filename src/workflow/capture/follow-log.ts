@@ -71,7 +71,7 @@ export async function openFollower(
   /** Where the branches stand by now; the log has them as of its checkpoint. */
   let places = log.branches.map(({ at }) => at);
   let raw: AgentLine[] = [];
-  let unknownBefore = log.unknown;
+  let unknownBefore = log.unknownBefore ?? log.unknown;
   const texts: { user: string | null; assistant: string | null } = { user: null, assistant: null };
   let isSettled = false;
   let isElsewhere = false;
@@ -171,10 +171,11 @@ export async function openFollower(
       }
     }
     position = readTo;
-    const checkpoint = pending.length > 0 ? null : reader.checkpoint();
+    // Lines that nobody understands wait for the next entry: until then, they are read again.
+    const checkpoint = pending.length > 0 || rawWritten < raw.length ? null : reader.checkpoint();
     if (checkpoint === null) return;
     log.branches.forEach((one, at) => (one.at = places[at] ?? one.at));
-    log = { ...log, checkpoint, position };
+    log = { ...log, checkpoint, position, unknownBefore: unknownBefore + reader.unknown().length };
   };
 
   const writeBranch = async (branch: number, units: AgentUnit[]) => {
@@ -236,7 +237,8 @@ export async function openFollower(
 
   const toForeign = (): ForeignSession => {
     const head = reader.head();
-    const id = head.id ?? (log.id || givenId || nameOf(path));
+    // A trailer holds it: it is one word, whatever the log or the hook says.
+    const id = (head.id ?? (log.id || givenId || nameOf(path))).replaceAll(/\s+/g, '-').slice(0, 200);
     return { agent, id, cwd: head.cwd ?? log.cwd ?? cwd, startedAt: head.startedAt ?? log.startedAt ?? now() };
   };
 

@@ -130,9 +130,13 @@ function planEntries(line: BranchLine, from: TurnPosition, { units, opens }: Uni
   const planned: PlannedEntry[] = [];
   let { turn, length, written, isSilent = false } = from;
   let [lastTurn, opening] = [line.lastTurn, opens];
+  // The user has moved the line back: its turn is gone.
+  if (turn !== null && turnNumber(turn) > lastTurn) [turn, written, length] = [null, 0, 0];
   for (const unit of units) {
     const fresh = unit.records.filter(({ id }) => !line.known.has(id));
     const seenIn = unit.records.map(({ id }) => line.known.get(id)).find((one) => one !== undefined);
+    // An earlier attempt has opened the branch.
+    if (seenIn !== undefined && seenIn === opening) opening = undefined;
     if (fresh.length === 0) {
       if (seenIn !== undefined && seenIn !== turn) [turn, written, length] = [seenIn, 0, 0];
       continue;
@@ -255,10 +259,14 @@ function openTranscripts(project: Project, { session, tip }: BranchLine): Transc
       return bytes;
     },
     async addRaw(turn, lines) {
-      const known = await readEnded(turn, 'raw.jsonl');
+      const known = new Set<string>();
+      const { entryOid } = await readLineTurns(store, tip);
+      const isRaw = (path: string): boolean => path.endsWith('/raw.jsonl');
+      for await (const files of store.readFilesBelow(entryOid, sessionDir(session), isRaw))
+        for (const { bytes } of files) for (const line of toText(bytes).split('\n')) known.add(line);
       const masked = await Promise.all(lines.map(({ text }) => project.masker.mask(text ?? '')));
-      const fresh = masked.map(({ text }) => `${text}\n`).filter((line) => !known.includes(line));
-      return known + fresh.join('');
+      const fresh = masked.flatMap(({ text }) => (known.has(text) ? [] : [`${text}\n`]));
+      return (await readEnded(turn, 'raw.jsonl')) + fresh.join('');
     },
   };
 }
