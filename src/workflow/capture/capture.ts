@@ -94,6 +94,9 @@ export function toFollowedLog(state: Record<string, unknown> | null): FollowedLo
   return isWhole ? (state as unknown as FollowedLog) : null;
 }
 
+/** The state that says what the last drainer could not do. */
+export const lastDrainKey = 'last-drain';
+
 /** The logs that are followed in this repository, the one that was read last first. */
 export async function listFollowedLogs({ states }: Pick<Capture, 'states'>): Promise<FollowedLog[]> {
   const logs = (await states.list()).map(toFollowedLog).filter((log) => log !== null);

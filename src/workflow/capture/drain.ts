@@ -8,6 +8,7 @@ import type { Project } from '../../ports/project.ts';
 import type { Capture } from '../../ports/agent-logs.ts';
 import { openFollower, type Follower } from './follow-log.ts';
 import { foldSubAgents } from './fold-sub-agents.ts';
+import { lastDrainKey } from './capture.ts';
 import { isOurSession, leftOutKey, openPauses } from './is-ours.ts';
 import { appendCode, readCode, type CodeState } from './work-tree-snapshot.ts';
 import { workTreeOf } from './work-tree-of.ts';
@@ -54,7 +55,7 @@ interface Followed {
   /** The code when the turn ended. */
   after: CodeState | null;
   /** The words that came with the hooks of this turn: all that is left where the log vanishes. */
-  words: { prompt: string | null; answer: string | null };
+  words: { prompt: string | null; answer: string | null; at: number };
   size: number;
   grewMs: number;
 }
@@ -89,6 +90,7 @@ export async function drain(project: Project, capture: Capture, options: DrainOp
     if ('heldBy' in claim) return sum.bells === 0 ? null : sum;
     try {
       await drainClaimed(project, capture, options, sum);
+      await noteProblems(project, capture, sum);
     } finally {
       await claim.release();
     }
@@ -96,6 +98,12 @@ export async function drain(project: Project, capture: Capture, options: DrainOp
     const { waiting, paused } = await project.spool.look();
     if (waiting.length === 0 || paused || options.signal.aborted) return sum;
   }
+}
+
+/** Nobody sees what a drainer prints that a hook has started: `status` shows it. */
+async function noteProblems({ clock }: Project, { states }: Capture, { bells, problems }: Drained): Promise<void> {
+  if (bells === 0) return;
+  await states.write(lastDrainKey, { at: clock.now().toISOString(), problems: problems.slice(0, 5) });
 }
 
 async function drainClaimed(
@@ -107,7 +115,10 @@ async function drainClaimed(
   const sessions = new Map<string, Followed>();
   while (!signal.aborted) {
     const taken = await project.spool.take();
-    for (const bell of taken.bells) await hear(project, capture, { sessions, waitMs }, bell, sum);
+    for (const bell of taken.bells)
+      await hear(project, capture, { sessions, waitMs }, bell, sum).catch((error: unknown) =>
+        sum.problems.push(`A call of ${bell.agent}: ${toMessage(error)}`),
+      );
     sum.bells += taken.bells.length;
     for (const one of sessions.values()) await attend(project, capture, one, sum);
     if (taken.bells.length > 0 || taken.unreadable > 0) await taken.done();
@@ -128,7 +139,7 @@ async function hear(
   project: Project,
   capture: Capture,
   { sessions, waitMs }: { sessions: Map<string, Followed>; waitMs: number },
-  { agent: name, payload, ppid }: Bell,
+  { agent: name, at, payload, ppid }: Bell,
   sum: Drained,
 ): Promise<void> {
   const agent = agentNames.find((one) => one === name);
@@ -147,7 +158,7 @@ async function hear(
   one.grewMs = performance.now();
   if (event === 'prompt') {
     await finish(project, capture, one, sum);
-    const words = { prompt: asText(payload['prompt']) ?? null, answer: null };
+    const words = { prompt: asText(payload['prompt']) ?? null, answer: null, at };
     Object.assign(one, {
       isOpen: true,
       before: await readCodeOf(project, cwd),
@@ -156,6 +167,7 @@ async function hear(
     });
   } else if (event === 'stop') {
     const text = asText(payload['last_assistant_message']) ?? null;
+    Object.assign(one.words, { at });
     one.words.answer = text ?? asText(payload['prompt_response']) ?? null;
     Object.assign(one, { ends: true, after: await readCodeOf(project, cwd), awaits: { text, untilMs } });
   } else if (event === 'end') Object.assign(one, { ends: true, awaits: one.awaits ?? { text: null, untilMs } });
@@ -163,7 +175,7 @@ async function hear(
 
 function newFollowed(agent: AgentName, path: string, id: string, cwd: string | null): Followed {
   const turn = { awaits: null, ends: false, isOpen: false, before: null, after: null };
-  const words = { prompt: null, answer: null };
+  const words = { prompt: null, answer: null, at: 0 };
   return { agent, path, id, cwd, pid: 0, follower: null, ...turn, words, size: -1, grewMs: performance.now() };
 }
 
@@ -194,8 +206,12 @@ async function attend(project: Project, capture: Capture, one: Followed, sum: Dr
   } catch (error) {
     one.awaits = null;
     one.isOpen = false;
-    sum.problems.push(`${one.path}: ${error instanceof Error ? error.message : String(error)}`);
+    sum.problems.push(`${one.path}: ${toMessage(error)}`);
   }
+}
+
+function toMessage(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 async function advance(project: Project, capture: Capture, one: Followed, sum: Drained): Promise<void> {
@@ -235,7 +251,7 @@ async function finish(project: Project, capture: Capture, one: Followed, sum: Dr
 async function addWords(project: Project, follower: Follower, { path, words }: Followed): Promise<number> {
   if (follower.log().stopped !== 'vanished') return 0;
   const { user, assistant } = follower.lastTexts();
-  const timestamp = project.clock.now().toISOString();
+  const timestamp = new Date(words.at * 1000).toISOString();
   const idOf = (text: string) => `hook-${project.hash(`${path}\n${timestamp}\n${text}`).slice(0, 32)}`;
   const base = (text: string) => ({ id: idOf(text), timestamp, source: captureSource });
   const units: AgentUnit[] = [];

@@ -2,7 +2,7 @@
 import type { AgentName, AgentSetup, AgentState, HookScript, SpoolState } from '../../ports/capture.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Capture } from '../../ports/agent-logs.ts';
-import { listFollowedLogs, type FollowedLog } from './capture.ts';
+import { lastDrainKey, listFollowedLogs, type FollowedLog } from './capture.ts';
 
 type StatusProject = Pick<Project, 'repository' | 'settings' | 'spool' | 'clock'>;
 
@@ -34,12 +34,13 @@ export async function readCaptureStatus(
   setup: AgentSetup,
   capture: Pick<Capture, 'states'>,
 ): Promise<CaptureStatus> {
-  const [agents, script, spool, setting, followed, logs] = await Promise.all([
+  const [agents, script, spool, setting, followed, drained, logs] = await Promise.all([
     setup.list(),
     setup.script(),
     project.spool.look(),
     project.settings.get('capture'),
     listFollowedLogs(capture),
+    capture.states.read(lastDrainKey),
     findNewestLogs(project, setup),
   ]);
   const captured = agents.map((agent) => ({
@@ -60,11 +61,20 @@ export async function readCaptureStatus(
       ...warnOfRepository(spool, setting === 'true', project.clock.now()),
       ...warnOfScript(script, agents),
       ...warnOfLogs(followed),
+      ...warnOfDrainer(drained),
       ...captured.flatMap((agent) =>
         warnOfAgent(agent, isOn && !spool.paused ? (logs.get(agent.name) ?? 0) : 0, spool.since),
       ),
     ],
   };
+}
+
+function warnOfDrainer(drained: Record<string, unknown> | null): string[] {
+  const problems = drained?.['problems'];
+  if (!Array.isArray(problems)) return [];
+  return problems.map(
+    (problem) => `The last drainer met this: ${String(problem)} Try it again: \`teddy capture sweep\`.`,
+  );
 }
 
 /** So many are named. */

@@ -4,7 +4,7 @@ import { TeddyError } from '../../errors.ts';
 import type { FoundLog } from '../../ports/agent-logs.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Capture } from '../../ports/agent-logs.ts';
-import { toFollowedLog, type FollowedLog } from './capture.ts';
+import { lastDrainKey, toFollowedLog, type FollowedLog } from './capture.ts';
 import { openFollower, type Follower } from './follow-log.ts';
 import { foldSubAgents } from './fold-sub-agents.ts';
 import { isOurSession, openPauses } from './is-ours.ts';
@@ -119,6 +119,8 @@ async function sweepClaimed(
       swept.problems.push(`${found.path}: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
+  const at = project.clock.now().toISOString();
+  await capture.states.write(lastDrainKey, { at, problems: swept.problems.slice(0, 5) });
   return swept;
 }
 

@@ -118,7 +118,11 @@ describe('the hooks of a turn', () => {
   test('of an agent that nobody knows are a problem, and nothing else', async () => {
     const setting = await setUp();
     setting.spool.bells.push({ agent: 'other', at: 1, ppid: 1, payload: {} });
-    expect(await run(setting)).toMatchObject({ problems: ['The hook of an agent that teddy does not know: other.'] });
+    const problems = ['The hook of an agent that teddy does not know: other.'];
+    expect(await run(setting)).toMatchObject({ problems });
+    expect(setting.capture.saved.get('last-drain')).toMatchObject({ problems });
+    await sweepAll(setting);
+    expect(setting.capture.saved.get('last-drain')).toMatchObject({ problems: [] });
     expect(await linesOf(setting)).toEqual([]);
   });
 
