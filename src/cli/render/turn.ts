@@ -52,7 +52,7 @@ function renderHead(terminal: Terminal, shown: ShownTurn): string {
 
 /** `gpt-5 (openai), agent pathfinder`. */
 function describeModel({ model, provider, agent }: ShownTurn): string | null {
-  if (model === null) return null;
+  if (model === null) return agent === null ? null : `agent ${agent}`;
   const by = provider === null || provider === model ? '' : ` (${provider})`;
   return `${model}${by}${agent === null ? '' : `, agent ${agent}`}`;
 }

@@ -1,4 +1,5 @@
 /** One turn of a line: what was said, the plan, and what running it did. */
+import { captureSource, type TranscriptRecord } from '../../conversation/record.ts';
 import { summarizeTurn, type TurnSummary } from '../../conversation/read-line.ts';
 import { parseReport } from '../../plan/report-schema.ts';
 import type { Report } from '../../plan/report.ts';
@@ -6,11 +7,12 @@ import type { Project } from '../../ports/project.ts';
 import type { EntryKind } from '../../session/entry.ts';
 import type { Oid, SessionId, TurnName } from '../../names.ts';
 import type { LoggedEntry } from '../../session/logged-entry.ts';
+import { readStarts } from '../../session/session-starts.ts';
 import { listTurn } from '../line/read.ts';
 import { maxShownText, readTurnTexts, type CutFile } from './read-turn-texts.ts';
 import { sumSpent, type Spending } from '../../session/spending.ts';
 import { diffFiles } from './diff-files.ts';
-import { findTurnOf, readTurnEntries } from './find-turn.ts';
+import { findTurnOf, readTurnEntries, type FoundTurn } from './find-turn.ts';
 
 export interface ShownTurn extends TurnSummary {
   session: SessionId;
@@ -22,7 +24,7 @@ export interface ShownTurn extends TurnSummary {
   diff: string;
   /** The commits of the turn, oldest first. */
   entries: ShownEntry[];
-  /** Who answered, of the last answer; null: nobody has. */
+  /** Who answered, of the last answer; of a captured turn, the program that was followed. Null: nobody has. */
   agent: string | null;
   provider: string | null;
   model: string | null;
@@ -67,6 +69,7 @@ export async function showTurn(
   const { records } = texts.transcript;
   const report = texts.report === null ? null : parseReport(texts.report);
   const diffs = report === null ? [] : await diffFiles(store, report.changes);
+  const described = describeEntries(entries);
   return {
     session,
     line: found.line.name,
@@ -75,9 +78,24 @@ export async function showTurn(
     plan,
     report,
     diff: diffs.map(({ diff }) => diff).join(''),
-    ...describeEntries(entries),
+    ...described,
+    agent: described.agent ?? (await findFollowed(project, found, entries, records)),
     cut,
   };
+}
+
+/** The program whose session was captured, where this turn was: a later one may be of teddy's own. */
+async function findFollowed(
+  project: Project,
+  { session, state }: FoundTurn,
+  entries: readonly LoggedEntry[],
+  records: readonly TranscriptRecord[],
+): Promise<string | null> {
+  const created = entries.find(({ entry }) => entry !== null)?.entry?.created;
+  const isFollowed = records.some((record) => 'source' in record && record.source === captureSource);
+  if (created === undefined || !isFollowed) return null;
+  const starts = await readStarts(project, [{ session, oid: state.entryOid, created }]);
+  return starts.get(session)?.agent ?? null;
 }
 
 type OfEntries = Pick<ShownTurn, 'entries' | 'agent' | 'provider' | 'model' | 'spent' | 'undoneBy'>;

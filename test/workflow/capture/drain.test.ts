@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { decodeEntry } from '../../../src/session/entry.ts';
-import { shortRef } from '../../../src/names.ts';
+import { shortRef, type RefName } from '../../../src/names.ts';
+import { listRecentCaptures } from '../../../src/workflow/capture/capture.ts';
+import { showTurn } from '../../../src/workflow/review/show-turn.ts';
 import { drain, type Drained } from '../../../src/workflow/capture/drain.ts';
 import { sweepWhenFree } from '../../../src/workflow/capture/sweep.ts';
 import type { MemorySpool } from '../../support/memory-spool.ts';
@@ -189,5 +191,37 @@ describe('without hooks', () => {
     await setting.spool.pause(false);
     await sweepAll(setting);
     expect(await story(setting)).toEqual(['start', 'message 01']);
+  });
+});
+
+describe('a captured line', () => {
+  async function captureOne(log: string): Promise<Setting> {
+    const setting = await setUp();
+    setting.capture.files.set(path, log);
+    ring(setting, 'Stop');
+    await run(setting);
+    return setting;
+  }
+
+  test('is shown with the agent and its model', async () => {
+    const counted = answer.replace('"stop_reason"', '"usage":{"input_tokens":3,"output_tokens":2},"stop_reason"');
+    const { project } = await captureOne(prompt + counted);
+    expect(await showTurn(project, { selector: line })).toMatchObject({ agent: 'claude-code', model: 'claude-opus' });
+  });
+
+  test('is a recent one until it is archived or deleted', async () => {
+    const { project, capture } = await captureOne(prompt + answer);
+    expect(await listRecentCaptures(project, capture)).toMatchObject([{ line, turn: '01' }]);
+    const ref = `refs/heads/${line}` as RefName;
+    await project.repository.store.updateRefs([{ ref, old: await project.tipOf(line), new: null }], 'archive');
+    expect(await listRecentCaptures(project, capture)).toEqual([]);
+  });
+
+  test('titles an entry of thinking alone with what was thought', async () => {
+    const content = [{ type: 'thinking', thinking: 'The routes come first.\nThen the rest.', signature: 'x' }];
+    const thought = answer.replace(/"content":\[.*\],/, `"content":${JSON.stringify(content)},`);
+    const { project } = await captureOne(prompt + thought);
+    const { entries } = await showTurn(project, { selector: line });
+    expect(entries.map(({ title }) => title)).toContain('thinking: The routes come first.');
   });
 });
