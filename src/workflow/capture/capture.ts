@@ -17,6 +17,12 @@ export interface FollowedBranch {
   at: TurnPosition;
 }
 
+/** The hashes of what was said last. */
+export interface LastTexts {
+  user: string | null;
+  assistant: string | null;
+}
+
 /** A log, as far as its reading was noted. Everything in it can be found again from the log and the line. */
 export interface FollowedLog {
   version: 1;
@@ -47,6 +53,7 @@ export interface FollowedLog {
   unknown: number;
   /** Those before the checkpoint. */
   unknownBefore?: number;
+  lastTexts?: LastTexts;
   /** ISO 8601. */
   startedAt: string | null;
   updatedAt: string;

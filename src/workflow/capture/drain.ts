@@ -256,13 +256,13 @@ async function addWords(project: Project, follower: Follower, { path, words }: F
   const base = (text: string) => ({ id: idOf(text), timestamp, source: captureSource });
   const units: AgentUnit[] = [];
   const { prompt, answer } = words;
-  if (prompt !== null && prompt.trim() !== user?.trim())
+  if (prompt !== null && project.hash(prompt.trim()) !== user)
     units.push({
       kind: 'message',
       branch: 0,
       records: [{ type: 'user', ...base(prompt), message: { role: 'user', content: prompt } }],
     });
-  if (answer !== null && answer.trim() !== assistant?.trim())
+  if (answer !== null && project.hash(answer.trim()) !== assistant)
     units.push({
       kind: 'reply',
       branch: 0,

@@ -6,7 +6,14 @@ import type { LogPosition } from '../../ports/agent-logs.ts';
 import type { Project } from '../../ports/project.ts';
 import type { TurnName } from '../../names.ts';
 import type { Capture } from '../../ports/agent-logs.ts';
-import { listFollowedLogs, newBranch, newFollowedLog, toFollowedLog, type FollowedLog } from './capture.ts';
+import {
+  listFollowedLogs,
+  newBranch,
+  newFollowedLog,
+  toFollowedLog,
+  type FollowedLog,
+  type LastTexts,
+} from './capture.ts';
 import { leftOutKey } from './is-ours.ts';
 import { findCapturedLine, openBranchLine, openFork, startLine, type ForeignSession } from './open-line.ts';
 import { writeUnits, type BranchLine, type TurnPosition } from './write-units.ts';
@@ -32,8 +39,8 @@ export interface Follower {
   place(): { line: BranchLine; turn: TurnName | null } | null;
   /** Whether one of the last lines holds this text, be it on the line already or not. */
   hasLine(text: string): boolean;
-  /** The last message and the last text of an answer that were read. */
-  lastTexts(): { user: string | null; assistant: string | null };
+  /** The hashes of the last message and the last text of an answer that were read, without the white space around them. */
+  lastTexts(): LastTexts;
 }
 
 /** The lines of which a hook may tell. */
@@ -72,7 +79,7 @@ export async function openFollower(
   let places = log.branches.map(({ at }) => at);
   let raw: AgentLine[] = [];
   let unknownBefore = log.unknownBefore ?? log.unknown;
-  const texts: { user: string | null; assistant: string | null } = { user: null, assistant: null };
+  const texts: LastTexts = { ...(log.lastTexts ?? { user: null, assistant: null }) };
   let isSettled = false;
   let isElsewhere = false;
   let rawWritten = 0;
@@ -163,12 +170,8 @@ export async function openFollower(
       sum.entries += written.entries;
       sum.records += written.records;
       log = { ...log, entries: log.entries + written.entries, records: log.records + written.records };
-      for (const { records, model } of units) {
-        if (model !== undefined) log = { ...log, model };
-        for (const record of records)
-          if ((record.type === 'assistant' || record.type === 'user') && 'content' in record.message)
-            texts[record.type] = record.message.content;
-      }
+      for (const { model } of units) if (model !== undefined) log = { ...log, model };
+      noteTexts(units);
     }
     position = readTo;
     // Lines that nobody understands wait for the next entry: until then, they are read again.
@@ -176,6 +179,12 @@ export async function openFollower(
     if (checkpoint === null) return;
     log.branches.forEach((one, at) => (one.at = places[at] ?? one.at));
     log = { ...log, checkpoint, position, unknownBefore: unknownBefore + reader.unknown().length };
+  };
+
+  const noteTexts = (units: readonly AgentUnit[]): void => {
+    for (const record of units.flatMap(({ records }) => records))
+      if ((record.type === 'assistant' || record.type === 'user') && 'content' in record.message)
+        texts[record.type] = project.hash(record.message.content.trim());
   };
 
   const writeBranch = async (branch: number, units: AgentUnit[]) => {
@@ -297,6 +306,7 @@ export async function openFollower(
       startedAt: head.startedAt ?? log.startedAt,
       unknown,
       pid: pid ?? log.pid,
+      lastTexts: { ...texts },
       isWhole: pending.length === 0 && reader.checkpoint() !== null,
       updatedAt: now(),
     };
@@ -320,6 +330,7 @@ export async function openFollower(
   };
   const add = async (units: AgentUnit[]): Promise<number> => {
     const written = await writeBranch(latest, units);
+    if (written !== null) noteTexts(units);
     await save({});
     return written?.entries ?? 0;
   };

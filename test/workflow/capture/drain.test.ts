@@ -117,6 +117,20 @@ describe('the hooks of a turn', () => {
     expect(await story(setting)).toEqual(['start', 'message 01', 'exchange 01']);
   });
 
+  test('say nothing twice where they come again, or another drainer had read the message', async () => {
+    const setting = await setUp();
+    setting.capture.files.set(path, prompt);
+    ring(setting, 'UserPromptSubmit', { prompt: 'Add a file' });
+    await run(setting);
+    setting.capture.files.clear();
+    for (let time = 0; time < 2; time += 1) {
+      ring(setting, 'UserPromptSubmit', { prompt: 'Add a file' });
+      ring(setting, 'Stop', { last_assistant_message: 'It is there.' });
+      await run(setting);
+    }
+    expect(await story(setting)).toEqual(['start', 'message 01', 'reply 01']);
+  });
+
   test('of an agent that nobody knows are a problem, and nothing else', async () => {
     const setting = await setUp();
     setting.spool.bells.push({ agent: 'other', at: 1, ppid: 1, payload: {} });
