@@ -101,6 +101,19 @@ export function toFollowedLog(state: Record<string, unknown> | null): FollowedLo
   return isWhole ? (state as unknown as FollowedLog) : null;
 }
 
+/** A log that teddy wrote itself is no new session until the agent goes on with it. */
+export async function noteOwnLog(
+  { logs, states }: Capture,
+  agent: AgentName,
+  path: string,
+  now: string,
+): Promise<void> {
+  const stat = await logs.stat(agent, path);
+  if (stat === null) return;
+  const seen = { size: stat.size, mtimeMs: stat.mtimeMs };
+  await states.write(path, { ...newFollowedLog(agent, path, now), seen, isWhole: true });
+}
+
 /** The state that says what the last drainer could not do. */
 export const lastDrainKey = 'last-drain';
 

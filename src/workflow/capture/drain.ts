@@ -115,9 +115,9 @@ async function drainClaimed(
   const sessions = new Map<string, Followed>();
   while (!signal.aborted) {
     const taken = await project.spool.take();
-    for (const bell of taken.bells)
-      await hear(project, capture, { sessions, waitMs }, bell, sum).catch((error: unknown) =>
-        sum.problems.push(`A call of ${bell.agent}: ${toMessage(error)}`),
+    for (const [at, bell] of taken.bells.entries())
+      await hear(project, capture, { sessions, waitMs, later: taken.bells.slice(at + 1) }, bell, sum).catch(
+        (error: unknown) => sum.problems.push(`A call of ${bell.agent}: ${toMessage(error)}`),
       );
     sum.bells += taken.bells.length;
     for (const one of sessions.values()) await attend(project, capture, one, sum);
@@ -138,12 +138,12 @@ function isBusy({ awaits, isOpen, grewMs }: Followed, nowMs: number, lingerMs: n
 async function hear(
   project: Project,
   capture: Capture,
-  { sessions, waitMs }: { sessions: Map<string, Followed>; waitMs: number },
+  { sessions, waitMs, later }: { sessions: Map<string, Followed>; waitMs: number; later: readonly Bell[] },
   { agent: name, at, payload, ppid }: Bell,
   sum: Drained,
 ): Promise<void> {
   const agent = agentNames.find((one) => one === name);
-  const id = asText(payload['session_id']) ?? asText(payload['sessionId']) ?? asText(payload['sessionID']) ?? '';
+  const id = sessionOf(payload);
   if (agent === undefined) return void sum.problems.push(`The hook of an agent that teddy does not know: ${name}.`);
   if (payload['left_out'] === true) return capture.states.write(leftOutKey(agent, id), { agent, id });
   const named = asText(payload['transcript_path']) ?? asText(payload['transcriptPath']);
@@ -153,15 +153,17 @@ async function hear(
   const one: Followed = sessions.get(path) ?? newFollowed(agent, path, id, cwd);
   sessions.set(path, one);
   one.pid = ppid;
-  const event = events[asText(payload['hook_event_name']) ?? asText(payload['event']) ?? ''] ?? 'other';
+  const event = eventOf(payload);
   const untilMs = performance.now() + waitMs;
   one.grewMs = performance.now();
   if (event === 'prompt') {
     await finish(project, capture, one, sum);
     const words = { prompt: asText(payload['prompt']) ?? null, answer: null, at };
+    // The agent has been at work since: nobody can tell the user's edits from its own any more.
+    const isLate = later.some((bell) => sessionOf(bell.payload) === id && eventOf(bell.payload) !== 'other');
     Object.assign(one, {
       isOpen: true,
-      before: await readCodeOf(project, cwd),
+      before: isLate ? null : await readCodeOf(project, cwd),
       awaits: { text: null, untilMs },
       words,
     });
@@ -171,6 +173,14 @@ async function hear(
     one.words.answer = text ?? asText(payload['prompt_response']) ?? null;
     Object.assign(one, { ends: true, after: await readCodeOf(project, cwd), awaits: { text, untilMs } });
   } else if (event === 'end') Object.assign(one, { ends: true, awaits: one.awaits ?? { text: null, untilMs } });
+}
+
+function sessionOf(payload: Bell['payload']): string {
+  return asText(payload['session_id']) ?? asText(payload['sessionId']) ?? asText(payload['sessionID']) ?? '';
+}
+
+function eventOf(payload: Bell['payload']): Event {
+  return events[asText(payload['hook_event_name']) ?? asText(payload['event']) ?? ''] ?? 'other';
 }
 
 function newFollowed(agent: AgentName, path: string, id: string, cwd: string | null): Followed {
@@ -219,7 +229,7 @@ async function advance(project: Project, capture: Capture, one: Followed, sum: D
     id: one.id,
     ...(one.pid > 0 ? { pid: one.pid } : {}),
     cwd: one.cwd,
-    isOurs: (cwd) => isOurSession(project, capture, cwd),
+    isOurs: (cwd) => isOurSession(project, capture, cwd, one.cwd),
     isLeftOut: await openPauses(project),
     async beforeMessage(line) {
       const { before } = one;

@@ -1,6 +1,6 @@
 /** Follows one log: reads what is new since the last time, appends it to the lines, and notes how far it came. */
 import type { AgentLine, AgentLogReader, AgentStep, AgentUnit } from '../../conversation/agent-log.ts';
-import { parseJson } from '../../conversation/import-values.ts';
+import { fieldsOf, parseJson } from '../../conversation/import-values.ts';
 import { openAgentLog } from '../../conversation/open-agent-log.ts';
 import type { LogPosition } from '../../ports/agent-logs.ts';
 import type { Project } from '../../ports/project.ts';
@@ -58,8 +58,8 @@ export interface FollowOptions {
   cwd: string | null;
   /** Whether the session belongs to this repository, by the directory in which it began; asked before its line is made. */
   isOurs(cwd: string | null): Promise<boolean>;
-  /** Units that came about while capturing was paused are left out. */
-  isLeftOut(unit: AgentUnit): boolean;
+  /** What came about while capturing was paused is left out; `time` in ISO 8601. */
+  isLeftOut(time: unknown): boolean;
   /** Called before a message is written, with the line as it stands. */
   beforeMessage?(line: BranchLine): Promise<void>;
 }
@@ -82,6 +82,7 @@ export async function openFollower(
   const texts: LastTexts = { ...(log.lastTexts ?? { user: null, assistant: null }) };
   let isSettled = false;
   let isElsewhere = false;
+  let isLineGone = false;
   let rawWritten = 0;
   let latest = 0;
   const recent: string[] = [];
@@ -129,7 +130,8 @@ export async function openFollower(
       if (steps >= maxSteps) await write(sum, reading.position());
     }
     await write(sum, reading.position());
-    await save({ seen: { size: stat.size, mtimeMs: stat.mtimeMs }, stopped: isElsewhere ? 'elsewhere' : null });
+    const stopped = isElsewhere ? ('elsewhere' as const) : isLineGone ? ('line-gone' as const) : null;
+    await save({ seen: { size: stat.size, mtimeMs: stat.mtimeMs }, stopped });
     return sum;
   };
 
@@ -163,7 +165,7 @@ export async function openFollower(
       }
       const written = await writeBranch(
         branch,
-        units.filter((unit) => !isLeftOut(unit)),
+        units.filter(({ records }) => !isLeftOut(records[0]?.timestamp)),
       );
       if (written === null) break;
       pending.splice(0, units.length);
@@ -196,7 +198,7 @@ export async function openFollower(
     if (first.kind === 'message') await beforeMessage?.(line);
     const written = await writeUnits(project, line, places[branch] ?? { turn: null, length: 0, written: 0 }, {
       units: before === null ? units : [before, ...units],
-      raw: raw.slice(rawWritten),
+      raw: raw.slice(rawWritten).filter(({ text }) => !isLeftOut(fieldsOf(parseJson(text ?? ''))['timestamp'])),
       ...(opens === null ? {} : { opens }),
     });
     if (written.entries > 0) rawWritten = raw.length;
@@ -223,7 +225,11 @@ export async function openFollower(
     const followed = log.branches[branch];
     const place: TurnPosition = places[branch] ?? { turn: null, length: 0, written: 0 };
     const plain = (line: BranchLine) => ({ line, opens: null, before: null });
-    if (followed?.ref) return plain(await openBranchLine(project, followed.ref, place));
+    if (followed?.ref) {
+      // The user has deleted or archived it: what comes is taken when it is there again.
+      isLineGone = (await project.repository.store.resolve(followed.ref)) === null;
+      return isLineGone ? null : plain(await openBranchLine(project, followed.ref, place));
+    }
     const foreign = toForeign();
     if (followed?.leaves) {
       const left = await openBranch(followed.leaves.branch, first);
@@ -320,7 +326,7 @@ export async function openFollower(
     isSettled = true;
     pending.push(...reader.take());
     await write(sum, position);
-    await save({});
+    await save(isLineGone ? { stopped: 'line-gone' } : {});
     return sum;
   };
 

@@ -1,5 +1,4 @@
 /** Which sessions belong to this repository, and which of their units are left out. */
-import type { AgentUnit } from '../../conversation/agent-log.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Capture } from '../../ports/agent-logs.ts';
 
@@ -8,20 +7,23 @@ export async function isOurSession(
   { repository }: Project,
   { logs }: Pick<Capture, 'logs'>,
   cwd: string | null,
+  /** The directory in which a hook noted it here. */
+  hooked: string | null = null,
 ): Promise<boolean> {
   if (cwd === null) return false;
   const roots = (await repository.workTrees()).map(({ root }) => root);
   const top = await logs.topOf(cwd);
   if (top !== null) return roots.includes(top);
-  // The directory is gone, as that of a work tree that was removed.
+  // The directory is gone, as that of a work tree that was removed: a hook that was called in it vouches for it.
+  if (cwd === hooked) return true;
   return roots.some((root) => `${cwd}/`.startsWith(`${root}/`));
 }
 
-/** Units that came about while capturing was paused are left out. */
-export async function openPauses({ spool }: Pick<Project, 'spool'>): Promise<(unit: AgentUnit) => boolean> {
+/** Whether capturing was paused at a time. */
+export async function openPauses({ spool }: Pick<Project, 'spool'>): Promise<(time: unknown) => boolean> {
   const pauses = await spool.pauses();
-  return ({ records }) => {
-    const ms = Date.parse(records[0]?.timestamp ?? '');
+  return (time) => {
+    const ms = typeof time === 'string' ? Date.parse(time) : Number.NaN;
     return pauses.some(({ from, to }) => ms >= from && (to === null || ms < to));
   };
 }

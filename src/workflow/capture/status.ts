@@ -82,11 +82,18 @@ const namedLogs = 3;
 
 function warnOfLogs(followed: readonly FollowedLog[]): string[] {
   const vanished = followed.filter(({ stopped, isWhole }) => stopped === 'vanished' && !isWhole);
+  const gone = followed.filter(({ stopped }) => stopped === 'line-gone');
   const strange = followed.filter(({ unknown }) => unknown > 0);
   return [
     ...vanished
       .slice(0, namedLogs)
       .map(({ agent, path }) => `A log of ${agent} vanished before all of it was read: ${path}.`),
+    ...gone
+      .slice(0, namedLogs)
+      .map(
+        ({ agent, session }) =>
+          `A session of ${agent} goes on, and its line is deleted or archived: \`teddy session archive --restore ${session}\` brings it back, and then the rest is taken.`,
+      ),
     ...strange
       .slice(0, namedLogs)
       .map(

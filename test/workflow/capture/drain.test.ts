@@ -131,6 +131,45 @@ describe('the hooks of a turn', () => {
     expect(await story(setting)).toEqual(['start', 'message 01', 'reply 01']);
   });
 
+  test('that come all at once give the agent all that has changed', async () => {
+    const setting = await setUp();
+    await setting.project.write({ 'b.txt': 'made by the agent\n' });
+    setting.capture.files.set(path, prompt + answer);
+    ring(setting, 'UserPromptSubmit', { prompt: 'Add a file' });
+    ring(setting, 'Stop', { last_assistant_message: 'It is there.' });
+    await run(setting);
+    expect(await story(setting)).toEqual(['start', 'message 01', 'reply 01', 'snapshot 01']);
+  });
+
+  test('in a directory that is gone by now vouch for the session', async () => {
+    const setting = await setUp();
+    setting.capture.logs.topOf = async () => null;
+    const elsewhere = (prompt + answer).replaceAll('"cwd":"/project"', '"cwd":"/linked"');
+    setting.capture.files.set(path, elsewhere);
+    ring(setting, 'Stop', { last_assistant_message: 'It is there.', cwd: '/linked' });
+    await run(setting);
+    expect(await story(setting)).toEqual(['start', 'message 01', 'reply 01']);
+  });
+
+  test('of a session whose line was deleted take the rest when it is there again', async () => {
+    const setting = await setUp();
+    setting.capture.files.set(path, prompt);
+    await sweepAll(setting);
+    const { store } = setting.project.repository;
+    const tip = await setting.project.tipOf(line);
+    const ref = `refs/heads/${line}` as RefName;
+    await store.updateRefs([{ ref, old: tip, new: null }], 'test');
+    setting.capture.files.set(path, prompt + answer);
+    ring(setting, 'Stop', { last_assistant_message: 'It is there.' });
+    expect(await run(setting)).toMatchObject({ problems: [] });
+    expect(setting.capture.saved.get(path)).toMatchObject({ stopped: 'line-gone' });
+    expect(await linesOf(setting)).toEqual([]);
+    await store.updateRefs([{ ref, old: null, new: tip }], 'test');
+    setting.capture.files.set(path, `${prompt}${answer}\n`);
+    await sweepAll(setting);
+    expect(await story(setting)).toEqual(['start', 'message 01', 'reply 01']);
+  });
+
   test('of an agent that nobody knows are a problem, and nothing else', async () => {
     const setting = await setUp();
     setting.spool.bells.push({ agent: 'other', at: 1, ppid: 1, payload: {} });

@@ -1,5 +1,5 @@
 import { Command, Option } from 'clipanion';
-import { openAgentPlace } from '../../../app.ts';
+import { openAgentPlace, openCapture } from '../../../app.ts';
 import { openableAgents, type OpenableAgent } from '../../../conversation/render-agent-log.ts';
 import { TeddyError } from '../../../errors.ts';
 import { formatCount } from '../../../session/format-count.ts';
@@ -43,6 +43,8 @@ export class SessionOpenCommand extends TeddyCommand {
       const { openWith } = await import('../../../workflow/conversation/open-with.ts');
       const logs = await openAgentPlace(agent, toSurroundings(this.context));
       const opened = await openWith(project, this.target, { agent, logs });
+      const { noteOwnLog } = await import('../../../workflow/capture/capture.ts');
+      await noteOwnLog(openCapture(project, this.context.env), agent, opened.path, project.clock.now().toISOString());
       if (this.json) this.printJson(terminal, 'session-open', opened);
       else showOpened(terminal, opened);
       return 0;
