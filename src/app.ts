@@ -144,7 +144,7 @@ export async function openProject({
 
 /** Starts this program once more, for work that nobody waits for. */
 export async function startBeside(words: readonly string[], cwd: string): Promise<void> {
-  await (await import('./system/start-detached.ts')).startDetached(words, cwd);
+  await (await import('./system/process-group.ts')).startDetached(words, cwd);
 }
 
 /** The logs of other agents, and what is known of each here. */

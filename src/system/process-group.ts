@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -71,5 +72,17 @@ async function isRunning(groupId: number): Promise<boolean> {
     // After the program's name, which may hold anything: state, parent, group.
     const [state = '', , group] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return Number(group) === groupId && !/^[ZX]$/.test(state);
+  });
+}
+
+/** Starts this program once more, for work that another call does as well; resolves when it runs, or could not be started. */
+export function startDetached(words: readonly string[], cwd: string): Promise<void> {
+  const child = spawn(process.execPath, words, { cwd, stdio: 'ignore', detached: true });
+  return new Promise((resolve) => {
+    child.on('error', () => resolve());
+    child.on('spawn', () => {
+      child.unref();
+      resolve();
+    });
   });
 }
