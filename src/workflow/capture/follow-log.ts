@@ -198,7 +198,9 @@ export async function openFollower(
     if (first.kind === 'message') await beforeMessage?.(line);
     const written = await writeUnits(project, line, places[branch] ?? { turn: null, length: 0, written: 0 }, {
       units: before === null ? units : [before, ...units],
-      raw: raw.slice(rawWritten).filter(({ text }) => !isLeftOut(fieldsOf(parseJson(text ?? ''))['timestamp'])),
+      raw: raw
+        .slice(rawWritten)
+        .filter(({ text }) => text !== null && !isLeftOut(fieldsOf(parseJson(text))['timestamp'])),
       ...(opens === null ? {} : { opens }),
     });
     if (written.entries > 0) rawWritten = raw.length;

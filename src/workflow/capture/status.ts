@@ -98,7 +98,7 @@ function warnOfLogs(followed: readonly FollowedLog[]): string[] {
       .slice(0, namedLogs)
       .map(
         ({ agent, agentVersion, unknown, path }) =>
-          `${unknown === 1 ? 'A line' : `${unknown} lines`} of ${agent}${agentVersion === null ? '' : ` ${agentVersion}`} ${unknown === 1 ? 'is' : 'are'} of a kind that teddy does not know: ${path}. raw.jsonl of the turn has ${unknown === 1 ? 'it' : 'them'}.`,
+          `${unknown === 1 ? 'A line' : `${unknown} lines`} of ${agent}${agentVersion === null ? '' : ` ${agentVersion}`} ${unknown === 1 ? 'is' : 'are'} of a kind that teddy does not know, or longer than 64 MiB: ${path}. Those of unknown kinds are in raw.jsonl of their turns.`,
       ),
   ];
 }

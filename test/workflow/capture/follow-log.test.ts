@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { decodeTranscript } from '../../../src/conversation/decode-transcript.ts';
+import type { LogLine } from '../../../src/ports/agent-logs.ts';
 import { decodeEntry } from '../../../src/session/entry.ts';
 import { shortRef, type RefName } from '../../../src/names.ts';
 import { openFollower, type FollowOptions } from '../../../src/workflow/capture/follow-log.ts';
@@ -166,6 +167,11 @@ describe('a log becomes a line', () => {
   });
 });
 
+async function* withLongLine(lines: AsyncIterable<LogLine>): AsyncIterable<LogLine> {
+  yield { number: 1, text: null };
+  for await (const { number, text } of lines) yield { number: number + 1, text };
+}
+
 describe('a log that is not what it was', () => {
   test('shrunk and grown again, it doubles nothing', async () => {
     const project = await memoryProject();
@@ -175,6 +181,21 @@ describe('a log that is not what it was', () => {
     await captureAll(project, capture, first + answer + second + secondAnswer);
     const [line] = await linesOf(project);
     expect(await textsOf(project, `refs/heads/${line}`)).toHaveLength(4);
+  });
+
+  test('with a line that is too long, it is counted and nothing is kept of it', async () => {
+    const project = await memoryProject();
+    const capture = memoryCapture('claude-code');
+    const { read } = capture.logs;
+    capture.logs.read = async (file, position) => {
+      const reading = await read(file, position);
+      return reading === null || position !== null ? reading : { ...reading, lines: withLongLine(reading.lines) };
+    };
+    const followed = await captureAll(project, capture, first + answer);
+    expect(followed).toMatchObject({ unknown: 1, entries: 2 });
+    const tip = await project.tipOf('teddy/20260124-claude-code-add-a-login-route');
+    const files = await project.repository.store.listTree(tip);
+    expect(files.filter(({ path: file }) => file.endsWith('raw.jsonl'))).toEqual([]);
   });
 
   test('gone, it is said to have vanished, and what was read stays', async () => {
