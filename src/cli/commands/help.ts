@@ -23,7 +23,8 @@ Groups
                                     go on: resume, switch, branch, undo, restore
                                     look: view, list, log, show, diff, review,
                                     cost, context, history, verify, replay
-                                    share: push, pull, sync, import, open, export
+                                    share: push, pull, sync, import, open,
+                                    export
                                     put away: archive, delete
   teddy memo ...                    facts that every session is told:
                                     list, add, remove, edit
