@@ -5,6 +5,7 @@ import { noResultOutput } from '../../src/conversation/import-unit.ts';
 import { abortedOutput } from '../../src/conversation/record.ts';
 import { forksOf, openLog, readAgentLogs, readSteps, unitsOf } from '../support/agent-logs.ts';
 import { faultsOf } from '../support/import-source.ts';
+import { runs } from '../support/runs.ts';
 
 /** What the log itself says, once each: what came late stands in a note, what was settled says that there is nothing. */
 function contentOf(steps: readonly AgentStep[]): string[] {
@@ -25,6 +26,8 @@ function countTokens(steps: readonly AgentStep[]): number {
 }
 
 const logs = readAgentLogs();
+/** Some thousand cases of each property in all, spread over the logs. */
+const { numRuns } = runs(60);
 const cases = logs.map(({ agent, name, lines }) => [name, agent, lines] as const);
 
 describe.each(cases)('the log %s', (_name, agent, lines) => {
@@ -50,6 +53,7 @@ describe.each(cases)('the log %s', (_name, agent, lines) => {
         const first = readSteps(openLog(agent), lines.slice(0, at));
         expect(first).toEqual(steps.slice(0, first.length));
       }),
+      { numRuns },
     );
   });
 
@@ -72,6 +76,7 @@ describe.each(cases)('the log %s', (_name, agent, lines) => {
         expect(found).toEqual(steps);
         expect(reader.head()).toEqual(whole.head());
       }),
+      { numRuns },
     );
   });
 
@@ -90,6 +95,7 @@ describe.each(cases)('the log %s', (_name, agent, lines) => {
         expect(isTree || !other.needsStart()).toBe(true);
         if (!other.needsStart()) expect(again).toEqual(rest);
       }),
+      { numRuns },
     );
   });
 
@@ -112,6 +118,7 @@ describe.each(cases)('the log %s', (_name, agent, lines) => {
         expect(countTokens(found)).toBeLessThanOrEqual(countTokens(all));
         expect(faultsOf(unitsOf(found))).toEqual([]);
       }),
+      { numRuns },
     );
   });
 });
