@@ -67,7 +67,7 @@ export interface FollowerStates {
   write(path: string, state: Record<string, unknown>): Promise<void>;
 }
 
-/** What capturing works with, beside the project. */
+/** The surroundings of capture, beside the project. */
 export interface Capture {
   logs: AgentLogs;
   states: FollowerStates;

@@ -18,6 +18,7 @@ import { basename, delimiter, dirname, join, resolve } from 'node:path';
 import { parse as parseToml } from 'smol-toml';
 import { removeFile, replaceFile } from '../disk/replace-file.ts';
 import { replaceDurably } from '../disk/durable-file.ts';
+import { isObject } from '../conversation/import-values.ts';
 import { errorCode, errorReason } from '../disk/system-error.ts';
 import { TeddyError } from '../errors.ts';
 import type { AgentName, AgentSetup, AgentState, HookScript } from '../ports/capture.ts';
@@ -222,13 +223,13 @@ function isMarked(text: string): boolean {
 async function isTrusted({ path, home, ...agent }: OwnFile, text: string): Promise<boolean> {
   const spec = specOf({ home, ...agent });
   const state = (await readToml(join(dirname(path), 'config.toml')))['hooks'];
-  const notes = isRecord(state) && isRecord(state['state']) ? state['state'] : {};
+  const notes = isObject(state) && isObject(state['state']) ? state['state'] : {};
   const paths = [path, await realpath(path).catch(() => path)];
   return findOwnHooks(text, spec ?? { events: [], entry: {}, isOurs: () => false }).every(({ event, at }) => {
     const snake = event.replace(/(?!^)[A-Z]/g, (letter) => `_${letter}`).toLowerCase();
     return paths.some((file) => {
       const note = notes[`${file}:${snake}:${at[0]}:${at[1]}`];
-      return isRecord(note) && typeof note['trusted_hash'] === 'string' && note['enabled'] !== false;
+      return isObject(note) && typeof note['trusted_hash'] === 'string' && note['enabled'] !== false;
     });
   });
 }
@@ -238,7 +239,7 @@ async function describeSwitchedOff({ name, path }: OwnFile, text: string): Promi
     return `Claude Code runs no hooks: disableAllHooks is set in ${path}.`;
   if (name !== 'codex') return null;
   const { features } = await readToml(join(dirname(path), 'config.toml'));
-  return isRecord(features) && features['hooks'] === false
+  return isObject(features) && features['hooks'] === false
     ? `Codex runs no hooks: features.hooks is false in ${join(dirname(path), 'config.toml')}.`
     : null;
 }
@@ -253,11 +254,7 @@ async function readToml(path: string): Promise<Record<string, unknown>> {
   }
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** What undoes an installation: the bytes between a common start and a common end. */
+/** An installation is undone by this: the bytes between a common start and a common end. */
 interface Installed {
   path: string;
   /** sha256 of the file as it was written. */

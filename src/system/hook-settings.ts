@@ -110,7 +110,7 @@ function insert(json: string, { offset, length, children = [] }: Node, { depth, 
   return `${json.slice(0, offset + 1)}${child}${closing}${json.slice(offset + length - 1)}`;
 }
 
-/** What is empty without them goes as well. */
+/** Groups that are empty without them go as well. */
 export function removeHooks(text: string, spec: HookSpec): string {
   let edited = text;
   // From the end, so that the indexes of those before stay.

@@ -194,7 +194,7 @@ async function noteLast(dir: string, bells: readonly Bell[]): Promise<void> {
     if (/^[a-z0-9-]+$/.test(agent)) await replaceFile(join(dir, 'seen', agent), `${at}\n`);
 }
 
-/** What a hook has appended since it was read, the next taking gives. */
+/** The next taking gives whatever a hook has appended since the file was read. */
 async function removeDealt({ path, grows, end }: TakenFile, dealt: Map<string, number>): Promise<void> {
   dealt.set(path, end);
   // Nobody can open it any more. Who has it open may append until it closes it.
@@ -305,7 +305,7 @@ async function closeSpool({ dir, clock, ...processes }: SpoolOptions): Promise<s
   return null;
 }
 
-/** What was noted while it was paused stays out, whenever its log is read. */
+/** Records from a pause stay out, whenever their log is read. */
 async function readPauses(dir: string): Promise<{ from: number; to: number | null }[]> {
   const read = (name: string) =>
     readFile(join(dir, name), 'utf8').catch((error: unknown) => {

@@ -1,4 +1,4 @@
-/** What capturing shares: where logs and states are, and what is known about a log that is followed. */
+/** All of capture shares this: the state of a log that is followed, and the ways to list such states. */
 import type { AgentCheckpoint, AgentName } from '../../conversation/agent-log.ts';
 import { agentNames } from '../../conversation/agent-log.ts';
 import { isObject } from '../../conversation/import-values.ts';

@@ -60,7 +60,7 @@ interface Followed {
   grewMs: number;
 }
 
-/** What a hook says, whatever the agent calls it. */
+/** The meaning of a hook's call, whatever the agent calls it. */
 type Event = 'prompt' | 'stop' | 'end' | 'other';
 
 const events: Record<string, Event> = {

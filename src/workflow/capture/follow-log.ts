@@ -26,7 +26,7 @@ interface Advance {
 }
 
 export interface Follower {
-  /** As it stands; `null` session: the log has nothing to keep yet. */
+  /** The log's state; its `session` is null while there is nothing to keep. */
   log(): FollowedLog;
   /** Takes in what has come. Nothing is there twice, whatever happened before. */
   advance(): Promise<Advance>;
@@ -58,7 +58,7 @@ export interface FollowOptions {
   cwd: string | null;
   /** Whether the session belongs to this repository, by the directory in which it began; asked before its line is made. */
   isOurs(cwd: string | null): Promise<boolean>;
-  /** What came about while capturing was paused is left out; `time` in ISO 8601. */
+  /** Records from a pause are left out; `time` in ISO 8601. */
   isLeftOut(time: unknown): boolean;
   /** Called before a message is written, with the line as it stands. */
   beforeMessage?(line: BranchLine): Promise<void>;

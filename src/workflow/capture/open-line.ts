@@ -130,7 +130,7 @@ export interface OpenedFork {
   line: BranchLine;
   /** The first turn of the conversation branch. */
   turn: TurnName;
-  /** What the branch repeats of that turn, as a unit; null: nothing. */
+  /** The part of that turn that the branch repeats, as a unit; null: nothing. */
   repeats: AgentUnit | null;
 }
 

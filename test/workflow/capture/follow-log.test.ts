@@ -124,7 +124,7 @@ describe('a log becomes a line', () => {
     expect(followed.entries).toBe(4);
   });
 
-  test('cut at every byte and read twice, it gives the same entries', async () => {
+  test('cut at every seventh byte and read twice, it gives the same entries', async () => {
     const whole = first + answer + second + secondAnswer;
     const bytes = Buffer.from(whole);
     const expected = ['Add a login route', 'It is there.', 'And a logout', 'Done.'];
