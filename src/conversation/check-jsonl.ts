@@ -13,7 +13,7 @@ interface Walk {
 }
 
 /** Records that cut nothing, and may stand anywhere. */
-const silent = new Set<unknown>(['voice_interrupted', 'orchestrator_meta', 'note', 'thinking']);
+const silent = new Set<unknown>(['voice_interrupted', 'orchestrator_meta', 'note', 'thinking', 'plan', 'approval']);
 
 /** A sentence for each violation. */
 export function checkJsonl(text: unknown): string[] {

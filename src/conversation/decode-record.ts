@@ -1,9 +1,12 @@
 /** One JSON value as a record of a transcript. */
 import { toContentText } from './content-text.ts';
+import { verdicts } from '../session/entry.ts';
 import {
   resultReasons,
+  type ApprovalRecord,
   type KnownRecord,
   type NoteRecord,
+  type PlanRecord,
   type ToolResultRecord,
   type ToolUseRecord,
   type TranscriptRecord,
@@ -32,6 +35,9 @@ export function decodeRecord(value: unknown): DecodedRecord {
   if (type === 'tool_use') return toDecoded(decodeCall(value, base));
   if (type === 'tool_result') return toDecoded(decodeResult(value, base));
   if (type === 'note') return toDecoded(decodeNote(value, base));
+  if (type === 'plan' && hasFile(value)) return { record: decodePlan(value, base) };
+  const verdict = verdicts.find((known) => known === value['verdict']);
+  if (type === 'approval' && verdict !== undefined) return { record: decodeApproval(value, base, verdict) };
   const thought = asText(value['text']);
   if (type === 'thinking' && thought !== undefined) return { record: { type, ...base, text: thought } };
   if (type === 'voice_interrupted' || type === 'orchestrator_meta') {
@@ -95,6 +101,32 @@ function decodeResult(value: Record<string, unknown>, base: RecordBase): ToolRes
     ...(reason === undefined ? {} : { reason }),
     ...(isTexts(value['changed_files']) ? { changed_files: value['changed_files'] } : {}),
   };
+}
+
+function hasFile({ file }: Record<string, unknown>): boolean {
+  return typeof file === 'string' && file !== '';
+}
+
+function decodePlan(value: Record<string, unknown>, base: RecordBase): PlanRecord {
+  const callId = asText(value['tool_call_id']);
+  const of = callId === undefined ? {} : { tool_call_id: callId };
+  return { type: 'plan', ...base, file: String(value['file']), ...of };
+}
+
+/** A comment that is none is left out. */
+function decodeApproval(
+  value: Record<string, unknown>,
+  base: RecordBase,
+  verdict: ApprovalRecord['verdict'],
+): ApprovalRecord {
+  const given = Array.isArray(value['comments']) ? value['comments'] : [];
+  const comments = given.flatMap((comment) => {
+    const { line, text } = isObject(comment) ? comment : {};
+    return isCount(line) && line > 0 && typeof text === 'string' ? [{ line, text }] : [];
+  });
+  const text = asText(value['text']);
+  const sha256 = asText(value['plan_sha256']) ?? '';
+  return { type: 'approval', ...base, verdict, plan_sha256: sha256, comments, ...(text === undefined ? {} : { text }) };
 }
 
 function isTexts(value: unknown): value is string[] {

@@ -30,6 +30,9 @@ function completeRecord(value: unknown, now: string, hash: Hash): KnownRecord {
   if ('skipped' in decoded) throw toBad(`What was sent is ${decoded.skipped}.`);
   const { record } = decoded;
   if (record.type === 'other') throw toBad(`${JSON.stringify(record.value['type'])} is no type of a record.`);
+  // The words of the first are those of a call; a verdict counts by the author of its commit.
+  if (record.type === 'plan' || record.type === 'approval')
+    throw toBad(`A record of the type ${record.type} cannot be sent.`);
   const whole = record.type === 'tool_use' ? { ...record, tool_input: record.tool_input ?? {} } : record;
   const id = isAbsent(value, 'id') ? toUuid(hash(encodeRecord({ ...whole, id: '' }))) : whole.id;
   return { ...whole, id, timestamp: whole.timestamp === '' ? now : whole.timestamp };

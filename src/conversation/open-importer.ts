@@ -155,6 +155,9 @@ function readRecord(context: ImportContext, record: KnownRecord, place: SourcePo
     case 'voice_interrupted':
     case 'orchestrator_meta':
       return units.aside({ ...record, details: toDetails(record.details) });
+    case 'plan':
+    case 'approval':
+      return context.log.leaveOut('records of plans and verdicts');
   }
 }
 

@@ -18,7 +18,7 @@ import { decodeEntry, type Entry } from '../session/entry.ts';
 import type { HistoryPart } from '../session/history-text.ts';
 import { decodeTranscript } from './decode-transcript.ts';
 import type { TranscriptRecord } from './record.ts';
-import { endsDenied, lastAnswer, userMessages } from './transcript.ts';
+import { endsDenied, endsJudged, hasAgentPlan, lastAnswer, userMessages } from './transcript.ts';
 import { toTurnHistory } from './turn-history.ts';
 
 /** `open`: no complete answer yet. `planned`: a plan without a report. `closed`: anything else. */
@@ -30,7 +30,7 @@ export interface Turn {
   records: TranscriptRecord[];
   transcript: Uint8Array;
   plan: Uint8Array | null;
-  /** Null where there is no plan, or its report is there. */
+  /** Null where there is no plan of teddy's, or its report is there. */
   parsed: ParsedPlan | null;
   report: Uint8Array | null;
 }
@@ -96,7 +96,7 @@ export async function readTurn(
   };
   const [transcript, plan, report] = await Promise.all([read('transcript.jsonl'), read('plan.md'), read('report.md')]);
   const { records } = decodeTranscript(toText(transcript));
-  const parsed = parsePending(plan && toText(plan), report !== null, options);
+  const parsed = hasAgentPlan(records) ? null : parsePending(plan && toText(plan), report !== null, options);
   return {
     turn,
     status: toStatus(records, parsed, report !== null),
@@ -142,11 +142,12 @@ export function parsePending(plan: string | null, hasReport: boolean, options: P
   return plan === null || hasReport ? null : parsePlan(plan, options);
 }
 
-/** `pending` is the plan without a report, parsed. */
+/** `pending` is the plan without a report, parsed; the plan of another agent waits for no execution. */
 export function toStatus(records: TranscriptRecord[], pending: ParsedPlan | null, hasReport: boolean): TurnStatus {
   if (hasReport) return 'closed';
-  if (pending !== null) return isOnlyMessage(pending) ? 'closed' : 'planned';
-  return lastAnswer(records)?.complete === true || endsDenied(records) ? 'closed' : 'open';
+  if (pending !== null && !hasAgentPlan(records)) return isOnlyMessage(pending) ? 'closed' : 'planned';
+  const isOver = lastAnswer(records)?.complete === true || endsDenied(records) || endsJudged(records);
+  return isOver ? 'closed' : 'open';
 }
 
 /** A plan that only speaks has nothing to execute. */

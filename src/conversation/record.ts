@@ -1,5 +1,5 @@
 /** The records of a transcript: what was said and called, message by message. */
-import type { Tokens } from '../session/entry.ts';
+import type { Tokens, VerdictWord } from '../session/entry.ts';
 
 interface RecordBase {
   /** Unique in its session; empty in a damaged line. */
@@ -103,6 +103,30 @@ export interface ThinkingRecord extends RecordBase {
   text: string;
 }
 
+/**
+ * The plan that another agent has made: its words are those of the call or answer that comes after it. It is not for teddy to
+ * execute, and need not be in teddy's grammar.
+ */
+export interface PlanRecord extends RecordBase {
+  type: 'plan';
+  /** The file of the turn that holds it: `plan.md`. */
+  file: string;
+  /** The call that hands it in. */
+  tool_call_id?: string;
+}
+
+/** The word on a plan; the author of its commit is who said it. */
+export interface ApprovalRecord extends RecordBase {
+  type: 'approval';
+  /** `none`: a gate ended without anybody's verdict, and the agent asked by itself. */
+  verdict: VerdictWord;
+  /** Hexadecimal; the verdict is about these bytes and no others. */
+  plan_sha256: string;
+  /** `line`: the line of the plan that it is about, from 1. */
+  comments: { line: number; text: string }[];
+  text?: string;
+}
+
 /** A line of another type: kept as it is, and ignored. */
 interface OtherRecord {
   type: 'other';
@@ -118,7 +142,9 @@ export type KnownRecord =
   | InterruptedRecord
   | MetaRecord
   | NoteRecord
-  | ThinkingRecord;
+  | ThinkingRecord
+  | PlanRecord
+  | ApprovalRecord;
 
 export type TranscriptRecord = KnownRecord | OtherRecord;
 

@@ -69,6 +69,7 @@ function toReportRecord(turn: string, report: string): TranscriptRecord {
 }
 
 function toFile(record: TranscriptRecord): string | null {
+  if (record.type === 'plan') return record.file;
   if (record.type !== 'user' && record.type !== 'assistant') return null;
   return 'file' in record.message ? record.message.file : null;
 }

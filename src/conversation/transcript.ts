@@ -66,6 +66,17 @@ export function endsDenied(records: readonly TranscriptRecord[]): boolean {
   return afterLastMessage(records).findLast((record) => record.type === 'tool_result')?.reason === 'denied';
 }
 
+/** Another agent has made the turn's plan: it is not for teddy to execute. */
+export function hasAgentPlan(records: readonly TranscriptRecord[]): boolean {
+  return records.some(({ type }) => type === 'plan');
+}
+
+/** Somebody has approved or rejected the plan of another agent since the user's last message. */
+export function endsJudged(records: readonly TranscriptRecord[]): boolean {
+  const isVerdict = (record: TranscriptRecord) => record.type === 'approval' && record.verdict !== 'none';
+  return hasAgentPlan(records) && afterLastMessage(records).some(isVerdict);
+}
+
 /** The records after the user's last message. */
 export function afterLastMessage(records: readonly TranscriptRecord[]): TranscriptRecord[] {
   return records.slice(records.findLastIndex((record) => record.type === 'user') + 1);
@@ -83,10 +94,20 @@ export function toFinishedCalls(since: readonly TranscriptRecord[]): TranscriptR
   return since.slice(0, end).filter((record) => record.type !== 'assistant_partial' && !isEarlier(record));
 }
 
+/** Records beside the conversation. */
+const silentTypes: TranscriptRecord['type'][] = [
+  'note',
+  'thinking',
+  'orchestrator_meta',
+  'voice_interrupted',
+  'plan',
+  'approval',
+  'other',
+];
+
 /** How many of them say or call something: the others change nothing of what a turn waits for. */
 export function countSaid(records: readonly TranscriptRecord[]): number {
-  const silent: TranscriptRecord['type'][] = ['note', 'thinking', 'orchestrator_meta', 'voice_interrupted', 'other'];
-  return records.filter(({ type }) => !silent.includes(type)).length;
+  return records.filter(({ type }) => !silentTypes.includes(type)).length;
 }
 
 function inCanonicalOrder(record: TranscriptRecord): object {
@@ -112,6 +133,15 @@ function toFields(record: KnownRecord): object {
     }
     case 'thinking':
       return { text: record.text };
+    case 'plan': {
+      const { file, tool_call_id } = record;
+      return { file, ...(tool_call_id === undefined ? {} : { tool_call_id }) };
+    }
+    case 'approval': {
+      const { verdict, plan_sha256, comments, text } = record;
+      const inOrder = comments.map((comment) => ({ line: comment.line, text: comment.text }));
+      return { verdict, plan_sha256, comments: inOrder, ...(text === undefined ? {} : { text }) };
+    }
     case 'tool_use':
       return { tool_call_id: record.tool_call_id, tool_name: record.tool_name, tool_input: record.tool_input };
     case 'tool_result': {

@@ -8,6 +8,7 @@ import { findTurn, listTurn, readLineTurns, summarizeTurn, type TurnSummary } fr
 import { findSource, readTurns } from '../conversation/read-turns.ts';
 import { decodeTranscript } from '../conversation/decode-transcript.ts';
 import { resolveFiles } from '../conversation/resolve-files.ts';
+import { hasAgentPlan } from '../conversation/transcript.ts';
 import {
   decodeText,
   isText,
@@ -158,7 +159,7 @@ export async function readTurn(options: TurnOptions): Promise<ReadTurn> {
     ...summarizeTurn(turn, records, { plan, hasReport: report !== null }),
     records: resolveFiles(turn, { records, skipped: [], mended: [] }, { plan, report }).transcript.records,
     plan,
-    parsed: plan === null ? null : parsePlan(plan),
+    parsed: plan === null || hasAgentPlan(records) ? null : parsePlan(plan),
     report: report === null ? null : parsePlainReport(report),
   };
 }

@@ -28,6 +28,10 @@ export interface Tokens {
   reasoning?: number;
 }
 
+/** `none`: a gate ended without anybody's verdict, and the agent asked by itself. */
+export const verdicts = ['approved', 'rejected', 'none'] as const;
+export type VerdictWord = (typeof verdicts)[number];
+
 export interface Entry {
   kind: EntryKind;
   session: SessionId;

@@ -14,6 +14,8 @@ export interface OrderFacts {
   latest: 'open' | 'planned' | 'closed' | null;
   /** Whether the user has said anything in the turn; null: it cannot be told. */
   hasMessage: boolean | null;
+  /** Another agent has made the plan that the entry brings: it answers no message, and may begin a turn. */
+  isAgentPlan?: boolean;
 }
 
 export interface LineOrder {
@@ -42,7 +44,7 @@ export function openOrder(session: SessionId, base: OrderBase | null): LineOrder
     if (turn === null) return [];
     const known = turns.get(turn);
     if (known === undefined) {
-      const problems = checkOpening(kind, turn, latest, facts.latest);
+      const problems = checkOpening({ kind, turn }, latest, facts);
       turns.set(turn, { turn, hasPlan: kind === 'plan', hasReport: kind === 'report' });
       if (latest === null || compareTurns(turn, latest) > 0) latest = turn;
       return problems;
@@ -83,15 +85,14 @@ export function openOrder(session: SessionId, base: OrderBase | null): LineOrder
 }
 
 function checkOpening(
-  kind: EntryKind,
-  turn: TurnName,
+  { kind, turn }: { kind: EntryKind; turn: TurnName },
   before: TurnName | null,
-  status: OrderFacts['latest'],
+  { latest: status, isAgentPlan = false }: OrderFacts,
 ): string[] {
   const expected = (before === null ? 0 : turnNumber(before)) + 1;
   const isBranch = turn.includes('-branch-');
   return [
-    ...(opening.includes(kind) ? [] : [`Turn ${turn} cannot begin with an entry of the kind ${kind}.`]),
+    ...(opening.includes(kind) || isAgentPlan ? [] : [`Turn ${turn} cannot begin with an entry of the kind ${kind}.`]),
     ...(turnNumber(turn) === expected
       ? []
       : [`Turn ${turn} follows ${before === null ? 'no turn' : `turn ${before}`}.`]),
@@ -104,7 +105,7 @@ function checkOpening(
 function checkNext(
   kind: EntryKind,
   { turn, hasPlan, hasReport }: OrderBase['turns'][number],
-  { latest, hasMessage }: OrderFacts,
+  { latest, hasMessage, isAgentPlan = false }: OrderFacts,
 ): string[] {
   switch (kind) {
     case 'branch':
@@ -113,7 +114,7 @@ function checkNext(
       return latest === 'closed' ? [`A message comes into turn ${turn}, which is closed.`] : [];
     case 'plan':
       if (hasPlan) return [`Turn ${turn} has a plan already.`];
-      return hasMessage === false ? [`Turn ${turn} has a plan and no message.`] : [];
+      return hasMessage === false && !isAgentPlan ? [`Turn ${turn} has a plan and no message.`] : [];
     case 'report':
       if (hasReport) return [`Turn ${turn} has a report already.`];
       return hasPlan ? [] : [`Turn ${turn} has a report and no plan.`];

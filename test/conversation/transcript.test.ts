@@ -2,7 +2,12 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decodeTranscript } from '../../src/conversation/decode-transcript.ts';
 import type { TranscriptRecord } from '../../src/conversation/record.ts';
+import { toStatus } from '../../src/conversation/read-line.ts';
+import { resolveFiles } from '../../src/conversation/resolve-files.ts';
 import { encodeRecord, lastAnswer, userMessages } from '../../src/conversation/transcript.ts';
+import { toTurnHistory } from '../../src/conversation/turn-history.ts';
+import type { TurnName } from '../../src/names.ts';
+import { parsePlan } from '../../src/plan/parse.ts';
 
 const base = { id: '0190f5fe-7c00-7a00-8000-000000000000', timestamp: '2026-01-24T10:00:00.000Z' };
 const user = (content: string): TranscriptRecord => ({
@@ -77,6 +82,26 @@ const record: fc.Arbitrary<TranscriptRecord> = fc.oneof(
       anyValue,
     ),
   }),
+  fc.record(
+    {
+      type: fc.constant('plan' as const),
+      ...anyBase,
+      file: text.filter((file) => file !== ''),
+      tool_call_id: text,
+    },
+    { requiredKeys: ['type', 'id', 'timestamp', 'file'] },
+  ),
+  fc.record(
+    {
+      type: fc.constant('approval' as const),
+      ...anyBase,
+      verdict: fc.constantFrom('approved' as const, 'rejected' as const, 'none' as const),
+      plan_sha256: text,
+      comments: fc.array(fc.record({ line: fc.integer({ min: 1 }), text })),
+      text,
+    },
+    { requiredKeys: ['type', 'id', 'timestamp', 'verdict', 'plan_sha256', 'comments'] },
+  ),
   fc.record({
     type: fc.constant('other' as const),
     value: fc.record({ type: fc.constantFrom('thinking', 'other'), tool_call_id: text }),
@@ -194,5 +219,69 @@ describe('the last answer', () => {
 
   test('is the complete one, even next to interrupted ones', () => {
     expect(lastAnswer([user('a'), partial('b'), assistant('d'), partial('c')])).toEqual({ complete: true, text: 'd' });
+  });
+});
+
+describe('the plan of another agent', () => {
+  const agentPlan: TranscriptRecord = { type: 'plan', ...base, file: 'plan.md', tool_call_id: 'toolu_1' };
+  const approval = (verdict: 'approved' | 'rejected' | 'none'): TranscriptRecord => ({
+    type: 'approval',
+    ...base,
+    verdict,
+    plan_sha256: 'ab',
+    comments: [{ line: 2, text: 'Why?' }],
+  });
+  const anyPlan = parsePlan('# Any plan\n\n1. Add the route.\n');
+  const question = '# A question\n\n## Message\n\nWhich one?\n';
+
+  test('is written with its keys in a fixed order', () => {
+    expect(encodeRecord(agentPlan)).toBe(
+      `{"type":"plan","id":"${base.id}","timestamp":"${base.timestamp}","file":"plan.md","tool_call_id":"toolu_1"}\n`,
+    );
+    expect(encodeRecord(approval('rejected'))).toBe(
+      `{"type":"approval","id":"${base.id}","timestamp":"${base.timestamp}","verdict":"rejected","plan_sha256":"ab","comments":[{"line":2,"text":"Why?"}]}\n`,
+    );
+  });
+
+  test('a damaged verdict is read as far as it goes, and one of a later version is kept', () => {
+    const read = (record: object) => decodeTranscript(`${JSON.stringify(record)}\n`).records;
+    const comments = [{ line: 0, text: 'no' }, { line: 3 }, 7, { line: 4, text: 'yes', more: 1 }];
+    expect(read({ type: 'approval', verdict: 'approved', comments, text: 5 })).toEqual([
+      {
+        type: 'approval',
+        id: '',
+        timestamp: '',
+        verdict: 'approved',
+        plan_sha256: '',
+        comments: [{ line: 4, text: 'yes' }],
+      },
+    ]);
+    const later = { type: 'approval', verdict: 'postponed' };
+    expect(read(later)).toEqual([{ type: 'other', value: later }]);
+    expect(read({ type: 'plan' })).toEqual([{ type: 'other', value: { type: 'plan' } }]);
+  });
+
+  test('waits for no execution, and a verdict after the last message closes its turn', () => {
+    const status = (...records: TranscriptRecord[]) => toStatus(records, anyPlan, false);
+    expect(status(user('Hi'), plan)).toBe('planned');
+    expect(status(user('Hi'), agentPlan)).toBe('open');
+    expect(status(agentPlan)).toBe('open');
+    expect(status(user('Hi'), agentPlan, approval('none'))).toBe('open');
+    expect(status(user('Hi'), agentPlan, approval('approved'))).toBe('closed');
+    expect(status(agentPlan, approval('rejected'))).toBe('closed');
+    expect(status(user('Hi'), agentPlan, approval('rejected'), user('Then?'))).toBe('open');
+    expect(status(user('Hi'), agentPlan, assistant('Done.'))).toBe('closed');
+    expect(status(user('Hi'), plan, approval('approved'))).toBe('planned');
+    // One that only speaks by teddy's grammar is the agent's plan all the same.
+    expect(toStatus([user('Hi'), agentPlan], parsePlan(question), false)).toBe('open');
+    expect(toStatus([user('Hi'), plan], parsePlan(question), false)).toBe('closed');
+  });
+
+  test('adds nothing to the history, and the report of no run', () => {
+    const records = [user('Hi'), agentPlan, approval('none'), assistant('Done.')];
+    const files = { plan: '# Any plan\n', report: null };
+    const transcript = { records, skipped: [], mended: [] };
+    expect(resolveFiles('01', transcript, files)).toEqual({ transcript, repairs: [] });
+    expect(toTurnHistory('01' as TurnName, records, files).parts).toMatchObject([{ text: 'Hi' }, { text: 'Done.' }]);
   });
 });

@@ -91,6 +91,8 @@ test('the table of records has each type', () => {
     orchestrator_meta: true,
     note: true,
     thinking: true,
+    plan: true,
+    approval: true,
   };
   const listed = readRows('transcript.jsonl').map(([type = '']) => type.replaceAll('`', ''));
   expect(listed.toSorted()).toEqual(Object.keys(types).toSorted());

@@ -83,6 +83,16 @@ describe('the order', () => {
     expect([...all, ...more].flatMap((one) => line.add(one, facts(one.kind)))).toEqual([]);
   });
 
+  test('of plans of other agents has no fault: such a plan may begin a turn', () => {
+    const facts: OrderFacts = { latest: null, hasMessage: null, isAgentPlan: true };
+    expect(order(facts, ...begun, entry('plan', '02'))).toEqual([]);
+    expect(order({ ...facts, hasMessage: false }, ...begun, entry('exchange', '02'), entry('plan', '02'))).toEqual([]);
+    expect(order({ ...facts, isAgentPlan: false }, ...begun, entry('plan', '02'))).toEqual([
+      'Turn 02 cannot begin with an entry of the kind plan.',
+    ]);
+    expect(order(facts, ...begun, entry('plan', '01'))).toEqual(['Turn 01 has a plan already.']);
+  });
+
   test.each([
     ['no start', calm, [entry('message', '01')], 'A session begins with start.'],
     ['a gap', calm, [...begun, entry('message', '03')], 'Turn 03 follows turn 01.'],

@@ -55,6 +55,8 @@ function inShort(record: KnownRecord): string {
       return `${record.type} ${record.text}`;
     case 'voice_interrupted':
     case 'orchestrator_meta':
+    case 'plan':
+    case 'approval':
       return record.type;
     default:
       return `${record.type} ${'content' in record.message ? record.message.content : record.message.file}`;

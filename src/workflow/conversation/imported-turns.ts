@@ -45,6 +45,9 @@ function withoutContent(record: KnownRecord): KnownRecord {
     case 'note':
     case 'thinking':
       return { ...record, text: '' };
+    case 'plan':
+    case 'approval':
+      return record;
     default:
       return { ...record, details: {} };
   }

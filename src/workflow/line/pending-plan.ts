@@ -1,5 +1,5 @@
 /** The plan that a line waits to have executed, and the files to execute it in. */
-import { userMessages } from '../../conversation/transcript.ts';
+import { hasAgentPlan, userMessages } from '../../conversation/transcript.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Repository, Workspace } from '../../ports/git.ts';
 import type { ParsedPlan } from '../../plan/plan.ts';
@@ -32,6 +32,12 @@ export function requirePlan({ ref, state: { latest } }: { ref: RefName; state: L
   if (latest?.status === 'planned' && latest.plan !== null && latest.parsed !== null)
     return { ...latest, plan: latest.plan, parsed: latest.parsed };
   const last = latest === null ? 'It has no turn yet.' : `Its last turn, ${latest.turn}, is ${latest.status}.`;
+  if (latest !== null && latest.report === null && hasAgentPlan(latest.records))
+    throw new TeddyError(
+      'NO_PENDING_PLAN',
+      `The plan of turn ${latest.turn} on ${shortRef(ref)} was made by another agent, which carries it out itself: teddy does not execute it.`,
+      `Read it: \`teddy session show ${latest.turn} -s ${shortRef(ref)}\`. For a plan of teddy's: \`teddy session plan -s ${shortRef(ref)} -m "..."\`.`,
+    );
   throw new TeddyError(
     'NO_PENDING_PLAN',
     `${shortRef(ref)} has no plan to execute. ${last}`,

@@ -5,10 +5,12 @@ import { toOutputText } from '../../conversation/provider-parts.ts';
 import {
   captureSource,
   type NoteRecord,
+  type PlanRecord,
   type ThinkingRecord,
   type TranscriptRecord,
 } from '../../conversation/record.ts';
 import { resolveFiles } from '../../conversation/resolve-files.ts';
+import { hasAgentPlan } from '../../conversation/transcript.ts';
 import { toTurnHistory } from '../../conversation/turn-history.ts';
 import { isDamage } from '../../errors.ts';
 import { parsePlan } from '../../plan/parse.ts';
@@ -223,7 +225,7 @@ async function toParts(turn: string, texts: TurnTexts, cut: Cut): Promise<PagePa
     transcript.records.flatMap((record, at) => ('id' in record ? [[record.id, at] as const] : [])),
   );
   const asides = transcript.records.flatMap((record, at) =>
-    record.type === 'note' || record.type === 'thinking' ? [{ record, at }] : [],
+    record.type === 'note' || record.type === 'thinking' || record.type === 'plan' ? [{ record, at }] : [],
   );
   const parts: PagePart[] = [];
   const addAsides = async (before: number) => {
@@ -238,7 +240,8 @@ async function toParts(turn: string, texts: TurnTexts, cut: Cut): Promise<PagePa
   return parts;
 }
 
-async function toAside(turn: string, record: NoteRecord | ThinkingRecord, cut: Cut): Promise<PagePart> {
+async function toAside(turn: string, record: NoteRecord | ThinkingRecord | PlanRecord, cut: Cut): Promise<PagePart> {
+  if (record.type === 'plan') return { kind: 'plan' };
   const text = await cut(record.text);
   if (record.type === 'thinking') return { kind: 'thinking', text };
   const { records = [] } = record;
@@ -295,7 +298,8 @@ async function toPlan(
   );
   const { commit } = stepOf(steps, ['plan']);
   const { grammar } = readRun(texts.report ?? '');
-  const parsed = source.cut === null ? parsePlan(source.text, { grammar }) : null;
+  const isParsed = source.cut === null && !hasAgentPlan(texts.transcript.records);
+  const parsed = isParsed ? parsePlan(source.text, { grammar }) : null;
   return { source, sha256, isExact: source.cut === null && source.text === plan, commit, parsed };
 }
 

@@ -14,10 +14,19 @@ import { readAhead } from './read-ahead.ts';
 import { contentReader } from '../line/read-content.ts';
 import { openLogRenderer } from './render-log-again.ts';
 import type { Rule, VerifiedLine } from '../../session/violation.ts';
-import { openWalk, readWalkedTurn, statusOf, type Step, type WalkedCommit, type WalkedLine } from './walked-line.ts';
+import {
+  decodeAdded,
+  openWalk,
+  readWalkedTurn,
+  statusOf,
+  type Step,
+  type WalkedCommit,
+  type WalkedLine,
+} from './walked-line.ts';
 import type { OrderFacts } from '../../session/line-order.ts';
 import { toLabel, type Entry } from '../../session/entry.ts';
-import { captureSource } from '../../conversation/record.ts';
+import { captureSource, type TranscriptRecord } from '../../conversation/record.ts';
+import { hasAgentPlan } from '../../conversation/transcript.ts';
 import { toText } from '../line/read.ts';
 import { parseLogFront } from '../../session/context-log-parse.ts';
 import type { Asked } from './verify.ts';
@@ -259,11 +268,24 @@ async function readFacts(walk: WalkedLine, { commit, entry }: Step): Promise<Ord
   const latest = isOpening || entry.kind === 'message' ? await readWalkedTurn(walk, walk.order.latest(), parent) : null;
   const own = entry.kind === 'plan' ? await readWalkedTurn(walk, entry.turn, parent) : null;
   const message = latest?.records.findLast(({ type }) => type === 'user');
-  const mayEndOpen = message?.type === 'user' && message.source === captureSource;
+  const isCaptured = message?.type === 'user' && message.source === captureSource;
+  const mayEndOpen = isCaptured || (latest !== null && hasAgentPlan(latest.records));
   return {
     latest: latest && !mayEndOpen ? statusOf(latest) : null,
     hasMessage: own && own.records.some(({ type }) => type === 'user'),
+    isAgentPlan: entry.kind === 'plan' && hasAgentPlan(await readAdded(walk, { commit, entry })),
   };
+}
+
+/** What the entry adds to the transcript of its turn. */
+async function readAdded(
+  walk: WalkedLine,
+  { commit, entry }: Pick<Step, 'commit' | 'entry'>,
+): Promise<TranscriptRecord[]> {
+  if (entry.turn === null) return [];
+  const before = await readWalkedTurn(walk, entry.turn, commit.commit.parents[0]);
+  const content = await commit.contents.get(joinPath(turnDir(walk.session, entry.turn), 'transcript.jsonl'))?.read();
+  return content?.kind === 'bytes' ? decodeAdded(content.bytes.subarray(before?.transcript.length ?? 0)).records : [];
 }
 
 /** Whether a log shows what the commit and the line hold. */
