@@ -181,8 +181,12 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
     'Run `teddy session execute`, or close the turn with `teddy session execute --reject`.',
   ],
   PLAN_REPLACED: [
-    'A page showed another plan than the one that is pending by now. Nothing of either was run.',
-    'Read the plan that the page shows by now, and decide again.',
+    'You decided about another plan than the one that is there by now. Nothing of either was run.',
+    'Read the plan that is there by now, and decide again.',
+  ],
+  APPROVAL_MISSING: [
+    'The plan needs an approval before it is executed, since `teddy.approvals` says so. Nothing was run.',
+    'Approve it with `teddy session approve`, or have somebody else do so: the hint says who.',
   ],
   NO_PENDING_PLAN: ['There is no plan to run.', 'Ask for one with `teddy session plan -m "..."`.'],
   RUN_INTERRUPTED: [

@@ -5,7 +5,19 @@ const longNames: Record<string, string> = { m: 'message', s: 'session', a: 'agen
 const withValue = new Set(Object.values(longNames).map((name) => `--${name}`));
 
 /** The commands of `session` that need not be called so: `teddy plan` is `teddy session plan`. */
-export const shortForms = ['new', 'plan', 'execute', 'chat', 'log', 'show', 'land', 'list', 'view'] as const;
+export const shortForms = [
+  'new',
+  'plan',
+  'execute',
+  'chat',
+  'log',
+  'show',
+  'land',
+  'list',
+  'view',
+  'approve',
+  'reject',
+] as const;
 /** Other names that people type, of a command with or without `session` before it. */
 const synonyms = new Map([
   ['ls', 'list'],

@@ -58,6 +58,7 @@ import { SessionSayCommand } from './commands/session/say.ts';
 import { SessionShowCommand } from './commands/session/show.ts';
 import { SessionSwitchCommand } from './commands/session/switch.ts';
 import { SessionSyncCommand } from './commands/session/sync.ts';
+import { SessionApproveCommand, SessionRejectCommand } from './commands/session/approve.ts';
 import { SessionUndoCommand } from './commands/session/undo.ts';
 import { SessionViewCommand } from './commands/session/view.ts';
 import { StatusCommand, TeddyAlone } from './commands/status.ts';
@@ -104,6 +105,8 @@ const commands: CommandClass<CliContext>[] = [
   SessionSwitchCommand,
   SessionBranchCommand,
   SessionSayCommand,
+  SessionApproveCommand,
+  SessionRejectCommand,
   SessionUndoCommand,
   SessionViewCommand,
   SessionRestoreCommand,

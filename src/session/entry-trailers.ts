@@ -6,6 +6,7 @@ import {
   lastParagraph,
   maxTrailersLength,
   tokensForm,
+  verdicts,
   type Entry,
   type EntryKind,
 } from './entry.ts';
@@ -31,6 +32,7 @@ const labels = [
   'Tokens',
   'Cost',
   'Status',
+  'Verdict',
   'Sha256',
   'Import-Format',
   'Foreign',
@@ -116,6 +118,7 @@ const rules: Record<string, (value: string) => boolean> = {
   Tokens: (value) => tokensForm.test(value),
   Cost: (value) => /^\d{1,9}(?:\.\d{1,8})?$/.test(value),
   Status: (value) => /^[A-Z_]+$/.test(value),
+  Verdict: (value) => verdicts.some((word) => word === value),
   Sha256: (value) => /^[0-9a-f]{64}$/.test(value),
   Foreign: (value) => foreignForm.test(value),
   Head: isOid,
@@ -145,10 +148,10 @@ function checkTimes({ kind, id, created }: Entry): string[] {
 
 const withoutTurn: readonly EntryKind[] = ['start'];
 const mayLackTurn: readonly EntryKind[] = ['start', 'snapshot', 'write'];
-const withSha256: readonly EntryKind[] = ['plan', 'report', 'write'];
+const withSha256: readonly EntryKind[] = ['plan', 'report', 'write', 'approval'];
 const runStatuses = ['SUCCESS', 'FAILURE', 'VALIDATION_FAILED', 'SKIPPED', 'ABORTED'];
 
-function checkKind({ kind, turn, sha256, importFormat, status, write, foreign, head }: Entry): string[] {
+function checkKind({ kind, turn, sha256, importFormat, status, verdict, write, foreign, head }: Entry): string[] {
   return [
     ...(turn === null && !mayLackTurn.includes(kind) ? [`An entry of the kind ${kind} names its turn.`] : []),
     ...(turn !== null && withoutTurn.includes(kind) ? [`An entry of the kind ${kind} has no turn.`] : []),
@@ -161,6 +164,9 @@ function checkKind({ kind, turn, sha256, importFormat, status, write, foreign, h
     ...(head !== undefined && kind !== 'snapshot' ? [`An entry of the kind ${kind} has no Teddy-Head.`] : []),
     ...(sha256 === undefined && withSha256.includes(kind) ? [`An entry of the kind ${kind} has a Teddy-Sha256.`] : []),
     ...(kind === 'report' && !runStatuses.includes(status ?? '') ? ['A report says how its run has ended.'] : []),
+    ...((kind === 'approval') === (verdict === undefined)
+      ? ['An entry has a Teddy-Verdict if it is of the kind approval.']
+      : []),
     ...((kind === 'write') === (write === undefined)
       ? ['An entry names a write session if it is of the kind write.']
       : []),

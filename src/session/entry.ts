@@ -13,8 +13,14 @@ export const entryKinds = [
   'report',
   'branch',
   'undo',
+  'approval',
 ] as const;
 export type EntryKind = (typeof entryKinds)[number];
+
+/** An entry about a turn that may stand anywhere after it: the turn had ended before. */
+export function comesLater(kind: EntryKind | undefined): boolean {
+  return kind === 'undo' || kind === 'approval';
+}
 
 /** The endpoint has counted them. */
 export interface Tokens {
@@ -54,6 +60,8 @@ export interface Entry {
   costUsd?: number;
   /** The status of a report's run. */
   status?: string;
+  /** The word on a plan; on an approval. */
+  verdict?: VerdictWord;
   /** Hex, of the file that the entry is about. */
   sha256?: string;
   /** The format that the source of an imported session was read in; on its start. */
@@ -100,6 +108,7 @@ function toTrailers(entry: Entry): [key: string, value: string][] {
     ...optional('Tokens', entry.tokens && renderTokens(entry.tokens)),
     ...optional('Cost', entry.costUsd === undefined ? undefined : toDecimal(entry.costUsd)),
     ...optional('Status', entry.status),
+    ...optional('Verdict', entry.verdict),
     ...optional('Write-Session', entry.write?.id),
     ...optional('Intent', entry.write?.intent),
     ...optional('Sha256', entry.sha256),
@@ -141,6 +150,7 @@ export function decodeEntry(message: string): Entry | null {
     ...readTokens(trailers.get('Tokens')),
     ...readCost(trailers.get('Cost')),
     ...optional('status', 'Status'),
+    ...readVerdict(trailers.get('Verdict')),
     ...optional('sha256', 'Sha256'),
     ...optional('importFormat', 'Import-Format'),
     ...readWrite(trailers),
@@ -177,6 +187,11 @@ function toDecimal(amount: number): string {
 
 function readCost(text: string | undefined): Pick<Entry, 'costUsd'> {
   return text !== undefined && /^\d{1,9}(?:\.\d{1,8})?$/.test(text) ? { costUsd: Number(text) } : {};
+}
+
+function readVerdict(text: string | undefined): Pick<Entry, 'verdict'> {
+  const verdict = verdicts.find((word) => word === text);
+  return verdict === undefined ? {} : { verdict };
 }
 
 function readWrite(trailers: Map<string, string>): Pick<Entry, 'write'> {

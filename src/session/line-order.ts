@@ -118,6 +118,8 @@ function checkNext(
     case 'report':
       if (hasReport) return [`Turn ${turn} has a report already.`];
       return hasPlan ? [] : [`Turn ${turn} has a report and no plan.`];
+    case 'approval':
+      return hasPlan ? [] : [`A verdict on turn ${turn}, which has no plan.`];
     case 'memo':
       return hasPlan && !hasReport ? [] : [`Memos of turn ${turn} are decided without a plan that waits.`];
     default:

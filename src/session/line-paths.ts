@@ -42,6 +42,7 @@ const turnFiles: Partial<Record<EntryKind, RegExp>> = {
   plan: /^(?:plan\.md|transcript\.jsonl)$/,
   reply: /^(?:transcript|raw)\.jsonl$/,
   report: /^(?:report\.md|output\/[1-9]\d*\.log|pages\/[1-9]\d*\.txt)$/,
+  approval: /^transcript\.jsonl$/,
   branch: /^(?:turn\.context|_context\.log)$/,
 };
 

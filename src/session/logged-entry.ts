@@ -22,10 +22,10 @@ export function isStartOf({ entry }: Pick<LoggedEntry, 'entry'>, session: Sessio
   return entry?.kind === 'start' && entry.session === session;
 }
 
-/** Its time is empty where it is none. */
-export function parseIdent(ident: string): { name: string; time: string } {
-  const match = /^(.*?) <[^>]*> (\d{1,12}) [+-]\d{4}$/.exec(ident);
-  return { name: match?.[1] ?? ident, time: match ? toIsoTime(Number(match[2])) : '' };
+/** Its address and its time are empty where it is none. */
+export function parseIdent(ident: string): { name: string; email: string; time: string } {
+  const [, name = ident, email = '', seconds] = /^(.*?) <([^>]*)> (\d{1,12}) [+-]\d{4}$/.exec(ident) ?? [];
+  return { name, email, time: seconds === undefined ? '' : toIsoTime(Number(seconds)) };
 }
 
 /** Empty for what no calendar has: whoever wrote the commit may have said anything. */

@@ -154,6 +154,15 @@ export const settings = [
     fallback: 'false',
   },
   {
+    name: 'approvals',
+    variable: null,
+    tracked: true,
+    takes: ['0', '1', 'others'],
+    untracked: ['0'],
+    purpose: 'whether a plan needs an approval before it is executed, or that of somebody else',
+    fallback: '0',
+  },
+  {
     name: 'capture',
     variable: null,
     tracked: false,

@@ -22,7 +22,9 @@ export type Rule =
   | 'secret'
   /** A path, a mode or a size that no session has. */
   | 'path'
-  | 'signature';
+  | 'signature'
+  /** A plan went on without the approval that was asked for. */
+  | 'approval';
 
 export interface Violation {
   rule: Rule;

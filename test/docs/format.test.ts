@@ -53,6 +53,7 @@ test('the table of trailers has each trailer that an entry can have', () => {
     tokens: { input: 1, output: 2, cached: 1, reasoning: 1 },
     costUsd: 0.1,
     status: 'SUCCESS',
+    verdict: 'approved',
     sha256: '0'.repeat(64),
     importFormat: 'codex',
     foreign: { agent: 'claude-code', id: 'a-session' },

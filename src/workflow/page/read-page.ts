@@ -3,6 +3,7 @@ import { isDamage, TeddyError } from '../../errors.ts';
 import type { Store } from '../../ports/git.ts';
 import type { Masker, Project } from '../../ports/project.ts';
 import { decodeLandings, landingText } from '../../session/landing.ts';
+import { comesLater } from '../../session/entry.ts';
 import { sumSpent } from '../../session/spending.ts';
 import { sessionDir, turnNumber, type Oid, type SessionId, type TurnName } from '../../names.ts';
 import type { PageCommit, PageComparison, PageSource, PageTurn, SessionPage } from '../../page/session-page.ts';
@@ -207,7 +208,7 @@ function turnAt({ all, turns }: WalkedLine, session: SessionId, commit: Oid): Tu
   const at = all.findIndex((step) => step.commit === commit);
   const before = at === -1 ? all : all.slice(0, at + 1);
   const last = before.findLast(
-    ({ entry }) => entry?.session === session && entry.turn !== null && entry.kind !== 'undo',
+    ({ entry }) => entry?.session === session && entry.turn !== null && !comesLater(entry.kind),
   );
   return turns.get(last?.entry?.turn as TurnName)?.turn ?? null;
 }
@@ -233,5 +234,5 @@ async function compareAttempts(project: Project, lines: readonly WalkedLine[]): 
 
 /** The code as the turn left it. */
 function codeOf({ steps }: WalkedTurn): Oid {
-  return (steps.findLast(({ entry }) => entry?.kind !== 'undo') ?? (steps[0] as PageStep)).commit;
+  return (steps.findLast(({ entry }) => !comesLater(entry?.kind)) ?? (steps[0] as PageStep)).commit;
 }

@@ -2,7 +2,7 @@
 import { isDamage, TeddyError } from '../../errors.ts';
 import type { Commit, CommitChange, Store } from '../../ports/git.ts';
 import type { Masker, Project } from '../../ports/project.ts';
-import { decodeEntry, type Entry } from '../../session/entry.ts';
+import { comesLater, decodeEntry, type Entry } from '../../session/entry.ts';
 import type { Oid, SessionId, TurnName } from '../../names.ts';
 import type { PageSource } from '../../page/session-page.ts';
 import { isStartOf, parseIdent } from '../../session/logged-entry.ts';
@@ -168,7 +168,7 @@ function nameTurns({ leaves, own, all, turns }: WalkedLine, session: SessionId, 
   let parent: TurnName | null = null;
   for (const [name, steps] of groupByTurn(all.filter(({ entry }) => entry?.session === session))) {
     const inherited = leaves?.line.turns.get(name);
-    const isNew = steps.some((step) => isOwn.has(step) && (inherited === undefined || step.entry?.kind !== 'undo'));
+    const isNew = steps.some((step) => isOwn.has(step) && (inherited === undefined || !comesLater(step.entry?.kind)));
     const turn: TurnName = isNew || inherited === undefined ? toFree(name, taken) : inherited.turn;
     turns.set(name, { turn, name, parent, steps, isOwn: isNew });
     taken.add(turn);

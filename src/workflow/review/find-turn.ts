@@ -3,6 +3,7 @@ import { TeddyError } from '../../errors.ts';
 import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { compareTurns, parseTurnName, type Oid, type SessionId, type TurnName } from '../../names.ts';
+import { comesLater } from '../../session/entry.ts';
 import { toLogged, type LoggedEntry } from '../../session/logged-entry.ts';
 import { findTurn, readLineTurns, type LineTurns } from '../line/read.ts';
 import { findRecorded, type RecordedLine } from '../line/find-recorded.ts';
@@ -87,7 +88,7 @@ async function findOnLine(
   return { session, line: { session, name, ref, tip, after: null }, state, turn };
 }
 
-/** The entries of a turn on its line, oldest first; an `undo` of it among them. */
+/** The entries of a turn on its line, oldest first; what came later about it among them. */
 export async function readTurnEntries(store: Store, { session, line, turn }: FoundTurn): Promise<LoggedEntry[]> {
   const entries: LoggedEntry[] = [];
   for await (const { oid, commit } of store.firstParents(line.tip)) {
@@ -95,8 +96,8 @@ export async function readTurnEntries(store: Store, { session, line, turn }: Fou
     const { entry } = logged;
     if (entry === null || entry.session !== session) continue;
     if (entry.turn === turn) entries.unshift(logged);
-    // Entries of earlier turns that stand later are those that take a turn back.
-    else if (entry.kind !== 'undo' && entry.turn !== null && compareTurns(entry.turn, turn) < 0) break;
+    // Those of earlier turns may stand later: they take a turn back, or judge its plan.
+    else if (!comesLater(entry.kind) && entry.turn !== null && compareTurns(entry.turn, turn) < 0) break;
     if (entry.kind === 'start') break;
   }
   return entries;
@@ -110,5 +111,5 @@ export function turnBefore({ state, turn }: FoundTurn): TurnName | null {
 
 /** The code as the turn left it: the user's own edits after it are not part of it. */
 export function codeOf({ line }: FoundTurn, entries: readonly LoggedEntry[]): Oid {
-  return entries.findLast(({ entry }) => entry?.kind !== 'undo')?.commit ?? line.tip;
+  return entries.findLast(({ entry }) => !comesLater(entry?.kind))?.commit ?? line.tip;
 }

@@ -8,7 +8,7 @@ import type { Project } from '../../ports/project.ts';
 import { withClaim, type ClaimedTurn } from './claim-turn.ts';
 import { closeRun, type JournaledOutcome } from './close.ts';
 import { decideMemos, finishMemos, joinMemos, listUndecided, type MemoDecision } from '../line/decide-memos.ts';
-import { closeTurn, type Executed, type RunDraft } from './finish.ts';
+import { closeTurn, rejectTurn, type Executed, type RunDraft } from './finish.ts';
 import { refusePartlyStaged } from '../line/draft-snapshot.ts';
 import { findHidden } from './find-hidden.ts';
 import { restoreInterrupted } from '../line/guard-session-files.ts';
@@ -20,6 +20,8 @@ import { worldOf } from '../line/plan-world.ts';
 import type { Approver } from './approver.ts';
 import { newRun, type Run } from './run.ts';
 import { hasRun, runActions } from './actions.ts';
+import { requireApproval, readApproval } from './require-approval.ts';
+import { describeRejection, lastWord } from '../line/read-verdicts.ts';
 import { selectActions, type Selection } from './select-actions.ts';
 import { skipRest, stopRun, takeUpRun, type SettleChoice } from './settle.ts';
 import { takeSnapshot } from '../line/take-snapshot.ts';
@@ -68,10 +70,12 @@ async function executeTurn(project: Project, request: ExecuteRequest, claimed: C
   const undecided = listUndecided(parsed.plan.memos, taken);
   const discarded = { ...taken, rejected: undecided.map(({ fact }) => fact) };
 
-  if (request.reject !== undefined) {
-    const error = request.reject || 'rejected';
-    return closeTurn(draft, 'ABORTED', { error, memos: discarded, reason: 'rejected' });
-  }
+  if (request.reject !== undefined) return rejectTurn(draft, taken, request.reject || 'rejected');
+  const { by, verdicts } = await readApproval(project, line, turn);
+  const rejected = lastWord(verdicts);
+  // A crash came between the verdict and its report, or it was pulled from a clone that had come no further.
+  if (rejected?.verdict === 'rejected') return rejectTurn(draft, taken, describeRejection(rejected));
+  if (chosen.plan.actions.length > 0) requireApproval(by, { line, turn, verdicts }, request.approver);
   const { problems } = await runVirtually(chosen, worldOf(project, workspace));
   const isPart = chosen.plan.actions.length < parsed.plan.actions.length;
   // A selection is refused before anything is written or asked; of a whole plan the report says it, after the snapshot.

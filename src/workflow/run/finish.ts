@@ -5,7 +5,7 @@ import type { Problem } from '../../plan/plan.ts';
 import { renderReport, type ActionLog, type Report, type ReportedRollback, type RunStatus } from '../../plan/report.ts';
 import type { Project } from '../../ports/project.ts';
 import { decodeEntry } from '../../session/entry.ts';
-import type { DecidedMemos } from '../line/decide-memos.ts';
+import { listUndecided, type DecidedMemos } from '../line/decide-memos.ts';
 import { maskReport } from '../line/mask-text.ts';
 import type { ReadyLine } from '../line/prepare.ts';
 import { publishReport, type Published } from './publish-report.ts';
@@ -19,9 +19,10 @@ export interface Executed extends Published {
   line: ReadyLine;
 }
 
-export interface RunDraft {
+/** A run needs files; a turn can be closed wherever its line is. */
+export interface RunDraft<Line extends ReadyLine = CheckedOutLine> {
   project: Project;
-  line: CheckedOutLine;
+  line: Line;
   turn: PendingTurn;
   started: Date;
 }
@@ -52,9 +53,16 @@ function toRunError({ logs, ended, crashedIn }: Run): string | null {
   return null;
 }
 
+/** Nothing of the plan is run, and of its memos only those that were taken before count. */
+export function rejectTurn(draft: RunDraft<ReadyLine>, taken: DecidedMemos, error: string): Promise<Executed> {
+  const undecided = listUndecided(draft.turn.parsed.plan.memos, taken);
+  const memos = { ...taken, rejected: undecided.map(({ fact }) => fact) };
+  return closeTurn(draft, 'ABORTED', { error, memos, reason: 'rejected' });
+}
+
 /** Closes the turn without running anything. */
 export async function closeTurn(
-  draft: RunDraft,
+  draft: RunDraft<ReadyLine>,
   status: RunStatus,
   why: { error?: string; reason: string; problems?: Problem[]; memos: DecidedMemos },
 ): Promise<Executed> {
@@ -80,7 +88,7 @@ interface RunOutcome {
 }
 
 async function publish(
-  draft: RunDraft,
+  draft: RunDraft<ReadyLine>,
   run: Run,
   memos: DecidedMemos,
   { status, error, problems, rolledBack }: RunOutcome,

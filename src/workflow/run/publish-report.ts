@@ -23,7 +23,7 @@ import {
   readNewFile,
   type LeftOutFile,
 } from '../line/new-files.ts';
-import type { CheckedOutLine } from '../line/draft-snapshot.ts';
+import type { ReadyLine } from '../line/prepare.ts';
 import type { Run } from './run.ts';
 
 export interface Published {
@@ -34,7 +34,7 @@ export interface Published {
 
 export async function publishReport(
   project: Project,
-  line: CheckedOutLine,
+  line: ReadyLine,
   turn: TurnName,
   unfinished: Report,
   run: Run,
@@ -44,7 +44,8 @@ export async function publishReport(
     if (state.latest?.turn !== turn || state.latest.status !== 'planned')
       throw lostPlanError(turn, { isReported: state.latest?.turn === turn && state.latest.report !== null });
     const { tree: before } = await store.readCommit(state.tip);
-    const code = await takeCode(project, line.workspace, before, run);
+    // Without files, nothing was run.
+    const code = line.workspace === null ? noCode : await takeCode(project, line.workspace, before, run);
     const outside = new Set(code.leftOut.map(({ path }) => path));
     const trees = { store, before, after: code.tree, leftOut: outside };
     const report: Report = {
@@ -91,6 +92,8 @@ interface TakenCode {
   /** Why git would not take the changes. */
   failure: string | null;
 }
+
+const noCode: TakenCode = { tree: null, changes: [], leftOut: [], failure: null };
 
 /** The code of the tip's tree with exactly the paths that the run changed, as they are on disk. */
 async function takeCode(project: Project, workspace: Workspace, before: Oid, run: Run): Promise<TakenCode> {

@@ -1,7 +1,7 @@
 /** Goes back to the end of a turn, on a conversation branch of its own: nothing is added, and nothing is lost. */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
-import { decodeEntry } from '../../session/entry.ts';
+import { comesLater, decodeEntry } from '../../session/entry.ts';
 import {
   conversationBranchRef,
   parseTurnName,
@@ -65,11 +65,11 @@ function refuseUnended({ latest }: LineState, turn: TurnName, line: ReadyLine): 
   );
 }
 
-/** The newest entry of the turn, but for its undo: that came later, and took its code back. */
+/** The newest entry of the turn, but for those that came later, as an undo, which took its code back. */
 async function findEnd(project: Project, state: LineState, turn: TurnName): Promise<Oid> {
   for await (const { oid, commit } of project.repository.store.firstParents(state.tip)) {
     const entry = decodeEntry(commit.message);
-    if (entry?.session === state.session && entry.turn === turn && entry.kind !== 'undo') return oid;
+    if (entry?.session === state.session && entry.turn === turn && !comesLater(entry.kind)) return oid;
   }
   throw new TeddyError(
     'UNKNOWN_TURN',

@@ -15,6 +15,7 @@ const about: Partial<Record<Step['entry']['kind'], string>> = {
   message: '_context.log',
   plan: 'plan.md',
   report: 'report.md',
+  approval: 'plan.md',
 };
 
 export async function checkSha256(walk: WalkedLine, step: Step): Promise<void> {

@@ -4,6 +4,7 @@ import type { Signature, Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { checkMessage } from '../../session/entry-trailers.ts';
 import { joinPath, turnDir, type Oid, type RepoPath, type TurnName } from '../../names.ts';
+import { checkApproval, watchApprovals, type ApprovalWatch, type NeededApproval } from './check-approval.ts';
 import { checkPaths } from './check-paths.ts';
 import { checkForeign, checkPublished } from './check-published.ts';
 import { checkReport } from './check-report.ts';
@@ -41,6 +42,8 @@ export interface VerifyOptions {
   maxFileBytes?: number;
   /** Fingerprints: every entry has to be signed by one of these keys. */
   signedBy?: ReadonlySet<string> | undefined;
+  /** Every plan that went on needs an approval, also one that came later. */
+  requireApproval?: NeededApproval | undefined;
   signal?: AbortSignal;
   onProgress?(entries: number): void;
 }
@@ -102,10 +105,11 @@ async function verifyFrom(
     },
     base,
   );
+  const watch = options.requireApproval === undefined ? null : watchApprovals(options.requireApproval);
   const seen = new Map<Oid, SeenCommit>();
   for await (const commit of readAhead(walk, store.walkChanges(result.tip, base.not))) {
     refuseInterrupted(options);
-    seen.set(commit.oid, await checkCommit(walk, commit, options));
+    seen.set(commit.oid, await checkCommit(walk, commit, options, watch));
   }
   result.turns = walk.order.turns();
   if (walk.mended > 0)
@@ -119,6 +123,8 @@ async function verifyFrom(
   refuseInterrupted(options);
   addSignatures(result, signatures, seen, { hasKeys: signedBy !== undefined });
   if (signedBy !== undefined) requireSigned(result, signatures, seen, signedBy);
+  const keysOf = signedBy === undefined ? null : (oid: Oid) => signatures.get(oid)?.keys ?? [];
+  result.violations.push(...(watch?.violations(keysOf) ?? []));
 }
 
 function refuseInterrupted({ signal }: VerifyOptions): void {
@@ -198,7 +204,12 @@ function requireSigned(
   }
 }
 
-async function checkCommit(walk: WalkedLine, commit: WalkedCommit, options: VerifyOptions): Promise<SeenCommit> {
+async function checkCommit(
+  walk: WalkedLine,
+  commit: WalkedCommit,
+  options: VerifyOptions,
+  watch: ApprovalWatch | null,
+): Promise<SeenCommit> {
   const { entry, problems } = checkMessage(commit.commit.message, commit.decoded);
   const turn = entry?.turn ?? null;
   const blame = (rule: Rule, path: RepoPath | null, message: string) =>
@@ -214,6 +225,7 @@ async function checkCommit(walk: WalkedLine, commit: WalkedCommit, options: Veri
   }
   walk.result.entries += 1;
   await checkEntry(walk, { commit, entry, blame });
+  await watch?.see(walk, { commit, entry, blame });
   options.onProgress?.(walk.result.entries);
   return { turn, isEntry: true };
 }
@@ -226,6 +238,7 @@ async function checkEntry(walk: WalkedLine, step: Step): Promise<void> {
   await checkEncoding(walk, step);
   await checkSha256(walk, step);
   await checkReport(walk, step);
+  checkApproval(walk, step);
   await checkSecrets(walk, step, lengths);
   await checkLog(walk, step);
   await checkAsked(walk, step);

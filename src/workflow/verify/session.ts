@@ -8,7 +8,10 @@ import type { VerifiedLine, Violation } from '../../session/violation.ts';
 import type { Store, TreeFile } from '../../ports/git.ts';
 import { turnOfPath } from '../../session/line-paths.ts';
 
-export interface VerifySessionRequest extends Pick<VerifyOptions, 'signal' | 'onProgress' | 'signedBy'> {
+export interface VerifySessionRequest extends Pick<
+  VerifyOptions,
+  'signal' | 'onProgress' | 'signedBy' | 'requireApproval'
+> {
   /** The target in the words of `findRecorded`. */
   target?: string | undefined;
   /** Every line of the repository. */

@@ -33,6 +33,10 @@ export class SessionVerifyCommand extends TeddyCommand {
       Only signatures reveal somebody who rewrote a whole session with new hashes: \`git config teddy.sign true\`
       signs entries, and --signed-by requires every entry to be signed by one of the keys.
 
+      --require-approval makes a fault of every plan that was run without an approval, be it from before the run or
+      from after it. Whoever was asked about each action has approved the plan; for others, that is not
+      enough. Names are easily forged: give --signed-by as well, and the keys have to differ too.
+
       With --page, teddy takes a file of \`teddy session export --html\`, renders the page again from the commits
       that it is made of, and compares every byte, however far the session has come since. Only the version of teddy that
       made a page can do that.
@@ -46,6 +50,7 @@ export class SessionVerifyCommand extends TeddyCommand {
       ['What a pull request adds', '$0 session verify main..teddy/20260124-add-user-auth'],
       ['A bundle that somebody sent, for a script', '$0 session verify session.bundle --json'],
       ['A page that somebody sent', '$0 session verify --page session.html'],
+      ['Every plan that was run, approved by somebody else', '$0 session verify --require-approval=others'],
       ['Every entry signed by a key that you know', '$0 session verify --signed-by ~/.ssh/id_ed25519.pub'],
     ],
   });
@@ -59,6 +64,11 @@ export class SessionVerifyCommand extends TeddyCommand {
   signedBy = Option.Array('--signed-by', {
     description:
       'Require every entry to be signed by this key: its fingerprint, or a file with public ssh keys. Give it several times to allow several keys.',
+  });
+
+  requireApproval = Option.String('--require-approval', {
+    tolerateBoolean: true,
+    description: 'Require an approval of every plan that was run; =others asks for that of somebody else.',
   });
 
   file = Option.String('--page', { description: 'Compare a page with the commits that it is made of.' });
@@ -78,6 +88,7 @@ export class SessionVerifyCommand extends TeddyCommand {
           all: this.all || bundled !== null,
           fsck: this.fsck,
           signedBy: await this.readKeys(project),
+          requireApproval: this.toNeeded(),
         };
         return await this.verify(terminal, project, options);
       } finally {
@@ -123,11 +134,29 @@ export class SessionVerifyCommand extends TeddyCommand {
     );
   }
 
+  /** Throws USAGE. */
+  private toNeeded(): 'anybody' | 'others' | undefined {
+    const { requireApproval } = this;
+    if (requireApproval === undefined || requireApproval === false) return undefined;
+    if (requireApproval === true || requireApproval === 'anybody') return 'anybody';
+    if (requireApproval === 'others') return 'others';
+    throw new TeddyError(
+      'USAGE',
+      `--require-approval=${requireApproval} is not known.`,
+      'It is anybody, which is meant without a word, or others.',
+    );
+  }
+
   private toTarget(): string | undefined {
     const target = toTarget(this.target, this.session);
     if (this.all && target !== undefined)
       throw new TeddyError('USAGE', '`--all` and a name exclude each other.', 'Leave one of them out.');
-    const isMore = target !== undefined || this.all || this.fsck || this.signedBy !== undefined;
+    const isMore =
+      target !== undefined ||
+      this.all ||
+      this.fsck ||
+      this.signedBy !== undefined ||
+      this.requireApproval !== undefined;
     if (this.file !== undefined && isMore)
       throw new TeddyError(
         'USAGE',

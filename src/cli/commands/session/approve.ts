@@ -1,0 +1,182 @@
+import { Command, Option } from 'clipanion';
+import { composeText } from '../../../app.ts';
+import { TeddyError } from '../../../errors.ts';
+import { shortRef } from '../../../names.ts';
+import type { PlanComment } from '../../../plan/plan-comments.ts';
+import type { Project } from '../../../ports/project.ts';
+import { toVisible } from '../../../session/visible-text.ts';
+import type { GivenVerdict } from '../../../workflow/run/give-verdict.ts';
+import { toSurroundings } from '../../context.ts';
+import { toExecuteCommand, toLineOption } from '../../render/name-line.ts';
+import { TeddyCommand } from '../../teddy-command.ts';
+import type { Terminal } from '../../terminal.ts';
+
+abstract class VerdictCommand extends TeddyCommand {
+  turn = Option.String({ name: 'turn', required: false });
+  session = Option.String('-s,--session', {
+    description: 'A session id or a unique part of it, a branch, or a session directory.',
+  });
+  message = Option.String('-m,--message', { description: 'What to say about the plan.' });
+  comments = Option.Array('--comment', [], {
+    description: 'Say something about one line of plan.md: 12:"...". Give it several times for several lines.',
+  });
+  edit = Option.Boolean('-e,--edit', false, {
+    description: 'Open the plan in your editor: a line that begins with >> is a comment on the line above it.',
+  });
+  sha256 = Option.String('--sha256', {
+    description: 'Refuse if the plan is another one: the beginning of its sha256.',
+  });
+
+  protected abstract readonly verdict: 'approved' | 'rejected';
+
+  protected run(terminal: Terminal): Promise<number> {
+    const comments = this.comments.map(parseComment);
+    const sha256 = this.toSha256();
+    return this.withProject(terminal, async (project) => {
+      const { giveVerdict } = await import('../../../workflow/run/give-verdict.ts');
+      const edited = this.edit ? await this.editComments(terminal, project, sha256) : null;
+      const given = await giveVerdict(project, {
+        selector: edited?.selector ?? this.session,
+        turn: edited?.turn ?? this.turn,
+        verdict: this.verdict,
+        text: this.message,
+        comments: [...comments, ...(edited?.comments ?? [])],
+        sha256: edited?.sha256 ?? sha256,
+      });
+      if (this.json) this.printJson(terminal, `session-${commandOf(this.verdict)}`, toVerdictJson(given));
+      else showGiven(terminal, project, given);
+      return 0;
+    });
+  }
+
+  /** What the person has read in the editor is what the verdict is on. */
+  private async editComments(terminal: Terminal, project: Project, sha256: string | undefined) {
+    const [{ findPlan }, { readPlanComments }] = await Promise.all([
+      import('../../../workflow/run/give-verdict.ts'),
+      import('../../../plan/plan-comments.ts'),
+    ]);
+    const {
+      line,
+      turn,
+      text,
+      sha256: whole,
+    } = await findPlan(project, {
+      selector: this.session,
+      turn: this.turn,
+      verdict: this.verdict,
+      sha256,
+    });
+    const edited = await composeText(project, toSurroundings(terminal.context), text, 'plan.md');
+    return { selector: shortRef(line.ref), turn, comments: readPlanComments(text, edited), sha256: whole };
+  }
+
+  private toSha256(): string | undefined {
+    if (this.sha256 === undefined || /^[0-9a-f]{8,64}$/i.test(this.sha256)) return this.sha256;
+    throw new TeddyError(
+      'USAGE',
+      `${JSON.stringify(this.sha256.slice(0, 80))} is no sha256, or too little of one.`,
+      'Give its first 8 hexadecimal digits, or all 64.',
+    );
+  }
+}
+
+export class SessionApproveCommand extends VerdictCommand {
+  static override paths = [['session', 'approve']];
+  static override usage = Command.Usage({
+    category: 'Go on',
+    description: 'Approve the plan of a turn, as an entry of the session.',
+    details: `
+      It approves the plan of the latest turn, or of the one that you name, also after the fact. The entry has
+      your name and the plan's sha256: it holds for these bytes and no others. It goes where the session goes: push
+      it, and the clone that pulls it has your approval.
+
+      With \`git config teddy.approvals 1\`, \`teddy session execute\` refuses a plan that nobody approved, unless
+      you are asked about each of its actions; \`others\` asks for the approval of somebody who did not write the
+      message. Names are easily forged, so \`others\` asks for signatures as well where teddy.sign is set.
+      \`teddy session verify --require-approval\` is the same rule for CI.
+
+      Exit codes: 0 approved; 2 no such turn, or a comment on a line that the plan does not have; 3 there is no
+      plan, or it is not the one that --sha256 names.
+    `,
+    examples: [
+      ['The plan that waits', '$0 session approve'],
+      ['An earlier one, with a remark', '$0 session approve 02 -m "Fine, as agreed."'],
+      ['With a remark on line 12', '$0 session approve --comment 12:"Nice."'],
+    ],
+  });
+
+  protected readonly verdict = 'approved';
+}
+
+export class SessionRejectCommand extends VerdictCommand {
+  static override paths = [['session', 'reject']];
+  static override usage = Command.Usage({
+    category: 'Go on',
+    description: 'Reject the plan of a turn and say why, as an entry of the session.',
+    details: `
+      Nothing of the plan is run, and its turn is closed. The model reads what you say with the next message; an
+      agent that waits at the gate gets it as the answer to its plan. Nobody has to be on the line's branch
+      for it.
+
+      Exit codes: 0 rejected; 2 nothing was said, no such turn, or a comment on a line that the plan does not
+      have; 3 there is no plan that waits, or it is not the one that --sha256 names.
+    `,
+    examples: [
+      ['The plan that waits', '$0 session reject -m "Keep the old flag."'],
+      ['What is wrong, line by line', '$0 session reject --comment 12:"Not in src/." --comment 20:"Why?"'],
+      ['In your editor', '$0 session reject --edit'],
+    ],
+  });
+
+  protected readonly verdict = 'rejected';
+}
+
+function commandOf(verdict: 'approved' | 'rejected'): string {
+  return verdict === 'approved' ? 'approve' : 'reject';
+}
+
+/** `12:Not in src/.` Throws USAGE. */
+function parseComment(text: string): PlanComment {
+  const [, line, said] = /^(\d{1,9}):(.*)$/s.exec(text) ?? [];
+  if (line !== undefined && said !== undefined) return { line: Number(line), text: said };
+  throw new TeddyError(
+    'USAGE',
+    `--comment ${JSON.stringify(text.slice(0, 80))} does not name a line of the plan.`,
+    'Put the number of the line first: --comment 12:"Not in src/."',
+  );
+}
+
+function toVerdictJson({ line, verdict, plan, report, isNew }: GivenVerdict) {
+  const { turn, planSha256, comments, text, commit, author, at } = verdict;
+  return {
+    session: line.session,
+    line: shortRef(line.ref),
+    turn,
+    verdict: verdict.verdict,
+    plan: { ...plan, sha256: planSha256 },
+    comments,
+    text,
+    commit,
+    author,
+    at,
+    closed: report !== null,
+    isNew,
+  };
+}
+
+function showGiven(terminal: Terminal, project: Project, given: GivenVerdict): void {
+  const { line, verdict, plan, report, isNew } = given;
+  const word = verdict.verdict === 'approved' ? terminal.style('green', 'approved') : terminal.style('red', 'rejected');
+  const title = plan.title === '' ? '' : ` "${plan.title}"`;
+  const before = isNew ? '' : ' before';
+  const where = `Turn ${verdict.turn} of ${shortRef(line.ref)}:`;
+  terminal.say(
+    `${where} you ${isNew ? '' : 'had '}${word} the plan${toVisible(title)}${before} (sha256 ${verdict.planSha256.slice(0, 12)}).`,
+  );
+  if (report !== null) terminal.say('The turn is closed, and the model sees what you said with your next message.');
+  const option = toLineOption(project, line);
+  if (plan.isForeign) terminal.say('An agent that waits for it goes on by itself.');
+  else if (report !== null) terminal.say(`Next: teddy session plan${option} -m "..."`);
+  else if (line.state.latest?.turn === verdict.turn && line.state.latest.status === 'planned')
+    terminal.say(`Next: ${toExecuteCommand(project, line)}`);
+}

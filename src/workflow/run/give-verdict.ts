@@ -1,0 +1,258 @@
+/** Approves or rejects the plan of a turn, as an entry of its own: who said it is the author, and it binds these bytes alone. */
+import { encodeRecord, hasAgentPlan } from '../../conversation/transcript.ts';
+import type { ApprovalRecord } from '../../conversation/record.ts';
+import { TeddyError } from '../../errors.ts';
+import { parsePlan } from '../../plan/parse.ts';
+import type { Report } from '../../plan/report.ts';
+import type { Project } from '../../ports/project.ts';
+import { joinPath, shortRef, turnDir, type TurnName } from '../../names.ts';
+import { formatCount } from '../../session/format-count.ts';
+import type { Entry, VerdictWord } from '../../session/entry.ts';
+import { toShellWord } from '../../session/shell-word.ts';
+import { appendEntry } from '../line/append-entry.ts';
+import { finishMemos } from '../line/decide-memos.ts';
+import { toLabelLines } from '../line/keep-answer.ts';
+import { maskRecord } from '../line/mask-record.ts';
+import { refuseModified, type PendingTurn } from '../line/pending-plan.ts';
+import { prepareLine, type ReadyLine } from '../line/prepare.ts';
+import { findTurn, readTurn, refreshLine, toText, type LineState, type Turn } from '../line/read.ts';
+import { describeRejection, lastWord, readVerdicts, type Verdict } from '../line/read-verdicts.ts';
+import { rejectTurn } from './finish.ts';
+
+export interface VerdictRequest {
+  selector?: string | undefined;
+  /** Without it, the latest turn. */
+  turn?: string | undefined;
+  verdict: VerdictWord;
+  text?: string | undefined;
+  /** `line`: of plan.md, from 1. */
+  comments?: readonly { line: number; text: string }[];
+  /** Hexadecimal, or its beginning: the plan that the person has seen. */
+  sha256?: string | undefined;
+}
+
+export interface GivenVerdict {
+  line: ReadyLine;
+  verdict: Verdict;
+  plan: { title: string; isForeign: boolean };
+  /** The report that has closed the turn: a plan of teddy's own was rejected. */
+  report: Report | null;
+  /** The same person had said the same before: there is no new entry. */
+  isNew: boolean;
+}
+
+/**
+ * Throws NO_PENDING_PLAN where there is no plan to judge, or nothing is left to reject; EMPTY_MESSAGE for a rejection that says
+ * nothing, USAGE for a comment on a line that the plan does not have, PLAN_REPLACED where the plan is not the one that was seen,
+ * PLAN_MODIFIED, LOCKED while the plan is executed, and what preparing a line throws.
+ */
+export async function giveVerdict(project: Project, request: VerdictRequest): Promise<GivenVerdict> {
+  const line = await prepareLine(project, request.selector);
+  const judged = await findJudged(project, line, request);
+  if (request.verdict !== 'rejected' || judged.status !== 'planned') return judge(project, line, judged, request);
+  const place = { session: line.session, turn: judged.turn, ref: line.ref };
+  const claim = await project.journals.claim(place);
+  try {
+    // A run that has ended in between has closed the turn.
+    const state = await refreshLine(project.repository.store, line);
+    const now = { ...line, state };
+    return await judge(project, now, await findJudged(project, now, request), request);
+  } finally {
+    await claim.release();
+  }
+}
+
+/** The plan that would be judged, to be read before. Throws as `giveVerdict` does. */
+export async function findPlan(
+  project: Project,
+  request: VerdictRequest,
+): Promise<{ line: ReadyLine; turn: TurnName; text: string; sha256: string }> {
+  const line = await prepareLine(project, request.selector);
+  const { turn, plan } = await findJudged(project, line, request);
+  return { line, turn, text: toText(plan), sha256: project.hash(plan) };
+}
+
+type JudgedTurn = Turn & { plan: Uint8Array; isForeign: boolean };
+
+async function findJudged(project: Project, line: ReadyLine, request: VerdictRequest): Promise<JudgedTurn> {
+  const { store } = project.repository;
+  const { state } = line;
+  const latest = request.turn === undefined ? state.latest : null;
+  const turn =
+    latest ??
+    (request.turn === undefined
+      ? null
+      : await readTurn(store, state.entryOid, state.session, findTurn(state, request.turn)));
+  const name = shortRef(line.ref);
+  if (turn === null || turn.plan === null)
+    throw new TeddyError(
+      'NO_PENDING_PLAN',
+      turn === null ? `${name} has no turn yet.` : `Turn ${turn.turn} of ${name} has no plan.`,
+      `\`teddy session log -s ${toShellWord(name)}\` shows the turns.`,
+    );
+  const isForeign = hasAgentPlan(turn.records);
+  const judged = { ...turn, plan: turn.plan, isForeign };
+  if (!isForeign && turn.status === 'closed') refuseClosed(judged, line, request);
+  if (turn.status === 'planned' && line.workspace !== null)
+    await refuseModified(line.workspace, line.session, judged as unknown as PendingTurn);
+  const sha256 = project.hash(turn.plan);
+  if (request.sha256 !== undefined && !sha256.startsWith(request.sha256.toLowerCase()))
+    throw new TeddyError(
+      'PLAN_REPLACED',
+      `The plan of turn ${turn.turn} is not the one that you have seen: its sha256 is ${sha256.slice(0, 12)}.`,
+      `Look at it again: \`teddy session show ${turn.turn} -s ${toShellWord(name)}\`.`,
+    );
+  return judged;
+}
+
+/** What was run, or said and nothing more, can be approved after the fact, by its name, and not be rejected. */
+function refuseClosed({ turn, report }: JudgedTurn, line: ReadyLine, { turn: named, verdict }: VerdictRequest): void {
+  const word = toShellWord(shortRef(line.ref));
+  if (verdict === 'rejected')
+    throw new TeddyError(
+      'NO_PENDING_PLAN',
+      `Turn ${turn} is closed: there is nothing left to reject.`,
+      report === null
+        ? `Say what is next: \`teddy session plan -s ${word} -m "..."\`.`
+        : `Take its code back: \`teddy session undo ${turn} -s ${word}\`.`,
+    );
+  if (named === undefined)
+    throw new TeddyError(
+      'NO_PENDING_PLAN',
+      `${shortRef(line.ref)} has no plan that waits. Its last turn, ${turn}, is closed.`,
+      `To approve its plan all the same: \`teddy session approve ${turn} -s ${word}\`.`,
+    );
+}
+
+async function judge(
+  project: Project,
+  line: ReadyLine,
+  judged: JudgedTurn,
+  request: VerdictRequest,
+): Promise<GivenVerdict> {
+  const { turn, plan: bytes, isForeign } = judged;
+  const text = toText(bytes);
+  const comments = (request.comments ?? []).map((comment) => ({ line: comment.line, text: comment.text.trim() }));
+  refuseOdd(request, comments, text);
+  const plan = { title: isForeign ? toLabelLines(text).title : parsePlan(text).plan.title, isForeign };
+  const verdicts = await readVerdicts(project, { tip: line.state.tip, session: line.session, turn });
+  const own = await readOwnEmail(project);
+  const before = lastWord(verdicts);
+  const isSaid = before?.verdict === request.verdict && before.author.email === own;
+  const isRepeated = isSaid && comments.length === 0 && (request.text ?? '').trim() === (before.text ?? '');
+  const isPending = judged.status === 'planned' && request.verdict === 'rejected';
+  if (isRepeated && before !== null && !isPending) return { line, verdict: before, plan, report: null, isNew: false };
+  const { record, state } = await append(project, line, judged, request, { plan, comments });
+  const given = (await readVerdicts(project, { tip: state.tip, session: line.session, turn })).find(
+    ({ commit }) => commit === state.entryOid,
+  );
+  if (given === undefined) throw new Error(`The verdict ${record.id} is on the line.`);
+  const judgedLine = { ...line, state };
+  if (!isPending) return { line: judgedLine, verdict: given, plan, report: null, isNew: true };
+  const { report, line: closed } = await close(project, judgedLine, given);
+  return { line: closed, verdict: given, plan, report, isNew: true };
+}
+
+async function readOwnEmail({ repository: { store } }: Project): Promise<string> {
+  const { author } = await store.ident();
+  return /<([^>]*)>/.exec(author)?.[1] ?? '';
+}
+
+function refuseOdd(
+  { verdict, text = '' }: VerdictRequest,
+  comments: readonly { line: number; text: string }[],
+  plan: string,
+): void {
+  const count = plan.replace(/\n$/, '').split('\n').length;
+  const odd = comments.find(({ line }) => !Number.isSafeInteger(line) || line < 1 || line > count);
+  if (odd !== undefined)
+    throw new TeddyError(
+      'USAGE',
+      `The plan has ${formatCount(count)} ${count === 1 ? 'line' : 'lines'}, and no line ${odd.line}.`,
+      'A comment names the line of plan.md that it is about, from 1.',
+    );
+  const empty = comments.find((comment) => comment.text === '');
+  if (empty !== undefined)
+    throw new TeddyError('EMPTY_MESSAGE', `The comment on line ${empty.line} is empty.`, 'Say what is wrong there.');
+  if (verdict === 'rejected' && text.trim() === '' && comments.length === 0)
+    throw new TeddyError(
+      'EMPTY_MESSAGE',
+      'A rejection says why: the model reads it before it plans again.',
+      '`-m "..."` says it, or `--comment 12:"..."` for a line of the plan; `-e` opens the plan in your editor.',
+    );
+}
+
+/** The turn must be as it was judged: nobody else may have closed it, or put another plan there. */
+async function append(
+  project: Project,
+  line: ReadyLine,
+  judged: JudgedTurn,
+  { verdict, text = '' }: VerdictRequest,
+  { plan, comments }: { plan: { title: string }; comments: { line: number; text: string }[] },
+): Promise<{ record: ApprovalRecord; state: LineState }> {
+  const { store } = project.repository;
+  const sha256 = project.hash(judged.plan);
+  const id = project.ids.entryId();
+  const said: ApprovalRecord = {
+    type: 'approval',
+    id,
+    timestamp: project.clock.now().toISOString(),
+    verdict,
+    plan_sha256: sha256,
+    comments,
+    ...(text.trim() === '' ? {} : { text: text.trim() }),
+  };
+  const { record, count } = await maskRecord(project.masker, said);
+  if (count > 0) project.notices.warn(`${count} ${count === 1 ? 'secret in it was' : 'secrets in it were'} masked.`);
+  const approval = record as ApprovalRecord;
+  await appendEntry(project, line, async (state) => {
+    const now = await readTurn(store, state.entryOid, state.session, judged.turn);
+    if (now.plan === null || project.hash(now.plan) !== sha256 || now.status !== judged.status)
+      throw movedError(judged.turn);
+    const known = toText(now.transcript);
+    const bytes = `${known === '' || known.endsWith('\n') ? known : `${known}\n`}${encodeRecord(approval)}`;
+    return {
+      entry: toEntry(state, judged.turn, approval, plan.title),
+      files: [{ path: joinPath(turnDir(state.session, judged.turn), 'transcript.jsonl'), bytes }],
+    };
+  });
+  return { record: approval, state: await refreshLine(store, line) };
+}
+
+function movedError(turn: TurnName): TeddyError {
+  return new TeddyError(
+    'REF_MOVED',
+    `Turn ${turn} is not as it was any more: another process has gone on with it.`,
+    `Look at it again: \`teddy session show ${turn}\`.`,
+  );
+}
+
+function toEntry(
+  { session, entry: { created } }: LineState,
+  turn: TurnName,
+  { id, verdict, plan_sha256: sha256, text, comments }: ApprovalRecord,
+  title: string,
+): Entry {
+  const word = verdict === 'none' ? 'no verdict on' : verdict;
+  const details = [
+    ...(text === undefined ? [] : text.split('\n')),
+    ...comments.map((comment) => `line ${comment.line}: ${comment.text}`),
+  ];
+  return { kind: 'approval', session, turn, id, created, title: `${word} ${title}`, details, verdict, sha256 };
+}
+
+/** The turn of a plan of teddy's own ends with a report; memos that it proposed are discarded. */
+async function close(project: Project, line: ReadyLine, verdict: Verdict) {
+  const started = project.clock.now();
+  const { memos: taken, state } = await finishMemos(project, line);
+  const { latest } = state;
+  if (latest === null || latest.turn !== verdict.turn || latest.plan === null || latest.parsed === null)
+    throw movedError(verdict.turn);
+  const turn = { ...latest, plan: latest.plan, parsed: latest.parsed };
+  const executed = await rejectTurn(
+    { project, line: { ...line, state }, turn, started },
+    taken,
+    describeRejection(verdict),
+  );
+  return { report: executed.report, line: { ...line, state: await refreshLine(project.repository.store, line) } };
+}

@@ -1,0 +1,115 @@
+/** `teddy.approvals`: whose yes a plan needs before it is executed. */
+import { TeddyError } from '../../errors.ts';
+import type { Project } from '../../ports/project.ts';
+import { shortRef, type Oid, type TurnName } from '../../names.ts';
+import { parseIdent } from '../../session/logged-entry.ts';
+import { toShellWord } from '../../session/shell-word.ts';
+import { decodeEntry } from '../../session/entry.ts';
+import type { ReadyLine } from '../line/prepare.ts';
+import { readVerdicts, type Verdict } from '../line/read-verdicts.ts';
+import type { Approver } from './approver.ts';
+
+interface JudgedTurn {
+  line: ReadyLine;
+  turn: { turn: TurnName };
+  verdicts: readonly Verdict[];
+}
+
+/** `counted`: those that count as a yes; `isOwnEnough`: a person who is asked about each action has approved it as well. */
+interface NeededApproval {
+  isNeeded: boolean;
+  isOwnEnough: boolean;
+  counted: readonly Verdict[];
+  /** Why others do not count, for the error. */
+  reason: string | null;
+}
+
+/** Throws BAD_SETTING. */
+export async function readApproval(
+  project: Project,
+  line: ReadyLine,
+  { turn }: { turn: TurnName },
+): Promise<{ by: NeededApproval; verdicts: Verdict[] }> {
+  const verdicts = await readVerdicts(project, { tip: line.state.tip, session: line.session, turn });
+  const setting = (await project.settings.get('approvals')) ?? '0';
+  const since = verdicts.slice(verdicts.findLastIndex(({ verdict }) => verdict === 'rejected') + 1);
+  const approved = since.filter(({ verdict }) => verdict === 'approved');
+  if (setting !== 'others')
+    return { by: { isNeeded: setting === '1', isOwnEnough: true, counted: approved, reason: null }, verdicts };
+  const asker = await findAsker(project, line, turn);
+  const others = approved.filter(({ author }) => !isSamePerson(author.email, asker?.email));
+  const isSigning = (await project.settings.get('sign')) === 'true';
+  const counted = isSigning ? await listSigned(project, asker, others) : others;
+  const reason =
+    others.length > counted.length
+      ? 'A yes of somebody else is there, and no good signature by a key of their own shows that it is theirs.'
+      : approved.length > others.length
+        ? `The yes that is there is of ${asker?.email ?? 'the author of the message'}, who wrote the message.`
+        : null;
+  return { by: { isNeeded: true, isOwnEnough: false, counted, reason }, verdicts };
+}
+
+/** Throws APPROVAL_MISSING; nothing was run then. */
+export function requireApproval(
+  { isNeeded, isOwnEnough, counted, reason }: NeededApproval,
+  { line, turn: { turn } }: JudgedTurn,
+  approver: Approver | null,
+): void {
+  if (!isNeeded || counted.length > 0 || (isOwnEnough && approver?.by === 'user')) return;
+  const whose = isOwnEnough ? 'an approval' : 'an approval by somebody who did not write its message';
+  const command = `teddy session approve ${turn} -s ${toShellWord(shortRef(line.ref))}`;
+  throw new TeddyError(
+    'APPROVAL_MISSING',
+    `The plan of turn ${turn} needs ${whose} before it is executed (teddy.approvals).${reason === null ? '' : ` ${reason}`}`,
+    isOwnEnough
+      ? `Approve it: \`${command}\`; or execute it at a terminal without -y, where each action is asked about.`
+      : `Push the line (\`teddy session push -s ${toShellWord(shortRef(line.ref))}\`), have somebody else approve it with \`${command}\` and push, then pull it.`,
+  );
+}
+
+interface Asker {
+  email: string;
+  commit: Oid;
+}
+
+/** Who wrote the last message of the turn; where an agent planned without one, who has its plan. */
+async function findAsker(
+  { repository: { store } }: Project,
+  { session, state }: ReadyLine,
+  turn: TurnName,
+): Promise<Asker | null> {
+  let planner: Asker | null = null;
+  for await (const { oid, commit } of store.firstParents(state.tip)) {
+    const entry = decodeEntry(commit.message);
+    if (entry === null || entry.session !== session || entry.turn !== turn) continue;
+    const asker = { email: parseIdent(commit.author).email, commit: oid };
+    if (entry.kind === 'message') return asker;
+    if (entry.kind === 'plan') planner = asker;
+  }
+  return planner;
+}
+
+function isSamePerson(one: string, other: string | undefined): boolean {
+  return one === '' || one.toLowerCase() === other?.toLowerCase();
+}
+
+/** With signatures, a name is not enough: git has to trust the key, and the key must not be that of the message. */
+async function listSigned(
+  { repository: { store } }: Project,
+  asker: Asker | null,
+  verdicts: readonly Verdict[],
+): Promise<Verdict[]> {
+  const signatureOf = async (commit: Oid) => {
+    const { parents } = await store.readCommit(commit);
+    return (await store.checkSignatures(commit, parents, { withKeys: true })).get(commit) ?? null;
+  };
+  const own = asker === null ? null : await signatureOf(asker.commit);
+  const signed: Verdict[] = [];
+  for (const verdict of verdicts) {
+    const signature = await signatureOf(verdict.commit);
+    const isOther = own !== null && signature !== null && !signature.keys.some((key) => own.keys.includes(key));
+    if (signature?.state === 'good' && signature.keys.length > 0 && own?.state === 'good' && isOther)
+      signed.push(verdict);
+  }
+  return signed;
+}

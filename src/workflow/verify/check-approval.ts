@@ -1,0 +1,114 @@
+/** Whether an approval says in its record what its trailers say; and, where that is asked for, whether every plan has one. */
+import { hasAgentPlan } from '../../conversation/transcript.ts';
+import { parseReport } from '../../plan/report-schema.ts';
+import { joinPath, turnDir, type Oid, type TurnName } from '../../names.ts';
+import { parseIdent } from '../../session/logged-entry.ts';
+import type { Violation } from '../../session/violation.ts';
+import { toText } from '../line/read.ts';
+import type { Step, WalkedLine } from './walked-line.ts';
+
+/** `others`: by somebody who did not write the message. */
+export type NeededApproval = 'anybody' | 'others';
+
+export function checkApproval({ session, current }: WalkedLine, { entry, blame }: Step): void {
+  if (entry.kind !== 'approval' || entry.turn === null) return;
+  const path = joinPath(turnDir(session, entry.turn), 'transcript.jsonl');
+  const records = current?.turn === entry.turn ? current.records : [];
+  const record = records.find((one) => one.type === 'approval' && one.id === entry.id);
+  if (record?.type !== 'approval') return blame('published', path, 'An approval brings no record of itself.');
+  if (record.verdict !== entry.verdict)
+    blame('trailers', path, `The record says ${record.verdict}, and Teddy-Verdict ${entry.verdict ?? 'nothing'}.`);
+  if (record.plan_sha256 !== entry.sha256)
+    blame('trailers', path, 'The record names another sha256 than Teddy-Sha256.');
+}
+
+/** A plan of the line, and all that matters for whether it was approved. */
+interface JudgedPlan {
+  commit: Oid;
+  sha256: string | undefined;
+  /** Where it went on without being asked: teddy ran it, or the agent did. Null: it waits, or was rejected by a flag. */
+  ranIn: Oid | null;
+  /** A person was asked about every action that ran. */
+  wasAsked: boolean;
+  isForeign: boolean;
+}
+
+export interface ApprovalWatch {
+  /** Called after the entry's own checks. */
+  see(walk: WalkedLine, step: Step): Promise<void>;
+  /** `keysOf`: fingerprints of the keys that signed a commit; without them, names decide. */
+  violations(keysOf: ((commit: Oid) => readonly string[]) | null): Violation[];
+}
+
+export function watchApprovals(needed: NeededApproval): ApprovalWatch {
+  const plans = new Map<TurnName, JudgedPlan>();
+  const askers = new Map<TurnName, { commit: Oid; email: string }>();
+  const verdicts = new Map<TurnName, { commit: Oid; email: string; verdict: string; sha256: string | undefined }[]>();
+  let latest: TurnName | null = null;
+  return {
+    async see(walk, { commit, entry }) {
+      const { kind, turn, sha256 } = entry;
+      if (turn === null) return;
+      const asker = { commit: commit.oid, email: parseIdent(commit.commit.author).email.toLowerCase() };
+      if (kind === 'message') askers.set(turn, asker);
+      const plan = plans.get(turn);
+      if (kind === 'plan') {
+        const records = walk.current?.turn === turn ? walk.current.records : [];
+        const isForeign = hasAgentPlan(records);
+        plans.set(turn, { commit: commit.oid, sha256, ranIn: null, wasAsked: false, isForeign });
+        if (!askers.has(turn)) askers.set(turn, asker);
+      } else if (kind === 'approval' && entry.verdict !== undefined && entry.verdict !== 'none')
+        verdicts.set(turn, [...(verdicts.get(turn) ?? []), { ...asker, verdict: entry.verdict, sha256 }]);
+      else if (kind === 'report' && plan !== undefined) {
+        const { ran, wasAsked } = await readRun(walk, { commit, entry });
+        if (ran) Object.assign(plan, { ranIn: commit.oid, wasAsked });
+      }
+      const last = latest === null ? undefined : plans.get(latest);
+      if (last?.isForeign === true && !['plan', 'approval', 'snapshot'].includes(kind) && last.ranIn === null)
+        last.ranIn = isRefused(walk, latest) ? null : commit.oid;
+      latest = turn;
+    },
+    violations(keysOf) {
+      return [...plans].flatMap(([turn, plan]): Violation[] => {
+        if (plan.ranIn === null) return [];
+        const said = (verdicts.get(turn) ?? []).filter(({ sha256 }) => sha256 === plan.sha256);
+        // An agent whose plan was rejected has been told so, and plans again.
+        if (plan.isForeign && said.at(-1)?.verdict === 'rejected') return [];
+        const since = said.slice(said.findLastIndex(({ verdict }) => verdict === 'rejected') + 1);
+        if (needed === 'anybody' && (since.length > 0 || plan.wasAsked)) return [];
+        const asker = askers.get(turn);
+        const isOther = (one: { commit: Oid; email: string }) =>
+          asker === undefined ||
+          (one.email !== asker.email &&
+            (keysOf === null || !keysOf(one.commit).some((key) => keysOf(asker.commit).includes(key))));
+        if (needed === 'others' && since.some(isOther)) return [];
+        const whose = needed === 'others' ? 'by somebody who did not write its message' : '';
+        const did = plan.isForeign ? 'The agent went on with its plan' : 'The plan was run';
+        const message = `${did} without an approval ${whose}`.trimEnd();
+        return [{ rule: 'approval', commit: plan.ranIn, turn, path: null, message: `${message}.` }];
+      });
+    },
+  };
+}
+
+/** The person said no in the agent's own dialog: then its tool has failed, and it plans again. */
+function isRefused({ current }: WalkedLine, turn: TurnName | null): boolean {
+  const records = current !== null && current.turn === turn ? current.records : [];
+  const plan = records.find((record) => record.type === 'plan');
+  const isOfPlan = (id: string) => plan?.type === 'plan' && plan.tool_call_id === id;
+  return records.some((record) => record.type === 'tool_result' && isOfPlan(record.tool_call_id) && record.is_error);
+}
+
+/** A report that cannot be read is a fault of its own: its plan counts as run. */
+async function readRun(walk: WalkedLine, { commit, entry }: Pick<Step, 'commit' | 'entry'>) {
+  const path = joinPath(turnDir(walk.session, entry.turn as TurnName), 'report.md');
+  const content = await commit.contents.get(path)?.read();
+  if (content?.kind !== 'bytes') return { ran: true, wasAsked: false };
+  try {
+    const logs = parseReport(toText(content.bytes)).action_logs;
+    const ran = logs.filter(({ approved_by }) => approved_by !== 'none');
+    return { ran: ran.length > 0, wasAsked: ran.every(({ approved_by }) => approved_by === 'user') };
+  } catch {
+    return { ran: true, wasAsked: false };
+  }
+}
