@@ -35,6 +35,7 @@ const valueNames: Record<string, string> = {
   '--reject': '[=reason]',
   '--comment': ' <line:text>',
   '--sha256': ' <hex>',
+  '--parent': ' <pid>',
   '--require-approval': '[=whose]',
   '--replan': ' <n>',
   '--resume': ' <id>',

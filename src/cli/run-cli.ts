@@ -6,6 +6,7 @@ import { expandShortForm, normalizeArguments, refuseRepeated } from './arguments
 import { renderCommandHelp } from './command-help.ts';
 import type { CliContext } from './context.ts';
 import { CaptureInstallCommand } from './commands/capture/install.ts';
+import { CaptureGateCommand } from './commands/capture/gate.ts';
 import { CapturePauseCommand, CaptureResumeCommand } from './commands/capture/pause.ts';
 import { CaptureStatusCommand } from './commands/capture/status.ts';
 import { CaptureUninstallCommand } from './commands/capture/uninstall.ts';
@@ -127,6 +128,7 @@ const commands: CommandClass<CliContext>[] = [
   SessionVerifyCommand,
   SessionImportCommand,
   CaptureDrainCommand,
+  CaptureGateCommand,
   CaptureSweepCommand,
   SessionExportCommand,
   SessionOpenCommand,

@@ -65,6 +65,8 @@ export interface FollowerStates {
   read(path: string): Promise<Record<string, unknown> | null>;
   /** Durable when it resolves. */
   write(path: string, state: Record<string, unknown>): Promise<void>;
+  /** Nothing more is known under this name. */
+  remove(path: string): Promise<void>;
 }
 
 /** The surroundings of capture, beside the project. */

@@ -68,6 +68,10 @@ export interface AgentState {
   path: string;
   /** `changed`: some of them are there, or somebody has changed them; `unknown`: the file cannot be read. */
   hooks: 'installed' | 'changed' | 'missing' | 'unknown';
+  /** Its plans wait for a verdict: the hook of the gate is there. */
+  gate: boolean;
+  /** Whether its plans can wait. */
+  canGate: boolean;
   /** Whether the person has trusted them; null where the agent does not ask for that. */
   trusted: boolean | null;
   /** Why the file cannot be read, or the agent will not run our hooks, as a sentence; null: nothing is wrong. */
@@ -88,8 +92,11 @@ export interface AgentSetup {
   /** Writes it anew where it is not as it should be. */
   installScript(): Promise<void>;
   removeScript(): Promise<void>;
-  /** False: they were there. Throws HOOK_IN_THE_WAY or WRITE_FAILED, and has changed nothing then. */
-  install(name: AgentName): Promise<boolean>;
+  /**
+   * `gate`: whether its plans wait for a verdict; undefined: as it is. False: all was there. Throws HOOK_IN_THE_WAY or
+   * WRITE_FAILED, and has changed nothing then.
+   */
+  install(name: AgentName, gate?: boolean): Promise<boolean>;
   /** `restored`: the file is as it was before, to the byte; `removed`: somebody has changed it since, and only ours is gone. */
   uninstall(name: AgentName): Promise<'restored' | 'removed' | 'missing'>;
 }

@@ -171,6 +171,14 @@ export const settings = [
     fallback: 'false',
   },
   {
+    name: 'gate',
+    variable: null,
+    tracked: false,
+    takes: ['page', 'terminal', 'off'],
+    purpose: 'where an agent that waits with its plan is shown: a page opens, or nothing does and any terminal decides',
+    fallback: 'page',
+  },
+  {
     name: 'redact',
     variable: null,
     tracked: false,

@@ -57,7 +57,11 @@ interface KnownAgent {
   /** Below its home. */
   file: string;
   /** Hooks among the user's own settings. */
-  settings?: { events: readonly string[]; entry: Record<string, unknown> };
+  settings?: {
+    events: readonly string[];
+    entry: Record<string, unknown>;
+    gate?: { event: string; matcher: string; entry: Record<string, unknown> };
+  };
   /** A file that is all ours. */
   own?(source: AgentSource): Promise<string>;
 }
@@ -75,8 +79,8 @@ const configHome = dirOf('XDG_CONFIG_HOME', '.config');
 const dataHome = (env: Environment) => join(dirOf('XDG_DATA_HOME', '.local', 'share')(env), 'teddy');
 
 /** It never changes: Codex trusts the hash of a hook, and the settings of others are known by it. */
-const commandOf = (name: AgentName) =>
-  `sh "\${XDG_DATA_HOME:-$HOME/.local/share}/teddy/agent-hook" ${name} 2>/dev/null || :`;
+const commandOf = (name: AgentName, word = '') =>
+  `sh "\${XDG_DATA_HOME:-$HOME/.local/share}/teddy/agent-hook" ${name}${word} 2>/dev/null || :`;
 
 const known: readonly KnownAgent[] = [
   {
@@ -88,6 +92,8 @@ const known: readonly KnownAgent[] = [
     settings: {
       events: ['SessionStart', 'UserPromptSubmit', 'Stop', 'StopFailure', 'SubagentStop', 'PreCompact', 'SessionEnd'],
       entry: { timeout: 10 },
+      // It waits for a person: the agent's own question has no limit at all.
+      gate: { event: 'PreToolUse', matcher: 'ExitPlanMode', entry: { timeout: 3600 } },
     },
   },
   {
@@ -173,39 +179,50 @@ export function agentSetup(options: SetupOptions): AgentSetup {
       await removeFile(path);
       for (const dir of [join(dirname(path), 'installed'), dirname(path)]) await rmdir(dir).catch(() => undefined);
     },
-    install: (name) => install(find(name), options),
+    install: (name, gate) => install(find(name), options, gate),
     uninstall: (name) => uninstall(find(name), options),
   };
 }
 
-function specOf({ name, settings }: KnownAgent): HookSpec | null {
+function specOf({ name, settings }: KnownAgent, hasGate: boolean): HookSpec | null {
   if (settings === undefined) return null;
-  const { events, entry } = settings;
+  const { events, entry, gate } = settings;
   // An entry of an older version may have another command; it is ours all the same.
   const isOurs = (command: string) => new RegExp(`teddy/agent-hook["']? ${name}(?![\\w-])`).test(command);
-  return { events, entry: { ...entry, type: 'command', command: commandOf(name) }, isOurs };
+  const toEntry = (more: object, word?: string) => ({ ...more, type: 'command', command: commandOf(name, word) });
+  const hooks = events.map((event) => ({ event, entry: toEntry(entry) }));
+  if (gate === undefined || !hasGate) return { hooks, isOurs };
+  return { hooks: [...hooks, { ...gate, entry: toEntry(gate.entry, ' gate') }], isOurs };
+}
+
+/** The gate stays where it is, until somebody says otherwise. */
+function hasGate(agent: KnownAgent, text: string): boolean {
+  const spec = specOf(agent, true);
+  return spec !== null && findOwnHooks(text, spec).some(({ command }) => / gate(?![\w-])/.test(command));
 }
 
 async function lookAt(agent: OwnFile, options: SetupOptions): Promise<AgentState> {
   const { name, title, path } = agent;
   const program = await findProgram(agent.program, options.env);
   const found = program !== null || (await isThere(agent.home(options.env)));
-  const state = { name, title, program, found, path, trusted: null };
+  const canGate = agent.settings?.gate !== undefined;
+  const state = { name, title, program, found, path, canGate, trusted: null };
   try {
     const bytes = await readIfThere(path);
     const hooks = bytes === null ? 'missing' : await stateOf(agent, bytes.toString('utf8'), options);
-    if (bytes === null || hooks === 'missing') return { ...state, hooks, problem: null };
+    const gate = bytes !== null && hasGate(agent, bytes.toString('utf8'));
+    if (bytes === null || hooks === 'missing') return { ...state, gate, hooks, problem: null };
     const trusted = name === 'codex' ? await isTrusted(agent, bytes.toString('utf8')) : null;
-    return { ...state, hooks, trusted, problem: await describeSwitchedOff(agent, bytes.toString('utf8')) };
+    return { ...state, gate, hooks, trusted, problem: await describeSwitchedOff(agent, bytes.toString('utf8')) };
   } catch (error) {
     if (errorCode(error) === null && !(error instanceof TeddyError)) throw error;
     const problem = error instanceof TeddyError ? error.message : `${path} cannot be read: ${errorReason(error)}.`;
-    return { ...state, hooks: 'unknown', problem };
+    return { ...state, gate: false, hooks: 'unknown', problem };
   }
 }
 
-async function stateOf(agent: OwnFile, text: string, { source }: SetupOptions) {
-  const spec = specOf(agent);
+async function stateOf(agent: OwnFile, text: string, { source }: SetupOptions, gate = hasGate(agent, text)) {
+  const spec = specOf(agent, gate);
   if (spec !== null) {
     const fault = describeFault(text);
     if (fault !== null) throw toInTheWay(agent, fault);
@@ -221,11 +238,11 @@ function isMarked(text: string): boolean {
 
 /** Codex runs a hook only when its user has trusted it; it notes that by file, event and index. */
 async function isTrusted({ path, home, ...agent }: OwnFile, text: string): Promise<boolean> {
-  const spec = specOf({ home, ...agent });
+  const spec = specOf({ home, ...agent }, false);
   const state = (await readToml(join(dirname(path), 'config.toml')))['hooks'];
   const notes = isObject(state) && isObject(state['state']) ? state['state'] : {};
   const paths = [path, await realpath(path).catch(() => path)];
-  return findOwnHooks(text, spec ?? { events: [], entry: {}, isOurs: () => false }).every(({ event, at }) => {
+  return findOwnHooks(text, spec ?? { hooks: [], isOurs: () => false }).every(({ event, at }) => {
     const snake = event.replace(/(?!^)[A-Z]/g, (letter) => `_${letter}`).toLowerCase();
     return paths.some((file) => {
       const note = notes[`${file}:${snake}:${at[0]}:${at[1]}`];
@@ -269,15 +286,16 @@ interface Installed {
 
 const recordOf = ({ name }: KnownAgent, { env }: SetupOptions) => join(dataHome(env), 'installed', `${name}.json`);
 
-async function install(agent: OwnFile, options: SetupOptions): Promise<boolean> {
+async function install(agent: OwnFile, options: SetupOptions, wanted?: boolean): Promise<boolean> {
   const target = await resolveLink(agent.path);
   const before = await readForChange(agent, target);
   const text = before?.toString('utf8') ?? '';
   if (before !== null && !Buffer.from(text).equals(before)) throw toInTheWay(agent, 'is not UTF-8');
-  const state = before === null ? 'missing' : await stateOf(agent, text, options);
+  const gate = wanted ?? hasGate(agent, text);
+  const state = before === null ? 'missing' : await stateOf(agent, text, options, gate);
   if (state === 'installed') return false;
   await requireWritable(agent, target);
-  const spec = specOf(agent);
+  const spec = specOf(agent, gate);
   if (spec === null && before !== null && !isMarked(text)) throw toInTheWay(agent, 'is not a file of teddy');
   const after = Buffer.from(spec === null ? ((await agent.own?.(options.source)) ?? '') : addHooks(text, spec));
   const original = (await toOriginal(before, recordOf(agent, options))) ?? {
@@ -285,7 +303,7 @@ async function install(agent: OwnFile, options: SetupOptions): Promise<boolean> 
   };
   // The agent itself may have changed it meanwhile.
   const now = await readForChange(agent, target);
-  if (now === null ? before !== null : before === null || !now.equals(before)) return install(agent, options);
+  if (now === null ? before !== null : before === null || !now.equals(before)) return install(agent, options, wanted);
   await write(recordOf(agent, options), JSON.stringify(toRecord(agent.path, original.bytes, after)), 0o600);
   await write(target, after, before === null ? null : (await stat(target)).mode & 0o777);
   if (agent.name === 'opencode') await layPackages(agent.home(options.env));
@@ -299,7 +317,7 @@ async function uninstall(agent: OwnFile, options: SetupOptions): Promise<'restor
   if (now === null || (await stateOf(agent, now.toString('utf8'), options)) === 'missing') return 'missing';
   await requireWritable(agent, target);
   const original = await toOriginal(now, record);
-  const spec = specOf(agent);
+  const spec = specOf(agent, true);
   if (original === null && spec === null) {
     if (now.toString('utf8') !== (await agent.own?.(options.source)))
       throw toInTheWay(agent, 'was installed by teddy and has been changed since', 'Remove it yourself.');

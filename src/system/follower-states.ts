@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { replaceDurably } from '../disk/durable-file.ts';
 import { makePrivateDirectory } from '../disk/private-directory.ts';
 import { seal, unseal } from '../disk/sealed-json.ts';
+import { removeFile } from '../disk/replace-file.ts';
 import { errorCode } from '../disk/system-error.ts';
 import type { FollowerStates } from '../ports/agent-logs.ts';
 
@@ -34,5 +35,6 @@ export function followerStates(dir: string): FollowerStates {
       await makePrivateDirectory(dir);
       await replaceDurably(fileOf(path), `${JSON.stringify(seal(state))}\n`, 0o600);
     },
+    remove: (path) => removeFile(fileOf(path)),
   };
 }

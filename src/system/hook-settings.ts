@@ -14,15 +14,22 @@ import {
   type ParseError,
 } from 'jsonc-parser';
 
-export interface HookSpec {
-  events: readonly string[];
-  /** The same for each event; its command tells it from others. */
+export interface Hook {
+  event: string;
+  /** The tools that it is called for, as a regular expression; without one, all of them. */
+  matcher?: string;
+  /** Its command tells it from others. */
   entry: Readonly<Record<string, unknown>>;
+}
+
+export interface HookSpec {
+  hooks: readonly Hook[];
   isOurs(command: string): boolean;
 }
 
 export interface OwnHook {
   event: string;
+  command: string;
   /** The index of its group, and its own in that. */
   at: readonly [group: number, hook: number];
   isExact: boolean;
@@ -45,15 +52,18 @@ export function describeFault(text: string): string | null {
 }
 
 /** In the order of the file. */
-export function findOwnHooks(text: string, { entry, isOurs }: HookSpec): OwnHook[] {
+export function findOwnHooks(text: string, { hooks: wanted, isOurs }: HookSpec): OwnHook[] {
   const value: unknown = parse(withoutMark(text), [], tolerant);
   const hooks = isObject(value) && isObject(value['hooks']) ? value['hooks'] : {};
   return Object.entries(hooks).flatMap(([event, groups]) =>
     listOf(groups).flatMap((group, groupAt) =>
       listOf(isObject(group) ? group['hooks'] : []).flatMap((hook, hookAt) => {
         if (!isObject(hook) || typeof hook['command'] !== 'string' || !isOurs(hook['command'])) return [];
-        const isExact = isObject(group) && sameJson(hook, entry) && Object.keys(group).length === 1;
-        return [{ event, at: [groupAt, hookAt] as const, isExact }];
+        const isExact = wanted.some(
+          (one) =>
+            one.event === event && isObject(group) && sameJson({ ...group, hooks: hook }, toGroup(one, one.entry)),
+        );
+        return [{ event, command: hook['command'], at: [groupAt, hookAt] as const, isExact }];
       }),
     ),
   );
@@ -62,15 +72,19 @@ export function findOwnHooks(text: string, { entry, isOurs }: HookSpec): OwnHook
 export function stateOfHooks(text: string, spec: HookSpec): 'installed' | 'changed' | 'missing' {
   const own = findOwnHooks(text, spec);
   if (own.length === 0) return 'missing';
-  const isWhole = own.length === spec.events.length && own.every(({ isExact }) => isExact);
-  return isWhole && spec.events.every((event) => own.some((hook) => hook.event === event)) ? 'installed' : 'changed';
+  const isWhole = own.length === spec.hooks.length && own.every(({ isExact }) => isExact);
+  return isWhole && spec.hooks.every(({ event }) => own.some((hook) => hook.event === event)) ? 'installed' : 'changed';
 }
 
 /** Each event gets a group of our own at its end. */
 export function addHooks(text: string, spec: HookSpec): string {
   if (stateOfHooks(text, spec) === 'installed') return text;
   const clean = removeHooks(text, spec);
-  return spec.events.reduce((edited, event) => addGroup(edited, event, { hooks: [spec.entry] }), clean);
+  return spec.hooks.reduce((edited, hook) => addGroup(edited, hook.event, toGroup(hook, [hook.entry])), clean);
+}
+
+function toGroup({ matcher }: Hook, hooks: unknown): Record<string, unknown> {
+  return { ...(matcher === undefined ? {} : { matcher }), hooks };
 }
 
 function addGroup(text: string, event: string, group: object): string {
@@ -180,9 +194,16 @@ function listOf(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-function sameJson(one: Readonly<Record<string, unknown>>, other: Readonly<Record<string, unknown>>): boolean {
-  const sorted = (value: object) => JSON.stringify(Object.entries(value).toSorted());
-  return sorted(one) === sorted(other);
+/** Whatever the order of the keys. */
+function sameJson(one: unknown, other: unknown): boolean {
+  return JSON.stringify(sorted(one)) === JSON.stringify(sorted(other));
+}
+
+function sorted(value: unknown): unknown {
+  if (!isObject(value)) return value;
+  return Object.entries(value)
+    .toSorted(([one], [other]) => (one < other ? -1 : 1))
+    .map(([key, inner]) => [key, sorted(inner)]);
 }
 
 /** Reads one value; undefined when the text is no JSON, or has none there. */

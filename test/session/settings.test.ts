@@ -109,5 +109,5 @@ test('no name is offered for one that is far from all', () => {
 
 test('what the project tracks may set no endpoint, provider, recording, limit of time or masking', () => {
   const tracked = settings.filter((setting) => setting.tracked).map(({ name }) => name);
-  expect(tracked).toEqual(['model', 'agent', 'contextTokens', 'maxTurns', 'maxTokens', 'snapshot']);
+  expect(tracked).toEqual(['model', 'agent', 'contextTokens', 'maxTurns', 'maxTokens', 'snapshot', 'approvals']);
 });

@@ -31,6 +31,7 @@ export function memoryCapture(agent: AgentName, root = '/project'): MemoryCaptur
       list: async () => [...saved.values()],
       read: async (path) => structuredClone(saved.get(path) ?? null),
       write: async (path, state) => void saved.set(path, structuredClone(state)),
+      remove: async (path) => void saved.delete(path),
     },
     logs: {
       stat: async (_agent, path) => statOf(path),

@@ -11,8 +11,10 @@ import {
 } from '../../src/system/hook-settings.ts';
 
 const spec: HookSpec = {
-  events: ['Stop', 'SessionEnd'],
-  entry: { type: 'command', command: 'sh ours', timeout: 10 },
+  hooks: ['Stop', 'SessionEnd'].map((event) => ({
+    event,
+    entry: { type: 'command', command: 'sh ours', timeout: 10 },
+  })),
   isOurs: (command) => command.includes('ours'),
 };
 const ours = { hooks: [{ type: 'command', command: 'sh ours', timeout: 10 }] };

@@ -8,6 +8,7 @@ import type { Project } from '../../ports/project.ts';
 import type { Capture } from '../../ports/agent-logs.ts';
 import { openFollower, type Follower } from './follow-log.ts';
 import { foldSubAgents } from './fold-sub-agents.ts';
+import { closeLostGates } from './gate.ts';
 import { lastDrainKey } from './capture.ts';
 import { isOurSession, leftOutKey, openPauses } from './is-ours.ts';
 import { appendCode, readCode, type CodeState } from './work-tree-snapshot.ts';
@@ -121,6 +122,7 @@ async function drainClaimed(
       );
     sum.bells += taken.bells.length;
     for (const one of sessions.values()) await attend(project, capture, one, sum);
+    await closeLostGates(project, capture);
     if (taken.bells.length > 0 || taken.unreadable > 0) await taken.done();
     const nowMs = performance.now();
     for (const [key, one] of sessions) if (!isBusy(one, nowMs, lingerMs)) sessions.delete(key);
@@ -172,7 +174,14 @@ async function hear(
     Object.assign(one.words, { at });
     one.words.answer = text ?? asText(payload['prompt_response']) ?? null;
     Object.assign(one, { ends: true, after: await readCodeOf(project, cwd), awaits: { text, untilMs } });
+  } else if (gateCall(payload) !== null) {
+    Object.assign(one, { isOpen: true, awaits: { text: gateCall(payload), untilMs } });
   } else if (event === 'end') Object.assign(one, { ends: true, awaits: one.awaits ?? { text: null, untilMs } });
+}
+
+/** The call that hands in a plan: the agent is held until the plan is on the line, and judged. */
+function gateCall(payload: Bell['payload']): string | null {
+  return eventOf(payload) === 'other' ? (asText(payload['tool_use_id']) ?? null) : null;
 }
 
 function sessionOf(payload: Bell['payload']): string {

@@ -36,9 +36,19 @@ export async function installCapture(
   { repository, spool }: CapturedProject,
   setup: AgentSetup,
   agents: readonly AgentState[],
+  /** Whether plans wait for a verdict, where an agent's can; undefined: as it is. */
+  gate?: boolean,
 ): Promise<AgentOutcome[]> {
+  if (gate === true && !agents.some(({ canGate }) => canGate))
+    throw new TeddyError(
+      'UNKNOWN_AGENT',
+      `${agents.map(({ title }) => title).join(', ')}: no hook there lets a plan wait.`,
+      'Only Claude Code has a gate for plans: `teddy capture install --gate --agent claude-code`.',
+    );
   await setup.installScript();
-  const outcomes = await forEach(agents, async (name) => ((await setup.install(name)) ? 'installed' : 'unchanged'));
+  const outcomes = await forEach(agents, async (name) =>
+    (await setup.install(name, gate)) ? 'installed' : 'unchanged',
+  );
   await spool.open();
   await repository.changeSetting('local', 'teddy.capture', 'true');
   return outcomes;

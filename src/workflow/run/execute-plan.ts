@@ -20,7 +20,7 @@ import { worldOf } from '../line/plan-world.ts';
 import type { Approver } from './approver.ts';
 import { newRun, type Run } from './run.ts';
 import { hasRun, runActions } from './actions.ts';
-import { requireApproval, readApproval } from './require-approval.ts';
+import { readApproval, requireApproval } from '../line/needed-approval.ts';
 import { describeRejection, lastWord } from '../line/read-verdicts.ts';
 import { selectActions, type Selection } from './select-actions.ts';
 import { skipRest, stopRun, takeUpRun, type SettleChoice } from './settle.ts';
@@ -71,11 +71,12 @@ async function executeTurn(project: Project, request: ExecuteRequest, claimed: C
   const discarded = { ...taken, rejected: undecided.map(({ fact }) => fact) };
 
   if (request.reject !== undefined) return rejectTurn(draft, taken, request.reject || 'rejected');
-  const { by, verdicts } = await readApproval(project, line, turn);
-  const rejected = lastWord(verdicts);
+  const approval = await readApproval(project, { session: line.session, tip: line.state.tip }, turn.turn);
+  const rejected = lastWord(approval.verdicts);
   // A crash came between the verdict and its report, or it was pulled from a clone that had come no further.
   if (rejected?.verdict === 'rejected') return rejectTurn(draft, taken, describeRejection(rejected));
-  if (chosen.plan.actions.length > 0) requireApproval(by, { line, turn, verdicts }, request.approver);
+  const isAsked = request.approver?.by === 'user';
+  if (chosen.plan.actions.length > 0) requireApproval(approval, { line, turn: turn.turn, isAsked });
   const { problems } = await runVirtually(chosen, worldOf(project, workspace));
   const isPart = chosen.plan.actions.length < parsed.plan.actions.length;
   // A selection is refused before anything is written or asked; of a whole plan the report says it, after the snapshot.

@@ -1,21 +1,19 @@
 /** Approves or rejects the plan of a turn, as an entry of its own: who said it is the author, and it binds these bytes alone. */
-import { encodeRecord, hasAgentPlan } from '../../conversation/transcript.ts';
-import type { ApprovalRecord } from '../../conversation/record.ts';
+import { hasAgentPlan } from '../../conversation/transcript.ts';
 import { TeddyError } from '../../errors.ts';
 import { parsePlan } from '../../plan/parse.ts';
 import type { Report } from '../../plan/report.ts';
 import type { Project } from '../../ports/project.ts';
-import { joinPath, shortRef, turnDir, type TurnName } from '../../names.ts';
+import { shortRef, type TurnName } from '../../names.ts';
 import { formatCount } from '../../session/format-count.ts';
-import type { Entry, VerdictWord } from '../../session/entry.ts';
+import type { VerdictWord } from '../../session/entry.ts';
 import { toShellWord } from '../../session/shell-word.ts';
-import { appendEntry } from '../line/append-entry.ts';
+import { appendVerdict, movedTurnError } from '../line/append-verdict.ts';
 import { finishMemos } from '../line/decide-memos.ts';
 import { toLabelLines } from '../line/keep-answer.ts';
-import { maskRecord } from '../line/mask-record.ts';
 import { refuseModified, type PendingTurn } from '../line/pending-plan.ts';
 import { prepareLine, type ReadyLine } from '../line/prepare.ts';
-import { findTurn, readTurn, refreshLine, toText, type LineState, type Turn } from '../line/read.ts';
+import { findTurn, readTurn, refreshLine, toText, type Turn } from '../line/read.ts';
 import { describeRejection, lastWord, readVerdicts, type Verdict } from '../line/read-verdicts.ts';
 import { rejectTurn } from './finish.ts';
 
@@ -142,12 +140,9 @@ async function judge(
   const isRepeated = isSaid && comments.length === 0 && (request.text ?? '').trim() === (before.text ?? '');
   const isPending = judged.status === 'planned' && request.verdict === 'rejected';
   if (isRepeated && before !== null && !isPending) return { line, verdict: before, plan, report: null, isNew: false };
-  const { record, state } = await append(project, line, judged, request, { plan, comments });
-  const given = (await readVerdicts(project, { tip: state.tip, session: line.session, turn })).find(
-    ({ commit }) => commit === state.entryOid,
-  );
-  if (given === undefined) throw new Error(`The verdict ${record.id} is on the line.`);
-  const judgedLine = { ...line, state };
+  const said = { verdict: request.verdict, text: request.text, comments };
+  const given = await appendVerdict(project, line, { ...judged, title: plan.title }, said);
+  const judgedLine = { ...line, state: await refreshLine(project.repository.store, line) };
   if (!isPending) return { line: judgedLine, verdict: given, plan, report: null, isNew: true };
   const { report, line: closed } = await close(project, judgedLine, given);
   return { line: closed, verdict: given, plan, report, isNew: true };
@@ -182,72 +177,13 @@ function refuseOdd(
     );
 }
 
-/** The turn must be as it was judged: nobody else may have closed it, or put another plan there. */
-async function append(
-  project: Project,
-  line: ReadyLine,
-  judged: JudgedTurn,
-  { verdict, text = '' }: VerdictRequest,
-  { plan, comments }: { plan: { title: string }; comments: { line: number; text: string }[] },
-): Promise<{ record: ApprovalRecord; state: LineState }> {
-  const { store } = project.repository;
-  const sha256 = project.hash(judged.plan);
-  const id = project.ids.entryId();
-  const said: ApprovalRecord = {
-    type: 'approval',
-    id,
-    timestamp: project.clock.now().toISOString(),
-    verdict,
-    plan_sha256: sha256,
-    comments,
-    ...(text.trim() === '' ? {} : { text: text.trim() }),
-  };
-  const { record, count } = await maskRecord(project.masker, said);
-  if (count > 0) project.notices.warn(`${count} ${count === 1 ? 'secret in it was' : 'secrets in it were'} masked.`);
-  const approval = record as ApprovalRecord;
-  await appendEntry(project, line, async (state) => {
-    const now = await readTurn(store, state.entryOid, state.session, judged.turn);
-    if (now.plan === null || project.hash(now.plan) !== sha256 || now.status !== judged.status)
-      throw movedError(judged.turn);
-    const known = toText(now.transcript);
-    const bytes = `${known === '' || known.endsWith('\n') ? known : `${known}\n`}${encodeRecord(approval)}`;
-    return {
-      entry: toEntry(state, judged.turn, approval, plan.title),
-      files: [{ path: joinPath(turnDir(state.session, judged.turn), 'transcript.jsonl'), bytes }],
-    };
-  });
-  return { record: approval, state: await refreshLine(store, line) };
-}
-
-function movedError(turn: TurnName): TeddyError {
-  return new TeddyError(
-    'REF_MOVED',
-    `Turn ${turn} is not as it was any more: another process has gone on with it.`,
-    `Look at it again: \`teddy session show ${turn}\`.`,
-  );
-}
-
-function toEntry(
-  { session, entry: { created } }: LineState,
-  turn: TurnName,
-  { id, verdict, plan_sha256: sha256, text, comments }: ApprovalRecord,
-  title: string,
-): Entry {
-  const word = verdict === 'none' ? 'no verdict on' : verdict;
-  const details = [
-    ...(text === undefined ? [] : text.split('\n')),
-    ...comments.map((comment) => `line ${comment.line}: ${comment.text}`),
-  ];
-  return { kind: 'approval', session, turn, id, created, title: `${word} ${title}`, details, verdict, sha256 };
-}
-
 /** The turn of a plan of teddy's own ends with a report; memos that it proposed are discarded. */
 async function close(project: Project, line: ReadyLine, verdict: Verdict) {
   const started = project.clock.now();
   const { memos: taken, state } = await finishMemos(project, line);
   const { latest } = state;
   if (latest === null || latest.turn !== verdict.turn || latest.plan === null || latest.parsed === null)
-    throw movedError(verdict.turn);
+    throw movedTurnError(verdict.turn);
   const turn = { ...latest, plan: latest.plan, parsed: latest.parsed };
   const executed = await rejectTurn(
     { project, line: { ...line, state }, turn, started },

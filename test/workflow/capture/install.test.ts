@@ -16,7 +16,8 @@ let blocked: AgentName | null;
 
 beforeEach(async () => {
   project = await memoryProject();
-  const agent = { program: null, found: true, hooks: 'missing', trusted: null, problem: null } as const;
+  const none = { gate: false, canGate: false, trusted: null, problem: null };
+  const agent = { program: null, found: true, hooks: 'missing', ...none } as const;
   agents = [
     { ...agent, name: 'claude-code', title: 'Claude Code', path: '/home/.claude/settings.json' },
     { ...agent, name: 'codex', title: 'Codex', path: '/home/.codex/hooks.json', trusted: true },

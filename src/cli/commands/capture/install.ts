@@ -21,6 +21,11 @@ export class CaptureInstallCommand extends TeddyCommand {
       Nothing that is captured leaves this machine unless you push it. Codex asks you once whether it may run the
       hooks: answer \`/hooks\` there.
 
+      With --gate, Claude Code hands each plan of its plan mode to teddy and waits: the plan is an entry of its
+      session, a page opens to read it, comment on its lines, approve or reject it, and so do \`teddy session approve\`
+      and \`reject\` in another terminal, or a pull that brings somebody's verdict. Without a verdict within an
+      hour, and whenever anything fails, Claude Code asks you itself. \`git config teddy.gate terminal\` opens no page.
+
       At a terminal, it asks first. Without one, it says what it would do, and does it with --yes.
 
       Exit codes: 0 installed, or installed before; 1 a file cannot be written; 2 no such agent, or none was
@@ -29,11 +34,16 @@ export class CaptureInstallCommand extends TeddyCommand {
     `,
     examples: [
       ['For the agents on this machine', '$0 capture install'],
+      ['And let plans wait for a verdict', '$0 capture install --gate'],
       ['For one of them, without being asked', '$0 capture install --agent codex --yes'],
     ],
   });
 
   agents = Option.Array('--agent', [], { description: 'Only this agent; may be given again.' });
+  gate = Option.Boolean('--gate', {
+    description: "Let Claude Code's plans wait for your verdict; --no-gate lets them pass again.",
+  });
+
   yes = Option.Boolean('-y,--yes', false, { description: 'Do not ask.' });
 
   protected run(terminal: Terminal): Promise<number> {
@@ -43,7 +53,7 @@ export class CaptureInstallCommand extends TeddyCommand {
       const agents = await chooseAgents(setup, this.agents);
       if (!this.yes) {
         const { confirm } = project.notices;
-        for (const line of describePlan(agents)) terminal.say(line);
+        for (const line of describePlan(agents, this.gate)) terminal.say(line);
         if (confirm === undefined) throw this.toUnasked();
         if (!(await confirm('Capture them in this repository?')))
           throw new TeddyError(
@@ -52,7 +62,7 @@ export class CaptureInstallCommand extends TeddyCommand {
             'To install it later: `teddy capture install`.',
           );
       }
-      const outcomes = await installCapture(project, setup, agents);
+      const outcomes = await installCapture(project, setup, agents, this.gate);
       const isUntrusted = (await setup.list()).some(({ hooks, trusted }) => hooks === 'installed' && trusted === false);
       if (this.json) this.printJson(terminal, 'capture-install', { agents: outcomes.map(toOutcomeJson), isUntrusted });
       else {
@@ -66,7 +76,8 @@ export class CaptureInstallCommand extends TeddyCommand {
   }
 
   private toUnasked(): TeddyError {
-    const words = ['capture', 'install', ...this.agents.flatMap((name) => ['--agent', name]), '--yes'];
+    const gate = this.gate === undefined ? [] : [this.gate ? '--gate' : '--no-gate'];
+    const words = ['capture', 'install', ...gate, ...this.agents.flatMap((name) => ['--agent', name]), '--yes'];
     return new TeddyError(
       'NOT_APPROVED',
       'Nothing was installed: there is no terminal to ask you at.',
@@ -75,12 +86,15 @@ export class CaptureInstallCommand extends TeddyCommand {
   }
 }
 
-function describePlan(agents: readonly AgentState[]): string[] {
+function describePlan(agents: readonly AgentState[], gate?: boolean): string[] {
   return [
     'teddy will capture the sessions of these agents in this repository, and add hooks to your configuration of each:',
     ...agents.map(({ title, path, hooks }) =>
       toVisible(`  ${title.padEnd(12)}  ${path}${hooks === 'installed' ? ' (has them)' : ''}`),
     ),
+    ...(gate === true && agents.some(({ canGate }) => canGate)
+      ? ['Before Claude Code carries out a plan, it will wait until somebody has approved or rejected it.']
+      : []),
     'The hooks do nothing in other repositories. What is captured stays on this machine until you push it.',
   ];
 }

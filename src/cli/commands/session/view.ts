@@ -1,9 +1,7 @@
-import { spawn } from 'node:child_process';
-import { platform } from 'node:os';
 import { Command, Option } from 'clipanion';
 import { TeddyError } from '../../../errors.ts';
-import type { ServerRecord } from '../../../ports/disk.ts';
 import type { Project } from '../../../ports/project.ts';
+import { openBrowser, requestLink, type PageLink } from '../../ask/open-page.ts';
 import { describeFailure, openServer, untilAborted } from '../serve.ts';
 import { TeddyCommand, withInterrupt } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
@@ -73,64 +71,9 @@ export class SessionViewCommand extends TeddyCommand {
   ): Promise<void> {
     if (this.json) this.printJson(terminal, 'view', { link, expires_at: expiresAt, is_own_server: isOwn });
     else terminal.print(`${link}\n`);
-    const isOpened = this.noOpen || this.json ? null : await openBrowser(terminal, link);
+    const isOpened = this.noOpen || this.json ? null : await openBrowser(terminal.context, link);
     if (isOpened === false) terminal.say('No browser could be started. Open the link yourself.');
     terminal.say('The link works once, within a minute; `teddy session view` makes another one.');
     if (isOwn) terminal.say('The pages are served from here until Ctrl-C, which also stops what was begun on them.');
   }
-}
-
-interface PageLink {
-  link: string;
-  expires_at: string;
-}
-
-/** Throws SERVER_UNREACHABLE, and what the server refuses. */
-async function requestLink(
-  { url, token }: Pick<ServerRecord, 'url' | 'token'>,
-  session: string | undefined,
-): Promise<PageLink> {
-  const response = await fetch(`${url}/api/page-links`, {
-    method: 'POST',
-    redirect: 'error',
-    headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
-    body: JSON.stringify({ session }),
-  }).catch((error: unknown) => {
-    throw new TeddyError(
-      'SERVER_UNREACHABLE',
-      `The server of this repository does not answer at ${url}.`,
-      'Stop `teddy serve`, and run this again.',
-      { cause: error },
-    );
-  });
-  if (response.ok) return (await response.json()) as PageLink;
-  throw new TeddyError(
-    'SERVER_UNREACHABLE',
-    `The server at ${url} makes no link to its pages; it answers with status ${response.status}.`,
-    'It may be of another version: stop `teddy serve`, and run this again.',
-  );
-}
-
-/** False when it could not be started. */
-async function openBrowser({ context }: Terminal, link: string): Promise<boolean> {
-  const own = (context.env['BROWSER'] ?? '').split(':').filter(Boolean);
-  const usual = { darwin: ['open'], win32: ['cmd /c start ""'] }[platform() as string] ?? ['xdg-open'];
-  for (const command of own.length > 0 ? own : usual) if (await start(command, link)) return true;
-  return false;
-}
-
-/** `%s` in the command stands for the link, as other programs read BROWSER; without one it comes last. */
-function start(command: string, link: string): Promise<boolean> {
-  const words = command.match(/"[^"]*"|\S+/g)?.map((word) => word.replaceAll('"', '')) ?? [];
-  const [program = '', ...given] = words.some((word) => word.includes('%s'))
-    ? words.map((word) => word.replaceAll('%s', link))
-    : [...words, link];
-  const child = spawn(program, given, { stdio: 'ignore', detached: true });
-  return new Promise((resolve) => {
-    child.on('error', () => resolve(false));
-    child.on('spawn', () => {
-      child.unref();
-      resolve(true);
-    });
-  });
 }

@@ -1,41 +1,34 @@
 /** `teddy.approvals`: whose yes a plan needs before it is executed. */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
-import { shortRef, type Oid, type TurnName } from '../../names.ts';
+import { shortRef, type Oid, type SessionId, type TurnName } from '../../names.ts';
 import { parseIdent } from '../../session/logged-entry.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { decodeEntry } from '../../session/entry.ts';
-import type { ReadyLine } from '../line/prepare.ts';
-import { readVerdicts, type Verdict } from '../line/read-verdicts.ts';
-import type { Approver } from './approver.ts';
+import type { ReadyLine } from './prepare.ts';
+import { readVerdicts, type Verdict } from './read-verdicts.ts';
 
-interface JudgedTurn {
-  line: ReadyLine;
-  turn: { turn: TurnName };
-  verdicts: readonly Verdict[];
-}
-
-/** `counted`: those that count as a yes; `isOwnEnough`: a person who is asked about each action has approved it as well. */
-interface NeededApproval {
+/** Whether the plan may go on, as `teddy.approvals` has it. */
+export interface NeededApproval {
   isNeeded: boolean;
+  /** A person who is asked about each action has approved the plan as well. */
   isOwnEnough: boolean;
+  /** The verdicts that count as a yes. */
   counted: readonly Verdict[];
+  /** All of them, oldest first. */
+  verdicts: readonly Verdict[];
   /** Why others do not count, for the error. */
   reason: string | null;
 }
 
 /** Throws BAD_SETTING. */
-export async function readApproval(
-  project: Project,
-  line: ReadyLine,
-  { turn }: { turn: TurnName },
-): Promise<{ by: NeededApproval; verdicts: Verdict[] }> {
-  const verdicts = await readVerdicts(project, { tip: line.state.tip, session: line.session, turn });
+export async function readApproval(project: Project, line: LineTip, turn: TurnName): Promise<NeededApproval> {
+  const verdicts = await readVerdicts(project, { ...line, turn });
   const setting = (await project.settings.get('approvals')) ?? '0';
   const since = verdicts.slice(verdicts.findLastIndex(({ verdict }) => verdict === 'rejected') + 1);
   const approved = since.filter(({ verdict }) => verdict === 'approved');
   if (setting !== 'others')
-    return { by: { isNeeded: setting === '1', isOwnEnough: true, counted: approved, reason: null }, verdicts };
+    return { isNeeded: setting === '1', isOwnEnough: true, counted: approved, reason: null, verdicts };
   const asker = await findAsker(project, line, turn);
   const others = approved.filter(({ author }) => !isSamePerson(author.email, asker?.email));
   const isSigning = (await project.settings.get('sign')) === 'true';
@@ -46,16 +39,15 @@ export async function readApproval(
       : approved.length > others.length
         ? `The yes that is there is of ${asker?.email ?? 'the author of the message'}, who wrote the message.`
         : null;
-  return { by: { isNeeded: true, isOwnEnough: false, counted, reason }, verdicts };
+  return { isNeeded: true, isOwnEnough: false, counted, reason, verdicts };
 }
 
 /** Throws APPROVAL_MISSING; nothing was run then. */
 export function requireApproval(
   { isNeeded, isOwnEnough, counted, reason }: NeededApproval,
-  { line, turn: { turn } }: JudgedTurn,
-  approver: Approver | null,
+  { line, turn, isAsked }: { line: ReadyLine; turn: TurnName; isAsked: boolean },
 ): void {
-  if (!isNeeded || counted.length > 0 || (isOwnEnough && approver?.by === 'user')) return;
+  if (!isNeeded || counted.length > 0 || (isOwnEnough && isAsked)) return;
   const whose = isOwnEnough ? 'an approval' : 'an approval by somebody who did not write its message';
   const command = `teddy session approve ${turn} -s ${toShellWord(shortRef(line.ref))}`;
   throw new TeddyError(
@@ -67,6 +59,11 @@ export function requireApproval(
   );
 }
 
+interface LineTip {
+  session: SessionId;
+  tip: Oid;
+}
+
 interface Asker {
   email: string;
   commit: Oid;
@@ -75,11 +72,11 @@ interface Asker {
 /** Who wrote the last message of the turn; where an agent planned without one, who has its plan. */
 async function findAsker(
   { repository: { store } }: Project,
-  { session, state }: ReadyLine,
+  { session, tip }: LineTip,
   turn: TurnName,
 ): Promise<Asker | null> {
   let planner: Asker | null = null;
-  for await (const { oid, commit } of store.firstParents(state.tip)) {
+  for await (const { oid, commit } of store.firstParents(tip)) {
     const entry = decodeEntry(commit.message);
     if (entry === null || entry.session !== session || entry.turn !== turn) continue;
     const asker = { email: parseIdent(commit.author).email, commit: oid };

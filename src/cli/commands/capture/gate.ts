@@ -1,0 +1,132 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Command, Option } from 'clipanion';
+import { openCapture } from '../../../app.ts';
+import { agentNames } from '../../../conversation/agent-log.ts';
+import { shortRef } from '../../../names.ts';
+import type { Capture } from '../../../ports/agent-logs.ts';
+import type { Notices, Project } from '../../../ports/project.ts';
+import { parseObject } from '../../../session/parse-object.ts';
+import type { GateCall, WaitingPlan } from '../../../workflow/capture/gate.ts';
+import type { Verdict } from '../../../workflow/line/read-verdicts.ts';
+import { openBrowser, requestLink } from '../../ask/open-page.ts';
+import { describeFailure, openServer } from '../serve.ts';
+import { TeddyCommand, withInterrupt } from '../../teddy-command.ts';
+import type { Terminal } from '../../terminal.ts';
+
+/** How long the drainer may take until the plan is on its line: until then, the agent's own question is not shown. */
+const findMs = 5_000;
+/** How often the line is looked at. */
+const [findEveryMs, waitEveryMs] = [25, 200];
+/** Less than the hour that the agent gives its hook: then there is time to say that nobody has decided. */
+const limitMs = 59 * 60 * 1000;
+
+const silent: Notices = { info: () => undefined, warn: () => undefined };
+
+export class CaptureGateCommand extends TeddyCommand {
+  static override paths = [['capture', 'gate']];
+  static override usage = Command.Usage({
+    category: 'Capture',
+    description: 'Hold an agent until somebody has judged its plan; the hook of `capture install --gate` calls this.',
+    details: `
+      Reads the call of the agent's hook on stdin, waits until the plan is on the line of its session, shows it, and
+      waits for a verdict: from the page, from \`teddy session approve\` or \`reject\`, or from a pull. Prints the answer
+      for the agent. If nobody decides, or anything fails, it prints nothing: then the agent asks by itself.
+
+      Exit codes: always 0, since an agent takes any other one for a failure of the hook.
+    `,
+    examples: [['As the hook calls it', '$0 capture gate claude-code < call.json']],
+  });
+
+  agent = Option.String({ required: true, name: 'agent' });
+  parent = Option.String('--parent', { description: 'The process that waits: without it, nobody does any more.' });
+
+  protected async run(terminal: Terminal): Promise<number> {
+    const agent = agentNames.find((name) => name === this.agent);
+    const payload = parseObject(await readAll(terminal));
+    if (agent === undefined || payload === null) return 0;
+    const { readGateCall } = await import('../../../workflow/capture/gate.ts');
+    const call = readGateCall(agent, Number(this.parent ?? 0), payload);
+    if (call === null) return 0;
+    const hold = (project: Project) =>
+      withInterrupt(terminal, 'teddy capture status', (signal) =>
+        this.hold(terminal, project, { call, payload, signal }),
+      );
+    // Whatever fails, the agent's own question decides; nothing of it may reach the agent as an answer.
+    return this.withProject(terminal, hold, silent).catch((error: unknown) => {
+      terminal.say(describeFailure(error));
+      return 0;
+    });
+  }
+
+  private async hold(
+    terminal: Terminal,
+    project: Project,
+    { call, payload, signal }: { call: GateCall; payload: Record<string, unknown>; signal: AbortSignal },
+  ): Promise<number> {
+    const gate = (await project.settings.get('gate')) ?? 'page';
+    const { exists, paused } = await project.spool.look();
+    if (gate === 'off' || !exists || paused) return 0;
+    const { closeGate, findWaitingPlan, openGate, toGateAnswer } = await import('../../../workflow/capture/gate.ts');
+    const capture = openCapture(project, this.context.env);
+    const until = (ms: number, everyMs: number) => toPause(capture, call, signal, { ms, everyMs });
+    const plan = await findWaitingPlan(project, capture, call, { pause: until(findMs, findEveryMs) });
+    if (plan === null) return 0;
+    await openGate(capture, call, plan);
+    const page = gate === 'page' ? await this.openPage(terminal, project, plan) : null;
+    if (gate === 'page' && page === null) {
+      await closeGate(project, capture, call, plan, 'No browser could be opened to show it.');
+      return 0;
+    }
+    let verdict: Verdict | null = null;
+    try {
+      const { awaitVerdict } = await import('../../../workflow/capture/gate.ts');
+      verdict = await awaitVerdict(project, plan, { pause: until(limitMs, waitEveryMs) });
+      if (verdict !== null) terminal.print(`${JSON.stringify(toGateAnswer(verdict, payload['tool_input']))}\n`);
+    } finally {
+      const reason = signal.aborted ? 'The agent waited no longer.' : 'Nobody had decided when the agent went on.';
+      await closeGate(project, capture, call, plan, verdict === null ? reason : null);
+      await page?.stop();
+    }
+    return 0;
+  }
+
+  /** On the server that runs in the repository, or on one that stops with the gate. Null: no browser could be opened. */
+  private async openPage(terminal: Terminal, project: Project, { ref }: WaitingPlan) {
+    const running = await project.servers.read();
+    const failure = (error: unknown) => terminal.say(describeFailure(error));
+    const own =
+      running === null
+        ? await openServer(terminal, project, { port: null, report: { request: () => undefined, failure } })
+        : null;
+    const server = running ?? own;
+    const isOpen =
+      server !== null &&
+      (await requestLink(server, shortRef(ref)).then(
+        ({ link }) => openBrowser(this.context, link),
+        () => false,
+      ));
+    if (isOpen) return { stop: async () => own?.stop() };
+    await own?.stop();
+    return null;
+  }
+}
+
+async function readAll(terminal: Terminal): Promise<string> {
+  const pieces: Buffer[] = [];
+  for await (const piece of terminal.context.stdin) pieces.push(Buffer.from(piece as Uint8Array | string));
+  return Buffer.concat(pieces).toString('utf8');
+}
+
+/** False when the time is over, when the agent has gone, or when the gate was told to end. */
+function toPause(
+  capture: Pick<Capture, 'isAlive'>,
+  { pid }: GateCall,
+  signal: AbortSignal,
+  { ms, everyMs }: { ms: number; everyMs: number },
+): () => Promise<boolean> {
+  const untilMs = performance.now() + ms;
+  return async () => {
+    await sleep(everyMs, undefined, { signal }).catch(() => undefined);
+    return !signal.aborted && performance.now() < untilMs && (pid === 0 || (await capture.isAlive(pid)));
+  };
+}

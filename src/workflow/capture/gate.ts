@@ -1,0 +1,166 @@
+/** Holds an agent at its plan until somebody has said yes or no to it. It never says yes by itself. */
+import type { AgentName } from '../../conversation/agent-log.ts';
+import { asText } from '../../conversation/import-values.ts';
+import type { Capture } from '../../ports/agent-logs.ts';
+import type { Project } from '../../ports/project.ts';
+import { parseLineRef, type Oid, type RefName, type SessionId, type TurnName } from '../../names.ts';
+import { appendVerdict } from '../line/append-verdict.ts';
+import { toLabelLines } from '../line/keep-answer.ts';
+import { readApproval } from '../line/needed-approval.ts';
+import { readLine, readTurn, toText } from '../line/read.ts';
+import { describeRejection, lastWord, type Verdict } from '../line/read-verdicts.ts';
+import { toFollowedLog } from './capture.ts';
+import { workspaceOn } from './work-tree-of.ts';
+
+/** An agent asks whether it may go on with a plan. */
+export interface GateCall {
+  agent: AgentName;
+  /** The agent's own id of the call that hands the plan in. */
+  callId: string;
+  /** Its log. */
+  path: string;
+  /** The process that waits for the answer. */
+  pid: number;
+}
+
+/** A plan as it stands on its line. */
+export interface WaitingPlan {
+  ref: RefName;
+  session: SessionId;
+  turn: TurnName;
+  sha256: string;
+  title: string;
+}
+
+interface GateOptions {
+  /** Resolves when it is time to look again; false: the agent waits no longer, or nobody is to be waited for. */
+  pause(): Promise<boolean>;
+}
+
+/** Null for a call that is not about a plan of the session's own: a sub-agent's is in no turn. */
+export function readGateCall(agent: AgentName, pid: number, payload: Record<string, unknown>): GateCall | null {
+  const callId = asText(payload['tool_use_id']);
+  const path = asText(payload['transcript_path']);
+  const isPlan = payload['tool_name'] === 'ExitPlanMode' && payload['agent_id'] === undefined;
+  return isPlan && callId !== undefined && path !== undefined ? { agent, callId, path, pid } : null;
+}
+
+/** Waits until the drainer, which the same hook has started, has the plan on its line; null: it does not come. */
+export async function findWaitingPlan(
+  project: Project,
+  capture: Capture,
+  call: GateCall,
+  { pause }: GateOptions,
+): Promise<WaitingPlan | null> {
+  do {
+    const found = await lookForPlan(project, capture, call);
+    if (found !== null) return found;
+  } while (await pause());
+  return null;
+}
+
+async function lookForPlan(
+  { repository: { store }, hash }: Project,
+  { states }: Capture,
+  { callId, path }: GateCall,
+): Promise<WaitingPlan | null> {
+  const log = toFollowedLog(await states.read(path));
+  for (const { ref } of log?.branches ?? []) {
+    const tip = ref === null ? null : await store.resolve(ref);
+    if (ref === null || tip === null) continue;
+    const { session, latest } = await readLine(store, tip);
+    const isThere = latest?.records.some((record) => record.type === 'plan' && record.id === `${callId}/plan`) === true;
+    if (latest === null || latest.plan === null || !isThere) continue;
+    const title = toLabelLines(toText(latest.plan)).title;
+    return { ref, session, turn: latest.turn, sha256: hash(latest.plan), title };
+  }
+  return null;
+}
+
+/**
+ * The verdict that counts, as `teddy.approvals` has it; null: the agent waits no longer, or the line was moved so that it has
+ * this plan no more.
+ */
+export async function awaitVerdict(
+  project: Project,
+  { ref, session, turn, sha256 }: WaitingPlan,
+  { pause }: GateOptions,
+): Promise<Verdict | null> {
+  const { store } = project.repository;
+  let seen: Oid | null = null;
+  do {
+    const tip = await store.resolve(ref);
+    if (tip === null) return null;
+    if (tip === seen) continue;
+    seen = tip;
+    const { counted, verdicts } = await readApproval(project, { session, tip }, turn);
+    const last = lastWord(verdicts.filter(({ planSha256 }) => planSha256 === sha256));
+    if (last?.verdict === 'rejected') return last;
+    const yes = counted.findLast(({ planSha256 }) => planSha256 === sha256);
+    if (yes !== undefined) return yes;
+  } while (await pause());
+  return null;
+}
+
+/** The answer in the form of the agent's hooks. `input`: the call's own, without which newer versions ask all the same. */
+export function toGateAnswer(verdict: Verdict, input: unknown): Record<string, unknown> {
+  const isApproved = verdict.verdict === 'approved';
+  const said = describeRejection({
+    ...verdict,
+    text: verdict.text ?? (isApproved ? '' : 'No reason was given.'),
+  }).trim();
+  const who = verdict.author.name;
+  const reason = isApproved
+    ? `${who} approved this plan.`
+    : `${who} rejected this plan. Plan again, with this in mind:`;
+  return {
+    hookSpecificOutput: {
+      hookEventName: 'PreToolUse',
+      permissionDecision: isApproved ? 'allow' : 'deny',
+      permissionDecisionReason: said === '' ? reason : `${reason}\n${said}`,
+      ...(isApproved ? { updatedInput: input } : {}),
+    },
+  };
+}
+
+const gateKey = (callId: string) => `gate ${callId}`;
+
+/** A note that the agent waits: whatever ends the gate, the line says in the end that nobody has decided. */
+export async function openGate({ states }: Capture, { callId, pid }: GateCall, plan: WaitingPlan): Promise<void> {
+  await states.write(gateKey(callId), { gate: { callId, pid, ...plan } });
+}
+
+/** `reason`: why there is no verdict, as a sentence; null: there is one. */
+export async function closeGate(
+  project: Project,
+  { states }: Capture,
+  { callId }: Pick<GateCall, 'callId'>,
+  plan: WaitingPlan,
+  reason: string | null,
+): Promise<void> {
+  if (reason !== null) await noteUndecided(project, plan, reason);
+  await states.remove(gateKey(callId));
+}
+
+/** Gates that were killed have left their notes. */
+export async function closeLostGates(project: Project, capture: Capture): Promise<void> {
+  for (const { gate } of await capture.states.list()) {
+    if (typeof gate !== 'object' || gate === null) continue;
+    const { callId, pid, ...plan } = gate as WaitingPlan & Pick<GateCall, 'callId' | 'pid'>;
+    if (await capture.isAlive(pid)) continue;
+    await closeGate(project, capture, { callId }, plan, 'teddy was stopped before anybody had decided.');
+  }
+}
+
+async function noteUndecided(project: Project, plan: WaitingPlan, text: string): Promise<void> {
+  const { store } = project.repository;
+  const { ref, turn, sha256, title } = plan;
+  const tip = parseLineRef(ref) === null ? null : await store.resolve(ref);
+  if (tip === null) return;
+  const { entryOid, session } = await readLine(store, tip);
+  const judged = await readTurn(store, entryOid, session, turn);
+  const { verdicts } = await readApproval(project, { session, tip }, turn);
+  if (judged.plan === null || project.hash(judged.plan) !== sha256 || verdicts.length > 0) return;
+  const line = { ref, workspace: await workspaceOn(project, ref) };
+  await appendVerdict(project, line, { ...judged, plan: judged.plan, title }, { verdict: 'none', text, comments: [] });
+}

@@ -1,0 +1,94 @@
+/** Appends a verdict on the plan of a turn. */
+import { encodeRecord } from '../../conversation/transcript.ts';
+import type { ApprovalRecord } from '../../conversation/record.ts';
+import { TeddyError } from '../../errors.ts';
+import type { Workspace } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import { joinPath, turnDir, type RefName, type TurnName } from '../../names.ts';
+import type { Entry, VerdictWord } from '../../session/entry.ts';
+import { parseIdent } from '../../session/logged-entry.ts';
+import { appendEntry } from './append-entry.ts';
+import { maskRecord } from './mask-record.ts';
+import { readTurn, toText, type LineState, type TurnStatus } from './read.ts';
+import type { Verdict } from './read-verdicts.ts';
+
+export interface JudgedPlan {
+  turn: TurnName;
+  plan: Uint8Array;
+  title: string;
+  status: TurnStatus;
+}
+
+export interface SaidVerdict {
+  verdict: VerdictWord;
+  text?: string | undefined;
+  comments: { line: number; text: string }[];
+}
+
+/** The plan must be as it was judged: nobody else may have closed its turn, or put another one there. Throws REF_MOVED. */
+export async function appendVerdict(
+  project: Project,
+  line: { ref: RefName; workspace: Workspace | null; state?: LineState },
+  judged: JudgedPlan,
+  { verdict, text = '', comments }: SaidVerdict,
+): Promise<Verdict> {
+  const { store } = project.repository;
+  const { turn } = judged;
+  const sha256 = project.hash(judged.plan);
+  const said: ApprovalRecord = {
+    type: 'approval',
+    id: project.ids.entryId(),
+    timestamp: project.clock.now().toISOString(),
+    verdict,
+    plan_sha256: sha256,
+    comments,
+    ...(text.trim() === '' ? {} : { text: text.trim() }),
+  };
+  const { record, count } = await maskRecord(project.masker, said);
+  if (count > 0) project.notices.warn(`${count} ${count === 1 ? 'secret in it was' : 'secrets in it were'} masked.`);
+  const approval = record as ApprovalRecord;
+  const { commit } = await appendEntry(project, line, async (state) => {
+    const now = await readTurn(store, state.entryOid, state.session, turn);
+    if (now.plan === null || project.hash(now.plan) !== sha256 || now.status !== judged.status)
+      throw movedTurnError(turn);
+    const known = toText(now.transcript);
+    const bytes = `${known === '' || known.endsWith('\n') ? known : `${known}\n`}${encodeRecord(approval)}`;
+    return {
+      entry: toEntry(state, turn, approval, judged.title),
+      files: [{ path: joinPath(turnDir(state.session, turn), 'transcript.jsonl'), bytes }],
+    };
+  });
+  const { name, email } = parseIdent((await store.readCommit(commit)).author);
+  return {
+    verdict,
+    turn,
+    planSha256: sha256,
+    comments: approval.comments,
+    text: approval.text ?? null,
+    commit,
+    author: { name, email },
+    at: approval.timestamp,
+  };
+}
+
+export function movedTurnError(turn: TurnName): TeddyError {
+  return new TeddyError(
+    'REF_MOVED',
+    `Turn ${turn} is not as it was any more: another process has gone on with it.`,
+    `Look at it again: \`teddy session show ${turn}\`.`,
+  );
+}
+
+function toEntry(
+  { session, entry: { created } }: LineState,
+  turn: TurnName,
+  { id, verdict, plan_sha256: sha256, text, comments }: ApprovalRecord,
+  title: string,
+): Entry {
+  const word = verdict === 'none' ? 'no verdict on' : verdict;
+  const details = [
+    ...(text === undefined ? [] : text.split('\n')),
+    ...comments.map((comment) => `line ${comment.line}: ${comment.text}`),
+  ];
+  return { kind: 'approval', session, turn, id, created, title: `${word} ${title}`, details, verdict, sha256 };
+}
