@@ -86,6 +86,7 @@ export function openBranches(log: ImportLog, ids: ImportIds, saved: Record<strin
     log.give(units);
     for (const unit of units) {
       steps.push({ unit: { ...unit, branch: branch.number } });
+      if (unit.kind === 'plan') continue;
       branch.given += 1;
       branch.ends.set(branch.given, unit.records.at(-1)?.id ?? '');
     }
@@ -174,6 +175,11 @@ export function openBranches(log: ImportLog, ids: ImportIds, saved: Record<strin
         used ??= branch;
         reached.add(branch);
         branch.units.result(key, record, place);
+      },
+      plan: (answer, record, text) => {
+        const { tool_call_id: key } = record;
+        if (key !== undefined) used ??= find((units) => units.waitsFor(key)) ?? null;
+        ofAnswer(answer).plan(answer, record, text);
       },
       aside: (record) => here(true).units.aside(record),
       interrupt: (note) => here(note !== null).units.interrupt(note),

@@ -1,6 +1,6 @@
 /** The records of a line, for agents whose lines hold several of them under one time. */
 import type { AgentContext } from './agent-reader.ts';
-import { interruptionNote } from './import-context.ts';
+import { interruptionNote, type LineContext } from './import-context.ts';
 import { toOutput } from './import-content.ts';
 import type { SourcePosition } from './import-ids.ts';
 import { addSummary } from './import-summary.ts';
@@ -13,6 +13,8 @@ interface AgentCall {
   input: unknown;
   /** Its record gets this id, if the source has one. */
   id?: unknown;
+  /** The plan that it hands in. */
+  plan?: string | undefined;
 }
 
 interface AgentResult {
@@ -34,6 +36,28 @@ export interface AgentRecords {
   interrupt(id?: unknown): void;
 }
 
+interface HandedPlan {
+  answer: string | null;
+  /** The id of the call or item that it comes with. */
+  id: string;
+  callId?: string;
+  text: string;
+}
+
+/** Adds a plan before the answer that hands it in: somebody may wait for it. A plan whose id was there before is the same one. */
+export function addPlan(
+  context: LineContext,
+  place: SourcePosition,
+  timestamp: unknown,
+  { answer, id, callId, text }: HandedPlan,
+): void {
+  if (id === '' || !hasText(text)) return;
+  const base = context.base(place, timestamp, `${id}/plan`);
+  if (base.id !== `${id}/plan`) return;
+  const of = callId === undefined ? {} : { tool_call_id: callId };
+  context.units.plan(answer, { type: 'plan', ...base, file: 'plan.md', ...of }, text);
+}
+
 /** A text without words is counted as left out. */
 export function recordsOf(context: AgentContext, place: SourcePosition, timestamp: unknown): AgentRecords {
   const { log, units } = context;
@@ -52,7 +76,8 @@ export function recordsOf(context: AgentContext, place: SourcePosition, timestam
       }),
     think: (answer, text, id) =>
       ifSaid(text, () => units.think(answer, { type: 'thinking', ...base(id), text }), 'thoughts without words'),
-    call: (answer, { callId, name, input, id }) => {
+    call: (answer, { callId, name, input, id, plan = '' }) => {
+      addPlan(context, place, timestamp, { answer, id: callId, callId, text: plan });
       const of = base(id);
       const use = { tool_call_id: callId, tool_name: name, tool_input: toInput(input) };
       units.call(answer, callId === '' ? of.id : callId, { type: 'tool_use', ...of, ...use }, place);

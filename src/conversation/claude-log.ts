@@ -1,5 +1,6 @@
 /** Follows the sessions of Claude Code. */
-import { addToHead, type OpenAgentLines } from './agent-reader.ts';
+import { addToHead, type AgentContext, type OpenAgentLines } from './agent-reader.ts';
+import { addPlan } from './agent-records.ts';
 import { claudeTitle, keepClaudeTitle, readClaudeLine, type ClaudeTitles } from './claude-lines.ts';
 import type { SourcePosition } from './import-ids.ts';
 import type { LineOrigin } from './agent-branches.ts';
@@ -32,6 +33,8 @@ export const openClaudeLines: OpenAgentLines = (context, state) => {
   const titles = { ...fieldsOf(state['titles']) } as ClaudeTitles;
   let isSubagent = typeof state['isSubagent'] === 'boolean' ? state['isSubagent'] : null;
 
+  const plan: PlanFile = { ...fieldsOf(state['plan']) };
+
   const readSystem = (object: Fields, place: SourcePosition): boolean => {
     const { subtype, content } = object;
     if (subtype === 'informational' && hasText(content))
@@ -44,6 +47,7 @@ export const openClaudeLines: OpenAgentLines = (context, state) => {
     if (type === 'system') return readSystem(object, place);
     const isSpoken = type === 'user' || type === 'assistant';
     if (isSpoken || type === 'attachment') {
+      if (isSubagent !== true) readPlan(context, object, place, plan);
       readClaudeLine(context, object, place, !branches.isEmpty());
       return isSpoken || attachments.has(asText(fieldsOf(object['attachment'])['type']) ?? '');
     }
@@ -76,9 +80,52 @@ export const openClaudeLines: OpenAgentLines = (context, state) => {
       }
       return true;
     },
-    state: () => ({ titles, isSubagent }),
+    state: () => ({ titles, isSubagent, plan }),
   };
 };
+
+/** The file that plan mode has the model write, as far as its tools have told of it. */
+interface PlanFile {
+  path?: string;
+  text?: string;
+}
+
+/** The call that hands in a plan has its text, in some versions with its result only; else the file that was written has it. */
+function readPlan(context: AgentContext, object: Fields, place: SourcePosition, file: PlanFile): void {
+  const { attachment, message, toolUseResult, timestamp } = object;
+  const { planFilePath: path } = fieldsOf(attachment);
+  if (hasText(path) && path !== file.path) {
+    file.path = path;
+    delete file.text;
+  }
+  keepWritten(file, fieldsOf(toolUseResult));
+  const { id: answer, content } = fieldsOf(message);
+  for (const block of (Array.isArray(content) ? content : []).map(fieldsOf)) {
+    const { type, name, id, tool_use_id: result, input } = block;
+    const isCall = type === 'tool_use' && name === 'ExitPlanMode';
+    const given = isCall ? fieldsOf(input)['plan'] : type === 'tool_result' ? planOf(toolUseResult) : undefined;
+    const callId = asText(isCall ? id : result) ?? '';
+    const text = asText(given) ?? (isCall ? file.text : undefined) ?? '';
+    addPlan(context, place, timestamp, { answer: asText(answer) ?? null, id: callId, callId, text });
+  }
+}
+
+/** Only the result of the call that hands in a plan has these two. */
+function planOf(result: unknown): unknown {
+  const { plan, isAgent } = fieldsOf(result);
+  return typeof isAgent === 'boolean' ? plan : undefined;
+}
+
+function keepWritten(
+  file: PlanFile,
+  { filePath, content, originalFile, oldString, newString, replaceAll }: Fields,
+): void {
+  if (filePath === undefined || filePath !== file.path) return;
+  if (typeof content === 'string') file.text = content;
+  if (typeof originalFile !== 'string' || typeof oldString !== 'string' || typeof newString !== 'string') return;
+  const put = () => newString;
+  file.text = replaceAll === true ? originalFile.replaceAll(oldString, put) : originalFile.replace(oldString, put);
+}
 
 function toOrigin(object: Fields): LineOrigin {
   const { uuid, parentUuid, logicalParentUuid, subtype, attachment } = object;

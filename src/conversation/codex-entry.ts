@@ -20,6 +20,8 @@ export interface CodexState {
   source?: CodexSource;
   model?: string;
   provider?: string;
+  /** The last plan, which stands both in an item of its own and in the answer. */
+  plan?: { digest: string; isItem: boolean };
   /** The interruption of this turn is noted. */
   isInterrupted?: boolean;
 }

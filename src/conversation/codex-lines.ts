@@ -1,10 +1,12 @@
 /** The lines of a rollout of Codex: what each says goes into the units of the context. */
 import type { CodexEntry, CodexSource, CodexState } from './codex-entry.ts';
 import { callItemTypes, readCodexItem } from './codex-items.ts';
+import { addPlan } from './agent-records.ts';
 import { addInterruption, readCodexEvent, readCodexUsage } from './codex-events.ts';
 import type { LineContext } from './import-context.ts';
 import { addSummary } from './import-summary.ts';
-import { asText, hasText } from './import-values.ts';
+import { toPlace } from './import-ids.ts';
+import { asText, fieldsOf, hasText } from './import-values.ts';
 
 export const maxHeldLines = 256;
 const maxHeldChars = 16 * 1024 * 1024;
@@ -30,6 +32,7 @@ export function openCodexReader(context: LineContext, state: CodexState): CodexR
   const use = (entry: CodexEntry, from: CodexSource): void => {
     if (entry.kind === 'usage') return readCodexUsage(context, entry, state);
     if (entry.kind === 'other') return readSettings(entry);
+    readPlan(context, entry, state);
     if (entry.kind === 'event') return readCodexEvent(context, entry, from, state);
     if (entry.kind === 'compacted') return readSummary(entry);
     if (from[isMessage(entry) ? 'messages' : 'calls'] !== 'items')
@@ -68,6 +71,31 @@ export function openCodexReader(context: LineContext, state: CodexState): CodexR
     },
     heldLines: () => held.length,
   };
+}
+
+/** Adds the plan that an item or an answer holds; the second of the two is left out. */
+function readPlan(context: LineContext, entry: CodexEntry, state: CodexState): void {
+  const { payload, timestamp, place } = entry;
+  const item = fieldsOf(payload['item']);
+  const isItem = entry.kind === 'event' && payload['type'] === 'item_completed' && item['type'] === 'Plan';
+  const isAnswer = isMessage(entry) && payload['role'] === 'assistant';
+  const text = isItem ? asText(item['text']) : isAnswer ? proposedPlan(payload['content']) : undefined;
+  if (text === undefined || !hasText(text)) return;
+  const digest = context.ids.digestOf(toPlace(place.line, text.trim()));
+  const { plan: last } = state;
+  // The item stands before its answer; where it does not, the texts tell.
+  const isRepeated = last !== undefined && last.isItem !== isItem && (last.isItem || last.digest === digest);
+  delete state.plan;
+  if (isRepeated) return;
+  state.plan = { digest, isItem };
+  const id = asText(isItem ? item['id'] : payload['id']) ?? context.ids.digestOf(place).slice(0, 32);
+  addPlan(context, place, timestamp, { answer: null, id, text });
+}
+
+/** The plan in the text of an answer, without its tags. */
+function proposedPlan(content: unknown): string | undefined {
+  const parts = Array.isArray(content) ? content.map((part) => asText(fieldsOf(part)['text']) ?? '') : [content];
+  return /<proposed_plan>\n?([\s\S]*?)<\/proposed_plan>/.exec(parts.join(''))?.[1];
 }
 
 /** There is no message among the items. */

@@ -23,6 +23,8 @@ interface GeminiState {
   /** The last message, null before the first. */
   last: string | null;
   given?: Given;
+  /** The last plan that was written: it is handed in by the name of its file. */
+  plan?: { path: string; text: string };
   /** The summary of the last compression. */
   summary?: string;
   /** The next message follows this one, null: none. */
@@ -58,7 +60,7 @@ export const openGeminiLines: OpenAgentLines = (context, saved) => {
       begin(id);
       state.given = { id, text: false, thoughts: false, calls: [], results: [] };
     }
-    readAnswer(context, object, place, state.given);
+    readAnswer(context, object, place, { given: state.given, state });
     branches.end();
   };
   const readUser = (object: Fields, place: SourcePosition): void => {
@@ -156,7 +158,12 @@ function readContext({ head, log }: AgentContext, text: string): void {
   log.leaveOut('instructions of the program');
 }
 
-function readAnswer(context: AgentContext, object: Fields, place: SourcePosition, given: Given): void {
+interface Reading {
+  given: Given;
+  state: GeminiState;
+}
+
+function readAnswer(context: AgentContext, object: Fields, place: SourcePosition, { given, state }: Reading): void {
   const { id: answer } = given;
   const { timestamp, content, thoughts, toolCalls, model, tokens } = object;
   const records = recordsOf(context, place, timestamp);
@@ -166,7 +173,8 @@ function readAnswer(context: AgentContext, object: Fields, place: SourcePosition
   if (!given.text && hasText(text)) records.say(answer, text, answer);
   given.thoughts ||= hasText(thought);
   given.text ||= hasText(text);
-  for (const call of (Array.isArray(toolCalls) ? toolCalls : []).map(fieldsOf)) readCall(records, call, given);
+  for (const call of (Array.isArray(toolCalls) ? toolCalls : []).map(fieldsOf))
+    readCall(records, call, { given, state });
   context.units.usage(answer, toGeminiUsage(model, fieldsOf(tokens)));
 }
 
@@ -175,15 +183,35 @@ function listThoughts(thoughts: unknown): string[] {
   return list.map(({ subject, description }) => [subject, description].filter(hasText).join(': '));
 }
 
-function readCall(records: AgentRecords, call: Fields, given: Given): void {
+function readCall(records: AgentRecords, call: Fields, { given, state }: Reading): void {
   const { id, name, args, result, status } = call;
   const callId = asText(id) ?? '';
   if (!given.calls.includes(callId)) {
     given.calls.push(callId);
-    records.call(given.id, { callId, name: asText(name) ?? '', input: args, id });
+    const plan = name === 'exit_plan_mode' ? findPlan(state, fieldsOf(args)) : undefined;
+    records.call(given.id, { callId, name: asText(name) ?? '', input: args, id, plan });
   }
   const [response] = geminiResponses(result);
   if (response === undefined || given.results.includes(callId)) return;
   given.results.push(callId);
+  if (status === 'success') keepPlan(state, asText(name) ?? '', fieldsOf(args));
   addGeminiResult(records, { ...response, id: callId }, { status, id: `${callId}-result` });
+}
+
+/** In plan mode the model writes the plan to a file of the agent's own. */
+function keepPlan(state: GeminiState, name: string, args: Fields): void {
+  const { file_path: path, content, old_string: old, new_string: text } = args;
+  if (!hasText(path) || !/[\\/]plans[\\/][^\\/]+\.md$/.test(path)) return;
+  if (name === 'write_file' && typeof content === 'string') state.plan = { path, text: content };
+  const { plan } = state;
+  if (name !== 'replace' || plan?.path !== path || typeof old !== 'string' || typeof text !== 'string') return;
+  const parts = plan.text.split(old);
+  // Where it is not clear what was replaced, the text is not known any more.
+  if (parts.length === 2) state.plan = { path, text: parts.join(text) };
+  else delete state.plan;
+}
+
+function findPlan({ plan }: GeminiState, { plan_filename: name, plan_path: path }: Fields): string | undefined {
+  const file = (asText(name) ?? asText(path) ?? '').split(/[\\/]/).at(-1);
+  return plan !== undefined && plan.path.split(/[\\/]/).at(-1) === file ? plan.text : undefined;
 }

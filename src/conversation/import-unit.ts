@@ -9,6 +9,7 @@ import {
   type MetaRecord,
   type NoteRecord,
   type PartialRecord,
+  type PlanRecord,
   type ResultReason,
   type ThinkingRecord,
   type ToolResultRecord,
@@ -35,6 +36,8 @@ export interface OpenUnit {
   /** The user record of a message; its unit says nothing else. */
   message: UserRecord | null;
   isQueued: boolean;
+  /** A plan, which is a unit of its own. */
+  plan: { record: PlanRecord; text: string } | null;
   /** The texts and thoughts of an answer, in the order in which they came. */
   texts: (SpokenRecord | ThinkingRecord)[];
   calls: OpenCall[];
@@ -72,11 +75,13 @@ export function thoughtOnly(unit: OpenUnit | undefined): OpenUnit | undefined {
 }
 
 export function countRecords(unit: OpenUnit): number {
-  const said = (unit.message === null ? 0 : 1) + unit.texts.length + 2 * unit.calls.length;
+  const said =
+    (unit.message === null ? 0 : 1) + (unit.plan === null ? 0 : 1) + unit.texts.length + 2 * unit.calls.length;
   return unit.before.length + said + unit.after.length;
 }
 
-export function toUnit({ before, message, isQueued, texts, calls, after, usage }: OpenUnit): ImportUnit {
+export function toUnit({ before, message, isQueued, plan, texts, calls, after, usage }: OpenUnit): ImportUnit {
+  if (plan !== null) return { kind: 'plan', records: [plan.record], plan: plan.text };
   const queued = isQueued ? { queued: true } : {};
   if (message !== null) return { kind: 'message', records: [...before, message, ...after], ...queued };
   const uses = calls.map((call) => call.use);

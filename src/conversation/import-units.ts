@@ -22,6 +22,7 @@ import {
 } from './import-unit.ts';
 import type {
   NoteRecord,
+  PlanRecord,
   ResultReason,
   ThinkingRecord,
   ToolResultRecord,
@@ -40,6 +41,8 @@ export interface UnitRecords {
   think(answer: string | null, record: ThinkingRecord): void;
   call(answer: string | null, key: string, record: ToolUseRecord, place: SourcePosition): void;
   result(key: string, record: LooseResult, place: SourcePosition): void;
+  /** The answer hands in a plan: the one with the plan's call, else the one with this name, else the next one. */
+  plan(answer: string | null, record: PlanRecord, text: string): void;
   aside(record: Aside): void;
   /** The user has stopped the answer; the note says so. */
   interrupt(note: NoteRecord | null): void;
@@ -94,8 +97,7 @@ export function openUnits(log: ImportLog, ids: ImportIds, { follows = false, beg
 
   const begin = (answer: string | null, content: Partial<OpenUnit> = {}): OpenUnit => {
     for (const unit of queue) unit.isPassed = true;
-    const empty = { message: null, isQueued: false, texts: [], calls: [], after: [], usage: {}, isPassed: false };
-    const unit = { ...empty, answer, before: takeAsides(), ...content };
+    const unit = { ...emptyUnit(), answer, before: takeAsides(), ...content };
     queue.push(unit);
     begun += 1;
     settle();
@@ -112,7 +114,7 @@ export function openUnits(log: ImportLog, ids: ImportIds, { follows = false, beg
 
   const addAside = (record: Aside): void => {
     const unit = queue.at(-1);
-    if (unit && unit.after.length < unitLimits.asides) return void unit.after.push(record);
+    if (unit?.plan === null && unit.after.length < unitLimits.asides) return void unit.after.push(record);
     if (follows) return void begin(null, { after: [record], isPassed: true });
     if (!unit && asides.length < unitLimits.asides) return void asides.push(record);
     begin(null).after.push(record);
@@ -155,6 +157,17 @@ export function openUnits(log: ImportLog, ids: ImportIds, { follows = false, beg
       call.result = { type: 'tool_result', id, timestamp, tool_call_id, output, is_error, ...given };
       settle();
     },
+    plan: (answer, record, text) => {
+      if (!follows) return;
+      const key = record.tool_call_id;
+      const named = answer === null ? thoughtOnly(queue.at(-1)) : growing(answer);
+      const own = queue.find(({ calls }) => calls.some((call) => call.key === key)) ?? named;
+      const before = queue.slice(0, own === undefined ? queue.length : queue.indexOf(own));
+      for (const unit of before) unit.isPassed = true;
+      // It is no unit that a line of the log could follow, and is not counted.
+      queue.splice(before.length, 0, { ...emptyUnit(), plan: { record, text }, isPassed: true });
+      settle();
+    },
     aside: addAside,
     interrupt: (note) => {
       const unit = queue.at(-1);
@@ -164,7 +177,8 @@ export function openUnits(log: ImportLog, ids: ImportIds, { follows = false, beg
       closeAll('aborted');
     },
     usage: (answer, usage) => {
-      const open = queue.filter((unit) => unit.message === null && (answer === null || unit.answer === answer));
+      const isAnswer = (unit: OpenUnit) => unit.message === null && unit.plan === null;
+      const open = queue.filter((unit) => isAnswer(unit) && (answer === null || unit.answer === answer));
       const counted = open.find((unit) => Object.keys(unit.usage).length > 0);
       const unit = answer === null ? open.at(-1) : (counted ?? open.at(-1));
       if (unit === undefined || (unit !== counted && answer !== null && !ids.isNew(`usage ${answer}`))) return;
@@ -175,7 +189,8 @@ export function openUnits(log: ImportLog, ids: ImportIds, { follows = false, beg
       if (asides.length > 0) ready.push({ kind: 'reply', records: takeAsides() });
     },
     closeThrough: (unit) => {
-      while (queue.length > 0 && begun - queue.length <= unit) release(queue.shift() as OpenUnit);
+      const first = () => begun - queue.filter(({ plan }) => plan === null).length;
+      while (queue.length > 0 && first() <= unit) release(queue.shift() as OpenUnit);
     },
     take: () => {
       const units = ready;
@@ -187,6 +202,11 @@ export function openUnits(log: ImportLog, ids: ImportIds, { follows = false, beg
     hasAnswer: (answer) => growing(answer) !== undefined,
     waitsFor: (key) => (key === undefined ? waiting.size > 0 : waiting.has(key)),
   };
+}
+
+function emptyUnit(): OpenUnit {
+  const records = { before: [], message: null, plan: null, texts: [], calls: [], after: [] };
+  return { ...records, answer: null, isQueued: false, usage: {}, isPassed: false };
 }
 
 /** The first of those since the same message: where ids are used again, earlier ones have been given up. */

@@ -22,10 +22,13 @@ export interface UnitUsage {
  * A unit becomes one entry. A `message` has one user record; an `exchange` has the text before the calls, if any, all calls of
  * an answer, and then the result of each in the same order; a `reply` has one text, whole or interrupted. Thoughts stand next to the
  * text, notes and the records of a front end before or after these; where there is nothing to join, they are a `reply` of their own.
+ * A `plan` has one plan record, and comes before the answer that hands it in; only logs that are followed have any.
  */
 export interface ImportUnit extends UnitUsage {
-  kind: 'message' | 'exchange' | 'reply';
+  kind: 'message' | 'exchange' | 'reply' | 'plan';
   records: KnownRecord[];
+  /** The text of a `plan`. */
+  plan?: string;
   /** A message that was typed while the model was at work: it belongs to the turn that is open. */
   queued?: boolean;
 }

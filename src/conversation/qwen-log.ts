@@ -62,6 +62,7 @@ function readAnswer(context: AgentContext, object: Fields, place: SourcePosition
       name: asText(name) ?? '',
       input: args,
       id: hasText(text) ? undefined : uuid,
+      plan: name === 'exit_plan_mode' ? asText(fieldsOf(args)['plan']) : undefined,
     });
   context.units.usage(answer, toQwenUsage(model, fieldsOf(usageMetadata)));
 }

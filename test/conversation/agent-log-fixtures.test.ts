@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { agentNames, type AgentName } from '../../src/conversation/agent-log.ts';
 import { agentFixtures } from '../support/agent-fixtures.ts';
 import { forksOf, openLog, readSteps, toLines, unitsOf } from '../support/agent-logs.ts';
+import { firstPlan, secondPlan } from '../support/agent-plan-fixtures.ts';
 import { faultsOf, outline } from '../support/import-source.ts';
 
 const files = Object.entries(agentFixtures).map(([path, lines]) => {
@@ -37,6 +38,31 @@ describe.each(files)('the fixture %s', (path, agent, text) => {
     }).toMatchSnapshot();
   });
 });
+
+const withPlans = files.filter(([path]) => path.endsWith('/plans.jsonl'));
+
+/** What is there of it as soon as the line is. */
+test.each(withPlans)(
+  'the plans of %s come with their lines, before the answers that hand them in',
+  (_path, agent, text) => {
+    const reader = openLog(agent);
+    const units = toLines(text).flatMap((line) => unitsOf(readSteps(reader, [line])).map((unit) => ({ unit, line })));
+    reader.settle();
+    const all = [...units, ...unitsOf(reader.take()).map((unit) => ({ unit, line: null }))];
+    const plans = all.flatMap(({ unit, line }, at) => (unit.kind === 'plan' ? [{ unit, line, at }] : []));
+    expect(plans.map(({ unit }) => unit.plan)).toEqual([firstPlan, secondPlan]);
+    for (const { unit, line, at } of plans) {
+      const [record] = unit.records;
+      if (record?.type !== 'plan') throw new Error('A plan has a record of its own.');
+      const id = record.id.replace(/\/plan$/, '');
+      // Gemini writes a call together with its result, and another message ends the answer.
+      if (agent !== 'gemini') expect(line?.text).toContain(`"${id}"`);
+      expect(record).toMatchObject({ file: 'plan.md', ...(agent === 'codex' ? {} : { tool_call_id: id }) });
+      const after = all.slice(at + 1).map(({ unit: later }) => JSON.stringify(later.records))[0];
+      expect(after).toContain(agent === 'codex' ? '<proposed_plan>' : `"tool_call_id":"${id}"`);
+    }
+  },
+);
 
 /** Some lines are gone, doubled or in another place, some characters are others, and some values are of another type. */
 const mutated = fc

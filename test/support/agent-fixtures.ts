@@ -1,4 +1,6 @@
 /** Logs in each agent's format and version, with every type of line that its reader knows; the texts are the project's own. */
+import { claudePlans, codexPlans, geminiPlans, qwenPlans } from './agent-plan-fixtures.ts';
+
 type Line = Record<string, unknown>;
 
 const cwd = '/home/ada/shop';
@@ -467,4 +469,9 @@ export const agentFixtures: Record<string, Line[]> = {
   'copilot/1.0.102/session.jsonl': copilot(),
   'qwen/0.15.10/session.jsonl': qwen(),
   'pi/0.73.1/session.jsonl': pi(),
+  'claude-code/2.1.197/plans.jsonl': claudePlans('2.1.197'),
+  'claude-code/2.1.330/plans.jsonl': claudePlans('2.1.330'),
+  'codex/0.169.0/plans.jsonl': codexPlans(),
+  'gemini/0.61.0/plans.jsonl': geminiPlans(),
+  'qwen/0.15.10/plans.jsonl': qwenPlans(),
 };

@@ -83,6 +83,7 @@ const shapes: Record<ImportUnit['kind'], RegExp> = {
   message: /^user $/,
   exchange: /^(?:assistant )?(?:tool_use )+(?:tool_result )+$/,
   reply: /^(?:assistant |assistant_partial )?$/,
+  plan: /^plan $/,
 };
 
 function faultsOfUnit({ kind, records }: ImportUnit): string[] {

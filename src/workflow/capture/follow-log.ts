@@ -281,7 +281,8 @@ export async function openFollower(
   const repeatedUnits = (line: BranchLine): { after: string; first: AgentUnit | null } | null => {
     let after: string | null = null;
     for (const step of pending) {
-      if (!('unit' in step)) continue;
+      // The origin may be older than a teddy that reads plans.
+      if (!('unit' in step) || step.unit.kind === 'plan') continue;
       const last = step.unit.records.at(-1)?.id;
       if (step.unit.records.every(({ id }) => line.known.has(id)) && last !== undefined) after = last;
       else return after === null ? null : { after, first: step.unit };

@@ -70,7 +70,8 @@ export async function startLine(project: Project, foreign: ForeignSession, first
     const draft = { ...(await draftStart(project, session, started, base, origin)), at: foreign.startedAt };
     const ref = mainLineRef(session);
     const tip = await publishDraft(project, { ref, workspace: null }, base.oid, draft, { create: true });
-    if (tip !== null) return { ref, session, created: draft.entry.created, tip, known: new Map(), lastTurn: 0 };
+    if (tip !== null)
+      return { ref, session, created: draft.entry.created, tip, known: new Map(), lastTurn: 0, planned: new Set() };
     taken.add(session);
   }
 }
@@ -199,7 +200,9 @@ async function readRepeats(
   const all = (
     await readRecords(project.repository.store, await readLineTurns(project.repository.store, tip), turn)
   ).filter((record): record is KnownRecord => record.type !== 'other');
-  const records = all.slice(0, all.findIndex(({ id }) => id === after) + 1);
+  // The plan and what was said of it stay where they are.
+  const isRepeated = ({ type }: KnownRecord) => type !== 'plan' && type !== 'approval';
+  const records = all.slice(0, all.findIndex(({ id }) => id === after) + 1).filter(isRepeated);
   if (records.length === 0) return null;
   const has = (type: KnownRecord['type']) => records.some((record) => record.type === type);
   return { kind: has('tool_use') ? 'exchange' : has('assistant') ? 'reply' : 'message', records, branch: 0 };

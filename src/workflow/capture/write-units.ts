@@ -39,6 +39,8 @@ export interface BranchLine {
   known: Map<string, TurnName>;
   /** The number of the last turn on the line, whoever opened it. */
   lastTurn: number;
+  /** The turns that have a plan, as far as `known` has their records. */
+  planned: Set<TurnName>;
 }
 
 /** The place in the conversation, as it is noted between two readings of the log. */
@@ -79,9 +81,12 @@ export async function readBranchLine(
   const { turns, entryOid } = await readLineTurns(store, tip);
   const first = from === null ? 0 : turnNumber(from);
   const known = new Map<string, TurnName>();
+  const planned = new Set<TurnName>();
   const isWanted = (path: string): boolean => {
     const [turn = '', name] = path.split('/');
-    return isTurnName(turn) && turnNumber(turn) >= first && name === 'transcript.jsonl';
+    if (!isTurnName(turn) || turnNumber(turn) < first) return false;
+    if (name === 'plan.md') planned.add(turn);
+    return name === 'transcript.jsonl';
   };
   for await (const files of store.readFilesBelow(entryOid, sessionDir(session), isWanted)) {
     for (const { path, bytes } of files) {
@@ -90,7 +95,17 @@ export async function readBranchLine(
         if (record.type !== 'other') known.set(record.id, turn);
     }
   }
-  return { ref, session, created, tip, known, lastTurn: Math.max(0, ...turns.map(turnNumber)) };
+  return { ref, session, created, tip, known, lastTurn: Math.max(0, ...turns.map(turnNumber)), planned };
+}
+
+/**
+ * The plan that a call hands in, as a unit to add to a captured line before the log tells of it: the readers give it the same id, so
+ * it is not written again.
+ */
+export function toPlanUnit(call: { id: string; timestamp: string }, plan: string): AgentUnit {
+  const { id, timestamp } = call;
+  const record: KnownRecord = { type: 'plan', id: `${id}/plan`, timestamp, file: 'plan.md', tool_call_id: id };
+  return { kind: 'plan', records: [record], plan, branch: 0 };
 }
 
 interface PlannedEntry {
@@ -99,8 +114,9 @@ interface PlannedEntry {
 }
 
 /**
- * `line` is brought up to date. A message opens the next turn, unless it was typed while the model was at work. Each unit becomes
- * an entry; where the versions of a turn's transcript would grow too large, many become one.
+ * `line` is brought up to date. A message opens the next turn, unless it was typed while the model was at work; so does a plan where
+ * the turn has one already. Each unit becomes an entry; where the versions of a turn's transcript would grow too large, many become
+ * one.
  */
 export async function writeUnits(
   project: Project,
@@ -121,6 +137,7 @@ export async function writeUnits(
     if (!(await publishCommit(project, target, line.tip, commit, `teddy: capture ${line.session}`))) return null;
     line.tip = commit;
     for (const { id, turn } of records) line.known.set(id, turn);
+    for (const { turn, units } of planned) if (units.some(isPlan)) line.planned.add(turn);
     line.lastTurn = Math.max(line.lastTurn, ...planned.map(({ turn }) => turnNumber(turn)));
     return { position, entries: planned.length, records: records.length, commit };
   });
@@ -132,7 +149,8 @@ function planEntries(line: BranchLine, from: TurnPosition, { units, opens }: Uni
   let [lastTurn, opening] = [line.lastTurn, opens];
   // The user has moved the line back: its turn is gone.
   if (turn !== null && turnNumber(turn) > lastTurn) [turn, written, length] = [null, 0, 0];
-  for (const unit of units) {
+  const withPlan = new Set(line.planned);
+  for (const [at, unit] of units.entries()) {
     const fresh = unit.records.filter(({ id }) => !line.known.has(id));
     const seenIn = unit.records.map(({ id }) => line.known.get(id)).find((one) => one !== undefined);
     // An earlier attempt has opened the branch.
@@ -141,7 +159,13 @@ function planEntries(line: BranchLine, from: TurnPosition, { units, opens }: Uni
       if (seenIn !== undefined && seenIn !== turn) [turn, written, length] = [seenIn, 0, 0];
       continue;
     }
-    const opensTurn = turn === null || (unit.kind === 'message' && unit.queued !== true && !isSilent);
+    // A teddy that did not read plans yet has written what comes after it.
+    if (isPlan(unit) && units.slice(at + 1).some(({ records }) => records.some(({ id }) => line.known.has(id))))
+      continue;
+    const isMessage = unit.kind === 'message' && unit.queued !== true && !isSilent;
+    // A plan belongs to the latest turn, which has no other.
+    const isNext = isPlan(unit) && turn !== null && (withPlan.has(turn) || turnNumber(turn) < lastTurn);
+    const opensTurn = turn === null || isMessage || isNext;
     if (opening !== undefined || (opensTurn && seenIn === undefined)) {
       turn = opening ?? toTurnName(lastTurn + 1);
       [written, length, opening] = [0, 0, undefined];
@@ -150,16 +174,22 @@ function planEntries(line: BranchLine, from: TurnPosition, { units, opens }: Uni
     const isNote = unit.records.every(({ type }) => type === 'note');
     isSilent = isNote && (isSilent || length === 0);
     const name = turn ?? toTurnName(1);
+    if (isPlan(unit)) withPlan.add(name);
     length += fresh.reduce((sum, record) => sum + encodeRecord(record).length, 0);
     const last = planned.at(-1);
     const isOver = written + length > versionLimits.free + versionLimits.times * length;
-    if (isOver && last?.turn === name) last.units.push({ ...unit, records: fresh });
+    const mayJoin = last?.turn === name && !isPlan(unit) && !last.units.some(isPlan);
+    if (isOver && mayJoin) last.units.push({ ...unit, records: fresh });
     else {
       planned.push({ turn: name, units: [{ ...unit, records: fresh }] });
       written += length;
     }
   }
   return { planned, position: { turn, length, written, isSilent } };
+}
+
+function isPlan({ kind }: Pick<AgentUnit, 'kind'>): boolean {
+  return kind === 'plan';
 }
 
 /** So few are objects of their own; more are one pack. */
@@ -211,12 +241,14 @@ async function toDraft(
   const masked = await Promise.all(units.map((unit) => maskUnit(project.masker, unit)));
   const first = units[0]?.records[0];
   const last = units.at(-1);
+  const plan = masked.find(isPlan)?.plan;
   const entry: Entry = {
     session,
     turn,
     id: toDerivedId(project.hash, first?.timestamp ?? created, `${session}\n${turn}\n${first?.id ?? ''}`),
     created,
     ...describeUnits(masked),
+    ...(plan === undefined ? {} : { sha256: project.hash(plan) }),
   };
   const transcript = await transcripts.add(
     turn,
@@ -224,6 +256,7 @@ async function toDraft(
   );
   const path = (name: string): RepoPath => joinPath(turnDir(session, turn), name);
   const files = [
+    ...(plan === undefined ? [] : [{ path: path('plan.md'), bytes: plan }]),
     { path: path('transcript.jsonl'), bytes: transcript },
     ...(raw.length === 0 ? [] : [{ path: path('raw.jsonl'), bytes: await transcripts.addRaw(turn, raw) }]),
   ];

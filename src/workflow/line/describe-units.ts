@@ -58,9 +58,21 @@ function addTokens(
   };
 }
 
-function describeUnit({ records }: ImportUnit): Pick<Entry, 'title' | 'details'> {
+function describeUnit({ records, plan }: ImportUnit): Pick<Entry, 'title' | 'details'> {
+  if (plan !== undefined) return describePlan(plan);
   const said = records.filter(({ type }) => !asides.includes(type));
   return describeRecords(said.length === 0 ? records : said);
+}
+
+/** Its first heading, or the first line that says anything, and what comes after it. */
+function describePlan(plan: string): Pick<Entry, 'title' | 'details'> {
+  const lines = plan.split('\n').filter((line) => line.trim() !== '');
+  const at = Math.max(
+    lines.findIndex((line) => /^#{1,6} +\S/.test(line)),
+    0,
+  );
+  const title = (lines[at] ?? '').replace(/^#{1,6} +/, '').trim();
+  return { title, details: lines.slice(at + 1) };
 }
 
 /** `36 exchanges, 1 message`, and below what the first of them are. */
@@ -83,7 +95,7 @@ function inNumber(kind: ImportUnit['kind'], count: number): string {
 /** A `message` at the tip says that the turn waits: it is one only if nothing was answered. */
 function toKind(units: readonly ImportUnit[]): ImportUnit['kind'] {
   const kinds = units.map(({ kind }) => kind);
-  return (['exchange', 'reply'] as const).find((kind) => kinds.includes(kind)) ?? 'message';
+  return (['plan', 'exchange', 'reply'] as const).find((kind) => kinds.includes(kind)) ?? 'message';
 }
 
 function cut(line: string): string {

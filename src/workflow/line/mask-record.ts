@@ -18,8 +18,10 @@ export async function maskRecord(masker: Masker, record: KnownRecord): Promise<M
 
 export async function maskUnit(masker: Masker, unit: ImportUnit): Promise<ImportUnit & { count: number }> {
   const masked = await Promise.all(unit.records.map((record) => maskRecord(masker, record)));
-  const count = masked.reduce((sum, one) => sum + one.count, 0);
-  return { ...unit, records: masked.map(({ record }) => record), count };
+  const plan = unit.plan === undefined ? null : await masker.mask(unit.plan);
+  const count = masked.reduce((sum, one) => sum + one.count, plan?.count ?? 0);
+  const records = masked.map(({ record }) => record);
+  return { ...unit, records, ...(plan === null ? {} : { plan: plan.text }), count };
 }
 
 async function maskValue(masker: Masker, value: unknown): Promise<{ value: unknown; count: number }> {
