@@ -14,7 +14,7 @@ import {
   type ParseError,
 } from 'jsonc-parser';
 
-export interface Hook {
+interface Hook {
   event: string;
   /** The tools that it is called for, as a regular expression; without one, all of them. */
   matcher?: string;

@@ -98,16 +98,6 @@ export async function readBranchLine(
   return { ref, session, created, tip, known, lastTurn: Math.max(0, ...turns.map(turnNumber)), planned };
 }
 
-/**
- * The plan that a call hands in, as a unit to add to a captured line before the log tells of it: the readers give it the same id, so
- * it is not written again.
- */
-export function toPlanUnit(call: { id: string; timestamp: string }, plan: string): AgentUnit {
-  const { id, timestamp } = call;
-  const record: KnownRecord = { type: 'plan', id: `${id}/plan`, timestamp, file: 'plan.md', tool_call_id: id };
-  return { kind: 'plan', records: [record], plan, branch: 0 };
-}
-
 interface PlannedEntry {
   turn: TurnName;
   units: AgentUnit[];

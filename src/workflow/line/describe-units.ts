@@ -64,8 +64,8 @@ function describeUnit({ records, plan }: ImportUnit): Pick<Entry, 'title' | 'det
   return describeRecords(said.length === 0 ? records : said);
 }
 
-/** Its first heading, or the first line that says anything, and what comes after it. */
-function describePlan(plan: string): Pick<Entry, 'title' | 'details'> {
+/** The first heading of an agent's plan, or the first line that says anything, and what comes after it. */
+export function describePlan(plan: string): Pick<Entry, 'title' | 'details'> {
   const lines = plan.split('\n').filter((line) => line.trim() !== '');
   const at = Math.max(
     lines.findIndex((line) => /^#{1,6} +\S/.test(line)),

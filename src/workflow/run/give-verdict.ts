@@ -10,7 +10,7 @@ import type { VerdictWord } from '../../session/entry.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { appendVerdict, movedTurnError } from '../line/append-verdict.ts';
 import { finishMemos } from '../line/decide-memos.ts';
-import { toLabelLines } from '../line/keep-answer.ts';
+import { describePlan } from '../line/describe-units.ts';
 import { refuseModified, type PendingTurn } from '../line/pending-plan.ts';
 import { prepareLine, type ReadyLine } from '../line/prepare.ts';
 import { findTurn, readTurn, refreshLine, toText, type Turn } from '../line/read.ts';
@@ -132,7 +132,7 @@ async function judge(
   const text = toText(bytes);
   const comments = (request.comments ?? []).map((comment) => ({ line: comment.line, text: comment.text.trim() }));
   refuseOdd(request, comments, text);
-  const plan = { title: isForeign ? toLabelLines(text).title : parsePlan(text).plan.title, isForeign };
+  const plan = { title: isForeign ? describePlan(text).title : parsePlan(text).plan.title, isForeign };
   const verdicts = await readVerdicts(project, { tip: line.state.tip, session: line.session, turn });
   const own = await readOwnEmail(project);
   const before = lastWord(verdicts);

@@ -3,7 +3,6 @@ import { describe, expect, test } from 'vitest';
 import { decodeEntry } from '../../../src/session/entry.ts';
 import { shortRef, type RefName, type TurnName } from '../../../src/names.ts';
 import { openFollower, type FollowOptions } from '../../../src/workflow/capture/follow-log.ts';
-import { toPlanUnit } from '../../../src/workflow/capture/write-units.ts';
 import { requirePlan } from '../../../src/workflow/line/pending-plan.ts';
 import { readLine, readTurn } from '../../../src/workflow/line/read.ts';
 import { verifySession } from '../../../src/workflow/verify/session.ts';
@@ -171,14 +170,16 @@ test('a turn that begins with a plan may end without an answer', async () => {
   expect(await violationsOf(project)).toEqual([]);
 });
 
-describe('a plan that a hook has handed in', () => {
+describe('a plan that is there before its log has it', () => {
   test('is on the line before the log tells of it, and is not there again', async () => {
     const project = await memoryProject();
     const capture = memoryCapture('claude-code');
     const add = async (upTo: number, callId: string, plan: string) => {
       const follower = await open(project, capture, toText(lines.slice(0, upTo)));
       await follower.advance();
-      const unit = toPlanUnit({ id: callId, timestamp: '2026-01-24T10:00:30.000Z' }, plan);
+      const timestamp = '2026-01-24T10:00:30.000Z';
+      const record = { type: 'plan', id: `${callId}/plan`, timestamp, file: 'plan.md', tool_call_id: callId } as const;
+      const unit = { kind: 'plan' as const, records: [record], plan, branch: 0 };
       expect(await follower.add([unit])).toBe(1);
       expect(await follower.add([unit])).toBe(0);
       return follower.place()?.turn;
