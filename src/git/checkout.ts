@@ -21,6 +21,7 @@ import {
   type AppendFiles,
   type Checkout,
 } from './index-lock.ts';
+import { listEqualFiles } from './equal-files.ts';
 import { readHeadRef } from './layout.ts';
 import { installIndex, type PublishOptions } from './publish.ts';
 import { releaseRefLocks } from './ref-record.ts';
@@ -45,15 +46,26 @@ interface Outcome {
   stderr: string;
 }
 
-/** Returns git's exit code and words. When git is killed, its work is taken back and tried again. */
-export async function runCheckout(
-  options: CheckoutOptions,
-  wanted: Wanted,
-  commands: { args: string[]; input?: string; env?: Environment }[],
-): Promise<Outcome> {
-  for (let deaths = 1; ; deaths += 1) {
-    const { died, ...outcome } = await tryCheckout(options, wanted, commands);
-    if (!died || outcome.exitCode === 0) return outcome;
+interface Command {
+  args: string[];
+  input?: string;
+  env?: Environment;
+}
+
+const inTheWay = /would be overwritten|not uptodate|would be removed|would lose untracked files/;
+
+/**
+ * Returns git's exit code and words. When git is killed, its work is taken back and tried again. Where files are in the way,
+ * those that are equal to what git would write are left as they are, and only the others are.
+ */
+export async function runCheckout(options: CheckoutOptions, wanted: Wanted, commands: Command[]): Promise<Outcome> {
+  let deaths = 0;
+  for (let leavesEqual = false; ;) {
+    const { died, ...outcome } = await tryCheckout(options, wanted, commands, leavesEqual);
+    if (outcome.exitCode === 0) return outcome;
+    if (died) deaths += 1;
+    else if (!leavesEqual && inTheWay.test(outcome.stderr)) leavesEqual = true;
+    else return outcome;
     if (deaths === maxDeaths) throw toKilledError(commands.at(-1)?.args[0] ?? '');
   }
 }
@@ -68,9 +80,10 @@ function toKilledError(command: string): GitKilledError {
 async function tryCheckout(
   options: CheckoutOptions,
   wanted: Wanted,
-  commands: Parameters<typeof runCheckout>[2],
+  commands: Command[],
+  leavesEqual: boolean,
 ): Promise<Outcome & { died: boolean }> {
-  const { git, layout } = options;
+  const { git, layout, store } = options;
   const { ref, from, to } = wanted;
   // No commit, for those that know of publications alone: to them there is only a lock to take back.
   const none = '0'.repeat(to.length) as Oid;
@@ -84,7 +97,9 @@ async function tryCheckout(
     const notedMs = await readNotedMs(files);
     // Files that git writes must be younger than the note, also where the clock goes in steps: that tells them from the user's.
     await sleep(Math.max(0, notedMs + clockStepMs - Date.now()));
-    for (const { args, input, env } of commands) {
+    const equal = leavesEqual ? await listEqualFiles({ git, store, gitDir: layout.gitDir }, wanted) : '';
+    const adopt: Command[] = equal === '' ? [] : [{ args: ['update-index', '-z', '--index-info'], input: equal }];
+    for (const { args, input, env } of [...adopt, ...commands]) {
       const { exitCode, stderr, died } = await git.run(args, {
         ...(input !== undefined && { input }),
         env: { GIT_INDEX_FILE: files.index, ...env },
@@ -334,7 +349,7 @@ function toRefusal(commit: Oid, stderr: string): TeddyError {
     const hint = 'Finish or abort it with git (`git status` shows how), then run the command again.';
     return new TeddyError('OPERATION_IN_PROGRESS', message, hint);
   }
-  if (/would be overwritten|not uptodate|would be removed|would lose untracked files/.test(stderr)) {
+  if (inTheWay.test(stderr)) {
     const hint = 'Commit or stash those edits, or move those files away, and run the command again.';
     return new TeddyError('FILES_IN_THE_WAY', message, hint);
   }

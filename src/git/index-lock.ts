@@ -1,7 +1,7 @@
 /** `index.lock`, taken as git takes it; recorded first, so that a crash of ours can be told from somebody else's lock. */
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
-import { copyFile, link, open, readdir, readFile, rename, stat, utimes, writeFile } from 'node:fs/promises';
+import { copyFile, link, mkdir, open, readdir, readFile, rename, stat, utimes, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TeddyError } from '../errors.ts';
@@ -165,6 +165,19 @@ export async function copyIndex(gitDir: string, to: string): Promise<boolean> {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw toWriteError(error, to);
     await removeFile(to);
     return false;
+  }
+}
+
+/** `use` gets the path of an index that is not there yet. */
+export async function withPrivateIndex<Value>(gitDir: string, use: (index: string) => Promise<Value>): Promise<Value> {
+  const dir = join(gitDir, 'teddy');
+  await mkdir(dir, { recursive: true });
+  const path = join(dir, `snapshot-${process.pid}-${randomBytes(4).toString('hex')}`);
+  try {
+    return await use(path);
+  } finally {
+    await removeFile(path);
+    await removeFile(`${path}.lock`);
   }
 }
 

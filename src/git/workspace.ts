@@ -1,6 +1,5 @@
 /** One work tree: its HEAD, its index, and what the user has edited in it. */
-import { randomBytes } from 'node:crypto';
-import { access, lstat, mkdir, readFile, readdir, readlink } from 'node:fs/promises';
+import { access, lstat, readFile, readdir, readlink } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { Stats } from 'node:fs';
 import { TeddyError } from '../errors.ts';
@@ -8,8 +7,15 @@ import type { Head, Scan, Store, Workspace } from '../ports/git.ts';
 import { parseOid, repoPathFromGit, shortRef, type Oid, type RefName, type RepoPath } from '../names.ts';
 import { readHeadCommit, runCheckout, fastForward } from './checkout.ts';
 import { readCheckouts } from './checkouts.ts';
-import { copyIndex, fileExists, writeRecord, takeIndexLock, removeRecord, releaseIndexLock } from './index-lock.ts';
-import { removeFile } from '../disk/replace-file.ts';
+import {
+  copyIndex,
+  fileExists,
+  releaseIndexLock,
+  removeRecord,
+  takeIndexLock,
+  withPrivateIndex,
+  writeRecord,
+} from './index-lock.ts';
 import { installIndex, publish, writeSessionFiles, type PublishOptions } from './publish.ts';
 import { repair } from './repair.ts';
 import { readHeadRef } from './layout.ts';
@@ -121,19 +127,6 @@ async function exists(path: string): Promise<boolean> {
     () => true,
     () => false,
   );
-}
-
-/** `use` gets the path of an index that is not there yet. */
-async function withPrivateIndex<Value>(gitDir: string, use: (index: string) => Promise<Value>): Promise<Value> {
-  const dir = join(gitDir, 'teddy');
-  await mkdir(dir, { recursive: true });
-  const path = join(dir, `snapshot-${process.pid}-${randomBytes(4).toString('hex')}`);
-  try {
-    return await use(path);
-  } finally {
-    await removeFile(path);
-    await removeFile(`${path}.lock`);
-  }
 }
 
 /** Without an index every file would count as deleted. */

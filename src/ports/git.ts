@@ -506,11 +506,12 @@ export interface Workspace {
   writeSessionFile(path: RepoPath, bytes: Uint8Array | null): Promise<void>;
   /** Sets the index entries of these paths to those of HEAD, as `git restore --staged` does. */
   unstage(paths: RepoPath[]): Promise<void>;
-  /** Switches HEAD to a branch with git's own checkout and its safety rules. */
+  /** Switches HEAD to a branch with git's own checkout and its safety rules. A file that is as git would write it is not in the way. */
   switchTo(ref: RefName): Promise<void>;
   /**
    * Moves the branch that HEAD is on, index and files with it, to a descendant, as `git merge --ff-only --no-autostash` does.
-   * Throws FILES_IN_THE_WAY where somebody's changes would be lost, REF_MOVED where it is none; nothing has changed then.
+   * A file that is there as git would write it is not in the way. Throws FILES_IN_THE_WAY where somebody's changes would be lost,
+   * REF_MOVED where it is none; nothing has changed then.
    */
   fastForward(commit: Oid): Promise<void>;
 }

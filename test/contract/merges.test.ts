@@ -9,12 +9,14 @@ import { makeScratchRepository } from '../support/scratch-repository.ts';
 interface Backend {
   repository: Repository;
   workspace: Workspace;
+  write(path: string, text: string): Promise<void>;
   close(): Promise<void>;
 }
 
 async function openMemory(): Promise<Backend> {
-  const { repository } = await memoryProject({ 'a.txt': 'a\n' });
-  return { repository, workspace: repository.workspace, close: async () => undefined };
+  const { repository, write } = await memoryProject({ 'a.txt': 'a\n' });
+  const { workspace } = repository;
+  return { repository, workspace, write: (path, text) => write({ [path]: text }), close: async () => undefined };
 }
 
 async function openGit(): Promise<Backend> {
@@ -25,7 +27,8 @@ async function openGit(): Promise<Backend> {
     await repository.close();
     await scratch.close();
   };
-  return { repository, workspace: repository.workspace, close };
+  const { workspace } = repository;
+  return { repository, workspace, write: (path, text) => scratch.write(path, text), close };
 }
 
 const ada = 'Ada Example <ada@example.org> 1769248800 +0000';
@@ -35,7 +38,7 @@ describe.each([
   ['in git', openGit],
 ])('a repository %s', (_, open) => {
   test('tells what commits have in common, merges trees by file, and moves a branch forward only', async () => {
-    const { repository, workspace, close } = await open();
+    const { repository, workspace, write, close } = await open();
     const { store } = repository;
     const commit = async (files: Record<string, string>, parents: Oid[], message = 'A commit\n') => {
       const batch = store.batch();
@@ -74,6 +77,14 @@ describe.each([
     expect(await workspace.status({ untracked: true })).toEqual({ edits: [], unmerged: [], untracked: [] });
     await expect(workspace.fastForward(other.oid)).rejects.toMatchObject({ code: 'REF_MOVED' });
     expect((await workspace.head()).oid).toBe(both.oid);
+
+    const next = await commit({ 'a.txt': 'two\n', 'b.txt': 'b\n', 'c.txt': 'c\n' }, [both.oid]);
+    await write('a.txt', 'two\n');
+    await write('c.txt', 'of the user\n');
+    await expect(workspace.fastForward(next.oid)).rejects.toMatchObject({ code: 'FILES_IN_THE_WAY' });
+    await write('c.txt', 'c\n');
+    await workspace.fastForward(next.oid);
+    expect(await workspace.status({ untracked: true })).toEqual({ edits: [], unmerged: [], untracked: [] });
     await close();
   });
 });

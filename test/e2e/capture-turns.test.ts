@@ -113,13 +113,17 @@ test('a turn with hooks is on a line while the user stays where they are', async
     'turn 01 snapshot',
   ]);
   expect(await repo.git('show', `${line}:b.txt`)).toContain('made by the agent');
-  await rm(join(repo.root, 'b.txt'));
-  const after = await repo.fingerprint();
-  expect({ ...after, refs: null }).toEqual({ ...before, refs: null });
+  const { 'b.txt': _, ...workTree } = (await repo.fingerprint()).workTree;
+  expect({ ...(await repo.fingerprint()), workTree, refs: null }).toEqual({ ...before, refs: null });
   const verified = await teddy('session', 'verify', line);
   expect(verified.exitCode, verified.stdout).toBe(0);
   const status = await teddy('status');
   expect(status.stdout).toContain(`Captured: ${line}, turn 01 [claude-code, claude-opus]`);
+  // The file of the agent is in the work tree as the landing writes it.
+  const landed = await teddy('session', 'land', line);
+  expect(landed.exitCode, landed.stderr).toBe(0);
+  expect(await repo.git('status', '--porcelain', '--branch')).toBe('## main');
+  expect(await repo.git('show', 'main:b.txt')).toBe('made by the agent');
 });
 
 test('drainers that are killed lose nothing and double nothing', async () => {

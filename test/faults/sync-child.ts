@@ -22,6 +22,7 @@ const operations: Record<SyncSceneName, (project: Project) => Promise<string>> =
   push: (project) => share(pushSessions(project, request)),
   land,
   'land-here': land,
+  'land-over': land,
   archive: async (project) => (await archiveSession(project, 'first')).session,
 };
 

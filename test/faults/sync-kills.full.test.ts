@@ -20,6 +20,7 @@ const titles: Record<SyncSceneName, string> = {
   push: 'a push',
   land: 'a landing',
   'land-here': 'a landing on a branch that is checked out',
+  'land-over': 'a landing of what is in the work tree already',
   archive: 'an archiving',
 };
 const passed = new Set<string>();

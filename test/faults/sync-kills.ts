@@ -21,7 +21,7 @@ export interface KillPlan {
   after: State;
 }
 
-const writing = ['fetch', 'push', 'update-ref', 'merge', 'switch'];
+const writing = ['fetch', 'push', 'update-ref', 'update-index', 'merge', 'switch'];
 const maxOrphanMs = 5000;
 
 /** Records the steps and the result of a run in which nothing goes wrong. */

@@ -16,7 +16,7 @@ import { buildChild } from './build-child.ts';
 import { sync } from './sync.ts';
 import type { Copies, Scene } from './scenes.ts';
 
-export type SyncSceneName = 'sync' | 'pull' | 'push' | 'land' | 'land-here' | 'archive';
+export type SyncSceneName = 'sync' | 'pull' | 'push' | 'land' | 'land-here' | 'land-over' | 'archive';
 
 export interface SyncStage extends Copies {
   scenes: Record<SyncSceneName, Scene>;
@@ -103,7 +103,10 @@ async function tellStory(
   await sync(bea);
   const land = await take('land');
   gitText(root, ['switch', '--quiet', 'main']);
-  return { ...scenes, push, land, 'land-here': await take('land-here'), archive: await take('archive') };
+  const others = { push, land, 'land-here': await take('land-here'), archive: await take('archive') };
+  // The files of the line are in the work tree as it has them, but for one that is missing.
+  gitText(root, ['restore', `--source=teddy/${session}`, '--', ':/', ':!.teddy', ':!c.txt']);
+  return { ...scenes, ...others, 'land-over': await take('land-over') };
 }
 
 /** Its remote is named by a path that a copy of all of it can follow. */

@@ -186,6 +186,22 @@ test('a file of the user that was in the way of a killed switch stays, whatever 
   expect(await repo.read('b.txt')).toBe('B of the line\n');
 });
 
+test('a file that was there already as the switch would write it stays where that switch is killed, and is passed over by the next', async () => {
+  const { ref } = await start(project);
+  await repo.commit({ 'b.txt': 'B of the line\n', 'c.txt': 'C of the line\n' });
+  await repo.git('switch', '--quiet', 'main');
+  await repo.write('b.txt', 'B of the line\n');
+  const before = await repo.fingerprint();
+  const isLeft = 'git ls-files --error-unmatch b.txt >/dev/null 2>&1';
+  await disturb('switch --quiet', `if ${isLeft}; then printf 'C of' > c.txt; ${killed}; fi`, 100);
+  await expect(project.repository.workspace?.switchTo(ref)).rejects.toMatchObject({ code: 'GIT_FAILED' });
+  expect(await repo.fingerprint()).toEqual(before);
+  expect(await locks()).toEqual([]);
+  await disturb('switch --quiet', ':', 0);
+  await project.repository.workspace?.switchTo(ref);
+  expect(await repo.git('status', '--porcelain')).toBe('');
+});
+
 /** Leaves the files of a git that was killed as it began to write where the repository is. */
 const halfMade = (place: string) => `d=.git/worktrees/$(basename ${place})
   mkdir -p $d; echo initializing > $d/locked; : > $d/commondir; echo ${place}/.git > $d/gitdir

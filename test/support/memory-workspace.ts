@@ -197,7 +197,7 @@ async function checkOut(
   for (const { path, before, after } of changes) {
     const [onDisk, staged] = [(await hashDisk(disk, path))?.oid ?? null, state.index.get(path)?.oid ?? null];
     if (onDisk === before && staged === before) continue;
-    if (onDisk === after && staged === after) continue;
+    if (onDisk === after && (staged === after || staged === before)) continue;
     throw new TeddyError('FILES_IN_THE_WAY', `${path} is in the way.`);
   }
   const files = await Promise.all(
