@@ -2,7 +2,8 @@
  * The spool: a directory in which the hooks of agents leave a line for each call, and from which one drainer takes them.
  *
  * `<agent>.jsonl` is appended to; `<agent>.<unique>.json` is one line that was too long for that. A taken file lies in `taken/`
- * until it was dealt with, a line that cannot be read in `unreadable/`.
+ * until it was dealt with, a line that cannot be read in `unreadable/`. Other files are written above it, where a repair finds what a
+ * crash has left of them.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { lstat, mkdir, readdir, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
@@ -82,10 +83,10 @@ export function spool(options: SpoolOptions): Spool {
       const pauses = await readPauses(dir);
       const from = pauses.find(({ to }) => to === null)?.from ?? null;
       const now = clock.now().getTime();
-      if (isPaused) return from === null ? replaceFile(path, `${now}\n`) : undefined;
+      if (isPaused) return from === null ? replaceFile(path, `${now}\n`, dirname(dir)) : undefined;
       if (from === null) return undefined;
       const over = [...pauses.filter(({ to }) => to !== null), { from, to: now }];
-      await replaceFile(join(dir, 'pauses'), over.map((one) => `${one.from} ${one.to}\n`).join(''));
+      await replaceFile(join(dir, 'pauses'), over.map((one) => `${one.from} ${one.to}\n`).join(''), dirname(dir));
       return removeFile(path);
     },
   };
@@ -183,7 +184,7 @@ async function setAside(dir: string, bad: readonly BadLine[]): Promise<void> {
   if (bad.length === 0 || !(await makeBelow(join(dir, 'unreadable')))) return;
   for (const { agent, bytes } of bad) {
     const hash = createHash('sha256').update(bytes).digest('hex').slice(0, 32);
-    await replaceFile(join(dir, 'unreadable', `${agent}.${hash}`), bytes);
+    await replaceFile(join(dir, 'unreadable', `${agent}.${hash}`), bytes, dirname(dir));
   }
 }
 
@@ -191,7 +192,7 @@ async function noteLast(dir: string, bells: readonly Bell[]): Promise<void> {
   const last = new Map(bells.map(({ agent, at }) => [agent, at]));
   if (last.size === 0 || !(await makeBelow(join(dir, 'seen')))) return;
   for (const [agent, at] of last)
-    if (/^[a-z0-9-]+$/.test(agent)) await replaceFile(join(dir, 'seen', agent), `${at}\n`);
+    if (/^[a-z0-9-]+$/.test(agent)) await replaceFile(join(dir, 'seen', agent), `${at}\n`, dirname(dir));
 }
 
 /** The next taking gives whatever a hook has appended since the file was read. */
@@ -218,7 +219,7 @@ async function claimDrainer(options: SpoolOptions): ReturnType<Spool['claim']> {
     }
   };
   try {
-    await replaceFile(path, text);
+    await replaceFile(path, text, dirname(options.dir));
     await noteBoot(options);
   } catch (error) {
     await release();
@@ -232,7 +233,7 @@ async function noteBoot({ dir, clock, bootId }: SpoolOptions): Promise<void> {
   const uptime = Number.parseFloat(await readFile('/proc/uptime', 'utf8').catch(() => ''));
   if (Number.isNaN(uptime)) return;
   const since = Math.floor(clock.now().getTime() / 1000 - uptime);
-  await replaceFile(join(dir, 'clock'), `${await bootId()}\n${since}\n`);
+  await replaceFile(join(dir, 'clock'), `${await bootId()}\n${since}\n`, dirname(dir));
 }
 
 async function look(options: SpoolOptions): Promise<SpoolState> {

@@ -53,6 +53,8 @@ export interface FollowedLog {
   unknown: number;
   /** Those before the checkpoint. */
   unknownBefore?: number;
+  /** The branch that was read last. */
+  latest?: number;
   lastTexts?: LastTexts;
   /** ISO 8601. */
   startedAt: string | null;
@@ -149,4 +151,8 @@ export async function listRecentCaptures(
       : [],
   );
   return found.slice(0, recent.logs);
+}
+
+export function toMessage(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

@@ -6,10 +6,11 @@ import { captureSource } from '../../conversation/record.ts';
 import type { Bell } from '../../ports/capture.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Capture } from '../../ports/agent-logs.ts';
+import { repair } from '../line/repair.ts';
 import { openFollower, type Follower } from './follow-log.ts';
 import { foldSubAgents } from './fold-sub-agents.ts';
 import { closeLostGates } from './gate.ts';
-import { lastDrainKey } from './capture.ts';
+import { lastDrainKey, toMessage } from './capture.ts';
 import { isOurSession, leftOutKey, openPauses } from './is-ours.ts';
 import { appendCode, readCode, type CodeState } from './work-tree-snapshot.ts';
 import { workTreeOf } from './work-tree-of.ts';
@@ -114,6 +115,7 @@ async function drainClaimed(
   sum: Drained,
 ): Promise<void> {
   const sessions = new Map<string, Followed>();
+  await repair(project).catch((error: unknown) => sum.problems.push(toMessage(error)));
   while (!signal.aborted) {
     const taken = await project.spool.take();
     for (const [at, bell] of taken.bells.entries())
@@ -229,10 +231,6 @@ async function attend(project: Project, capture: Capture, one: Followed, sum: Dr
   }
 }
 
-function toMessage(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
 async function advance(project: Project, capture: Capture, one: Followed, sum: Drained): Promise<void> {
   one.follower ??= await openFollower(project, capture, one, {
     id: one.id,
@@ -261,7 +259,7 @@ async function finish(project: Project, capture: Capture, one: Followed, sum: Dr
   sum.entries += settled.entries;
   sum.records += settled.records;
   sum.entries += await foldSubAgents(project, capture, follower);
-  const place = follower.place();
+  const place = after === null ? null : await follower.place();
   if (after === null || place === null) return;
   await appendCode(project, place.line, after, { turn: place.turn, who: `changed by ${one.agent}` });
 }

@@ -35,8 +35,8 @@ export interface Follower {
   waitsForResult(): boolean;
   /** Appends units that are not in the log to the line that was written last; how many entries they made. */
   add(units: AgentUnit[]): Promise<number>;
-  /** The line that was written last, and the turn that is open on it; null: nothing was written yet. */
-  place(): { line: BranchLine; turn: TurnName | null } | null;
+  /** The line that was read last, and the turn that is open on it; null: nothing was written yet, or the line is gone. */
+  place(): Promise<{ line: BranchLine; turn: TurnName | null } | null>;
   /** Whether one of the last lines holds this text, be it on the line already or not. */
   hasLine(text: string): boolean;
   /** The hashes of the last message and the last text of an answer that were read, without the white space around them. */
@@ -84,7 +84,7 @@ export async function openFollower(
   let isElsewhere = false;
   let isLineGone = false;
   let rawWritten = 0;
-  let latest = 0;
+  let latest = log.latest ?? 0;
   const recent: string[] = [];
   const lines = new Map<number, BranchLine>();
 
@@ -315,6 +315,7 @@ export async function openFollower(
       startedAt: head.startedAt ?? log.startedAt,
       unknown,
       pid: pid ?? log.pid,
+      latest,
       lastTexts: { ...texts },
       isWhole: pending.length === 0 && reader.checkpoint() !== null,
       updatedAt: now(),
@@ -333,9 +334,11 @@ export async function openFollower(
     return sum;
   };
 
-  const place = () => {
-    const line = lines.get(latest);
-    return line === undefined ? null : { line, turn: places[latest]?.turn ?? null };
+  const place = async () => {
+    const ref = log.branches[latest]?.ref ?? null;
+    const at = places[latest] ?? { turn: null, length: 0, written: 0 };
+    if (ref === null || (await project.repository.store.resolve(ref)) === null) return null;
+    return { line: lines.get(latest) ?? (await openBranchLine(project, ref, at)), turn: at.turn };
   };
   const add = async (units: AgentUnit[]): Promise<number> => {
     const written = await writeBranch(latest, units);

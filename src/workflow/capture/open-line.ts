@@ -38,11 +38,15 @@ export interface ForeignSession {
 
 type Foreign = NonNullable<Entry['foreign']>;
 
-/** The line that holds the session of an agent, found by the trailer of its start. Lines that only a remote has do not count. */
+/**
+ * The line that holds the session of an agent, found by the trailer of its start, or of the branch on which it begins where it was
+ * forked from another one. Lines that only a remote has do not count.
+ */
 export async function findCapturedLine(
   { repository: { store } }: Project,
   { agent, id }: Foreign,
 ): Promise<RefName | null> {
+  let found: RefName | null = null;
   for (const oid of await store.findCommits(`Teddy-Foreign: ${agent} ${id}`, 'refs/heads/teddy/')) {
     const entry = decodeEntry((await store.readCommit(oid)).message);
     if (entry?.foreign?.agent !== agent || entry.foreign.id !== id) continue;
@@ -50,9 +54,12 @@ export async function findCapturedLine(
       entry.kind === 'start'
         ? mainLineRef(entry.session)
         : conversationBranchRef(entry.session, entry.turn ?? toTurnName(1));
-    if ((await store.resolve(ref)) !== null) return ref;
+    if ((await store.resolve(ref)) === null) continue;
+    if (entry.kind === 'start') return ref;
+    // The newest comes first: branches on which the session went back are newer than the one on which it began.
+    found = ref;
   }
-  return null;
+  return found;
 }
 
 /** Starts a line for the session. HEAD stays where it is. Throws FILES_IN_THE_WAY, NO_IDENTITY. */

@@ -4,7 +4,8 @@ import { TeddyError } from '../../errors.ts';
 import type { FoundLog } from '../../ports/agent-logs.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Capture } from '../../ports/agent-logs.ts';
-import { lastDrainKey, toFollowedLog, type FollowedLog } from './capture.ts';
+import { repair } from '../line/repair.ts';
+import { lastDrainKey, toFollowedLog, toMessage, type FollowedLog } from './capture.ts';
 import { openFollower, type Follower } from './follow-log.ts';
 import { foldSubAgents } from './fold-sub-agents.ts';
 import { isOurSession, openPauses } from './is-ours.ts';
@@ -102,6 +103,7 @@ async function sweepClaimed(
 ): Promise<Swept> {
   const swept: Swept = { logs: [], unchanged: 0, problems: [] };
   await capture.states.write(lastSweepKey, { at: project.clock.now().getTime() });
+  await repair(project).catch((error: unknown) => swept.problems.push(toMessage(error)));
   const directories = (await project.repository.workTrees()).map(({ root }) => root);
   for await (const found of capture.logs.find(directories, sinceMs ?? 1000 * (await project.spool.look()).since)) {
     if (signal.aborted) break;
@@ -116,7 +118,7 @@ async function sweepClaimed(
       swept.logs.push(log);
       onLog?.(log);
     } catch (error) {
-      swept.problems.push(`${found.path}: ${error instanceof Error ? error.message : String(error)}`);
+      swept.problems.push(`${found.path}: ${toMessage(error)}`);
     }
   }
   const at = project.clock.now().toISOString();

@@ -245,10 +245,11 @@ async function toDraft(
     masked.flatMap(({ records }) => records.map(toCaptured)),
   );
   const path = (name: string): RepoPath => joinPath(turnDir(session, turn), name);
+  const unread = raw.length === 0 ? '' : await transcripts.addRaw(turn, raw);
   const files = [
     ...(plan === undefined ? [] : [{ path: path('plan.md'), bytes: plan }]),
     { path: path('transcript.jsonl'), bytes: transcript },
-    ...(raw.length === 0 ? [] : [{ path: path('raw.jsonl'), bytes: await transcripts.addRaw(turn, raw) }]),
+    ...(unread === '' ? [] : [{ path: path('raw.jsonl'), bytes: unread }]),
   ];
   return { entry, files, at: last?.records.at(-1)?.timestamp };
 }

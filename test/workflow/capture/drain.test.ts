@@ -84,6 +84,30 @@ describe('the hooks of a turn', () => {
     expect(await story(setting)).toEqual(['start', 'message 01', 'reply 01']);
   });
 
+  test('leave what the agent has changed also where the words of the turn were read before', async () => {
+    const setting = await setUp();
+    const { files, saved } = setting.capture;
+    // The user went back: the turn that is open is on a conversation branch.
+    const again = prompt.replace('"uuid":"u1"', '"uuid":"u2"').replace('Add a file', 'Add it otherwise');
+    const other = answer.replace('"a1"', '"a2"').replace('"u1"', '"u2"').replace('"m1"', '"m2"');
+    files.set(path, prompt + answer + again + other);
+    await sweepAll(setting);
+    const lines = await linesOf(setting);
+    expect(lines).toHaveLength(2);
+    const branch = lines.find((one) => one !== line) ?? '';
+    await setting.project.write({ 'b.txt': 'made by the agent\n' });
+    // With the state that a drainer has noted, and without it.
+    for (const forget of [() => undefined, () => saved.clear()]) {
+      forget();
+      ring(setting, 'Stop', { last_assistant_message: 'It is there.' });
+      await run(setting);
+      expect((await story(setting)).at(-1)).toBe('reply 01');
+      expect((await story(setting, branch)).filter((one) => one.startsWith('snapshot'))).toHaveLength(1);
+      expect((await story(setting, branch)).at(-1)).toMatch(/^snapshot/);
+      expect(await linesOf(setting)).toEqual(lines);
+    }
+  });
+
   test('say what was said where the log was deleted before anybody read it', async () => {
     const setting = await setUp();
     ring(setting, 'UserPromptSubmit', { prompt: 'Add a file' });
