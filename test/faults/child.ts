@@ -3,12 +3,14 @@
  * in one process. Each success is printed as soon as the product has reported it.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openProject } from '../../src/app.ts';
+import { openCapture, openProject } from '../../src/app.ts';
 import { TeddyError } from '../../src/errors.ts';
 import { manualModel } from '../../src/model/manual.ts';
 import type { Model } from '../../src/ports/model.ts';
 import type { Project } from '../../src/ports/project.ts';
 import { joinPath, sessionDir } from '../../src/names.ts';
+import { drain } from '../../src/workflow/capture/drain.ts';
+import { sweepWhenFree } from '../../src/workflow/capture/sweep.ts';
 import { appendEntry } from '../../src/workflow/line/append-entry.ts';
 import { editContextList } from '../../src/workflow/context/edit-list.ts';
 import { planInstead } from '../../src/workflow/run/execute-or-replan.ts';
@@ -74,11 +76,27 @@ const operations: Record<string, (project: Project) => Promise<string>> = {
   execute: (project) => execute(project, false),
   'execute-or-roll-back': (project) => execute(project, true),
   undo: async (project) => (await undoTurn(project, {})).commit,
+  async drain(project) {
+    const drained = await drain(project, captureOf(project), { signal, lingerMs: 0, waitMs: 200 });
+    for (const text of drained?.problems ?? ['another process drains']) print({ line: 'warned', text });
+    return String(drained?.records);
+  },
+  async sweep(project) {
+    const pause = () => sleep(100);
+    const options = { signal, sinceMs: 0, pause, onBusy: () => undefined };
+    const { problems, logs } = await sweepWhenFree(project, captureOf(project), options);
+    for (const text of problems) print({ line: 'warned', text });
+    return String(logs.length);
+  },
   async 'roll-back'(project) {
     await rollBackRun(project, {});
     return '';
   },
 };
+
+function captureOf(project: Project): ReturnType<typeof openCapture> {
+  return openCapture(project, { ...process.env, HOME: `${root}.home`, CLAUDE_CONFIG_DIR: undefined });
+}
 
 async function execute(project: Project, rollback: boolean): Promise<string> {
   const approver = {

@@ -1,49 +1,38 @@
-/** A file system that is really full. */
-import { execFile } from 'node:child_process';
-import { mkdtemp, rm, statfs, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
+/** Operations on a file system that is really full. */
+import { rm } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { checkRun } from './check-run.ts';
 import { failedCleanly } from './failure.ts';
 import { runChild } from './run-child.ts';
 import { openStage, type Stage } from './scenes.ts';
+import { mountSmallDisk, pageBytes, type SmallDisk } from './small-disk.ts';
 
-const run = promisify(execFile);
-const pageBytes = 4096;
 const maxFreePages = 24;
 
 let stage: Stage;
-let disk: string;
-let isMounted = false;
+let disk: SmallDisk | null;
 
 beforeAll(async () => {
   stage = await openStage();
-  disk = await mkdtemp(join(tmpdir(), 'teddy-disk-'));
-  isMounted = await run('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'tmpfs', disk]).then(
-    () => true,
-    () => false,
-  );
+  disk = await mountSmallDisk('8m');
 });
 
 afterAll(async () => {
-  if (isMounted) await run('umount', [disk]);
-  await rm(disk, { recursive: true });
+  await disk?.close();
   await stage.close();
 });
 
 test('however little space is left, an entry is on the line or not, and with space again the next command works', async ({
   skip,
 }) => {
-  skip(!isMounted, 'only root can mount a small file system');
+  if (disk === null) return skip('only root can mount a small file system');
   const problems: string[] = [];
   const ends = new Map<string, number>();
   const scenes = [stage.scenes['append-on-line'], stage.scenes.execute, stage.scenes.run, stage.scenes.failing];
   for (const scene of scenes) {
     for (let pages = 0; pages <= maxFreePages; pages += 1) {
-      const repository = await stage.copy(scene, disk);
-      const filler = await fill(pages * pageBytes);
+      const repository = await stage.copy(scene, disk.dir);
+      const filler = await disk.fill(pages * pageBytes);
       const outcome = await runChild({ program: stage.program, operation: scene.operation, root: repository.root });
       await rm(filler);
       const end = outcome.failure === null ? 'published' : (outcome.failure.code ?? 'no code');
@@ -61,11 +50,3 @@ test('however little space is left, an entry is on the line or not, and with spa
   expect(ends.get('DISK_FULL')).toBeGreaterThan(0);
   expect(ends.get('published')).toBeGreaterThan(0);
 });
-
-/** Leaves so many bytes free. */
-async function fill(freeBytes: number): Promise<string> {
-  const { bavail, bsize } = await statfs(disk);
-  const path = join(disk, 'filler');
-  await writeFile(path, Buffer.alloc(Math.max(0, bavail * bsize - freeBytes)));
-  return path;
-}

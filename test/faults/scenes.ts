@@ -30,7 +30,7 @@ export type SceneName =
   | 'killed';
 
 export interface Scene {
-  name: SceneName | WriteSceneName | ChatSceneName | SyncSceneName;
+  name: SceneName | WriteSceneName | ChatSceneName | SyncSceneName | 'drain';
   /** The operation of the child program. */
   operation:
     | 'append'
@@ -46,6 +46,7 @@ export interface Scene {
     | 'roll-back'
     | ChatSceneName
     | 'import'
+    | 'drain'
     | WriteSceneName
     | SyncSceneName;
   template: string;

@@ -1,0 +1,116 @@
+/** SIGKILL everywhere in a drain, and a system that says no. */
+import { rm } from 'node:fs/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { atRandomTimes, wasKilledOrDone } from './chat-kills.ts';
+import { checkDrain, openDrainStage, type DrainStage } from './drain-scenes.ts';
+import { allWays, failCalls, failEachGit, failedCleanly } from './failure.ts';
+import {
+  emptyTally,
+  everyNth,
+  readPoints,
+  report,
+  sweepWith,
+  type CheckOutcome,
+  type Job,
+  type Tally,
+} from './sweep.ts';
+import type { Points } from './fault.ts';
+import { runChild } from './run-child.ts';
+import { mountSmallDisk, pageBytes } from './small-disk.ts';
+
+let stage: DrainStage;
+let points: Points;
+beforeAll(async () => {
+  stage = await openDrainStage();
+  ({ points } = await readPoints(stage, stage.scene));
+});
+afterAll(() => stage.close());
+
+const maxFreePages = 80;
+const callStride = Number(process.env['FAULT_STRIDE'] ?? 1);
+
+async function sweepDrains(
+  title: string,
+  jobs: Job[],
+  checkOutcome: CheckOutcome,
+  followedBy: 'drain' | 'sweep' = 'drain',
+): Promise<Tally> {
+  const tally = emptyTally();
+  await sweepWith(stage, jobs, tally, checkOutcome, (_, ...args) => checkDrain(stage, ...args, followedBy));
+  report(title, tally);
+  expect(tally.problems).toEqual([]);
+  return tally;
+}
+
+test('a kill at every step of a drain, in every ref transaction and before every git loses and repeats nothing', async () => {
+  const { scene } = stage;
+  const count = points.gits.filter((name) => name === 'update-ref').length;
+  const jobs: Job[] = [
+    ...everyNth(points.steps.length).map((at) => ({ scene, fault: { kind: 'kill-at-step', at } }) as const),
+    ...everyNth(count).map((at) => ({ scene, fault: { kind: 'kill-in-transaction', at } }) as const),
+    ...everyNth(points.gits.length).map((at) => ({ scene, fault: { kind: 'kill-at-git', at } }) as const),
+  ];
+  const { hits } = await sweepDrains('SIGKILL at each step, ref transaction and git of a drain', jobs, wasKilledOrDone);
+  expect([...new Set(points.steps)].filter((step) => !hits.has(step))).toEqual([]);
+});
+
+test('a kill before every call to the file system does as well', async () => {
+  const { scene } = stage;
+  const places = everyNth(points.calls.length, callStride);
+  const jobs = places.map((at): Job => ({ scene, fault: { kind: 'kill-at-call', at } }));
+  const { hits } = await sweepDrains('SIGKILL before file-system calls of a drain', jobs, wasKilledOrDone);
+  const own = points.calls.filter((call) => / (?:spool|follower state|drainer claim|agent log)$/.test(call));
+  expect([...new Set(own)].filter((call) => !hits.has(call))).toEqual([]);
+});
+
+test('a kill at any time does as well, with the gits or without them', async () => {
+  const { scene } = stage;
+  const { durationMs } = await readPoints(stage, scene);
+  await sweepDrains('SIGKILL of a drain at random times', atRandomTimes(scene, durationMs, 100), () => []);
+});
+
+test('whichever call to the file system fails, it says so, and the next drain or sweep has every record', async () => {
+  const jobs = failCalls(stage.scene, everyNth(points.calls.length, callStride));
+  await sweepDrains(
+    'file-system calls of a drain failing (ENOSPC, EIO, EACCES, short writes)',
+    jobs,
+    failedCleanly,
+    'sweep',
+  );
+});
+
+test('whichever git fails, dies, or does its work and cannot say so, the same is true', async () => {
+  const jobs = await failEachGit(stage, stage.scene, allWays);
+  await sweepDrains('each git of a drain failing (refused, killed, answer lost)', jobs, failedCleanly, 'sweep');
+});
+
+test('however little space a disk has left, a drain and a sweep lose nothing', async ({ skip }) => {
+  const disk = await mountSmallDisk('16m');
+  if (disk === null) return skip('only root can mount a small file system');
+  const problems: string[] = [];
+  let full = 0;
+  try {
+    for (const operation of ['drain', 'sweep'] as const) {
+      for (let pages = 0; pages <= maxFreePages; pages += 2) {
+        const repository = await stage.copy(stage.scene, disk.dir);
+        const filler = await disk.fill(pages * pageBytes);
+        const run = await runChild({ program: stage.program, operation, root: repository.root });
+        await rm(filler);
+        full += run.warnings.length > 0 || run.failure !== null ? 1 : 0;
+        const found = [
+          ...failedCleanly(run),
+          ...(await checkDrain(stage, repository, { ...run, acknowledged: [] }, 'sweep')),
+        ];
+        problems.push(...found.map((problem) => `${operation}, ${pages} pages free: ${problem}`));
+        await stage.discard(repository);
+      }
+    }
+  } finally {
+    await disk.close();
+  }
+  console.log(
+    `faults: drains and sweeps on a full tmpfs: ${maxFreePages + 2} runs, ${full} full, ${problems.length} problems`,
+  );
+  expect(problems).toEqual([]);
+  expect(full).toBeGreaterThan(0);
+});

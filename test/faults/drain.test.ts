@@ -1,0 +1,31 @@
+/** The fast part of the faults that happen to a drain. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { killAt, wasKilledOrDone } from './chat-kills.ts';
+import { checkDrain, openDrainStage, type DrainStage } from './drain-scenes.ts';
+import { emptyTally, everyNth, readPoints, report, sweepWith, type Job } from './sweep.ts';
+
+let stage: DrainStage;
+beforeAll(async () => void (stage = await openDrainStage()));
+afterAll(() => stage.close());
+
+/** Between the lines and what is noted of them: the state of a log, and the calls that were dealt with. */
+const ownCalls = ['rename follower state', 'unlink spool', 'rename drainer claim'];
+
+test('a drain that is killed leaves every record to the next one, which has each of them once', async () => {
+  const { scene } = stage;
+  const { points } = await readPoints(stage, scene);
+  const moves = points.steps.filter((step) => step === 'ref-moved').length;
+  const jobs: Job[] = [
+    ...everyNth(moves, 3).map((at) => killAt(scene, 'ref-moved', at)),
+    ...ownCalls.map((call): Job => ({
+      scene,
+      fault: { kind: 'kill-at-call', at: points.calls.lastIndexOf(call) + 1 },
+    })),
+    { scene, fault: { kind: 'kill-in-transaction', at: 3 } },
+  ];
+  const tally = emptyTally();
+  await sweepWith(stage, jobs, tally, wasKilledOrDone, (_, ...args) => checkDrain(stage, ...args));
+  report('SIGKILL of a drain', tally);
+  expect(tally.problems).toEqual([]);
+  expect(tally.hits.get('ref-moved')).toBeGreaterThan(2);
+}, 120_000);
