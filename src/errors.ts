@@ -181,6 +181,14 @@ export function toWorldError(error: unknown): TeddyError | null {
   );
 }
 
+export function notCapturedError(): TeddyError {
+  return new TeddyError(
+    'NOT_CAPTURED',
+    'Sessions of other agents are not captured in this repository.',
+    'To capture them: `teddy capture install`.',
+  );
+}
+
 export function tooManyFilesError(cause?: unknown): TeddyError {
   return new TeddyError(
     'TOO_MANY_FILES',

@@ -27,7 +27,7 @@ export interface DescribedSession {
    * is on a branch that it lands on. `remote`: only a remote has it.
    */
   state: 'pending' | 'open' | 'closed' | 'failed' | 'landed' | 'archived' | 'remote';
-  /** The title of its last step; empty before the first. */
+  /** The title of its last step, on the line of another agent of the last that is no snapshot; empty before the first. */
   title: string;
   /** ISO 8601, the time of its last entry. */
   updated: string;
@@ -51,6 +51,7 @@ export async function describeSessions(
       const shown = toShown(line);
       const progress = await readProgress(store, shown);
       const agent = started.get(line.session)?.agent ?? null;
+      const captured = agent === null ? null : await readCaptured(store, line.nearest.oid);
       return {
         session: line.session,
         branch: shortRef(shown.ref),
@@ -60,27 +61,29 @@ export async function describeSessions(
         conversationBranches: line.branches,
         archived: line.isArchived,
         state: toState(line, progress.status, landed),
-        title: toTitle(line.nearest.entry),
+        title: toTitle(captured?.said ?? line.nearest.entry),
         updated: toTime(line.nearest.entry),
         agent,
-        model: agent === null ? null : await readModel(store, line.nearest.oid),
+        model: captured?.model ?? null,
       };
     }),
   );
 }
 
 /** So many entries of the end are looked at: a turn may end with snapshots and notes. */
-const modelEntries = 8;
+const lastEntries = 8;
 
-async function readModel(store: SessionStore, from: Oid): Promise<string | null> {
-  let count = 0;
+/** On the line of another agent a snapshot comes last, and says nothing of what the session is about. */
+async function readCaptured(store: SessionStore, from: Oid): Promise<{ said: Entry | null; model: string | null }> {
+  let [said, model, count]: [Entry | null, string | null, number] = [null, null, 0];
   for await (const { commit } of store.firstParents(from)) {
-    const model = decodeEntry(commit.message)?.model;
-    if (model !== undefined) return model;
+    const entry = decodeEntry(commit.message);
+    if (entry !== null && entry.kind !== 'snapshot') said ??= entry;
+    model ??= entry?.model ?? null;
     count += 1;
-    if (count === modelEntries) break;
+    if ((said !== null && model !== null) || count === lastEntries) break;
   }
-  return null;
+  return { said, model };
 }
 
 interface DescribeOptions {

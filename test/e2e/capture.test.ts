@@ -317,7 +317,10 @@ test('a pause is only for a repository that is captured', async () => {
   await run('install', '--yes');
   expect((await run('pause')).exitCode).toBe(0);
   expect((await readStatus()).paused).toBe(true);
+  const teddyStatus = () => runTeddy(['status'], { cwd: repo.root, env: env() });
+  expect((await teddyStatus()).stdout).toContain('Capturing other agents is paused: `teddy capture resume`.\n');
   expect((await run('resume')).exitCode).toBe(0);
+  expect((await teddyStatus()).stdout).not.toContain('paused');
   expect((await readStatus()).paused).toBe(false);
 });
 

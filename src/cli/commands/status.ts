@@ -29,19 +29,25 @@ export class StatusCommand extends TeddyCommand {
 
   protected async show(terminal: Terminal, project: Project): Promise<number> {
     const { readStatus } = await import('../../workflow/review/read-status.ts');
-    const [status, captured] = await Promise.all([readStatus(project), this.readCaptured(project)]);
-    if (this.json) this.printJson(terminal, 'status', { ...status, captured });
-    else terminal.print(renderStatus(terminal, status, captured));
+    const [status, capture] = await Promise.all([readStatus(project), this.readCaptured(project)]);
+    if (this.json) this.printJson(terminal, 'status', { ...status, ...capture });
+    else terminal.print(renderStatus(terminal, status, capture));
     await this.sweepBeside(project);
     return 0;
   }
 
-  private async readCaptured(project: Project): Promise<RecentCapture[]> {
-    const { exists } = await project.spool.look();
-    if (!exists) return [];
+  private async readCaptured(project: Project): Promise<CapturedStatus> {
+    const { exists, paused } = await project.spool.look();
+    if (!exists) return { captured: [], capturePaused: false };
     const { listRecentCaptures } = await import('../../workflow/capture/capture.ts');
-    return listRecentCaptures(project, openCapture(project, this.context.env));
+    const captured = await listRecentCaptures(project, openCapture(project, this.context.env));
+    return { captured, capturePaused: paused };
   }
+}
+
+interface CapturedStatus {
+  captured: RecentCapture[];
+  capturePaused: boolean;
 }
 
 /** Outside a repository, all there is to say is what teddy is. */
@@ -58,13 +64,14 @@ export class TeddyAlone extends StatusCommand {
   }
 }
 
-function renderStatus(terminal: Terminal, status: Status, captured: readonly RecentCapture[]): string {
+function renderStatus(terminal: Terminal, status: Status, { captured, capturePaused }: CapturedStatus): string {
   const { next } = status;
   const rows = [
     describeHead(terminal, status),
     ...describeTurn(status),
     ...describeFiles(status),
     ...captured.map(describeCapture),
+    ...(capturePaused ? ['Capturing other agents is paused: `teddy capture resume`.'] : []),
   ];
   const [first, ...others] = next;
   if (first !== undefined) rows.push(`Next: ${toVisible(first)}`);

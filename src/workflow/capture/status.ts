@@ -3,6 +3,8 @@ import type { AgentName, AgentSetup, AgentState, HookScript, SpoolState } from '
 import type { Project } from '../../ports/project.ts';
 import type { Capture } from '../../ports/agent-logs.ts';
 import { lastDrainKey, listFollowedLogs, type FollowedLog } from './capture.ts';
+import { archivePrefix, type SessionId } from '../../names.ts';
+import type { RefTip } from '../../ports/git.ts';
 
 type StatusProject = Pick<Project, 'repository' | 'settings' | 'spool' | 'clock'>;
 
@@ -34,7 +36,7 @@ export async function readCaptureStatus(
   setup: AgentSetup,
   capture: Pick<Capture, 'states'>,
 ): Promise<CaptureStatus> {
-  const [agents, script, spool, setting, followed, drained, logs] = await Promise.all([
+  const [agents, script, spool, setting, followed, drained, logs, archived] = await Promise.all([
     setup.list(),
     setup.script(),
     project.spool.look(),
@@ -42,6 +44,7 @@ export async function readCaptureStatus(
     listFollowedLogs(capture),
     capture.states.read(lastDrainKey),
     findNewestLogs(project, setup),
+    project.repository.store.listRefs(archivePrefix),
   ]);
   const captured = agents.map((agent) => ({
     ...agent,
@@ -60,7 +63,7 @@ export async function readCaptureStatus(
     warnings: [
       ...warnOfRepository(spool, setting === 'true', project.clock.now()),
       ...warnOfScript(script, agents),
-      ...warnOfLogs(followed),
+      ...warnOfLogs(followed, archived),
       ...warnOfDrainer(drained),
       ...captured.flatMap((agent) =>
         warnOfAgent(agent, isOn && !spool.paused ? (logs.get(agent.name) ?? 0) : 0, spool.since),
@@ -80,7 +83,10 @@ function warnOfDrainer(drained: Record<string, unknown> | null): string[] {
 /** So many are named. */
 const namedLogs = 3;
 
-function warnOfLogs(followed: readonly FollowedLog[]): string[] {
+function warnOfLogs(followed: readonly FollowedLog[], archived: readonly RefTip[]): string[] {
+  const kept = new Set<string>(archived.map(({ ref }) => ref));
+  const toCommand = (session: SessionId | null) =>
+    `teddy session ${kept.has(`${archivePrefix}${session}`) ? 'archive' : 'delete'} --restore ${session}`;
   const vanished = followed.filter(({ stopped, isWhole }) => stopped === 'vanished' && !isWhole);
   const gone = followed.filter(({ stopped }) => stopped === 'line-gone');
   const strange = followed.filter(({ unknown }) => unknown > 0);
@@ -92,7 +98,7 @@ function warnOfLogs(followed: readonly FollowedLog[]): string[] {
       .slice(0, namedLogs)
       .map(
         ({ agent, session }) =>
-          `A session of ${agent} goes on, and its line is deleted or archived: \`teddy session archive --restore ${session}\` brings it back, and then the rest is taken.`,
+          `A session of ${agent} goes on, and its line is deleted or archived: \`${toCommand(session)}\` brings it back, and then the rest is taken.`,
       ),
     ...strange
       .slice(0, namedLogs)

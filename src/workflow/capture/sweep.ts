@@ -1,6 +1,6 @@
 /** Finds the logs of sessions in this repository that no hook told of, and takes in what is new in them. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { TeddyError } from '../../errors.ts';
+import { notCapturedError, TeddyError } from '../../errors.ts';
 import type { FoundLog } from '../../ports/agent-logs.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Capture } from '../../ports/agent-logs.ts';
@@ -65,12 +65,7 @@ export async function sweepWhenFree(
       'Capturing is paused in this repository.',
       'Go on with it: `teddy capture resume`.',
     );
-  if (!exists)
-    throw new TeddyError(
-      'NOT_CAPTURED',
-      'Sessions of other agents are not captured in this repository.',
-      'Switch it on: `teddy capture install`.',
-    );
+  if (!exists) throw notCapturedError();
   let hasSaid = false;
   for (;;) {
     if (options.signal.aborted) throw interruptedError();
@@ -127,7 +122,9 @@ async function sweepClaimed(
 }
 
 function isUnchanged({ seen, isWhole, stopped }: FollowedLog, { stat }: FoundLog): boolean {
-  return seen?.size === stat.size && seen.mtimeMs === stat.mtimeMs && (isWhole || stopped !== null);
+  // The line may be back by now.
+  const isOver = isWhole || (stopped !== null && stopped !== 'line-gone');
+  return isOver && seen?.size === stat.size && seen.mtimeMs === stat.mtimeMs;
 }
 
 /** Null: it is the log of a session that began elsewhere. */

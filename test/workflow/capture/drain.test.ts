@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { decodeEntry } from '../../../src/session/entry.ts';
 import { shortRef, type RefName } from '../../../src/names.ts';
 import { listRecentCaptures } from '../../../src/workflow/capture/capture.ts';
+import { listSessions } from '../../../src/workflow/review/list-sessions.ts';
 import { showTurn } from '../../../src/workflow/review/show-turn.ts';
 import { drain, type Drained } from '../../../src/workflow/capture/drain.ts';
 import { sweepWhenFree } from '../../../src/workflow/capture/sweep.ts';
@@ -188,8 +189,8 @@ describe('the hooks of a turn', () => {
     expect(await run(setting)).toMatchObject({ problems: [] });
     expect(setting.capture.saved.get(path)).toMatchObject({ stopped: 'line-gone' });
     expect(await linesOf(setting)).toEqual([]);
+    await sweepAll(setting);
     await store.updateRefs([{ ref, old: null, new: tip }], 'test');
-    setting.capture.files.set(path, `${prompt}${answer}\n`);
     await sweepAll(setting);
     expect(await story(setting)).toEqual(['start', 'message 01', 'reply 01']);
   });
@@ -284,6 +285,15 @@ describe('a captured line', () => {
     const counted = answer.replace('"stop_reason"', '"usage":{"input_tokens":3,"output_tokens":2},"stop_reason"');
     const { project } = await captureOne(prompt + counted);
     expect(await showTurn(project, { selector: line })).toMatchObject({ agent: 'claude-code', model: 'claude-opus' });
+  });
+
+  test('is listed with what was said last, not with the snapshot after it', async () => {
+    const setting = await captureOne(prompt + answer);
+    await setting.project.write({ 'b.txt': 'made by the agent\n' });
+    ring(setting, 'Stop');
+    await run(setting);
+    expect((await story(setting)).at(-1)).toBe('snapshot 01');
+    expect(await listSessions(setting.project)).toMatchObject([{ title: 'It is there.', agent: 'claude-code' }]);
   });
 
   test('is a recent one until it is archived or deleted', async () => {

@@ -1,6 +1,8 @@
 import { beforeEach, expect, test } from 'vitest';
 import { TeddyError } from '../../../src/errors.ts';
 import type { AgentName, AgentSetup, AgentState, HookScript, SpoolState } from '../../../src/ports/capture.ts';
+import type { RefName } from '../../../src/names.ts';
+import { newFollowedLog } from '../../../src/workflow/capture/capture.ts';
 import { chooseAgents, installCapture, stopCapture, uninstallHooksOf } from '../../../src/workflow/capture/install.ts';
 import { readCaptureStatus } from '../../../src/workflow/capture/status.ts';
 import { examineRepository } from '../../../src/workflow/doctor/examine-repository.ts';
@@ -108,6 +110,19 @@ test.each<[string, () => unknown, RegExp]>([
   expect((await status()).warnings).toEqual([]);
   change();
   expect((await status()).warnings).toEqual([expect.stringMatching(warning)]);
+});
+
+test('status names the command that brings a line back: it was archived, or deleted', async () => {
+  await install();
+  const capture = memoryCapture('claude-code');
+  const log = newFollowedLog('claude-code', '/log.jsonl', '2026-01-24T10:00:00.000Z');
+  await capture.states.write(log.path, { ...log, session: '20260124-gone', stopped: 'line-gone' });
+  const warnings = async () => (await readCaptureStatus(project, setup, capture)).warnings;
+  expect(await warnings()).toEqual([expect.stringContaining('`teddy session delete --restore 20260124-gone`')]);
+  const { store, workspace } = project.repository;
+  const [ref, { oid }] = ['refs/teddy/archive/20260124-gone' as RefName, await workspace.head()];
+  await store.updateRefs([{ ref, old: null, new: oid }], 'test');
+  expect(await warnings()).toEqual([expect.stringContaining('`teddy session archive --restore 20260124-gone`')]);
 });
 
 test('an agent that called after its newest log, or is paused, is not suspected', async () => {

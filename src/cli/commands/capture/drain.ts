@@ -30,7 +30,9 @@ export class CaptureDrainCommand extends TeddyCommand {
         else if (drained === null) terminal.say('Another process drains already.');
         else {
           for (const problem of drained.problems) terminal.say(toVisible(problem));
-          terminal.say(`${formatCount(drained.entries)} entries from ${formatCount(drained.bells)} calls of hooks.`);
+          const entries = drained.entries === 1 ? '1 entry' : `${formatCount(drained.entries)} entries`;
+          const calls = drained.bells === 1 ? '1 call' : `${formatCount(drained.bells)} calls`;
+          terminal.say(`${entries} from ${calls} of hooks.`);
         }
         return drained !== null && drained.problems.length > 0 ? 1 : 0;
       }),

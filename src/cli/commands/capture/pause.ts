@@ -1,5 +1,5 @@
 import { Command } from 'clipanion';
-import { TeddyError } from '../../../errors.ts';
+import { notCapturedError } from '../../../errors.ts';
 import { TeddyCommand } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
 
@@ -11,12 +11,7 @@ abstract class PauseOrResumeCommand extends TeddyCommand {
   protected run(terminal: Terminal): Promise<number> {
     return this.withProject(terminal, async ({ spool }) => {
       const { exists } = await spool.look();
-      if (!exists)
-        throw new TeddyError(
-          'NOT_CAPTURED',
-          'This repository is not captured.',
-          'To capture it: `teddy capture install`.',
-        );
+      if (!exists) throw notCapturedError();
       await spool.pause(this.pauses);
       if (this.json) this.printJson(terminal, 'capture-pause', { paused: this.pauses });
       else

@@ -69,5 +69,6 @@ function saySum(terminal: Terminal, { logs, unchanged, problems }: Swept): void 
   for (const problem of problems) terminal.say(toVisible(problem));
   const grown = logs.filter(({ entries }) => entries > 0).length;
   const what = grown === 1 ? '1 session has' : `${formatCount(grown)} sessions have`;
-  terminal.say(`${what} new entries; ${formatCount(unchanged)} logs have not changed.`);
+  const others = unchanged === 1 ? '1 log has' : `${formatCount(unchanged)} logs have`;
+  terminal.say(`${what} new entries; ${others} not changed.`);
 }
