@@ -1,6 +1,7 @@
 /** All of capture shares this: the state of a log that is followed, and the ways to list such states. */
 import type { AgentCheckpoint, AgentName } from '../../conversation/agent-log.ts';
 import { agentNames } from '../../conversation/agent-log.ts';
+import { TeddyError } from '../../errors.ts';
 import { isObject } from '../../conversation/import-values.ts';
 import type { Capture, LogPosition } from '../../ports/agent-logs.ts';
 import { shortRef, type RefName, type SessionId, type TurnName } from '../../names.ts';
@@ -155,4 +156,8 @@ export async function listRecentCaptures(
 
 export function toMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+export function interruptedError(): TeddyError {
+  return new TeddyError('INTERRUPTED', 'Interrupted.', 'Nothing is lost: `teddy capture sweep` takes in the rest.');
 }

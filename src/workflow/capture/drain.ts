@@ -10,7 +10,7 @@ import { repair } from '../line/repair.ts';
 import { openFollower, type Follower } from './follow-log.ts';
 import { foldSubAgents } from './fold-sub-agents.ts';
 import { closeLostGates } from './gate.ts';
-import { lastDrainKey, toMessage } from './capture.ts';
+import { interruptedError, lastDrainKey, toMessage } from './capture.ts';
 import { isOurSession, leftOutKey, openPauses } from './is-ours.ts';
 import { appendCode, readCode, type CodeState } from './work-tree-snapshot.ts';
 import { workTreeOf } from './work-tree-of.ts';
@@ -84,7 +84,7 @@ const events: Record<string, Event> = {
   session_shutdown: 'end',
 };
 
-/** Null: another process drains already, and takes care of what is there now. */
+/** Null: another process drains already, and takes care of what is there now. Throws INTERRUPTED, with all kept that had come. */
 export async function drain(project: Project, capture: Capture, options: DrainOptions): Promise<Drained | null> {
   const sum: Drained = { bells: 0, sessions: 0, entries: 0, records: 0, problems: [] };
   for (;;) {
@@ -98,7 +98,8 @@ export async function drain(project: Project, capture: Capture, options: DrainOp
     }
     // A hook that saw the claim starts no drainer: what it left before the release is here by now.
     const { waiting, paused } = await project.spool.look();
-    if (waiting.length === 0 || paused || options.signal.aborted) return sum;
+    if (options.signal.aborted) throw interruptedError();
+    if (waiting.length === 0 || paused) return sum;
   }
 }
 

@@ -37,7 +37,7 @@ export interface Follower {
   add(units: AgentUnit[]): Promise<number>;
   /** The line that was read last, and the turn that is open on it; null: nothing was written yet, or the line is gone. */
   place(): Promise<{ line: BranchLine; turn: TurnName | null } | null>;
-  /** Whether one of the last lines holds this text, be it on the line already or not. */
+  /** Whether one of the last lines holds this text, be it on the line already or not, or it is the answer that was read last. */
   hasLine(text: string): boolean;
   /** The hashes of the last message and the last text of an answer that were read, without the white space around them. */
   lastTexts(): LastTexts;
@@ -353,7 +353,8 @@ export async function openFollower(
     settle,
     waitsForResult: () => reader.waitsForResult(),
     place,
-    hasLine: (text) => recent.some((line) => holdsText(parseJson(line), text.trim())),
+    hasLine: (text) =>
+      texts.assistant === project.hash(text.trim()) || recent.some((line) => holdsText(parseJson(line), text.trim())),
     lastTexts: () => texts,
   };
 }

@@ -5,7 +5,7 @@ import type { FoundLog } from '../../ports/agent-logs.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Capture } from '../../ports/agent-logs.ts';
 import { repair } from '../line/repair.ts';
-import { lastDrainKey, toFollowedLog, toMessage, type FollowedLog } from './capture.ts';
+import { interruptedError, lastDrainKey, toFollowedLog, toMessage, type FollowedLog } from './capture.ts';
 import { openFollower, type Follower } from './follow-log.ts';
 import { foldSubAgents } from './fold-sub-agents.ts';
 import { isOurSession, openPauses } from './is-ours.ts';
@@ -70,15 +70,12 @@ export async function sweepWhenFree(
   for (;;) {
     if (options.signal.aborted) throw interruptedError();
     const swept = await sweep(project, capture, options);
+    if (options.signal.aborted) throw interruptedError();
     if (!('heldBy' in swept)) return swept;
     if (!hasSaid) options.onBusy(swept.heldBy);
     hasSaid = true;
     await options.pause();
   }
-}
-
-function interruptedError(): TeddyError {
-  return new TeddyError('INTERRUPTED', 'Interrupted.', 'Nothing is lost: run `teddy capture sweep` again.');
 }
 
 async function sweep(project: Project, capture: Capture, options: SweepOptions): Promise<Swept | { heldBy: number }> {

@@ -195,6 +195,18 @@ describe('the hooks of a turn', () => {
     expect(await story(setting)).toEqual(['start', 'message 01', 'reply 01']);
   });
 
+  test('of a turn that is followed still are kept where the drain is interrupted, which says so', async () => {
+    const setting = await setUp();
+    const { project, capture } = setting;
+    capture.files.set(path, prompt);
+    ring(setting, 'UserPromptSubmit', { prompt: 'Add a file' });
+    const signal = AbortSignal.timeout(300);
+    const ended = drain(project, capture, { ...options, lingerMs: 600_000, signal });
+    await expect(ended).rejects.toMatchObject({ code: 'INTERRUPTED' });
+    expect(await story(setting)).toEqual(['start', 'message 01']);
+    expect(setting.spool.bells).toEqual([]);
+  });
+
   test('of an agent that nobody knows are a problem, and nothing else', async () => {
     const setting = await setUp();
     setting.spool.bells.push({ agent: 'other', at: 1, ppid: 1, payload: {} });
@@ -258,6 +270,20 @@ describe('without hooks', () => {
     setting.spool.isOpen = true;
     await setting.spool.pause(true);
     await expect(sweepAll(setting)).rejects.toMatchObject({ code: 'NOT_CAPTURED' });
+  });
+
+  test('a sweep that is interrupted says so, keeps what it has, and the next one goes on', async () => {
+    const setting = await setUp();
+    const { project, capture } = setting;
+    const other = '/home/user/.claude/projects/-project/s2.jsonl';
+    capture.files.set(path, prompt + answer);
+    capture.files.set(other, (prompt + answer).replaceAll('"s1"', '"s2"').replaceAll(/"([ua])1"/g, '"$1-2"'));
+    const controller = new AbortController();
+    const wanted = { signal: controller.signal, sinceMs: 0, pause: async () => undefined, onBusy: () => undefined };
+    const cut = sweepWhenFree(project, capture, { ...wanted, onLog: () => controller.abort() });
+    await expect(cut).rejects.toMatchObject({ code: 'INTERRUPTED' });
+    expect(await linesOf(setting)).toEqual([line]);
+    expect(await sweepAll(setting)).toMatchObject({ unchanged: 1, logs: [{ path: other, entries: 2 }] });
   });
 
   test('what came about in a pause stays out', async () => {
