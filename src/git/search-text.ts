@@ -1,7 +1,7 @@
 /** Finds lines in files with `git grep`: in the work tree, or in a tree of the repository. */
 import { TeddyError } from '../errors.ts';
-import type { TextHits, TextQuery } from '../ports/git.ts';
-import { repoPathFromGit, type Oid, type RepoPath } from '../names.ts';
+import type { TextHits, TextQuery, WordQuery } from '../ports/git.ts';
+import { parseOid, repoPathFromGit, type Oid, type RepoPath } from '../names.ts';
 import type { GitRunner } from './run.ts';
 
 /** A regular expression may try more ways through a line than there is time for. */
@@ -36,6 +36,43 @@ export async function searchTree(
   return sortHits(found.map((hits) => ({ ...hits, path: repoPathFromGit(hits.path.slice(prefix)) })));
 }
 
+/** So many trees are named to one process. */
+const treesAtOnce = 500;
+
+export async function searchTrees(
+  git: GitRunner,
+  trees: readonly Oid[],
+  { words, names, signal }: WordQuery,
+  limits: SearchLimits = {},
+): Promise<{ tree: Oid; path: RepoPath }[]> {
+  const options = ['-l', '-z', '--text', '--full-name', '--no-color', '--no-recurse-submodules', '-F', '-i'];
+  const found: { tree: Oid; path: RepoPath }[] = [];
+  for (let at = 0; at < trees.length; at += treesAtOnce) {
+    const asked = trees.slice(at, at + treesAtOnce);
+    const patterns = words.flatMap((word) => ['-e', word]);
+    const paths = names.flatMap((name) => [`:(top,literal)${name}`, `:(top,glob)**/${name}`]);
+    const args = ['grep', ...options, '--all-match', ...patterns, ...asked, '--', ...paths];
+    const files: string[] = [];
+    requireSearched(await grep(git, args, { signal, ...limits, add: splitNames((name) => files.push(name)) }));
+    for (const file of files) {
+      const colon = file.indexOf(':');
+      found.push({ tree: parseOid(file.slice(0, colon)), path: repoPathFromGit(file.slice(colon + 1)) });
+    }
+  }
+  return found;
+}
+
+function splitNames(onName: (name: string) => void): (chunk: Buffer) => void {
+  let held = Buffer.alloc(0);
+  return (chunk) => {
+    held = Buffer.concat([held, chunk]);
+    for (let end = held.indexOf(0); end !== -1; end = held.indexOf(0)) {
+      onName(held.subarray(0, end).toString('utf8'));
+      held = held.subarray(end + 1);
+    }
+  };
+}
+
 function sortHits(hits: TextHits[]): TextHits[] {
   return hits.toSorted((a, b) => (a.path < b.path ? -1 : 1));
 }
@@ -43,9 +80,20 @@ function sortHits(hits: TextHits[]): TextHits[] {
 type Limits = SearchLimits & { treeish?: Oid };
 
 async function search(git: GitRunner, query: TextQuery, options: string[], limits: Limits): Promise<TextHits[]> {
-  const ended = await grep(git, toArguments(query, query.isRegex ? '-P' : '-F', options, limits), query, limits);
-  if (!/USE_LIBPCRE/.test(ended.stderr)) return toHits(ended);
-  return toHits(await grep(git, toArguments(query, '-E', options, limits), query, limits));
+  const attempt = async (syntax: '-P' | '-E' | '-F') => {
+    const { hits, add } = collectHits();
+    const { timeoutMs } = limits;
+    const ended = await grep(git, toArguments(query, syntax, options, limits), {
+      signal: query.signal,
+      add,
+      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    });
+    return { hits, ended };
+  };
+  const first = await attempt(query.isRegex ? '-P' : '-F');
+  const { hits, ended } = /USE_LIBPCRE/.test(first.ended.stderr) ? await attempt('-E') : first;
+  requireSearched(ended);
+  return hits;
 }
 
 /** Whatever the user's configuration says of `grep`, is said here again; `-e` keeps the query from being an option. */
@@ -79,14 +127,17 @@ function toArguments(
 interface Ended {
   exitCode: number | null;
   stderr: string;
-  hits: TextHits[];
 }
 
-function grep(git: GitRunner, args: string[], { signal }: TextQuery, { timeoutMs }: Limits): Promise<Ended> {
+interface GrepOptions extends SearchLimits {
+  signal: AbortSignal;
+  add(chunk: Buffer): void;
+}
+
+function grep(git: GitRunner, args: string[], { signal, timeoutMs, add }: GrepOptions): Promise<Ended> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(toInterrupted());
     const child = git.start(args);
-    const { hits, add } = collectHits();
     let stderr = '';
     const end = (error: TeddyError) => {
       reject(error);
@@ -103,14 +154,14 @@ function grep(git: GitRunner, args: string[], { signal }: TextQuery, { timeoutMs
     child.on('close', (exitCode) => {
       clearTimeout(timer);
       signal.removeEventListener('abort', onAbort);
-      resolve({ exitCode, stderr, hits });
+      resolve({ exitCode, stderr });
     });
   });
 }
 
 /** Exit code 1: there is no such line. */
-function toHits({ exitCode, stderr, hits }: Ended): TextHits[] {
-  if (exitCode === 0 || exitCode === 1) return hits;
+function requireSearched({ exitCode, stderr }: Ended): void {
+  if (exitCode === 0 || exitCode === 1) return;
   const said = stderr
     .trim()
     .split('\n')[0]

@@ -138,6 +138,11 @@ export interface Store {
   ): Promise<{ tree: Oid; conflicts: [] } | { tree: null; conflicts: RepoPath[] }>;
   /** Lines of the text files of a commit or tree; `.teddy` is left out. Throws what `Workspace.search` throws. */
   search(treeish: Oid, query: TextQuery): Promise<TextHits[]>;
+  /**
+   * The files below these trees that hold every one of the words, in the order of the trees. `names`: the only names that a file
+   * may have. Throws what `search` throws.
+   */
+  searchTrees(trees: readonly Oid[], query: WordQuery): Promise<{ tree: Oid; path: RepoPath }[]>;
   /** A git bundle of a branch with all of its history, piece by piece. Throws DAMAGED_SESSION where that is cut off. */
   bundle(ref: RefName): AsyncIterable<Uint8Array>;
   batch(): ObjectBatch;
@@ -389,6 +394,13 @@ export interface TextQuery {
   ignoresCase: boolean;
   /** A file or a directory; null: everywhere. */
   path: RepoPath | null;
+  signal: AbortSignal;
+}
+
+/** Words for `searchTrees`; the case of ASCII letters makes no difference. */
+export interface WordQuery {
+  words: readonly string[];
+  names: readonly string[];
   signal: AbortSignal;
 }
 

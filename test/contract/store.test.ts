@@ -54,6 +54,34 @@ describe.each([
   });
   afterAll(() => backend.close());
 
+  test('files of some names are found by all of their words, tree by tree', async () => {
+    const batch = store.batch();
+    const blob = async (text: string) => ({ mode: '100644' as const, oid: await batch.blob(text) });
+    const turn = await batch.tree([
+      { name: 'other.md', ...(await blob('One two\n')) },
+      { name: 'plan.md', ...(await blob('# ONE\n\nand -two\n')) },
+      { name: 'transcript.jsonl', ...(await blob('{"one":"\\u0000"}\n')) },
+    ]);
+    const first = await batch.tree([
+      { mode: '40000', name: '01', oid: turn },
+      { mode: '40000', name: '02', oid: turn },
+    ]);
+    const second = await batch.tree([{ mode: '40000', name: '01', oid: turn }]);
+    await batch.flush();
+    const { signal } = new AbortController();
+    const names = ['plan.md', 'transcript.jsonl'];
+    const search = (...words: string[]) => store.searchTrees([second, first], { words, names, signal });
+    expect(await search('one', '-TWO')).toEqual([
+      { tree: second, path: '01/plan.md' },
+      { tree: first, path: '01/plan.md' },
+      { tree: first, path: '02/plan.md' },
+    ]);
+    expect(await search('one')).toHaveLength(6);
+    expect(await search('--output=x')).toEqual([]);
+    expect(await search('o.e')).toEqual([]);
+    expect(await store.searchTrees([], { words: ['one'], names, signal })).toEqual([]);
+  });
+
   test('blobs come back byte for byte, with their size', async () => {
     const bytes = Uint8Array.from([0, 13, 10, 255, 128]);
     const batch = store.batch();

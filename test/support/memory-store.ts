@@ -125,6 +125,17 @@ export function memoryStore(disk: MemoryDisk, { ident, settings }: MemoryStoreOp
         query,
       );
     },
+    async searchTrees(trees, { words, names }) {
+      const found: { tree: Oid; path: RepoPath }[] = [];
+      for (const tree of trees) {
+        for (const { path, oid } of await listFiles(disk, tree)) {
+          if (!names.includes(path.split('/').at(-1) ?? '')) continue;
+          const text = new TextDecoder().decode(await readBlob(disk, oid)).toLowerCase();
+          if (words.every((word) => text.includes(word.toLowerCase()))) found.push({ tree, path });
+        }
+      }
+      return found;
+    },
     batch: () => memoryBatch(disk),
     async *bundle(ref) {
       yield new TextEncoder().encode(`a bundle of ${ref}`);
