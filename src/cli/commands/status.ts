@@ -123,12 +123,13 @@ function describeOutcome({ status, error, failed, actions, problems, isUndone }:
   return `failed: action ${index} of ${actions} (${toVisible(`${type} ${target}`.trim())})${exit}${undone}`;
 }
 
-function describeFiles({ edits, operation, leftoverWrites }: Status): string[] {
+function describeFiles({ edits, operation, leftoverWrites, proposedMemos }: Status): string[] {
   const some = edits.slice(0, 3).map(toVisible).join(', ') + (edits.length > 3 ? ', ...' : '');
   return [
     ...(operation === null ? [] : [`A ${operation} is in progress: finish or abort it with git.`]),
     ...(edits.length === 0 ? [] : [`${count(edits.length, 'file')} edited: ${some}.`]),
     ...(leftoverWrites.length === 0 ? [] : [`${count(leftoverWrites.length, 'write session')} left over.`]),
+    ...(proposedMemos === 0 ? [] : [`${count(proposedMemos, 'memo')} proposed by agents: teddy memo list`]),
   ];
 }
 

@@ -3,6 +3,7 @@ import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { changeMemos, parseMemos } from '../../session/memos.ts';
 import { changeGlobal, readGlobal } from '../line/global-branch.ts';
+import { dropProposal } from '../line/proposed-memos.ts';
 
 /** In order; of the only remote that has some while there are none here. Throws DAMAGED_SESSION. */
 export async function listMemos(project: Project): Promise<string[]> {
@@ -18,14 +19,16 @@ export async function addMemo(project: Project, text: string): Promise<{ fact: s
     const changed = changeMemos(memos, [{ kind: 'add', fact }]);
     return changed.added.length === 0 ? null : [{ name: 'memos.yaml', text: changed.text }];
   });
+  await dropProposal(project, fact);
   return { fact, added: commit !== null };
 }
 
-/** `wanted` is a fact, or its number in the list, from 1. Throws UNKNOWN_MEMO, DAMAGED_SESSION. */
+/** `wanted` is a fact, or its number in the list, from 1; or a fact that was proposed. Throws UNKNOWN_MEMO, DAMAGED_SESSION. */
 export async function removeMemo(project: Project, wanted: string): Promise<{ fact: string }> {
   const facts = await listMemos(project);
   // Decided once: after a lost race the number may be another fact's.
   const fact = findFact(facts, wanted.trim());
+  if (fact === undefined && (await dropProposal(project, wanted.trim()))) return { fact: wanted.trim() };
   if (fact === undefined) throw toUnknown(facts, wanted);
   await changeGlobal(project, 'global: remove a memo\n', ({ memos }) => {
     const changed = changeMemos(memos, [{ kind: 'remove', fact }]);

@@ -15,6 +15,7 @@ import { listMainLines } from '../../session/main-lines.ts';
 import { readStarts } from '../../session/session-starts.ts';
 import { findUnlandedBase } from '../line/session-start.ts';
 import { worldOf } from '../line/plan-world.ts';
+import { listProposed } from '../line/proposed-memos.ts';
 import { readLine, toText, type TurnStatus } from '../line/read.ts';
 
 export interface Status {
@@ -40,6 +41,8 @@ export interface Status {
   operation: string | null;
   /** Ids of write sessions that are neither over nor at work. */
   leftoverWrites: string[];
+  /** How many memos agents have proposed. */
+  proposedMemos: number;
   /** Commands, of which the first comes next. */
   next: string[];
 }
@@ -61,10 +64,11 @@ export async function readStatus(project: Project): Promise<Status> {
   const { workspace } = project.repository;
   const head = (await workspace?.head()) ?? null;
   const line = await findStatusLine(project);
-  const [state, files, leftoverWrites] = await Promise.all([
+  const [state, files, leftoverWrites, proposed] = await Promise.all([
     line === null ? null : readLineStatus(project, line),
     readFiles(project),
     readLeftoverWrites(project),
+    listProposed(project),
   ]);
   const found = line && { session: line.session, name: lineName(line), found: line.found };
   const status = {
@@ -78,6 +82,7 @@ export async function readStatus(project: Project): Promise<Status> {
     hasLanded: state?.hasLanded ?? false,
     ...files,
     leftoverWrites,
+    proposedMemos: proposed.length,
   };
   return { ...status, next: line === null ? await toStart(project) : await toNext(project, status, line) };
 }

@@ -1,6 +1,7 @@
 import { Command } from 'clipanion';
 import { TeddyCommand } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
+import { toShellWord } from '../../../session/shell-word.ts';
 import { toVisible } from '../../../session/visible-text.ts';
 
 export class MemoListCommand extends TeddyCommand {
@@ -9,21 +10,31 @@ export class MemoListCommand extends TeddyCommand {
     category: 'Memos',
     description: 'List the facts that every session is told.',
     details: `
-      Each has a number, by which \`teddy memo remove\` removes it.
+      Each has a number, by which \`teddy memo remove\` removes it. Facts that an agent has proposed are listed after
+      them, and no session is told of one before you add it.
     `,
     examples: [['All facts', '$0 memo list']],
   });
 
   protected run(terminal: Terminal): Promise<number> {
     return this.withProject(terminal, async (project) => {
-      const { listMemos } = await import('../../../workflow/context/change-memos.ts');
-      const memos = await listMemos(project);
-      if (this.json) this.printJson(terminal, 'memo-list', { memos });
+      const [{ listMemos }, { listProposed }] = await Promise.all([
+        import('../../../workflow/context/change-memos.ts'),
+        import('../../../workflow/line/proposed-memos.ts'),
+      ]);
+      const [memos, proposed] = await Promise.all([listMemos(project), listProposed(project)]);
+      if (this.json) this.printJson(terminal, 'memo-list', { memos, proposed });
       else if (memos.length === 0) terminal.say('There is no memo yet. Add one: teddy memo add "Use pnpm"');
       else await this.page(terminal, project, memos.map((fact, at) => renderMemo(fact, at + 1, memos.length)).join(''));
+      if (!this.json) for (const fact of proposed) terminal.say(describeProposal(fact));
       return 0;
     });
   }
+}
+
+function describeProposal(fact: string): string {
+  const word = toShellWord(fact);
+  return `Proposed by an agent: ${toVisible(fact)}\n  Take it: teddy memo add -- ${toVisible(word)}\n  Drop it: teddy memo remove -- ${toVisible(word)}`;
 }
 
 function renderMemo(fact: string, number: number, count: number): string {

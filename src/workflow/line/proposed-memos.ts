@@ -1,0 +1,65 @@
+/** Memos that agents propose: kept in this repository alone, and told to no session, until the user adds or removes each. */
+import { TeddyError } from '../../errors.ts';
+import type { Oid, RefName } from '../../names.ts';
+import type { Project } from '../../ports/project.ts';
+import { parseMemos, renderMemos } from '../../session/memos.ts';
+import { retryWhileMoved } from './append-entry.ts';
+import { readGlobal } from './global-branch.ts';
+import { toText } from './read.ts';
+
+/** A list in YAML. */
+const proposedRef = 'refs/teddy/keep/proposed-memos' as RefName;
+const maxProposed = 50;
+
+/** In the order in which they were proposed. */
+export async function listProposed(project: Project): Promise<string[]> {
+  return (await readProposed(project)).facts;
+}
+
+async function readProposed({ repository: { store } }: Project): Promise<{ oid: Oid | null; facts: string[] }> {
+  const oid = (await store.listRefs(proposedRef)).find(({ ref }) => ref === proposedRef)?.oid ?? null;
+  return { oid, facts: oid === null ? [] : parseMemos(toText(await store.readBlob(oid))) };
+}
+
+/** `known`: it is a memo already. Throws USAGE for an empty fact or too many, SECRET_FOUND. */
+export async function proposeMemo(project: Project, text: string): Promise<{ fact: string; state: 'waits' | 'known' }> {
+  const fact = text.trim();
+  if (fact === '') throw new TeddyError('USAGE', 'The fact is empty.', 'Say what every session should be told.');
+  if ((await project.masker.mask(fact)).count > 0)
+    throw new TeddyError(
+      'SECRET_FOUND',
+      'The fact holds a secret.',
+      'Say it without the secret: every session is told.',
+    );
+  const memos = parseMemos((await readGlobal(project, { orRemote: true }))?.memos ?? '');
+  if (memos.some((memo) => memo.trim() === fact)) return { fact, state: 'known' };
+  await changeProposed(project, (facts) => {
+    if (facts.includes(fact)) return facts;
+    if (facts.length < maxProposed) return [...facts, fact];
+    const message = `${maxProposed} memos are proposed already, and wait for the user.`;
+    throw new TeddyError('USAGE', message, 'Ask the user to decide on them: `teddy memo list` shows them.');
+  });
+  return { fact, state: 'waits' };
+}
+
+/** The user has decided on it. False: it was not proposed. */
+export async function dropProposal(project: Project, fact: string): Promise<boolean> {
+  const { facts } = await readProposed(project);
+  if (!facts.includes(fact)) return false;
+  await changeProposed(project, (now) => now.filter((one) => one !== fact));
+  return true;
+}
+
+async function changeProposed(project: Project, change: (facts: string[]) => string[]): Promise<void> {
+  const { store } = project.repository;
+  await retryWhileMoved(proposedRef, async () => {
+    const { oid, facts } = await readProposed(project);
+    const changed = change(facts);
+    if (changed.length === facts.length) return true;
+    const batch = store.batch();
+    const wanted = changed.length === 0 ? null : await batch.blob(renderMemos(changed));
+    await batch.flush();
+    const moved = await store.updateRefs([{ ref: proposedRef, old: oid, new: wanted }], 'teddy: propose a memo');
+    return moved === 'done' ? true : null;
+  });
+}
