@@ -40,6 +40,12 @@ const withoutForge = ['./index-BDnqZat0.js'];
  * room, and all that the room takes from them.
  */
 const packagesApart = {
+  // Alone, since two of the others take it.
+  './zod-packages.cjs': { zod: ['*'] },
+  './mcp-packages.cjs': {
+    '@modelcontextprotocol/server': ['McpServer', 'ResourceTemplate'],
+    '@modelcontextprotocol/server/stdio': ['serveStdio', 'StdioServerTransport'],
+  },
   './server-packages.cjs': {
     '@hono/node-server': ['getRequestListener'],
     '@hono/node-server/utils/response': ['RESPONSE_ALREADY_SENT'],
@@ -58,7 +64,7 @@ const fileOfPackage = new Map(
 const leavePackagesApart = {
   name: 'leave-packages-apart',
   setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^(?:@?hono|markdown-it|highlight\.js)(?:\/|$)/ }, ({ path }) =>
+    onResolve({ filter: /^(?:zod$|(?:@?hono|@modelcontextprotocol|markdown-it|highlight\.js)(?:\/|$))/ }, ({ path }) =>
       fileOfPackage.has(path)
         ? { path, namespace: 'package-apart' }
         : { errors: [{ text: `${path} is not in packagesApart of scripts/build.mjs.` }] },
@@ -77,10 +83,32 @@ function renderApart(packages) {
     .map(([path, names]) =>
       names.includes('default')
         ? `export { default as ${JSON.stringify(path)} } from '${path}';`
-        : `export { ${names.join(', ')} } from '${path}';`,
+        : `export ${names.includes('*') ? '*' : `{ ${names.join(', ')} }`} from '${path}';`,
     )
     .join('\n');
 }
+
+/**
+ * zod is left to its own file, with the English of its messages: those of 50 languages are 260 KB. The validator that the SDK of MCP
+ * brings for a user's answers to questions, 150 KB, is left out: `teddy mcp` asks nobody.
+ */
+const withoutUnused = {
+  name: 'without-unused',
+  setup({ onResolve, onLoad, initialOptions }) {
+    const isZods = initialOptions.outfile?.endsWith('zod-packages.cjs');
+    if (!isZods) onResolve({ filter: /^zod(?:\/v4)?$/ }, () => ({ path: './zod-packages.cjs', external: true }));
+    const instead = {
+      'locales/index.js': "export { default as en } from 'zod/v4/locales/en.js';",
+      '@modelcontextprotocol/server/_shims':
+        "export { default as process } from 'node:process'; export class DefaultJsonSchemaValidator {}",
+    };
+    onResolve({ filter: /^(?:\.\.?\/locales\/index\.js|@modelcontextprotocol\/server\/_shims)$/ }, ({ path }) => ({
+      path: path.replace(/^\.\.?\//, ''),
+      namespace: 'instead',
+    }));
+    onLoad({ filter: /./, namespace: 'instead' }, ({ path }) => ({ contents: instead[path], resolveDir: root }));
+  },
+};
 
 /**
  * What isomorphic-git brings along and a reader never calls, 16 KB of the 90 that `dist/reader.js` may have when it is compressed:
@@ -140,6 +168,7 @@ const targets = {
         minifyIdentifiers: true,
         stdin: { contents: renderApart(packages), resolveDir: root },
         outfile: join('dist', file),
+        plugins: [withoutUnused],
       },
     ]),
   ),

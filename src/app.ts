@@ -313,7 +313,13 @@ async function chooseManual(project: Project, options: ModelOptions): Promise<Ch
     options.from === undefined
       ? await composeText(project, options, '', 'plan.md')
       : await readAnswer(options.from, options);
-  return { ...chosen, model: manualModel({ readAnswer: () => Promise.resolve(answer) }) };
+  return answerByHand(answer);
+}
+
+/** No model is asked: this is the answer. */
+export function answerByHand(text: string): ChosenModel {
+  const model = manualModel({ readAnswer: () => Promise.resolve(text) });
+  return { provider: 'manual', name: 'manual', parameters: {}, model, missing: null };
 }
 
 async function chooseRecorded(project: Project, options: ModelOptions): Promise<ChosenModel> {

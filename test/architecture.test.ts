@@ -30,8 +30,9 @@ const mayImport: Record<string, string[]> = {
   app: ['ports', 'errors', 'git', 'model', 'system', 'disk', 'workflow', ...core],
   ports: core,
   errors: [],
-  cli: ['app', 'ports', 'errors', 'workflow', 'http', 'page', ...core],
+  cli: ['app', 'ports', 'errors', 'workflow', 'http', 'mcp', 'page', ...core],
   http: ['app', 'ports', 'errors', 'workflow', 'page', ...core],
+  mcp: ['app', 'ports', 'errors', 'workflow', 'http', ...core],
   workflow: ['ports', 'errors', 'page', ...core],
   page: ['ports', ...core],
   reader: ['errors', 'ports', ...core],
@@ -82,7 +83,8 @@ const packageHomes: Record<string, string[]> = {
   'get-east-asian-width': ['cli'],
   '@rgrove/parse-xml': ['system'],
   'oxc-parser': ['system'],
-  zod: ['session', 'plan', 'conversation', 'write', 'git', 'model', 'system', 'http'],
+  '@modelcontextprotocol/server': ['mcp'],
+  zod: ['session', 'plan', 'conversation', 'write', 'git', 'model', 'system', 'http', 'mcp'],
   // Pure: patterns in, a decision out.
   picomatch: ['session'],
   ignore: ['session'],
@@ -264,7 +266,7 @@ describe('architecture', () => {
 
   test('of what people type and see, only main, run-cli and terminal know the process', () => {
     const readers = sources
-      .filter(({ room, text }) => ['cli', 'http', 'workflow'].includes(room) && /\bprocess\.[a-z]/.test(text))
+      .filter(({ room, text }) => ['cli', 'http', 'mcp', 'workflow'].includes(room) && /\bprocess\.[a-z]/.test(text))
       .map((file) => inSource(file.path))
       .filter((path) => !['cli/run-cli.ts', 'cli/terminal.ts'].includes(path));
     expectAtMost(readers, ceilings.filesThatReadTheProcess);

@@ -22,6 +22,7 @@ import { HooksStatusCommand } from './commands/hooks/status.ts';
 import { HooksUninstallCommand } from './commands/hooks/uninstall.ts';
 import { InitCommand } from './commands/init.ts';
 import { findGroupHelp, helpCommands } from './commands/help.ts';
+import { McpCommand } from './commands/mcp.ts';
 import { MemoAddCommand } from './commands/memo/add.ts';
 import { MemoListCommand } from './commands/memo/list.ts';
 import { MemoRemoveCommand } from './commands/memo/remove.ts';
@@ -156,6 +157,7 @@ const commands: CommandClass<CliContext>[] = [
   WriteCancelCommand,
   WriteCleanCommand,
   ServeCommand,
+  McpCommand,
   DoctorCommand,
 ];
 

@@ -99,7 +99,8 @@ function formatSize(bytes: number): string {
   return bytes < 1024 ? `${bytes} bytes` : `${formatCount(Math.round(bytes / 1024))} KB`;
 }
 
-function renderPart({ title, tool, text, language }: HistoryPart): string {
+/** One part as Markdown: a heading, and the text in a fence. */
+export function renderPart({ title, tool, text, language }: HistoryPart): string {
   const named = tool === undefined ? title : `${title} ${tool}`;
   return `### ${named}\n\n${renderFenced(text, language)}`;
 }

@@ -64,7 +64,7 @@ test('a bundle that is not of plain ASCII is read as UTF-8', async () => {
 });
 
 test('what is built is of plain ASCII, which loads in half the time', async () => {
-  for (const name of ['cli.cjs', 'server-packages.cjs', 'page-packages.cjs'])
+  for (const name of ['cli.cjs', 'server-packages.cjs', 'page-packages.cjs', 'mcp-packages.cjs', 'zod-packages.cjs'])
     expect(isAscii(await readFile(new URL(`../../dist/${name}`, import.meta.url))), name).toBe(true);
 });
 

@@ -1,0 +1,59 @@
+import { Command } from 'clipanion';
+import { version } from '../../../package.json';
+import type { Notices } from '../../ports/project.ts';
+import { toVisible } from '../../session/visible-text.ts';
+import { TeddyCommand, terminalNotices, withInterrupt } from '../teddy-command.ts';
+import type { Terminal } from '../terminal.ts';
+import { describeFailure } from './serve.ts';
+
+export class McpCommand extends TeddyCommand {
+  static override paths = [['mcp']];
+  static override usage = Command.Usage({
+    category: 'Set up',
+    description: 'Let agents ask about sessions, over MCP on stdin and stdout.',
+    details: `
+      Agents start it, not you: Claude Code with \`claude mcp add teddy -- teddy mcp\`, others by their settings;
+      docs/agents.md has them. It serves the repository that it is started in, until stdin ends.
+
+      An agent can search and read sessions, propose memos, hand in a plan, wait for your verdict on it, and write
+      large files. No tool approves or runs a plan, pushes or deletes. What sessions hold is handed over with
+      secrets masked, and marked as data.
+
+      Exit codes: 0 stdin has ended, or it was told to end; 1 there is no repository.
+    `,
+    examples: [
+      ['For Claude Code', 'claude mcp add teddy -- $0 mcp'],
+      ['What an agent runs', '$0 mcp'],
+    ],
+  });
+
+  protected run(terminal: Terminal): Promise<number> {
+    // Nothing but the protocol is ever printed on stdout, errors included.
+    this.json = false;
+    const notices: Notices = terminalNotices(terminal);
+    return this.withProject(
+      terminal,
+      (project) =>
+        withInterrupt(terminal, 'teddy status', async (signal) => {
+          const [{ serveMcp }, { sayTimeouts, serverWrites }, { readWriteLimits }, { describeCleaned }] =
+            await Promise.all([
+              import('../../mcp/server.ts'),
+              import('../../http/write-api.ts'),
+              import('../../workflow/writes/held.ts'),
+              import('../render/write.ts'),
+            ]);
+          const limits = await readWriteLimits(project);
+          const writes = serverWrites(project, (cleaned) => notices.info(describeCleaned(cleaned)));
+          const onDefect = (error: unknown) => terminal.say(toVisible(describeFailure(error)));
+          const options = { project, limits, version, onDefect };
+          const { stdin, stdout } = terminal.context;
+          await serveMcp(
+            { ...options, writes: sayTimeouts(writes, async () => limits.idleExpiryMs) },
+            { stdin, stdout, signal },
+          );
+          return 0;
+        }),
+      notices,
+    );
+  }
+}

@@ -1,0 +1,297 @@
+/** The tools for plans and memos: what is handed in waits for a person, and no tool decides for one. */
+import * as z from 'zod';
+import { answerByHand } from '../app.ts';
+import type { Oid } from '../names.ts';
+import type { Project } from '../ports/project.ts';
+import { toShellWord } from '../session/shell-word.ts';
+import { listMemos } from '../workflow/context/change-memos.ts';
+import { followLine } from '../workflow/conversation/follow-line.ts';
+import { findLine } from '../workflow/line/find.ts';
+import { listProposed, proposeMemo } from '../workflow/line/proposed-memos.ts';
+import { readVerdicts, type Verdict } from '../workflow/line/read-verdicts.ts';
+import { findTurn, readLineTurns, readTurnFile } from '../workflow/line/read.ts';
+import { submitPlan } from '../workflow/turn/submit-plan.ts';
+import { TeddyError } from '../errors.ts';
+import type { RefWatch } from './ref-watch.ts';
+import {
+  dataNotice,
+  defineTool,
+  frame,
+  givenText,
+  notice,
+  sessionName,
+  turnName,
+  type Tool,
+  type ToolCall,
+} from './tool.ts';
+
+export type InTurn = <Result>(work: () => Promise<Result>) => Promise<Result>;
+
+const session = z.string().describe('The id of the session.');
+const turn = z.string();
+const commands = z
+  .object({ show: z.string(), approve: z.string(), reject: z.string(), execute: z.string().nullable() })
+  .describe('What a person runs in a terminal; tell the user. `execute` is null for a plan that teddy does not run.');
+
+/** A client's own patience is 60 seconds, where no progress is reported. */
+const progressMs = 10_000;
+const maxWaitSeconds = 3600;
+
+export function planTools(project: Project, inTurn: InTurn, watch: RefWatch): Tool[] {
+  return [
+    submitTool(project, inTurn),
+    verdictTool(project, watch),
+    listMemosTool(project),
+    proposeTool(project, inTurn),
+  ];
+}
+
+function submitTool(project: Project, inTurn: InTurn): Tool {
+  return defineTool({
+    name: 'plan_submit',
+    title: 'Hand in a plan',
+    description:
+      'Hands in a plan for a person to look at, before any of it is done. It becomes a commit of a session; nothing is ' +
+      "run. A plan in teddy's grammar waits to be executed by a person; any other Markdown waits for a verdict. It " +
+      'returns at once: tell the user the commands that it returns, and ask plan_verdict for the verdict.',
+    input: z.strictObject({
+      plan: givenText(2_000_000).describe("The whole plan: Markdown, or teddy's grammar."),
+      message: givenText(100_000).describe('What the plan is for, in the words of the user.'),
+      session: sessionName
+        .optional()
+        .describe('Append to this session; without it, the plan gets a session of its own.'),
+      title: givenText(200).optional().describe('The name of that session is made of it.'),
+    }),
+    output: z.object({
+      session,
+      line: z.string().describe('Its branch.'),
+      turn,
+      commit: z.string(),
+      sha256: z.string().describe('Of the plan as it was stored: a verdict is about these bytes.'),
+      kind: z.enum(['teddy', 'markdown']),
+      actions: z.int(),
+      problems: z.array(z.string()).describe("Why a plan that looks like teddy's is taken as any Markdown."),
+      masked: z.int().describe('How many secrets in it were masked.'),
+      commands,
+    }),
+    kind: 'adds',
+    async call({ session: selector, ...given }, { signal }) {
+      project.repository.reloadSettings();
+      const taken = await inTurn(() => submitPlan(project, { ...given, selector, toChoice: answerByHand, signal }));
+      return { ...taken, commands: toCommands(taken) };
+    },
+    render({ session: id, line, turn: name, sha256, kind, problems, masked, commands: run }) {
+      const what = kind === 'teddy' ? 'It waits to be executed.' : 'It waits for a verdict.';
+      return [
+        `The plan is turn ${name} of ${id} (${line}), sha256 ${sha256}. ${what} Nothing was run.`,
+        ...(masked === 0 ? [] : [`${masked} secrets in it were masked.`]),
+        ...(problems.length === 0 ? [] : [`It is no valid plan of teddy's: ${problems.slice(0, 5).join('; ')}`]),
+        'Tell the user:',
+        `  ${run.show}`,
+        `  ${run.approve}`,
+        `  ${run.reject}`,
+        ...(run.execute === null ? [] : [`  ${run.execute}`]),
+        `Then: plan_verdict { session: "${id}", turn: "${name}", wait_s: 600 }\n`,
+      ].join('\n');
+    },
+  });
+}
+
+function toCommands({ line, turn: name, sha256, kind }: Awaited<ReturnType<typeof submitPlan>>) {
+  const where = `${name} -s ${toShellWord(line)}`;
+  const bytes = `--sha256 ${sha256.slice(0, 12)}`;
+  return {
+    show: `teddy session show ${where}`,
+    approve: `teddy session approve ${where} ${bytes}`,
+    reject: `teddy session reject ${where} ${bytes} -m "why"`,
+    execute: kind === 'teddy' ? `git switch ${toShellWord(line)} && teddy session execute` : null,
+  };
+}
+
+function verdictTool(project: Project, watch: RefWatch): Tool {
+  return defineTool({
+    name: 'plan_verdict',
+    title: 'Ask for the verdict on a plan',
+    description:
+      'The verdict of people on the plan of a turn: approved, rejected with comments, or still waiting. With wait_s it ' +
+      'waits for one so long, and reports progress. Go on only after an approval; after a rejection, read the comments ' +
+      'and hand in another plan.',
+    input: z.strictObject({
+      session: sessionName,
+      turn: turnName,
+      wait_s: z.int().min(0).max(maxWaitSeconds).default(0).describe('Seconds to wait for a verdict; 0 if not given.'),
+    }),
+    output: z.object({
+      notice,
+      session,
+      turn,
+      status: z
+        .enum(['approved', 'rejected', 'waiting', 'undecided'])
+        .describe('undecided: the agent asked by itself, and nobody has decided here.'),
+      plan_sha256: z.string().describe('The verdict is about these bytes of the plan.'),
+      verdict: z
+        .object({
+          by: z
+            .string()
+            .describe('The name and address in the commit. Anybody can write them: only a signature shows more.'),
+          at: z.string(),
+          text: z.string().nullable(),
+          comments: z.array(z.object({ line: z.int().describe('Of the plan, from 1.'), text: z.string() })),
+          commit: z.string(),
+        })
+        .nullable(),
+    }),
+    kind: 'reads',
+    waits: true,
+    async call({ session: selector, turn: name, wait_s: seconds }, call) {
+      const found = await findPlan(project, selector, name);
+      const verdict = (await readLast(project, found)) ?? (await awaitVerdict(project, watch, found, seconds, call));
+      return {
+        notice: dataNotice,
+        session: found.line.session,
+        turn: found.turn,
+        status: toStatus(verdict),
+        plan_sha256: verdict?.planSha256 ?? found.sha256,
+        verdict:
+          verdict === null
+            ? null
+            : {
+                by: `${verdict.author.name} <${verdict.author.email}>`,
+                at: verdict.at,
+                text: verdict.text,
+                comments: verdict.comments,
+                commit: verdict.commit,
+              },
+      };
+    },
+    render({ session: id, turn: name, status, plan_sha256: sha256, verdict }) {
+      const head = `Turn ${name} of ${id}: ${status} (sha256 ${sha256}).`;
+      if (verdict === null) return `${head} A person decides: teddy session approve ${name} -s ${id}\n`;
+      const comments = verdict.comments.map(({ line, text }) => `plan.md, line ${line}: ${text}`);
+      const said = [...(verdict.text === null ? [] : [verdict.text]), ...comments];
+      const by = `By ${verdict.by}, ${verdict.at}.`;
+      return [head, by, ...(said.length === 0 ? [] : [`What was said of the plan:\n${said.join('\n')}`]), ''].join(
+        '\n',
+      );
+    },
+  });
+}
+
+function toStatus(verdict: Verdict | null): 'approved' | 'rejected' | 'waiting' | 'undecided' {
+  if (verdict === null) return 'waiting';
+  return verdict.verdict === 'none' ? 'undecided' : verdict.verdict;
+}
+
+interface FoundPlan {
+  line: Awaited<ReturnType<typeof findLine>>;
+  turn: ReturnType<typeof findTurn>;
+  sha256: string;
+}
+
+/** Throws UNKNOWN_SESSION, UNKNOWN_TURN, NO_PENDING_PLAN where the turn has no plan. */
+async function findPlan(project: Project, selector: string, name: string): Promise<FoundPlan> {
+  const { store } = project.repository;
+  const line = await findLine(project, selector);
+  const tip = line.tip ?? (line.remoteTip as Oid);
+  const state = await readLineTurns(store, tip);
+  const found = findTurn(state, name);
+  const plan = await readTurnFile(store, state.entryOid, line.session, found, 'plan.md');
+  if (plan === null)
+    throw new TeddyError(
+      'NO_PENDING_PLAN',
+      `Turn ${found} of ${line.session} has no plan.`,
+      'plan_submit hands one in.',
+    );
+  return { line, turn: found, sha256: project.hash(plan) };
+}
+
+async function readLast(project: Project, { line, turn: name }: FoundPlan): Promise<Verdict | null> {
+  const tip = (await project.repository.store.resolve(line.ref)) ?? line.remoteTip ?? line.tip;
+  if (tip === null) return null;
+  const verdicts = await readVerdicts(project, { tip, session: line.session, turn: name });
+  return verdicts.at(-1) ?? null;
+}
+
+/** Null: the time is over, or the line is gone. */
+async function awaitVerdict(
+  project: Project,
+  watch: RefWatch,
+  found: FoundPlan,
+  seconds: number,
+  { signal, progress }: ToolCall,
+): Promise<Verdict | null> {
+  if (seconds === 0) return null;
+  const { line } = found;
+  const stop = AbortSignal.any([signal, AbortSignal.timeout(seconds * 1000)]);
+  const report = () => progress(`Turn ${found.turn} waits for a verdict.`).catch(() => undefined);
+  const timer = setInterval(() => void report(), progressMs);
+  try {
+    void report();
+    let seen: Oid | null = null;
+    const pause = () => watch.moved(line.ref, seen, stop);
+    const { events } = await followLine(project, { selector: line.ref, after: null, pause, signal: stop });
+    for await (const event of events) {
+      if (event.kind === 'end') return null;
+      seen = event.position.commit;
+      // Looked at once more after the line is followed: a verdict in between is not missed.
+      const isNews = event.kind !== 'record' || event.record.type === 'approval';
+      const verdict = isNews ? await readLast(project, found) : null;
+      if (verdict !== null) return verdict;
+    }
+    return null;
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+const facts = z.array(z.string());
+
+function listMemosTool(project: Project): Tool {
+  return defineTool({
+    name: 'memo_list',
+    title: 'List the memos',
+    description: 'The facts that every session of this repository is told, and those that wait for a yes of the user.',
+    input: z.strictObject({}),
+    output: z.object({
+      notice,
+      memos: facts,
+      proposed: facts.describe('An agent has proposed them; no session is told.'),
+    }),
+    kind: 'reads',
+    async call() {
+      const [memos, proposed] = await Promise.all([listMemos(project), listProposed(project)]);
+      return { notice: dataNotice, memos, proposed };
+    },
+    render({ memos, proposed }) {
+      const rows = [...memos, ...proposed.map((fact) => `(proposed, waits for the user) ${fact}`)];
+      return rows.length === 0 ? 'There are no memos.\n' : frame(rows.join('\n'), () => project.ids.writeId());
+    },
+  });
+}
+
+function proposeTool(project: Project, inTurn: InTurn): Tool {
+  return defineTool({
+    name: 'memo_propose',
+    title: 'Propose a memo',
+    description:
+      'Proposes a fact that every session of this repository should be told. It waits for the yes of the user, and ' +
+      'no session is told of it before: tell the user the command that it returns.',
+    input: z.strictObject({ fact: givenText(500).regex(/^[^\n\r]*$/, { error: 'must be one line' }) }),
+    output: z.object({
+      state: z.enum(['waits', 'known']).describe('known: it is a memo already.'),
+      fact: z.string(),
+      accept: z.string().describe('What the user runs to take it.'),
+      refuse: z.string().describe('What the user runs to drop it.'),
+    }),
+    kind: 'adds',
+    async call({ fact: text }) {
+      const { fact, state } = await inTurn(() => proposeMemo(project, text));
+      const word = toShellWord(fact);
+      return { state, fact, accept: `teddy memo add -- ${word}`, refuse: `teddy memo remove -- ${word}` };
+    },
+    render({ state, accept, refuse }) {
+      if (state === 'known') return 'It is a memo already.\n';
+      return `It waits for the user, and no session is told of it yet. The user takes it: ${accept}\nor drops it: ${refuse}\n`;
+    },
+  });
+}

@@ -1,0 +1,100 @@
+/** The newest turns of a line that fit into so many characters, masked. */
+import type { TurnName } from '../../names.ts';
+import { compareTurns } from '../../names.ts';
+import type { Project } from '../../ports/project.ts';
+import { cutText } from '../../session/cut-text.ts';
+import { renderTurn, type HistoryPart } from '../../session/history-text.ts';
+import { readLineTurns } from '../line/read.ts';
+import type { ConversationTarget } from '../line/read-conversation.ts';
+import { readTurnParts } from './turn-parts.ts';
+
+export interface RecentTurns {
+  /** Oldest first. */
+  turns: TurnName[];
+  text: string;
+  /** Turns of which parts are left out or cut. */
+  cut: TurnName[];
+  /** The newest turn that is left out; null: there is none before these. */
+  next: TurnName | null;
+  total: number;
+}
+
+/** So much is shown of a call or its result. */
+const maxCall = 400;
+const leastPart = 400;
+
+/** `before`: the turns before this one. At least one turn is shown, cut where it has to be. */
+export async function readRecentTurns(
+  project: Project,
+  { source, session }: Pick<ConversationTarget, 'source' | 'session'>,
+  { before, maxChars }: { before?: TurnName | undefined; maxChars: number },
+): Promise<RecentTurns> {
+  const { turns: all } = await readLineTurns(project.repository.store, source);
+  const newestFirst = all.filter((turn) => before === undefined || compareTurns(turn, before) < 0).toReversed();
+  const shown: { turn: TurnName; text: string }[] = [];
+  const cut: TurnName[] = [];
+  let room = maxChars;
+  for (const turn of newestFirst) {
+    const { parts } = await readTurnParts(project, { commit: source, session, turn });
+    const rendered = await renderWithin(project, turn, parts, room);
+    if (rendered === null && shown.length > 0) break;
+    const { text, isCut } = rendered ?? (await renderBeginning(project, turn, parts, room));
+    shown.unshift({ turn, text });
+    if (isCut) cut.unshift(turn);
+    room -= text.length;
+    if (room <= leastPart) break;
+  }
+  return {
+    turns: shown.map(({ turn }) => turn),
+    text: shown.map(({ text }) => text).join('\n'),
+    cut,
+    next: newestFirst[shown.length] ?? null,
+    total: all.length,
+  };
+}
+
+/** Null: it does not fit, even without what tools were asked and gave out. */
+async function renderWithin(project: Project, turn: TurnName, parts: readonly HistoryPart[], room: number) {
+  const most = Math.max(leastPart, Math.floor(room / 3));
+  for (const withCalls of [true, false]) {
+    const kept = withCalls ? parts : parts.filter((part) => !isCall(part));
+    const least = kept.reduce((sum, part) => sum + Math.min(part.text.length, isCall(part) ? maxCall : most), 0);
+    // What is masked may be shorter, but hardly by half.
+    if (least > 2 * room) continue;
+    const { text, isCut } = await render(project, turn, kept, most);
+    const left = parts.length - kept.length;
+    if (text.length <= room)
+      return { text: left === 0 ? text : `${text}\n${toLeftOut(turn, left)}`, isCut: isCut || left > 0 };
+  }
+  return null;
+}
+
+/** What was said first and last tells most of a turn. */
+async function renderBeginning(project: Project, turn: TurnName, parts: readonly HistoryPart[], room: number) {
+  const said = parts.filter((part) => !isCall(part));
+  const ends = said.length > 2 ? [...said.slice(0, 1), ...said.slice(-1)] : said;
+  const { text } = await render(project, turn, ends, Math.max(leastPart, Math.floor(room / 3)));
+  const left = parts.length - ends.length;
+  return { text: `${cutText(text, room)}\n${left === 0 ? '' : toLeftOut(turn, left)}`, isCut: true };
+}
+
+async function render(project: Project, turn: TurnName, parts: readonly HistoryPart[], most: number) {
+  let isCut = false;
+  const masked = await Promise.all(
+    parts.map(async (part) => {
+      const { text } = await project.masker.mask(part.text, part.file);
+      const limit = isCall(part) ? maxCall : most;
+      isCut ||= text.length > limit;
+      return { ...part, text: cutText(text, limit) };
+    }),
+  );
+  return { text: renderTurn({ turn, parts: masked }), isCut };
+}
+
+function isCall({ tool, title }: HistoryPart): boolean {
+  return tool !== undefined || title.startsWith('Result');
+}
+
+function toLeftOut(turn: TurnName, count: number): string {
+  return `[${count} more ${count === 1 ? 'part' : 'parts'} of turn ${turn}: calls of tools, and what was said between them]\n`;
+}

@@ -1,0 +1,164 @@
+/** Takes a plan that somebody hands in, so that a person can look at it and decide. Nobody is asked, and nothing is run. */
+import { encodeRecord } from '../../conversation/transcript.ts';
+import { TeddyError } from '../../errors.ts';
+import { joinPath, shortRef, turnDir, type Oid, type SessionId, type TurnName } from '../../names.ts';
+import { isPlan, maxPlanBytes, parsePlan } from '../../plan/parse.ts';
+import type { Project } from '../../ports/project.ts';
+import { appendEntry } from '../line/append-entry.ts';
+import { appendRecords } from '../line/append-records.ts';
+import { newSession } from '../line/new-session.ts';
+import { prepareLine, type ReadyLine } from '../line/prepare.ts';
+import { readTurn, toText, type LineState } from '../line/read.ts';
+import { planTurn, type PlanRequest } from './plan.ts';
+
+export interface SubmitRequest {
+  /** In teddy's grammar, or any Markdown. */
+  plan: string;
+  message: string;
+  /** A line that no turn waits on; without it, the plan gets a session of its own. */
+  selector?: string | undefined;
+  /** The name of that session is made of it; without it, of the message. */
+  title?: string | undefined;
+  /** How the answer is given by hand. */
+  toChoice(plan: string): PlanRequest['choice'];
+  signal: AbortSignal;
+}
+
+export interface SubmittedPlan {
+  session: SessionId;
+  line: string;
+  turn: TurnName;
+  commit: Oid;
+  /** Hexadecimal, of plan.md. */
+  sha256: string;
+  /** `teddy`: it waits to be executed; `markdown`: it waits for a verdict, and teddy does not run it. */
+  kind: 'teddy' | 'markdown';
+  /** How many actions it has; 0 for Markdown. */
+  actions: number;
+  /** Why a plan that looks like teddy's is taken as Markdown. */
+  problems: string[];
+  /** How many secrets in it were masked. */
+  masked: number;
+}
+
+/** Throws USAGE, CONTENT_TOO_LARGE, TURN_OPEN, PLAN_PENDING, NOT_APPROVED, and what keeps a line from taking an entry. */
+export async function submitPlan(project: Project, request: SubmitRequest): Promise<SubmittedPlan> {
+  const { message } = request;
+  if (message.trim() === '')
+    throw new TeddyError('EMPTY_MESSAGE', 'The message is empty.', 'Say what the plan is for.');
+  if (request.plan.trim() === '') throw new TeddyError('USAGE', 'The plan is empty.', 'Give its text as `plan`.');
+  const { text: plan, count: masked } = await project.masker.mask(request.plan, 'plan.md');
+  if (Buffer.byteLength(plan) > maxPlanBytes)
+    throw new TeddyError('CONTENT_TOO_LARGE', `The plan is over ${maxPlanBytes} bytes.`, 'Hand in a shorter one.');
+  const parsed = isPlan(plan) ? parsePlan(plan) : null;
+  const isTeddys = parsed !== null && parsed.problems.length === 0;
+  const line = await openLine(project, request);
+  const taken = isTeddys
+    ? await keepAsAnswer(project, line, { ...request, plan })
+    : await keepMarkdown(project, line, { message, plan });
+  return {
+    session: line.session,
+    line: shortRef(line.ref),
+    ...taken,
+    sha256: project.hash(plan),
+    kind: isTeddys ? 'teddy' : 'markdown',
+    actions: isTeddys ? parsed.plan.actions.length : 0,
+    problems: isTeddys ? [] : (parsed?.problems.map((problem) => problem.message) ?? []),
+    masked,
+  };
+}
+
+async function openLine(project: Project, { selector, title, message }: SubmitRequest): Promise<ReadyLine> {
+  if (selector !== undefined) {
+    const line = await prepareLine(project, selector);
+    refuseWaiting(line.state);
+    return line;
+  }
+  const first = (title ?? message).trim().split('\n')[0] ?? '';
+  const { count } = await project.masker.mask(first);
+  const { session } = await newSession(project, { name: toName(count > 0 ? '' : first), switch: false });
+  return prepareLine(project, session);
+}
+
+/** What has no letters in it gives no name, and neither does a secret. */
+function toName(text: string): string {
+  return /[\p{L}\p{Nd}]/u.test(text) ? text : 'plan';
+}
+
+function refuseWaiting({ session, latest }: LineState): void {
+  if (latest === null || latest.status === 'closed') return;
+  const [code, what] =
+    latest.status === 'planned'
+      ? (['PLAN_PENDING', 'a plan that was not run'] as const)
+      : (['TURN_OPEN', 'no answer or verdict yet'] as const);
+  throw new TeddyError(
+    code,
+    `Turn ${latest.turn} of ${session} has ${what}.`,
+    `A person decides on it first: \`teddy session show ${latest.turn} -s ${session}\`. Without a session, the plan gets one of its own.`,
+  );
+}
+
+/** As `session plan --from` does it. */
+async function keepAsAnswer(
+  project: Project,
+  line: ReadyLine,
+  { plan, message, toChoice, signal }: SubmitRequest,
+): Promise<{ turn: TurnName; commit: Oid }> {
+  const selector = shortRef(line.ref);
+  const outcome = await planTurn(project, {
+    selector,
+    message,
+    choice: toChoice(plan),
+    signal,
+    onText: () => undefined,
+  });
+  if (outcome.kind === 'answered') return { turn: outcome.turn, commit: outcome.commit };
+  throw new Error('There is an answer.');
+}
+
+/** The message, and then the plan as another agent's. */
+async function keepMarkdown(
+  project: Project,
+  line: ReadyLine,
+  { message, plan }: Pick<SubmitRequest, 'message' | 'plan'>,
+): Promise<{ turn: TurnName; commit: Oid }> {
+  const { ref, session } = line;
+  const toTime = () => project.clock.now().toISOString();
+  const said = { role: 'user', content: message } as const;
+  const { turn } = await appendRecords(project, {
+    selector: shortRef(ref),
+    records: [{ type: 'user', id: project.ids.entryId(), timestamp: toTime(), message: said, source: 'text' }],
+    isFresh: true,
+  });
+  const { commit } = await appendEntry(project, { ref, workspace: line.workspace }, async (state) => {
+    const { transcript, plan: known } = await readTurn(project.repository.store, state.entryOid, session, turn);
+    if (known !== null)
+      throw new TeddyError('REF_MOVED', `Turn ${turn} has got another plan meanwhile.`, 'Hand the plan in again.');
+    const record = { type: 'plan', id: project.ids.entryId(), timestamp: toTime(), file: 'plan.md' } as const;
+    const path = (name: string) => joinPath(turnDir(session, turn), name);
+    return {
+      entry: {
+        kind: 'plan',
+        session,
+        turn,
+        id: project.ids.entryId(),
+        created: state.entry.created,
+        title: toTitle(plan),
+        details: [],
+        sha256: project.hash(plan),
+      },
+      files: [
+        { path: path('plan.md'), bytes: plan },
+        { path: path('transcript.jsonl'), bytes: toText(transcript) + encodeRecord(record) },
+      ],
+    };
+  });
+  return { turn, commit };
+}
+
+/** Its first heading, or else its first line. */
+function toTitle(plan: string): string {
+  const lines = plan.trim().split('\n');
+  const title = lines.find((line) => /^#{1,6}\s+\S/.test(line)) ?? lines[0] ?? '';
+  return title.replace(/^#{1,6}\s+|[\s#]+$/g, '').slice(0, 200);
+}
