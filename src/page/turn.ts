@@ -1,5 +1,6 @@
 /** One turn: message, plan, approval, what was done, context, in the order in which a reader asks for them. */
 import type { Action } from '../plan/plan.ts';
+import { findPlanTitle } from '../plan/plan-comments.ts';
 import { countOf, describeSpending, formatDuration } from '../session/describe-spending.ts';
 import { fold, renderActions } from './actions.ts';
 import { renderElsewhere } from './diff.ts';
@@ -28,7 +29,7 @@ export function renderTurn(turn: PageTurn, page: SessionPage): Html {
 
 /** The title of its plan, else the beginning of its message. */
 export function titleOf({ plan, parts, turn }: PageTurn): string {
-  const title = plan?.parsed?.plan.title ?? '';
+  const title = plan === null ? '' : (plan.parsed?.plan.title ?? findPlanTitle(plan.source.text).title);
   if (title !== '') return firstLine(title, 120);
   const message = parts.find(({ kind }) => kind === 'message');
   return message?.kind === 'message' ? firstLine(message.text.text, 120) : `Turn ${turn}`;

@@ -48,3 +48,13 @@ function changedError(line: number): TeddyError {
     `Leave its lines alone; a line that begins with ${mark} is a comment on the line above it.`,
   );
 }
+
+/** The title of a plan in anybody's grammar: its first heading, or the first line that says anything. */
+export function findPlanTitle(text: string): { title: string; rest: string[] } {
+  const lines = text.split('\n').filter((line) => line.trim() !== '');
+  const at = Math.max(
+    lines.findIndex((line) => /^#{1,6} +\S/.test(line)),
+    0,
+  );
+  return { title: (lines[at] ?? '').replace(/^#{1,6} +/, '').trim(), rest: lines.slice(at + 1) };
+}

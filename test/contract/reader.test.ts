@@ -24,6 +24,9 @@ import { showTurn } from '../../src/workflow/review/show-turn.ts';
 import { createFsFromVolume, Volume } from 'memfs';
 import type { MemoryProject } from '../support/memory-repository.ts';
 import { memoryProject } from '../support/memory-repository.ts';
+import { openFollower } from '../../src/workflow/capture/follow-log.ts';
+import { claudePlans, secondPlan } from '../support/agent-plan-fixtures.ts';
+import { memoryCapture } from '../support/memory-agent-logs.ts';
 import { recordedSession } from '../support/recorded-session.ts';
 import { createPlan, openTeddyProject, planOf, executeAction, type TeddyProject } from '../support/teddy-project.ts';
 
@@ -112,6 +115,24 @@ describe('in memory', () => {
     expect(await compareAll(project, at())).toBeGreaterThan(8);
     for (const { ref } of branches) project.fs.unlinkSync(`${gitdir}/${ref}`);
     expect(await compareAll(project, at())).toBe(4 * 4);
+  });
+
+  test('plans of other agents are read alike, and are no plans of teddy to parse', async () => {
+    project = await memoryProject();
+    const capture = memoryCapture('claude-code');
+    const path = '/home/ada/.claude/projects/-home-ada-shop/s1.jsonl';
+    capture.files.set(
+      path,
+      claudePlans('2.1.330')
+        .map((one) => `${JSON.stringify(one)}\n`)
+        .join(''),
+    );
+    const options = { cwd: null, isOurs: async () => true, isLeftOut: () => false };
+    const follower = await openFollower(project, capture, { agent: 'claude-code', path }, options);
+    await follower.settle();
+    expect(await compareAll(project, at())).toBe(4);
+    const { session } = (await listSessions(at()))[0] ?? {};
+    expect(await readTurn({ ...at(), session, turn: '02' })).toMatchObject({ plan: secondPlan, parsed: null });
   });
 
   test('a session that has landed says so', async () => {

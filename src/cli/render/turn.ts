@@ -19,7 +19,7 @@ interface Titled {
 
 /** Ends with a newline. */
 export function renderTurn(terminal: Terminal, shown: ShownTurn): string {
-  const said = isTalk(shown) ? shown.said.map(toTitled) : toUsual(shown);
+  const said = isTalk(shown) ? withPlan(shown) : toUsual(shown);
   const sections: [title: string, text: string][] = [
     ...said.map(({ title, text }): [string, string] => [
       toVisible(title),
@@ -68,6 +68,14 @@ function toPeriod(times: readonly string[]): string {
 /** Whether tools were called, or something was spoken: then the order matters. */
 function isTalk({ said }: ShownTurn): boolean {
   return said.some((part) => part.tool !== undefined || part.title.endsWith('(spoken)'));
+}
+
+/** The plan of another agent is told in a call, and stands before all that came of the messages. */
+function withPlan({ said, plan }: ShownTurn): Titled[] {
+  const titled = said.map(toTitled);
+  if (plan === null || said.some(({ file }) => file === 'plan.md')) return titled;
+  const at = said.findIndex(({ title }) => !title.startsWith('Message'));
+  return titled.toSpliced(at === -1 ? titled.length : at, 0, { title: 'Plan', text: plan });
 }
 
 function toTitled({ title, tool, text }: ShownTurn['said'][number]): Titled {

@@ -4,8 +4,8 @@ import { asText } from '../../conversation/import-values.ts';
 import type { Capture } from '../../ports/agent-logs.ts';
 import type { Project } from '../../ports/project.ts';
 import { parseLineRef, type Oid, type RefName, type SessionId, type TurnName } from '../../names.ts';
+import { findPlanTitle } from '../../plan/plan-comments.ts';
 import { appendVerdict } from '../line/append-verdict.ts';
-import { describePlan } from '../line/describe-units.ts';
 import { readApproval } from '../line/needed-approval.ts';
 import { readLine, readTurn, toText } from '../line/read.ts';
 import { describeRejection, lastWord, type Verdict } from '../line/read-verdicts.ts';
@@ -71,7 +71,7 @@ async function lookForPlan(
     const { session, latest } = await readLine(store, tip);
     const isThere = latest?.records.some((record) => record.type === 'plan' && record.id === `${callId}/plan`) === true;
     if (latest === null || latest.plan === null || !isThere) continue;
-    const title = describePlan(toText(latest.plan)).title;
+    const title = findPlanTitle(toText(latest.plan)).title;
     return { ref, session, turn: latest.turn, sha256: hash(latest.plan), title };
   }
   return null;

@@ -1,6 +1,7 @@
 /** The label of an entry that holds units of another program's conversation. */
 import type { ImportUnit } from '../../conversation/importer.ts';
 import type { KnownRecord } from '../../conversation/record.ts';
+import { findPlanTitle } from '../../plan/plan-comments.ts';
 import { labelLimits, type Entry } from '../../session/entry.ts';
 import { formatCount } from '../../session/format-count.ts';
 import { describeRecords } from './describe-records.ts';
@@ -59,20 +60,12 @@ function addTokens(
 }
 
 function describeUnit({ records, plan }: ImportUnit): Pick<Entry, 'title' | 'details'> {
-  if (plan !== undefined) return describePlan(plan);
+  if (plan !== undefined) {
+    const { title, rest } = findPlanTitle(plan);
+    return { title, details: rest };
+  }
   const said = records.filter(({ type }) => !asides.includes(type));
   return describeRecords(said.length === 0 ? records : said);
-}
-
-/** The first heading of an agent's plan, or the first line that says anything, and what comes after it. */
-export function describePlan(plan: string): Pick<Entry, 'title' | 'details'> {
-  const lines = plan.split('\n').filter((line) => line.trim() !== '');
-  const at = Math.max(
-    lines.findIndex((line) => /^#{1,6} +\S/.test(line)),
-    0,
-  );
-  const title = (lines[at] ?? '').replace(/^#{1,6} +/, '').trim();
-  return { title, details: lines.slice(at + 1) };
 }
 
 /** `36 exchanges, 1 message`, and below what the first of them are. */

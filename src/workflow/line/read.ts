@@ -1,7 +1,8 @@
 /** A line as a command goes on with it: read again only where its branch has moved. */
 import type { TranscriptRecord } from '../../conversation/record.ts';
 import { decodeTranscript } from '../../conversation/decode-transcript.ts';
-import { readLine, toText, type LineState, type LineTurns } from '../../conversation/read-line.ts';
+import { readLine, toText, type LineState, type LineTurns, type Turn } from '../../conversation/read-line.ts';
+import { hasAgentPlan } from '../../conversation/transcript.ts';
 import type { Store } from '../../ports/git.ts';
 import type { Entry } from '../../session/entry.ts';
 import {
@@ -54,9 +55,15 @@ export function withEntry(state: LineState, commit: Oid, entry: Entry): LineStat
   return { ...state, tip: commit, entry, entryOid: commit };
 }
 
+/** The latest turn if it waits for an answer. One with the plan of another agent has no room for a plan of teddy's. */
+export function findWaiting({ latest }: Pick<LineState, 'latest'>): Turn | null {
+  return latest?.status === 'open' && !hasAgentPlan(latest.records) ? latest : null;
+}
+
 /** The open turn, or the one after the latest. */
 export function nextTurn({ latest }: LineState): TurnName {
-  if (latest?.status === 'open') return latest.turn;
+  const waiting = findWaiting({ latest });
+  if (waiting !== null) return waiting.turn;
   return toTurnName((latest ? turnNumber(latest.turn) : 0) + 1);
 }
 

@@ -2,6 +2,7 @@
 import { hasAgentPlan } from '../../conversation/transcript.ts';
 import { TeddyError } from '../../errors.ts';
 import { parsePlan } from '../../plan/parse.ts';
+import { findPlanTitle } from '../../plan/plan-comments.ts';
 import type { Report } from '../../plan/report.ts';
 import type { Project } from '../../ports/project.ts';
 import { shortRef, type TurnName } from '../../names.ts';
@@ -10,7 +11,6 @@ import type { VerdictWord } from '../../session/entry.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { appendVerdict, movedTurnError } from '../line/append-verdict.ts';
 import { finishMemos } from '../line/decide-memos.ts';
-import { describePlan } from '../line/describe-units.ts';
 import { refuseModified, type PendingTurn } from '../line/pending-plan.ts';
 import { prepareLine, type ReadyLine } from '../line/prepare.ts';
 import { findTurn, readTurn, refreshLine, toText, type Turn } from '../line/read.ts';
@@ -132,7 +132,7 @@ async function judge(
   const text = toText(bytes);
   const comments = (request.comments ?? []).map((comment) => ({ line: comment.line, text: comment.text.trim() }));
   refuseOdd(request, comments, text);
-  const plan = { title: isForeign ? describePlan(text).title : parsePlan(text).plan.title, isForeign };
+  const plan = { title: isForeign ? findPlanTitle(text).title : parsePlan(text).plan.title, isForeign };
   const verdicts = await readVerdicts(project, { tip: line.state.tip, session: line.session, turn });
   const own = await readOwnEmail(project);
   const before = lastWord(verdicts);

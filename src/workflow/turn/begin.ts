@@ -8,7 +8,7 @@ import { appendRecords } from '../line/append-records.ts';
 import type { TurnOptions } from '../context/compose-request.ts';
 import { openTurn, refusePending, type OpenTurn } from './open.ts';
 import { prepareLine, type ReadyLine } from '../line/prepare.ts';
-import { nextTurn, refreshLine, type LineState } from '../line/read.ts';
+import { findWaiting, nextTurn, refreshLine, type LineState } from '../line/read.ts';
 import { decodeEntry } from '../../session/entry.ts';
 import { formatCount } from '../../session/format-count.ts';
 
@@ -85,7 +85,7 @@ export async function refuseSpent(
   { choice, asksNobody = false }: Pick<TurnOptions, 'choice'> & { asksNobody?: boolean },
 ): Promise<void> {
   const [maxTurns, maxTokens] = await Promise.all([readLimit(project, 'maxTurns'), readLimit(project, 'maxTokens')]);
-  if (state.latest?.status !== 'open' && maxTurns !== null && state.turns.length >= maxTurns)
+  if (findWaiting(state) === null && maxTurns !== null && state.turns.length >= maxTurns)
     throw spentBudgetError(state, await countSpent(project, state), 'maxTurns', maxTurns);
   const asksModel = !asksNobody && choice.model !== null && choice.provider !== 'manual';
   if (!asksModel || maxTokens === null) return;

@@ -22,7 +22,7 @@ import { requireTrust } from '../line/foreign-texts.ts';
 import { readGlobal } from '../line/global-branch.ts';
 import { maskMessage } from '../line/mask-message.ts';
 import type { ReadyLine } from '../line/prepare.ts';
-import { toText, type LineState, type Turn } from '../line/read.ts';
+import { findWaiting, toText, type LineState, type Turn } from '../line/read.ts';
 import { takeSnapshot } from '../line/take-snapshot.ts';
 import type { Draft, FileEdit } from '../line/write-entry.ts';
 
@@ -85,11 +85,12 @@ export function refusePending(
       `Run \`${execute}\` first, or refuse it and say what to do instead: \`teddy session plan${option} --instead -m "..."\`.`,
     );
   }
-  if (request.message !== undefined || (latest?.status === 'open' && hasMessage(latest))) return;
+  const waiting = findWaiting({ latest });
+  if (request.message !== undefined || (waiting !== null && hasMessage(waiting))) return;
   throw new TeddyError(
     'EMPTY_MESSAGE',
-    latest?.status === 'open'
-      ? `Turn ${latest.turn} has no message yet.`
+    waiting !== null
+      ? `Turn ${waiting.turn} has no message yet.`
       : 'No turn is waiting for an answer, and there is no message.',
     'Say what you want: `teddy session plan -m "..."`.',
   );
@@ -117,8 +118,8 @@ export async function reuseStored(
   request: TurnOptions,
 ): Promise<(OpenTurn & { log: string }) | null> {
   const { state } = line;
-  const { latest } = state;
-  if (latest?.status !== 'open' || !hasMessage(latest)) return null;
+  const latest = findWaiting(state);
+  if (latest === null || !hasMessage(latest)) return null;
   const stored = await readStoredRequest(project.repository.store, state, latest.turn);
   const message = userMessages(latest.records).at(-1) ?? '';
   if (stored === null || (request.message !== undefined && request.message !== message)) return null;

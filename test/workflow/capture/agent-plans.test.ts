@@ -1,15 +1,20 @@
 /** The plans of other agents on captured lines. */
 import { describe, expect, test } from 'vitest';
+import { renderTurn } from '../../../src/cli/render/turn.ts';
+import type { Terminal } from '../../../src/cli/terminal.ts';
+import { renderSessionPage } from '../../../src/page/render-page.ts';
 import { decodeEntry } from '../../../src/session/entry.ts';
 import { shortRef, type RefName, type TurnName } from '../../../src/names.ts';
 import { openFollower, type FollowOptions } from '../../../src/workflow/capture/follow-log.ts';
 import { requirePlan } from '../../../src/workflow/line/pending-plan.ts';
 import { readLine, readTurn } from '../../../src/workflow/line/read.ts';
+import { findPageSource, readPage } from '../../../src/workflow/page/read-page.ts';
+import { showTurn } from '../../../src/workflow/review/show-turn.ts';
 import { verifySession } from '../../../src/workflow/verify/session.ts';
 import { claudePlans, firstPlan, secondPlan } from '../../support/agent-plan-fixtures.ts';
 import { memoryCapture, type MemoryCapture } from '../../support/memory-agent-logs.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
-import { storyOf } from '../../support/turns.ts';
+import { create, planOf, say, storyOf } from '../../support/turns.ts';
 
 const path = '/home/ada/.claude/projects/-home-ada-shop/s1.jsonl';
 const log = { agent: 'claude-code', path } as const;
@@ -157,6 +162,37 @@ async function refOf(project: MemoryProject): Promise<string | undefined> {
   return found && shortRef(found.ref);
 }
 
+describe('what is shown of such a turn', () => {
+  const style: Pick<Terminal, 'style'> = { style: (_, text) => text };
+
+  test('is the plan before the calls, on the terminal', async () => {
+    const project = await memoryProject();
+    const line = await captureAll(project, memoryCapture('claude-code'), whole);
+    const shown = renderTurn(style as Terminal, await showTurn(project, { selector: line, turn: '01' }));
+    expect(shown).toContain(
+      '\nMessage\n  Add a login route, please.\n\nPlan\n  # Add a login route\n\n  1. Add the route.\n\n',
+    );
+    expect(shown.indexOf('\nPlan\n')).toBeLessThan(shown.indexOf('Tool call'));
+    const second = await showTurn(project, { selector: line, turn: '02' });
+    expect(second).toMatchObject({ plan: secondPlan, status: 'closed', agent: 'claude-code' });
+    expect(renderTurn(style as Terminal, second)).toContain('\nPlan\n  # Add a login route\n');
+  });
+
+  test('is the plan as Markdown on a page, without problems', async () => {
+    const project = await memoryProject();
+    const line = await captureAll(project, memoryCapture('claude-code'), whole);
+    const page = await readPage(project, await findPageSource(project, line), { version: '1.2.3', checks: false });
+    expect(page.turns.map(({ parts, plan }) => [parts[0]?.kind, parts[1]?.kind, plan?.parsed])).toEqual([
+      ['message', 'call', null],
+      ['plan', 'call', null],
+    ]);
+    const markup = renderSessionPage(page, project.hash);
+    expect(markup).toContain('<a class="no" href="#t02">02</a> <span>Add a login route</span>');
+    expect(markup).toContain('<li>Test it.</li>');
+    expect(markup).not.toContain('class="reason"');
+  });
+});
+
 test('a turn that begins with a plan may end without an answer', async () => {
   const project = await memoryProject();
   const call = lines[secondCall] as { uuid: string };
@@ -167,6 +203,18 @@ test('a turn that begins with a plan may end without an answer', async () => {
     toText([...lines.slice(0, secondCall + 1), next]),
   );
   expect((await storyAt(project, line)).slice(-3)).toEqual(['plan 02', 'exchange 02', 'message 03']);
+  expect(await violationsOf(project)).toEqual([]);
+});
+
+test('a turn that has such a plan takes no plan of teddy: what the user says there opens the next one', async () => {
+  const project = await memoryProject();
+  const text = toText(lines.slice(0, secondCall + 1));
+  const line = await captureAll(project, memoryCapture('claude-code'), text);
+  await project.switchTo(line);
+  await expect(say(project, undefined, 'Hello.')).rejects.toMatchObject({ code: 'EMPTY_MESSAGE' });
+  await say(project, 'Do it in one step.', planOf([create('a.txt')]));
+  expect((await storyAt(project, line)).slice(-4)).toEqual(['plan 02', 'exchange 02', 'message 03', 'plan 03']);
+  expect((await plansAt(project, line)).slice(0, 2)).toEqual([firstPlan, secondPlan]);
   expect(await violationsOf(project)).toEqual([]);
 });
 
