@@ -230,7 +230,7 @@ describe('a plan that is there before its log has it', () => {
       const unit = { kind: 'plan' as const, records: [record], plan, branch: 0 };
       expect(await follower.add([unit])).toBe(1);
       expect(await follower.add([unit])).toBe(0);
-      return follower.place()?.turn;
+      return (await follower.place())?.turn;
     };
     expect(await add(firstCall, 'toolu_2', firstPlan)).toBe('01');
     // What the agent has done before comes late.
