@@ -1,4 +1,4 @@
-/** Comments on the lines of a plan, as a person writes them into a copy of it: each on a line that begins with `>>`. */
+/** A plan in anybody's grammar as a person reads it: its title, and the comments that are written on lines of their own, after `>>`. */
 import { TeddyError } from '../errors.ts';
 
 export interface PlanComment {

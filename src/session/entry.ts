@@ -127,6 +127,7 @@ export function decodeEntry(message: string): Entry | null {
   const session = trailers.get('Session') ?? '';
   const turn = trailers.get('Turn') ?? null;
   const id = trailers.get('Entry-Id');
+  const verdict = verdicts.find((word) => word === trailers.get('Verdict'));
   if (kind === undefined || id === undefined || !isSessionId(session) || trailers.get('Format') !== format) return null;
   if (turn !== null && !isTurnName(turn)) return null;
   const [subject = '', ...rest] = message.trimEnd().split('\n\n');
@@ -150,7 +151,7 @@ export function decodeEntry(message: string): Entry | null {
     ...readTokens(trailers.get('Tokens')),
     ...readCost(trailers.get('Cost')),
     ...optional('status', 'Status'),
-    ...readVerdict(trailers.get('Verdict')),
+    ...(verdict === undefined ? {} : { verdict }),
     ...optional('sha256', 'Sha256'),
     ...optional('importFormat', 'Import-Format'),
     ...readWrite(trailers),
@@ -187,11 +188,6 @@ function toDecimal(amount: number): string {
 
 function readCost(text: string | undefined): Pick<Entry, 'costUsd'> {
   return text !== undefined && /^\d{1,9}(?:\.\d{1,8})?$/.test(text) ? { costUsd: Number(text) } : {};
-}
-
-function readVerdict(text: string | undefined): Pick<Entry, 'verdict'> {
-  const verdict = verdicts.find((word) => word === text);
-  return verdict === undefined ? {} : { verdict };
 }
 
 function readWrite(trailers: Map<string, string>): Pick<Entry, 'write'> {

@@ -1,0 +1,251 @@
+/** Approving and rejecting plans, and what `teddy.approvals` and `verify --require-approval` make of it. */
+import { beforeEach, describe, expect, test } from 'vitest';
+import { decodeEntry } from '../../../src/session/entry.ts';
+import type { Oid, RefName, SessionId, TurnName } from '../../../src/names.ts';
+import { readVerdicts } from '../../../src/workflow/line/read-verdicts.ts';
+import { findPlan, giveVerdict, type VerdictRequest } from '../../../src/workflow/run/give-verdict.ts';
+import { restoreTurn } from '../../../src/workflow/turn/restore.ts';
+import { verifySession } from '../../../src/workflow/verify/session.ts';
+import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
+import { approver, create, line, planOf, run, say, session, start, storyOfLine, turn } from '../../support/turns.ts';
+
+let project: MemoryProject;
+
+beforeEach(async () => {
+  project = await memoryProject();
+  await start(project);
+});
+
+const give = (request: Partial<VerdictRequest> = {}) => giveVerdict(project, { verdict: 'approved', ...request });
+const reject = (text: string, more: Partial<VerdictRequest> = {}) => give({ verdict: 'rejected', text, ...more });
+const plan = (message = 'Do it') => say(project, message, planOf([create('b.txt')]));
+const tipOf = async (ref = `refs/heads/${line}`) => (await project.repository.store.resolve(ref)) as Oid;
+const verdictsOf = async (name: string) =>
+  readVerdicts(project, { tip: await tipOf(), session: session as SessionId, turn: name as TurnName });
+const be = (name: string) =>
+  (project.identity.text = `${name} Example <${name.toLowerCase()}@example.org> 1769248800 +0000`);
+const violations = async (requireApproval?: 'anybody' | 'others') =>
+  (await verifySession(project, { target: line, all: false, fsck: false, requireApproval })).lines.flatMap((one) =>
+    one.violations.map(({ rule, turn: name, message }) => `${rule} ${name ?? ''}: ${message}`),
+  );
+
+describe('a verdict', () => {
+  test('is one entry in the name of who said it, and holds for the plan of that turn', async () => {
+    await plan();
+    be('Bob');
+    const { verdict, isNew, report } = await give({ text: 'Fine.', comments: [{ line: 3, text: ' Nice. ' }] });
+    expect({ isNew, report }).toEqual({ isNew: true, report: null });
+    const [only] = await verdictsOf('01');
+    expect(only).toEqual(verdict);
+    expect(only).toMatchObject({
+      verdict: 'approved',
+      turn: '01',
+      text: 'Fine.',
+      comments: [{ line: 3, text: 'Nice.' }],
+      author: { name: 'Bob Example', email: 'bob@example.org' },
+    });
+    const { message } = await project.repository.store.readCommit(await tipOf());
+    expect(decodeEntry(message)).toMatchObject({
+      kind: 'approval',
+      turn: '01',
+      verdict: 'approved',
+      sha256: only?.planSha256,
+      title: 'approved Do it',
+      details: ['Fine.', 'line 3: Nice.'],
+    });
+    expect(await violations()).toEqual([]);
+  });
+
+  test('that the same person has given is not given again, and another one is', async () => {
+    await plan();
+    expect((await give({ text: 'Fine.' })).isNew).toBe(true);
+    expect((await give({ text: ' Fine. ' })).isNew).toBe(false);
+    expect((await give()).isNew).toBe(true);
+    be('Bob');
+    expect((await give()).isNew).toBe(true);
+    expect(await verdictsOf('01')).toHaveLength(3);
+  });
+
+  test('may come after the turn has ended: its code and what comes next stay as they are', async () => {
+    await turn(project, 'Do it', create('b.txt'));
+    await turn(project, 'More', create('c.txt'));
+    const before = await project.repository.store.readCommit(await tipOf());
+    await give({ turn: '01', text: 'After the fact.' });
+    expect(await verdictsOf('01')).toHaveLength(1);
+    expect(await verdictsOf('02')).toEqual([]);
+    const store = project.repository.store;
+    const after = await store.readCommit(await tipOf());
+    const changed = await store.diffTrees(before.tree, after.tree);
+    expect(changed.map(({ path }) => path)).toEqual([`.teddy/sessions/${session}/01/transcript.jsonl`]);
+    // The end of turn 01 is still its report, before turn 02 has changed anything.
+    const { commit } = await restoreTurn(project, { turn: '01' });
+    const entry = decodeEntry((await store.readCommit(commit)).message);
+    expect(entry).toMatchObject({ kind: 'report', turn: '01' });
+    expect(await violations()).toEqual([]);
+  });
+
+  test('needs a plan, the plan that was seen, and lines that the plan has', async () => {
+    await expect(give()).rejects.toMatchObject({ code: 'NO_PENDING_PLAN' });
+    await plan();
+    const { text, sha256 } = await findPlan(project, { verdict: 'approved' });
+    const lines = text.split('\n').length - 1;
+    await expect(give({ sha256: '0'.repeat(64) })).rejects.toMatchObject({ code: 'PLAN_REPLACED' });
+    await expect(give({ comments: [{ line: lines + 1, text: 'x' }] })).rejects.toMatchObject({ code: 'USAGE' });
+    await expect(give({ comments: [{ line: 0, text: 'x' }] })).rejects.toMatchObject({ code: 'USAGE' });
+    await expect(give({ comments: [{ line: 1, text: ' ' }] })).rejects.toMatchObject({ code: 'EMPTY_MESSAGE' });
+    await expect(reject('  ')).rejects.toMatchObject({ code: 'EMPTY_MESSAGE' });
+    await expect(give({ turn: '07' })).rejects.toMatchObject({ code: 'UNKNOWN_TURN' });
+    expect(await verdictsOf('01')).toEqual([]);
+    await give({ sha256: sha256.slice(0, 8).toUpperCase(), comments: [{ line: lines, text: 'x' }] });
+    expect(await verdictsOf('01')).toHaveLength(1);
+  });
+
+  test('is refused where the file that a person reads is not the plan that was published', async () => {
+    await plan();
+    const path = `.teddy/sessions/${session}/01/plan.md`;
+    await project.write({ [path]: '# Something else\n' });
+    await expect(give()).rejects.toMatchObject({ code: 'PLAN_MODIFIED' });
+  });
+
+  test('masks a secret', async () => {
+    await plan();
+    const secret = 'the key of the door';
+    project.secrets.set(secret, 'key');
+    await reject(`Not with ${secret}`, { comments: [{ line: 1, text: secret }] });
+    const [verdict] = await verdictsOf('01');
+    expect(JSON.stringify(verdict)).not.toContain(secret);
+    expect(await violations()).toEqual([]);
+  });
+});
+
+describe('a rejection', () => {
+  test('closes the turn with a report that says why, and the next request shows it', async () => {
+    await plan();
+    const { report } = await reject('Not like that.', { comments: [{ line: 3, text: 'Wrong.' }] });
+    expect(report?.run_summary).toMatchObject({
+      status: 'ABORTED',
+      error: 'Not like that.\nplan.md, line 3: Wrong.',
+    });
+    expect((await storyOfLine(project)).slice(-2)).toEqual(['approval 01', 'report 01']);
+    await say(project, 'Again', planOf([create('c.txt')]));
+    const log = await project.repository.store.readFile(
+      await tipOf(),
+      `.teddy/sessions/${session}/02/_context.log` as never,
+    );
+    expect(Buffer.from(log?.bytes ?? []).toString()).toContain('plan.md, line 3: Wrong.');
+    expect(await violations()).toEqual([]);
+  });
+
+  test('needs no files: the line may be checked out nowhere', async () => {
+    await plan();
+    await project.switchTo('main');
+    await reject('Not like that.', { selector: session });
+    expect((await storyOfLine(project)).slice(-2)).toEqual(['approval 01', 'report 01']);
+    expect(await violations()).toEqual([]);
+  });
+
+  test('of what was run has nothing left to do', async () => {
+    await turn(project, 'Do it', create('b.txt'));
+    await expect(reject('No', { turn: '01' })).rejects.toMatchObject({ code: 'NO_PENDING_PLAN' });
+    await expect(give()).rejects.toMatchObject({ code: 'NO_PENDING_PLAN' });
+  });
+
+  test('waits while another process executes the plan', async () => {
+    await plan();
+    const claim = await project.journals.claim({
+      session: session as SessionId,
+      turn: '01' as TurnName,
+      ref: `refs/heads/${line}` as RefName,
+    });
+    await expect(reject('No')).rejects.toMatchObject({ code: 'LOCKED' });
+    await claim.release();
+    expect((await reject('No')).report).not.toBeNull();
+  });
+
+  test('that a crash has left without its report is finished by execute, which runs nothing', async () => {
+    await plan();
+    const { appendVerdict } = await import('../../../src/workflow/line/append-verdict.ts');
+    const { line: found, turn: name, text } = await findPlan(project, { verdict: 'rejected' });
+    const judged = { turn: name, plan: Buffer.from(text), title: 'Do it', status: 'planned' as const };
+    await appendVerdict(project, found, judged, { verdict: 'rejected', text: 'No.', comments: [] });
+    const { report } = await run(project);
+    expect(report.run_summary).toMatchObject({ status: 'ABORTED', error: 'No.' });
+    expect(report.action_logs.map(({ status }) => status)).toEqual(['SKIPPED']);
+  });
+});
+
+describe('teddy.approvals', () => {
+  test('1: a flag needs an approval, a person who is asked is one', async () => {
+    project.configuration.set('teddy.approvals', '1');
+    await plan();
+    await expect(run(project)).rejects.toMatchObject({ code: 'APPROVAL_MISSING' });
+    await give();
+    expect((await run(project)).report.run_summary.status).toBe('SUCCESS');
+    await plan('Again');
+    expect((await run(project, { approver: approver() })).report.run_summary.status).toBe('SUCCESS');
+    expect(await violations('anybody')).toEqual([]);
+    expect(await violations('others')).toHaveLength(2);
+  });
+
+  test('others: neither the author of the message nor a person who is asked is enough', async () => {
+    project.configuration.set('teddy.approvals', 'others');
+    await plan();
+    await give();
+    await expect(run(project, { approver: approver() })).rejects.toMatchObject({ code: 'APPROVAL_MISSING' });
+    be('ADA');
+    await give({ text: 'It is me.' });
+    await expect(run(project)).rejects.toMatchObject({ code: 'APPROVAL_MISSING' });
+    be('Bob');
+    await give();
+    be('Ada');
+    expect((await run(project)).report.run_summary.status).toBe('SUCCESS');
+    expect(await violations('others')).toEqual([]);
+  });
+
+  test('others, with signatures: a name alone is not enough', async () => {
+    project.configuration.set('teddy.approvals', 'others');
+    await plan();
+    be('Bob');
+    await give();
+    be('Ada');
+    project.configuration.set('teddy.sign', 'true');
+    await expect(run(project)).rejects.toMatchObject({
+      code: 'APPROVAL_MISSING',
+      message: expect.stringContaining('signature') as string,
+    });
+  });
+
+  test('what a commit of somebody else forges is no verdict', async () => {
+    project.configuration.set('teddy.approvals', '1');
+    await plan();
+    const { store } = project.repository;
+    const tip = await tipOf();
+    const { tree, ...commit } = await store.readCommit(tip);
+    const { sha256 } = decodeEntry(commit.message) ?? {};
+    const batch = store.batch();
+    const message = commit.message
+      .replace('Teddy-Entry: plan', `Teddy-Entry: approval\nTeddy-Verdict: approved`)
+      .replace(/Teddy-Entry-Id: \S+/, `Teddy-Entry-Id: ${project.ids.entryId()}`);
+    const forged = await batch.commit({ tree, parents: [tip], ...(await store.ident()), message });
+    await batch.flush();
+    await store.updateRefs([{ ref: `refs/heads/${line}` as RefName, old: tip, new: forged }], 'forged');
+    expect(sha256).toMatch(/^[0-9a-f]{64}$/);
+    expect(await verdictsOf('01')).toEqual([]);
+    expect(await violations()).toEqual([expect.stringContaining('brings no record of itself')]);
+    await expect(run(project)).rejects.toMatchObject({ code: 'APPROVAL_MISSING' });
+  });
+});
+
+test('verify wants an approval of what was run, and of nothing else', async () => {
+  await plan();
+  expect(await violations('anybody')).toEqual([]);
+  await reject('No.');
+  expect(await violations('anybody')).toEqual([]);
+  await turn(project, 'Run it', create('b.txt'));
+  expect(await violations('anybody')).toEqual(['approval 02: The plan was run without an approval.']);
+  await give({ turn: '02', text: 'Seen in the pull request.' });
+  expect(await violations('anybody')).toEqual([]);
+  be('Bob');
+  await give({ turn: '02' });
+  expect(await violations('others')).toEqual([]);
+});
