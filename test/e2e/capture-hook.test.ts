@@ -26,6 +26,7 @@ beforeAll(async () => {
   await writeFile(
     node,
     `#!/bin/sh
+case "$*" in *' capture gate '*) printf '%s|' "$PWD" "$@"; cat; exit 3 ;; esac
 { printf '%s\\n' "$*" "$PWD"; readlink /proc/self/fd/0; ls /proc/$$/fd; echo "session $(ps -o sid= -p $$)"; env; } >"$NOTE.new"
 mv "$NOTE.new" "$NOTE"
 `,
@@ -148,6 +149,42 @@ describe.each(shells.map((shell) => [shell[0] ?? '', shell] as const))('with %s'
       .trim();
     expect(session).toMatch(/^\d+$/);
     expect(session).not.toBe(ownSession);
+  });
+
+  test('at the gate, says what teddy says, and notes the call as well', async () => {
+    const gate = async (payload: string, env: Record<string, string> = {}) => {
+      const [program = '', ...args] = [...shell, hook, 'claude-code', 'gate'];
+      const child = spawn('sh', ['-c', `"$@" 2>/dev/null || :`, 'sh', program, ...args], {
+        cwd: join(root, 'sub/dir'),
+        env: { PATH: process.env['PATH'], NOTE: note, ...env },
+      });
+      let said = '';
+      child.stdout.on('data', (data) => (said += String(data)));
+      child.stdin.end(payload);
+      const [code] = (await once(child, 'close')) as [number];
+      return { code, said, parent: String(child.pid) };
+    };
+    const payload = '{"tool_name":"ExitPlanMode","tool_input":{"plan":"# A\\n$(id) `id`"}}';
+    const { code, said, parent } = await gate(`${payload}\n`);
+    expect(code).toBe(0);
+    expect(said.split('|')).toEqual([
+      root,
+      node,
+      'capture',
+      'gate',
+      'claude-code',
+      '--parent',
+      parent,
+      `${payload} \n`,
+    ]);
+    await started();
+    expect((await takeAll()).bells).toMatchObject([{ payload: JSON.parse(payload) as object }]);
+    expect(await gate(payload, { TEDDY_CAPTURE: '0' })).toMatchObject({ code: 0, said: '' });
+    await opened().pause(true);
+    expect(await gate(payload)).toMatchObject({ code: 0, said: '' });
+    await opened().pause(false);
+    await opened().close();
+    expect(await gate(payload)).toMatchObject({ code: 0, said: '' });
   });
 
   test('a payload arrives as it was', async () => {
