@@ -5,7 +5,7 @@ import { decodeEntry, type Entry } from '../session/entry.ts';
 import { findLanded } from '../session/find-landed.ts';
 import type { MainLine } from '../session/main-lines.ts';
 import { readStarts, type SessionStart } from '../session/session-starts.ts';
-import { readLine, type TurnStatus } from './read-line.ts';
+import { awaitsVerdict, readLine, type TurnStatus } from './read-line.ts';
 
 export interface DescribedSession {
   session: SessionId;
@@ -35,6 +35,8 @@ export interface DescribedSession {
   agent: string | null;
   /** The model that answered last, where the line of another agent says so. */
   model: string | null;
+  /** Another agent has handed in a plan, and has not gone on: nobody has judged it yet. */
+  awaitsVerdict: boolean;
 }
 
 /** `toShown`: the line to tell of, where that is another one of the session. */
@@ -117,15 +119,17 @@ function toTime({ id, created }: Entry): string {
 async function readProgress(
   store: SessionStore,
   line: MainLine,
-): Promise<Pick<DescribedSession, 'turns' | 'status' | 'last'>> {
+): Promise<Pick<DescribedSession, 'turns' | 'status' | 'last' | 'awaitsVerdict'>> {
   const entry = line.entry;
   const known = entry === null ? null : toStatus(entry);
-  if (entry !== null && known !== null) return { turns: toNumber(entry.turn), status: known, last: toLast(entry) };
+  if (entry !== null && known !== null)
+    return { turns: toNumber(entry.turn), status: known, last: toLast(entry), awaitsVerdict: false };
   const state = await readLine(store, line.oid);
   return {
     turns: toNumber(state.latest?.turn ?? null),
     status: state.latest?.status ?? 'new',
     last: toLast(state.entry),
+    awaitsVerdict: awaitsVerdict(state),
   };
 }
 

@@ -150,6 +150,11 @@ export function toStatus(records: TranscriptRecord[], pending: ParsedPlan | null
   return isOver ? 'closed' : 'open';
 }
 
+/** The line ends with the plan of another agent: nobody has judged it, and the agent has not gone on. */
+export function awaitsVerdict({ latest, entry }: Pick<LineState, 'latest' | 'entry'>): boolean {
+  return entry.kind === 'plan' && latest?.status === 'open' && hasAgentPlan(latest.records);
+}
+
 /** A plan that only speaks has nothing to execute. */
 export function isOnlyMessage({ plan, problems }: ParsedPlan): boolean {
   return problems.length === 0 && plan.message !== null && plan.actions.length === 0 && plan.memos.length === 0;

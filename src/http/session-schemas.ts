@@ -116,6 +116,7 @@ const listedSession = z
       .string()
       .nullable()
       .openapi({ description: 'The model that answered last, in a session of another agent.' }),
+    awaitsVerdict: z.boolean().openapi({ description: 'Another agent has handed in a plan that nobody has judged.' }),
   })
   .openapi('ListedSession');
 

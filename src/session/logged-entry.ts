@@ -7,15 +7,18 @@ export interface LoggedEntry {
   commit: Oid;
   /** ISO 8601, when the commit was made. */
   time: string;
+  /** Who made the commit; of a verdict, who gave it. */
   author: string;
   /** Null for a commit of the user's own between the entries. */
   entry: Entry | null;
   subject: string;
 }
 
-export function toLogged(commit: Oid, { committer, message }: Commit): LoggedEntry {
-  const { name: author, time } = parseIdent(committer);
-  return { commit, time, author, entry: decodeEntry(message), subject: message.split('\n')[0] ?? '' };
+export function toLogged(commit: Oid, { author, committer, message }: Commit): LoggedEntry {
+  const { name, time } = parseIdent(committer);
+  const entry = decodeEntry(message);
+  const by = entry?.kind === 'approval' ? parseIdent(author).name : name;
+  return { commit, time, author: by, entry, subject: message.split('\n')[0] ?? '' };
 }
 
 export function isStartOf({ entry }: Pick<LoggedEntry, 'entry'>, session: SessionId): boolean {

@@ -184,6 +184,7 @@ describe.runIf(hasChromium)('the page', () => {
       updated: '2026-01-24T10:00:00.000Z',
       current: false,
       conversationBranches: [],
+      awaitsVerdict: false,
       spent: null,
     });
     const url = await writePage('list', renderList([row('20260124-a'), row(`20260124-${'long-'.repeat(10)}name`)], ''));

@@ -7,6 +7,7 @@ import { openCapture } from '../../app.ts';
 import type { RecentCapture } from '../../workflow/capture/capture.ts';
 import { TeddyCommand } from '../teddy-command.ts';
 import type { Terminal } from '../terminal.ts';
+import { toShellWord } from '../../session/shell-word.ts';
 import { toVisible } from '../../session/visible-text.ts';
 
 export class StatusCommand extends TeddyCommand {
@@ -93,7 +94,8 @@ function describeTurn(status: Status): string[] {
   return [...describeState(status), ...base];
 }
 
-function describeState({ line, turn, plan, outcome, isInterrupted, hasLanded }: Status): string[] {
+function describeState(status: Status): string[] {
+  const { line, turn, plan, handedIn, verdict, outcome, isInterrupted, hasLanded } = status;
   if (line === null) return [];
   if (turn === null) return ['Nothing was said yet.'];
   if (isInterrupted) return [`The run of turn ${turn.turn} was interrupted.`];
@@ -101,8 +103,13 @@ function describeState({ line, turn, plan, outcome, isInterrupted, hasLanded }: 
     const title = plan.title === null ? '' : `: ${toVisible(plan.title)}`;
     if (plan.problems > 0)
       return [`Turn ${turn.turn} has a plan that is not valid${title} (${count(plan.problems, 'problem')}).`];
-    return [`Turn ${turn.turn} has a plan to execute${title} (${count(plan.actions, 'action')}).`];
+    const word = verdict === null ? '' : `, ${verdict.verdict} by ${toVisible(verdict.author)}`;
+    return [`Turn ${turn.turn} has a plan to execute${title} (${count(plan.actions, 'action')})${word}.`];
   }
+  if (handedIn !== null)
+    return [
+      `Turn ${turn.turn} has the plan of another agent, which waits for a verdict: ${toVisible(handedIn.title)}.`,
+    ];
   if (turn.status === 'open')
     return [turn.hasMessage ? `Turn ${turn.turn} waits for an answer.` : `Turn ${turn.turn} has no message yet.`];
   if (outcome !== null)
@@ -137,7 +144,8 @@ function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`;
 }
 
-function describeCapture({ agent, line, turn, model }: RecentCapture): string {
+function describeCapture({ agent, line, turn, model, awaitsVerdict }: RecentCapture): string {
   const by = model === null ? agent : `${agent}, ${model}`;
-  return `Captured: ${toVisible(line)}${turn === null ? '' : `, turn ${turn}`} [${toVisible(by)}]`;
+  const waits = awaitsVerdict ? `: its plan waits for a verdict, \`teddy session show -s ${toShellWord(line)}\`` : '';
+  return `Captured: ${toVisible(line)}${turn === null ? '' : `, turn ${turn}`} [${toVisible(by)}]${waits}`;
 }

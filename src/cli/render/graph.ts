@@ -1,5 +1,6 @@
 /** Draws the lines of a session side by side, one row per entry, as wide as the terminal. */
 import type { GraphEntry, GraphLine, SessionGraph } from '../../workflow/review/log-graph.ts';
+import { describeLogged, styleVerdict } from './verdict.ts';
 import { cutToWidth, widthOf } from './cut-to-width.ts';
 import type { Style, Terminal } from '../terminal.ts';
 import { toVisible } from '../../session/visible-text.ts';
@@ -53,14 +54,15 @@ function drawEntry(drawing: Drawing, line: GraphLine, entry: GraphEntry, isTip: 
   return `${lanes}${hash} ${terminal.style('green', shownLabels)}${styleEntry(terminal, entry, text)}`.trimEnd();
 }
 
-function describe({ entry, subject, author }: GraphEntry): string {
-  return toVisible(entry === null ? `${author}: ${subject}` : subject);
+function describe(entry: GraphEntry): string {
+  return toVisible(entry.entry === null ? `${entry.author}: ${entry.subject}` : describeLogged(entry));
 }
 
 /** A message begins a turn, and an outcome ends it, so both stand out. */
 function styleEntry(terminal: Terminal, { entry }: GraphEntry, text: string): string {
   if (entry === null) return terminal.style('dim', text);
   if (entry.kind === 'message') return terminal.style('bold', text);
+  if (entry.kind === 'approval') return styleVerdict(terminal, entry, text);
   if (entry.kind !== 'report' || entry.status === undefined) return text;
   const style = entry.status === 'SUCCESS' ? 'green' : 'red';
   const at = text.indexOf(`: ${entry.status}`);

@@ -9,6 +9,7 @@ import { escapeHtml, escapeMarkdown, quoteMarkdown, toCode, toCodeCell } from '.
 const maxMessage = 2_000;
 const maxActions = 50;
 const maxFiles = 50;
+const maxComments = 20;
 
 export function renderTurnDetails(turn: ReviewedTurn, session: string): string {
   const { message, plan, actions, files, models, spent, error, commits, cut } = turn;
@@ -23,6 +24,7 @@ export function renderTurnDetails(turn: ReviewedTurn, session: string): string {
     `<details>\n<summary>Turn ${turn.turn}: ${escapeHtml(title)} (${toOutcome(turn)})</summary>`,
     ...(message.trim() === '' ? [] : [quoteMarkdown(cutTo(message, maxMessage)) + noteLong(turn, session)]),
     ...(plan === null ? [] : [`Plan: ${escapeMarkdown(plan)}`]),
+    ...turn.verdicts.map(renderVerdict),
     ...(error === null ? [] : [`Not finished: ${escapeMarkdown(error)}`]),
     ...(actions.length === 0 ? [] : [renderActions(actions)]),
     ...(files.length === 0 ? [] : [renderFiles(files, maxFiles)]),
@@ -32,9 +34,24 @@ export function renderTurnDetails(turn: ReviewedTurn, session: string): string {
   ].join('\n\n');
 }
 
-export function toOutcome({ outcome, plan, isUndone, isAnswered }: TurnLabel | ReviewedTurn): string {
-  const told = outcome ?? (plan === null ? (isAnswered ? 'answer' : 'message') : 'plan, not run');
+export function toOutcome(turn: TurnLabel | ReviewedTurn): string {
+  const { outcome, plan, isUndone, isAnswered, verdict, isAgentPlan } = turn;
+  const words = ['plan', ...(verdict === null ? [] : [verdict]), ...(isAgentPlan ? [] : ['not run'])].join(', ');
+  const told = outcome ?? (plan === null ? (isAnswered ? 'answer' : 'message') : words);
   return isUndone ? `${told}, undone` : told;
+}
+
+/** `Approved by Ada: Go on.`, and what was said of which line. */
+function renderVerdict({ verdict, author, text, comments }: ReviewedTurn['verdicts'][number]): string {
+  const words = { approved: 'Approved by', rejected: 'Rejected by', none: 'No verdict' };
+  const who = verdict === 'none' ? '' : ` ${escapeMarkdown(cutTo(author.name, 100))}`;
+  const why = text === null ? '.' : `: ${escapeMarkdown(cutTo(text, 300))}`;
+  const rows = comments
+    .slice(0, maxComments)
+    .map((comment) => `- line ${comment.line}: ${escapeMarkdown(cutTo(comment.text, 300))}`);
+  const more = comments.length - rows.length;
+  const rest = more > 0 ? [`- ... and ${formatCount(more)} more`] : [];
+  return [`${words[verdict]}${who}${why}`, ...(rows.length === 0 ? [] : ['', ...rows, ...rest])].join('\n');
 }
 
 /** Counts characters; `…` replaces the rest. */

@@ -37,7 +37,7 @@ export function renderSessions(terminal: Terminal, sessions: ListedSession[], no
       const branches = `${describeAgent(one)}${describeBranches(one)}`;
       const title = cutToWidth(toVisible(one.title), Math.max(room - widthOf(branches), 10));
       const text = cutToWidth(`${title}${branches}`, room);
-      const style = stateStyles[one.state];
+      const style = one.awaitsVerdict ? stateStyles.pending : stateStyles[one.state];
       return `${one.current ? '*' : ' '} ${one.current ? terminal.style('green', name) : name}  ${shownTurns}  ${shownAge}  ${style === undefined ? shownState : terminal.style(style, shownState)}  ${text}`.trimEnd();
     })
     .map((row) => `${row}\n`)
@@ -48,8 +48,9 @@ function toTurns({ turns }: ListedSession): string {
   return `${turns} ${turns === 1 ? 'turn' : 'turns'}`;
 }
 
-function toState({ state, archived, remote }: ListedSession): string {
+function toState({ state, archived, remote, awaitsVerdict }: ListedSession): string {
   if (state === 'pending') return 'pending plan';
+  if (state === 'open' && awaitsVerdict) return 'plan to judge';
   return archived || remote === null ? state : `only on ${remote}`;
 }
 

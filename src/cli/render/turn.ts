@@ -9,6 +9,7 @@ import { describeCut } from './describe-cut.ts';
 import { describeSpending } from '../../session/describe-spending.ts';
 import { renderOutcome } from './outcome.ts';
 import { formatTime } from './time.ts';
+import { renderVerdicts } from './verdict.ts';
 import type { Terminal } from '../terminal.ts';
 import { toVisible } from '../../session/visible-text.ts';
 
@@ -25,6 +26,9 @@ export function renderTurn(terminal: Terminal, shown: ShownTurn): string {
       toVisible(title),
       renderText(terminal, title, cutLong(text, shown)),
     ]),
+    ...(shown.verdicts.length === 0
+      ? []
+      : [['Verdict', indent(renderVerdicts(terminal, shown.verdicts))] as [string, string]]),
     ...(shown.report === null ? [] : [['Outcome', indent(renderOutcome(terminal, shown.report))] as [string, string]]),
     ...(shown.diff === '' ? [] : [['Changes', colorDiff(terminal, shown.diff, 'stdout')] as [string, string]]),
     ...(shown.cut.length === 0 ? [] : [['Left out', indent(shown.cut.map(describeCut))] as [string, string]]),

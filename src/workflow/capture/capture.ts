@@ -4,8 +4,9 @@ import { agentNames } from '../../conversation/agent-log.ts';
 import { TeddyError } from '../../errors.ts';
 import { isObject } from '../../conversation/import-values.ts';
 import type { Capture, LogPosition } from '../../ports/agent-logs.ts';
-import { shortRef, type RefName, type SessionId, type TurnName } from '../../names.ts';
+import { shortRef, type Oid, type RefName, type SessionId, type TurnName } from '../../names.ts';
 import type { Project } from '../../ports/project.ts';
+import { awaitsVerdict, readLine } from '../line/read.ts';
 import type { TurnPosition } from './write-units.ts';
 
 /** A branch of the conversation in a log, as it stands in the repository. */
@@ -133,6 +134,8 @@ export interface RecentCapture {
   line: string;
   turn: TurnName | null;
   model: string | null;
+  /** Its agent has handed in a plan that nobody has judged. */
+  awaitsVerdict: boolean;
 }
 
 /** So long is lately, and so many are shown. */
@@ -145,13 +148,19 @@ export async function listRecentCaptures(
 ): Promise<RecentCapture[]> {
   const since = new Date(clock.now().getTime() - recent.ms).toISOString();
   const [logs, refs] = await Promise.all([listFollowedLogs(capture), repository.store.listRefs('refs/heads/teddy/')]);
-  const here = new Set<string>(refs.map(({ ref }) => ref));
-  const found = logs.flatMap(({ agent, model, branches: [first], updatedAt }) =>
-    first?.ref && here.has(first.ref) && updatedAt > since
-      ? [{ agent, model, line: shortRef(first.ref), turn: first.at.turn }]
-      : [],
+  const here = new Map<string, Oid>(refs.map(({ ref, oid }) => [ref, oid]));
+  const found = logs.flatMap(({ agent, model, branches: [first], updatedAt }) => {
+    const tip = first?.ref ? here.get(first.ref) : undefined;
+    return first?.ref && tip !== undefined && updatedAt > since
+      ? [{ agent, model, line: shortRef(first.ref), turn: first.at.turn, tip }]
+      : [];
+  });
+  return Promise.all(
+    found.slice(0, recent.logs).map(async ({ tip, ...one }) => ({
+      ...one,
+      awaitsVerdict: awaitsVerdict(await readLine(repository.store, tip)),
+    })),
   );
-  return found.slice(0, recent.logs);
 }
 
 export function toMessage(error: unknown): string {

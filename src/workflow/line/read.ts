@@ -17,6 +17,7 @@ import {
 } from '../../names.ts';
 
 export {
+  awaitsVerdict,
   findEntry,
   findTurn,
   isOnlyMessage,

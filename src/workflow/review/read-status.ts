@@ -1,10 +1,11 @@
 /** Where one stands: the line, its turn, what is pending, what is edited or left over, and what comes next. */
 import { userMessages } from '../../conversation/transcript.ts';
 import { TeddyError } from '../../errors.ts';
+import { findPlanTitle } from '../../plan/plan-comments.ts';
 import type { ParsedPlan } from '../../plan/plan.ts';
 import type { ActionLog, RunStatus } from '../../plan/report.ts';
 import type { Project } from '../../ports/project.ts';
-import type { Entry } from '../../session/entry.ts';
+import type { Entry, VerdictWord } from '../../session/entry.ts';
 import { isSessionPath } from '../../session/global-files.ts';
 import { shortRef, type Oid, type SessionId, type TurnName } from '../../names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
@@ -16,7 +17,8 @@ import { readStarts } from '../../session/session-starts.ts';
 import { findUnlandedBase } from '../line/session-start.ts';
 import { worldOf } from '../line/plan-world.ts';
 import { listProposed } from '../line/proposed-memos.ts';
-import { readLine, toText, type TurnStatus } from '../line/read.ts';
+import { awaitsVerdict, readLine, toText, type LineState, type TurnStatus } from '../line/read.ts';
+import { lastWord, readVerdicts } from '../line/read-verdicts.ts';
 
 export interface Status {
   /** The branch or commit that HEAD is on, for a person; null: a bare repository. */
@@ -27,6 +29,10 @@ export interface Status {
   turn: { turn: TurnName; status: TurnStatus; hasMessage: boolean } | null;
   /** A plan that was not executed. `problems`: why it cannot be, as things are now. */
   plan: { title: string | null; actions: number; problems: number } | null;
+  /** The plan of another agent, which waits for a verdict. */
+  handedIn: { title: string } | null;
+  /** The last word on the plan of the turn. */
+  verdict: { verdict: VerdictWord; author: string } | null;
   /** How the run of the turn ended, if it was not a success. */
   outcome: FailedOutcome | null;
   /** The session that this one was begun on top of, if that has not landed. */
@@ -76,6 +82,8 @@ export async function readStatus(project: Project): Promise<Status> {
     line: found,
     turn: state?.turn ?? null,
     plan: state?.plan ?? null,
+    handedIn: state?.handedIn ?? null,
+    verdict: state?.verdict ?? null,
     outcome: state?.outcome ?? null,
     startsOn: state?.startsOn ?? null,
     isInterrupted: state?.isInterrupted ?? false,
@@ -98,12 +106,16 @@ async function findStatusLine(project: Project): Promise<Line | null> {
   }
 }
 
-type LineStatus = Pick<Status, 'turn' | 'plan' | 'outcome' | 'startsOn' | 'isInterrupted' | 'hasLanded'>;
+type LineStatus = Pick<
+  Status,
+  'turn' | 'plan' | 'handedIn' | 'verdict' | 'outcome' | 'startsOn' | 'isInterrupted' | 'hasLanded'
+>;
 
 async function readLineStatus(project: Project, line: Line): Promise<LineStatus | null> {
   const { store } = project.repository;
   if (line.tip === null) return null;
-  const { latest, entry } = await readLine(store, line.tip, line.workspace ? { projectRoot: line.workspace.root } : {});
+  const state = await readLine(store, line.tip, line.workspace ? { projectRoot: line.workspace.root } : {});
+  const { latest, entry } = state;
   const nearest = await findNearestEntry(project, line.tip);
   const plan = latest?.status === 'planned' ? latest.parsed : null;
   const runs = latest === null ? [] : await project.journals.list();
@@ -118,12 +130,19 @@ async function readLineStatus(project: Project, line: Line): Promise<LineStatus 
       actions: plan.plan.actions.length,
       problems: await countProblems(project, line, plan),
     },
+    handedIn: awaitsVerdict(state) ? { title: findPlanTitle(toText(latest?.plan ?? null)).title } : null,
+    verdict: latest?.status === 'planned' ? await readLastWord(project, state, latest.turn) : null,
     outcome: latest?.report == null ? null : await readOutcome(latest.report, entry),
     startsOn: nearest && (await readStartsOn(project, { ...nearest.entry, oid: line.tip })),
     isInterrupted: runs.some(({ ref, turn }) => ref === line.ref && turn === latest?.turn),
     hasLanded:
       nearest !== null && (await hasLandedAsItStands(project, { oid: line.tip, session: line.session, nearest })),
   };
+}
+
+async function readLastWord(project: Project, { tip, session }: LineState, turn: TurnName): Promise<Status['verdict']> {
+  const word = lastWord(await readVerdicts(project, { tip, session, turn }));
+  return word && { verdict: word.verdict, author: word.author.name };
 }
 
 /** Where the line is checked out nowhere, there are no files to check the plan against. */
@@ -206,6 +225,8 @@ async function toNext(project: Project, status: Omit<Status, 'next'>, line: Line
       ...recover,
     ];
   if (isInterrupted || plan !== null) return ['teddy session execute', 'teddy session show', ...recover];
+  if (status.handedIn !== null)
+    return ['teddy session approve', 'teddy session reject -m "what to do instead"', 'teddy session show', ...recover];
   if (turn?.status === 'open' && turn.hasMessage)
     return ['teddy session resume', 'teddy session plan --from <file>', ...recover];
   const plans = 'teddy session plan -m "what you want"';

@@ -6,6 +6,7 @@ import { decodeEntry } from '../../session/entry.ts';
 import { repoPathFromGit, sessionDir, type Oid, type SessionId, type TurnName } from '../../names.ts';
 import { isStartOf } from '../../session/logged-entry.ts';
 import { readTurnTexts } from './read-turn-texts.ts';
+import { readTurnVerdicts } from './show-turn.ts';
 import { sumSpent } from '../../session/spending.ts';
 import { listCodeChanges } from './diff-files.ts';
 import { findUnlandedBase } from '../line/session-start.ts';
@@ -87,11 +88,15 @@ const firstTurns = 32;
 const turnsAtOnce = 4;
 
 async function* readNewest(
-  { masker, repository: { store } }: Project,
+  project: Project,
   session: SessionId,
   walked: Walked,
   newest: readonly [TurnName, Step[]][],
 ): AsyncGenerator<ReviewedTurn> {
+  const {
+    masker,
+    repository: { store },
+  } = project;
   const source = walked.steps.findLast(({ entry }) => entry !== null);
   if (source === undefined) return;
   const dir = await store.readDir(source.oid, sessionDir(session));
@@ -107,7 +112,9 @@ async function* readNewest(
       const entries = tree === undefined ? [] : await store.readTree(tree);
       const texts = await readTurnTexts(store, { commit: source.oid, session, turn, entries });
       const { records } = resolveFiles(turn, texts.transcript, texts).transcript;
-      return maskTurn(masker, await reviewTurn(store, { turn, own, records, cut: texts.cut, changesOf }));
+      const steps = own.map(({ oid, entry }) => ({ commit: oid, entry }));
+      const verdicts = await readTurnVerdicts(project, { session, turn }, steps);
+      return maskTurn(masker, await reviewTurn(store, { turn, own, records, verdicts, cut: texts.cut, changesOf }));
     };
     for (let next = 0; next < some.length; next += turnsAtOnce)
       yield* await Promise.all(some.slice(next, next + turnsAtOnce).map(readOne));
@@ -209,8 +216,15 @@ export async function maskTurn(masker: Masker, turn: ReviewedTurn): Promise<Revi
 }
 
 async function maskTexts(masker: Masker, mask: Mask, turn: ReviewedTurn): Promise<ReviewedTurn> {
-  const { message, plan, error, actions } = turn;
-  const all = [message, plan ?? '', error ?? '', ...actions.flatMap(({ target, reason }) => [target, reason ?? ''])];
+  const { message, plan, error, actions, verdicts } = turn;
+  const said = verdicts.flatMap(({ text, comments }) => [text ?? '', ...comments.map((comment) => comment.text)]);
+  const all = [
+    message,
+    plan ?? '',
+    error ?? '',
+    ...said,
+    ...actions.flatMap(({ target, reason }) => [target, reason ?? '']),
+  ];
   const isLong = all.some((text) => text.length > maxKept);
   if (!isLong && !(await hasSecret(masker, all))) return turn;
   const maskKept = async (text: string) => cutText(text, maxKept, await mask(keepBeginning(text)));
@@ -220,6 +234,15 @@ async function maskTexts(masker: Masker, mask: Mask, turn: ReviewedTurn): Promis
     message: await maskKept(message),
     plan: await maskIfAny(plan),
     error: await maskIfAny(error),
+    verdicts: await Promise.all(
+      verdicts.map(async (verdict) => ({
+        ...verdict,
+        text: await maskIfAny(verdict.text),
+        comments: await Promise.all(
+          verdict.comments.map(async (comment) => ({ ...comment, text: await maskKept(comment.text) })),
+        ),
+      })),
+    ),
     actions: await Promise.all(
       actions.map(async (action) => ({
         ...action,

@@ -3,7 +3,8 @@ import type { TranscriptRecord } from '../../conversation/record.ts';
 import { runStatuses, type Report, type RunStatus } from '../../plan/report.ts';
 import { parseReport } from '../../plan/report-schema.ts';
 import type { ChangedCommit, Store } from '../../ports/git.ts';
-import type { Entry, EntryKind } from '../../session/entry.ts';
+import type { Entry, EntryKind, VerdictWord } from '../../session/entry.ts';
+import type { Verdict } from '../line/read-verdicts.ts';
 import type { Oid, TurnName } from '../../names.ts';
 import type { CutFile } from './read-turn-texts.ts';
 import { isAnswer, sumSpent, type Spending } from '../../session/spending.ts';
@@ -41,12 +42,21 @@ export interface ReviewedTurn {
   /** The files outside `.teddy` that its commits, taken together, have changed. */
   files: ChangedFile[];
   isUndone: boolean;
+  /** The last word on its plan, as its commit says; null: nobody has judged it. */
+  verdict: VerdictWord | null;
+  /** Another agent has made its plan, which teddy does not run. */
+  isAgentPlan: boolean;
+  /** The verdicts on its plan, oldest first. */
+  verdicts: Verdict[];
   /** Files of which not all was read. */
   cut: CutFile[];
 }
 
 /** The turn as far as the labels of its commits describe it; the text of a label has one line, and is short. */
-export interface TurnLabel extends Pick<ReviewedTurn, 'turn' | 'message' | 'plan' | 'isAnswered' | 'isUndone'> {
+export interface TurnLabel extends Pick<
+  ReviewedTurn,
+  'turn' | 'message' | 'plan' | 'isAnswered' | 'isUndone' | 'verdict' | 'isAgentPlan'
+> {
   /** `unknown`: there is a report, and its commit does not say how the run has ended. */
   outcome: RunStatus | 'unknown' | null;
 }
@@ -72,6 +82,17 @@ export function labelTurn(turn: TurnName, own: readonly Step[]): TurnLabel {
     isAnswered: entries.some(({ kind }) => answers.includes(kind)),
     outcome: report === undefined ? null : (runStatuses.find((status) => status === report.status) ?? 'unknown'),
     isUndone: isUndone(own),
+    ...labelPlan(entries),
+  };
+}
+
+/** Only the plans of teddy's own name the agent of the request. */
+function labelPlan(entries: readonly Entry[]): Pick<TurnLabel, 'verdict' | 'isAgentPlan'> {
+  const plan = entries.findLast(({ kind }) => kind === 'plan');
+  const words = entries.flatMap(({ kind, verdict }) => (kind === 'approval' && verdict !== undefined ? [verdict] : []));
+  return {
+    verdict: words.findLast((word) => word !== 'none') ?? null,
+    isAgentPlan: plan !== undefined && plan.agent === undefined,
   };
 }
 
@@ -100,6 +121,7 @@ interface ReadTurn {
   turn: TurnName;
   own: readonly Step[];
   records: readonly TranscriptRecord[];
+  verdicts: Verdict[];
   cut: CutFile[];
   changesOf(commit: Oid): ChangedCommit['changes'];
 }
@@ -107,7 +129,7 @@ interface ReadTurn {
 /** `changesOf`: what a commit has changed. */
 export async function reviewTurn(
   store: Store,
-  { turn, own, records, cut, changesOf }: ReadTurn,
+  { turn, own, records, verdicts, cut, changesOf }: ReadTurn,
 ): Promise<ReviewedTurn> {
   const entries = own.flatMap(({ entry }) => entry ?? []);
   const done = own.filter(({ entry }) => entry?.kind !== 'undo').flatMap(({ oid }) => changesOf(oid));
@@ -125,6 +147,8 @@ export async function reviewTurn(
     commits: own.map(({ oid }) => oid),
     files: await countFiles(store, joinChanges(done)),
     isUndone: isUndone(own),
+    ...labelPlan(entries),
+    verdicts,
     cut,
   };
 }

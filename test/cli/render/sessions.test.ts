@@ -26,6 +26,7 @@ function listed(name: string, more: Partial<ListedSession> = {}): ListedSession 
     updated: '2026-01-24T09:00:00.000Z',
     agent: null,
     model: null,
+    awaitsVerdict: false,
     ...more,
   };
 }

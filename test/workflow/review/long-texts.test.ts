@@ -26,6 +26,7 @@ test('a review looks through the beginning of a message of 30 MB, and says how m
     plan: null,
     error: null,
     actions: [],
+    verdicts: [],
     files: [],
   } as unknown as ReviewedTurn;
   const { message } = await maskTurn(masker, turn);
@@ -50,6 +51,7 @@ test('a turn with a message of 30 MB is shown with its beginning, and says where
     model: null,
     spent: { input: 0, output: 0, costUsd: null },
     undoneBy: null,
+    verdicts: [],
     cut: [],
   } as unknown as ShownTurn;
   const text = renderTurn(openTerminal(memoryContext(), 'never'), shown);

@@ -4,6 +4,7 @@ import { type SessionLog, logSession } from '../../../workflow/review/log-sessio
 import type { SessionGraph } from '../../../workflow/review/log-graph.ts';
 import { toTarget } from './target-option.ts';
 import { TeddyCommand } from '../../teddy-command.ts';
+import { describeLogged, styleVerdict } from '../../render/verdict.ts';
 import { formatTime } from '../../render/time.ts';
 import type { Terminal } from '../../terminal.ts';
 import { toVisible } from '../../../session/visible-text.ts';
@@ -71,8 +72,12 @@ function renderLog(terminal: Terminal, { entries }: SessionLog): string {
   return `${entries.map((entry) => renderEntry(terminal, entry)).join('\n')}\n`;
 }
 
-function renderEntry(terminal: Terminal, { commit, time, entry, subject }: LoggedEntry): string {
+function renderEntry(terminal: Terminal, logged: LoggedEntry): string {
+  const { commit, time, entry, subject } = logged;
   const when = formatTime(time);
-  const text = entry === null ? terminal.style('dim', toVisible(subject)) : toVisible(subject);
+  const text =
+    entry === null
+      ? terminal.style('dim', toVisible(subject))
+      : styleVerdict(terminal, entry, toVisible(describeLogged(logged)));
   return `${terminal.style('yellow', commit.slice(0, 10))} ${terminal.style('dim', when)} ${text}`;
 }

@@ -1,0 +1,42 @@
+/** Renders the verdicts on a plan. */
+import type { Entry } from '../../session/entry.ts';
+import type { LoggedEntry } from '../../session/logged-entry.ts';
+import { toVisible } from '../../session/visible-text.ts';
+import type { Verdict } from '../../workflow/line/read-verdicts.ts';
+import type { Terminal } from '../terminal.ts';
+import { formatTime } from './time.ts';
+
+const styles = { approved: 'green', rejected: 'red', none: 'dim' } as const;
+
+/** The subject of an entry; a verdict is somebody's. */
+export function describeLogged({ entry, subject, author }: LoggedEntry): string {
+  return entry?.kind === 'approval' && entry.verdict !== 'none' ? `${subject} (${author})` : subject;
+}
+
+/** `text` is the subject: its first word after the kind is the verdict. */
+export function styleVerdict(terminal: Pick<Terminal, 'style'>, { kind, verdict }: Entry, text: string): string {
+  const word = verdict === 'none' ? 'no verdict' : (verdict ?? '');
+  const at = kind === 'approval' && verdict !== undefined ? text.indexOf(`: ${word}`) : -1;
+  if (at === -1 || verdict === undefined) return text;
+  const end = at + 2 + word.length;
+  return text.slice(0, at + 2) + terminal.style(styles[verdict], text.slice(at + 2, end)) + text.slice(end);
+}
+
+/** A line for each verdict, and below it what was said of the plan and of its lines. */
+export function renderVerdicts(terminal: Pick<Terminal, 'style'>, verdicts: readonly Verdict[]): string[] {
+  return verdicts.flatMap(({ verdict, author, at, text, comments }) => [
+    verdict === 'none'
+      ? `${terminal.style('dim', 'no verdict')} ${formatTime(at)}`
+      : `${terminal.style(styles[verdict], verdict)} by ${toVisible(`${author.name} <${author.email}>`)} ${formatTime(at)}`,
+    ...indent(text ?? ''),
+    ...comments.flatMap((comment) => indent(`line ${comment.line}: ${comment.text}`)),
+  ]);
+}
+
+function indent(text: string): string[] {
+  return text === ''
+    ? []
+    : toVisible(text)
+        .split('\n')
+        .map((line) => `  ${line}`);
+}

@@ -1,0 +1,133 @@
+/** Verdicts on plans, wherever a session is looked at. */
+import { describe, expect, test } from 'vitest';
+import { renderGraph } from '../../../src/cli/render/graph.ts';
+import { renderTurnDetails, toOutcome } from '../../../src/cli/render/review-turn.ts';
+import { renderSessions } from '../../../src/cli/render/sessions.ts';
+import { renderTurn } from '../../../src/cli/render/turn.ts';
+import { describeLogged, styleVerdict } from '../../../src/cli/render/verdict.ts';
+import type { Terminal } from '../../../src/cli/terminal.ts';
+import { shortRef } from '../../../src/names.ts';
+import { openFollower } from '../../../src/workflow/capture/follow-log.ts';
+import { listRecentCaptures } from '../../../src/workflow/capture/capture.ts';
+import { graphSession } from '../../../src/workflow/review/log-graph.ts';
+import { listSessions } from '../../../src/workflow/review/list-sessions.ts';
+import { logSession } from '../../../src/workflow/review/log-session.ts';
+import { readStatus } from '../../../src/workflow/review/read-status.ts';
+import { openReview, reviewSession } from '../../../src/workflow/review/session.ts';
+import { showTurn } from '../../../src/workflow/review/show-turn.ts';
+import { giveVerdict } from '../../../src/workflow/run/give-verdict.ts';
+import { claudePlans } from '../../support/agent-plan-fixtures.ts';
+import { memoryCapture, type MemoryCapture } from '../../support/memory-agent-logs.ts';
+import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
+import { create, line, planOf, say, session, start } from '../../support/turns.ts';
+
+const plain = { style: (_: unknown, text: string) => text, columns: 120 } as unknown as Terminal;
+const marked = { style: (style: string, text: string) => `<${style}>${text}</>`, columns: 120 } as unknown as Terminal;
+
+/** A plan of teddy's own with two verdicts. */
+async function withVerdicts(): Promise<MemoryProject> {
+  const project = await memoryProject();
+  await start(project);
+  await say(project, 'Make it', planOf([create('a.txt')]));
+  await giveVerdict(project, {
+    verdict: 'approved',
+    text: 'Go on, but see below.',
+    comments: [{ line: 1, text: 'A better title?' }],
+  });
+  return project;
+}
+
+/** The line of another agent, which waits at its second plan. */
+async function withPlan(): Promise<{ project: MemoryProject; capture: MemoryCapture; captured: string }> {
+  const project = await memoryProject();
+  const capture = memoryCapture('claude-code');
+  const path = '/home/ada/.claude/projects/-home-ada-shop/s1.jsonl';
+  const lines = claudePlans('2.1.330');
+  const end = lines.findIndex((one) => JSON.stringify(one).includes('"toolu_4"')) + 1;
+  capture.files.set(
+    path,
+    lines
+      .slice(0, end)
+      .map((one) => `${JSON.stringify(one)}\n`)
+      .join(''),
+  );
+  const options = { cwd: null, isOurs: async () => true, isLeftOut: () => false };
+  await (await openFollower(project, capture, { agent: 'claude-code', path }, options)).advance();
+  const [found] = await project.repository.store.listRefs('refs/heads/teddy/');
+  return { project, capture, captured: found === undefined ? '' : shortRef(found.ref) };
+}
+
+describe('a verdict on a plan of teddy', () => {
+  test('is shown with who gave it and what was said of which line', async () => {
+    const project = await withVerdicts();
+    const { author } = await project.repository.store.ident();
+    const who = author.slice(0, author.indexOf('>') + 1);
+    const shown = await showTurn(project, { turn: '01' });
+    expect(shown.verdicts).toMatchObject([{ verdict: 'approved', comments: [{ line: 1, text: 'A better title?' }] }]);
+    const text = renderTurn(plain, shown);
+    expect(text).toContain(`\nVerdict\n  approved by ${who} 2026-`);
+    expect(text).toContain('\n    Go on, but see below.\n    line 1: A better title?\n');
+  });
+
+  test('is a row of the log and of the graph, in the name of who gave it', async () => {
+    const project = await withVerdicts();
+    const name = (await project.repository.store.ident()).author.split(' <')[0] ?? '';
+    const { entries } = await logSession(project, undefined);
+    const [first] = entries;
+    if (first?.entry == null) throw new Error('The last entry is the verdict.');
+    expect(describeLogged(first)).toMatch(new RegExp(`^turn 01 approval: approved .* \\(${name}\\)$`));
+    expect(styleVerdict(marked, first.entry, describeLogged(first))).toContain(': <green>approved</> ');
+    expect(renderGraph(plain, await graphSession(project, undefined))).toMatch(
+      new RegExp(`turn 01 approval: approved .* \\(${name}\\)\n`),
+    );
+  });
+
+  test('is in a review, and in the state of the line', async () => {
+    const project = await withVerdicts();
+    const name = (await project.repository.store.ident()).author.split(' <')[0] ?? '';
+    const [turn] = (await reviewSession(project, line)).turns;
+    if (turn === undefined) throw new Error('The review has a turn.');
+    expect(toOutcome(turn)).toBe('plan, approved, not run');
+    expect(renderTurnDetails(turn, session)).toContain(
+      `\n\nApproved by ${name}: Go on, but see below.\n\n- line 1: A better title?\n\n`,
+    );
+    expect(await readStatus(project)).toMatchObject({
+      verdict: { verdict: 'approved', author: name },
+      plan: { actions: 1 },
+      handedIn: null,
+    });
+  });
+
+  test('is masked in a review as all that leaves the machine', async () => {
+    const project = await withVerdicts();
+    project.secrets.set('better title', 'password');
+    const [turn] = (await reviewSession(project, line)).turns;
+    expect(JSON.stringify(turn?.verdicts)).not.toContain('better title');
+  });
+});
+
+describe('the plan of another agent', () => {
+  test('waits for a verdict until there is one, or the agent goes on', async () => {
+    const { project, capture, captured } = await withPlan();
+    const recent = () => listRecentCaptures(project, capture);
+    expect(await recent()).toMatchObject([{ line: captured, awaitsVerdict: true }]);
+    expect(await listSessions(project)).toMatchObject([{ state: 'open', awaitsVerdict: true }]);
+    expect(renderSessions(plain, await listSessions(project), Date.now())).toContain('  plan to judge  ');
+    await project.switchTo(captured);
+    const status = await readStatus(project);
+    expect(status.handedIn).toEqual({ title: 'Add a login route' });
+    expect(status.next[0]).toBe('teddy session approve');
+    await giveVerdict(project, { selector: captured, verdict: 'rejected', comments: [{ line: 4, text: 'No.' }] });
+    expect(await listSessions(project)).toMatchObject([{ state: 'closed', awaitsVerdict: false }]);
+    expect((await readStatus(project)).handedIn).toBeNull();
+    expect(await recent()).toMatchObject([{ line: captured, awaitsVerdict: false }]);
+  });
+
+  test('is not said to be left to run', async () => {
+    const { project, captured } = await withPlan();
+    const outcomes = async () => (await openReview(project, captured)).turns.map(toOutcome);
+    expect(await outcomes()).toEqual(['plan', 'plan']);
+    await giveVerdict(project, { selector: captured, verdict: 'rejected', text: 'No.' });
+    expect(await outcomes()).toEqual(['plan', 'plan, rejected']);
+  });
+});
