@@ -5,14 +5,14 @@ import { renderFile, renderPatch } from './diff.ts';
 import { html, type Html } from './html.ts';
 import { renderMarkdown } from './markdown.ts';
 import type { PageComparison, PagePlan, PageTurn, SessionPage } from './session-page.ts';
-import { reviseOf, titleOf } from './turn.ts';
+import { renderVerdict, reviseOf, titleOf } from './turn.ts';
 import { toTurnState } from './turn-state.ts';
 
 export function renderComparisons(page: SessionPage): Html | null {
   const find = (name: string | null) => page.turns.find(({ turn }) => turn === name) ?? null;
   const revisions = page.turns.flatMap((turn) => {
     const before = find(turn.parent);
-    const old = reviseOf(before);
+    const old = reviseOf(before, turn);
     return old === null || before === null || turn.plan === null ? [] : [renderRevision(before, old, turn, turn.plan)];
   });
   const attempts = page.comparisons.flatMap((comparison) => {
@@ -30,7 +30,8 @@ function renderRevision(before: PageTurn, old: PagePlan, turn: PageTurn, plan: P
   const id = `c-${before.turn}-${turn.turn}`;
   return html`<details class="comparison" id="${id}">
     <summary><h3>Plan of turn ${before.turn}, revised in turn ${turn.turn}</h3></summary>
-    ${before.report?.report.run_summary.error == null ? null : html`<blockquote class="comment"><p>${before.report.report.run_summary.error}</p></blockquote>`}
+    ${before.verdicts.map((verdict) => renderVerdict(verdict, old))}
+    ${before.verdicts.length > 0 || before.report?.report.run_summary.error == null ? null : html`<blockquote class="comment"><p>${before.report.report.run_summary.error}</p></blockquote>`}
     ${renderPlans(old, plan, id)}
   </details>`;
 }

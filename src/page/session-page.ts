@@ -2,7 +2,7 @@
 import type { Oid, RepoPath, SessionId, TurnName } from '../names.ts';
 import type { ParsedPlan } from '../plan/plan.ts';
 import type { Report, RunStatus } from '../plan/report.ts';
-import type { EntryKind } from '../session/entry.ts';
+import type { EntryKind, VerdictWord } from '../session/entry.ts';
 import type { Spending } from '../session/spending.ts';
 
 /** The commits that a page is made of. The same source, read by the same version, gives the same bytes in every clone. */
@@ -86,6 +86,8 @@ export interface PageTurn {
   /** Everything in its order: messages, replies, tool calls with their results; where plan and report stand among them. */
   parts: PagePart[];
   plan: PagePlan | null;
+  /** The verdicts on the plan, oldest first. */
+  verdicts: PageVerdict[];
   report: PageReport | null;
   /** The code that its commits, taken together, have changed. */
   files: PageFile[];
@@ -124,8 +126,21 @@ export interface PagePlan {
   /** `source` is all of it: nothing is cut, and nothing masked. */
   isExact: boolean;
   commit: Oid;
-  /** Null: it is too long to be a plan. */
+  /** Null: it is too long to be a plan, or that of another agent. */
   parsed: ParsedPlan | null;
+  /** Another agent has made it, and carries it out. */
+  isForeign: boolean;
+}
+
+export interface PageVerdict {
+  /** `none`: a gate ended without anybody's verdict. */
+  verdict: VerdictWord;
+  /** The name of who gave it, as the commit says. */
+  author: string;
+  time: string;
+  text: PageText | null;
+  /** `line`: of the plan, from 1. */
+  comments: { line: number; text: PageText }[];
 }
 
 export interface PageReport {

@@ -9,13 +9,25 @@ export interface TurnState {
   word: string;
 }
 
-export function toTurnState({ undoneBy, outcome, status, plan, report }: PageTurn): TurnState {
+/** What somebody said last of the plan; null: nobody has judged it. */
+export function lastWord({ verdicts }: PageTurn): 'approved' | 'rejected' | null {
+  const words = verdicts.flatMap(({ verdict }) => (verdict === 'none' ? [] : [verdict]));
+  return words.at(-1) ?? null;
+}
+
+export function toTurnState(turn: PageTurn): TurnState {
+  const { undoneBy, outcome, status, plan, report, commits } = turn;
+  const word = lastWord(turn);
   if (undoneBy !== null) return { tone: 'quiet', word: 'undone' };
   if (report !== null && isRejected(report.report)) return { tone: 'warn', word: 'rejected' };
   if (outcome !== null) return outcomes[outcome];
-  if (status === 'planned') return { tone: 'wait', word: 'waits for a yes' };
+  if (status === 'planned')
+    return { tone: 'wait', word: word === 'approved' ? 'approved, not run' : 'waits for a yes' };
+  if (plan?.isForeign === true && word !== null) return { tone: word === 'approved' ? 'good' : 'warn', word };
+  if (status === 'open' && plan?.isForeign === true && commits.at(-1)?.kind === 'plan')
+    return { tone: 'wait', word: 'waits for a verdict' };
   if (status === 'open') return { tone: 'wait', word: 'not answered' };
-  return { tone: 'good', word: plan === null ? 'answered' : 'nothing to run' };
+  return { tone: 'good', word: plan === null || plan.isForeign ? 'answered' : 'nothing to run' };
 }
 
 const outcomes: Record<NonNullable<PageTurn['outcome']>, TurnState> = {

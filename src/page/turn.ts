@@ -7,8 +7,8 @@ import { renderElsewhere } from './diff.ts';
 import { firstLine, html, pre, renderTime, type Html } from './html.ts';
 import { renderCode, renderCut, renderMarkdown } from './markdown.ts';
 import { renderRequest } from './request.ts';
-import type { PagePart, PagePlan, PageReport, PageTurn, SessionPage } from './session-page.ts';
-import { isRejected, toTurnState } from './turn-state.ts';
+import type { PagePart, PagePlan, PageReport, PageTurn, PageVerdict, SessionPage } from './session-page.ts';
+import { isRejected, lastWord, toTurnState } from './turn-state.ts';
 
 /** Each turn is an `article` whose id is `t` and its name; the live page puts a newer one in its place. */
 export function renderTurn(turn: PageTurn, page: SessionPage): Html {
@@ -76,10 +76,15 @@ function renderPart(part: PagePart, turn: PageTurn, before: PageTurn | null): Ht
     case 'plan':
       return turn.plan === null
         ? null
-        : html`${renderPlan(turn, turn.plan, before)}${turn.report === null ? null : renderApproval(turn.report, turn.plan)}${renderActions(turn)}${turn.report === null ? null : renderRest(turn.report)}`;
+        : html`${renderPlan(turn, turn.plan, before)}${turn.verdicts.map((verdict) => renderVerdict(verdict, turn.plan))}${turn.report === null || isJudged(turn, turn.report) ? null : renderApproval(turn.report, turn.plan)}${renderActions(turn)}${turn.report === null ? null : renderRest(turn.report)}`;
     case 'report':
       return null;
   }
+}
+
+/** The verdict says all that the report says of who ran what. */
+function isJudged(turn: PageTurn, { report }: PageReport): boolean {
+  return isRejected(report) && lastWord(turn) === 'rejected';
 }
 
 /** Its task comes from the agent, and its answers may come from another model. */
@@ -110,7 +115,7 @@ function renderPlan(turn: PageTurn, plan: PagePlan, before: PageTurn | null): Ht
         for="${name}-${view}"
         >${title}</label
       >`;
-  const revised = reviseOf(before);
+  const revised = reviseOf(before, turn);
   return html`<section class="plan" id="${name}">
     <h3>Plan</h3>
     <div class="tabs">
@@ -122,12 +127,41 @@ function renderPlan(turn: PageTurn, plan: PagePlan, before: PageTurn | null): Ht
   </section>`;
 }
 
-/** The plan that this one is a new try of: it was there before, and was not run. */
-export function reviseOf(before: PageTurn | null): PagePlan | null {
-  if (before === null || before.report === null) return null;
-  const isRevised =
-    before.outcome === 'SKIPPED' || before.outcome === 'VALIDATION_FAILED' || isRejected(before.report.report);
-  return isRevised ? before.plan : null;
+/** The plan that this one is a new try of: it was rejected or not run, or the turn answers the same message. */
+export function reviseOf(before: PageTurn | null, turn: PageTurn): PagePlan | null {
+  if (before === null) return null;
+  const isUnrun = before.outcome === 'SKIPPED' || before.outcome === 'VALIDATION_FAILED';
+  const isRefused = isUnrun || (before.report !== null && isRejected(before.report.report));
+  return isRefused || lastWord(before) === 'rejected' || isSameAsked(before, turn) ? before.plan : null;
+}
+
+/** An agent that hands in another plan says so in a turn without a message. */
+function isSameAsked(before: PageTurn, turn: PageTurn): boolean {
+  const [asked, again] = [before, turn].map(({ parts }) =>
+    parts.flatMap((part) => (part.kind === 'message' ? [part.text.text] : [])).join('\n\n'),
+  );
+  return again === asked || (again === '' && turn.plan?.isForeign === true);
+}
+
+/** What was said of the plan as a whole, and of which of its lines. */
+export function renderVerdict({ verdict, author, time, text, comments }: PageVerdict, plan: PagePlan | null): Html {
+  const lines = plan?.source.text.split('\n') ?? [];
+  const words = { approved: 'approved the plan', rejected: 'rejected the plan' };
+  return html`<section class="approval">
+    <h3>Verdict</h3>
+    <p>
+      ${verdict === 'none' ? 'Nobody gave a verdict in time: the agent asked by itself.' : html`<strong>${author}</strong>: ${words[verdict]}.`}
+      <span class="muted">${renderTime(time)}</span>
+    </p>
+    ${text === null ? null : html`<blockquote class="comment">${renderMarkdown(text)}</blockquote>`}
+    ${
+      comments.length === 0
+        ? null
+        : html`<ul class="remarks">
+            ${comments.map((comment) => html`<li><span class="muted">Line ${comment.line}</span> <code>${firstLine(lines[comment.line - 1] ?? '', 100)}</code> ${renderMarkdown(comment.text)}</li>`)}
+          </ul>`
+    }
+  </section>`;
 }
 
 /** Its actions stand below it, with what came of them; its title is left out where it is `known`, that of the turn. */
@@ -172,7 +206,7 @@ function renderRead({ parsed, source }: PagePlan, known: string): Html {
 
 /** The exact bytes; but for long texts whose lines stand in a diff of the action, which is below. */
 function renderSource(turn: PageTurn, { source, parsed, sha256 }: PagePlan): Html {
-  const pieces: (string | Html)[] = [];
+  const pieces: (string | Elsewhere)[] = [];
   let rest = source.text;
   for (const action of parsed?.plan.actions ?? []) {
     const files = turn.files.filter((file) => file.action === action.index);
@@ -180,12 +214,65 @@ function renderSource(turn: PageTurn, { source, parsed, sha256 }: PagePlan): Htm
       const link = renderElsewhere(turn, files, side, text);
       const at = link === null ? -1 : rest.indexOf(text);
       if (link === null || at === -1) continue;
-      pieces.push(rest.slice(0, at), link);
+      pieces.push(rest.slice(0, at), { link, length: text.length });
       rest = rest.slice(at + text.length);
     }
   }
-  return html`${pre([...pieces, rest])}${renderCut(source.cut)}
+  return html`${pre(placeRemarks([...pieces, rest], listRemarks(turn, source.text)))}${renderCut(source.cut)}
     <p class="muted">sha256 <code>${sha256}</code></p>`;
+}
+
+/** A long text of the plan, which the page shows elsewhere. */
+interface Elsewhere {
+  link: Html;
+  length: number;
+}
+
+interface Remark {
+  /** The place in the plan: the end of the line that it is about. */
+  at: number;
+  body: Html;
+}
+
+function listRemarks({ verdicts }: PageTurn, plan: string): Remark[] {
+  const remarks = verdicts.flatMap(({ author, comments }) =>
+    comments.map(({ line, text }) => ({
+      at: endOfLine(plan, line),
+      body: html`<span class="remark"><b>${author}</b>: ${text.text}</span>`,
+    })),
+  );
+  return remarks.toSorted((one, other) => one.at - other.at);
+}
+
+function endOfLine(text: string, line: number): number {
+  let at = 0;
+  for (let number = 0; number < line; number += 1) {
+    const end = text.indexOf('\n', at);
+    if (end === -1) return text.length;
+    at = end + 1;
+  }
+  return at;
+}
+
+/** Each stands below its line; in a text that is shown elsewhere, below that. */
+function placeRemarks(pieces: readonly (string | Elsewhere)[], remarks: Remark[]): (string | Html)[] {
+  const placed: (string | Html)[] = [];
+  const left = [...remarks];
+  let offset = 0;
+  for (const piece of pieces) {
+    const end = offset + piece.length;
+    let from = 0;
+    if (typeof piece !== 'string') placed.push(piece.link);
+    for (let next = left[0]; next !== undefined && next.at <= end; next = left[0]) {
+      if (typeof piece === 'string') placed.push(piece.slice(from, next.at - offset));
+      placed.push(next.body);
+      from = next.at - offset;
+      left.shift();
+    }
+    if (typeof piece === 'string') placed.push(piece.slice(from));
+    offset = end;
+  }
+  return placed;
 }
 
 /** The texts of a file in an action, in the order of the plan. */

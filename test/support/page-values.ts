@@ -30,7 +30,14 @@ export function pageFile(path: string, before: string | null, after: string, act
 }
 
 export function pagePlan(text: string): NonNullable<PageTurn['plan']> {
-  return { source: whole(text), sha256: sha256(text), isExact: true, commit: oid(text), parsed: parsePlan(text) };
+  return {
+    source: whole(text),
+    sha256: sha256(text),
+    isExact: true,
+    commit: oid(text),
+    parsed: parsePlan(text),
+    isForeign: false,
+  };
 }
 
 export function pageReport(
@@ -104,6 +111,7 @@ export function pageTurn(turn: string, more: Partial<PageTurn> = {}): PageTurn {
     endedAt: `2026-01-24T10:${minute}:30.000Z`,
     parts: [{ kind: 'message', text: whole(`Message of turn ${turn}.`), isSpoken: false, isPartial: false }],
     plan: null,
+    verdicts: [],
     report: null,
     files: [],
     request: null,

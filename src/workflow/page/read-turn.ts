@@ -23,10 +23,11 @@ import { renderTurn } from '../../session/history-text.ts';
 import { sumSpent } from '../../session/spending.ts';
 import type { EntryKind } from '../../session/entry.ts';
 import type { Oid, SessionId } from '../../names.ts';
-import type { PagePart, PagePlan, PageReport, PageText, PageTurn } from '../../page/session-page.ts';
+import type { PagePart, PagePlan, PageReport, PageText, PageTurn, PageVerdict } from '../../page/session-page.ts';
 import { parsePending, toStatus } from '../line/read.ts';
 import { maskString } from '../line/mask-text.ts';
 import { readTurnTexts, toShowCommand, type TurnTexts } from '../review/read-turn-texts.ts';
+import { readTurnVerdicts } from '../review/show-turn.ts';
 import { joinChanges } from '../review/turn.ts';
 import { maxText, openTexts, type PageTexts } from './page-texts.ts';
 import type { RequestReader } from './read-request.ts';
@@ -132,6 +133,7 @@ export async function toPageTurn(
     steps,
     command: commandOf('plan.md', ['plan']),
   });
+  const verdicts = await toVerdicts(project, target, transcript.cut).catch(toFault(faults, 'the verdicts on its plan'));
   const reported = await toReport(project, report, {
     steps,
     wasCut: cutOf('report.md'),
@@ -171,6 +173,7 @@ export async function toPageTurn(
     endedAt: lastOf(steps).time,
     parts,
     plan,
+    verdicts: verdicts ?? [],
     report: reported,
     files: files ?? [],
     request,
@@ -298,9 +301,20 @@ async function toPlan(
   );
   const { commit } = stepOf(steps, ['plan']);
   const { grammar } = readRun(texts.report ?? '');
-  const isParsed = source.cut === null && !hasAgentPlan(texts.transcript.records);
-  const parsed = isParsed ? parsePlan(source.text, { grammar }) : null;
-  return { source, sha256, isExact: source.cut === null && source.text === plan, commit, parsed };
+  const isForeign = hasAgentPlan(texts.transcript.records);
+  const parsed = source.cut === null && !isForeign ? parsePlan(source.text, { grammar }) : null;
+  return { source, sha256, isExact: source.cut === null && source.text === plan, commit, parsed, isForeign };
+}
+
+async function toVerdicts(project: Project, { session, walked }: TurnTarget, cut: Cut): Promise<PageVerdict[]> {
+  const found = await readTurnVerdicts(project, { session, turn: walked.name }, walked.steps);
+  return inOrder(found, async ({ verdict, author, at, text, comments }) => ({
+    verdict,
+    author: author.name,
+    time: at,
+    text: text === null ? null : await cut(text),
+    comments: await inOrder(comments, async (comment) => ({ line: comment.line, text: await cut(comment.text) })),
+  }));
 }
 
 function readReport(text: string | null, faults: string[]): Report | null {

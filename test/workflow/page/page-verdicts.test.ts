@@ -1,0 +1,85 @@
+/** Verdicts and revisions of plans on a page. */
+import { describe, expect, test } from 'vitest';
+import { renderSessionPage } from '../../../src/page/render-page.ts';
+import { shortRef } from '../../../src/names.ts';
+import { openFollower } from '../../../src/workflow/capture/follow-log.ts';
+import { findPageSource, readPage } from '../../../src/workflow/page/read-page.ts';
+import { giveVerdict } from '../../../src/workflow/run/give-verdict.ts';
+import { claudePlans } from '../../support/agent-plan-fixtures.ts';
+import { memoryCapture } from '../../support/memory-agent-logs.ts';
+import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
+import { create, planOf, say, session, start } from '../../support/turns.ts';
+
+async function read(project: MemoryProject, selector: string) {
+  const source = await findPageSource(project, selector);
+  const page = await readPage(project, source, { version: '1.2.3', checks: false });
+  const markup = renderSessionPage(page, project.hash);
+  const articles = [...markup.matchAll(/<article class="turn (\w+)"([\s\S]*?)<\/article>/g)];
+  return { page, markup, turns: articles.map(([all, tone]) => ({ tone, markup: all })) };
+}
+
+describe('a plan of teddy', () => {
+  async function begin(): Promise<MemoryProject> {
+    const project = await memoryProject();
+    await start(project);
+    await say(project, 'Make it', planOf([create('a.txt')]));
+    return project;
+  }
+
+  test('that was approved says by whom, and has each comment below its line', async () => {
+    const project = await begin();
+    const comments = [
+      { line: 3, text: 'Why <b>here</b>?' },
+      { line: 1, text: 'A better title?' },
+    ];
+    await giveVerdict(project, { verdict: 'approved', text: 'Go on.', comments });
+    const { page, turns } = await read(project, session);
+    const said = comments.map(({ line, text }) => ({ line, text: { text, cut: null } }));
+    expect(page.turns[0]?.verdicts).toMatchObject([{ verdict: 'approved', author: 'Ada Example', comments: said }]);
+    const [turn] = turns;
+    expect(turn?.markup).toContain('<span class="pill wait">approved, not run</span>');
+    expect(turn?.markup).toMatch(/<h3>Verdict<\/h3>\s*<p>\s*<strong>Ada Example<\/strong>: approved the plan\./);
+    const source = /<pre tabindex="0">\n(# [\s\S]*?)<\/pre>/.exec(turn?.markup ?? '')?.[1] ?? '';
+    const lines = (page.turns[0]?.plan?.source.text ?? '').split('\n');
+    expect(source.split('\n').slice(0, 4)).toEqual([
+      lines[0],
+      `<span class="remark"><b>Ada Example</b>: A better title?</span>${lines[1] ?? ''}`,
+      lines[2],
+      `<span class="remark"><b>Ada Example</b>: Why &lt;b&gt;here&lt;/b&gt;?</span>${lines[3] ?? ''}`,
+    ]);
+    // The comments are no part of the plan.
+    expect(source.replaceAll(/<span class="remark">.*?<\/span>/g, '').split('\n')).toHaveLength(lines.length);
+  });
+
+  test('that was rejected is compared with the next one, whoever has closed its turn', async () => {
+    const project = await begin();
+    await giveVerdict(project, { verdict: 'rejected', text: 'Rather b.txt.' });
+    await say(project, 'Again', planOf([create('b.txt')]));
+    const { markup, turns } = await read(project, session);
+    expect(turns[0]?.markup).toContain('<span class="pill warn">rejected</span>');
+    expect(turns[0]?.markup.match(/Rather b\.txt\./g)).toHaveLength(1);
+    expect(turns[1]?.markup).toContain('href="#c-01-02"');
+    expect(markup).toMatch(/id="c-01-02"[\s\S]*Rather b\.txt\.[\s\S]*<del>-[^\n]*\.txt[\s\S]*<ins>\+[^\n]*\.txt/);
+  });
+});
+
+test('the plans of another agent are revisions of each other, and wait until they are judged', async () => {
+  const project = await memoryProject();
+  const capture = memoryCapture('claude-code');
+  const path = '/home/ada/.claude/projects/-home-ada-shop/s1.jsonl';
+  const lines = claudePlans('2.1.330').map((one) => `${JSON.stringify(one)}\n`);
+  const end = lines.findIndex((one) => one.includes('"toolu_4"')) + 1;
+  capture.files.set(path, lines.slice(0, end).join(''));
+  const options = { cwd: null, isOurs: async () => true, isLeftOut: () => false };
+  await (await openFollower(project, capture, { agent: 'claude-code', path }, options)).advance();
+  const [found] = await project.repository.store.listRefs('refs/heads/teddy/');
+  const line = found === undefined ? '' : shortRef(found.ref);
+  const before = await read(project, line);
+  expect(before.turns[1]?.markup).toContain('<span class="pill wait">waits for a verdict</span>');
+  expect(before.turns[1]?.markup).toContain('How it differs from the plan of turn 01');
+  await giveVerdict(project, { selector: line, verdict: 'rejected', comments: [{ line: 4, text: 'Which tests?' }] });
+  const { turns } = await read(project, line);
+  expect(turns[1]?.markup).toContain('<span class="pill warn">rejected</span>');
+  expect(turns[1]?.markup).toContain('<code>2. Test it.</code>');
+  expect(turns[1]?.markup).toContain('2. Test it.\n<span class="remark"><b>Ada Example</b>: Which tests?</span></pre>');
+});
