@@ -174,6 +174,19 @@ export interface TurnSummary {
   /** An answer that is no plan. */
   reply: string | null;
   replyIsPartial: boolean;
+  /** Not among what was said. */
+  asides: Asides;
+}
+
+/** Counts the records of what a model thought, and the notes. */
+export interface Asides {
+  thoughts: number;
+  notes: number;
+}
+
+export function countAsides(records: readonly TranscriptRecord[]): Asides {
+  const count = (type: 'thinking' | 'note') => records.filter((record) => record.type === type).length;
+  return { thoughts: count('thinking'), notes: count('note') };
 }
 
 export function summarizeTurn(
@@ -188,5 +201,6 @@ export function summarizeTurn(
     said: toTurnHistory(turn, records, { plan, report: null }).parts,
     reply: answer && 'text' in answer ? answer.text : null,
     replyIsPartial: answer?.complete === false,
+    asides: countAsides(records),
   };
 }

@@ -48,6 +48,7 @@ function turnOf(number: number, message: string): ReviewedTurn {
     verdict: null,
     isAgentPlan: false,
     verdicts: [],
+    asides: { thoughts: 0, notes: 0 },
     cut: [],
   };
 }
@@ -104,7 +105,9 @@ describe('text of somebody else', () => {
 
 describe('a review', () => {
   test('has a table of the turns, a fold for each, the files and the next commands', async () => {
-    const text = await renderReview(reviewOf([turnOf(1, 'Add it.\n\nSoon, @ada.')]));
+    const asides = { thoughts: 2, notes: 1 };
+    const text = await renderReview(reviewOf([{ ...turnOf(1, 'Add it.\n\nSoon, @ada.'), asides }]));
+    expect(text).toContain('\n\nNot shown: 2 thoughts and 1 note (`teddy session view 20260124-add-login`).\n\n');
     expect(text).toContain('| 01 | Add it. | Do it | SUCCESS |');
     expect(text).toContain('<details>\n<summary>Turn 01: Add it. (SUCCESS)</summary>');
     expect(text).toContain('> Soon, @&#8203;ada.');

@@ -4,6 +4,7 @@ import { formatCount } from '../../session/format-count.ts';
 import type { ChangedFile, ReviewedAction, ReviewedTurn, TurnLabel } from '../../workflow/review/turn.ts';
 import { describeCut } from './describe-cut.ts';
 import { describeSpending, formatDuration } from '../../session/describe-spending.ts';
+import { describeAsides } from './turn.ts';
 import { escapeHtml, escapeMarkdown, quoteMarkdown, toCode, toCodeCell } from './escape-markdown.ts';
 
 const maxMessage = 2_000;
@@ -14,6 +15,7 @@ const maxComments = 20;
 export function renderTurnDetails(turn: ReviewedTurn, session: string): string {
   const { message, plan, actions, files, models, spent, error, commits, cut } = turn;
   const cost = describeSpending(spent);
+  const asides = describeAsides(turn.asides, session);
   const facts = [
     ...(models.length === 0 ? [] : [models.map(toCode).join(', ')]),
     ...(cost === null ? [] : [cost]),
@@ -28,6 +30,7 @@ export function renderTurnDetails(turn: ReviewedTurn, session: string): string {
     ...(error === null ? [] : [`Not finished: ${escapeMarkdown(error)}`]),
     ...(actions.length === 0 ? [] : [renderActions(actions)]),
     ...(files.length === 0 ? [] : [renderFiles(files, maxFiles)]),
+    ...(asides === null ? [] : [`Not shown: ${asides}.`]),
     ...cut.map((one) => `Left out: ${describeCut(one)}.`),
     `${facts.join('; ')}.`,
     '</details>',

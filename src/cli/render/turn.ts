@@ -45,6 +45,7 @@ function renderHead(terminal: Terminal, shown: ShownTurn): string {
     ['time', toPeriod(shown.entries.map(({ time }) => time))],
     ['model', describeModel(shown)],
     ['tokens', describeSpending(shown.spent)],
+    ['not shown', describeAsides(shown.asides, shown.session)],
     ['undone by', shown.undoneBy?.slice(0, 10) ?? null],
   ];
   const known = rows.filter(([, text]) => text !== null && text !== '');
@@ -52,6 +53,15 @@ function renderHead(terminal: Terminal, shown: ShownTurn): string {
     terminal.style('bold', title),
     ...known.map(([name, text]) => terminal.style('dim', `  ${name.padEnd(9)} ${toVisible(text ?? '')}`)),
   ].join('\n');
+}
+
+/** Null: there are none. */
+export function describeAsides({ thoughts, notes }: ShownTurn['asides'], session: string): string | null {
+  const counts = [
+    ...(thoughts === 0 ? [] : [thoughts === 1 ? '1 thought' : `${formatCount(thoughts)} thoughts`]),
+    ...(notes === 0 ? [] : [notes === 1 ? '1 note' : `${formatCount(notes)} notes`]),
+  ];
+  return counts.length === 0 ? null : `${counts.join(' and ')} (\`teddy session view ${session}\`)`;
 }
 
 /** `gpt-5 (openai), agent pathfinder`. */

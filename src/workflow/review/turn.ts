@@ -1,4 +1,5 @@
 /** One turn as a review tells of it: all of it out of its records and commits, or its row out of the labels of its commits alone. */
+import { countAsides, type Asides } from '../../conversation/read-line.ts';
 import type { TranscriptRecord } from '../../conversation/record.ts';
 import { runStatuses, type Report, type RunStatus } from '../../plan/report.ts';
 import { parseReport } from '../../plan/report-schema.ts';
@@ -48,6 +49,7 @@ export interface ReviewedTurn {
   isAgentPlan: boolean;
   /** The verdicts on its plan, oldest first. */
   verdicts: Verdict[];
+  asides: Asides;
   /** Files of which not all was read. */
   cut: CutFile[];
 }
@@ -149,6 +151,7 @@ export async function reviewTurn(
     isUndone: isUndone(own),
     ...labelPlan(entries),
     verdicts,
+    asides: countAsides(records),
     cut,
   };
 }

@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { renderTurn } from '../../../src/cli/render/turn.ts';
+import { openTerminal } from '../../../src/cli/terminal.ts';
 import { decodeEntry } from '../../../src/session/entry.ts';
 import { shortRef, type RefName } from '../../../src/names.ts';
 import { listRecentCaptures } from '../../../src/workflow/capture/capture.ts';
@@ -6,6 +8,7 @@ import { listSessions } from '../../../src/workflow/review/list-sessions.ts';
 import { showTurn } from '../../../src/workflow/review/show-turn.ts';
 import { drain, type Drained } from '../../../src/workflow/capture/drain.ts';
 import { sweepWhenFree } from '../../../src/workflow/capture/sweep.ts';
+import { memoryContext } from '../../support/cli-context.ts';
 import type { MemorySpool } from '../../support/memory-spool.ts';
 import { memoryCapture, type MemoryCapture } from '../../support/memory-agent-logs.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
@@ -334,7 +337,9 @@ describe('a captured line', () => {
     const content = [{ type: 'thinking', thinking: 'The routes come first.\nThen the rest.', signature: 'x' }];
     const thought = answer.replace(/"content":\[.*\],/, `"content":${JSON.stringify(content)},`);
     const { project } = await captureOne(prompt + thought);
-    const { entries } = await showTurn(project, { selector: line });
-    expect(entries.map(({ title }) => title)).toContain('thinking: The routes come first.');
+    const shown = await showTurn(project, { selector: line });
+    const view = '`teddy session view 20260124-claude-code-add-a-file`';
+    expect(renderTurn(openTerminal(memoryContext(), 'never'), shown)).toContain(`  not shown 1 thought (${view})\n`);
+    expect(shown.entries.map(({ title }) => title)).toContain('thinking: The routes come first.');
   });
 });

@@ -52,6 +52,7 @@ test('a turn with a message of 30 MB is shown with its beginning, and says where
     spent: { input: 0, output: 0, costUsd: null },
     undoneBy: null,
     verdicts: [],
+    asides: { thoughts: 0, notes: 0 },
     cut: [],
   } as unknown as ShownTurn;
   const text = renderTurn(openTerminal(memoryContext(), 'never'), shown);
