@@ -24,12 +24,24 @@ export async function foldSubAgents(project: Project, capture: Capture, follower
     // A tool may be at work still: its call comes with the next note.
     if (!reader.waitsForResult()) reader.settle();
     const all = reader.take().flatMap((step) => ('unit' in step ? step.unit.records : []));
+    let count = before.records;
+    // A drainer that was killed has left notes that were not counted yet.
+    for (let there = -1; there !== 0; count += there) there = await follower.noted(toNoteId(found.path, count));
     folded[found.path] = { records: all.length, size: stat.size };
-    const records = all.slice(before.records);
+    const records = all.slice(count);
     const [first] = records;
-    if (first !== undefined) units.push(toUnit(found, before.records, first, records));
+    if (first !== undefined) units.push(toUnit(found, count, first, records));
   }
   return units.length === 0 ? 0 : follower.add(units);
+}
+
+function nameOf(path: string): string {
+  return (path.split('/').at(-1) ?? path).replace(/\.jsonl$/, '');
+}
+
+/** `before`: how many records the earlier notes have. */
+function toNoteId(path: string, before: number): string {
+  return before === 0 ? nameOf(path) : `${nameOf(path)}-${before}`;
 }
 
 function toUnit(
@@ -38,14 +50,13 @@ function toUnit(
   { timestamp }: KnownRecord,
   records: KnownRecord[],
 ): AgentUnit {
-  const name = (path.split('/').at(-1) ?? path).replace(/\.jsonl$/, '');
   const about = description === '' ? '' : ` (${description})`;
   const count = `${records.length} ${before === 0 ? '' : 'more '}${records.length === 1 ? 'record' : 'records'}`;
   const note: KnownRecord = {
     type: 'note',
-    id: before === 0 ? name : `${name}-${before}`,
+    id: toNoteId(path, before),
     timestamp,
-    text: `The sub-agent ${name}${about} worked on this: ${count}.`,
+    text: `The sub-agent ${nameOf(path)}${about} worked on this: ${count}.`,
     ...(callId === null ? {} : { tool_call_id: callId }),
     records,
   };

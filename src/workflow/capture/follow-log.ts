@@ -14,6 +14,7 @@ import {
   type FollowedLog,
   type LastTexts,
 } from './capture.ts';
+import { readLineTurns, readRecords } from '../line/read.ts';
 import { leftOutKey } from './is-ours.ts';
 import { findCapturedLine, openBranchLine, openFork, startLine, type ForeignSession } from './open-line.ts';
 import { writeUnits, type BranchLine, type TurnPosition } from './write-units.ts';
@@ -37,6 +38,8 @@ export interface Follower {
   add(units: AgentUnit[]): Promise<number>;
   /** The line that was read last, and the turn that is open on it; null: nothing was written yet, or the line is gone. */
   place(): Promise<{ line: BranchLine; turn: TurnName | null } | null>;
+  /** How many records of its own a note has that is on that line; 0: it is not there. */
+  noted(id: string): Promise<number>;
   /** Whether one of the last lines holds this text, be it on the line already or not, or it is the answer that was read last. */
   hasLine(text: string): boolean;
   /** The hashes of the last message and the last text of an answer that were read, without the white space around them. */
@@ -340,6 +343,15 @@ export async function openFollower(
     if (ref === null || (await project.repository.store.resolve(ref)) === null) return null;
     return { line: lines.get(latest) ?? (await openBranchLine(project, ref, at)), turn: at.turn };
   };
+  const noted = async (id: string): Promise<number> => {
+    const { line } = (await place()) ?? {};
+    const turn = line?.known.get(id);
+    if (line === undefined || turn === undefined) return 0;
+    const { store } = project.repository;
+    const records = await readRecords(store, await readLineTurns(store, line.tip), turn);
+    const note = records.find((record) => record.type === 'note' && record.id === id);
+    return note?.type === 'note' ? (note.records?.length ?? 0) : 0;
+  };
   const add = async (units: AgentUnit[]): Promise<number> => {
     const written = await writeBranch(latest, units);
     if (written !== null) noteTexts(units);
@@ -353,6 +365,7 @@ export async function openFollower(
     settle,
     waitsForResult: () => reader.waitsForResult(),
     place,
+    noted,
     hasLine: (text) =>
       texts.assistant === project.hash(text.trim()) || recent.some((line) => holdsText(parseJson(line), text.trim())),
     lastTexts: () => texts,

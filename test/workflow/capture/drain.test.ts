@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { renderTurn } from '../../../src/cli/render/turn.ts';
 import { openTerminal } from '../../../src/cli/terminal.ts';
+import { decodeTranscript } from '../../../src/conversation/decode-transcript.ts';
 import { decodeEntry } from '../../../src/session/entry.ts';
 import { shortRef, type RefName } from '../../../src/names.ts';
 import { listRecentCaptures } from '../../../src/workflow/capture/capture.ts';
@@ -110,6 +111,28 @@ describe('the hooks of a turn', () => {
       expect((await story(setting, branch)).at(-1)).toMatch(/^snapshot/);
       expect(await linesOf(setting)).toEqual(lines);
     }
+  });
+
+  test('take what a sub-agent has done since a drainer was killed that had not noted how far it came', async () => {
+    const setting = await setUp();
+    const { files, saved, logs } = setting.capture;
+    const helper = '/home/user/.claude/projects/-project/s1/subagents/agent-x.jsonl';
+    logs.subAgents = async () => [{ path: helper, callId: null, description: '' }];
+    files.set(path, prompt + answer);
+    const work = [prompt, answer, call.replace('"parentUuid":"u1"', '"parentUuid":"a1"'), result];
+    for (const count of [2, 2, 4, 4]) {
+      files.set(helper, work.slice(0, count).join(''));
+      ring(setting, 'Stop', { last_assistant_message: 'It is there.' });
+      await run(setting);
+      saved.set(path, { ...saved.get(path), folded: {} });
+    }
+    const file = `.teddy/sessions/${line.slice('teddy/'.length)}/01/transcript.jsonl`;
+    const text = await setting.project.readAt(await setting.project.tipOf(line), file);
+    const notes = decodeTranscript(text ?? '').records.flatMap((one) => (one.type === 'note' ? [one] : []));
+    expect(notes.map(({ id }) => id)).toEqual(['agent-x', 'agent-x-2']);
+    expect(notes.flatMap(({ records = [] }) => records.map(({ type }) => type))).toEqual(
+      'user assistant tool_use tool_result'.split(' '),
+    );
   });
 
   test('say what was said where the log was deleted before anybody read it', async () => {
