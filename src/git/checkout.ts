@@ -21,13 +21,12 @@ import {
   type AppendFiles,
   type Checkout,
 } from './index-lock.ts';
-import { listEqualFiles } from './equal-files.ts';
 import { readHeadRef } from './layout.ts';
 import { installIndex, type PublishOptions } from './publish.ts';
 import { releaseRefLocks } from './ref-record.ts';
 import { maxDeaths, type Environment, type GitRunner } from './run.ts';
 import { removeFile, replaceFile } from '../disk/replace-file.ts';
-import { readCheckouts } from './checkouts.ts';
+import { listEqualFiles, readCheckouts } from './checkouts.ts';
 
 export interface CheckoutOptions extends PublishOptions {
   store: Store;
