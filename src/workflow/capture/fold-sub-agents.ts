@@ -13,6 +13,7 @@ import type { Follower } from './follow-log.ts';
 export async function foldSubAgents(project: Project, capture: Capture, follower: Follower): Promise<number> {
   const { agent, path, folded } = follower.log();
   const units: AgentUnit[] = [];
+  const earlier = { ...folded };
   for (const found of await capture.logs.subAgents(agent, path)) {
     const stat = await capture.logs.stat(agent, found.path);
     const before = folded[found.path] ?? { records: 0, size: 0 };
@@ -32,7 +33,12 @@ export async function foldSubAgents(project: Project, capture: Capture, follower
     const [first] = records;
     if (first !== undefined) units.push(toUnit(found, count, first, records));
   }
-  return units.length === 0 ? 0 : follower.add(units);
+  if (units.length === 0) return 0;
+  return follower.add(units).catch((error: unknown) => {
+    // Nothing of it was written: it comes with the next drain or sweep.
+    for (const name of Object.keys(folded)) folded[name] = earlier[name] ?? { records: 0, size: 0 };
+    throw error;
+  });
 }
 
 function nameOf(path: string): string {

@@ -100,7 +100,7 @@ async function sweepClaimed(
   for await (const found of capture.logs.find(directories, sinceMs ?? 1000 * (await project.spool.look()).since)) {
     if (signal.aborted) break;
     const known = toFollowedLog(await capture.states.read(found.path));
-    if (known !== null && isUnchanged(known, found)) {
+    if (known !== null && isUnchanged(known, found) && (await isFolded(capture, known))) {
       swept.unchanged += 1;
       continue;
     }
@@ -122,6 +122,15 @@ function isUnchanged({ seen, isWhole, stopped }: FollowedLog, { stat }: FoundLog
   // The line may be back by now.
   const isOver = isWhole || (stopped !== null && stopped !== 'line-gone');
   return isOver && seen?.size === stat.size && seen.mtimeMs === stat.mtimeMs;
+}
+
+/** The work of a sub-agent goes on beside the log, and may not have been written on the line. */
+async function isFolded({ logs }: Capture, { agent, path, folded }: FollowedLog): Promise<boolean> {
+  for (const one of await logs.subAgents(agent, path)) {
+    const stat = await logs.stat(agent, one.path);
+    if (stat !== null && stat.size !== folded[one.path]?.size) return false;
+  }
+  return true;
 }
 
 /** Null: it is the log of a session that began elsewhere. */

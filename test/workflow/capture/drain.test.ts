@@ -280,6 +280,30 @@ describe('without hooks', () => {
     expect(await idsOf(swept)).toEqual(await idsOf(hooked));
   });
 
+  test('the work of a sub-agent that could not be written is taken by the next sweep', async () => {
+    const setting = await setUp();
+    const { files, logs } = setting.capture;
+    const { store } = setting.project.repository;
+    const helper = '/home/user/.claude/projects/-project/s1/subagents/agent-x.jsonl';
+    logs.subAgents = async () => [{ path: helper, callId: null, description: '' }];
+    const { find } = logs;
+    logs.find = async function* (...wanted) {
+      for await (const one of find(...wanted)) if (one.path === path) yield one;
+    };
+    files.set(path, prompt + answer);
+    await sweepAll(setting);
+    files.set(helper, prompt + answer);
+    ring(setting, 'Stop', { last_assistant_message: 'It is there.' });
+    const { updateRefs } = store;
+    store.updateRefs = () => Promise.reject(new Error('No space left.'));
+    expect(await run(setting)).toMatchObject({ problems: [expect.stringContaining('No space left.')] });
+    store.updateRefs = updateRefs;
+    expect(await sweepAll(setting)).toMatchObject({ unchanged: 0, logs: [{ path }], problems: [] });
+    expect(await sweepAll(setting)).toMatchObject({ unchanged: 1, logs: [] });
+    expect((await story(setting)).at(-1)).toBe('reply 01');
+    expect((await story(setting)).filter((one) => one === 'reply 01')).toHaveLength(2);
+  });
+
   test('a log that has not changed is not read again', async () => {
     const setting = await setUp();
     setting.capture.files.set(path, prompt + answer);
