@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openCapture, openProject } from '../../src/app.ts';
-import { TeddyError } from '../../src/errors.ts';
+import { TeddyError, toWorldError } from '../../src/errors.ts';
 import { manualModel } from '../../src/model/manual.ts';
 import type { Model } from '../../src/ports/model.ts';
 import type { Project } from '../../src/ports/project.ts';
@@ -77,14 +77,14 @@ const operations: Record<string, (project: Project) => Promise<string>> = {
   'execute-or-roll-back': (project) => execute(project, true),
   undo: async (project) => (await undoTurn(project, {})).commit,
   async drain(project) {
-    const drained = await drain(project, captureOf(project), { signal, lingerMs: 0, waitMs: 200 });
+    const drained = await drain(project, captureOf(project), { signal, lingerMs: 0, waitMs: 200 }).catch(failAsCommand);
     for (const text of drained?.problems ?? ['another process drains']) print({ line: 'warned', text });
     return String(drained?.records);
   },
   async sweep(project) {
     const pause = () => sleep(100);
     const options = { signal, sinceMs: 0, pause, onBusy: () => undefined };
-    const { problems, logs } = await sweepWhenFree(project, captureOf(project), options);
+    const { problems, logs } = await sweepWhenFree(project, captureOf(project), options).catch(failAsCommand);
     for (const text of problems) print({ line: 'warned', text });
     return String(logs.length);
   },
@@ -93,6 +93,11 @@ const operations: Record<string, (project: Project) => Promise<string>> = {
     return '';
   },
 };
+
+/** The command line turns what the system refused into an error of ours. */
+function failAsCommand(error: unknown): never {
+  throw toWorldError(error) ?? error;
+}
 
 function captureOf(project: Project): ReturnType<typeof openCapture> {
   return openCapture(project, { ...process.env, HOME: `${root}.home`, CLAUDE_CONFIG_DIR: undefined });

@@ -1,5 +1,6 @@
 /** Stands in for `node:fs/promises` in the child program: the same calls, each of which is a point. */
 import * as real from 'node:fs/promises';
+import { constants } from 'node:os';
 import type { FileHandle } from 'node:fs/promises';
 import { passCall } from './fault-points.ts';
 
@@ -46,7 +47,8 @@ function placeOf(path: unknown): string {
 }
 
 function toSystemError(code: string, call: string, path: unknown): NodeJS.ErrnoException {
-  return Object.assign(new Error(`${code}: made to fail, ${call} '${String(path)}'`), { code, syscall: call });
+  const errno = -((constants.errno as Record<string, number>)[code] ?? 5);
+  return Object.assign(new Error(`${code}: made to fail, ${call} '${String(path)}'`), { code, errno, syscall: call });
 }
 
 type Call<Args extends unknown[], Result> = (...args: Args) => Promise<Result>;
