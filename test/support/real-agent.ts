@@ -21,6 +21,8 @@ export interface AgentRunOptions {
   fork?: boolean;
   /** Without it, the agent may not run commands. */
   mayRun?: boolean;
+  /** It may call the tools of `teddy mcp`, which this file tells Claude Code to start. */
+  mcpConfig?: string;
   env?: Record<string, string>;
 }
 
@@ -71,10 +73,11 @@ const kinds: Partial<Record<AgentName, Kind>> = {
       DISABLE_AUTOUPDATER: '1',
     }),
     prepare: async () => undefined,
-    args({ prompt, resume, fork = false, mayRun = true }) {
+    args({ prompt, resume, fork = false, mayRun = true, mcpConfig }) {
       const session = resume === undefined ? [] : ['--resume', resume, ...(fork ? ['--fork-session'] : [])];
-      const allowed = mayRun ? ['--allowedTools', 'Bash', 'Agent', 'Task'] : ['--disallowedTools', 'Write'];
-      return ['-p', ...session, '--permission-mode', 'default', ...allowed, '--', prompt];
+      const [mcp, tools] = mcpConfig === undefined ? [[], []] : [['--mcp-config', mcpConfig], ['mcp__teddy']];
+      const allowed = mayRun ? ['--allowedTools', 'Bash', 'Agent', 'Task', ...tools] : ['--disallowedTools', 'Write'];
+      return ['-p', ...session, ...mcp, '--permission-mode', 'default', ...allowed, '--', prompt];
     },
     isSaid: ({ type, isMeta }) => (type === 'user' && isMeta !== true) || type === 'assistant',
   },
