@@ -47,6 +47,8 @@ Others
                                     windows and prices
   teddy serve                       sessions for browsers and other programs,
                                     over HTTP
+  teddy mcp                         sessions, plans and memos for agents, over
+                                    MCP
   teddy completion <bash|zsh|fish>  a script that completes commands and names
                                     of sessions
   teddy doctor [--fix]              find what crashes left behind, and fix it
