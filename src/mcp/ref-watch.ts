@@ -1,4 +1,5 @@
 /** Wakes those who wait for a branch to move. However many wait, the branches are looked at once in a while, all together. */
+import { performance } from 'node:perf_hooks';
 import type { Oid, RefName } from '../names.ts';
 import type { Store } from '../ports/git.ts';
 
@@ -12,21 +13,36 @@ interface Waiter {
   wake(): void;
 }
 
-export function refWatch(store: Pick<Store, 'resolve'>, lookMs: number): RefWatch {
+/** The more there are to look at, the less often: it is to take no more than this part of the time. */
+const share = 0.05;
+/** More of them are read with all branches, by one process. */
+const fewRefs = 20;
+
+/** `lookMs`: between two looks at least. */
+export function refWatch(store: Pick<Store, 'resolve' | 'listRefs'>, lookMs: number): RefWatch {
   const waiting = new Map<RefName, Set<Waiter>>();
   let timer: NodeJS.Timeout | null = null;
+  let tookMs = 0;
+  const readTips = async (): Promise<Map<RefName, Oid | null>> => {
+    const refs = [...waiting.keys()];
+    if (refs.length <= fewRefs)
+      return new Map(await Promise.all(refs.map(async (ref) => [ref, await store.resolve(ref)] as const)));
+    const all = new Map((await store.listRefs('refs/heads/')).map(({ ref, oid }) => [ref, oid]));
+    return new Map(refs.map((ref) => [ref, all.get(ref) ?? null]));
+  };
   const look = async () => {
-    await Promise.all(
-      [...waiting].map(async ([ref, waiters]) => {
-        const tip = await store.resolve(ref).catch(() => undefined);
-        if (tip !== undefined) for (const { seen, wake } of waiters) if (seen !== tip) wake();
-      }),
-    );
+    const begunMs = performance.now();
+    const tips = await readTips().catch(() => null);
+    for (const [ref, waiters] of waiting) {
+      const tip = tips?.get(ref);
+      if (tip !== undefined) for (const { seen, wake } of waiters) if (seen !== tip) wake();
+    }
+    tookMs = performance.now() - begunMs;
     timer = null;
     goOn();
   };
   const goOn = () => {
-    if (timer === null && waiting.size > 0) timer = setTimeout(() => void look(), lookMs);
+    if (timer === null && waiting.size > 0) timer = setTimeout(() => void look(), Math.max(lookMs, tookMs / share));
   };
   return {
     moved: (ref, seen, signal) =>

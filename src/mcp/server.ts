@@ -96,6 +96,8 @@ export async function serveMcp(
   { stdin, stdout, signal }: { stdin: Readable; stdout: Writable; signal: AbortSignal },
 ): Promise<void> {
   const { create, settle } = openTools(options);
+  // Each answer that waits for a slow client is one.
+  stdout.setMaxListeners(0);
   const transport = new StdioServerTransport(stdin, stdout, { maxBufferSize: maxLine });
   const ended = new Promise<void>((resolve) => {
     const close = transport.close.bind(transport);

@@ -8,6 +8,7 @@ import { measureAppend, measureLargeAppend, measureLongSession, measureObjects, 
 import { measureCaptures } from './captures.ts';
 import { measureHistories } from './histories.ts';
 import { measureImports } from './imports.ts';
+import { measureMcp } from './mcp.ts';
 import { renderRows, type Row } from './measure.ts';
 import { renderPage } from './page.ts';
 import { measurePlans } from './plans.ts';
@@ -50,6 +51,8 @@ try {
   rows.push(...measureImports(env));
   note('captures');
   rows.push(...(await measureCaptures(env)));
+  note('mcp');
+  rows.push(...(await measureMcp(env, runs)));
   note('write sessions');
   rows.push(...(await measureWrites(env, runs)));
   note('a repository of 50,000 files');
