@@ -89,6 +89,17 @@ test('entries that no named key has signed fail', async () => {
   }
 });
 
+test('plans that nobody else has approved fail where that is asked for', async () => {
+  const wanted = { TEDDY_REQUIRE_APPROVAL: 'others' };
+  for (const [args, env] of [[[line], {}] as const, [[], { BASE: 'main', HEAD: line }] as const]) {
+    const found = await run(bare, [...args], { ...env, ...wanted });
+    const fault = 'The plan was run without an approval by somebody who did not write its message.';
+    expect(found).toMatchObject({ exitCode: 1, output: expect.stringContaining(fault) as string });
+  }
+  const odd = await run(bare, [line], { TEDDY_REQUIRE_APPROVAL: '--fsck' });
+  expect(odd.exitCode).not.toBe(0);
+});
+
 test('a session that was tampered with is found by its branch and in the change that brings it', async () => {
   const { repo } = project;
   await repo.git('branch', 'teddy-before', line);
