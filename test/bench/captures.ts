@@ -1,6 +1,16 @@
 /** Capture: what a hook costs its agent, how long a record is on its way to a commit, and how fast a long log is taken in. */
-import { spawnSync } from 'node:child_process';
-import { appendFileSync, mkdirSync, readFileSync, realpathSync, utimesSync, writeFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { median, timeMs, type Row } from './measure.ts';
@@ -21,7 +31,7 @@ interface Captured {
 export async function measureCaptures(env: NodeJS.ProcessEnv): Promise<Row[]> {
   const captured = openCaptured(env);
   const delayed = await measureDelay(captured);
-  return [...measureHook(captured), delayed, ...measureSweep(captured)];
+  return [...measureHook(captured), delayed, ...(await measureGate(captured)), ...measureSweep(captured)];
 }
 
 /** A repository with a hook as `teddy capture install` puts it there. */
@@ -90,6 +100,45 @@ async function measureDelay({ root, env, hook, log }: Captured): Promise<Row> {
   return { ...row, what: 'from the last record of a turn, drainer started, to its commit', aim: 1000 };
 }
 
+/** An agent hands in its plan: until a browser is called with the page, and from somebody's yes until the agent has it. */
+async function measureGate({ root, env, hook, log }: Captured): Promise<Row[]> {
+  const path = join(dirname(log), 'plans.jsonl');
+  const browser = join(dirname(log), 'browser');
+  const opened = join(dirname(log), 'opened');
+  writeFileSync(browser, `#!/bin/sh\n: >'${opened}'\n`, { mode: 0o755 });
+  const write = openWriter(root, 'plans');
+  const [shown, answered]: [number[], number[]] = [[], []];
+  for (let turn = 0; turn < 5; turn += 1) {
+    const id = `toolu-plan-${turn}`;
+    const plan = `# Plan ${turn}\n\n${text}\n`;
+    appendFileSync(path, write.plan(turn, id, plan).join(''));
+    rmSync(opened, { force: true });
+    const call = { session_id: 'plans', tool_name: 'ExitPlanMode', tool_use_id: id, tool_input: { plan } };
+    const begunMs = performance.now();
+    const held = spawn('sh', [hook, 'claude-code', 'gate'], { cwd: root, env: { ...env, BROWSER: browser } });
+    const ended = once(held, 'close');
+    let said = '';
+    held.stdout.on('data', (data) => (said += String(data)));
+    held.stdin.end(payload(root, path, 'PreToolUse', call));
+    while (!existsSync(opened)) await sleep(5);
+    shown.push(performance.now() - begunMs);
+    const approve = [executable, 'session', 'approve', '-s', 'claude-code-plan-0'];
+    const { status, stderr } = spawnSync(process.execPath, approve, { cwd: root, env, encoding: 'utf8' });
+    if (status !== 0) throw new Error(stderr);
+    const saidMs = performance.now();
+    await ended;
+    answered.push(performance.now() - saidMs);
+    if (!said.includes('"allow"')) throw new Error(`The gate said ${JSON.stringify(said)}.`);
+    appendFileSync(path, write.result(id).join(''));
+  }
+  const row = { against: '', againstMs: null, unit: 'ms' as const };
+  const [shownMs, answeredMs] = [median(shown), median(answered)];
+  return [
+    { ...row, what: 'from the hook of a plan to the page that shows it', oursMs: shownMs, figure: shownMs, aim: 1500 },
+    { ...row, what: 'from a verdict to the agent that waits', oursMs: answeredMs, figure: answeredMs, aim: 500 },
+  ];
+}
+
 function measureSweep({ root, env, log }: Captured): Row[] {
   const path = join(dirname(log), 'long.jsonl');
   const write = openWriter(root, 'long');
@@ -118,16 +167,20 @@ function openWriter(cwd: string, sessionId = 'bench') {
   };
   const say = (content: object[], stop: string) =>
     next('assistant', { id: `m${sessionId}${count}`, role: 'assistant', model: 'bench', content, stop_reason: stop });
+  const result = (id: string, content: string) =>
+    next('user', { role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content }] });
   return {
+    plan: (turn: number, id: string, plan: string): string[] => [
+      next('user', { role: 'user', content: `Plan ${turn}: ${text}` }),
+      say([{ type: 'tool_use', id, name: 'ExitPlanMode', input: { plan } }], 'tool_use'),
+    ],
+    result: (id: string): string[] => [result(id, 'Approved.'), say([{ type: 'text', text: 'Done.' }], 'end_turn')],
     turn: (turn: number, number: number): string[] => [
       next('user', { role: 'user', content: `Turn ${turn}: ${text}` }),
       ...Array.from({ length: number }, () => {
         const id = `toolu-${sessionId}-${count}`;
         const use = say([{ type: 'tool_use', id, name: 'Read', input: { path: 'a.ts' } }], 'tool_use');
-        return [
-          use,
-          next('user', { role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content: text }] }),
-        ];
+        return [use, result(id, text)];
       }).flat(),
       say([{ type: 'text', text: `Done with turn ${turn}. ${text}`.trim() }], 'end_turn'),
     ],
