@@ -1,7 +1,7 @@
 /** The tools for plans and memos: what is handed in waits for a person, and no tool decides for one. */
 import * as z from 'zod';
 import { answerByHand } from '../app.ts';
-import type { Oid } from '../names.ts';
+import { isSessionId, mainLineRef, type Oid } from '../names.ts';
 import type { Project } from '../ports/project.ts';
 import { toShellWord } from '../session/shell-word.ts';
 import { listMemos } from '../workflow/context/change-memos.ts';
@@ -33,14 +33,18 @@ const commands = z
   .object({ show: z.string(), approve: z.string(), reject: z.string(), execute: z.string().nullable() })
   .describe('What a person runs in a terminal; tell the user. `execute` is null for a plan that teddy does not run.');
 
-/** A client's own patience is 60 seconds, where no progress is reported. */
+/** Progress is reported this often: most clients wait for a minute without it. */
 const progressMs = 10_000;
 const maxWaitSeconds = 3600;
 
-export function planTools(project: Project, inTurn: InTurn, watch: RefWatch): Tool[] {
+/** `read` runs a reading when there is room for it: whoever waits for a verdict takes none. */
+export function planTools(
+  project: Project,
+  { inTurn, read, watch }: { inTurn: InTurn; read: InTurn; watch: RefWatch },
+): Tool[] {
   return [
     submitTool(project, inTurn),
-    verdictTool(project, watch),
+    verdictTool(project, read, watch),
     listMemosTool(project),
     proposeTool(project, inTurn),
   ];
@@ -108,7 +112,7 @@ function toCommands({ line, turn: name, sha256, kind }: Awaited<ReturnType<typeo
   };
 }
 
-function verdictTool(project: Project, watch: RefWatch): Tool {
+function verdictTool(project: Project, read: InTurn, watch: RefWatch): Tool {
   return defineTool({
     name: 'plan_verdict',
     title: 'Ask for the verdict on a plan',
@@ -144,8 +148,11 @@ function verdictTool(project: Project, watch: RefWatch): Tool {
     kind: 'reads',
     waits: true,
     async call({ session: selector, turn: name, wait_s: seconds }, call) {
-      const found = await findPlan(project, selector, name);
-      const verdict = (await readLast(project, found)) ?? (await awaitVerdict(project, watch, found, seconds, call));
+      const { found, last } = await read(async () => {
+        const plan = await findPlan(project, selector, name);
+        return { found: plan, last: await readLast(project, plan) };
+      });
+      const verdict = last ?? (await awaitVerdict(project, { found, seconds, read, watch }, call));
       return {
         notice: dataNotice,
         session: found.line.session,
@@ -191,7 +198,8 @@ interface FoundPlan {
 /** Throws UNKNOWN_SESSION, UNKNOWN_TURN, NO_PENDING_PLAN where the turn has no plan. */
 async function findPlan(project: Project, selector: string, name: string): Promise<FoundPlan> {
   const { store } = project.repository;
-  const line = await findLine(project, selector);
+  const main = isSessionId(selector) ? mainLineRef(selector) : null;
+  const line = await findLine(project, main !== null && (await store.resolve(main)) !== null ? main : selector);
   const tip = line.tip ?? (line.remoteTip as Oid);
   const state = await readLineTurns(store, tip);
   const found = findTurn(state, name);
@@ -215,9 +223,7 @@ async function readLast(project: Project, { line, turn: name }: FoundPlan): Prom
 /** Null: the time is over, or the line is gone. */
 async function awaitVerdict(
   project: Project,
-  watch: RefWatch,
-  found: FoundPlan,
-  seconds: number,
+  { found, seconds, read, watch }: { found: FoundPlan; seconds: number; read: InTurn; watch: RefWatch },
   { signal, progress }: ToolCall,
 ): Promise<Verdict | null> {
   if (seconds === 0) return null;
@@ -229,13 +235,14 @@ async function awaitVerdict(
     void report();
     let seen: Oid | null = null;
     const pause = () => watch.moved(line.ref, seen, stop);
-    const { events } = await followLine(project, { selector: line.ref, after: null, pause, signal: stop });
+    const request = { selector: line.ref, after: null, pause, signal: stop };
+    const { events } = await read(() => followLine(project, request));
     for await (const event of events) {
       if (event.kind === 'end') return null;
       seen = event.position.commit;
       // Looked at once more after the line is followed: a verdict in between is not missed.
       const isNews = event.kind !== 'record' || event.record.type === 'approval';
-      const verdict = isNews ? await readLast(project, found) : null;
+      const verdict = isNews ? await read(() => readLast(project, found)) : null;
       if (verdict !== null) return verdict;
     }
     return null;

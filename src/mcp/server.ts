@@ -46,7 +46,7 @@ export function openTools({ project, writes, limits, version, onDefect, lookMs =
   const read = slots(readsAtOnce);
   const tools = [
     ...sessionTools(project),
-    ...planTools(project, inTurn, refWatch(project.repository.store, lookMs)),
+    ...planTools(project, { inTurn, read, watch: refWatch(project.repository.store, lookMs) }),
     ...writeTools(writes, inTurn, limits),
   ];
   const running = new Set<Promise<unknown>>();

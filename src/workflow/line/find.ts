@@ -147,6 +147,9 @@ async function findNamedLine(project: Project, typed: string): Promise<Line> {
   // A file system may give a name back in parts; those of sessions are composed.
   const selector = typed.normalize('NFC');
   const { store } = project.repository;
+  // The whole name of a branch is nothing else's: the sessions need not be listed for it.
+  const whole = typed.startsWith('refs/heads/') ? await findBranch(project, typed) : null;
+  if (whole !== null) return openLine(project, whole, 'named');
   const sessions = await listMainLines(project);
   const named = selector.replace(/\/+$/, '').split('/').at(-1) ?? '';
   const inDirectory = /(?:^|\/)\.teddy\/sessions\/[^/]+\/?$/.test(selector) && isSessionId(named) ? named : null;
