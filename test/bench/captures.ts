@@ -31,7 +31,7 @@ interface Captured {
 export async function measureCaptures(env: NodeJS.ProcessEnv): Promise<Row[]> {
   const captured = openCaptured(env);
   const delayed = await measureDelay(captured);
-  return [...measureHook(captured), delayed, ...(await measureGate(captured)), ...measureSweep(captured)];
+  return [...measureHook(captured), delayed, ...measureSweep(captured), ...(await measureGate(captured))];
 }
 
 /** A repository with a hook as `teddy capture install` puts it there. */
