@@ -36,10 +36,27 @@ export function renderLicenses(root, metafiles) {
     const [directory] = /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path) ?? [];
     if (directory !== undefined) packages.set(directory, [...(packages.get(directory) ?? []), join(root, path)]);
   }
-  const parts = [...packages]
-    .toSorted()
-    .map(([directory, files]) => `${renderPackage(join(root, directory))}${findNotices(files)}`);
+  const parts = groupByTerms(
+    [...packages].toSorted().map(([directory, files]) => readPackage(join(root, directory), files)),
+  );
   return `${['teddy contains code of these packages.\n', ...parts].join(`\n${'-'.repeat(80)}\n\n`)}`;
+}
+
+/** Packages under the same terms share one copy of them, below the names and copyright notices of all. */
+function groupByTerms(packages) {
+  const groups = new Map();
+  for (const { title, text, notices } of packages) {
+    const at = Math.max(
+      text.search(/Permission is hereby granted|^\s*Apache License\s+Version|Redistribution and use/m),
+      0,
+    );
+    const [head, terms] = [text.slice(0, at).trim(), text.slice(at).trim()];
+    const key = terms.replaceAll(/\s+/g, ' ');
+    const { names = [] } = groups.get(key) ?? {};
+    names.push(`${title}\n${head === '' ? '' : `\n${head}\n`}${notices}`);
+    groups.set(key, { names, terms });
+  }
+  return [...groups.values()].map(({ names, terms }) => `${names.join('\n')}\n${terms}\n`);
 }
 
 /** The files of which a bundle holds code. */
@@ -48,9 +65,10 @@ function listBundled({ outputs }) {
   return inputs.flatMap(([path, { bytesInOutput }]) => (bytesInOutput === 0 ? [] : [path]));
 }
 
-function renderPackage(directory) {
+function readPackage(directory, files) {
   const { name, version, license } = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8'));
-  return `${name} ${version}, ${license}\n\n${readLicense(directory, { name, version, license })}\n`;
+  const text = readLicense(directory, { name, version, license });
+  return { title: `${name} ${version}, ${license}`, text, notices: findNotices(files) };
 }
 
 function readLicense(directory, { name, version, license }) {
