@@ -7,7 +7,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
+import { build, transform } from 'esbuild';
 import { renderLicenses } from './licenses.mjs';
 import { readAsText } from './read-as-text.mjs';
 
@@ -134,6 +134,17 @@ const onlyReading = {
   },
 };
 
+/** Stack traces of ours stay readable; the names inside of packages need not, and take a twentieth of the package. */
+const shortNames = {
+  name: 'short-names',
+  setup({ onLoad }) {
+    onLoad({ filter: /[\\/]node_modules[\\/].*\.[cm]?js$/ }, async ({ path }) => {
+      const { code } = await transform(readFileSync(path, 'utf8'), { minifyIdentifiers: true, target: common.target });
+      return { contents: code, loader: 'js' };
+    });
+  },
+};
+
 const targets = {
   // The executable. Split, since `--version` has to answer before anything else is read.
   main: { format: 'esm', splitting: true, chunkNames: '[name]', outdir: 'dist', entryPoints: ['src/main.ts'] },
@@ -146,7 +157,7 @@ const targets = {
     external: [...withoutForge, ...Object.keys(packagesApart)],
     // Its main file is in a form whose parts esbuild does not find.
     alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
-    plugins: [leavePackagesApart, readAsText],
+    plugins: [leavePackagesApart, readAsText, shortNames],
   },
   // The library without git, in one file that browsers load as it is; so it is minified as a whole, and brings its own `Buffer`.
   reader: {
