@@ -13,6 +13,7 @@ import { maskedOutput } from '../workflow/line/masked-output.ts';
 import type { Approver } from '../workflow/run/approver.ts';
 import { planInstead } from '../workflow/run/execute-or-replan.ts';
 import { executePlan, type ExecuteRequest } from '../workflow/run/execute-plan.ts';
+import { giveVerdict } from '../workflow/run/give-verdict.ts';
 import { planTurn, type PlanOutcome, type PlanRequest } from '../workflow/turn/plan.ts';
 import type { ServerEvent } from './event-stream.ts';
 
@@ -23,7 +24,11 @@ export type ActRequest =
   | { kind: 'instead'; plan: string; message: string }
   /** `actions`: indexes, from 1; the others are skipped. Null: all of them, also where the plan is not valid. */
   | { kind: 'run'; plan: string; actions: number[] | null }
-  | { kind: 'reject'; plan: string; reason: string };
+  | { kind: 'approve'; plan: string; message?: string | undefined; comments?: LineComment[] | undefined }
+  | { kind: 'reject'; plan: string; reason: string; comments?: LineComment[] | undefined };
+
+/** `line`: of the plan, from 1. */
+type LineComment = { line: number; text: string };
 
 /** The project of an act, as if a command had just been started. */
 export interface ActTools {
@@ -210,7 +215,8 @@ async function perform(tools: ActTools, line: string, request: ActRequest, perfo
   try {
     if (request.kind === 'say' || request.kind === 'instead')
       return await say(project, await tools.choose(project), line, request, performing);
-    return await execute(project, line, request, performing);
+    if (request.kind === 'run') return await execute(project, line, request, performing);
+    return await judge(project, line, request);
   } finally {
     await project.repository.close();
   }
@@ -264,7 +270,7 @@ function describeAnswer({ missing }: PlanRequest['choice'], outcome: PlanOutcome
 async function execute(
   project: Project,
   selector: string,
-  request: Extract<ActRequest, { kind: 'run' | 'reject' }>,
+  request: Extract<ActRequest, { kind: 'run' }>,
   performing: Performing,
 ): Promise<string> {
   const { emit, signal, onBegun } = performing;
@@ -274,22 +280,33 @@ async function execute(
     emit('asked', { turn: started.turn, title: `Turn ${started.turn}: ${started.plan.plan.title}` });
     onBegun();
   };
-  const { report } = await executePlan(
-    project,
-    request.kind === 'reject'
-      ? { selector, approver: null, memos: { kind: 'none' }, reject: request.reason, signal, onStart }
-      : {
-          selector,
-          only: request.actions ?? undefined,
-          approver: pageApprover(performing),
-          memos: { kind: 'ask', ask: (changes) => askMemos(performing, changes) },
-          signal,
-          onStart,
-        },
-  );
-  if (request.kind === 'reject') return `Turn ${report.turn}: rejected; nothing of it was run.`;
+  const { report } = await executePlan(project, {
+    selector,
+    only: request.actions ?? undefined,
+    approver: pageApprover(performing),
+    memos: { kind: 'ask', ask: (changes) => askMemos(performing, changes) },
+    signal,
+    onStart,
+  });
   const { status, error } = report.run_summary;
   return `Turn ${report.turn}: ${status}${error === null ? '' : `, ${error}`}`;
+}
+
+/** A yes or a no to the plan, teddy's own or that of another agent. */
+async function judge(
+  project: Project,
+  selector: string,
+  request: Extract<ActRequest, { kind: 'approve' | 'reject' }>,
+): Promise<string> {
+  const { verdict, plan } = await giveVerdict(project, {
+    selector,
+    verdict: request.kind === 'approve' ? 'approved' : 'rejected',
+    text: request.kind === 'approve' ? request.message : request.reason,
+    comments: request.comments ?? [],
+    sha256: request.plan,
+  });
+  const rest = request.kind === 'reject' && !plan.isForeign ? '; nothing of it was run' : '';
+  return `Turn ${verdict.turn}: ${verdict.verdict}${rest}.`;
 }
 
 /** Refuses a plan that is not the one that the page shows. It is called before anything is asked, run or written. */

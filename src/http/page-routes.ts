@@ -153,6 +153,7 @@ export function pageRoutes(options: PageRouteOptions): PlainRoute[] {
     act('say', (body) => ({ kind: 'say', ...parse(sayRequest, body) })),
     act('instead', (body) => ({ kind: 'instead', ...parse(insteadRequest, body) })),
     act('run', (body) => ({ kind: 'run', ...parse(runRequest, body) })),
+    act('approve', (body) => ({ kind: 'approve', ...parse(approveRequest, body) })),
     act('reject', (body) => ({ kind: 'reject', ...parse(rejectRequest, body) })),
     {
       method: 'post',
@@ -180,7 +181,12 @@ const plan = z.string().regex(/^[0-9a-f]{64}$/, 'is the sha256 of the plan that 
 const sayRequest = z.object({ message: z.string().optional() });
 const insteadRequest = z.object({ plan, message: z.string() });
 const runRequest = z.object({ plan, actions: z.array(z.int().min(1)).nullable() });
-const rejectRequest = z.object({ plan, reason: z.string() });
+const comments = z
+  .array(z.object({ line: z.int().min(1), text: z.string() }))
+  .max(1000)
+  .optional();
+const approveRequest = z.object({ plan, message: z.string().optional(), comments });
+const rejectRequest = z.object({ plan, reason: z.string(), comments });
 /** Null: no answer. */
 const answerRequest = z.object({ question: z.int(), text: z.string().nullable() });
 

@@ -88,6 +88,28 @@
     fresh.dispatchEvent(new CustomEvent('teddy:turn', { bubbles: true, detail: { turn } }));
   };
 
+  /* Comments on the lines of a plan */
+
+  const commentOn = (line, text) => {
+    const item = byId('live-lines')?.children[line - 1];
+    if (!item) return;
+    const known = item.querySelector('textarea');
+    if (known) return known.focus();
+    const comment = Object.assign(document.createElement('textarea'), { rows: 2, value: text });
+    comment.dataset.of = line;
+    comment.setAttribute('aria-label', `Your comment on line ${line}`);
+    item.append(comment);
+    item.closest('details').open = true;
+    if (text === '') comment.focus();
+  };
+  const readComments = () =>
+    [...live.querySelectorAll('textarea[data-of]')]
+      .map(({ dataset, value }) => ({ line: Number(dataset.of), text: value }))
+      .filter(({ text }) => text.trim() !== '');
+  live.addEventListener('click', ({ target }) => {
+    if (target.dataset?.line) commentOn(Number(target.dataset.line), '');
+  });
+
   let controls = byId('live-controls').outerHTML;
   const showControls = async () => {
     const fresh = await getElement(`${base}/controls`, '#live-controls');
@@ -97,11 +119,16 @@
     const old = byId('live-controls');
     const written = byId('live-message')?.value ?? '';
     const hadFocus = document.activeElement === byId('live-message');
+    const [verdict, comments] = [byId('live-verdict')?.value ?? '', readComments()];
     const ticks = [...old.querySelectorAll('[name=action]')].map((one) => one.checked);
     if (fresh.dataset.plan === old.dataset.plan)
       fresh.querySelectorAll('[name=action]').forEach((one, at) => (one.checked = ticks[at] ?? one.checked));
     old.replaceWith(fresh);
     if (byId('live-message')) byId('live-message').value = written;
+    if (fresh.dataset.plan === old.dataset.plan && byId('live-verdict')) {
+      byId('live-verdict').value = verdict;
+      for (const { line, text } of comments) commentOn(line, text);
+    }
     if (hadFocus) byId('live-message')?.focus();
     setBusy(!byId('live-act').hidden);
   };
@@ -198,6 +225,7 @@
     say: 'Asking ...',
     instead: 'Asking for another plan ...',
     run: 'Running ...',
+    approve: 'Approving ...',
     reject: 'Rejecting ...',
   };
   const handlers = {
@@ -279,6 +307,12 @@
       const ticked = boxes.filter((box) => box.checked).map((box) => Number(box.value));
       return post('run', { plan, actions: ticked.length === boxes.length ? null : ticked });
     }
+    if (event.target.id === 'live-judge') {
+      const kind = event.submitter?.value ?? 'approve';
+      const words = byId('live-verdict').value;
+      const said = kind === 'approve' ? { message: words } : { reason: words };
+      return post(kind, { plan, ...said, comments: readComments() });
+    }
     if (event.target.id !== 'live-say') return undefined;
     const message = byId('live-message');
     const kind = event.submitter?.value ?? 'say';
@@ -286,7 +320,7 @@
       say: ['say', { message: message.value }],
       again: ['say', {}],
       instead: ['instead', { plan, message: message.value }],
-      reject: ['reject', { plan, reason: message.value }],
+      reject: ['reject', { plan, reason: message.value, comments: readComments() }],
     };
     if (kind === 'say' || kind === 'instead') sent = message.value;
     if ((await post(...bodies[kind])) && kind !== 'again') message.value = '';

@@ -7,6 +7,7 @@ import css from './live.css?raw';
 import script from './live-script.js?raw';
 import { toSource, type LiveParts } from './render-page.ts';
 import type { PageTurn, SessionPage } from './session-page.ts';
+import { lastWord } from './turn-state.ts';
 
 export interface LiveOptions {
   /** Else why nothing can be said here, a sentence. */
@@ -62,10 +63,43 @@ export function renderControls(page: SessionPage, live: LiveOptions): Html {
   const own = page.turns.filter(({ line }) => line === page.source.line);
   const last = (own.length === 0 ? page.turns : own).at(-1);
   const pending = last?.status === 'planned' ? last : null;
-  return html`<div id="live-controls" data-plan="${pending?.plan?.sha256 ?? ''}">
+  const judged = pending ?? (last !== undefined && isHandedIn(last) ? last : null);
+  return html`<div id="live-controls" data-plan="${judged?.plan?.sha256 ?? ''}">
     ${pending === null ? null : renderPending(pending, live)}
+    ${judged === null || live.maySay !== true ? null : renderJudging(judged)}
     ${live.maySay === true ? renderSaying(pending, last) : renderReason(live.maySay)}
   </div>`;
+}
+
+/** The plan of another agent, which nobody has judged and which the agent has not finished with. */
+function isHandedIn(turn: PageTurn): boolean {
+  return turn.plan?.isForeign === true && turn.status === 'open' && lastWord(turn) === null;
+}
+
+/** Its plan is rejected by the form below where it is teddy's own, since that says what to do instead. */
+function renderJudging(judged: PageTurn): Html | null {
+  const { turn, plan } = judged;
+  if (plan === null || lastWord(judged) === 'approved') return null;
+  if (!plan.isExact)
+    return renderReason(
+      `The page does not show all of the plan, so it is not judged from here: \`teddy session show ${turn}\`.`,
+    );
+  const lines = plan.source.text.replace(/\n$/, '').split('\n');
+  const button = (value: string, text: string) => html`<button type="submit" value="${value}">${text}</button>`;
+  return html`<form id="live-judge">
+    <fieldset>
+      <legend>What do you say to the plan of turn <a href="#t${turn}">${turn}</a>?</legend>
+      <details>
+        <summary>Comment on its lines</summary>
+        <ol id="live-lines">
+          ${lines.map((line, at) => html`<li><button type="button" data-line="${at + 1}" aria-label="Comment on line ${at + 1}">${line === '' ? ' ' : line}</button></li>`)}
+        </ol>
+      </details>
+      <label for="live-verdict">What should be said with it (a rejection says why)</label>
+      <textarea id="live-verdict" rows="2"></textarea>
+      <p>${button('approve', 'Approve the plan')} ${plan.isForeign ? button('reject', 'Reject the plan') : null}</p>
+    </fieldset>
+  </form>`;
 }
 
 function renderPending({ turn, plan }: PageTurn, { mayAct }: LiveOptions): Html {

@@ -98,6 +98,43 @@ describe.runIf(hasChromium)('the live page', () => {
     expect((await project.subjects()).filter((subject) => subject.includes('report'))).toHaveLength(2);
   });
 
+  slowTest('a plan is commented line by line, approved, and the next one rejected', async () => {
+    await open([twoActions, twoActions]);
+    const { page, faults } = await visit(await view());
+    const ask = async (message: string) => {
+      await page.getByLabel('What do you want?').fill(message);
+      await page.getByRole('button', { name: 'Ask for a plan' }).click();
+      await page.getByText('Comment on its lines').click();
+    };
+    const comment = async (line: number, text: string) => {
+      await page.getByRole('button', { name: `Comment on line ${line}`, exact: true }).click();
+      await page.getByLabel(`Your comment on line ${line}`, { exact: true }).fill(text);
+    };
+    await ask('Make two files');
+    await comment(3, 'Only here.');
+    await comment(1, 'A better title?');
+    await page.getByLabel('What should be said with it').fill('Go on.');
+    await page.getByRole('button', { name: 'Approve the plan' }).click();
+    await page.getByText('Turn 01: approved.').waitFor();
+    const turn = page.locator('#t01');
+    await expect.poll(() => turn.locator('.approval').textContent()).toContain('approved the plan');
+    await turn.getByText('Source').first().click();
+    expect(await turn.locator('.source .remark').allTextContents()).toEqual([
+      expect.stringMatching(/: A better title\?$/),
+      expect.stringMatching(/: Only here\.$/),
+    ]);
+    await page.getByRole('button', { name: 'Run the ticked actions' }).click();
+    await page.getByText('Turn 01: SUCCESS').waitFor();
+
+    await ask('Make them again');
+    await comment(3, 'They are there.');
+    await page.getByRole('button', { name: 'Reject it' }).click();
+    await page.getByText('Turn 02: rejected').waitFor();
+    await expect.poll(() => page.locator('#t02 .remark').allTextContents()).toHaveLength(1);
+    expect((await project.report('02')).run_summary.error).toContain('line 3: They are there.');
+    expect(faults()).toEqual([]);
+  });
+
   slowTest('a second view takes the server that runs, a link works once, and Ctrl-C ends it', async () => {
     await open([]);
     const link = await view();

@@ -1,8 +1,12 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { RefName, SessionId, TurnName } from '../../src/names.ts';
+import { openFollower } from '../../src/workflow/capture/follow-log.ts';
+import { showTurn } from '../../src/workflow/review/show-turn.ts';
+import { claudePlans, secondPlan } from '../support/agent-plan-fixtures.ts';
 import { openEvents } from '../support/event-client.ts';
 import { openTestServer, type Answer, type TestServer, type TestServerOptions } from '../support/http-server.ts';
+import { memoryCapture } from '../support/memory-agent-logs.ts';
 import { memoryProject, type MemoryProject } from '../support/memory-repository.ts';
 import { scriptedModel, type ScriptedModel } from '../support/scripted-model.ts';
 import { command, create, line, memos, planOf, say, session, start, storyOfLine } from '../support/turns.ts';
@@ -306,6 +310,7 @@ describe('what is done from a page', () => {
     for (const [path, body] of [
       ['run', { plan, actions: [1, 2] }],
       ['reject', { plan, reason: 'no' }],
+      ['approve', { plan }],
       ['instead', { plan, message: 'differently' }],
     ] as const) {
       const answer = await browse('POST', `${page}/${path}`, body);
@@ -338,6 +343,7 @@ describe('what is done from a page', () => {
       ['run', { plan, actions: [] }, 400, 'USAGE'],
       ['run', { plan, actions: [7] }, 400, 'USAGE'],
       ['reject', { reason: 'no' }, 400, 'USAGE'],
+      ['approve', { plan, comments: [{ line: 0, text: 'no' }] }, 400, 'USAGE'],
       ['say', { message: 'Something else' }, 409, 'PLAN_PENDING'],
     ];
     await reopen({ choose: async () => ({ provider: 'none', name: 'none', parameters: {}, model: null }) });
@@ -362,6 +368,65 @@ describe('what is done from a page', () => {
       body: { code: 'NO_PENDING_PLAN' },
     });
     heard.close();
+  });
+
+  test('a yes with comments is a verdict, and the plan still waits to be run', async () => {
+    await say(project, 'Make files', twoFiles);
+    const controls = async () => (await browse('GET', `${page}/controls`)).text;
+    expect(await controls()).toContain('aria-label="Comment on line 3"');
+    const heard = await hear();
+    const comments = [{ line: 1, text: 'A better title?' }];
+    await browse('POST', `${page}/approve`, { plan: await pending(), message: 'Go on.', comments });
+    expect(await heard.wait()).toEqual([{ title: 'Turn 01: approved.' }]);
+    expect(await showTurn(project, { selector: line, turn: '01' })).toMatchObject({
+      status: 'planned',
+      verdicts: [{ verdict: 'approved', text: 'Go on.', comments }],
+    });
+    expect((await browse('GET', page)).text).toContain(
+      '<span class="remark"><b>Ada Example</b>: A better title?</span>',
+    );
+    expect(await controls()).toContain('Run the ticked actions');
+    expect(await controls()).not.toContain('Approve the plan');
+    heard.close();
+  });
+
+  test('comments on lines alone reject a plan, and close its turn', async () => {
+    await say(project, 'Make files', twoFiles);
+    const body = { plan: await pending(), reason: '', comments: [{ line: 3, text: 'Not here.' }] };
+    expect(await browse('POST', `${page}/reject`, { ...body, comments: [] })).toMatchObject({
+      status: 409,
+      body: { code: 'EMPTY_MESSAGE' },
+    });
+    const odd = { ...body, comments: [{ line: 999, text: 'Where?' }] };
+    expect(await browse('POST', `${page}/reject`, odd)).toMatchObject({ status: 400, body: { code: 'USAGE' } });
+    expect(await browse('POST', `${page}/reject`, body)).toMatchObject({ status: 202 });
+    const { status, report } = await showTurn(project, { selector: line, turn: '01' });
+    expect([status, report?.run_summary.error]).toEqual(['closed', expect.stringContaining('line 3: Not here.')]);
+  });
+
+  test('the plan of another agent is judged from its page', async () => {
+    const capture = memoryCapture('claude-code');
+    const path = '/home/ada/.claude/projects/-home-ada-shop/s1.jsonl';
+    const lines = claudePlans('2.1.330').map((one) => `${JSON.stringify(one)}\n`);
+    capture.files.set(path, lines.slice(0, lines.findIndex((one) => one.includes('"toolu_4"')) + 1).join(''));
+    const options = { cwd: null, isOurs: async () => true, isLeftOut: () => false };
+    const follower = await openFollower(project, capture, { agent: 'claude-code', path }, options);
+    await follower.advance();
+    const captured = follower.log().session ?? '';
+    const at = `/sessions/${captured}`;
+    const { text } = await browse('GET', `${at}/controls`);
+    expect(text).toContain('Reject the plan');
+    expect(text).not.toContain('Run the ticked actions');
+    const comments = [{ line: 4, text: 'Which tests?' }];
+    const other = { plan: project.hash('another plan'), reason: '', comments };
+    expect(await browse('POST', `${at}/reject`, other)).toMatchObject({ status: 409, body: { code: 'PLAN_REPLACED' } });
+    const answer = await browse('POST', `${at}/reject`, { ...other, plan: project.hash(secondPlan) });
+    expect(answer).toMatchObject({ status: 202 });
+    await expect
+      .poll(async () => (await showTurn(project, { selector: captured })).verdicts)
+      .toMatchObject([{ verdict: 'rejected', turn: '02', text: null, comments }]);
+    expect((await browse('GET', `${at}/controls`)).text).not.toContain('Reject the plan');
+    expect((await browse('GET', at)).text).toContain('<span class="pill warn">rejected</span>');
   });
 
   test('no, differently: the plan is refused with the message, and another one is there', async () => {

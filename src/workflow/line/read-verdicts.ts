@@ -2,7 +2,7 @@
 import type { ApprovalRecord } from '../../conversation/record.ts';
 import { decodeTranscript } from '../../conversation/decode-transcript.ts';
 import type { Project } from '../../ports/project.ts';
-import { decodeEntry, type VerdictWord } from '../../session/entry.ts';
+import { decodeEntry, type Entry, type VerdictWord } from '../../session/entry.ts';
 import { parseIdent } from '../../session/logged-entry.ts';
 import { joinPath, turnDir, type Oid, type SessionId, type TurnName } from '../../names.ts';
 import { toText } from './read.ts';
@@ -59,6 +59,16 @@ export async function readVerdicts(
     const isMeant = record?.type === 'approval' && isSame(record, one) && one.sha256 === planSha256;
     return isMeant ? [toVerdict(turn, record, one.commit, toAuthor(one.author))] : [];
   });
+}
+
+/** The same, where the entries of the turn are known: most turns have none. */
+export async function readTurnVerdicts(
+  project: Project,
+  turn: Omit<TurnOfLine, 'tip'>,
+  entries: readonly { commit: Oid; entry: Pick<Entry, 'kind'> | null }[],
+): Promise<Verdict[]> {
+  const tip = entries.findLast(({ entry }) => entry?.kind === 'approval')?.commit;
+  return tip === undefined ? [] : readVerdicts(project, { ...turn, tip });
 }
 
 function isSame(record: ApprovalRecord, { verdict, sha256 }: { verdict: VerdictWord; sha256: string }): boolean {

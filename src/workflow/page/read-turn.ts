@@ -27,7 +27,7 @@ import type { PagePart, PagePlan, PageReport, PageText, PageTurn, PageVerdict } 
 import { parsePending, toStatus } from '../line/read.ts';
 import { maskString } from '../line/mask-text.ts';
 import { readTurnTexts, toShowCommand, type TurnTexts } from '../review/read-turn-texts.ts';
-import { readTurnVerdicts } from '../review/show-turn.ts';
+import { readTurnVerdicts } from '../line/read-verdicts.ts';
 import { joinChanges } from '../review/turn.ts';
 import { maxText, openTexts, type PageTexts } from './page-texts.ts';
 import type { RequestReader } from './read-request.ts';

@@ -6,7 +6,7 @@ import { decodeEntry } from '../../session/entry.ts';
 import { repoPathFromGit, sessionDir, type Oid, type SessionId, type TurnName } from '../../names.ts';
 import { isStartOf } from '../../session/logged-entry.ts';
 import { readTurnTexts } from './read-turn-texts.ts';
-import { readTurnVerdicts } from './show-turn.ts';
+import { readTurnVerdicts } from '../line/read-verdicts.ts';
 import { sumSpent } from '../../session/spending.ts';
 import { listCodeChanges } from './diff-files.ts';
 import { findUnlandedBase } from '../line/session-start.ts';

@@ -4,12 +4,12 @@ import { summarizeTurn, type TurnSummary } from '../../conversation/read-line.ts
 import { parseReport } from '../../plan/report-schema.ts';
 import type { Report } from '../../plan/report.ts';
 import type { Project } from '../../ports/project.ts';
-import type { Entry, EntryKind } from '../../session/entry.ts';
+import type { EntryKind } from '../../session/entry.ts';
 import type { Oid, SessionId, TurnName } from '../../names.ts';
 import type { LoggedEntry } from '../../session/logged-entry.ts';
 import { readStarts } from '../../session/session-starts.ts';
 import { listTurn } from '../line/read.ts';
-import { readVerdicts, type Verdict } from '../line/read-verdicts.ts';
+import { readTurnVerdicts, type Verdict } from '../line/read-verdicts.ts';
 import { maxShownText, readTurnTexts, type CutFile } from './read-turn-texts.ts';
 import { sumSpent, type Spending } from '../../session/spending.ts';
 import { diffFiles } from './diff-files.ts';
@@ -86,16 +86,6 @@ export async function showTurn(
     agent: described.agent ?? (await findFollowed(project, found, entries, records)),
     cut,
   };
-}
-
-/** Those that stand among the turn's entries. */
-export async function readTurnVerdicts(
-  project: Project,
-  turn: { session: SessionId; turn: TurnName },
-  entries: readonly { commit: Oid; entry: Entry | null }[],
-): Promise<Verdict[]> {
-  const tip = entries.findLast(({ entry }) => entry?.kind === 'approval')?.commit;
-  return tip === undefined ? [] : readVerdicts(project, { ...turn, tip });
 }
 
 /** The program whose session was captured, where this turn was: a later one may be of teddy's own. */
