@@ -110,6 +110,8 @@ function describeState(status: Status): string[] {
     return [
       `Turn ${turn.turn} has the plan of another agent, which waits for a verdict: ${toVisible(handedIn.title)}.`,
     ];
+  if (turn.status === 'open' && turn.isOfAgent)
+    return [`Turn ${turn.turn} has the plan of another agent, which has not ended the turn yet.`];
   if (turn.status === 'open')
     return [turn.hasMessage ? `Turn ${turn.turn} waits for an answer.` : `Turn ${turn.turn} has no message yet.`];
   if (outcome !== null)

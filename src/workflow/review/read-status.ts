@@ -1,5 +1,5 @@
 /** Where one stands: the line, its turn, what is pending, what is edited or left over, and what comes next. */
-import { userMessages } from '../../conversation/transcript.ts';
+import { hasAgentPlan, userMessages } from '../../conversation/transcript.ts';
 import { TeddyError } from '../../errors.ts';
 import { findPlanTitle } from '../../plan/plan-comments.ts';
 import type { ParsedPlan } from '../../plan/plan.ts';
@@ -25,8 +25,8 @@ export interface Status {
   head: string | null;
   /** The line that a command without `-s` takes; null: there is none. */
   line: { session: SessionId; name: string; found: Line['found'] } | null;
-  /** Null: nothing was said yet. */
-  turn: { turn: TurnName; status: TurnStatus; hasMessage: boolean } | null;
+  /** Null: nothing was said yet. `isOfAgent`: another agent has made its plan, and carries it out. */
+  turn: { turn: TurnName; status: TurnStatus; hasMessage: boolean; isOfAgent: boolean } | null;
   /** A plan that was not executed. `problems`: why it cannot be, as things are now. */
   plan: { title: string | null; actions: number; problems: number } | null;
   /** The plan of another agent, which waits for a verdict. */
@@ -124,6 +124,7 @@ async function readLineStatus(project: Project, line: Line): Promise<LineStatus 
       turn: latest.turn,
       status: latest.status,
       hasMessage: userMessages(latest.records).length > 0,
+      isOfAgent: hasAgentPlan(latest.records),
     },
     plan: plan && {
       title: plan.plan.title,
@@ -227,7 +228,7 @@ async function toNext(project: Project, status: Omit<Status, 'next'>, line: Line
   if (isInterrupted || plan !== null) return ['teddy session execute', 'teddy session show', ...recover];
   if (status.handedIn !== null)
     return ['teddy session approve', 'teddy session reject -m "what to do instead"', 'teddy session show', ...recover];
-  if (turn?.status === 'open' && turn.hasMessage)
+  if (turn?.status === 'open' && turn.hasMessage && !turn.isOfAgent)
     return ['teddy session resume', 'teddy session plan --from <file>', ...recover];
   const plans = 'teddy session plan -m "what you want"';
   if (outcome !== null && outcome.status !== 'SKIPPED' && !hasLanded)

@@ -15,6 +15,8 @@ import { logSession } from '../../../src/workflow/review/log-session.ts';
 import { readStatus } from '../../../src/workflow/review/read-status.ts';
 import { openReview, reviewSession } from '../../../src/workflow/review/session.ts';
 import { showTurn } from '../../../src/workflow/review/show-turn.ts';
+import { findNextStep } from '../../../src/workflow/turn/find-next-step.ts';
+import { readLine } from '../../../src/workflow/line/read.ts';
 import { giveVerdict } from '../../../src/workflow/run/give-verdict.ts';
 import { claudePlans } from '../../support/agent-plan-fixtures.ts';
 import { memoryCapture, type MemoryCapture } from '../../support/memory-agent-logs.ts';
@@ -37,13 +39,15 @@ async function withVerdicts(): Promise<MemoryProject> {
   return project;
 }
 
-/** The line of another agent, which waits at its second plan. */
-async function withPlan(): Promise<{ project: MemoryProject; capture: MemoryCapture; captured: string }> {
+/** The line of another agent, which waits at its second plan, or at the one of this call. */
+async function withPlan(
+  call = 'toolu_4',
+): Promise<{ project: MemoryProject; capture: MemoryCapture; captured: string }> {
   const project = await memoryProject();
   const capture = memoryCapture('claude-code');
   const path = '/home/ada/.claude/projects/-home-ada-shop/s1.jsonl';
   const lines = claudePlans('2.1.330');
-  const end = lines.findIndex((one) => JSON.stringify(one).includes('"toolu_4"')) + 1;
+  const end = lines.findIndex((one) => JSON.stringify(one).includes(`"${call}"`)) + 1;
   capture.files.set(
     path,
     lines
@@ -121,6 +125,19 @@ describe('the plan of another agent', () => {
     expect(await listSessions(project)).toMatchObject([{ state: 'closed', awaitsVerdict: false }]);
     expect((await readStatus(project)).handedIn).toBeNull();
     expect(await recent()).toMatchObject([{ line: captured, awaitsVerdict: false }]);
+  });
+
+  test('is nothing to ask a model of teddy about again', async () => {
+    const { project, captured } = await withPlan('toolu_2');
+    await project.switchTo(captured);
+    const { latest } = await readLine(project.repository.store, await project.tipOf(captured));
+    expect(latest?.status).toBe('open');
+    expect(await findNextStep(project, undefined)).toMatchObject({ kind: 'message' });
+    // A verdict of nobody leaves the turn open, and the agent asks by itself.
+    await giveVerdict(project, { selector: captured, verdict: 'none' });
+    const status = await readStatus(project);
+    expect(status).toMatchObject({ turn: { status: 'open', isOfAgent: true }, handedIn: null });
+    expect(status.next[0]).toBe('teddy session plan -m "what you want"');
   });
 
   test('is not said to be left to run', async () => {
