@@ -21,6 +21,7 @@ Groups
   teddy session ...                 everything else that a session can do
                                     talk: chat, say
                                     go on: resume, switch, branch, undo, restore
+                                    judge: approve, reject
                                     look: view, list, log, show, diff, review,
                                     cost, context, history, verify, replay
                                     share: push, pull, sync, import, open,
@@ -37,7 +38,7 @@ Groups
   teddy hooks ...                   git hooks: install, uninstall, status
   teddy capture ...                 sessions of other agents, while they run:
                                     install, uninstall, status, pause, resume,
-                                    sweep, drain
+                                    sweep, drain, gate
 
 Others
   teddy init                        set up what all sessions share (\`new\` does
@@ -79,6 +80,9 @@ Go on
   teddy session switch [session]    go to the branch of a session
   teddy session branch <turn> -m <message>
                                     try again from an earlier turn
+  teddy session approve [turn]      approve a plan, under your name
+  teddy session reject [turn] -m <text>
+                                    reject a plan, and say why
   teddy session undo [turn]         undo the code changes of a turn
   teddy session restore <turn>      go back to the end of a turn, on a branch of
                                     its own
@@ -168,13 +172,15 @@ After an interruption
 `,
   capture: `teddy capture: sessions of Claude Code, Codex and others as lines of their own
 
-  teddy capture install             capture them in this repository
+  teddy capture install             capture them in this repository; --gate: let
+                                    plans of Claude Code wait for a verdict
   teddy capture status              whether it works, and for which agents
   teddy capture pause               capture nothing for a while
   teddy capture resume              capture again
   teddy capture sweep               take in what no hook told of; --since 7d:
                                     what was there before, too
   teddy capture drain               take in what hooks have noted; they call it
+  teddy capture gate <agent>        hold an agent at its plan; its hook calls it
   teddy capture uninstall           stop here; --all: also remove the hooks from
                                     your configuration of the agents
 

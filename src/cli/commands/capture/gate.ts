@@ -32,7 +32,7 @@ export class CaptureGateCommand extends TeddyCommand {
       waits for a verdict: from the page, from \`teddy session approve\` or \`reject\`, or from a pull. Prints the answer
       for the agent. If nobody decides, or anything fails, it prints nothing: then the agent asks by itself.
 
-      Exit codes: always 0, since an agent takes any other one for a failure of the hook.
+      Exit codes: 0 in every case, since an agent takes any other one for a failure of the hook.
     `,
     examples: [['As the hook calls it', '$0 capture gate claude-code < call.json']],
   });

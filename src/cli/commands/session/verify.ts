@@ -33,8 +33,8 @@ export class SessionVerifyCommand extends TeddyCommand {
       Only signatures reveal somebody who rewrote a whole session with new hashes: \`git config teddy.sign true\`
       signs entries, and --signed-by requires every entry to be signed by one of the keys.
 
-      --require-approval makes a fault of every plan that was run without an approval, be it from before the run or
-      from after it. Whoever was asked about each action has approved the plan; for others, that is not
+      With --require-approval, every plan that was run without an approval is a fault; one that came after the run
+      counts too. Whoever was asked about each action has approved the plan; for =others, that is not
       enough. Names are easily forged: give --signed-by as well, and the keys have to differ too.
 
       With --page, teddy takes a file of \`teddy session export --html\`, renders the page again from the commits
