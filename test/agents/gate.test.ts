@@ -122,9 +122,13 @@ describe.skipIf(agent.name !== 'claude-code' || !hasTerminal)('a plan', () => {
       project.model.script('K2', [...find, handIn('# Only plan\n'), { says: 'Carried out.' }]);
       await startPlanning('K2 Plan it');
       await waits('01');
-      const gates = () => spawnSync('pgrep', ['-f', `capture gate ${agent.name}`], { encoding: 'utf8' }).stdout.trim();
-      await expect.poll(gates).not.toBe('');
-      for (const pid of gates().split('\n')) process.kill(Number(pid), signal);
+      const gates = () =>
+        execFileSync('ps', ['-eo', 'pid=,args='], { encoding: 'utf8' })
+          .split('\n')
+          .filter((row) => row.includes(`main.js capture gate ${agent.name}`))
+          .map((row) => Number.parseInt(row, 10));
+      await expect.poll(gates).not.toEqual([]);
+      for (const pid of gates()) process.kill(pid, signal);
       await shows(/Yes, |Would you like to proceed|Exit plan mode\?/);
       await answerYes();
       await project.settle();

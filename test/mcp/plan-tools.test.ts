@@ -6,6 +6,7 @@ import { readLine } from '../../src/workflow/line/read.ts';
 import { listSessions } from '../../src/workflow/review/list-sessions.ts';
 import { readStatus } from '../../src/workflow/review/read-status.ts';
 import { giveVerdict } from '../../src/workflow/run/give-verdict.ts';
+import { findOpenLine } from '../../src/workflow/line/find-open.ts';
 import { verifySession } from '../../src/workflow/verify/session.ts';
 import { memoryProject, type MemoryProject } from '../support/memory-repository.ts';
 import { openMcp, type McpClient } from '../support/mcp-client.ts';
@@ -55,6 +56,8 @@ describe('plan_submit', () => {
     expect(state.latest).toMatchObject({ turn: '01', status: 'open', report: null });
     expect(await project.readAt(state.tip, `.teddy/sessions/${session}/01/plan.md`)).toBe(markdown);
     expect(state.entry).toMatchObject({ kind: 'plan', title: 'Log in with a key', sha256: taken['sha256'] });
+    // What the user says next does not go there by itself.
+    await expect(findOpenLine(project)).rejects.toMatchObject({ code: 'NO_OPEN_SESSION' });
     await expectNoFault();
   });
 

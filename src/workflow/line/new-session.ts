@@ -53,6 +53,8 @@ export interface NewSessionRequest {
   worktree?: boolean;
   /** The branch to start from; without it, HEAD, or the base of a line that has landed. */
   from?: string | undefined;
+  /** Whose session it is, where that is not the user: no command takes it without its name. */
+  foreign?: Entry['foreign'];
 }
 
 /** Uncommitted work stays as it is. Throws BAD_NAME, UNKNOWN_BRANCH, USAGE on `teddy/global`, BRANCH_IN_THE_WAY, FILES_IN_THE_WAY, OPERATION_IN_PROGRESS. */
@@ -69,7 +71,7 @@ export async function newSession(project: Project, request: NewSessionRequest): 
   await refuseTrackedFile(project, base);
   const made = await ensureGlobal(project);
   await repository.installAttributes();
-  const { session, commit } = await publishStart(project, name, base);
+  const { session, commit } = await publishStart(project, name, base, request.foreign);
   if (base.branch !== null) await rememberStart(project, { branch: base.branch, oid: commit });
   const ref = mainLineRef(session);
   if (workspace) await switchOrTakeBack(project, workspace, ref, commit, canStay);
@@ -123,13 +125,18 @@ export async function refuseTrackedFile(project: Project, { oid }: Base): Promis
   );
 }
 
-async function publishStart(project: Project, name: string, base: Base): Promise<{ session: SessionId; commit: Oid }> {
+async function publishStart(
+  project: Project,
+  name: string,
+  base: Base,
+  foreign: Entry['foreign'],
+): Promise<{ session: SessionId; commit: Oid }> {
   const now = project.clock.now();
   const taken = await readTakenIds(project);
   for (let attempt = 1; ; attempt += 1) {
     const session = toSessionId(now, name, attempt);
     if (taken.has(session)) continue;
-    const draft = await draftStart(project, session, now, base);
+    const draft = await draftStart(project, session, now, base, foreign === undefined ? {} : { foreign });
     const commit = await publishStartAt(project, session, base, draft);
     if (commit !== null) return { session, commit };
     taken.add(session);

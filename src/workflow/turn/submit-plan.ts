@@ -76,7 +76,10 @@ async function openLine(project: Project, { selector, title, message }: SubmitRe
   }
   const first = (title ?? message).trim().split('\n')[0] ?? '';
   const { count } = await project.masker.mask(first);
-  const { session } = await newSession(project, { name: toName(count > 0 ? '' : first), switch: false });
+  // Its own, as the session of a captured agent is: nothing that the user says goes there by itself.
+  const foreign = { agent: 'mcp', id: project.ids.entryId() };
+  const name = toName(count > 0 ? '' : first);
+  const { session } = await newSession(project, { name, switch: false, foreign });
   return prepareLine(project, session);
 }
 
