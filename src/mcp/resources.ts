@@ -1,4 +1,4 @@
-/** What a client can attach: the list of sessions, a session, and the files of a turn; and two prompts about a session. */
+/** Clients can attach these: the list of sessions, a session, and the files of a turn; and two prompts about a session. */
 import { ResourceTemplate, type McpServer } from '@modelcontextprotocol/server';
 import * as z from 'zod';
 import { TeddyError } from '../errors.ts';
@@ -110,7 +110,7 @@ async function renderSessions(project: Project): Promise<string> {
   return `${[...rows, ...(left > 0 ? [`[${left} older sessions are left out: sessions_search finds them]`] : [])].join('\n')}\n`;
 }
 
-/** Of resources and prompts a refusal is an error of the protocol, with the code and the hint in its message. */
+/** A resource or prompt that is refused is an error of the protocol, with the code and the hint in its message. */
 async function orRefuse<Result>(
   project: Project,
   onDefect: (error: unknown) => void,

@@ -17,7 +17,7 @@ export interface McpOptions {
   writes: WriteApi;
   limits: Limits;
   version: string;
-  /** What was wrong that is not the client's to know: it goes to stderr. */
+  /** Reports on stderr what is wrong and not the client's to know. */
   onDefect(error: unknown): void;
   /** Branches that somebody waits for are looked at this often. */
   lookMs?: number;

@@ -45,7 +45,7 @@ export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject
   return tool as unknown as Tool;
 }
 
-/** What a client may say of a session: never a path, a revision or an option. */
+/** A client names a session so: never a path, a revision or an option. */
 export const sessionName = z
   .string()
   .max(200)

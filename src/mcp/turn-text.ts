@@ -1,4 +1,4 @@
-/** What a client can read of a turn, as texts that are not masked yet. */
+/** The texts of a turn that a client can read; they are not masked yet. */
 import { joinPath, parseTurnName, turnDir } from '../names.ts';
 import type { Project } from '../ports/project.ts';
 import type { HistoryPart } from '../session/history-text.ts';

@@ -9,7 +9,7 @@ export interface TurnState {
   word: string;
 }
 
-/** What somebody said last of the plan; null: nobody has judged it. */
+/** The last word on the plan; null: nobody has judged it. */
 export function lastWord({ verdicts }: PageTurn): 'approved' | 'rejected' | null {
   const words = verdicts.flatMap(({ verdict }) => (verdict === 'none' ? [] : [verdict]));
   return words.at(-1) ?? null;

@@ -143,7 +143,7 @@ function isSameAsked(before: PageTurn, turn: PageTurn): boolean {
   return again === asked || (again === '' && turn.plan?.isForeign === true);
 }
 
-/** What was said of the plan as a whole, and of which of its lines. */
+/** The words on the plan as a whole, and those on its lines. */
 export function renderVerdict({ verdict, author, time, text, comments }: PageVerdict, plan: PagePlan | null): Html {
   const lines = plan?.source.text.split('\n') ?? [];
   const words = { approved: 'approved the plan', rejected: 'rejected the plan' };

@@ -2,7 +2,7 @@
 import { TeddyError } from '../errors.ts';
 
 export interface PlanComment {
-  /** Of plan.md, from 1: the line above the comment. */
+  /** The line of plan.md above the comment, from 1. */
   line: number;
   text: string;
 }

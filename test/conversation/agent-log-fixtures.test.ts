@@ -41,7 +41,7 @@ describe.each(files)('the fixture %s', (path, agent, text) => {
 
 const withPlans = files.filter(([path]) => path.endsWith('/plans.jsonl'));
 
-/** What is there of it as soon as the line is. */
+/** The part of it that is there as soon as the line is. */
 test.each(withPlans)(
   'the plans of %s come with their lines, before the answers that hand them in',
   (_path, agent, text) => {

@@ -81,7 +81,7 @@ test('a plan is handed in, rejected by a person in another terminal, handed in a
   await project.ok('memo', 'add', '--', 'Keys are of the team');
   expect((await mcp.call('memo_list')).answer).toMatchObject({ memos: ['Keys are of the team'], proposed: [] });
   await mcp.client.close();
-  // What the commands of a person print beside their results goes to stderr here.
+  // Notices that a person's commands print beside their results go to stderr here.
   expect(mcp.stderr()).toContain('The name was made');
 });
 

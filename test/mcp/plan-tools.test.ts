@@ -56,7 +56,7 @@ describe('plan_submit', () => {
     expect(state.latest).toMatchObject({ turn: '01', status: 'open', report: null });
     expect(await project.readAt(state.tip, `.teddy/sessions/${session}/01/plan.md`)).toBe(markdown);
     expect(state.entry).toMatchObject({ kind: 'plan', title: 'Log in with a key', sha256: taken['sha256'] });
-    // What the user says next does not go there by itself.
+    // The user's next message does not go there by itself.
     await expect(findOpenLine(project)).rejects.toMatchObject({ code: 'NO_OPEN_SESSION' });
     await expectNoFault();
   });

@@ -19,7 +19,7 @@ export interface McpClient {
   call(name: string, input?: object): Promise<{ answer: Record<string, any>; text: string }>;
   /** Expects a refusal; its text. */
   refuses(name: string, input?: object): Promise<string>;
-  /** What was wrong with teddy itself. */
+  /** The faults of teddy itself. */
   defects: unknown[];
   close(): Promise<void>;
 }

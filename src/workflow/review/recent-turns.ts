@@ -59,7 +59,7 @@ async function renderWithin(project: Project, turn: TurnName, parts: readonly Hi
   for (const withCalls of [true, false]) {
     const kept = withCalls ? parts : parts.filter((part) => !isCall(part));
     const least = kept.reduce((sum, part) => sum + Math.min(part.text.length, isCall(part) ? maxCall : most), 0);
-    // What is masked may be shorter, but hardly by half.
+    // A masked text may be shorter, but hardly by half.
     if (least > 2 * room) continue;
     const { text, isCut } = await render(project, turn, kept, most);
     const left = parts.length - kept.length;
@@ -69,7 +69,7 @@ async function renderWithin(project: Project, turn: TurnName, parts: readonly Hi
   return null;
 }
 
-/** What was said first and last tells most of a turn. */
+/** The first and the last words tell most of a turn. */
 async function renderBeginning(project: Project, turn: TurnName, parts: readonly HistoryPart[], room: number) {
   const said = parts.filter((part) => !isCall(part));
   const ends = said.length > 2 ? [...said.slice(0, 1), ...said.slice(-1)] : said;

@@ -103,7 +103,7 @@ async function findJudged(project: Project, line: ReadyLine, request: VerdictReq
   return judged;
 }
 
-/** What was run, or said and nothing more, can be approved after the fact, by its name, and not be rejected. */
+/** A plan that was run, or only spoke, can be approved after the fact, by its turn, and not be rejected. */
 function refuseClosed({ turn, report }: JudgedTurn, line: ReadyLine, { turn: named, verdict }: VerdictRequest): void {
   const word = toShellWord(shortRef(line.ref));
   if (verdict === 'rejected')

@@ -83,7 +83,7 @@ async function openLine(project: Project, { selector, title, message }: SubmitRe
   return prepareLine(project, session);
 }
 
-/** What has no letters in it gives no name, and neither does a secret. */
+/** A text without letters gives no name, and neither does a secret. */
 function toName(text: string): string {
   return /[\p{L}\p{Nd}]/u.test(text) ? text : 'plan';
 }
@@ -101,7 +101,7 @@ function refuseWaiting({ session, latest }: LineState): void {
   );
 }
 
-/** As `session plan --from` does it. */
+/** The same as `session plan --from`. */
 async function keepAsAnswer(
   project: Project,
   line: ReadyLine,

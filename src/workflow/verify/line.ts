@@ -290,7 +290,7 @@ async function readFacts(walk: WalkedLine, { commit, entry }: Step): Promise<Ord
   };
 }
 
-/** What the entry adds to the transcript of its turn. */
+/** The records that the entry adds to the transcript of its turn. */
 async function readAdded(
   walk: WalkedLine,
   { commit, entry }: Pick<Step, 'commit' | 'entry'>,

@@ -233,7 +233,7 @@ describe('a plan that is there before its log has it', () => {
       return (await follower.place())?.turn;
     };
     expect(await add(firstCall, 'toolu_2', firstPlan)).toBe('01');
-    // What the agent has done before comes late.
+    // The agent's earlier work comes late.
     expect(await add(secondCall - 1, 'toolu_4', secondPlan)).toBe('02');
     const line = await captureAll(project, capture, whole);
     expect((await storyAt(project, line)).filter((entry) => entry.startsWith('plan'))).toEqual(['plan 01', 'plan 02']);

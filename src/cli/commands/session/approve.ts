@@ -49,7 +49,7 @@ abstract class VerdictCommand extends TeddyCommand {
     });
   }
 
-  /** What the person has read in the editor is what the verdict is on. */
+  /** The verdict is on the plan that the person has read in the editor, whatever has come since. */
   private async editComments(terminal: Terminal, project: Project, sha256: string | undefined) {
     const [{ findPlan }, { readPlanComments }] = await Promise.all([
       import('../../../workflow/run/give-verdict.ts'),
