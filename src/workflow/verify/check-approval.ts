@@ -1,5 +1,5 @@
 /** Whether an approval says in its record what its trailers say; and, where that is asked for, whether every plan has one. */
-import { hasAgentPlan } from '../../conversation/transcript.ts';
+import type { PlanRecord, TranscriptRecord } from '../../conversation/record.ts';
 import { parseReport } from '../../plan/report-schema.ts';
 import { joinPath, turnDir, type Oid, type TurnName } from '../../names.ts';
 import { parseIdent } from '../../session/logged-entry.ts';
@@ -10,11 +10,10 @@ import type { Step, WalkedLine } from './walked-line.ts';
 /** `others`: by somebody who did not write the message. */
 export type NeededApproval = 'anybody' | 'others';
 
-export function checkApproval({ session, current }: WalkedLine, { entry, blame }: Step): void {
+export function checkApproval(walk: WalkedLine, { entry, blame }: Step): void {
   if (entry.kind !== 'approval' || entry.turn === null) return;
-  const path = joinPath(turnDir(session, entry.turn), 'transcript.jsonl');
-  const records = current?.turn === entry.turn ? current.records : [];
-  const record = records.find((one) => one.type === 'approval' && one.id === entry.id);
+  const path = joinPath(turnDir(walk.session, entry.turn), 'transcript.jsonl');
+  const record = recordsOf(walk, entry.turn).find((one) => one.type === 'approval' && one.id === entry.id);
   if (record?.type !== 'approval') return blame('published', path, 'An approval brings no record of itself.');
   if (record.verdict !== entry.verdict)
     blame('trailers', path, `The record says ${record.verdict}, and Teddy-Verdict ${entry.verdict ?? 'nothing'}.`);
@@ -24,13 +23,14 @@ export function checkApproval({ session, current }: WalkedLine, { entry, blame }
 
 /** A plan of the line, and all that matters for whether it was approved. */
 interface JudgedPlan {
-  commit: Oid;
+  turn: TurnName;
   sha256: string | undefined;
-  /** Where it went on without being asked: teddy ran it, or the agent did. Null: it waits, or was rejected by a flag. */
+  /** Where it went on without being asked: teddy ran it, or the agent did. Null: it waits, or was refused. */
   ranIn: Oid | null;
   /** A person was asked about every action that ran. */
   wasAsked: boolean;
-  isForeign: boolean;
+  /** Null for teddy's own. */
+  record: PlanRecord | null;
 }
 
 export interface ApprovalWatch {
@@ -44,7 +44,8 @@ export function watchApprovals(needed: NeededApproval): ApprovalWatch {
   const plans = new Map<TurnName, JudgedPlan>();
   const askers = new Map<TurnName, { commit: Oid; email: string }>();
   const verdicts = new Map<TurnName, { commit: Oid; email: string; verdict: string; sha256: string | undefined }[]>();
-  let latest: TurnName | null = null;
+  /** A plan of an agent's, until it is certain what came of it. */
+  let waiting: JudgedPlan | null = null;
   return {
     async see(walk, { commit, entry }) {
       const { kind, turn, sha256 } = entry;
@@ -52,10 +53,12 @@ export function watchApprovals(needed: NeededApproval): ApprovalWatch {
       const asker = { commit: commit.oid, email: parseIdent(commit.commit.author).email.toLowerCase() };
       if (kind === 'message') askers.set(turn, asker);
       const plan = plans.get(turn);
+      if (waiting !== null && !followPlan(waiting, walk, { commit, entry })) waiting = null;
       if (kind === 'plan') {
-        const records = walk.current?.turn === turn ? walk.current.records : [];
-        const isForeign = hasAgentPlan(records);
-        plans.set(turn, { commit: commit.oid, sha256, ranIn: null, wasAsked: false, isForeign });
+        const record = recordsOf(walk, turn).find(({ type }) => type === 'plan') as PlanRecord | undefined;
+        const judged = { turn, sha256, ranIn: null, wasAsked: false, record: record ?? null };
+        plans.set(turn, judged);
+        if (record !== undefined) waiting = judged;
         if (!askers.has(turn)) askers.set(turn, asker);
       } else if (kind === 'approval' && entry.verdict !== undefined && entry.verdict !== 'none')
         verdicts.set(turn, [...(verdicts.get(turn) ?? []), { ...asker, verdict: entry.verdict, sha256 }]);
@@ -63,17 +66,11 @@ export function watchApprovals(needed: NeededApproval): ApprovalWatch {
         const { ran, wasAsked } = await readRun(walk, { commit, entry });
         if (ran) Object.assign(plan, { ranIn: commit.oid, wasAsked });
       }
-      const last = latest === null ? undefined : plans.get(latest);
-      if (last?.isForeign === true && !['plan', 'approval', 'snapshot'].includes(kind) && last.ranIn === null)
-        last.ranIn = isRefused(walk, latest) ? null : commit.oid;
-      latest = turn;
     },
     violations(keysOf) {
       return [...plans].flatMap(([turn, plan]): Violation[] => {
         if (plan.ranIn === null) return [];
         const said = (verdicts.get(turn) ?? []).filter(({ sha256 }) => sha256 === plan.sha256);
-        // An agent whose plan was rejected has been told so, and plans again.
-        if (plan.isForeign && said.at(-1)?.verdict === 'rejected') return [];
         const since = said.slice(said.findLastIndex(({ verdict }) => verdict === 'rejected') + 1);
         if (needed === 'anybody' && (since.length > 0 || plan.wasAsked)) return [];
         const asker = askers.get(turn);
@@ -83,7 +80,7 @@ export function watchApprovals(needed: NeededApproval): ApprovalWatch {
             (keysOf === null || !keysOf(one.commit).some((key) => keysOf(asker.commit).includes(key))));
         if (needed === 'others' && since.some(isOther)) return [];
         const whose = needed === 'others' ? 'by somebody who did not write its message' : '';
-        const did = plan.isForeign ? 'The agent went on with its plan' : 'The plan was run';
+        const did = plan.record !== null ? 'The agent went on with its plan' : 'The plan was run';
         const message = `${did} without an approval ${whose}`.trimEnd();
         return [{ rule: 'approval', commit: plan.ranIn, turn, path: null, message: `${message}.` }];
       });
@@ -91,12 +88,31 @@ export function watchApprovals(needed: NeededApproval): ApprovalWatch {
   };
 }
 
-/** The person said no in the agent's own dialog: then its tool has failed, and it plans again. */
-function isRefused({ current }: WalkedLine, turn: TurnName | null): boolean {
-  const records = current !== null && current.turn === turn ? current.records : [];
-  const plan = records.find((record) => record.type === 'plan');
-  const isOfPlan = (id: string) => plan?.type === 'plan' && plan.tool_call_id === id;
-  return records.some((record) => record.type === 'tool_result' && isOfPlan(record.tool_call_id) && record.is_error);
+/** False: it is certain what came of the plan. */
+function followPlan(
+  plan: JudgedPlan,
+  walk: WalkedLine,
+  { commit, entry: { kind, turn } }: Pick<Step, 'commit' | 'entry'>,
+): boolean {
+  const callId = plan.record?.tool_call_id;
+  // An agent that plans again was told no. Only the person's next message shows what became of a plan that was just said.
+  if (kind === 'plan') plan.ranIn = null;
+  if (kind === 'plan' || (kind === 'message' && (callId !== undefined || plan.ranIn !== null))) return false;
+  if (kind === 'message') plan.ranIn = commit.oid;
+  if (callId === undefined || turn !== plan.turn || plan.ranIn !== null) return true;
+  const records = recordsOf(walk, turn);
+  const answer = records.find((one) => one.type === 'tool_result' && one.tool_call_id === callId);
+  if (answer?.type !== 'tool_result') return true;
+  if (!answer.is_error) plan.ranIn = commit.oid;
+  // Claude Code marks a no as an error; others say it in words.
+  const isMarked = records.some(
+    (one) => one.type === 'tool_use' && one.tool_call_id === callId && one.tool_name === 'ExitPlanMode',
+  );
+  return !answer.is_error && !isMarked;
+}
+
+function recordsOf({ current }: WalkedLine, turn: TurnName): readonly TranscriptRecord[] {
+  return current !== null && current.turn === turn ? current.records : [];
 }
 
 /** A report that cannot be read is a fault of its own: its plan counts as run. */
