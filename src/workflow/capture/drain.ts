@@ -125,7 +125,7 @@ async function drainClaimed(
       );
     sum.bells += taken.bells.length;
     for (const one of sessions.values()) await attend(project, capture, one, sum);
-    await closeLostGates(project, capture);
+    sum.problems.push(...(await closeLostGates(project, capture)));
     if (taken.bells.length > 0 || taken.unreadable > 0) await taken.done();
     const nowMs = performance.now();
     for (const [key, one] of sessions) if (!isBusy(one, nowMs, lingerMs)) sessions.delete(key);

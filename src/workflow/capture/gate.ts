@@ -3,13 +3,22 @@ import type { AgentName } from '../../conversation/agent-log.ts';
 import { asText } from '../../conversation/import-values.ts';
 import type { Capture } from '../../ports/agent-logs.ts';
 import type { Project } from '../../ports/project.ts';
-import { parseLineRef, type Oid, type RefName, type SessionId, type TurnName } from '../../names.ts';
+import {
+  joinPath,
+  parseLineRef,
+  shortRef,
+  turnDir,
+  type Oid,
+  type RefName,
+  type SessionId,
+  type TurnName,
+} from '../../names.ts';
 import { findPlanTitle } from '../../plan/plan-comments.ts';
 import { appendVerdict } from '../line/append-verdict.ts';
 import { readApproval } from '../line/needed-approval.ts';
 import { readLine, readTurn, toText } from '../line/read.ts';
-import { describeRejection, lastWord, type Verdict } from '../line/read-verdicts.ts';
-import { toFollowedLog } from './capture.ts';
+import { describeRejection, lastWord, readVerdicts, type Verdict } from '../line/read-verdicts.ts';
+import { toFollowedLog, toMessage } from './capture.ts';
 import { workspaceOn } from './work-tree-of.ts';
 
 /** An agent asks whether it may go on with a plan. */
@@ -87,12 +96,15 @@ export async function awaitVerdict(
   { pause }: GateOptions,
 ): Promise<Verdict | null> {
   const { store } = project.repository;
+  const { hash } = project;
   let seen: Oid | null = null;
   do {
     const tip = await store.resolve(ref);
     if (tip === null) return null;
     if (tip === seen) continue;
     seen = tip;
+    const plan = await store.readFile(tip, joinPath(turnDir(session, turn), 'plan.md'));
+    if (plan === null || hash(plan.bytes) !== sha256) return null;
     const { counted, verdicts } = await readApproval(project, { session, tip }, turn);
     const last = lastWord(verdicts.filter(({ planSha256 }) => planSha256 === sha256));
     if (last?.verdict === 'rejected') return last;
@@ -138,29 +150,39 @@ export async function closeGate(
   plan: WaitingPlan,
   reason: string | null,
 ): Promise<void> {
-  if (reason !== null) await noteUndecided(project, plan, reason);
-  await states.remove(gateKey(callId));
+  try {
+    if (reason !== null) await noteUndecided(project, plan, reason);
+  } finally {
+    // A note that stayed would be tried again for ever.
+    await states.remove(gateKey(callId));
+  }
 }
 
-/** Gates that were killed have left their notes. */
-export async function closeLostGates(project: Project, capture: Capture): Promise<void> {
+/** Gates that were killed have left their notes. Returns what kept one from being closed, as sentences. */
+export async function closeLostGates(project: Project, capture: Capture): Promise<string[]> {
+  const problems: string[] = [];
   for (const { gate } of await capture.states.list()) {
     if (typeof gate !== 'object' || gate === null) continue;
     const { callId, pid, ...plan } = gate as WaitingPlan & Pick<GateCall, 'callId' | 'pid'>;
     if (await capture.isAlive(pid)) continue;
-    await closeGate(project, capture, { callId }, plan, 'teddy was stopped before anybody had decided.');
+    await closeGate(project, capture, { callId }, plan, 'teddy was stopped before anybody had decided.').catch(
+      (error: unknown) => problems.push(`The plan of turn ${plan.turn} of ${shortRef(plan.ref)}: ${toMessage(error)}`),
+    );
   }
+  return problems;
 }
 
 async function noteUndecided(project: Project, plan: WaitingPlan, text: string): Promise<void> {
   const { store } = project.repository;
-  const { ref, turn, sha256, title } = plan;
+  const { ref, sha256, title } = plan;
   const tip = parseLineRef(ref) === null ? null : await store.resolve(ref);
   if (tip === null) return;
-  const { entryOid, session } = await readLine(store, tip);
-  const judged = await readTurn(store, entryOid, session, turn);
-  const { verdicts } = await readApproval(project, { session, tip }, turn);
-  if (judged.plan === null || project.hash(judged.plan) !== sha256 || verdicts.length > 0) return;
+  const { session, turn } = plan;
+  const bytes = (await store.readFile(tip, joinPath(turnDir(session, turn), 'plan.md')))?.bytes ?? null;
+  const verdicts = await readVerdicts(project, { session, tip, turn });
+  // The line may have been moved, so that it has this plan no more.
+  if (bytes === null || project.hash(bytes) !== sha256 || verdicts.length > 0) return;
+  const judged = await readTurn(store, (await readLine(store, tip)).entryOid, session, turn);
   const line = { ref, workspace: await workspaceOn(project, ref) };
-  await appendVerdict(project, line, { ...judged, plan: judged.plan, title }, { verdict: 'none', text, comments: [] });
+  await appendVerdict(project, line, { ...judged, plan: bytes, title }, { verdict: 'none', text, comments: [] });
 }

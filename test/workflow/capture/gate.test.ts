@@ -19,6 +19,7 @@ import { verifySession } from '../../../src/workflow/verify/session.ts';
 import { claudePlans, firstPlan } from '../../support/agent-plan-fixtures.ts';
 import { memoryCapture, type MemoryCapture } from '../../support/memory-agent-logs.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
+import { storyOf } from '../../support/turns.ts';
 
 const path = '/home/ada/.claude/projects/-home-ada-shop/s1.jsonl';
 const lines = claudePlans('2.1.330');
@@ -59,6 +60,17 @@ async function waiting(): Promise<WaitingPlan> {
   const plan = await findWaitingPlan(project, capture, call, looks());
   if (plan === null) throw new Error('The plan is on the line.');
   return plan;
+}
+
+/** The line loses so many of its commits, or all of the session. */
+async function setBack({ ref }: WaitingPlan, count = 2): Promise<void> {
+  const { store } = project.repository;
+  const commits: Oid[] = [];
+  for await (const { oid } of store.firstParents((await store.resolve(ref)) as Oid)) commits.push(oid);
+  const [old] = commits;
+  const at = commits[Math.min(count, commits.length - 1)];
+  if (old === undefined || at === undefined) throw new Error('The line is there.');
+  await store.updateRefs([{ ref, old, new: at }], 'set back');
 }
 
 const give = (plan: WaitingPlan, verdict: 'approved' | 'rejected', text?: string) =>
@@ -151,6 +163,22 @@ describe('the agent', () => {
     };
     expect(await awaitVerdict(project, plan, looks(gone))).toBeNull();
   });
+
+  test('asks by itself where the line was set back to before the plan', async () => {
+    const plan = await waiting();
+    await openGate(capture, call, plan);
+    let count = 0;
+    const pause = async () => {
+      count += 1;
+      if (count === 1) await setBack(plan);
+      return count < 5;
+    };
+    expect(await awaitVerdict(project, plan, { pause })).toBeNull();
+    expect(count).toBe(1);
+    await closeGate(project, capture, call, plan, 'Nobody had decided.');
+    expect(await storyOf(project, (await project.repository.store.resolve(plan.ref)) as Oid)).not.toContain('plan 01');
+    expect(capture.saved.has('gate toolu_2')).toBe(false);
+  });
 });
 
 describe('where nobody has decided', () => {
@@ -177,6 +205,34 @@ describe('where nobody has decided', () => {
     expect(await verdictsOn(plan)).toMatchObject([{ verdict: 'none' }]);
     await closeLostGates(project, capture);
     expect(await verdictsOn(plan)).toHaveLength(1);
+  });
+
+  test('a gate that cannot be noted is said once, and keeps no other from being noted', async () => {
+    const plan = await waiting();
+    capture.isAlive = async () => false;
+    project.configuration.set('teddy.approvals', 'sometimes');
+    const { store } = project.repository;
+    const resolve = store.resolve.bind(store);
+    let isBroken = true;
+    store.resolve = async (ref) => {
+      if (!isBroken) return resolve(ref);
+      isBroken = false;
+      throw new Error('The disk is broken.');
+    };
+    await openGate(capture, { ...call, callId: 'toolu_0' }, plan);
+    await openGate(capture, call, plan);
+    expect(await closeLostGates(project, capture)).toEqual([expect.stringMatching(/^The plan of turn 01 .*broken/)]);
+    expect(await closeLostGates(project, capture)).toEqual([]);
+    expect(await verdictsOn(plan)).toMatchObject([{ verdict: 'none' }]);
+  });
+
+  test('nothing is noted on a line that was set back to before the session', async () => {
+    const plan = await waiting();
+    await openGate(capture, call, plan);
+    await setBack(plan, Infinity);
+    capture.isAlive = async () => false;
+    expect(await closeLostGates(project, capture)).toEqual([]);
+    expect(capture.saved.has('gate toolu_2')).toBe(false);
   });
 
   test('nothing is noted where somebody has decided just then', async () => {
