@@ -34,15 +34,16 @@ export async function checkSignatures(
     ...signers,
     'log',
     '--first-parent',
-    '--format=%H%x09%G?%x09%GF%x09%GP',
+    '--format=%H%x09%G?%x09%GF%x09%GP%x09%GS',
   ];
   for await (const row of git.lines([...show, from, '--not', ...not, '--'])) {
     // git asks gpg for each commit that has a signature: that can take long.
     if (signal?.aborted) break;
-    const [oid = '', letter = '', ...keys] = row.split('\t');
+    const [oid = '', letter = '', key = '', primary = '', ...signer] = row.split('\t');
     const state = states[letter];
-    const proven = proving.has(letter) ? keys.filter((key) => key !== '') : [];
-    if (state !== undefined) found.set(parseOid(oid), { state, keys: [...new Set(proven)] });
+    const isProven = proving.has(letter);
+    const keys = [...new Set([key, primary])].filter((one) => isProven && one !== '');
+    if (state !== undefined) found.set(parseOid(oid), { state, keys, signer: isProven ? signer.join('\t') : '' });
   }
   return found;
 }

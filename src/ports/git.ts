@@ -55,6 +55,8 @@ export interface Signature {
   state: 'good' | 'bad' | 'unknown';
   /** Fingerprints of the key that has signed, as git shows them, and of its primary key; none where git cannot tell, or it is revoked. */
   keys: string[];
+  /** Who that key belongs to, as git knows it: a person may have several. Empty where git does not know. */
+  signer: string;
 }
 
 export interface SignatureOptions {

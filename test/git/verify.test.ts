@@ -102,7 +102,7 @@ test('a signature that git can check is no more than right; one whose key it doe
   const tip = (await repo.git('rev-parse', line)) as Oid;
   const parent = (await repo.git('rev-parse', `${line}~`)) as Oid;
   const signed = await project.repository.store.checkSignatures(tip, []);
-  const good = { state: 'good', keys: [fingerprint] };
+  const good = { state: 'good', keys: [fingerprint], signer: 'ada@example.org' };
   expect(signed).toEqual(
     new Map([
       [tip, good],

@@ -19,6 +19,8 @@ export interface NeededApproval {
   verdicts: readonly Verdict[];
   /** Why others do not count, for the error. */
   reason: string | null;
+  /** False: no signature shows who wrote the message, so that nobody can be somebody else. */
+  isAskerKnown: boolean;
 }
 
 /** Throws BAD_SETTING. */
@@ -28,23 +30,34 @@ export async function readApproval(project: Project, line: LineTip, turn: TurnNa
   const since = verdicts.slice(verdicts.findLastIndex(({ verdict }) => verdict === 'rejected') + 1);
   const approved = since.filter(({ verdict }) => verdict === 'approved');
   if (setting !== 'others')
-    return { isNeeded: setting === '1', isOwnEnough: true, counted: approved, reason: null, verdicts };
+    return {
+      isNeeded: setting === '1',
+      isOwnEnough: true,
+      counted: approved,
+      reason: null,
+      verdicts,
+      isAskerKnown: true,
+    };
   const asker = await findAsker(project, line, turn);
   const others = approved.filter(({ author }) => !isSamePerson(author.email, asker?.email));
   const isSigning = (await project.settings.get('sign')) === 'true';
-  const counted = isSigning ? await listSigned(project, asker, others) : others;
+  const { counted, isAskerKnown } = isSigning
+    ? await listSigned(project, asker, others)
+    : { counted: others, isAskerKnown: true };
   const reason =
     others.length > counted.length
-      ? 'A yes of somebody else is there, and no good signature by a key of their own shows that it is theirs.'
+      ? isAskerKnown
+        ? 'A yes of somebody else is there, and no good signature by a key of their own shows that it is theirs.'
+        : 'A yes of somebody else is there, but the message has no good signature: nothing shows that they did not write it.'
       : approved.length > others.length
         ? `The yes that is there is of ${asker?.email ?? 'the author of the message'}, who wrote the message.`
         : null;
-  return { isNeeded: true, isOwnEnough: false, counted, reason, verdicts };
+  return { isNeeded: true, isOwnEnough: false, counted, reason, verdicts, isAskerKnown };
 }
 
 /** Throws APPROVAL_MISSING; nothing was run then. */
 export function requireApproval(
-  { isNeeded, isOwnEnough, counted, reason }: NeededApproval,
+  { isNeeded, isOwnEnough, counted, reason, isAskerKnown }: NeededApproval,
   { line, turn, isAsked }: { line: ReadyLine; turn: TurnName; isAsked: boolean },
 ): void {
   if (!isNeeded || counted.length > 0 || (isOwnEnough && isAsked)) return;
@@ -55,7 +68,9 @@ export function requireApproval(
     `The plan of turn ${turn} needs ${whose} before it is executed (teddy.approvals).${reason === null ? '' : ` ${reason}`}`,
     isOwnEnough
       ? `Approve it: \`${command}\`; or execute it at a terminal without -y, where each action is asked about.`
-      : `Push the line (\`teddy session push -s ${toShellWord(shortRef(line.ref))}\`), have somebody else approve it with \`${command}\` and push, then pull it.`,
+      : !isAskerKnown
+        ? 'Say it again, signed: `teddy session plan --instead -m "..."`; then somebody else can approve the new plan.'
+        : `Push the line (\`teddy session push -s ${toShellWord(shortRef(line.ref))}\`), have somebody else approve it with \`${command}\` and push, then pull it.`,
   );
 }
 
@@ -90,23 +105,24 @@ function isSamePerson(one: string, other: string | undefined): boolean {
   return one === '' || one.toLowerCase() === other?.toLowerCase();
 }
 
-/** With signatures, a name is not enough: git has to trust the key, and the key must not be that of the message. */
+/** With signatures, a name is not enough: git has to trust the key, and neither it nor its owner may be that of the message. */
 async function listSigned(
   { repository: { store } }: Project,
   asker: Asker | null,
   verdicts: readonly Verdict[],
-): Promise<Verdict[]> {
+): Promise<{ counted: Verdict[]; isAskerKnown: boolean }> {
   const signatureOf = async (commit: Oid) => {
     const { parents } = await store.readCommit(commit);
     return (await store.checkSignatures(commit, parents, { withKeys: true })).get(commit) ?? null;
   };
   const own = asker === null ? null : await signatureOf(asker.commit);
-  const signed: Verdict[] = [];
+  const counted: Verdict[] = [];
+  const isAskerKnown = own?.state === 'good' && own.keys.length > 0;
   for (const verdict of verdicts) {
     const signature = await signatureOf(verdict.commit);
-    const isOther = own !== null && signature !== null && !signature.keys.some((key) => own.keys.includes(key));
-    if (signature?.state === 'good' && signature.keys.length > 0 && own?.state === 'good' && isOther)
-      signed.push(verdict);
+    if (!isAskerKnown || signature?.state !== 'good' || signature.keys.length === 0) continue;
+    const isOwn = signature.signer === own.signer && own.signer !== '';
+    if (!isOwn && !signature.keys.some((key) => own.keys.includes(key))) counted.push(verdict);
   }
-  return signed;
+  return { counted, isAskerKnown };
 }

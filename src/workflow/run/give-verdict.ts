@@ -138,14 +138,23 @@ async function judge(
   const before = lastWord(verdicts);
   const isSaid = before?.verdict === request.verdict && before.author.email === own;
   const isRepeated = isSaid && comments.length === 0 && (request.text ?? '').trim() === (before.text ?? '');
+  const isWeaker = isRepeated && before !== null && (await lacksSignature(project, before));
   const isPending = judged.status === 'planned' && request.verdict === 'rejected';
-  if (isRepeated && before !== null && !isPending) return { line, verdict: before, plan, report: null, isNew: false };
+  if (isRepeated && before !== null && !isPending && !isWeaker)
+    return { line, verdict: before, plan, report: null, isNew: false };
   const said = { verdict: request.verdict, text: request.text, comments };
   const given = await appendVerdict(project, line, { ...judged, title: plan.title }, said);
   const judgedLine = { ...line, state: await refreshLine(project.repository.store, line) };
   if (!isPending) return { line: judgedLine, verdict: given, plan, report: null, isNew: true };
   const { report, line: closed } = await close(project, judgedLine, given);
   return { line: closed, verdict: given, plan, report, isNew: true };
+}
+
+/** It was said before `teddy.sign` was set: whoever says it again wants to sign it. */
+async function lacksSignature({ repository: { store }, settings }: Project, { commit }: Verdict): Promise<boolean> {
+  if ((await settings.get('sign')) !== 'true') return false;
+  const { parents } = await store.readCommit(commit);
+  return !(await store.checkSignatures(commit, parents)).has(commit);
 }
 
 async function readOwnEmail({ repository: { store } }: Project): Promise<string> {

@@ -2,6 +2,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { decodeEntry } from '../../../src/session/entry.ts';
 import type { Oid, RefName, SessionId, TurnName } from '../../../src/names.ts';
+import type { Signature } from '../../../src/ports/git.ts';
 import { readVerdicts } from '../../../src/workflow/line/read-verdicts.ts';
 import { findPlan, giveVerdict, type VerdictRequest } from '../../../src/workflow/run/give-verdict.ts';
 import { restoreTurn } from '../../../src/workflow/turn/restore.ts';
@@ -212,6 +213,75 @@ describe('teddy.approvals', () => {
     await expect(run(project)).rejects.toMatchObject({
       code: 'APPROVAL_MISSING',
       message: expect.stringContaining('signature') as string,
+    });
+  });
+
+  describe('others, with signatures', () => {
+    const good = (name: string, key = name): Signature => ({
+      state: 'good',
+      keys: [key],
+      signer: `${name}@example.org`,
+    });
+    let signatures: Map<Oid, Signature>;
+    beforeEach(() => {
+      signatures = new Map();
+      project.configuration.set('teddy.approvals', 'others');
+      project.configuration.set('teddy.sign', 'true');
+      project.repository.store.checkSignatures = async () => signatures;
+    });
+    async function judge(message: Signature | null, name: string, approval: Signature | null): Promise<void> {
+      await plan();
+      const { parents } = await project.repository.store.readCommit(await tipOf());
+      if (message !== null) signatures.set(parents[0] as Oid, message);
+      be(name);
+      const { verdict } = await give();
+      if (approval !== null) signatures.set(verdict.commit, approval);
+      be('Ada');
+    }
+
+    test('the key of somebody else is enough', async () => {
+      await judge(good('ada'), 'Bob', good('bob'));
+      expect((await run(project)).report.run_summary.status).toBe('SUCCESS');
+    });
+
+    test.each<[string, Signature | null, Signature | null]>([
+      ['the same key under another name', good('ada'), good('ada')],
+      ['another key of the same person', good('ada'), good('ada', 'second')],
+      ['the same key, said to be of somebody else', good('ada'), good('bob', 'ada')],
+      ['no signature', good('ada'), null],
+      ['a key that git does not trust', good('ada'), { ...good('eve'), state: 'unknown' }],
+      ['a signature that is wrong', good('ada'), { ...good('bob'), state: 'bad' }],
+      ['a signature without a key', good('ada'), { ...good('bob'), keys: [] }],
+    ])('%s is not', async (_, message, approval) => {
+      await judge(message, 'Bob', approval);
+      await expect(run(project)).rejects.toMatchObject({
+        code: 'APPROVAL_MISSING',
+        message: expect.stringContaining('no good signature by a key of their own') as string,
+        hint: expect.stringContaining('teddy session push') as string,
+      });
+    });
+
+    test.each<[string, Signature | null]>([
+      ['has none', null],
+      ['has one that git does not trust', { ...good('ada'), state: 'unknown' }],
+    ])('it takes a message that can be told apart: this %s', async (_, message) => {
+      await judge(message, 'Bob', good('bob'));
+      await expect(run(project)).rejects.toMatchObject({
+        code: 'APPROVAL_MISSING',
+        message: expect.stringContaining('the message has no good signature') as string,
+        hint: expect.stringContaining('plan --instead') as string,
+      });
+    });
+
+    test('the same yes can be given again with a signature', async () => {
+      await judge(good('ada'), 'Bob', null);
+      be('Bob');
+      const { verdict, isNew } = await give();
+      expect(isNew).toBe(true);
+      signatures.set(verdict.commit, good('bob'));
+      expect((await give()).isNew).toBe(false);
+      be('Ada');
+      expect((await run(project)).report.run_summary.status).toBe('SUCCESS');
     });
   });
 
