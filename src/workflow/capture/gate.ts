@@ -1,6 +1,6 @@
 /** Holds an agent at its plan until somebody has said yes or no to it. It never says yes by itself. */
 import type { AgentName } from '../../conversation/agent-log.ts';
-import { asText } from '../../conversation/import-values.ts';
+import { asText, fieldsOf } from '../../conversation/import-values.ts';
 import type { Capture } from '../../ports/agent-logs.ts';
 import type { Project } from '../../ports/project.ts';
 import {
@@ -14,6 +14,7 @@ import {
   type TurnName,
 } from '../../names.ts';
 import { findPlanTitle } from '../../plan/plan-comments.ts';
+import { maskString } from '../line/mask-text.ts';
 import { appendVerdict } from '../line/append-verdict.ts';
 import { readApproval } from '../line/needed-approval.ts';
 import { readLine, readTurn, toText } from '../line/read.ts';
@@ -30,6 +31,8 @@ export interface GateCall {
   path: string;
   /** The process that waits for the answer. */
   pid: number;
+  /** The plan as the agent has it, where the call says it. */
+  plan?: string;
 }
 
 /** A plan as it stands on its line. */
@@ -51,7 +54,9 @@ export function readGateCall(agent: AgentName, pid: number, payload: Record<stri
   const callId = asText(payload['tool_use_id']);
   const path = asText(payload['transcript_path']);
   const isPlan = payload['tool_name'] === 'ExitPlanMode' && payload['agent_id'] === undefined;
-  return isPlan && callId !== undefined && path !== undefined ? { agent, callId, path, pid } : null;
+  if (!isPlan || callId === undefined || path === undefined) return null;
+  const plan = asText(fieldsOf(payload['tool_input'])['plan']);
+  return { agent, callId, path, pid, ...(plan === undefined ? {} : { plan }) };
 }
 
 /** Waits until the drainer, which the same hook has started, has the plan on its line; null: it does not come. */
@@ -69,9 +74,9 @@ export async function findWaitingPlan(
 }
 
 async function lookForPlan(
-  { repository: { store }, hash }: Project,
+  { repository: { store }, hash, masker }: Project,
   { states }: Capture,
-  { callId, path }: GateCall,
+  { callId, path, plan }: GateCall,
 ): Promise<WaitingPlan | null> {
   const log = toFollowedLog(await states.read(path));
   for (const { ref } of log?.branches ?? []) {
@@ -80,7 +85,10 @@ async function lookForPlan(
     const { session, latest } = await readLine(store, tip);
     const isThere = latest?.records.some((record) => record.type === 'plan' && record.id === `${callId}/plan`) === true;
     if (latest === null || latest.plan === null || !isThere) continue;
-    const title = findPlanTitle(toText(latest.plan)).title;
+    const text = toText(latest.plan);
+    // Older logs do not have the plan, only what was written last of its file: the user may have edited that since.
+    if (plan !== undefined && (await maskString(masker, plan)).trim() !== text.trim()) return null;
+    const { title } = findPlanTitle(text);
     return { ref, session, turn: latest.turn, sha256: hash(latest.plan), title };
   }
   return null;

@@ -83,6 +83,8 @@ const violations = async () =>
 test('a call is about a plan only where the agent itself hands one in', () => {
   const payload = { tool_name: 'ExitPlanMode', tool_use_id: 'toolu_2', transcript_path: path };
   expect(readGateCall('claude-code', 7, payload)).toEqual(call);
+  const input = { plan: firstPlan, planFilePath: '/plan.md' };
+  expect(readGateCall('claude-code', 7, { ...payload, tool_input: input })).toEqual({ ...call, plan: firstPlan });
   expect(readGateCall('claude-code', 7, { ...payload, tool_name: 'Bash' })).toBeNull();
   expect(readGateCall('claude-code', 7, { ...payload, agent_id: 'a1' })).toBeNull();
   expect(readGateCall('claude-code', 7, { ...payload, tool_use_id: 3 })).toBeNull();
@@ -106,6 +108,13 @@ test('the plan is waited for until it is on the line, and no longer than there i
     looks(() => readLog(callAt + 1)),
   );
   expect(found).toMatchObject({ turn: '01', sha256: project.hash(Buffer.from(firstPlan)) });
+});
+
+test('nobody is asked about a plan that the agent has in other words than the line', async () => {
+  const has = async (plan: string) => (await findWaitingPlan(project, capture, { ...call, plan }, looks())) !== null;
+  await readLog(callAt + 1);
+  expect(await has(firstPlan.trim())).toBe(true);
+  expect(await has(`${firstPlan}2. Send all of it away.\n`)).toBe(false);
 });
 
 describe('the agent', () => {
