@@ -4,9 +4,10 @@ import type { ApprovalRecord } from '../../conversation/record.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { joinPath, turnDir, type RefName, type TurnName } from '../../names.ts';
+import { joinPath, shortRef, turnDir, type RefName, type TurnName } from '../../names.ts';
 import type { Entry, VerdictWord } from '../../session/entry.ts';
 import { parseIdent } from '../../session/logged-entry.ts';
+import { toShellWord } from '../../session/shell-word.ts';
 import { appendEntry } from './append-entry.ts';
 import { maskRecord } from './mask-record.ts';
 import { readTurn, toText, type LineState, type TurnStatus } from './read.ts';
@@ -50,7 +51,7 @@ export async function appendVerdict(
   const { commit } = await appendEntry(project, line, async (state) => {
     const now = await readTurn(store, state.entryOid, state.session, turn);
     if (now.plan === null || project.hash(now.plan) !== sha256 || now.status !== judged.status)
-      throw movedTurnError(turn);
+      throw movedTurnError(turn, line.ref);
     const known = toText(now.transcript);
     const bytes = `${known === '' || known.endsWith('\n') ? known : `${known}\n`}${encodeRecord(approval)}`;
     return {
@@ -71,11 +72,11 @@ export async function appendVerdict(
   };
 }
 
-export function movedTurnError(turn: TurnName): TeddyError {
+export function movedTurnError(turn: TurnName, ref: RefName): TeddyError {
   return new TeddyError(
     'REF_MOVED',
     `Turn ${turn} is not as it was any more: another process has gone on with it.`,
-    `Look at it again: \`teddy session show ${turn}\`.`,
+    `Look at it again: \`teddy session show ${turn} -s ${toShellWord(shortRef(ref))}\`.`,
   );
 }
 

@@ -192,7 +192,7 @@ async function close(project: Project, line: ReadyLine, verdict: Verdict) {
   const { memos: taken, state } = await finishMemos(project, line);
   const { latest } = state;
   if (latest === null || latest.turn !== verdict.turn || latest.plan === null || latest.parsed === null)
-    throw movedTurnError(verdict.turn);
+    throw movedTurnError(verdict.turn, line.ref);
   const turn = { ...latest, plan: latest.plan, parsed: latest.parsed };
   const executed = await rejectTurn(
     { project, line: { ...line, state }, turn, started },

@@ -1,8 +1,12 @@
 /** Approving and rejecting plans, and what `teddy.approvals` and `verify --require-approval` make of it. */
 import { beforeEach, describe, expect, test } from 'vitest';
-import { decodeEntry } from '../../../src/session/entry.ts';
-import type { Oid, RefName, SessionId, TurnName } from '../../../src/names.ts';
+import type { ApprovalRecord } from '../../../src/conversation/record.ts';
+import { encodeRecord } from '../../../src/conversation/transcript.ts';
+import { decodeEntry, type Entry } from '../../../src/session/entry.ts';
+import type { Oid, RefName, RepoPath, SessionId, TurnName } from '../../../src/names.ts';
 import type { Signature } from '../../../src/ports/git.ts';
+import { appendEntry } from '../../../src/workflow/line/append-entry.ts';
+import { appendVerdict, type JudgedPlan } from '../../../src/workflow/line/append-verdict.ts';
 import { readVerdicts } from '../../../src/workflow/line/read-verdicts.ts';
 import { findPlan, giveVerdict, type VerdictRequest } from '../../../src/workflow/run/give-verdict.ts';
 import { restoreTurn } from '../../../src/workflow/turn/restore.ts';
@@ -29,6 +33,12 @@ const violations = async (requireApproval?: 'anybody' | 'others') =>
   (await verifySession(project, { target: line, all: false, fsck: false, requireApproval })).lines.flatMap((one) =>
     one.violations.map(({ rule, turn: name, message }) => `${rule} ${name ?? ''}: ${message}`),
   );
+
+const lineOf = async () => (await findPlan(project, { verdict: 'approved' })).line;
+const judgedPlan = async (): Promise<JudgedPlan> => {
+  const { turn: name, text } = await findPlan(project, { verdict: 'approved' });
+  return { turn: name, plan: Buffer.from(text), title: 'Do it', status: 'planned' };
+};
 
 describe('a verdict', () => {
   test('is one entry in the name of who said it, and holds for the plan of that turn', async () => {
@@ -165,10 +175,11 @@ describe('a rejection', () => {
 
   test('that a crash has left without its report is finished by execute, which runs nothing', async () => {
     await plan();
-    const { appendVerdict } = await import('../../../src/workflow/line/append-verdict.ts');
-    const { line: found, turn: name, text } = await findPlan(project, { verdict: 'rejected' });
-    const judged = { turn: name, plan: Buffer.from(text), title: 'Do it', status: 'planned' as const };
-    await appendVerdict(project, found, judged, { verdict: 'rejected', text: 'No.', comments: [] });
+    await appendVerdict(project, await lineOf(), await judgedPlan(), {
+      verdict: 'rejected',
+      text: 'No.',
+      comments: [],
+    });
     const { report } = await run(project);
     expect(report.run_summary).toMatchObject({ status: 'ABORTED', error: 'No.' });
     expect(report.action_logs.map(({ status }) => status)).toEqual(['SKIPPED']);
@@ -214,6 +225,61 @@ describe('teddy.approvals', () => {
       code: 'APPROVAL_MISSING',
       message: expect.stringContaining('signature') as string,
     });
+  });
+
+  test('others: an address in other letters is the same one, and none at all is nobody', async () => {
+    project.configuration.set('teddy.approvals', 'others');
+    await plan();
+    for (const text of ['Bob <ADA@Example.ORG> 1769248800 +0000', 'Bob <> 1769248800 +0000']) {
+      project.identity.text = text;
+      await give({ text });
+      be('Ada');
+      await expect(run(project)).rejects.toMatchObject({ code: 'APPROVAL_MISSING' });
+    }
+    expect(await verdictsOf('01')).toHaveLength(2);
+  });
+
+  test('others: a yes from before a no does not count any more', async () => {
+    project.configuration.set('teddy.approvals', 'others');
+    await plan();
+    be('Bob');
+    await give();
+    be('Carol');
+    await appendVerdict(project, await lineOf(), await judgedPlan(), {
+      verdict: 'rejected',
+      text: 'No.',
+      comments: [],
+    });
+    be('Ada');
+    await give();
+    await expect(run(project)).rejects.toMatchObject({ code: 'APPROVAL_MISSING' });
+    be('Carol');
+    await give();
+    be('Ada');
+    expect((await run(project)).report.run_summary.status).toBe('SUCCESS');
+  });
+
+  test.each<[string, Partial<Entry>, Partial<ApprovalRecord>]>([
+    ['a record that says no', {}, { verdict: 'rejected' }],
+    ['the sha256 of another plan', { sha256: 'a'.repeat(64) }, { plan_sha256: 'a'.repeat(64) }],
+    ['a record of another plan', {}, { plan_sha256: 'a'.repeat(64) }],
+  ])('an approval with %s is none', async (_, inEntry, inRecord) => {
+    project.configuration.set('teddy.approvals', '1');
+    await plan();
+    const { plan: bytes } = await judgedPlan();
+    const [id, sha256] = [project.ids.entryId(), project.hash(bytes)];
+    await appendEntry(project, await lineOf(), async ({ latest, entry: { created } }) => {
+      const said = { id, timestamp: created, verdict: 'approved' as const, plan_sha256: sha256, comments: [] };
+      const record: ApprovalRecord = { type: 'approval', ...said, ...inRecord };
+      const known = { kind: 'approval', session, turn: '01', id, created, title: 'x', details: [], sha256 };
+      const path = `.teddy/sessions/${session}/01/transcript.jsonl` as RepoPath;
+      const bytesOf = `${Buffer.from(latest?.transcript ?? []).toString()}${encodeRecord(record)}`;
+      const entry = { ...known, verdict: 'approved', ...inEntry } as Entry;
+      return { entry, files: [{ path, bytes: bytesOf }] };
+    });
+    expect(await verdictsOf('01')).toEqual([]);
+    await expect(run(project)).rejects.toMatchObject({ code: 'APPROVAL_MISSING' });
+    expect(await violations()).not.toEqual([]);
   });
 
   describe('others, with signatures', () => {
@@ -304,6 +370,19 @@ describe('teddy.approvals', () => {
     expect(await violations()).toEqual([expect.stringContaining('brings no record of itself')]);
     await expect(run(project)).rejects.toMatchObject({ code: 'APPROVAL_MISSING' });
   });
+});
+
+test('a verdict on a turn that somebody has closed in between is not given', async () => {
+  await plan();
+  const found = await lineOf();
+  const judged = await judgedPlan();
+  await run(project);
+  const given = appendVerdict(project, found, judged, { verdict: 'approved', comments: [] });
+  await expect(given).rejects.toMatchObject({
+    code: 'REF_MOVED',
+    hint: expect.stringContaining(`teddy session show 01 -s ${line}`) as string,
+  });
+  expect(await verdictsOf('01')).toEqual([]);
 });
 
 test('verify wants an approval of what was run, and of nothing else', async () => {

@@ -63,9 +63,10 @@ function render(terminal: Terminal, { captured, paused, drainer, agents, warning
     : 'not captured: `teddy capture install`';
   const rows = agents
     .filter(({ found, hooks }) => found || hooks !== 'missing')
-    .map(({ title, hooks, trusted, lastBell, sessions }) =>
+    .map(({ title, hooks, gate, trusted, lastBell, sessions }) =>
       [
         `  ${title.padEnd(12)}  hooks ${hooks}`,
+        ...(gate ? ['plans wait at the gate'] : []),
         ...(trusted === null ? [] : [trusted ? 'trusted' : 'not trusted']),
         lastBell === null ? 'never called here' : `called ${toTime(lastBell)}`,
         `${sessions} ${sessions === 1 ? 'session' : 'sessions'}`,

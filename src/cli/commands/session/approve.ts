@@ -175,7 +175,8 @@ function showGiven(terminal: Terminal, project: Project, given: GivenVerdict): v
   );
   if (report !== null) terminal.say('The turn is closed, and the model sees what you said with your next message.');
   const option = toLineOption(project, line);
-  if (plan.isForeign) terminal.say('An agent that waits for it goes on by itself.');
+  const next = verdict.verdict === 'approved' ? 'goes on by itself' : 'reads that, and plans again';
+  if (plan.isForeign) terminal.say(`If an agent waits for it, the agent ${next}.`);
   else if (report !== null) terminal.say(`Next: teddy session plan${option} -m "..."`);
   else if (line.state.latest?.turn === verdict.turn && line.state.latest.status === 'planned')
     terminal.say(`Next: ${toExecuteCommand(project, line)}`);

@@ -33,9 +33,9 @@ export class SessionVerifyCommand extends TeddyCommand {
       Only signatures reveal somebody who rewrote a whole session with new hashes: \`git config teddy.sign true\`
       signs entries, and --signed-by requires every entry to be signed by one of the keys.
 
-      With --require-approval, every plan that was run without an approval is a fault; one that came after the run
-      counts too. Whoever was asked about each action has approved the plan; for =others, that is not
-      enough. Names are easily forged: give --signed-by as well, and the keys have to differ too.
+      With --require-approval, a plan that was run without an approval is a fault, and so is an agent that went
+      on without one. The approval may come later. Whoever was asked about each action has approved the plan; for
+      others, that is not enough. Names are easily forged: give --signed-by as well, and the keys have to differ too.
 
       With --page, teddy takes a file of \`teddy session export --html\`, renders the page again from the commits
       that it is made of, and compares every byte, however far the session has come since. Only the version of teddy that
