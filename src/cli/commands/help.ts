@@ -77,8 +77,6 @@ Talk
 Go on
   teddy session resume              do what comes next: run the plan, ask again,
                                     or take the next message
-  teddy session approve [turn]      approve a plan, as an entry in your name;
-                                    reject -m <why>: the opposite
   teddy session switch [session]    go to the branch of a session
   teddy session branch <turn> -m <message>
                                     try again from an earlier turn
