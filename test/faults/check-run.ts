@@ -102,6 +102,10 @@ async function runNext(stage: Stage, scene: Scene, { root }: ScratchRepository):
     // It reports the action that was interrupted as failed.
     return resumed.exitCode === 1 && resumed.stdout.startsWith('FAILURE') ? { ...resumed, exitCode: 0 } : resumed;
   };
+  if (scene.name === 'reject') {
+    const rejected = await teddy('reject', '-s', 'first', '-m', 'No.');
+    return rejected.stderr.includes('NO_PENDING_PLAN') ? plan() : rejected;
+  }
   if (scene.name === 'undo') {
     const undone = await teddy('undo', '-s', 'first');
     return undone.stderr.includes('NOTHING_TO_UNDO') ? plan() : undone;

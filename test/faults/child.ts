@@ -15,6 +15,7 @@ import { appendEntry } from '../../src/workflow/line/append-entry.ts';
 import { editContextList } from '../../src/workflow/context/edit-list.ts';
 import { planInstead } from '../../src/workflow/run/execute-or-replan.ts';
 import { executePlan } from '../../src/workflow/run/execute-plan.ts';
+import { giveVerdict } from '../../src/workflow/run/give-verdict.ts';
 import { rollBackRun } from '../../src/workflow/run/settle.ts';
 import { undoTurn } from '../../src/workflow/turn/undo.ts';
 import { newSession } from '../../src/workflow/line/new-session.ts';
@@ -68,6 +69,14 @@ const operations: Record<string, (project: Project) => Promise<string>> = {
     const asked = { message: 'Otherwise.', choice, signal, onText: () => undefined };
     const { outcome } = await planInstead(project, asked, () => undefined);
     return outcome.kind === 'answered' ? outcome.commit : '';
+  },
+  async reject(project) {
+    const { line } = await giveVerdict(project, {
+      verdict: 'rejected',
+      text: 'No.',
+      comments: [{ line: 1, text: 'Why?' }],
+    });
+    return line.state.tip;
   },
   async context(project) {
     const edit = { selector: 'first', kind: 'add' as const, paths: ['src'], isGlobal: false };

@@ -42,6 +42,21 @@ test('a kill of plan --instead leaves the refused plan, or its report with the m
   expect(jobs.length).toBeGreaterThanOrEqual(3);
 });
 
+test('a kill of reject leaves the plan, the verdict on it, or its report as well, and what comes next works', async () => {
+  const scene = stage.scenes.reject;
+  const { points } = await readPoints(stage, scene);
+  const jobs = points.steps.flatMap((step, at): Job[] =>
+    step === 'ref' || step === 'ref-moved' || step === 'index'
+      ? [{ scene, fault: { kind: 'kill-at-step', at: at + 1 } }]
+      : [],
+  );
+  const tally = emptyTally();
+  await sweep(stage, jobs, tally, ({ signal }) => (signal === 'SIGKILL' ? [] : ['it was not killed']));
+  report('SIGKILL around each move of the line by reject', tally);
+  expect(tally.problems).toEqual([]);
+  expect(jobs.length).toBeGreaterThanOrEqual(4);
+});
+
 test('a kill at each step of context add leaves the old list or the new one, and edits of the user as they were', async () => {
   const scene = stage.scenes.context;
   const { points } = await readPoints(stage, scene);

@@ -22,6 +22,7 @@ export type SceneName =
   | 'answer'
   | 'execute'
   | 'instead'
+  | 'reject'
   | 'context'
   | 'memo'
   | 'undo'
@@ -40,6 +41,7 @@ export interface Scene {
     | 'answer'
     | 'execute'
     | 'instead'
+    | 'reject'
     | 'context'
     | 'undo'
     | 'execute-or-roll-back'
@@ -140,6 +142,7 @@ async function makeScenes(dir: string, program: string): Promise<Stage['scenes']
     const runs = await takeRuns(first, dir, program, teddy, take);
     const execute = await take('execute', 'execute', ['report']);
     const instead = await take('instead', 'instead', ['report', 'message', 'plan']);
+    const reject = await take('reject', 'reject', ['approval', 'report']);
     await teddy('session', 'execute', '-y');
     const undo = await take('undo', 'undo', ['undo']);
     await dirty(first);
@@ -155,7 +158,7 @@ async function makeScenes(dir: string, program: string): Promise<Stage['scenes']
     await first.git('switch', '--quiet', 'main');
     await first.git('stash', 'pop', '--quiet', '--index');
     const appendOff = await take('append-off-line', 'append', ['snapshot']);
-    const scenes = { ...runs, undo, execute, instead, context, snapshot, plan, answer, memo, new: made };
+    const scenes = { ...runs, undo, execute, instead, reject, context, snapshot, plan, answer, memo, new: made };
     return { ...scenes, 'append-on-line': appendOn, 'append-off-line': appendOff };
   } finally {
     await first.close();

@@ -110,7 +110,7 @@ function refuseClosed({ turn, report }: JudgedTurn, line: ReadyLine, { turn: nam
     throw new TeddyError(
       'NO_PENDING_PLAN',
       `Turn ${turn} is closed: there is nothing left to reject.`,
-      report === null
+      report === null || /^changes: \[\]$/m.test(toText(report))
         ? `Say what is next: \`teddy session plan -s ${word} -m "..."\`.`
         : `Take its code back: \`teddy session undo ${turn} -s ${word}\`.`,
     );
