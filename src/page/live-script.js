@@ -228,8 +228,11 @@
     approve: 'Approving ...',
     reject: 'Rejecting ...',
   };
+  // What came of the last act is still said when the server has gone.
+  let result = '';
   const handlers = {
     act({ kind }) {
+      result = '';
       byId('live-title').textContent = names[kind] ?? '';
       byId('live-actions').replaceChildren();
       byId('live-text').replaceChildren();
@@ -273,6 +276,7 @@
     },
     done({ title, message, code, hint }) {
       handlers.idle();
+      result = message ? '' : `${title} `;
       if (message) showError({ message, code, hint });
       else say(title);
     },
@@ -284,8 +288,12 @@
     source.onopen = () => say('Connected. What happens elsewhere appears here by itself.');
     source.onerror = () => {
       if (source.readyState !== EventSource.CLOSED)
-        return say('No connection to teddy. Trying again; if it was stopped, open the page again: teddy session view');
-      say('teddy was stopped, or does not know this browser any more. Open the page again: teddy session view');
+        return say(
+          `${result}No connection to teddy. Trying again; if it was stopped, open the page again: teddy session view`,
+        );
+      say(
+        `${result}teddy was stopped, or does not know this browser any more. Open the page again: teddy session view`,
+      );
       setTimeout(connect, 5000);
     };
     for (const [name, handle] of Object.entries(handlers))

@@ -92,7 +92,7 @@ function renderJudging(judged: PageTurn): Html | null {
       <details>
         <summary>Comment on its lines</summary>
         <ol id="live-lines">
-          ${lines.map((line, at) => html`<li><button type="button" data-line="${at + 1}" aria-label="Comment on line ${at + 1}">${line === '' ? ' ' : line}</button></li>`)}
+          ${lines.map((line, at) => html`<li><button type="button" data-line="${at + 1}" aria-label="Comment on line ${at + 1}: ${line.trim()}">${line === '' ? ' ' : line}</button></li>`)}
         </ol>
       </details>
       <label for="live-verdict">What should be said with it (a rejection says why)</label>
@@ -136,7 +136,7 @@ function renderSaying(pending: PageTurn | null, last: PageTurn | undefined): Htm
     <textarea id="live-message" name="message" rows="4"></textarea>
     <p>
       ${pending === null ? button('say', 'Ask for a plan') : [button('instead', 'No, differently'), button('reject', 'Reject it')]}
-      ${last?.status === 'open' && button('again', `Ask again about turn ${last.turn}`)}
+      ${last?.status === 'open' && last.plan?.isForeign !== true && button('again', `Ask again about turn ${last.turn}`)}
     </p>
   </form>`;
 }

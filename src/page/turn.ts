@@ -150,7 +150,7 @@ export function renderVerdict({ verdict, author, time, text, comments }: PageVer
   return html`<section class="approval">
     <h3>Verdict</h3>
     <p>
-      ${verdict === 'none' ? 'Nobody gave a verdict in time: the agent asked by itself.' : html`<strong>${author}</strong>: ${words[verdict]}.`}
+      ${verdict === 'none' ? 'Nobody gave a verdict in time: the agent asked by itself.' : html`<strong>${author}</strong> ${words[verdict]}.`}
       <span class="muted">${renderTime(time)}</span>
     </p>
     ${text === null ? null : html`<blockquote class="comment">${renderMarkdown(text)}</blockquote>`}

@@ -107,7 +107,7 @@ describe.runIf(hasChromium)('the live page', () => {
       await page.getByText('Comment on its lines').click();
     };
     const comment = async (line: number, text: string) => {
-      await page.getByRole('button', { name: `Comment on line ${line}`, exact: true }).click();
+      await page.getByRole('button', { name: `Comment on line ${line}:` }).click();
       await page.getByLabel(`Your comment on line ${line}`, { exact: true }).fill(text);
     };
     await ask('Make two files');
@@ -133,6 +133,8 @@ describe.runIf(hasChromium)('the live page', () => {
     await expect.poll(() => page.locator('#t02 .remark').allTextContents()).toHaveLength(1);
     expect((await project.report('02')).run_summary.error).toContain('line 3: They are there.');
     expect(faults()).toEqual([]);
+    running?.kill('SIGINT');
+    await page.getByText('rejected; nothing of it was run. No connection to teddy').waitFor();
   });
 
   slowTest('a second view takes the server that runs, a link works once, and Ctrl-C ends it', async () => {

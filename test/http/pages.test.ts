@@ -373,7 +373,7 @@ describe('what is done from a page', () => {
   test('a yes with comments is a verdict, and the plan still waits to be run', async () => {
     await say(project, 'Make files', twoFiles);
     const controls = async () => (await browse('GET', `${page}/controls`)).text;
-    expect(await controls()).toContain('aria-label="Comment on line 3"');
+    expect(await controls()).toContain('aria-label="Comment on line 3: ');
     const heard = await hear();
     const comments = [{ line: 1, text: 'A better title?' }];
     await browse('POST', `${page}/approve`, { plan: await pending(), message: 'Go on.', comments });

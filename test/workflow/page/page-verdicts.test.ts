@@ -38,7 +38,7 @@ describe('a plan of teddy', () => {
     expect(page.turns[0]?.verdicts).toMatchObject([{ verdict: 'approved', author: 'Ada Example', comments: said }]);
     const [turn] = turns;
     expect(turn?.markup).toContain('<span class="pill wait">approved, not run</span>');
-    expect(turn?.markup).toMatch(/<h3>Verdict<\/h3>\s*<p>\s*<strong>Ada Example<\/strong>: approved the plan\./);
+    expect(turn?.markup).toMatch(/<h3>Verdict<\/h3>\s*<p>\s*<strong>Ada Example<\/strong> approved the plan\./);
     const source = /<pre tabindex="0">\n(# [\s\S]*?)<\/pre>/.exec(turn?.markup ?? '')?.[1] ?? '';
     const lines = (page.turns[0]?.plan?.source.text ?? '').split('\n');
     expect(source.split('\n').slice(0, 4)).toEqual([

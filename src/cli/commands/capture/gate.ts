@@ -19,6 +19,8 @@ const findMs = 5_000;
 const [findEveryMs, waitEveryMs] = [25, 200];
 /** Less than the hour that the agent gives its hook: then there is time to say that nobody has decided. */
 const limitMs = 59 * 60 * 1000;
+/** How long the page stays connected after the verdict: it shows it, and then that the server has stopped. */
+const showMs = 1_000;
 
 const silent: Notices = { info: () => undefined, warn: () => undefined };
 
@@ -85,6 +87,7 @@ export class CaptureGateCommand extends TeddyCommand {
     } finally {
       const reason = signal.aborted ? 'The agent waited no longer.' : 'Nobody had decided when the agent went on.';
       await closeGate(project, capture, call, plan, verdict === null ? reason : null);
+      if (page?.isOwn && verdict !== null) await sleep(showMs, undefined, { signal }).catch(() => undefined);
       await page?.stop();
     }
     return 0;
@@ -105,7 +108,7 @@ export class CaptureGateCommand extends TeddyCommand {
         ({ link }) => openBrowser(this.context, link),
         () => false,
       ));
-    if (isOpen) return { stop: async () => own?.stop() };
+    if (isOpen) return { isOwn: own !== null, stop: async () => own?.stop() };
     await own?.stop();
     return null;
   }
