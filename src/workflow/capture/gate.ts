@@ -127,7 +127,7 @@ export function toGateAnswer(verdict: Verdict, input: unknown): Record<string, u
   const isApproved = verdict.verdict === 'approved';
   const said = describeRejection({
     ...verdict,
-    text: verdict.text ?? (isApproved ? '' : 'No reason was given.'),
+    text: verdict.text ?? (isApproved || verdict.comments.length > 0 ? '' : 'No reason was given.'),
   }).trim();
   const who = verdict.author.name;
   const reason = isApproved

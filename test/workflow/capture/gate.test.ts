@@ -151,6 +151,22 @@ describe('the agent', () => {
     });
   });
 
+  test('reads comments alone as the reason for a no', async () => {
+    const plan = await waiting();
+    const remark = () =>
+      giveVerdict(project, {
+        selector: shortRef(plan.ref),
+        turn: plan.turn,
+        verdict: 'rejected',
+        comments: [{ line: 1, text: 'Which shop?' }],
+      });
+    const { hookSpecificOutput } = toGateAnswer((await awaitVerdict(project, plan, looks(remark))) as never, {});
+    expect(hookSpecificOutput).toMatchObject({
+      permissionDecisionReason:
+        'Ada Example rejected this plan. Plan again, with this in mind:\nplan.md, line 1: Which shop?',
+    });
+  });
+
   test('waits on where the yes is not enough', async () => {
     project.configuration.set('teddy.approvals', 'others');
     const plan = await waiting();
