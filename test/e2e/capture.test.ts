@@ -338,3 +338,12 @@ test('bad input is refused, and nothing has changed', async () => {
   expect(outside.stderr).toContain('[NOT_A_REPOSITORY]');
   expect((await runTeddy(['capture', 'uninstall', '--all'], { cwd: home, env: env() })).exitCode).toBe(0);
 });
+
+test('says where plans wait, and where they do so no more', async () => {
+  const agent = ['--agent', 'claude-code', '--yes'];
+  const gated = await run('install', '--gate', ...agent);
+  expect(gated.stderr).toContain('Plans of Claude Code wait for a verdict here');
+  expect((await run('status')).stdout).toContain('hooks installed, plans wait at the gate');
+  expect((await run('install', '--no-gate', ...agent)).stderr).not.toContain('Plans of Claude Code');
+  expect((await run('status')).stdout).not.toContain('gate');
+});

@@ -63,11 +63,16 @@ export class CaptureInstallCommand extends TeddyCommand {
           );
       }
       const outcomes = await installCapture(project, setup, agents, this.gate);
-      const isUntrusted = (await setup.list()).some(({ hooks, trusted }) => hooks === 'installed' && trusted === false);
+      const states = await setup.list();
+      const isUntrusted = states.some(({ hooks, trusted }) => hooks === 'installed' && trusted === false);
       if (this.json) this.printJson(terminal, 'capture-install', { agents: outcomes.map(toOutcomeJson), isUntrusted });
       else {
         for (const outcome of outcomes) showOutcome(terminal, outcome);
         terminal.say('This repository is captured. `teddy capture status` says whether it works.');
+        if (states.some(({ hooks, gate }) => hooks === 'installed' && gate))
+          terminal.say(
+            'Plans of Claude Code wait for a verdict here: on the page that opens, or by `teddy session approve` or `reject`.',
+          );
         if (isUntrusted)
           terminal.say('Codex runs the hooks after you have trusted them: start it, and answer `/hooks` once.');
       }
