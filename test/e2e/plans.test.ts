@@ -223,6 +223,9 @@ test('without a terminal and without -y nothing is run and nothing is reported',
   expect(report.changes).toEqual([]);
   await project.plan(createPlan('b.txt', 'b\n'));
   expect((await project.run(['session', 'execute', '--reject'])).exitCode).toBe(0);
+  await project.plan(createPlan('c.txt', 'c\n'));
+  expect((await project.run(['session', 'reject', '-m', 'Smaller steps.'])).exitCode).toBe(0);
+  expect((await project.run(['status'])).stdout).toContain('was aborted: Smaller steps.\n');
   await project.plan('# Only talk\n\n## Message\n\nHello.\n');
   await project.refuses('NO_PENDING_PLAN', 3, ['session', 'execute', '-y']);
   await project.plan(planOf());

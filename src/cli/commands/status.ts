@@ -115,8 +115,15 @@ function describeState(status: Status): string[] {
   if (turn.status === 'open')
     return [turn.hasMessage ? `Turn ${turn.turn} waits for an answer.` : `Turn ${turn.turn} has no message yet.`];
   if (outcome !== null)
-    return [`Turn ${turn.turn} ${describeOutcome(outcome)}${hasLanded ? '. All of the line has landed' : ''}.`];
+    return [
+      endSentence(`Turn ${turn.turn} ${describeOutcome(outcome)}${hasLanded ? '. All of the line has landed' : ''}`),
+    ];
   return [`Turn ${turn.turn} is closed${hasLanded ? ', and all of the line has landed' : ''}.`];
+}
+
+/** What somebody said may end with a full stop of its own. */
+function endSentence(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text}.`;
 }
 
 /** `failed: action 2 of 3 (EXECUTE npm test), exit 1`. */

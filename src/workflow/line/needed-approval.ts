@@ -47,10 +47,10 @@ export async function readApproval(project: Project, line: LineTip, turn: TurnNa
   const reason =
     others.length > counted.length
       ? isAskerKnown
-        ? 'A yes of somebody else is there, and no good signature by a key of their own shows that it is theirs.'
-        : 'A yes of somebody else is there, but the message has no good signature: nothing shows that they did not write it.'
+        ? 'Somebody else has approved it, but without a good signature by a key of their own.'
+        : 'Somebody else has approved it, but the message has no good signature: nothing shows that they did not write it.'
       : approved.length > others.length
-        ? `The yes that is there is of ${asker?.email ?? 'the author of the message'}, who wrote the message.`
+        ? `So far, only ${asker?.email ?? 'the author of the message'} has approved it, who wrote the message.`
         : null;
   return { isNeeded: true, isOwnEnough: false, counted, reason, verdicts, isAskerKnown };
 }

@@ -112,7 +112,7 @@ function refuseClosed({ turn, report }: JudgedTurn, line: ReadyLine, { turn: nam
       `Turn ${turn} is closed: there is nothing left to reject.`,
       report === null || /^changes: \[\]$/m.test(toText(report))
         ? `Say what is next: \`teddy session plan -s ${word} -m "..."\`.`
-        : `Take its code back: \`teddy session undo ${turn} -s ${word}\`.`,
+        : `Say what is next: \`teddy session plan -s ${word} -m "..."\`; \`teddy session undo ${turn} -s ${word}\` takes back what it changed.`,
     );
   if (named === undefined)
     throw new TeddyError(
@@ -177,7 +177,11 @@ function refuseOdd(
     );
   const empty = comments.find((comment) => comment.text === '');
   if (empty !== undefined)
-    throw new TeddyError('EMPTY_MESSAGE', `The comment on line ${empty.line} is empty.`, 'Say what is wrong there.');
+    throw new TeddyError(
+      'EMPTY_MESSAGE',
+      `The comment on line ${empty.line} is empty.`,
+      `Put the words after the colon: --comment ${empty.line}:"..."`,
+    );
   if (verdict === 'rejected' && text.trim() === '' && comments.length === 0)
     throw new TeddyError(
       'EMPTY_MESSAGE',

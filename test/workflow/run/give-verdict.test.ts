@@ -152,6 +152,10 @@ describe('a rejection', () => {
     await project.switchTo('main');
     await reject('Not like that.', { selector: session });
     expect((await storyOfLine(project)).slice(-2)).toEqual(['approval 01', 'report 01']);
+    // Nothing was run, so there is no code to take back.
+    await expect(reject('No', { selector: session })).rejects.toMatchObject({
+      hint: expect.stringContaining('teddy session plan') as string,
+    });
     expect(await violations()).toEqual([]);
   });
 

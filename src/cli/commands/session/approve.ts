@@ -74,7 +74,7 @@ abstract class VerdictCommand extends TeddyCommand {
     if (this.sha256 === undefined || /^[0-9a-f]{8,64}$/i.test(this.sha256)) return this.sha256;
     throw new TeddyError(
       'USAGE',
-      `${JSON.stringify(this.sha256.slice(0, 80))} is no sha256, or too little of one.`,
+      `${JSON.stringify(this.sha256.slice(0, 80))} is not a sha256, or too short a piece of one.`,
       'Give its first 8 hexadecimal digits, or all 64.',
     );
   }
@@ -167,11 +167,10 @@ function toVerdictJson({ line, verdict, plan, report, isNew }: GivenVerdict) {
 function showGiven(terminal: Terminal, project: Project, given: GivenVerdict): void {
   const { line, verdict, plan, report, isNew } = given;
   const word = verdict.verdict === 'approved' ? terminal.style('green', 'approved') : terminal.style('red', 'rejected');
-  const title = plan.title === '' ? '' : ` "${plan.title}"`;
-  const before = isNew ? '' : ' before';
+  const title = plan.title === '' ? '.' : `: ${plan.title}`;
   const where = `Turn ${verdict.turn} of ${shortRef(line.ref)}:`;
   terminal.say(
-    `${where} you ${isNew ? '' : 'had '}${word} the plan${toVisible(title)}${before} (sha256 ${verdict.planSha256.slice(0, 12)}).`,
+    `${where} you ${isNew ? '' : 'have already '}${word} the plan (sha256 ${verdict.planSha256.slice(0, 12)})${toVisible(title)}`,
   );
   if (report !== null) terminal.say('The turn is closed, and the model sees what you said with your next message.');
   const option = toLineOption(project, line);

@@ -143,7 +143,7 @@ export class SessionVerifyCommand extends TeddyCommand {
     throw new TeddyError(
       'USAGE',
       `--require-approval=${requireApproval} is not known.`,
-      'It is anybody, which is meant without a word, or others.',
+      'Give `--require-approval` alone for an approval by anybody, or `--require-approval=others`.',
     );
   }
 
