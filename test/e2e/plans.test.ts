@@ -224,6 +224,11 @@ test('without a terminal and without -y nothing is run and nothing is reported',
   await project.plan(createPlan('b.txt', 'b\n'));
   expect((await project.run(['session', 'execute', '--reject'])).exitCode).toBe(0);
   await project.plan(createPlan('c.txt', 'c\n'));
+  // The editor says how to comment, which is no comment itself.
+  const env = { GIT_EDITOR: `sh -c 'grep -q "begins with >>" "$0" && echo ">> Why?" >> "$0"'` };
+  expect((await project.run(['session', 'approve', '--edit'], { env })).exitCode).toBe(0);
+  const shown = (await project.run(['session', 'show'])).stdout;
+  expect(shown.match(/line \d+: .*/g)).toEqual([expect.stringMatching(/: Why\?$/)]);
   expect((await project.run(['session', 'reject', '-m', 'Smaller steps.'])).exitCode).toBe(0);
   expect((await project.run(['status'])).stdout).toContain('was aborted: Smaller steps.\n');
   await project.plan('# Only talk\n\n## Message\n\nHello.\n');

@@ -11,6 +11,10 @@ import { toExecuteCommand, toLineOption } from '../../render/name-line.ts';
 import { TeddyCommand } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
 
+/** The last line in the editor. */
+const editorHelp =
+  '>> To comment on a line of the plan, add a line that begins with >> below it. This one is left out.';
+
 abstract class VerdictCommand extends TeddyCommand {
   turn = Option.String({ name: 'turn', required: false });
   session = Option.String('-s,--session', {
@@ -66,8 +70,10 @@ abstract class VerdictCommand extends TeddyCommand {
       verdict: this.verdict,
       sha256,
     });
-    const edited = await composeText(project, toSurroundings(terminal.context), text, 'plan.md');
-    return { selector: shortRef(line.ref), turn, comments: readPlanComments(text, edited), sha256: whole };
+    const shown = `${text.replace(/\n$/, '')}\n${editorHelp}\n`;
+    const edited = await composeText(project, toSurroundings(terminal.context), shown, 'plan.md');
+    const kept = edited.split('\n').filter((row) => row.trimEnd() !== editorHelp);
+    return { selector: shortRef(line.ref), turn, comments: readPlanComments(text, kept.join('\n')), sha256: whole };
   }
 
   private toSha256(): string | undefined {
