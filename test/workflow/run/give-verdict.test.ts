@@ -326,7 +326,7 @@ describe('teddy.approvals', () => {
       await judge(message, 'Bob', approval);
       await expect(run(project)).rejects.toMatchObject({
         code: 'APPROVAL_MISSING',
-        message: expect.stringContaining('no good signature by a key of their own') as string,
+        message: expect.stringContaining('without a good signature by a key of their own') as string,
         hint: expect.stringContaining('teddy session push') as string,
       });
     });
