@@ -173,7 +173,7 @@ export async function closeLostGates(project: Project, capture: Capture): Promis
     if (typeof gate !== 'object' || gate === null) continue;
     const { callId, pid, ...plan } = gate as WaitingPlan & Pick<GateCall, 'callId' | 'pid'>;
     if (await capture.isAlive(pid)) continue;
-    await closeGate(project, capture, { callId }, plan, 'teddy was stopped before anybody had decided.').catch(
+    await closeGate(project, capture, { callId }, plan, 'The wait ended before anybody had decided.').catch(
       (error: unknown) => problems.push(`The plan of turn ${plan.turn} of ${shortRef(plan.ref)}: ${toMessage(error)}`),
     );
   }

@@ -180,8 +180,12 @@ function showGiven(terminal: Terminal, project: Project, given: GivenVerdict): v
   );
   if (report !== null) terminal.say('The turn is closed, and the model sees what you said with your next message.');
   const option = toLineOption(project, line);
-  const next = verdict.verdict === 'approved' ? 'goes on by itself' : 'reads that, and plans again';
-  if (plan.isForeign) terminal.say(`If an agent waits for it, the agent ${next}.`);
+  if (plan.isForeign)
+    terminal.say(
+      verdict.verdict === 'approved'
+        ? 'If the agent still waits, it goes on now.'
+        : 'If the agent still waits, it reads what you said and plans again.',
+    );
   else if (report !== null) terminal.say(`Next: teddy session plan${option} -m "..."`);
   else if (line.state.latest?.turn === verdict.turn && line.state.latest.status === 'planned')
     terminal.say(`Next: ${toExecuteCommand(project, line)}`);
