@@ -1,5 +1,6 @@
 /** The gate, with Claude Code in plan mode at a terminal: in print mode it does not plan. */
 import { execFileSync, spawnSync } from 'node:child_process';
+import { readlinkSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
@@ -126,7 +127,9 @@ describe.skipIf(agent.name !== 'claude-code' || !hasTerminal)('a plan', () => {
         execFileSync('ps', ['-eo', 'pid=,args='], { encoding: 'utf8' })
           .split('\n')
           .filter((row) => row.includes(`main.js capture gate ${agent.name}`))
-          .map((row) => Number.parseInt(row, 10));
+          .map((row) => Number.parseInt(row, 10))
+          // Nobody else's is killed.
+          .filter((pid) => readlinkSync(`/proc/${pid}/cwd`) === project.repo.root);
       await expect.poll(gates).not.toEqual([]);
       for (const pid of gates()) process.kill(pid, signal);
       await shows(/Yes, |Would you like to proceed|Exit plan mode\?/);

@@ -11,6 +11,7 @@ import type { VerdictWord } from '../../session/entry.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { appendVerdict, movedTurnError } from '../line/append-verdict.ts';
 import { finishMemos } from '../line/decide-memos.ts';
+import { readApproval } from '../line/needed-approval.ts';
 import { refuseModified, type PendingTurn } from '../line/pending-plan.ts';
 import { prepareLine, type ReadyLine } from '../line/prepare.ts';
 import { findTurn, readTurn, refreshLine, toText, type Turn } from '../line/read.ts';
@@ -37,6 +38,8 @@ export interface GivenVerdict {
   report: Report | null;
   /** The same person had said the same before: there is no new entry. */
   isNew: boolean;
+  /** `teddy.approvals` asks for no more than the verdicts that are there. */
+  isEnough: boolean;
 }
 
 /**
@@ -128,6 +131,18 @@ async function judge(
   judged: JudgedTurn,
   request: VerdictRequest,
 ): Promise<GivenVerdict> {
+  const given = await append(project, line, judged, request);
+  const tip = given.line.state.tip;
+  const { isNeeded, counted } = await readApproval(project, { session: line.session, tip }, judged.turn);
+  return { ...given, isEnough: !isNeeded || counted.length > 0 };
+}
+
+async function append(
+  project: Project,
+  line: ReadyLine,
+  judged: JudgedTurn,
+  request: VerdictRequest,
+): Promise<Omit<GivenVerdict, 'isEnough'>> {
   const { turn, plan: bytes, isForeign } = judged;
   const text = toText(bytes);
   const comments = (request.comments ?? []).map((comment) => ({ line: comment.line, text: comment.text.trim() }));

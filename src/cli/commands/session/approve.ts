@@ -152,7 +152,7 @@ function parseComment(text: string): PlanComment {
   );
 }
 
-function toVerdictJson({ line, verdict, plan, report, isNew }: GivenVerdict) {
+function toVerdictJson({ line, verdict, plan, report, isNew, isEnough }: GivenVerdict) {
   const { turn, planSha256, comments, text, commit, author, at } = verdict;
   return {
     session: line.session,
@@ -167,6 +167,7 @@ function toVerdictJson({ line, verdict, plan, report, isNew }: GivenVerdict) {
     at,
     closed: report !== null,
     isNew,
+    isEnough,
   };
 }
 
@@ -180,7 +181,10 @@ function showGiven(terminal: Terminal, project: Project, given: GivenVerdict): v
   );
   if (report !== null) terminal.say('The turn is closed, and the model sees what you said with your next message.');
   const option = toLineOption(project, line);
-  if (plan.isForeign)
+  if (verdict.verdict === 'approved' && !given.isEnough) {
+    terminal.say('teddy.approvals asks for the approval of somebody else as well: push the session, and pull theirs.');
+    terminal.say(`Next: teddy session push${option}`);
+  } else if (plan.isForeign)
     terminal.say(
       verdict.verdict === 'approved'
         ? 'If the agent still waits, it goes on now.'
