@@ -228,7 +228,7 @@
     approve: 'Approving ...',
     reject: 'Rejecting ...',
   };
-  // What came of the last act is still said when the server has gone.
+  // The outcome of the last act is still shown when the server has gone.
   let result = '';
   const handlers = {
     act({ kind }) {

@@ -121,7 +121,7 @@ function describeState(status: Status): string[] {
   return [`Turn ${turn.turn} is closed${hasLanded ? ', and all of the line has landed' : ''}.`];
 }
 
-/** What somebody said may end with a full stop of its own. */
+/** A person's words may end with a full stop of their own. */
 function endSentence(text: string): string {
   return /[.!?]$/.test(text) ? text : `${text}.`;
 }

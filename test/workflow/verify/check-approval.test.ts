@@ -1,4 +1,4 @@
-/** What `verify --require-approval` makes of the plans of agents: whether each agent went on with a plan, or was told no. */
+/** `verify --require-approval` and the plans of agents: whether each agent went on with a plan, or was told no. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { AgentName } from '../../../src/conversation/agent-log.ts';
 import { openFollower } from '../../../src/workflow/capture/follow-log.ts';
@@ -38,7 +38,7 @@ async function missing(requireApproval: 'anybody' | 'others' = 'anybody') {
 const give = (verdict: VerdictRequest['verdict'], turn: string) =>
   giveVerdict(project, { selector: 'login-route', turn, verdict, text: 'So be it.' });
 
-/** What the user says next. */
+/** The user's next message. */
 const says = (last: Line | undefined, content: string): Line => ({
   ...last,
   type: 'user',
