@@ -175,7 +175,7 @@ export const settings = [
     variable: null,
     tracked: false,
     takes: ['page', 'terminal', 'off'],
-    purpose: 'where an agent that waits with its plan is shown: a page opens, or nothing does and any terminal decides',
+    purpose: 'how you see the plan of an agent that waits: a page opens, or nothing; off: it does not wait',
     fallback: 'page',
   },
   {

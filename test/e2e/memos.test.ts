@@ -39,6 +39,7 @@ describe('teddy memo', () => {
     expect(JSON.parse(await project.ok('memo', 'list', '--json'))).toEqual({
       schema: 'teddy.memo-list/1',
       memos: ['Use pnpm: always', 'Two\nlines', '-O2 breaks it'],
+      proposed: [],
     });
     expect(await project.ok('memo', 'remove', '2')).toBe('Forgotten: Two\nlines\n');
     expect(await project.ok('memo', 'remove', 'Use pnpm: always')).toBe('Forgotten: Use pnpm: always\n');
