@@ -1,9 +1,8 @@
 /** The calls about write sessions: as `/openapi.json` describes them, and what each of them does. */
-import { ContentTooLarge, unknownWriteError } from '../write/write-errors.ts';
 import { createRoute, z } from '@hono/zod-openapi';
 import { TeddyError } from '../errors.ts';
 import type { Limits } from '../session/write-limits.ts';
-import { isWriteId } from '../write/write.ts';
+import { parseWriteId, toWriteBytes } from '../write/write.ts';
 import { describeIssue, json, ok, parse, refusals, security, type InTurn, type Issue, type Route } from './route.ts';
 import {
   appendAnswer,
@@ -66,9 +65,9 @@ export function writeRoutes(writes: WriteApi, inTurn: InTurn, limits: Limits): R
       }),
       async answer(call) {
         const { session_id, offset, data } = parse(appendRequest, await call.json());
-        const id = parseId(session_id);
+        const id = parseWriteId(session_id);
         call.note(id);
-        const bytes = toBytes(data, limits);
+        const bytes = toWriteBytes(data, limits);
         return ok(await inTurn(() => writes.append({ id, offset, bytes })));
       },
     },
@@ -88,9 +87,9 @@ export function writeRoutes(writes: WriteApi, inTurn: InTurn, limits: Limits): R
       }),
       async answer(call) {
         const { session_id, content: text, force } = parse(finalizeRequest, await call.json());
-        const id = parseId(session_id);
+        const id = parseWriteId(session_id);
         call.note(id);
-        const content = text === undefined ? undefined : toBytes(text, limits);
+        const content = text === undefined ? undefined : toWriteBytes(text, limits);
         const body = await inTurn(() => writes.finalize({ id, content, force })).catch((e) => toRejected(id, e));
         return { status: body.success ? 200 : 400, body };
       },
@@ -105,7 +104,7 @@ export function writeRoutes(writes: WriteApi, inTurn: InTurn, limits: Limits): R
         request: { params },
         responses: { 200: { description: 'The session.', content: json(statusAnswer) }, ...refusals(404) },
       }),
-      answer: async (call) => ok(await writes.status(parseId(call.sessionId))),
+      answer: async (call) => ok(await writes.status(parseWriteId(call.sessionId))),
     },
     {
       config: createRoute({
@@ -129,7 +128,7 @@ export function writeRoutes(writes: WriteApi, inTurn: InTurn, limits: Limits): R
         responses: { 200: { description: 'It is gone.', content: json(cancelAnswer) }, ...refusals(404, 409) },
       }),
       async answer(call) {
-        const id = parseId(call.sessionId);
+        const id = parseWriteId(call.sessionId);
         await inTurn(() => writes.cancel(id));
         return ok({ success: true });
       },
@@ -145,18 +144,6 @@ function toProblem(issue: Issue): ReturnType<typeof describeIssue> {
   if (name !== 'operation') return describeIssue(issue);
   const message = "Invalid operation type. Must be 'create', 'overwrite', or 'append'.";
   return { rank: -1, code: 'BAD_OPERATION', message };
-}
-
-/** Throws UNKNOWN_WRITE for what is no UUID v4, and so was never an id of ours. */
-function parseId(text: string): string {
-  if (isWriteId(text)) return text;
-  throw unknownWriteError();
-}
-
-function toBytes(text: string, limits: Limits): Uint8Array {
-  const bytes = Buffer.from(text, 'utf8');
-  if (bytes.length > limits.maxBytes) throw new ContentTooLarge(limits);
-  return bytes;
 }
 
 /** An empty content is refused before any check has run, and answered as a check that failed. */

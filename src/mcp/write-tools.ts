@@ -3,8 +3,7 @@ import * as z from 'zod';
 import { TeddyError } from '../errors.ts';
 import { toRejectedAnswer, type WriteApi } from '../http/write-api.ts';
 import { operations, type Limits } from '../session/write-limits.ts';
-import { ContentTooLarge, unknownWriteError } from '../write/write-errors.ts';
-import { isWriteId } from '../write/write.ts';
+import { parseWriteId, toWriteBytes } from '../write/write.ts';
 import type { InTurn } from './plan-tools.ts';
 import { defineTool, givenText, sessionName, type Tool } from './tool.ts';
 
@@ -57,7 +56,7 @@ export function writeTools(writes: WriteApi, inTurn: InTurn, limits: Limits): To
       }),
       kind: 'adds',
       call: ({ session_id, offset, data }) =>
-        inTurn(() => writes.append({ id: parseId(session_id), offset, bytes: toBytes(data, limits) })),
+        inTurn(() => writes.append({ id: parseWriteId(session_id), offset, bytes: toWriteBytes(data, limits) })),
       render: ({ offset, added }) => `${added} bytes were added. The next piece begins at offset ${offset}.\n`,
     }),
     defineTool({
@@ -82,8 +81,8 @@ export function writeTools(writes: WriteApi, inTurn: InTurn, limits: Limits): To
       }),
       kind: 'replaces',
       async call({ session_id, content }) {
-        const id = parseId(session_id);
-        const bytes = content === undefined ? undefined : toBytes(content, limits);
+        const id = parseWriteId(session_id);
+        const bytes = content === undefined ? undefined : toWriteBytes(content, limits);
         const answer = await inTurn(() => writes.finalize({ id, content: bytes })).catch((error: unknown) => {
           // An empty content is refused before any check has run.
           if (!(error instanceof TeddyError) || error.code !== 'VALIDATION_FAILED') throw error;
@@ -106,16 +105,4 @@ export function writeTools(writes: WriteApi, inTurn: InTurn, limits: Limits): To
         [message, ...(commit === null ? [] : [`Commit ${commit}.`]), ...notes, ''].join('\n'),
     }),
   ];
-}
-
-/** Throws UNKNOWN_WRITE for what never was an id of ours. */
-function parseId(text: string): string {
-  if (isWriteId(text)) return text;
-  throw unknownWriteError();
-}
-
-function toBytes(text: string, limits: Limits): Uint8Array {
-  const bytes = Buffer.from(text, 'utf8');
-  if (bytes.length > limits.maxBytes) throw new ContentTooLarge(limits);
-  return bytes;
 }

@@ -1,6 +1,7 @@
 /** The values of a write session: its purpose, and its progress. */
 import type { Oid, RefName, RepoPath, SessionId } from '../names.ts';
 import type { Limits, Operation } from '../session/write-limits.ts';
+import { ContentTooLarge, unknownWriteError } from './write-errors.ts';
 
 /** The target as it stood when the session began. */
 export interface Base {
@@ -161,4 +162,17 @@ export interface Write {
 /** Only a UUID v4 is the id of a write session. Nothing else is ever joined to a path. */
 export function isWriteId(text: string): boolean {
   return /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(text);
+}
+
+/** Throws UNKNOWN_WRITE for what is no UUID v4, and so was never an id of ours. */
+export function parseWriteId(text: string): string {
+  if (isWriteId(text)) return text;
+  throw unknownWriteError();
+}
+
+/** Throws CONTENT_TOO_LARGE. */
+export function toWriteBytes(text: string, limits: Limits): Uint8Array {
+  const bytes = new TextEncoder().encode(text);
+  if (bytes.length > limits.maxBytes) throw new ContentTooLarge(limits);
+  return bytes;
 }
