@@ -5,6 +5,7 @@ import { version } from '../../package.json';
 import { expandShortForm, normalizeArguments, refuseRepeated } from './arguments.ts';
 import { renderCommandHelp } from './command-help.ts';
 import type { CliContext } from './context.ts';
+import { BlameCommand, WhyCommand } from './commands/blame.ts';
 import { CaptureInstallCommand } from './commands/capture/install.ts';
 import { CaptureGateCommand } from './commands/capture/gate.ts';
 import { CapturePauseCommand, CaptureResumeCommand } from './commands/capture/pause.ts';
@@ -93,6 +94,8 @@ const commands: CommandClass<CliContext>[] = [
   CaptureStatusCommand,
   CapturePauseCommand,
   CaptureResumeCommand,
+  WhyCommand,
+  BlameCommand,
   InitCommand,
   ConfigCommand,
   // The longer name first: each also begins with the shorter one.

@@ -11,6 +11,7 @@ import type { RepositoryLayout } from './layout.ts';
 import { openPorcelain } from './porcelain.ts';
 import { gitRunner, toChildEnvironment, type Environment, type GitRunner } from './run.ts';
 import { removeHalfMadeWorkTrees } from './half-made-work-trees.ts';
+import { gitBlame } from './blame.ts';
 import { gitHooks } from './hooks.ts';
 import { withOwnErrors } from './own-errors.ts';
 import { changeGitSetting, readGitSettings, type GitSetting } from './settings.ts';
@@ -85,6 +86,7 @@ export async function openRepository({ cwd, env, trace, onStep, actsAtOnce }: Op
       return withOwnErrors(gitRemains({ git, layout, repairAt }));
     },
     cache: derivedCache(layout.commonDir),
+    blame: gitBlame(git),
     hooks: gitHooks({ git, layout, env }),
     remotes: lazyRemotes(async () => {
       const { gitRemotes } = await import('./remote-transfers.ts');

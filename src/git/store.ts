@@ -96,6 +96,7 @@ export function gitStore(options: StoreOptions): Store & { close(): Promise<void
     firstParents: (from, not = []) => walkFirstParents(git, { readCommit, has }, from, not),
     firstParentsOf: (tips) => walkFirstParentsOf(git, tips),
     hasPath: async (treeish, path) => (await reader.info(`${treeish}:${path}`)) !== null,
+    findOid: async (treeish, path) => (await reader.info(`${treeish}:${path}`))?.oid ?? null,
     walkChanges: (from, not) => walkChanges(git, { readCommit, readTree }, from, not),
     async isAncestor(ancestor, descendant) {
       const { exitCode } = await git.run(['merge-base', '--is-ancestor', ancestor, descendant], { accept: [1] });

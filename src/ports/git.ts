@@ -94,6 +94,8 @@ export interface Store {
   firstParentsOf(tips: readonly Oid[]): AsyncIterable<{ oid: Oid; parent: Oid | null; message: string }>;
   /** Whether a commit or tree has something at a path. Many are asked at once at little cost. */
   hasPath(treeish: Oid, path: RepoPath): Promise<boolean>;
+  /** What a commit or tree has at a path, without reading it; null: nothing. */
+  findOid(treeish: Oid, path: RepoPath): Promise<Oid | null>;
   /**
    * Commits up to `from` along first parents, oldest first, none of them reachable from `not`, each with what it changed against
    * its first parent (one without a parent, against nothing; as at the end of a shallow clone). It is for many: the rate is
@@ -228,6 +230,58 @@ export interface ScratchTree {
   remove(): Promise<void>;
 }
 
+/** Lines of a file that one commit brought, one after the other. */
+export interface BlamedRun {
+  /** Null: no commit has them, only the work tree. */
+  commit: Oid | null;
+  /** The number of the first one, from 1, in the file that was asked for. */
+  line: number;
+  /** The same in the file of the commit. */
+  originalLine: number;
+  /** The file in the commit. */
+  path: RepoPath;
+  texts: string[];
+}
+
+/** Commits by the parents that they are to have in place of their own. */
+export type Grafts = ReadonlyMap<Oid, readonly Oid[]>;
+
+export interface BlameQuery {
+  path: RepoPath;
+  /** Null: the file as it is on disk. */
+  commit: Oid | null;
+  /** First and last lines, from 1; none: the whole file. */
+  ranges: readonly (readonly [first: number, last: number])[];
+  grafts: Grafts;
+  /** Finds lines that were moved within the file, as `git blame -M`. */
+  moves?: boolean | undefined;
+  /** Finds lines that came from another file which the same commit changed, as `git blame -C`. */
+  copies?: boolean | undefined;
+}
+
+export interface MarkedCommit {
+  oid: Oid;
+  parents: Oid[];
+  /** When it was committed, in seconds since 1970. */
+  seconds: number;
+  message: string;
+  /** Against its first parent, or against nothing; none for a merge. `blob` null: the file was deleted. */
+  changes: { path: RepoPath; blob: Oid | null }[];
+}
+
+/** Which commit brought a line. */
+export interface Blame {
+  /**
+   * In the order of the file, as git finds them. The grafts make no circle: git would go round it for good. Throws USAGE for lines
+   * that the file does not have, FILE_NOT_FOUND, and GIT_FAILED where the parent of a graft is missing.
+   */
+  lines(query: BlameQuery): Promise<BlamedRun[]>;
+  /** Commits that one of `tips` reaches and none of `not`, and of whose message a line begins with one of `marks`. */
+  findMarked(marks: readonly string[], tips: readonly Oid[], not: readonly Oid[]): Promise<MarkedCommit[]>;
+  /** Commits whose grafts close a circle in the history that `tips` have and `not` has not, of each circle the last in the map: the others make none. */
+  findCircles(tips: readonly Oid[], not: readonly Oid[], grafts: Grafts): Promise<Set<Oid>>;
+}
+
 /** Holds what can be derived again; any of it may be gone at any time. */
 export interface Cache {
   read(key: string): Promise<Uint8Array | null>;
@@ -268,6 +322,7 @@ export interface Repository {
    */
   openScratch(commit: Oid, holder: string): Promise<ScratchTree>;
   readonly cache: Cache;
+  readonly blame: Blame;
   readonly hooks: Hooks;
   readonly remotes: Remotes;
   /** Sets a key of git's configuration, for this repository or for all of the user's; null takes it away. False: it was not set. */

@@ -149,6 +149,12 @@ export async function memoryProject(
         read: async (key) => derived.get(key) ?? null,
         write: async (key, pieces) => void derived.set(key, Buffer.concat(pieces)),
       },
+      // git alone knows which commit brought a line: what is made of that is tested on real repositories.
+      blame: {
+        lines: () => Promise.reject(new Error('There is no git here.')),
+        findMarked: () => Promise.reject(new Error('There is no git here.')),
+        findCircles: () => Promise.reject(new Error('There is no git here.')),
+      },
       hooks: memoryHooks(hooked),
       remotes: memoryRemotes({ disk, store }, remotes),
       changeSetting: async (_scope, key, value) => {

@@ -90,6 +90,7 @@ export function memoryStore(disk: MemoryDisk, { ident, settings }: MemoryStoreOp
         }
     },
     hasPath: async (treeish, path) => (await find(treeish, path)) !== null,
+    findOid: async (treeish, path) => (await find(treeish, path))?.oid ?? null,
     async *walkChanges(from, not) {
       const walked = [];
       for await (const found of store.firstParents(from, [...not])) walked.unshift(found);

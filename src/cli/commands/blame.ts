@@ -1,0 +1,107 @@
+import { relative, resolve, sep } from 'node:path';
+import { Command, Option } from 'clipanion';
+import type { Project } from '../../ports/project.ts';
+import { TeddyCommand } from '../teddy-command.ts';
+import { readWorkingDirectory } from '../context.ts';
+import type { Terminal } from '../terminal.ts';
+
+/** What both commands are told of the lines in question. */
+abstract class LineCommand extends TeddyCommand {
+  revision = Option.String('--rev', {
+    description: 'The file as it was in this commit. Default: as it is in the work tree.',
+  });
+  moves = Option.Boolean('-M', false, { description: 'Find lines that were moved within the file.' });
+  copies = Option.Boolean('-C', false, {
+    description: 'Find lines that were copied from another file which the same commit changed.',
+  });
+
+  protected override actsAtOnce = () => true;
+
+  /** A path is relative to the current folder, as for git. */
+  protected toRequest(terminal: Terminal, project: Project, place: string) {
+    const root = project.repository.workspace?.root;
+    const cwd = readWorkingDirectory(terminal.context);
+    const path = root === undefined ? place : relative(root, resolve(cwd, place)).split(sep).join('/');
+    return { place: path, revision: this.revision, moves: this.moves, copies: this.copies };
+  }
+}
+
+export class WhyCommand extends LineCommand {
+  static override paths = [['why']];
+  static override usage = Command.Usage({
+    category: 'Look',
+    description: 'Tell why a line is there: who asked for it, the plan, who approved it.',
+    details: `
+      Shows the turn that brought the line: the words that asked for it, the plan, the model, who approved the
+      plan, what happened, what stood there before, and where it landed. A line that somebody wrote by hand is
+      theirs, with their commit. Without a line, it tells the stories of all lines of the file.
+
+      teddy follows \`session land\`, undone turns, renamed files, archived sessions, and the sessions of captured
+      agents. A squash by a forge, or a commit of what an agent left in the work tree, names no session: teddy
+      finds it by its content, and says so. What nothing proves is called unknown.
+
+      Exit codes: 0 done; 1 git failed; 2 no such file, line or commit.
+    `,
+    examples: [
+      ['One line', '$0 why src/app.ts:42'],
+      ['Some lines', '$0 why src/app.ts:42-50'],
+      ['All lines of a file, as they were in an older commit', '$0 why src/app.ts --rev v1.2'],
+    ],
+  });
+
+  place = Option.String({ name: 'file[:line[-line]]', required: true });
+
+  protected run(terminal: Terminal): Promise<number> {
+    return this.withProject(terminal, async (project) => {
+      const { explainPlace } = await import('../../workflow/blame/why.ts');
+      const why = await explainPlace(project, this.toRequest(terminal, project, this.place));
+      const { renderWhy, toWhyJson } = await import('../render/why.ts');
+      if (this.json) this.printJson(terminal, 'why', toWhyJson(why));
+      else await this.page(terminal, project, renderWhy(terminal, why));
+      return 0;
+    });
+  }
+}
+
+export class BlameCommand extends LineCommand {
+  static override paths = [['blame']];
+  static override usage = Command.Usage({
+    category: 'Look',
+    description: 'Show for each line of a file which turn or person brought it.',
+    details: `
+      Like \`git blame\`, but led on into the sessions: lines stand below the turn that brought them, with the
+      words that asked for it, the plan, the model, and who approved it; or below the commit of the person who
+      wrote them. \`by content\`: the commit names no session, and its lines were found in this one.
+      \`teddy why FILE:LINE\` tells the whole story of a line.
+
+      --porcelain prints what \`git blame --porcelain\` prints, for the commits that teddy finds, with rows
+      teddy-author, teddy-session, teddy-turn, teddy-model and teddy-by-content in addition.
+
+      Exit codes: 0 done; 1 git failed; 2 no such file, line or commit.
+    `,
+    examples: [
+      ['A file', '$0 blame src/app.ts'],
+      ['Some of its lines', '$0 blame src/app.ts:42-50'],
+      ['For a program', '$0 blame src/app.ts --json'],
+    ],
+  });
+
+  place = Option.String({ name: 'file[:line[-line]]', required: true });
+  porcelain = Option.Boolean('--porcelain', false, { description: 'For programs that read `git blame --porcelain`.' });
+
+  protected run(terminal: Terminal): Promise<number> {
+    return this.withProject(terminal, async (project) => {
+      const { blameFile } = await import('../../workflow/blame/blame-file.ts');
+      const blamed = await blameFile(project, this.toRequest(terminal, project, this.place));
+      if (this.porcelain) {
+        const { renderPorcelain } = await import('../render/blame-porcelain.ts');
+        terminal.print(await renderPorcelain(project, blamed));
+        return 0;
+      }
+      const { renderBlame, toBlameJson } = await import('../render/why.ts');
+      if (this.json) this.printJson(terminal, 'blame', toBlameJson(blamed));
+      else await this.page(terminal, project, renderBlame(terminal, blamed));
+      return 0;
+    });
+  }
+}

@@ -1,0 +1,222 @@
+/** The authors of lines, and the stories of turns, for a person and as JSON. */
+import { toVisible } from '../../session/visible-text.ts';
+import { toShellWord } from '../../session/shell-word.ts';
+import type { AttributedRun, Author } from '../../workflow/blame/attribution.ts';
+import type { BlamedFile, CommitStory } from '../../workflow/blame/blame-file.ts';
+import type { Approval, TurnStory } from '../../workflow/blame/read-story.ts';
+import type { PlaceStory, Why } from '../../workflow/blame/why.ts';
+import type { Terminal } from '../terminal.ts';
+import { cutToWidth } from './cut-to-width.ts';
+import { formatTime } from './time.ts';
+
+type Stories = Pick<BlamedFile, 'turns' | 'commits'>;
+
+/** Lines of a message that `why` shows, and stories of a file; `blame` shows one line of a message. */
+const [maxMessageLines, maxStories] = [12, 10];
+const noTurn = '(nobody is known)';
+
+export function renderBlame(terminal: Terminal, blamed: BlamedFile): string {
+  const told = new Set<string>();
+  const width = String(Math.max(0, ...blamed.runs.map(({ line, texts }) => line + texts.length - 1))).length;
+  const rows = blamed.runs.flatMap((run) => {
+    const [title, ...rest] = describeRun(blamed, run, told).map((row) => cutToWidth(row, terminal.columns));
+    const lines = run.texts.map((text, at) => `${String(run.line + at).padStart(width)}  ${toVisible(text)}`);
+    return [
+      terminal.style(styleOf(run.author), title ?? ''),
+      ...rest.map((row) => terminal.style('dim', row)),
+      ...lines,
+    ];
+  });
+  return rows.map((row) => `${row}\n`).join('');
+}
+
+function styleOf({ kind }: Author): 'cyan' | 'green' | 'yellow' {
+  if (kind === 'turn') return 'cyan';
+  return kind === 'unknown' ? 'yellow' : 'green';
+}
+
+/** What is told of a turn once need not be told again. */
+function describeRun(stories: Stories, { author }: AttributedRun, told: Set<string>): string[] {
+  const title = describeAuthor(author, stories);
+  const story = author.kind === 'turn' ? stories.turns.get(author.commit) : undefined;
+  if (story === undefined || told.has(story.commit)) return [title];
+  told.add(story.commit);
+  const asked = story.asked === null ? [] : [`asked: ${firstLine(story.asked.text)}`];
+  const plan = story.plan === null ? [] : [`plan: ${toVisible(story.plan.title)}`];
+  return [title, ...[...asked, ...plan].map((row) => `  ${row}`)];
+}
+
+function firstLine(text: string): string {
+  const [line = '', ...rest] = toVisible(text).trim().split('\n');
+  return rest.length === 0 ? line : `${line} ...`;
+}
+
+/** `turn 02 of 20261121-fix-ago, gpt-5, approved by Ada Lovelace`. */
+function describeAuthor(author: Author, { turns, commits }: Stories): string {
+  if (author.kind === 'uncommitted') return 'not committed yet';
+  if (author.kind === 'unknown') return `unknown, in ${author.commit.slice(0, 10)}: ${toVisible(author.reason)}`;
+  const content = author.byContent ? ', by content' : '';
+  if (author.kind === 'turn') {
+    const story = turns.get(author.commit);
+    const model = story === undefined ? null : nameModel(story);
+    const approved = story?.approvals.findLast(({ verdict }) => verdict === 'approved');
+    const parts = [
+      `turn ${author.turn} of ${author.session}`,
+      ...(model === null ? [] : [model]),
+      ...(approved === undefined ? [] : [describeApproval(approved)]),
+    ];
+    return toVisible(`${parts.join(', ')}${content}`);
+  }
+  const commit = commits.get(author.commit);
+  return commit === undefined ? author.commit.slice(0, 10) : describeCommit(commit, content);
+}
+
+function describeCommit({ by, at, commit, subject, session, turn }: CommitStory, content = ''): string {
+  const place = `${commit.slice(0, 10)}${at === '' ? '' : `, ${formatTime(at).slice(0, 10)}`}`;
+  if (session === null) return toVisible(`${by}, ${place}${content}: ${subject}`);
+  const during = turn === null ? `in ${session}` : `during turn ${turn} of ${session}`;
+  return toVisible(`${by}'s own edits ${during}, ${place}${content}`);
+}
+
+function nameModel({ model, provider, agent }: TurnStory): string | null {
+  if (model === null) return agent;
+  return agent === null || provider === agent ? model : `${agent} (${model})`;
+}
+
+function describeApproval({ by, how, verdict }: Approval): string {
+  if (verdict === 'none') return 'the gate ended without a verdict';
+  const word = verdict === 'approved' ? 'approved' : 'rejected';
+  return how === 'flag' ? `run by ${by} with -y` : `${word} by ${by}`;
+}
+
+export function renderWhy(terminal: Terminal, why: Why): string {
+  const isWhole = why.ranges.length === 0;
+  const stories = isWhole ? why.stories.slice(0, maxStories) : why.stories;
+  const parts = stories.map((story) => renderStory(terminal, why, story, isWhole));
+  const more = why.stories.length - stories.length;
+  const path = toVisible(toShellWord(why.path));
+  const rev = why.commit === null ? '' : ` --rev ${why.commit.slice(0, 10)}`;
+  const rest = more > 0 ? [`And ${more} more. All lines: teddy blame ${path}${rev}`] : [];
+  if (parts.length === 0) rest.push(`${path} is empty.`);
+  const shown = stories.flatMap(({ author }) => (author.kind === 'turn' ? [author] : []));
+  const [first] = shown;
+  if (first !== undefined) rest.push(`Next: teddy session show ${first.turn} -s ${first.session}`);
+  return `${[...parts, ...rest.map((row) => `${row}\n`)].join('\n')}`;
+}
+
+function renderStory(terminal: Terminal, why: Why, story: PlaceStory, isWhole: boolean): string {
+  const { author, runs, replaced, landed } = story;
+  const bold = (text: string) => terminal.style('bold', text);
+  const title = bold(toVisible(`${why.path}:${nameLines(runs)}`));
+  const texts = runs.flatMap(({ line, texts: lines }) =>
+    lines.map((text, at) => `    ${line + at}  ${toVisible(text)}`),
+  );
+  const code = isWhole && texts.length > 3 ? [...texts.slice(0, 3), `    ... ${texts.length - 3} more lines`] : texts;
+  const turn = author.kind === 'turn' ? why.turns.get(author.commit) : undefined;
+  const rows = [
+    ...(turn === undefined ? [row('By', describeAuthor(author, why))] : renderTurn(turn)),
+    ...('byContent' in author && author.byContent
+      ? [row('Found', 'by content: the commit that brought it here names no session')]
+      : []),
+    ...(landed === null
+      ? []
+      : [
+          row(
+            'Landed',
+            `${landed.commit.slice(0, 10)}, by ${landed.by} on ${formatTime(landed.at)}: ${landed.subject}`,
+          ),
+        ]),
+    ...(replaced === null ? [] : renderReplaced(terminal, replaced)),
+  ];
+  return [title, ...code, '', ...rows].map((line) => `${line}\n`).join('');
+}
+
+function nameLines(runs: readonly AttributedRun[]): string {
+  const shown = runs
+    .slice(0, 5)
+    .map(({ line, texts: { length } }) => (length === 1 ? `${line}` : `${line}-${line + length - 1}`));
+  return `${shown.join(',')}${runs.length > shown.length ? ',...' : ''}`;
+}
+
+const labelWidth = 10;
+
+function row(label: string, text: string): string {
+  const [first = '', ...rest] = toVisible(text).split('\n');
+  return [`${label.padEnd(labelWidth)}${first}`, ...rest.map((line) => ' '.repeat(labelWidth) + line)]
+    .join('\n')
+    .trimEnd();
+}
+
+function renderTurn(story: TurnStory): string[] {
+  const { session, turn, asked, plan, approvals, status, actions, commit } = story;
+  const model = nameModel(story);
+  return [
+    row('Turn', `${turn} of ${session}, commit ${commit.slice(0, 10)}`),
+    asked === null
+      ? row('Asked', noTurn)
+      : row('Asked', `by ${asked.by} on ${formatTime(asked.at)}\n${cutMessage(asked.text)}`),
+    ...(model === null ? [] : [row('Answered', `by ${model}`)]),
+    ...(plan === null ? [] : [row('Planned', [plan.title, ...plan.actions].join('\n'))]),
+    ...approvals.map((one) => renderApproval(one)),
+    ...(status === null ? [] : [row('Happened', [status, ...actions.map(describeAction)].join('\n'))]),
+  ];
+}
+
+function renderApproval({ by, how, verdict, at, text }: Approval): string {
+  const when = `on ${formatTime(at)}${text === null ? '' : `\n${text}`}`;
+  if (verdict === 'none') return row('Gate', `ended without a verdict ${when}`);
+  if (verdict === 'rejected') return row('Rejected', `by ${by} ${when}`);
+  return row('Approved', how === 'flag' ? `by ${by} with -y ${when}` : `by ${by} ${when}`);
+}
+
+function describeAction({ index, type, status, description, isEdited }: TurnStory['actions'][number]): string {
+  const what = description === null ? '' : `: ${description}`;
+  return `${index} ${type} ${status}${isEdited ? ', changed by the user before it ran' : ''}${what}`;
+}
+
+function cutMessage(text: string): string {
+  const lines = text.trim().split('\n');
+  const more = lines.length - maxMessageLines;
+  return more > 0 ? [...lines.slice(0, maxMessageLines), `[... ${more} more lines]`].join('\n') : lines.join('\n');
+}
+
+function renderReplaced(terminal: Terminal, { lines, isCut }: NonNullable<PlaceStory['replaced']>): string[] {
+  const shown = lines.map((line) => terminal.style('red', `    - ${toVisible(line)}`));
+  return ['Replaced', ...shown, ...(isCut ? ['    - ...'] : [])];
+}
+
+export function toBlameJson({ path, commit, runs, turns, commits }: BlamedFile): object {
+  return {
+    path,
+    commit,
+    runs: runs.map(({ line, originalLine, path: originalPath, texts, author }) => ({
+      line,
+      count: texts.length,
+      originalLine,
+      originalPath,
+      ...toAuthorJson(author, { turns, commits }),
+      texts,
+    })),
+  };
+}
+
+export function toWhyJson(why: Why): object {
+  return {
+    path: why.path,
+    commit: why.commit,
+    stories: why.stories.map(({ author, runs, replaced, landed }) => ({
+      lines: runs.map(({ line, texts }) => ({ line, count: texts.length, texts })),
+      ...toAuthorJson(author, why),
+      replaced: replaced?.lines ?? null,
+      landed,
+    })),
+  };
+}
+
+function toAuthorJson(author: Author, { turns, commits }: Stories): object {
+  if (author.kind === 'uncommitted') return { author: 'uncommitted' };
+  if (author.kind === 'unknown') return { author: 'unknown', source: author.commit, reason: author.reason };
+  const { kind, commit: source, byContent } = author;
+  const story = kind === 'turn' ? turns.get(source) : commits.get(source);
+  return { author: kind, source, byContent, [kind === 'turn' ? 'turn' : 'person']: story ?? null };
+}

@@ -1,0 +1,218 @@
+/** Asks git which commit brought a line, in histories that are given parents of ours: `git blame -S`, which is made for that. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { TeddyError } from '../errors.ts';
+import { isOid, parseOid, repoPathFromGit, type Oid } from '../names.ts';
+import type { Blame, BlamedRun, BlameQuery, Grafts, MarkedCommit } from '../ports/git.ts';
+import { toGitFailure } from './git-failure.ts';
+import type { GitRunner } from './run.ts';
+
+export function gitBlame(git: GitRunner): Blame {
+  return {
+    lines: (query) => blameLines(git, query),
+    findMarked: (marks, tips, not) => findMarked(git, marks, tips, not),
+    async findCircles(tips, not, grafts) {
+      const parents = await readParents(git, [...tips, ...[...grafts.values()].flat()], not);
+      return findCircles(parents, grafts);
+    },
+  };
+}
+
+async function blameLines(git: GitRunner, query: BlameQuery): Promise<BlamedRun[]> {
+  const { path, commit, ranges, grafts, moves = false, copies = false } = query;
+  const dir = grafts.size === 0 ? null : await mkdtemp(join(tmpdir(), 'teddy-blame-'));
+  try {
+    const file = dir === null ? null : join(dir, 'grafts');
+    if (file !== null) await writeFile(file, renderGrafts(grafts));
+    const args = [
+      'blame',
+      '--porcelain',
+      // The lines as they are, and no program of the configuration between git and them.
+      '--no-textconv',
+      ...(file === null ? [] : ['-S', file]),
+      ...(moves ? ['-M'] : []),
+      ...(copies ? ['-C'] : []),
+      ...ranges.flatMap(([first, last]) => ['-L', `${first},${last}`]),
+      ...(commit === null ? [] : [commit]),
+      '--',
+      path,
+    ];
+    const { exitCode, stdout, stderr } = await git.run(args, { accept: [128] });
+    if (exitCode === 0) return parsePorcelain(stdout);
+    throw toFailure(query, { exitCode, signal: null, stderr });
+  } finally {
+    if (dir !== null) await rm(dir, { recursive: true, force: true });
+  }
+}
+
+function renderGrafts(grafts: Grafts): string {
+  return [...grafts].map(([commit, parents]) => `${[commit, ...parents].join(' ')}\n`).join('');
+}
+
+function toFailure({ path }: BlameQuery, end: { exitCode: number; signal: null; stderr: string }): TeddyError {
+  const count = /has only (\d+) lines?/.exec(end.stderr)?.[1];
+  if (count !== undefined)
+    return new TeddyError(
+      'USAGE',
+      `${path} has ${count} ${count === '1' ? 'line' : 'lines'}.`,
+      count === '0' ? 'An empty file has no story of its lines.' : `Name a line from 1 to ${count}.`,
+    );
+  if (/no such path|cannot lstat/i.test(end.stderr))
+    return new TeddyError('FILE_NOT_FOUND', `There is no file ${path}.`, '`git ls-files` lists the files.');
+  return toGitFailure('blame', end);
+}
+
+/**
+ * `<commit> <original line> <line> [<count>]`, rows about a commit where it comes for the first time, and the text after a tab.
+ * The file is named again where a commit has lines of several.
+ */
+function parsePorcelain(stdout: Buffer): BlamedRun[] {
+  const paths = new Map<string, string>();
+  const runs: BlamedRun[] = [];
+  let run: (BlamedRun & { oid: string }) | null = null;
+  let head: { oid: string; original: number; line: number } | null = null;
+  for (const row of stdout.toString('utf8').split('\n')) {
+    if (row.startsWith('\t')) {
+      if (head === null) continue;
+      const { oid, original, line } = head;
+      head = null;
+      const path = paths.get(oid) ?? '';
+      const goesOn: boolean = run?.oid === oid && run.path === path && run.originalLine + run.texts.length === original;
+      if (run !== null && goesOn) run.texts.push(row.slice(1));
+      else {
+        run = { oid, commit: null, line, originalLine: original, path: repoPathFromGit(path), texts: [row.slice(1)] };
+        if (!/^0+$/.test(oid)) run.commit = parseOid(oid);
+        runs.push(run);
+      }
+    } else if (head === null) {
+      const [oid = '', original = '', line = ''] = row.split(' ');
+      if (isOid(oid)) head = { oid, original: Number(original), line: Number(line) };
+    } else if (row.startsWith('filename ')) paths.set(head.oid, unquote(row.slice('filename '.length)));
+  }
+  return runs.map(({ commit, line, originalLine, path, texts }) => ({ commit, line, originalLine, path, texts }));
+}
+
+/** git quotes a path with control characters, quotes or backslashes as C does. */
+function unquote(name: string): string {
+  if (!name.startsWith('"')) return name;
+  const escapes: Record<string, string> = { n: '\n', t: '\t', r: '\r', a: '\x07', b: '\b', f: '\f', v: '\v' };
+  return name
+    .slice(1, -1)
+    .replace(/\\([0-7]{3}|.)/g, (_, code: string) =>
+      code.length === 3 ? String.fromCharCode(Number.parseInt(code, 8)) : (escapes[code] ?? code),
+    );
+}
+
+async function findMarked(
+  git: GitRunner,
+  marks: readonly string[],
+  tips: readonly Oid[],
+  not: readonly Oid[],
+): Promise<MarkedCommit[]> {
+  const args = [
+    'log',
+    '--stdin',
+    '--basic-regexp',
+    ...marks.map((mark) => `--grep=^${mark}`),
+    '--no-show-signature',
+    '--no-notes',
+    '--no-color',
+    '--encoding=UTF-8',
+    // The changes of commits with one parent, as the plumbing shows them.
+    '--raw',
+    '-z',
+    '--no-abbrev',
+    '--no-renames',
+    '--no-relative',
+    '--diff-merges=off',
+    '--ignore-submodules=none',
+    '--format=%H %P%n%ct%n%B',
+  ];
+  const input = [...tips, ...not.map((oid) => `^${oid}`)].map((oid) => `${oid}\n`).join('');
+  return parseMarked((await git.run(args, { input })).stdout.toString('utf8'));
+}
+
+/** Parts end in NUL: a commit as it is formatted, then for each change what it is, and its path. */
+function parseMarked(text: string): MarkedCommit[] {
+  const found: MarkedCommit[] = [];
+  const parts = text.split('\0');
+  for (let at = 0; at < parts.length; at += 1) {
+    const part = (parts[at] ?? '').replace(/^\n/, '');
+    const change = /^:\d{6} (\d{6}) [0-9a-f]+ ([0-9a-f]+) [A-Z]\d*$/.exec(part);
+    if (change !== null) {
+      at += 1;
+      const [, mode = '', oid = ''] = change;
+      const blob = mode === '000000' ? null : (oid as Oid);
+      found.at(-1)?.changes.push({ path: repoPathFromGit(parts[at] ?? ''), blob });
+      continue;
+    }
+    const [names = '', seconds = '', ...message] = part.split('\n');
+    const [oid = '', ...parents] = names.trim().split(' ');
+    if (isOid(oid))
+      found.push({
+        oid,
+        parents: parents.filter(isOid),
+        seconds: Number(seconds),
+        message: message.join('\n'),
+        changes: [],
+      });
+  }
+  return found;
+}
+
+async function readParents(
+  git: GitRunner,
+  tips: readonly Oid[],
+  not: readonly Oid[],
+): Promise<Map<string, readonly string[]>> {
+  const input = [...tips, ...not.map((oid) => `^${oid}`)].map((oid) => `${oid}\n`).join('');
+  const rows = await git.text(['rev-list', '--parents', '--stdin'], { input });
+  return new Map(
+    rows.split('\n').map((row) => {
+      const [oid = '', ...parents] = row.split(' ');
+      return [oid, parents] as const;
+    }),
+  );
+}
+
+/** Takes away the last graft of each circle that it meets, and looks again, until there is none. */
+function findCircles(parents: ReadonlyMap<string, readonly string[]>, grafts: Grafts): Set<Oid> {
+  const dropped = new Set<Oid>();
+  for (;;) {
+    const kept = new Map<string, readonly string[]>([...grafts].filter(([commit]) => !dropped.has(commit)));
+    const parentsOf = (oid: string) => (parents.has(oid) ? (kept.get(oid) ?? parents.get(oid) ?? []) : []);
+    const circle = new Set(findCircle(parentsOf, parents.keys()));
+    const grafted = [...kept.keys()].findLast((oid) => circle.has(oid));
+    if (grafted === undefined) return dropped;
+    dropped.add(grafted as Oid);
+  }
+}
+
+/** The commits of one circle; null: there is none. Depth first, without recursion: histories are long. */
+function findCircle(parentsOf: (oid: string) => readonly string[], all: Iterable<string>): string[] | null {
+  const done = new Set<string>();
+  const open = new Map<string, number>();
+  for (const start of all) {
+    const stack: { oid: string; parents: readonly string[]; next: number }[] = [];
+    const enter = (oid: string) => {
+      open.set(oid, stack.length);
+      stack.push({ oid, parents: parentsOf(oid), next: 0 });
+    };
+    if (!done.has(start)) enter(start);
+    for (let top = stack.at(-1); top !== undefined; top = stack.at(-1)) {
+      const parent = top.parents[top.next];
+      top.next += 1;
+      if (parent === undefined) {
+        done.add(top.oid);
+        open.delete(top.oid);
+        stack.pop();
+        continue;
+      }
+      const at = open.get(parent);
+      if (at !== undefined) return stack.slice(at).map(({ oid }) => oid);
+      if (!done.has(parent)) enter(parent);
+    }
+  }
+  return null;
+}

@@ -1,0 +1,282 @@
+/** Attributes the lines of a file: `git blame`, led through landings, undone turns and squashes into the lines of sessions. */
+import { TeddyError } from '../../errors.ts';
+import { decodeTranscript } from '../../conversation/decode-transcript.ts';
+import { decodeText } from '../../plan/decode-text.ts';
+import type { Report } from '../../plan/report.ts';
+import { parseReport } from '../../plan/report-schema.ts';
+import type { BlamedRun, BlameQuery, Grafts } from '../../ports/git.ts';
+import { joinPath, turnDir, type Oid, type RepoPath, type TurnName } from '../../names.ts';
+import type { AttributedRun, Author } from './attribution.ts';
+import { decodeStep, readCodeSteps, type BlameSource, type CodeStep, type CodeSteps } from './code-steps.ts';
+import { findOrigin, indexSteps, type Origin, type StepIndex, type UntracedLines } from './same-content.ts';
+
+export type AttributeQuery = Omit<BlameQuery, 'grafts'>;
+
+/**
+ * In the order of the file. A line is its author's, or unknown: it is never said to be somebody's who has not brought it. Throws what
+ * `Blame.lines` throws.
+ */
+export async function attributeLines(source: BlameSource, query: AttributeQuery): Promise<Attributed> {
+  const head = query.commit ?? (await source.repository.store.resolve('HEAD'));
+  const known = await readCodeSteps(source, head === null ? [] : [head]);
+  const traced = await traceLines(source, known, head, query);
+  const authors = authorReader(source, known);
+  return { runs: joinRuns((await Promise.all(traced.map(authors))).flat()), known };
+}
+
+export interface Attributed {
+  runs: AttributedRun[];
+  known: CodeSteps;
+}
+
+/** `origin`: why its commit may not be where it comes from. */
+interface TracedRun extends BlamedRun {
+  byContent: boolean;
+  origin: Origin | null;
+}
+
+/** A squash may hold another one: so often it is gone on from what was found. */
+const maxRounds = 6;
+
+async function traceLines(
+  source: BlameSource,
+  known: CodeSteps,
+  head: Oid | null,
+  query: AttributeQuery,
+): Promise<TracedRun[]> {
+  const { blame, store } = source.repository;
+  let runs = (await blame.lines({ ...query, grafts: known.grafts })).map(toTraced);
+  const origins = new Map<Oid, Origin | null>();
+  let grafts: Grafts = known.grafts;
+  let index: StepIndex | undefined;
+  for (let round = 1; round <= maxRounds && known.steps.size > 0; round += 1) {
+    const untraced = groupUntraced(runs, known, origins);
+    if (untraced.length === 0) break;
+    index ??= indexSteps(known);
+    for (const one of untraced) origins.set(one.commit, await findOrigin(source, index, one));
+    const found = untraced.flatMap(({ commit }) => {
+      const origin = origins.get(commit);
+      return origin != null && 'oid' in origin ? [[commit, origin.oid] as const] : [];
+    });
+    if (found.length === 0) break;
+    const added = new Map<Oid, Oid[]>();
+    for (const [commit, oid] of found) added.set(commit, [...(await store.readCommit(commit)).parents, oid]);
+    const all = new Map([...grafts, ...added]);
+    const circles = await blame.findCircles(head === null ? [] : [head], [], all);
+    for (const oid of circles) {
+      all.delete(oid);
+      origins.set(oid, {
+        unsure: null,
+        reason: 'Its history and that of the session that has the same lines go in a circle.',
+      });
+    }
+    grafts = all;
+    runs = await traceAgain(source, { ...query, grafts }, runs, new Set(found.map(([commit]) => commit)));
+  }
+  return runs.map((run) => ({ ...run, origin: run.commit === null ? null : (origins.get(run.commit) ?? null) }));
+}
+
+function toTraced(run: BlamedRun): TracedRun {
+  return { ...run, byContent: false, origin: null };
+}
+
+/** Lines of commits that are no step of a session, the most of one file for each. */
+function groupUntraced(
+  runs: readonly TracedRun[],
+  { steps, untraced }: CodeSteps,
+  asked: ReadonlyMap<Oid, unknown>,
+): UntracedLines[] {
+  const groups = new Map<Oid, Map<RepoPath, Map<number, string>>>();
+  for (const { commit, path, originalLine, texts } of runs) {
+    if (commit === null || asked.has(commit) || (steps.has(commit) && !untraced.has(commit))) continue;
+    const paths = groups.get(commit) ?? new Map<RepoPath, Map<number, string>>();
+    const lines = paths.get(path) ?? new Map<number, string>();
+    for (const [at, text] of texts.entries()) lines.set(originalLine + at, text);
+    groups.set(commit, paths.set(path, lines));
+  }
+  return [...groups].flatMap(([commit, paths]) => {
+    const [most] = [...paths].toSorted(([, a], [, b]) => b.size - a.size);
+    return most === undefined ? [] : [{ commit, path: most[0], lines: most[1] }];
+  });
+}
+
+/** More ranges than this are no faster than the whole file. */
+const maxRanges = 200;
+
+async function traceAgain(
+  { repository: { blame } }: BlameSource,
+  query: BlameQuery,
+  runs: readonly TracedRun[],
+  commits: ReadonlySet<Oid>,
+): Promise<TracedRun[]> {
+  const asked = runs.filter(({ commit }) => commit !== null && commits.has(commit));
+  const ranges = asked.map(({ line, texts }) => [line, line + texts.length - 1] as const);
+  const again = await blame.lines({ ...query, ranges: ranges.length > maxRanges ? query.ranges : ranges });
+  const wasOf = new Map(runs.flatMap((run) => run.texts.map((_, at) => [run.line + at, run] as const)));
+  const isAsked = new Set(asked);
+  const traced: TracedRun[] = runs.filter((run) => !isAsked.has(run));
+  for (const run of again)
+    for (const [at, text] of run.texts.entries()) {
+      const before = wasOf.get(run.line + at);
+      if (before === undefined || !isAsked.has(before)) continue;
+      const [line, originalLine] = [run.line + at, run.originalLine + at];
+      const byContent = before.byContent || run.commit !== before.commit;
+      traced.push({ ...run, line, originalLine, texts: [text], byContent, origin: null });
+    }
+  return traced.toSorted((a, b) => a.line - b.line);
+}
+
+function joinRuns(runs: readonly AttributedRun[]): AttributedRun[] {
+  const joined: AttributedRun[] = [];
+  for (const run of runs) {
+    const last = joined.at(-1);
+    const goesOn =
+      last !== undefined &&
+      isSame(last.author, run.author) &&
+      last.path === run.path &&
+      last.line + last.texts.length === run.line &&
+      last.originalLine + last.texts.length === run.originalLine;
+    if (goesOn) last.texts.push(...run.texts);
+    else joined.push({ ...run, texts: [...run.texts] });
+  }
+  return joined;
+}
+
+function isSame(one: Author, other: Author): boolean {
+  if (one.kind !== other.kind) return false;
+  const commitOf = (author: Author) => ('commit' in author ? author.commit : null);
+  const contentOf = (author: Author) => 'byContent' in author && author.byContent;
+  return commitOf(one) === commitOf(other) && contentOf(one) === contentOf(other);
+}
+
+/** Says of the lines of a commit whose they are; what a commit says of itself is read once. */
+function authorReader(source: BlameSource, known: CodeSteps): (run: TracedRun) => Promise<AttributedRun[]> {
+  const edits = new Map<Oid, Promise<ReportEdits | null>>();
+  const made = new Map<Oid, Promise<ReadonlySet<string>>>();
+  const keep = <Value>(map: Map<Oid, Promise<Value>>, oid: Oid, read: () => Promise<Value>) => {
+    const found = map.get(oid) ?? read();
+    map.set(oid, found);
+    return found;
+  };
+  return async (run) => {
+    const { commit, byContent, origin, ...place } = run;
+    if (commit === null) return [{ ...place, author: { kind: 'uncommitted' } }];
+    const person: Author = { kind: 'person', commit, step: null, byContent };
+    const unknown = (reason: string): Author => ({ kind: 'unknown', commit, reason });
+    const whole = (author: Author): AttributedRun[] => [{ ...place, author }];
+    const step = known.steps.get(commit);
+    if (origin !== null && 'unsure' in origin) {
+      const { unsure, reason } = origin;
+      return splitRun(place, (text) => (unsure === null || unsure.has(text) ? unknown(reason) : person));
+    }
+    if (known.untraced.has(commit)) return whole(unknown('It landed from a line that is not in this repository.'));
+    if (step === undefined) return whole(await readOther(source, commit, person));
+    if (step.kind === 'landing') return whole(person);
+    const own: Author = { ...person, step };
+    if (step.turn === null && step.kind !== 'snapshot')
+      return whole(unknown(`${step.session} has it from a program that named no turn.`));
+    const turn: Author =
+      step.turn === null ? own : { kind: 'turn', commit, step, session: step.session, turn: step.turn, byContent };
+    if (step.kind === 'report') {
+      const edited = await keep(edits, commit, () => readReportEdits(source, { ...step, turn: step.turn as TurnName }));
+      if (edited === null) return whole(unknown('Its report cannot be read.'));
+      if (!edited.paths.has(run.path)) return whole(turn);
+      return splitRun(place, (text) => (edited.planned.has(text) ? turn : own));
+    }
+    if (step.kind !== 'snapshot') return whole(turn);
+    if (known.agents.has(step.session)) {
+      if (step.turn === null || (await hasCalls(source, { ...step, turn: step.turn }))) return whole(turn);
+      return whole(
+        unknown(`It changed during turn ${step.turn} of ${step.session}, in which the agent called no tool.`),
+      );
+    }
+    const commanded = await keep(made, commit, () => findCommanded(source, step));
+    if (!commanded.has(run.path)) return whole(own);
+    return whole(unknown(`A command of ${step.session} changed the file before somebody's edits were taken in.`));
+  };
+}
+
+function splitRun(
+  { texts, ...place }: Omit<AttributedRun, 'author'>,
+  authorOf: (text: string) => Author,
+): AttributedRun[] {
+  return texts.map((text, at) => ({
+    ...place,
+    line: place.line + at,
+    originalLine: place.originalLine + at,
+    texts: [text],
+    author: authorOf(text),
+  }));
+}
+
+/** An entry that changed nothing but `.teddy`, or a commit that is no entry. */
+async function readOther({ repository: { store } }: BlameSource, commit: Oid, person: Author): Promise<Author> {
+  const { message, author, committer } = await store.readCommit(commit);
+  const entry = decodeStep(message);
+  if (entry === null || entry.turn === null) return person;
+  const { kind, session, turn } = entry;
+  const seconds = Number(/ (\d+) [+-]\d{4}$/.exec(committer ?? author)?.[1] ?? 0);
+  const step: CodeStep = { oid: commit, seconds, kind, session, turn, head: null, agent: null, files: [] };
+  return { kind: 'turn', commit, step, session, turn, byContent: false };
+}
+
+interface ReportEdits {
+  /** Files whose content the user edited before the action ran. */
+  paths: ReadonlySet<string>;
+  /** The lines of the plan: those of them are the model's all the same. */
+  planned: ReadonlySet<string>;
+}
+
+const noEdits: ReportEdits = { paths: new Set(), planned: new Set() };
+
+type TurnAt = Pick<CodeStep, 'oid' | 'session'> & { turn: TurnName };
+
+async function readTurnFile({ repository: { store } }: BlameSource, { oid, session, turn }: TurnAt, name: string) {
+  const file = await store.readFile(oid, joinPath(turnDir(session, turn), name));
+  return file === null ? null : decodeText(file.bytes);
+}
+
+/** Null: it cannot be read. */
+async function readReportEdits(source: BlameSource, step: TurnAt): Promise<ReportEdits | null> {
+  const text = await readTurnFile(source, step, 'report.md');
+  if (text?.includes('modified_by_user: true') === false) return noEdits;
+  const report = await readReport(source, step);
+  if (report === null) return null;
+  const paths = report.action_logs.flatMap(({ modified_by_user: isEdited, params }) =>
+    isEdited === true && typeof params['file_path'] === 'string' ? [params['file_path']] : [],
+  );
+  return { paths: new Set(paths), planned: new Set((await readTurnFile(source, step, 'plan.md'))?.split('\n')) };
+}
+
+/** Null: there is none, or it is damaged. */
+export async function readReport(source: BlameSource, step: TurnAt): Promise<Report | null> {
+  const text = await readTurnFile(source, step, 'report.md');
+  try {
+    return text === null ? null : parseReport(text);
+  } catch (error) {
+    if (error instanceof TeddyError) return null;
+    throw error;
+  }
+}
+
+async function hasCalls(source: BlameSource, step: TurnAt): Promise<boolean> {
+  return (await readTurnFile(source, step, 'transcript.jsonl'))?.includes('"type":"tool_use"') === true;
+}
+
+/** Files that commands of a conversation changed since the code was last taken in: no commit but this one has that. */
+async function findCommanded(source: BlameSource, step: CodeStep): Promise<Set<string>> {
+  const { store } = source.repository;
+  const turns = new Set<TurnName>();
+  for await (const { oid, commit } of store.firstParents(step.oid)) {
+    const entry = decodeStep(commit.message);
+    if (oid !== step.oid && (entry?.kind === 'snapshot' || entry?.kind === 'report' || entry?.kind === 'start')) break;
+    if (entry !== null && entry.session === step.session && entry.turn !== null) turns.add(entry.turn);
+  }
+  const texts = await Promise.all(
+    [...turns].map((turn) => readTurnFile(source, { ...step, turn }, 'transcript.jsonl')),
+  );
+  const records = texts.flatMap((text) =>
+    text?.includes('"changed_files"') === true ? decodeTranscript(text).records : [],
+  );
+  return new Set(records.flatMap((record) => (record.type === 'tool_result' ? (record.changed_files ?? []) : [])));
+}

@@ -1,0 +1,93 @@
+/** The lines of a file with their authors, and the story of each turn among them. */
+import type { Commit } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import { parseIdent } from '../../session/logged-entry.ts';
+import type { Oid, RepoPath, SessionId, TurnName } from '../../names.ts';
+import { maskString } from '../line/mask-text.ts';
+import type { AttributedRun, Author } from './attribution.ts';
+import { attributeLines } from './attribute-lines.ts';
+import type { CodeStep, CodeSteps } from './code-steps.ts';
+import { findPlace, type Place, type PlaceRequest } from './find-place.ts';
+import { readTurnStory, type TurnStory } from './read-story.ts';
+
+export interface BlameRequest extends PlaceRequest {
+  /** Finds lines that were moved within the file. */
+  moves?: boolean | undefined;
+  /** Finds lines that were copied from other files. */
+  copies?: boolean | undefined;
+}
+
+/** Somebody's commit: a person's own, or one of which nothing is known. */
+export interface CommitStory {
+  commit: Oid;
+  by: string;
+  email: string;
+  /** ISO 8601. */
+  at: string;
+  subject: string;
+  /** It is the user's edits, as a session took them in. */
+  session: SessionId | null;
+  turn: TurnName | null;
+}
+
+export interface BlamedFile extends Place {
+  runs: AttributedRun[];
+  /** Of the turns among the authors, by their commits. */
+  turns: ReadonlyMap<Oid, TurnStory>;
+  /** Of all other commits among them. */
+  commits: ReadonlyMap<Oid, CommitStory>;
+  known: CodeSteps;
+}
+
+/** Throws what `findPlace` and `Blame.lines` throw. */
+export async function blameFile(project: Project, request: BlameRequest): Promise<BlamedFile> {
+  const place = await findPlace(project, request);
+  const { moves, copies } = request;
+  const { runs, known } = await attributeLines({ repository: project.repository }, { ...place, moves, copies });
+  return { ...place, runs, known, ...(await readStories(project, runs, known)) };
+}
+
+/** One for each commit, however many runs it has. */
+async function readStories(
+  project: Project,
+  runs: readonly AttributedRun[],
+  known: CodeSteps,
+): Promise<Pick<BlamedFile, 'turns' | 'commits'>> {
+  const turns = new Map<Oid, { step: CodeStep & { turn: TurnName }; path: RepoPath }>();
+  const commits = new Map<Oid, CodeStep | null>();
+  for (const { author, path } of runs) {
+    if (author.kind === 'turn') turns.set(author.commit, { step: { ...author.step, turn: author.turn }, path });
+    else if (author.kind !== 'uncommitted')
+      commits.set(author.commit, author.kind === 'person' ? author.step : (known.steps.get(author.commit) ?? null));
+  }
+  const readTurn = async ([oid, { step, path }]: [Oid, { step: CodeStep & { turn: TurnName }; path: RepoPath }]) =>
+    [oid, await readTurnStory(project, step, { path, agent: known.agents.get(step.session) ?? null })] as const;
+  const readCommit = async ([oid, step]: [Oid, CodeStep | null]) =>
+    [oid, await toCommitStory(project, oid, step, await project.repository.store.readCommit(oid))] as const;
+  const [stories, others] = await Promise.all([
+    Promise.all([...turns].map(readTurn)),
+    Promise.all([...commits].map(readCommit)),
+  ]);
+  return { turns: new Map(stories), commits: new Map(others) };
+}
+
+async function toCommitStory(
+  { masker }: Project,
+  commit: Oid,
+  step: CodeStep | null,
+  { author, message }: Commit,
+): Promise<CommitStory> {
+  const { name, email, time } = parseIdent(author);
+  const subject = await maskString(masker, message.split('\n', 1)[0] ?? '');
+  return { commit, by: name, email, at: time, subject, session: step?.session ?? null, turn: step?.turn ?? null };
+}
+
+/** In one line; null: nobody is known. */
+export function nameAuthor(author: Author, { turns, commits }: Pick<BlamedFile, 'turns' | 'commits'>): string | null {
+  if (author.kind === 'turn') {
+    const story = turns.get(author.commit);
+    return `turn ${author.turn} of ${author.session}${story?.model == null ? '' : ` (${story.model})`}`;
+  }
+  if (author.kind === 'person') return commits.get(author.commit)?.by ?? null;
+  return null;
+}

@@ -1,0 +1,202 @@
+/**
+ * The commits by which sessions brought code: entries of lines, and landings. All of the repository are known: they are read once,
+ * kept in the cache, and only what is new since then is read again.
+ */
+import { isOid, archivePrefix, type Oid, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
+import type { Grafts, MarkedCommit, Repository } from '../../ports/git.ts';
+import { decodeEntry, type Entry, type EntryKind } from '../../session/entry.ts';
+import { decodeLandings, landingText, type LandedFrom } from '../../session/landing.ts';
+import { isStartOf } from '../../session/logged-entry.ts';
+
+/** What lines are traced with: objects and refs, `git blame`, and the cache. */
+export interface BlameSource {
+  repository: Pick<Repository, 'store' | 'blame' | 'cache'>;
+}
+
+export interface CodeStep {
+  oid: Oid;
+  seconds: number;
+  kind: EntryKind | 'landing';
+  /** Of a landing: the session that it is of first. */
+  session: SessionId;
+  turn: TurnName | null;
+  /** The commit that the user's HEAD was on; on a snapshot of a captured line. */
+  head: Oid | null;
+  /** The other agent whose session begins here. */
+  agent: string | null;
+  /** Outside `.teddy`. */
+  files: { path: RepoPath; blob: Oid | null }[];
+}
+
+export interface CodeSteps {
+  steps: ReadonlyMap<Oid, CodeStep>;
+  /** A landing goes on in the lines that it landed, and what was undone in the commit before it. */
+  grafts: Grafts;
+  /** Landings of lines that are not in this repository. */
+  untraced: ReadonlySet<Oid>;
+  /** The other agent that each captured session is of. */
+  agents: ReadonlyMap<SessionId, string>;
+}
+
+const cacheKey = 'code-steps';
+const version = 1;
+
+interface Kept {
+  version: number;
+  /** What they reach has been read. */
+  tips: Oid[];
+  steps: CodeStep[];
+  grafts: [Oid, Oid[]][];
+  /** Landings, and those of their lines' tips that are not here. */
+  missing: [Oid, Oid[]][];
+}
+
+const nothing: Kept = { version, tips: [], steps: [], grafts: [], missing: [] };
+
+/** `also`: commits that no ref may reach. Throws GIT_FAILED, DAMAGED_SESSION. */
+export async function readCodeSteps(source: BlameSource, also: readonly Oid[]): Promise<CodeSteps> {
+  const { store } = source.repository;
+  const refs = await store.listRefs('refs/heads/', 'refs/remotes/', archivePrefix);
+  const tips = [...new Set([...refs.map(({ oid }) => oid), ...also])];
+  const kept = await readKept(source);
+  const known = new Set(kept.tips);
+  const fresh = tips.filter((oid) => !known.has(oid));
+  if (fresh.length === 0) return toCodeSteps(kept);
+  const grown = await addSteps(source, kept, fresh).catch(() => addSteps(source, nothing, tips));
+  const next = { ...grown, tips };
+  await source.repository.cache.write(cacheKey, [new TextEncoder().encode(JSON.stringify(next))]);
+  return toCodeSteps(next);
+}
+
+/** What a line's tip was when its landing was read may have come since: then all is read anew. */
+async function readKept(source: BlameSource): Promise<Kept> {
+  const kept = decodeKept(await source.repository.cache.read(cacheKey));
+  const missing = kept.missing.flatMap(([, oids]) => oids);
+  const found = await Promise.all(missing.map((oid) => source.repository.store.readSize(oid)));
+  return found.every((size) => size === null) ? kept : nothing;
+}
+
+function decodeKept(bytes: Uint8Array | null): Kept {
+  if (bytes === null) return nothing;
+  const kept = JSON.parse(new TextDecoder().decode(bytes)) as Kept;
+  return kept.version === version ? kept : nothing;
+}
+
+async function addSteps(source: BlameSource, kept: Kept, tips: readonly Oid[]): Promise<Kept> {
+  const { store, blame } = source.repository;
+  const read = new Map<Oid, ReadCommit>();
+  const grafts = new Map<Oid, Oid[]>();
+  const missing: [Oid, Oid[]][] = [];
+  const not = [...kept.tips, ...kept.grafts.flatMap(([, parents]) => parents)];
+  for (let next: readonly Oid[] = tips; next.length > 0;) {
+    const reached = [...not];
+    not.push(...next);
+    const marked = await blame.findMarked([landingText, 'Teddy-Entry: '], next, reached);
+    const found = marked.flatMap((commit) => toRead(commit) ?? []).filter(({ step }) => !read.has(step.oid));
+    for (const one of found) read.set(one.step.oid, one);
+    const added: Oid[] = [];
+    for (const { step, commit, from } of found) {
+      if (step.kind !== 'landing' && step.kind !== 'undo') continue;
+      const wanted = step.kind === 'landing' ? from.map(({ tip }) => tip) : await findBeforeTurn(source, commit, step);
+      const here = await Promise.all(wanted.map((oid) => store.resolve(oid)));
+      const there = wanted.filter((oid, at) => here[at] === oid && oid !== step.oid);
+      if (there.length > 0) grafts.set(step.oid, [...new Set([...commit.parents, ...there])]);
+      const absent = wanted.filter((_, at) => here[at] === null);
+      if (absent.length > 0) missing.push([step.oid, absent]);
+      added.push(...there);
+    }
+    // A line may have landed that no ref keeps, as long as git has not removed it.
+    const known = new Set(not);
+    next = [...new Set(added)].filter((oid) => !known.has(oid));
+  }
+  // What was read before is closed: no commit of it has an ancestor among the new ones.
+  const circles = grafts.size === 0 ? new Set() : await blame.findCircles(tips, kept.tips, grafts);
+  const steps = new Map([...kept.steps, ...[...read.values()].map(({ step }) => step)].map((step) => [step.oid, step]));
+  return {
+    version,
+    tips: [],
+    steps: [...steps.values()],
+    grafts: [...kept.grafts, ...[...grafts].filter(([oid]) => !circles.has(oid))],
+    missing: [...kept.missing, ...missing],
+  };
+}
+
+interface ReadCommit {
+  step: CodeStep;
+  commit: MarkedCommit;
+  from: LandedFrom[];
+}
+
+const changingCode: ReadonlySet<EntryKind> = new Set(['report', 'write', 'snapshot', 'undo']);
+
+/** Null for a commit that brought no code of a session, or not as one step. */
+function toRead(commit: MarkedCommit): ReadCommit | null {
+  const { oid, seconds, message } = commit;
+  const files = commit.changes.filter(({ path }) => path !== '.teddy' && !path.startsWith('.teddy/'));
+  const entry = decodeStep(message);
+  if (entry !== null) {
+    const { kind, session, turn, foreign, head } = entry;
+    const isStep = changingCode.has(kind) && files.length > 0;
+    if (!isStep && foreign === undefined) return null;
+    const at = head !== undefined && isOid(head) ? head : null;
+    return {
+      step: { oid, seconds, kind, session, turn, head: at, agent: foreign?.agent ?? null, files },
+      commit,
+      from: [],
+    };
+  }
+  const from = decodeLandings(message);
+  const [first] = from;
+  if (first === undefined) return null;
+  const step = {
+    oid,
+    seconds,
+    kind: 'landing' as const,
+    session: first.session,
+    turn: null,
+    head: null,
+    agent: null,
+    files,
+  };
+  return { step, commit, from };
+}
+
+/**
+ * The entry that a commit is, and not what a forge or a rebase has made of several: such a commit ends in the trailers of one entry,
+ * and begins with another subject.
+ */
+export function decodeStep(message: string): Entry | null {
+  const entry = decodeEntry(message);
+  if (entry === null) return null;
+  const begin = `${entry.turn === null ? '' : `turn ${entry.turn} `}${entry.kind}:`;
+  return message.startsWith(begin) ? entry : null;
+}
+
+/** The parent of the report that was undone: what the undo put back is from there. */
+async function findBeforeTurn(
+  source: BlameSource,
+  { parents }: MarkedCommit,
+  { session, turn }: CodeStep,
+): Promise<Oid[]> {
+  const [parent] = parents;
+  if (parent === undefined) return [];
+  for await (const { commit } of source.repository.store.firstParents(parent)) {
+    const entry = decodeStep(commit.message);
+    if (entry?.kind === 'report' && entry.session === session && entry.turn === turn) return commit.parents.slice(0, 1);
+    if (isStartOf({ entry }, session)) break;
+  }
+  return [];
+}
+
+function toCodeSteps({ steps, grafts, missing }: Kept): CodeSteps {
+  const grafted = new Map(grafts);
+  const agents = steps.flatMap(({ session, agent }): [SessionId, string][] =>
+    agent === null ? [] : [[session, agent]],
+  );
+  return {
+    steps: new Map(steps.map((step) => [step.oid, step])),
+    grafts: grafted,
+    untraced: new Set(missing.flatMap(([oid]) => (grafted.has(oid) ? [] : [oid]))),
+    agents: new Map(agents),
+  };
+}

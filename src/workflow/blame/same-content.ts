@@ -1,0 +1,244 @@
+/**
+ * Finds where the lines of a commit came from that says nothing of it: a forge has squashed a line, or somebody has committed what an
+ * agent left in the work tree. A version of the file that equals one of a session is that session's; otherwise runs of equal lines
+ * tell. Nothing is guessed: what may as well be chance is called unknown.
+ */
+import { decodeText } from '../../plan/decode-text.ts';
+import type { Commit } from '../../ports/git.ts';
+import { parseIdent } from '../../session/logged-entry.ts';
+import type { Oid, RepoPath, SessionId } from '../../names.ts';
+import { decodeStep, type BlameSource, type CodeStep, type CodeSteps } from './code-steps.ts';
+
+/** Lines that one commit brought to one file, by their numbers there. */
+export interface UntracedLines {
+  commit: Oid;
+  path: RepoPath;
+  lines: ReadonlyMap<number, string>;
+}
+
+/** `oid`: the step to go on in. `unsure`: lines of which nobody can say whether they are a session's; null: all of them. */
+export type Origin = { oid: Oid } | { unsure: ReadonlySet<string> | null; reason: string };
+
+export interface StepIndex {
+  byPath: ReadonlyMap<RepoPath, CodeStep[]>;
+  byBlob: ReadonlyMap<Oid, CodeStep[]>;
+}
+
+export function indexSteps({ steps }: CodeSteps): StepIndex {
+  const [byPath, byBlob] = [new Map<RepoPath, CodeStep[]>(), new Map<Oid, CodeStep[]>()];
+  const add = <Key>(map: Map<Key, CodeStep[]>, key: Key, step: CodeStep) => {
+    const list = map.get(key);
+    if (list === undefined) map.set(key, [step]);
+    else list.push(step);
+  };
+  for (const step of steps.values())
+    for (const { path, blob } of step.files) {
+      add(byPath, path, step);
+      if (blob !== null) add(byBlob, blob, step);
+    }
+  return { byPath, byBlob };
+}
+
+/** Null: it is nobody's but the commit's own. */
+export async function findOrigin(
+  source: BlameSource,
+  index: StepIndex,
+  untraced: UntracedLines,
+): Promise<Origin | null> {
+  const { store } = source.repository;
+  const { commit: oid, path } = untraced;
+  const [commit, blob] = [await store.readCommit(oid), await store.findOid(oid, path)];
+  const place = { ...untraced, seconds: toSeconds(commit.committer), commit, oid };
+  const same = blob === null ? [] : (index.byBlob.get(blob) ?? []);
+  const exact = same.filter((step) => hasVersion(step, path, blob));
+  const judged = await judge(source, place, exact);
+  const source1 = await chooseOne(source, index, place, judged.earlier);
+  if (source1 !== null) return source1;
+  const evidence = new Set([...same.map(({ session }) => session), ...findNamed(commit.message)]);
+  const byLines = await findByLines(source, index, place, evidence);
+  if (byLines !== null) return byLines;
+  const [later] = judged.unsure;
+  if (later === undefined) return null;
+  return { unsure: null, reason: `${nameStep(later)} has the same version of the file, from about the same time.` };
+}
+
+interface Place extends Omit<UntracedLines, 'commit'> {
+  oid: Oid;
+  commit: Commit;
+  seconds: number;
+}
+
+function hasVersion({ files }: CodeStep, path: RepoPath, blob: Oid | null): boolean {
+  return files.some((file) => file.path === path && file.blob === blob);
+}
+
+function nameStep({ session, turn }: CodeStep): string {
+  return turn === null ? session : `${session} turn ${turn}`;
+}
+
+/** Sessions that the message names: by trailers that a forge has taken along, by the branch, or by the hook. */
+function findNamed(message: string): SessionId[] {
+  const named = message.matchAll(/^\s*\*?\s*Teddy-(?:Session|During|Landed-From): ([^\s@]+)|teddy\/([^\s'"]+)/gm);
+  return [...named].map(([, one, other]) => (one ?? other?.replace(/--.*$/, '')) as SessionId);
+}
+
+/** Clocks of two machines may differ by so much. */
+const skewSeconds = 600;
+
+/** What came after the commit is not where it comes from. */
+async function judge(
+  source: BlameSource,
+  place: Place,
+  steps: readonly CodeStep[],
+): Promise<{ earlier: CodeStep[]; unsure: CodeStep[] }> {
+  const [earlier, unsure]: [CodeStep[], CodeStep[]] = [[], []];
+  for (const step of steps) {
+    const isAbove = () => source.repository.store.isAncestor(place.oid, step.oid);
+    if (step.oid === place.oid) continue;
+    if (step.seconds < place.seconds || (step.seconds === place.seconds && !(await isAbove()))) earlier.push(step);
+    else if (await isCommittedDuring(source, place, step)) earlier.push(step);
+    else if (
+      step.seconds > place.seconds &&
+      step.seconds <= place.seconds + skewSeconds &&
+      !(await knew(source, place, step))
+    )
+      if (!(await isAbove())) unsure.push(step);
+  }
+  return { earlier, unsure };
+}
+
+/** The user, or the agent itself, made the commit while the agent was at work: the snapshot came at the end of the turn. */
+async function isCommittedDuring(source: BlameSource, place: Place, step: CodeStep): Promise<boolean> {
+  if (step.head === null || step.turn === null || !(await knew(source, place, step))) return false;
+  const { store } = source.repository;
+  const { author } = await store.readCommit(step.oid);
+  if (parseIdent(author).email !== parseIdent(place.commit.committer).email) return false;
+  for await (const { commit } of store.firstParents(step.oid)) {
+    const entry = decodeStep(commit.message);
+    if (entry === null || entry.turn !== step.turn) return false;
+    if (entry.kind === 'message') return toSeconds(commit.author) <= place.seconds;
+  }
+  return false;
+}
+
+/** The user's HEAD had the commit when the snapshot was taken. */
+async function knew({ repository: { store } }: BlameSource, { oid }: Place, { head }: CodeStep): Promise<boolean> {
+  if (head === null || (await store.resolve(head)) === null) return false;
+  return head === oid || store.isAncestor(oid, head);
+}
+
+function toSeconds(ident: string): number {
+  return Number(/ (\d+) [+-]\d{4}$/.exec(ident)?.[1] ?? 0);
+}
+
+/** So many are compared with each other. */
+const maxCompared = 8;
+
+/** The last one of a line stands for those before it. Of several, the one that has most of the commit's other files as well. */
+async function chooseOne(
+  source: BlameSource,
+  index: StepIndex,
+  place: Place,
+  steps: readonly CodeStep[],
+): Promise<Origin | null> {
+  const newest = steps.toSorted((a, b) => b.seconds - a.seconds).slice(0, maxCompared);
+  const apart = newest.length < 2 ? newest : await dropAncestors(source, newest);
+  const [only] = apart;
+  if (only === undefined || apart.length === 1) return only === undefined ? null : { oid: only.oid };
+  const { store } = source.repository;
+  const [parent] = place.commit.parents;
+  const changes = await store.diffTrees(parent ?? null, place.oid, { without: '.teddy' as RepoPath });
+  const score = ({ session }: CodeStep) =>
+    changes.filter(({ path, after }) =>
+      index.byPath.get(path)?.some((step) => step.session === session && hasVersion(step, path, after)),
+    ).length;
+  const scores = apart.map(score);
+  const best = Math.max(...scores);
+  const winners = apart.filter((_, at) => scores[at] === best);
+  const named = findNamed(place.commit.message);
+  const chosen = winners.length === 1 ? winners : winners.filter(({ session }) => named.includes(session));
+  if (chosen.length === 1 && chosen[0] !== undefined) return { oid: chosen[0].oid };
+  return { unsure: null, reason: `${apart.map(nameStep).join(' and ')} have the same version of the file.` };
+}
+
+async function dropAncestors({ repository: { store } }: BlameSource, steps: readonly CodeStep[]): Promise<CodeStep[]> {
+  const kept: CodeStep[] = [];
+  for (const step of steps) {
+    const above = await Promise.all(steps.map((other) => other !== step && store.isAncestor(step.oid, other.oid)));
+    if (!above.includes(true)) kept.push(step);
+  }
+  return kept;
+}
+
+/** So many sessions' versions of the file are read. */
+const maxRead = 12;
+
+async function findByLines(
+  source: BlameSource,
+  { byPath }: StepIndex,
+  place: Place,
+  evidence: ReadonlySet<SessionId>,
+): Promise<Origin | null> {
+  const { earlier } = await judge(source, place, (byPath.get(place.path) ?? []).slice(-maxRead * maxCompared));
+  const last = new Map<string, CodeStep>();
+  for (const step of earlier.toSorted((a, b) => a.seconds - b.seconds)) last.set(nameStep(step), step);
+  const compared: { step: CodeStep; run: EqualLines }[] = [];
+  for (const step of [...last.values()].toReversed().slice(0, maxRead)) {
+    const file = await source.repository.store.readFile(step.oid, place.path);
+    const text = file === null ? null : decodeText(file.bytes);
+    if (text !== null) compared.push({ step, run: compareLines(place.lines, text.split('\n')) });
+  }
+  const [best, second] = compared.toSorted((a, b) => b.run.equal.size - a.run.equal.size);
+  if (best === undefined || best.run.equal.size === 0) return null;
+  const isTie = second?.run.equal.size === best.run.equal.size && second.step.session !== best.step.session;
+  const isSure = evidence.has(best.step.session) || isNoChance(best.run, place.lines);
+  if (isSure && !isTie) return { oid: best.step.oid };
+  const reason = `${nameStep(best.step)} has such lines in the file, which may be chance.`;
+  return {
+    unsure: new Set(compared.flatMap(({ run }) => [...run.equal].map((at) => place.lines.get(at) ?? ''))),
+    reason,
+  };
+}
+
+interface EqualLines {
+  /** Numbers of lines that the version has as well. */
+  equal: Set<number>;
+  /** The longest run of them, as it stands in both. */
+  longest: string[];
+}
+
+/** A line with a word in it: braces and blank lines are the same everywhere. */
+function isTelling(line: string): boolean {
+  return /[\p{L}\p{N}_]{3}/u.test(line);
+}
+
+/** Fewer lines could be the same by chance; a single one is not if it is long enough. */
+const [tellingLines, tellingLength] = [3, 40];
+
+function isNoChance({ equal, longest }: EqualLines, lines: ReadonlyMap<number, string>): boolean {
+  const telling = longest.filter(isTelling);
+  if (telling.length >= tellingLines) return true;
+  const all = [...lines].filter(([, text]) => isTelling(text));
+  const isWhole = all.length > 0 && all.every(([at]) => equal.has(at));
+  return isWhole && all.reduce((sum, [, text]) => sum + text.trim().length, 0) >= tellingLength;
+}
+
+/** Only telling lines count as equal on their own; others as parts of a run that has one. */
+function compareLines(lines: ReadonlyMap<number, string>, version: readonly string[]): EqualLines {
+  const places = new Map<string, number[]>();
+  for (const [at, text] of version.entries()) places.set(text, [...(places.get(text) ?? []), at]);
+  const found: EqualLines = { equal: new Set(), longest: [] };
+  let runs = new Map<number, number>();
+  let before = -1;
+  for (const [at, text] of [...lines].toSorted(([a], [b]) => a - b)) {
+    const next = new Map<number, number>();
+    for (const place of places.get(text) ?? [])
+      next.set(place, (at === before + 1 ? (runs.get(place - 1) ?? 0) : 0) + 1);
+    if (next.size > 0 && isTelling(text)) found.equal.add(at);
+    const length = Math.max(0, ...next.values());
+    if (length > found.longest.length)
+      found.longest = Array.from({ length }, (_, back) => lines.get(at - length + 1 + back) ?? '');
+    [runs, before] = [next, at];
+  }
+  return found;
+}

@@ -1,0 +1,122 @@
+/** The story of a place in a file, whole: what is there, who brought it and why, what it replaced, and how it got here. */
+import { structuredPatch } from 'diff';
+import { decodeText } from '../../plan/decode-text.ts';
+import type { Project } from '../../ports/project.ts';
+import { parseIdent } from '../../session/logged-entry.ts';
+import type { Oid, RepoPath } from '../../names.ts';
+import { maskString } from '../line/mask-text.ts';
+import type { AttributedRun, Author } from './attribution.ts';
+import { blameFile, type BlamedFile, type BlameRequest } from './blame-file.ts';
+import type { CodeSteps } from './code-steps.ts';
+
+/** All lines of one author, and what is known of them. */
+export interface PlaceStory {
+  author: Author;
+  runs: AttributedRun[];
+  /** Null: the lines were added where nothing was, or nobody can say. */
+  replaced: Replaced | null;
+  /** The commit that brought it to the branch that was asked about, where that is another one. */
+  landed: Landed | null;
+}
+
+interface Replaced {
+  lines: string[];
+  /** There were more. */
+  isCut: boolean;
+}
+
+interface Landed {
+  commit: Oid;
+  by: string;
+  /** ISO 8601. */
+  at: string;
+  subject: string;
+}
+
+export interface Why extends BlamedFile {
+  stories: PlaceStory[];
+}
+
+/** Throws what `blameFile` throws. Texts are masked. */
+export async function explainPlace(project: Project, request: BlameRequest): Promise<Why> {
+  const blamed = await blameFile(project, request);
+  const groups = new Map<string, AttributedRun[]>();
+  for (const run of blamed.runs) {
+    const key = keyOf(run.author);
+    groups.set(key, [...(groups.get(key) ?? []), run]);
+  }
+  const head = blamed.commit ?? (await project.repository.store.resolve('HEAD'));
+  const stories = [...groups.values()].map((runs) => explainRuns(project, blamed.known, head, runs));
+  return { ...blamed, stories: await Promise.all(stories) };
+}
+
+function keyOf(author: Author): string {
+  return author.kind === 'uncommitted' ? author.kind : `${author.kind} ${author.commit}`;
+}
+
+async function explainRuns(
+  project: Project,
+  known: CodeSteps,
+  head: Oid | null,
+  runs: AttributedRun[],
+): Promise<PlaceStory> {
+  const { author } = runs[0] as AttributedRun;
+  if (author.kind === 'uncommitted') return { author, runs, replaced: null, landed: null };
+  const [replaced, landed] = await Promise.all([
+    author.kind === 'unknown' ? null : findReplaced(project, author.commit, runs),
+    author.kind === 'unknown' || head === null ? null : findLanding(project, known, author.commit, head),
+  ]);
+  return { author, runs, replaced, landed };
+}
+
+/** So many lines are shown, and so many may differ between two versions of a file. */
+const [maxShown, maxEditLength] = [20, 2_000];
+
+/** The lines that stood where these are now, in the version before. */
+async function findReplaced(project: Project, commit: Oid, runs: readonly AttributedRun[]): Promise<Replaced | null> {
+  const { store } = project.repository;
+  const [parent] = (await store.readCommit(commit)).parents;
+  const path = runs[0]?.path;
+  if (parent === undefined || path === undefined) return null;
+  const texts = await Promise.all([parent, commit].map((oid) => readText(project, oid, path)));
+  const [before, after] = texts;
+  if (before == null || after == null) return null;
+  const patch = structuredPatch('', '', before, after, undefined, undefined, { context: 0, maxEditLength });
+  const isHit = (start: number, count: number) =>
+    runs.some(({ originalLine, texts: { length } }) => start < originalLine + length && originalLine < start + count);
+  const hunks = patch?.hunks.filter(({ newStart, newLines }) => isHit(newStart, newLines)) ?? [];
+  const lines = hunks.flatMap((hunk) => hunk.lines.filter((line) => line.startsWith('-')).map((line) => line.slice(1)));
+  if (lines.length === 0) return null;
+  const shown = await maskString(project.masker, lines.slice(0, maxShown).join('\n'));
+  return { lines: shown.split('\n'), isCut: lines.length > maxShown };
+}
+
+async function readText({ repository: { store } }: Project, commit: Oid, path: RepoPath): Promise<string | null> {
+  const file = await store.readFile(commit, path);
+  return file === null ? null : decodeText(file.bytes);
+}
+
+/** The first landing of the commit's line in the history that was asked about; null: it is there as it is, or by content. */
+async function findLanding(
+  project: Project,
+  { steps, grafts }: CodeSteps,
+  commit: Oid,
+  head: Oid,
+): Promise<Landed | null> {
+  const { store } = project.repository;
+  const step = steps.get(commit);
+  if (step === undefined || (await store.isAncestor(commit, head))) return null;
+  const landings = [...steps.values()]
+    .filter(({ kind, session, seconds }) => kind === 'landing' && session === step.session && seconds >= step.seconds)
+    .toSorted((a, b) => a.seconds - b.seconds);
+  for (const { oid } of landings) {
+    const { parents, author, message } = await store.readCommit(oid);
+    const tips = grafts.get(oid)?.filter((tip) => !parents.includes(tip)) ?? [];
+    for (const tip of tips)
+      if ((await store.isAncestor(commit, tip)) && (await store.isAncestor(oid, head))) {
+        const { name: by, time: at } = parseIdent(author);
+        return { commit: oid, by, at, subject: await maskString(project.masker, message.split('\n', 1)[0] ?? '') };
+      }
+  }
+  return null;
+}
