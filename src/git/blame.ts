@@ -12,10 +12,8 @@ export function gitBlame(git: GitRunner): Blame {
   return {
     lines: (query) => blameLines(git, query),
     findMarked: (marks, tips, not) => findMarked(git, marks, tips, not),
-    async findCircles(tips, not, grafts) {
-      const parents = await readParents(git, [...tips, ...[...grafts.values()].flat()], not);
-      return findCircles(parents, grafts);
-    },
+    findCircles: async (tips, grafts) =>
+      findCircles(await readParents(git, [...tips, ...[...grafts.values()].flat()]), grafts),
   };
 }
 
@@ -161,12 +159,8 @@ function parseMarked(text: string): MarkedCommit[] {
   return found;
 }
 
-async function readParents(
-  git: GitRunner,
-  tips: readonly Oid[],
-  not: readonly Oid[],
-): Promise<Map<string, readonly string[]>> {
-  const input = [...tips, ...not.map((oid) => `^${oid}`)].map((oid) => `${oid}\n`).join('');
+async function readParents(git: GitRunner, tips: readonly Oid[]): Promise<Map<string, readonly string[]>> {
+  const input = tips.map((oid) => `${oid}\n`).join('');
   const rows = await git.text(['rev-list', '--parents', '--stdin'], { input });
   return new Map(
     rows.split('\n').map((row) => {

@@ -10,6 +10,7 @@ import { refWatch } from './ref-watch.ts';
 import { addPrompts, addResources } from './resources.ts';
 import { sessionTools } from './session-tools.ts';
 import { callTool, describeInput, slots, type Tool, type ToolKind } from './tool.ts';
+import { whyTool } from './why-tool.ts';
 import { writeTools } from './write-tools.ts';
 
 export interface McpOptions {
@@ -46,6 +47,7 @@ export function openTools({ project, writes, limits, version, onDefect, lookMs =
   const read = slots(readsAtOnce);
   const tools = [
     ...sessionTools(project),
+    whyTool(project),
     ...planTools(project, { inTurn, read, watch: refWatch(project.repository.store, lookMs) }),
     ...writeTools(writes, inTurn, limits),
   ];

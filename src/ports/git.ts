@@ -278,8 +278,8 @@ export interface Blame {
   lines(query: BlameQuery): Promise<BlamedRun[]>;
   /** Commits that one of `tips` reaches and none of `not`, and of whose message a line begins with one of `marks`. */
   findMarked(marks: readonly string[], tips: readonly Oid[], not: readonly Oid[]): Promise<MarkedCommit[]>;
-  /** Commits whose grafts close a circle in the history that `tips` have and `not` has not, of each circle the last in the map: the others make none. */
-  findCircles(tips: readonly Oid[], not: readonly Oid[], grafts: Grafts): Promise<Set<Oid>>;
+  /** Commits whose grafts close a circle in the history of `tips`, of each circle the last in the map: the others make none. */
+  findCircles(tips: readonly Oid[], grafts: Grafts): Promise<Set<Oid>>;
 }
 
 /** Holds what can be derived again; any of it may be gone at any time. */

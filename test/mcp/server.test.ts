@@ -26,6 +26,7 @@ const names = [
   'sessions_search',
   'session_history',
   'session_show',
+  'why',
   'plan_submit',
   'plan_verdict',
   'memo_list',
@@ -46,7 +47,7 @@ describe('what a client is told', () => {
         expect(() => validator.getValidator(schema as never), name).not.toThrow();
       }
       expect(inputSchema, name).toMatchObject({ additionalProperties: false });
-      const isReading = /^(?:sessions?_|memo_list|plan_verdict)/.test(name);
+      const isReading = /^(?:sessions?_|why|memo_list|plan_verdict)/.test(name);
       expect(annotations, name).toMatchObject({
         readOnlyHint: isReading,
         destructiveHint: name === 'write_finalize',

@@ -53,10 +53,13 @@ export class WhyCommand extends LineCommand {
 
   protected run(terminal: Terminal): Promise<number> {
     return this.withProject(terminal, async (project) => {
-      const { explainPlace } = await import('../../workflow/blame/why.ts');
+      const [{ explainPlace }, { toWhyDocument }] = await Promise.all([
+        import('../../workflow/blame/why.ts'),
+        import('../../workflow/blame/document.ts'),
+      ]);
       const why = await explainPlace(project, this.toRequest(terminal, project, this.place));
-      const { renderWhy, toWhyJson } = await import('../render/why.ts');
-      if (this.json) this.printJson(terminal, 'why', toWhyJson(why));
+      const { renderWhy } = await import('../render/why.ts');
+      if (this.json) this.printJson(terminal, 'why', toWhyDocument(why));
       else await this.page(terminal, project, renderWhy(terminal, why));
       return 0;
     });
@@ -98,8 +101,9 @@ export class BlameCommand extends LineCommand {
         terminal.print(await renderPorcelain(project, blamed));
         return 0;
       }
-      const { renderBlame, toBlameJson } = await import('../render/why.ts');
-      if (this.json) this.printJson(terminal, 'blame', toBlameJson(blamed));
+      const { renderBlame } = await import('../render/why.ts');
+      const { toBlameDocument } = await import('../../workflow/blame/document.ts');
+      if (this.json) this.printJson(terminal, 'blame', toBlameDocument(blamed));
       else await this.page(terminal, project, renderBlame(terminal, blamed));
       return 0;
     });

@@ -184,39 +184,3 @@ function renderReplaced(terminal: Terminal, { lines, isCut }: NonNullable<PlaceS
   const shown = lines.map((line) => terminal.style('red', `    - ${toVisible(line)}`));
   return ['Replaced', ...shown, ...(isCut ? ['    - ...'] : [])];
 }
-
-export function toBlameJson({ path, commit, runs, turns, commits }: BlamedFile): object {
-  return {
-    path,
-    commit,
-    runs: runs.map(({ line, originalLine, path: originalPath, texts, author }) => ({
-      line,
-      count: texts.length,
-      originalLine,
-      originalPath,
-      ...toAuthorJson(author, { turns, commits }),
-      texts,
-    })),
-  };
-}
-
-export function toWhyJson(why: Why): object {
-  return {
-    path: why.path,
-    commit: why.commit,
-    stories: why.stories.map(({ author, runs, replaced, landed }) => ({
-      lines: runs.map(({ line, texts }) => ({ line, count: texts.length, texts })),
-      ...toAuthorJson(author, why),
-      replaced: replaced?.lines ?? null,
-      landed,
-    })),
-  };
-}
-
-function toAuthorJson(author: Author, { turns, commits }: Stories): object {
-  if (author.kind === 'uncommitted') return { author: 'uncommitted' };
-  if (author.kind === 'unknown') return { author: 'unknown', source: author.commit, reason: author.reason };
-  const { kind, commit: source, byContent } = author;
-  const story = kind === 'turn' ? turns.get(source) : commits.get(source);
-  return { author: kind, source, byContent, [kind === 'turn' ? 'turn' : 'person']: story ?? null };
-}

@@ -62,7 +62,7 @@ async function traceLines(
     const added = new Map<Oid, Oid[]>();
     for (const [commit, oid] of found) added.set(commit, [...(await store.readCommit(commit)).parents, oid]);
     const all = new Map([...grafts, ...added]);
-    const circles = await blame.findCircles(head === null ? [] : [head], [], all);
+    const circles = await blame.findCircles(head === null ? [] : [head], all);
     for (const oid of circles) {
       all.delete(oid);
       origins.set(oid, {
@@ -71,7 +71,7 @@ async function traceLines(
       });
     }
     grafts = all;
-    runs = await traceAgain(source, { ...query, grafts }, runs, new Set(found.map(([commit]) => commit)));
+    runs = await traceAgain(source, { ...query, grafts }, runs, new Set(found.map(([commit]) => commit)), known);
   }
   return runs.map((run) => ({ ...run, origin: run.commit === null ? null : (origins.get(run.commit) ?? null) }));
 }
@@ -108,6 +108,7 @@ async function traceAgain(
   query: BlameQuery,
   runs: readonly TracedRun[],
   commits: ReadonlySet<Oid>,
+  known: CodeSteps,
 ): Promise<TracedRun[]> {
   const asked = runs.filter(({ commit }) => commit !== null && commits.has(commit));
   const ranges = asked.map(({ line, texts }) => [line, line + texts.length - 1] as const);
@@ -120,10 +121,20 @@ async function traceAgain(
       const before = wasOf.get(run.line + at);
       if (before === undefined || !isAsked.has(before)) continue;
       const [line, originalLine] = [run.line + at, run.originalLine + at];
+      if (isOwnEdit(known, run.commit)) {
+        traced.push({ ...before, line, originalLine: before.originalLine + line - before.line, texts: [text] });
+        continue;
+      }
       const byContent = before.byContent || run.commit !== before.commit;
       traced.push({ ...run, line, originalLine, texts: [text], byContent, origin: null });
     }
   return traced.toSorted((a, b) => a.line - b.line);
+}
+
+/** The line of an agent has the user's own edits as well: they are theirs by the commit that they made of them. */
+function isOwnEdit({ steps, agents }: CodeSteps, commit: Oid | null): boolean {
+  const step = commit === null ? undefined : steps.get(commit);
+  return step?.kind === 'snapshot' && step.turn === null && agents.has(step.session);
 }
 
 function joinRuns(runs: readonly AttributedRun[]): AttributedRun[] {
@@ -151,11 +162,11 @@ function isSame(one: Author, other: Author): boolean {
 
 /** Says of the lines of a commit whose they are; what a commit says of itself is read once. */
 function authorReader(source: BlameSource, known: CodeSteps): (run: TracedRun) => Promise<AttributedRun[]> {
-  const edits = new Map<Oid, Promise<ReportEdits | null>>();
-  const made = new Map<Oid, Promise<ReadonlySet<string>>>();
-  const keep = <Value>(map: Map<Oid, Promise<Value>>, oid: Oid, read: () => Promise<Value>) => {
-    const found = map.get(oid) ?? read();
-    map.set(oid, found);
+  const edits = new Map<string, ReturnType<typeof readEdits>>();
+  const made = new Map<string, Promise<ReadonlySet<string>>>();
+  const keep = <Value>(map: Map<string, Promise<Value>>, key: string, read: () => Promise<Value>) => {
+    const found = map.get(key) ?? read();
+    map.set(key, found);
     return found;
   };
   return async (run) => {
@@ -178,10 +189,11 @@ function authorReader(source: BlameSource, known: CodeSteps): (run: TracedRun) =
     const turn: Author =
       step.turn === null ? own : { kind: 'turn', commit, step, session: step.session, turn: step.turn, byContent };
     if (step.kind === 'report') {
-      const edited = await keep(edits, commit, () => readReportEdits(source, { ...step, turn: step.turn as TurnName }));
-      if (edited === null) return whole(unknown('Its report cannot be read.'));
-      if (!edited.paths.has(run.path)) return whole(turn);
-      return splitRun(place, (text) => (edited.planned.has(text) ? turn : own));
+      const at = { ...step, turn: step.turn as TurnName };
+      const edited = await keep(edits, `${commit} ${run.path}`, () => readEdits(source, at, run.path));
+      if (edited === null) return whole(turn);
+      if (edited === 'unreadable') return whole(unknown('Its report cannot be read.'));
+      return splitRun(place, (text) => (edited.has(text.trim()) ? turn : own));
     }
     if (step.kind !== 'snapshot') return whole(turn);
     if (known.agents.has(step.session)) {
@@ -220,15 +232,6 @@ async function readOther({ repository: { store } }: BlameSource, commit: Oid, pe
   return { kind: 'turn', commit, step, session, turn, byContent: false };
 }
 
-interface ReportEdits {
-  /** Files whose content the user edited before the action ran. */
-  paths: ReadonlySet<string>;
-  /** The lines of the plan: those of them are the model's all the same. */
-  planned: ReadonlySet<string>;
-}
-
-const noEdits: ReportEdits = { paths: new Set(), planned: new Set() };
-
 type TurnAt = Pick<CodeStep, 'oid' | 'session'> & { turn: TurnName };
 
 async function readTurnFile({ repository: { store } }: BlameSource, { oid, session, turn }: TurnAt, name: string) {
@@ -236,16 +239,28 @@ async function readTurnFile({ repository: { store } }: BlameSource, { oid, sessi
   return file === null ? null : decodeText(file.bytes);
 }
 
-/** Null: it cannot be read. */
-async function readReportEdits(source: BlameSource, step: TurnAt): Promise<ReportEdits | null> {
+/**
+ * The lines of the plan, where not all that the report brought to the file is from there: the user changed an action before it ran, or
+ * edited a file that git did not know before an EDIT changed it. Null: all of it is the turn's.
+ */
+async function readEdits(
+  source: BlameSource,
+  step: TurnAt,
+  path: RepoPath,
+): Promise<ReadonlySet<string> | 'unreadable' | null> {
+  const { store } = source.repository;
+  const [parent] = (await store.readCommit(step.oid)).parents;
+  const isNew = parent !== undefined && !(await store.hasPath(parent, path));
   const text = await readTurnFile(source, step, 'report.md');
-  if (text?.includes('modified_by_user: true') === false) return noEdits;
+  if (!isNew && text?.includes('modified_by_user: true') === false) return null;
   const report = await readReport(source, step);
-  if (report === null) return null;
-  const paths = report.action_logs.flatMap(({ modified_by_user: isEdited, params }) =>
-    isEdited === true && typeof params['file_path'] === 'string' ? [params['file_path']] : [],
-  );
-  return { paths: new Set(paths), planned: new Set((await readTurnFile(source, step, 'plan.md'))?.split('\n')) };
+  if (report === null) return 'unreadable';
+  const own = report.action_logs.filter(({ status, params }) => status === 'SUCCESS' && params['file_path'] === path);
+  const isEdited = own.some(({ modified_by_user: byUser }) => byUser === true);
+  const wasUnknown = isNew && own[0]?.action_type === 'EDIT';
+  if (!isEdited && !wasUnknown) return null;
+  const plan = (await readTurnFile(source, step, 'plan.md')) ?? '';
+  return new Set(plan.split('\n').map((line) => line.trim()));
 }
 
 /** Null: there is none, or it is damaged. */

@@ -109,14 +109,13 @@ async function addSteps(source: BlameSource, kept: Kept, tips: readonly Oid[]): 
     const known = new Set(not);
     next = [...new Set(added)].filter((oid) => !known.has(oid));
   }
-  // What was read before is closed: no commit of it has an ancestor among the new ones.
-  const circles = grafts.size === 0 ? new Set() : await blame.findCircles(tips, kept.tips, grafts);
   const steps = new Map([...kept.steps, ...[...read.values()].map(({ step }) => step)].map((step) => [step.oid, step]));
   return {
     version,
     tips: [],
     steps: [...steps.values()],
-    grafts: [...kept.grafts, ...[...grafts].filter(([oid]) => !circles.has(oid))],
+    // They make no circle: the id of a landing is a hash of the tips that it names.
+    grafts: [...kept.grafts, ...grafts],
     missing: [...kept.missing, ...missing],
   };
 }

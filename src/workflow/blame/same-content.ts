@@ -48,18 +48,30 @@ export async function findOrigin(
   const { store } = source.repository;
   const { commit: oid, path } = untraced;
   const [commit, blob] = [await store.readCommit(oid), await store.findOid(oid, path)];
-  const place = { ...untraced, seconds: toSeconds(commit.committer), commit, oid };
+  const place: Place = { ...untraced, seconds: toSeconds(commit.committer), commit, oid };
   const same = blob === null ? [] : (index.byBlob.get(blob) ?? []);
-  const exact = same.filter((step) => hasVersion(step, path, blob));
-  const judged = await judge(source, place, exact);
-  const source1 = await chooseOne(source, index, place, judged.earlier);
-  if (source1 !== null) return source1;
-  const evidence = new Set([...same.map(({ session }) => session), ...findNamed(commit.message)]);
-  const byLines = await findByLines(source, index, place, evidence);
+  const named = findNamed(commit.message);
+  const gone = await findGone(source, place);
+  // Under another name it is the same file if the commit took that name away.
+  const exact = same.filter(({ files }) =>
+    files.some((file) => file.blob === blob && (file.path === path || gone.has(file.path))),
+  );
+  const chosen = await chooseOne(source, index, place, await keepEarlier(source, place, exact));
+  if (chosen !== null) return chosen;
+  const evidence = new Set([...same.map(({ session }) => session), ...named]);
+  const byLines = await findByLines(source, index, { ...place, gone }, evidence);
   if (byLines !== null) return byLines;
-  const [later] = judged.unsure;
-  if (later === undefined) return null;
-  return { unsure: null, reason: `${nameStep(later)} has the same version of the file, from about the same time.` };
+  const unsure = await findUnsure(source, place, exact);
+  if (unsure === null) return null;
+  return { unsure: null, reason: `${nameStep(unsure)} has the same version of the file, from about the same time.` };
+}
+
+/** The files that a commit took away, where it brought this one. */
+async function findGone({ repository: { store } }: BlameSource, { path, commit, oid }: Place): Promise<Set<RepoPath>> {
+  const [parent] = commit.parents;
+  if (parent === undefined || (await store.hasPath(parent, path))) return new Set();
+  const changes = await store.diffTrees(parent, oid, { without: '.teddy' as RepoPath });
+  return new Set(changes.filter(({ change }) => change === 'deleted').map(({ path: name }) => name));
 }
 
 interface Place extends Omit<UntracedLines, 'commit'> {
@@ -86,25 +98,23 @@ function findNamed(message: string): SessionId[] {
 const skewSeconds = 600;
 
 /** What came after the commit is not where it comes from. */
-async function judge(
-  source: BlameSource,
-  place: Place,
-  steps: readonly CodeStep[],
-): Promise<{ earlier: CodeStep[]; unsure: CodeStep[] }> {
-  const [earlier, unsure]: [CodeStep[], CodeStep[]] = [[], []];
+async function keepEarlier(source: BlameSource, place: Place, steps: readonly CodeStep[]): Promise<CodeStep[]> {
+  const isEarlier = async (step: CodeStep) => {
+    if (step.oid === place.oid) return false;
+    return step.seconds <= place.seconds || isCommittedDuring(source, place, step);
+  };
+  const earlier = await Promise.all(steps.map(isEarlier));
+  return steps.filter((_, at) => earlier[at]);
+}
+
+/** The first one that may be where it comes from if a clock was wrong. */
+async function findUnsure(source: BlameSource, place: Place, steps: readonly CodeStep[]): Promise<CodeStep | null> {
   for (const step of steps) {
-    const isAbove = () => source.repository.store.isAncestor(place.oid, step.oid);
-    if (step.oid === place.oid) continue;
-    if (step.seconds < place.seconds || (step.seconds === place.seconds && !(await isAbove()))) earlier.push(step);
-    else if (await isCommittedDuring(source, place, step)) earlier.push(step);
-    else if (
-      step.seconds > place.seconds &&
-      step.seconds <= place.seconds + skewSeconds &&
-      !(await knew(source, place, step))
-    )
-      if (!(await isAbove())) unsure.push(step);
+    const isNear = step.seconds > place.seconds && step.seconds <= place.seconds + skewSeconds;
+    if (!isNear || (await knew(source, place, step))) continue;
+    if (!(await source.repository.store.isAncestor(place.oid, step.oid))) return step;
   }
-  return { earlier, unsure };
+  return null;
 }
 
 /** The user, or the agent itself, made the commit while the agent was at work: the snapshot came at the end of the turn. */
@@ -141,16 +151,16 @@ async function chooseOne(
   place: Place,
   steps: readonly CodeStep[],
 ): Promise<Origin | null> {
-  const newest = steps.toSorted((a, b) => b.seconds - a.seconds).slice(0, maxCompared);
+  const newest = await dropAbove(source, place, steps.toSorted((a, b) => b.seconds - a.seconds).slice(0, maxCompared));
   const apart = newest.length < 2 ? newest : await dropAncestors(source, newest);
   const [only] = apart;
   if (only === undefined || apart.length === 1) return only === undefined ? null : { oid: only.oid };
   const { store } = source.repository;
   const [parent] = place.commit.parents;
   const changes = await store.diffTrees(parent ?? null, place.oid, { without: '.teddy' as RepoPath });
-  const score = ({ session }: CodeStep) =>
+  const score = (step: CodeStep) =>
     changes.filter(({ path, after }) =>
-      index.byPath.get(path)?.some((step) => step.session === session && hasVersion(step, path, after)),
+      index.byPath.get(path)?.some((other) => nameStep(other) === nameStep(step) && hasVersion(other, path, after)),
     ).length;
   const scores = apart.map(score);
   const best = Math.max(...scores);
@@ -159,6 +169,16 @@ async function chooseOne(
   const chosen = winners.length === 1 ? winners : winners.filter(({ session }) => named.includes(session));
   if (chosen.length === 1 && chosen[0] !== undefined) return { oid: chosen[0].oid };
   return { unsure: null, reason: `${apart.map(nameStep).join(' and ')} have the same version of the file.` };
+}
+
+/** Whatever clocks said, what stands on the commit is not where it comes from. */
+async function dropAbove(
+  { repository: { store } }: BlameSource,
+  { oid }: Place,
+  steps: CodeStep[],
+): Promise<CodeStep[]> {
+  const above = await Promise.all(steps.map((step) => store.isAncestor(oid, step.oid)));
+  return steps.filter((_, at) => !above[at]);
 }
 
 async function dropAncestors({ repository: { store } }: BlameSource, steps: readonly CodeStep[]): Promise<CodeStep[]> {
@@ -176,17 +196,20 @@ const maxRead = 12;
 async function findByLines(
   source: BlameSource,
   { byPath }: StepIndex,
-  place: Place,
+  place: Place & { gone: ReadonlySet<RepoPath> },
   evidence: ReadonlySet<SessionId>,
 ): Promise<Origin | null> {
-  const { earlier } = await judge(source, place, (byPath.get(place.path) ?? []).slice(-maxRead * maxCompared));
+  const names = [place.path, ...place.gone];
+  const earlier = await keepEarlier(source, place, [...new Set(names.flatMap((name) => byPath.get(name) ?? []))]);
   const last = new Map<string, CodeStep>();
   for (const step of earlier.toSorted((a, b) => a.seconds - b.seconds)) last.set(nameStep(step), step);
   const compared: { step: CodeStep; run: EqualLines }[] = [];
-  for (const step of [...last.values()].toReversed().slice(0, maxRead)) {
-    const file = await source.repository.store.readFile(step.oid, place.path);
-    const text = file === null ? null : decodeText(file.bytes);
-    if (text !== null) compared.push({ step, run: compareLines(place.lines, text.split('\n')) });
+  for (const step of await dropAbove(source, place, [...last.values()].toReversed().slice(0, maxRead))) {
+    for (const name of names) {
+      const file = await source.repository.store.readFile(step.oid, name);
+      const text = file === null ? null : decodeText(file.bytes);
+      if (text !== null) compared.push({ step, run: compareLines(place.lines, text.split('\n')) });
+    }
   }
   const [best, second] = compared.toSorted((a, b) => b.run.equal.size - a.run.equal.size);
   if (best === undefined || best.run.equal.size === 0) return null;

@@ -1,0 +1,78 @@
+/** What blame found, as the documents of `--json` and of the tool for agents have it. */
+import type { Oid, RepoPath } from '../../names.ts';
+import type { Author } from './attribution.ts';
+import type { BlamedFile, CommitStory } from './blame-file.ts';
+import type { TurnStory } from './read-story.ts';
+import type { PlaceStory, Why } from './why.ts';
+
+/** Whose the lines are. `source`: the commit that brought them. */
+export interface AuthorDocument {
+  author: Author['kind'];
+  source?: Oid;
+  byContent?: boolean;
+  /** Why it is unknown. */
+  reason?: string;
+  turn?: TurnStory | null;
+  person?: CommitStory | null;
+}
+
+export interface BlameDocument {
+  path: RepoPath;
+  /** Null: the file as it is on disk. */
+  commit: Oid | null;
+  runs: (AuthorDocument & {
+    line: number;
+    count: number;
+    originalLine: number;
+    originalPath: RepoPath;
+    texts: string[];
+  })[];
+}
+
+export interface WhyDocument {
+  path: RepoPath;
+  commit: Oid | null;
+  stories: (AuthorDocument & {
+    lines: { line: number; count: number; texts: string[] }[];
+    /** The lines that stood there before; null: none, or nobody knows. */
+    replaced: string[] | null;
+    landed: PlaceStory['landed'];
+  })[];
+}
+
+export function toBlameDocument({ path, commit, runs, ...stories }: BlamedFile): BlameDocument {
+  return {
+    path,
+    commit,
+    runs: runs.map(({ line, originalLine, path: originalPath, texts, author }) => ({
+      line,
+      count: texts.length,
+      originalLine,
+      originalPath,
+      ...toAuthor(author, stories),
+      texts,
+    })),
+  };
+}
+
+export function toWhyDocument(why: Why): WhyDocument {
+  return {
+    path: why.path,
+    commit: why.commit,
+    stories: why.stories.map(({ author, runs, replaced, landed }) => ({
+      lines: runs.map(({ line, texts }) => ({ line, count: texts.length, texts })),
+      ...toAuthor(author, why),
+      replaced: replaced?.lines ?? null,
+      landed,
+    })),
+  };
+}
+
+function toAuthor(author: Author, { turns, commits }: Pick<BlamedFile, 'turns' | 'commits'>): AuthorDocument {
+  if (author.kind === 'uncommitted') return { author: author.kind };
+  const { kind, commit: source } = author;
+  if (author.kind === 'unknown') return { author: author.kind, source, reason: author.reason };
+  const { byContent } = author;
+  if (kind === 'turn') return { author: kind, source, byContent, turn: turns.get(source) ?? null };
+  return { author: kind, source, byContent, person: commits.get(source) ?? null };
+}

@@ -1,0 +1,98 @@
+/** git's own blame, with parents that history does not have. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openProject } from '../../src/app.ts';
+import type { Oid, RepoPath } from '../../src/names.ts';
+import type { Project } from '../../src/ports/project.ts';
+import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
+
+let repo: ScratchRepository;
+let project: Project;
+const commits: Oid[] = [];
+const path = 'with space "and quotes".txt' as RepoPath;
+
+/** `c0` to `c3` on main, each with a line more; `side` has the first two lines by another commit. */
+beforeAll(async () => {
+  repo = await makeScratchRepository({ [path]: 'one\n' });
+  project = await openProject({
+    cwd: repo.root,
+    env: process.env,
+    notices: { info: () => undefined, warn: () => undefined },
+  });
+  commits.push((await repo.git('rev-parse', 'HEAD')) as Oid);
+  for (const text of ['one\ntwo\n', 'one\ntwo\nthree\n', 'zero\none\ntwo\nthree\n'])
+    commits.push((await repo.commit({ [path]: text }, `Teddy-Test: ${commits.length}\n\nmore`)) as Oid);
+  await repo.git('switch', '--quiet', '--orphan', 'side');
+  commits.push((await repo.commit({ [path]: 'one\ntwo\n', 'é.txt': 'ü\n' }, 'Side\n\nBy: hand')) as Oid);
+  await repo.git('switch', '--quiet', 'main');
+});
+afterAll(async () => {
+  await project.repository.close();
+  await repo.close();
+});
+
+const none = new Map<Oid, Oid[]>();
+async function lines(more: object = {}): Promise<string[]> {
+  const query = { path, commit: commits[3] ?? null, ranges: [], grafts: none, ...more };
+  const runs = await project.repository.blame.lines(query);
+  return runs.map(({ commit, line, originalLine, texts }) =>
+    [commit === null ? 'none' : `c${commits.indexOf(commit)}`, line, originalLine, ...texts].join(' '),
+  );
+}
+
+test('runs of lines, their numbers there and here, and the texts', async () => {
+  expect(await lines()).toEqual(['c3 1 1 zero', 'c0 2 1 one', 'c1 3 2 two', 'c2 4 3 three']);
+  expect(
+    await lines({
+      ranges: [
+        [2, 3],
+        [4, 4],
+      ],
+    }),
+  ).toEqual(['c0 2 1 one', 'c1 3 2 two', 'c2 4 3 three']);
+});
+
+test('a graft leads blame to another history', async () => {
+  const [, , third, , side] = commits as [Oid, Oid, Oid, Oid, Oid];
+  const grafts = new Map([[third, [side]]]);
+  expect(await lines({ grafts })).toEqual(['c3 1 1 zero', 'c4 2 1 one two', 'c2 4 3 three']);
+});
+
+test('what is in no commit has none', async () => {
+  await repo.write(path, 'zero\none\ntwo\nthree\nfour');
+  expect((await lines({ commit: null })).at(-1)).toBe('none 5 5 four');
+  await repo.git('restore', '.');
+});
+
+test('a line or a file that is not there is wrong usage', async () => {
+  const { blame } = project.repository;
+  const query = { path, commit: commits[3] ?? null, ranges: [[7, 9]] as const, grafts: none };
+  await expect(blame.lines(query)).rejects.toMatchObject({ code: 'USAGE', message: `${path} has 4 lines.` });
+  const other = { ...query, path: 'no.txt' as RepoPath, ranges: [] };
+  await expect(blame.lines(other)).rejects.toMatchObject({ code: 'FILE_NOT_FOUND' });
+});
+
+test('commits are found by how a line of their message begins, with what they changed', async () => {
+  const { blame } = project.repository;
+  const [first, second, third, fourth, side] = commits as [Oid, Oid, Oid, Oid, Oid];
+  const found = await blame.findMarked(['Teddy-Test: ', 'By: '], [fourth, side], [second]);
+  expect(found.map(({ oid }) => oid).toSorted()).toEqual([third, fourth, side].toSorted());
+  expect(found.find(({ oid }) => oid === third)).toMatchObject({
+    parents: [second],
+    message: 'Teddy-Test: 2\n\nmore\n',
+    changes: [{ path, blob: await repo.git('rev-parse', `${third}:${path}`) }],
+  });
+  expect(found.find(({ oid }) => oid === side)?.changes.map((change) => change.path)).toEqual([path, 'é.txt']);
+  expect(await blame.findMarked(['Teddy-'], [first], [])).toEqual([]);
+});
+
+test('of each circle the last graft is found, and none where there is no circle', async () => {
+  const { blame } = project.repository;
+  const [first, second, third, fourth, side] = commits as [Oid, Oid, Oid, Oid, Oid];
+  expect(await blame.findCircles([fourth], new Map([[third, [second, side]]]))).toEqual(new Set());
+  const grafts = new Map([
+    [third, [second, side]],
+    [side, [fourth]],
+    [first, [second]],
+  ]);
+  expect(await blame.findCircles([fourth], grafts)).toEqual(new Set([side, first]));
+});

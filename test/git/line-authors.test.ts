@@ -1,0 +1,336 @@
+/** Whose lines are: what git alone cannot tell. On real git. */
+import { execFileSync } from 'node:child_process';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { openProject } from '../../src/app.ts';
+import type { AgentUnit } from '../../src/conversation/agent-log.ts';
+import type { Project } from '../../src/ports/project.ts';
+import type { Oid, RepoPath } from '../../src/names.ts';
+import { attributeLines } from '../../src/workflow/blame/attribute-lines.ts';
+import { startLine, type ForeignSession } from '../../src/workflow/capture/open-line.ts';
+import { appendCode, readCode } from '../../src/workflow/capture/work-tree-snapshot.ts';
+import { writeUnits, type BranchLine } from '../../src/workflow/capture/write-units.ts';
+import { archiveSession } from '../../src/workflow/landing/archive-session.ts';
+import { landSession } from '../../src/workflow/landing/land-session.ts';
+import { appendRecords } from '../../src/workflow/line/append-records.ts';
+import { newSession } from '../../src/workflow/line/new-session.ts';
+import { branchSession } from '../../src/workflow/turn/branch-session.ts';
+import { undoTurn } from '../../src/workflow/turn/undo.ts';
+import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
+import { approver, command, create, edit, planOf, run, say } from '../support/turns.ts';
+
+let repo: ScratchRepository;
+let project: Project;
+
+beforeEach(async () => {
+  repo = await makeScratchRepository({ 'a.txt': 'first\nsecond\nthird\nfourth\nfifth\nsixth\n' });
+  project = await open();
+});
+afterEach(async () => {
+  await project.repository.close();
+  await repo.close();
+});
+
+const open = () =>
+  openProject({ cwd: repo.root, env: process.env, notices: { info: () => undefined, warn: () => undefined } });
+
+async function begin(name: string): Promise<string> {
+  return (await newSession(project, { name, switch: true })).session;
+}
+
+async function turn(...actions: string[]): Promise<void> {
+  await say(project, 'Do it', planOf(actions));
+  await run(project);
+}
+
+/** `<text> <author>` for each line; `~` for what was found by content. */
+async function blame(path = 'a.txt', revision: string | null = null): Promise<string[]> {
+  const commit = revision === null ? null : await project.repository.store.resolve(revision);
+  const query = { path: path as RepoPath, commit, ranges: [] };
+  const { runs } = await attributeLines({ repository: project.repository }, query);
+  return runs.flatMap(({ texts, author }) => {
+    const name = author.kind === 'turn' ? `${author.session.slice(9)} ${author.turn}` : author.kind;
+    const mark = 'byContent' in author && author.byContent ? '~' : '';
+    return texts.map((text) => `${text}: ${mark}${name}`);
+  });
+}
+
+const onMain = () => repo.git('switch', '--quiet', 'main');
+const person = (...texts: string[]) => texts.map((text) => `${text}: person`);
+
+test('a line leads from its landing into the archived session, and a person’s stays theirs', async () => {
+  const session = await begin('one');
+  await turn(edit('a.txt', 'second', 'second by the model'));
+  await repo.write('a.txt', (await repo.read('a.txt')).replace('third', 'third by hand'));
+  await turn(edit('a.txt', 'fifth', 'fifth by the model'));
+  await onMain();
+  await landSession(project, { target: session });
+  await archiveSession(project, session);
+  expect(await blame()).toEqual([
+    'first: person',
+    'second by the model: one 01',
+    'third by hand: person',
+    'fourth: person',
+    'fifth by the model: one 02',
+    'sixth: person',
+  ]);
+  await repo.write('a.txt', (await repo.read('a.txt')).replace('sixth', 'sixth, not committed'));
+  expect((await blame()).at(-1)).toBe('sixth, not committed: uncommitted');
+  expect((await blame('a.txt', 'HEAD')).at(-1)).toBe('sixth: person');
+});
+
+test('a clone without the archive calls what landed unknown, until it has the line', async () => {
+  const session = await begin('one');
+  await turn(edit('a.txt', 'second', 'second by the model'));
+  await onMain();
+  await landSession(project, { target: session });
+  const bundle = `${repo.root}/.git/line.bundle`;
+  await repo.git('bundle', 'create', '--quiet', bundle, `refs/heads/teddy/${session}`);
+  await repo.git('branch', '--quiet', '-D', `teddy/${session}`);
+  await repo.git('update-ref', '-d', `refs/teddy/archive/${session}`);
+  await repo.git('reflog', 'expire', '--expire=now', '--all');
+  await repo.git('gc', '--quiet', '--prune=now');
+  await project.repository.close();
+  project = await open();
+  expect(await blame()).toContain('second by the model: unknown');
+  await repo.git('fetch', '--quiet', bundle, `refs/heads/teddy/*:refs/heads/teddy/*`);
+  expect(await blame()).toContain('second by the model: one 01');
+});
+
+test('what was undone is theirs who wrote it first', async () => {
+  await begin('one');
+  await turn(edit('a.txt', 'second', 'second by turn one'));
+  await turn(edit('a.txt', 'second by turn one', 'second by turn two'), edit('a.txt', 'fifth', 'fifth by turn two'));
+  await undoTurn(project, {});
+  expect((await blame()).slice(1, 5)).toEqual(['second by turn one: one 01', ...person('third', 'fourth', 'fifth')]);
+});
+
+test.each([
+  ['as it is', async () => undefined],
+  [
+    'when the branch had gone on',
+    async () => {
+      await repo.write('a.txt', (await repo.read('a.txt')).replace('first', 'first, meanwhile'));
+      await repo.git('commit', '--quiet', '--all', '-m', 'Meanwhile');
+    },
+  ],
+])('a squash that names no session is found by its content, %s', async (_, meanwhile) => {
+  const session = await begin('one');
+  const long = 'the third line, as long as a model would write it';
+  await turn(edit('a.txt', 'third', long), create('new.txt', 'all of it\nis new\nand by the model\n'));
+  await onMain();
+  await meanwhile();
+  await repo.git('merge', '--quiet', '--squash', `teddy/${session}`);
+  await repo.git('commit', '--quiet', '-m', 'One change (#1)');
+  expect(await blame()).toContain(`${long}: ~one 01`);
+  expect((await blame()).filter((line) => line.endsWith(': person'))).toHaveLength(5);
+  expect(await blame('new.txt')).toEqual(['all of it: ~one 01', 'is new: ~one 01', 'and by the model: ~one 01']);
+});
+
+test('a squash whose message ends in the trailers of an entry is no entry', async () => {
+  const session = await begin('one');
+  await turn(edit('a.txt', 'third', 'third by turn one'));
+  await turn(edit('a.txt', 'fifth', 'fifth by turn two'));
+  const messages = await repo.git('log', '--reverse', '--format=* %B', `main..teddy/${session}`);
+  await onMain();
+  await repo.git('merge', '--quiet', '--squash', `teddy/${session}`);
+  await repo.git('commit', '--quiet', '-m', `One change (#1)\n\n${messages}`);
+  expect(await blame()).toEqual(expect.arrayContaining(['third by turn one: ~one 01', 'fifth by turn two: ~one 02']));
+});
+
+test('the same version in two attempts is nobody’s, unless the other files tell them apart', async () => {
+  const session = await begin('one');
+  await turn(create('same.txt', 'the same\nin both\n'));
+  await branchSession(project, { turn: '01', switch: true } as Parameters<typeof branchSession>[1]);
+  await turn(create('same.txt', 'the same\nin both\n'), create('other.txt', 'only here\n'));
+  const branch = await repo.git('branch', '--show-current');
+  await onMain();
+  await repo.write('same.txt', 'the same\nin both\n');
+  await repo.git('add', 'same.txt');
+  await repo.git('commit', '--quiet', '-m', 'By hand, perhaps');
+  expect(await blame('same.txt')).toEqual(['the same: unknown', 'in both: unknown']);
+  await repo.git('reset', '--quiet', '--hard', 'main~1');
+  await repo.git('merge', '--quiet', '--squash', branch);
+  await repo.git('commit', '--quiet', '-m', 'Squash');
+  expect(branch).toBe(`teddy/${session}--01-branch-01`);
+  expect(await blame('same.txt')).toEqual(['the same: ~one 01-branch-01', 'in both: ~one 01-branch-01']);
+});
+
+test('a short line that a session has as well proves nothing', async () => {
+  await begin('one');
+  await turn(edit('a.txt', 'third', 'return;'));
+  await onMain();
+  await repo.write('a.txt', (await repo.read('a.txt')).replace('second', 'return;').replace('sixth', 'seventh'));
+  await repo.git('commit', '--quiet', '--all', '-m', 'By hand');
+  expect(await blame()).toEqual([
+    'first: person',
+    'return;: unknown',
+    ...person('third', 'fourth', 'fifth', 'seventh'),
+  ]);
+});
+
+test('an action that the user changed before it ran is partly theirs', async () => {
+  await begin('one');
+  await say(project, 'Do it', planOf([create('new.txt', 'planned\nplanned as well\n')]));
+  await run(project, { approver: approver([{ decision: 'yes', edited: 'planned\nchanged by the user\n' }]) });
+  expect(await blame('new.txt')).toEqual(['planned: one 01', 'changed by the user: person']);
+});
+
+test('a file that git did not know before the plan edited it is the person’s but for the edit', async () => {
+  await begin('one');
+  await repo.write('notes.txt', 'mine\nmine too\n');
+  await turn(edit('notes.txt', 'mine too', 'by the model'));
+  expect(await blame('notes.txt')).toEqual(['mine: person', 'by the model: one 01']);
+});
+
+test('what a command of a plan made is the turn’s; what a command of a chat left behind is unknown', async () => {
+  await begin('one');
+  await turn(command('echo made > made.txt'));
+  expect(await blame('made.txt')).toEqual(['made: one 01']);
+  const said = (role: string, content: string) => ({ type: role, message: { role, content } });
+  for (const records of [
+    [said('user', 'Run it')],
+    [
+      { type: 'tool_use', tool_call_id: 'c1', tool_name: 'run_command', tool_input: {} },
+      { type: 'tool_result', tool_call_id: 'c1', output: 'done', is_error: false, changed_files: ['a.txt'] },
+    ],
+    [said('assistant', 'Done.')],
+  ])
+    await appendRecords(project, { records } as never);
+  await repo.write('a.txt', (await repo.read('a.txt')).replace('third', 'by the command, or by hand'));
+  await turn(create('b.txt'));
+  expect((await blame())[2]).toBe('by the command, or by hand: unknown');
+});
+
+test('a commit that a clock has dated too late is not of the session that stands on it', async () => {
+  await repo.write('a.txt', (await repo.read('a.txt')).replace('second', 'a second line by hand'));
+  const later = { ...process.env, GIT_COMMITTER_DATE: '2090-01-01T00:00:00Z' };
+  execFileSync('git', ['commit', '--quiet', '--all', '-m', 'By hand'], { cwd: repo.root, env: later });
+  await begin('one');
+  await turn(edit('a.txt', 'a second line by hand', 'a second line by the model'));
+  await turn(edit('a.txt', 'a second line by the model', 'a second line by hand'));
+  await onMain();
+  expect(await blame()).toContain('a second line by hand: person');
+});
+
+test('the cache is never needed, and never trusted for what is new', async () => {
+  const session = await begin('one');
+  await turn(edit('a.txt', 'second', 'second by the model'));
+  await onMain();
+  await landSession(project, { target: session });
+  const before = await blame();
+  await repo.git('switch', '--quiet', `teddy/${session}`);
+  await turn(edit('a.txt', 'fourth', 'fourth by the model'));
+  await onMain();
+  await landSession(project, { target: session });
+  expect(await blame()).toEqual(
+    before.map((line) => (line.startsWith('fourth') ? 'fourth by the model: one 02' : line)),
+  );
+  const after = await blame();
+  await project.repository.cache.write('code-steps', [new TextEncoder().encode('{"version":0}')]);
+  expect(await blame()).toEqual(after);
+});
+
+/** An agent that works in this work tree, and whose log says so. */
+async function capture(): Promise<{ line: BranchLine; ask(text: string): Promise<void>; end(): Promise<void> }> {
+  const foreign: ForeignSession = {
+    agent: 'claude-code',
+    id: 's1',
+    cwd: repo.root,
+    startedAt: new Date().toISOString(),
+  };
+  let [count, number] = [0, 0];
+  const record = (more: object) => ({ id: `r${(count += 1)}`, timestamp: new Date().toISOString(), ...more });
+  const toUnit = (kind: AgentUnit['kind'], ...records: object[]) =>
+    ({ kind, branch: 0, records: records.map(record), model: 'claude-opus' }) as unknown as AgentUnit;
+  const message = (text: string) =>
+    toUnit('message', { type: 'user', message: { role: 'user', content: text }, source: 'import' });
+  const line = await startLine(project, foreign, message('Work'));
+  const workspace = project.repository.workspace!;
+  let position: Parameters<typeof writeUnits>[2] = { turn: null, length: 0, written: 0 };
+  const add = async (...units: AgentUnit[]) => {
+    position = (await writeUnits(project, line, position, { units, raw: [] })).position;
+  };
+  const snapshot = async (turnName: string | null) => {
+    const code = (await readCode(project, workspace))!;
+    await appendCode(project, line, code, { turn: turnName as never, who: 'changed' });
+  };
+  return {
+    line,
+    async ask(text) {
+      await snapshot(null);
+      number += 1;
+      await add(message(text));
+    },
+    async end() {
+      await add(
+        toUnit(
+          'exchange',
+          { type: 'tool_use', tool_call_id: `c${count}`, tool_name: 'Edit', tool_input: { file_path: 'a.txt' } },
+          { type: 'tool_result', tool_call_id: `c${count}`, output: 'ok', is_error: false },
+        ),
+      );
+      await snapshot(`0${number}`);
+    },
+  };
+}
+
+test('what a captured agent left in the work tree is its turn’s when the user commits it', async () => {
+  const { ask, end } = await capture();
+  await ask('Change the second line');
+  await repo.write('a.txt', (await repo.read('a.txt')).replace('second', 'second by the agent'));
+  await end();
+  await repo.git('commit', '--quiet', '--all', '-m', 'Change a line');
+  expect((await blame()).filter((line) => !line.endsWith('person'))).toEqual([
+    expect.stringMatching(/^second by the agent: ~claude-code-\S+ 01$/) as string,
+  ]);
+  // The user goes on by hand and commits; then the agent goes on, and commits by itself before its turn ends.
+  await repo.write('a.txt', (await repo.read('a.txt')).replace('third', 'third by hand'));
+  await repo.git('commit', '--quiet', '--all', '-m', 'By hand');
+  await ask('Change the fifth line, and commit it');
+  await repo.write('a.txt', (await repo.read('a.txt')).replace('fifth', 'fifth by the agent'));
+  await repo.git('commit', '--quiet', '--all', '-m', 'By the agent');
+  await end();
+  expect(await blame()).toEqual([
+    'first: person',
+    expect.stringMatching(/^second by the agent: ~claude-code-\S+ 01$/) as string,
+    'third by hand: person',
+    'fourth: person',
+    expect.stringMatching(/^fifth by the agent: ~claude-code-\S+ 02$/) as string,
+    'sixth: person',
+  ]);
+});
+
+test('what a pull brought while an agent was at work is not the agent’s', async () => {
+  const { ask, end } = await capture();
+  await repo.git('switch', '--quiet', '-c', 'theirs');
+  await repo.write('a.txt', (await repo.read('a.txt')).replace('second', 'second by a colleague'));
+  await repo.git(
+    '-c',
+    'user.name=Bob',
+    '-c',
+    'user.email=bob@example.org',
+    'commit',
+    '--quiet',
+    '--all',
+    '-m',
+    'Theirs',
+  );
+  await onMain();
+  await ask('Pull');
+  await repo.git('merge', '--quiet', '--ff-only', 'theirs');
+  await end();
+  expect(await blame()).toContain('second by a colleague: person');
+});
+
+test('SHA-256 repositories work as well', async () => {
+  await project.repository.close();
+  await repo.close();
+  repo = await makeScratchRepository({ 'a.txt': 'first\nsecond\n' }, { objectFormat: 'sha256' });
+  project = await open();
+  const session = await begin('one');
+  await turn(edit('a.txt', 'second', 'second by the model'));
+  await onMain();
+  const { commit } = await landSession(project, { target: session });
+  expect((commit as Oid).length).toBe(64);
+  expect(await blame()).toEqual(['first: person', 'second by the model: one 01']);
+});

@@ -1,0 +1,121 @@
+/** What blame says of lines whose authors are known by construction: right or unknown, never wrong. On real git. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { openAuthoredRepository, type AuthoredRepository, type TextChange } from '../support/line-authors.ts';
+import { runs } from '../support/runs.ts';
+
+const change = fc.record<TextChange>({
+  at: fc.nat(1000),
+  count: fc.nat(400),
+  added: fc.integer({ min: 1, max: 6 }),
+  withBraces: fc.boolean(),
+});
+const file = fc.nat(5);
+/** What is done in a session, and how it comes to main, between the person's own commits there. */
+const step = fc.oneof(
+  { weight: 5, arbitrary: fc.record({ do: fc.constant('turn' as const), file, change }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('edit' as const), file, change }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('commit' as const), file, change }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('rename' as const), file }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('undo' as const) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('land' as const) }) },
+);
+const way = fc.constantFrom(
+  'land',
+  'squash',
+  'squash with the messages',
+  'squash and edit',
+  'merge',
+  'rebase',
+  'leave',
+);
+const session = fc.record({
+  steps: fc.array(step, { minLength: 1, maxLength: 5 }),
+  onMain: fc.option(fc.record({ file, change })),
+  way,
+  archive: fc.boolean(),
+});
+
+type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
+type Way = typeof way extends fc.Arbitrary<infer Value> ? Value : never;
+
+async function pick(authored: AuthoredRepository, file: number): Promise<string> {
+  const files = [...(await authored.files()), 'new.txt'];
+  return files[file % files.length] ?? 'a.txt';
+}
+
+async function work(authored: AuthoredRepository, { steps }: { steps: Step[] }) {
+  for (const one of steps) {
+    if (one.do === 'turn') await authored.turn(await pick(authored, one.file), one.change);
+    if (one.do === 'edit') await authored.edit(await pick(authored, one.file), one.change);
+    if (one.do === 'commit') {
+      await authored.edit(await pick(authored, one.file), one.change);
+      await authored.commit('By hand');
+    }
+    if (one.do === 'rename') {
+      await authored.commit('Before a rename');
+      const path = await pick(authored, one.file);
+      if (path !== 'new.txt') await authored.rename(path, `moved-${path.replaceAll('/', '-')}`);
+    }
+    if (one.do === 'undo') {
+      await authored.commit('Before an undo');
+      await authored.undo();
+    }
+    if (one.do === 'land') {
+      await authored.commit('Before a landing');
+      await authored.land();
+      await authored.repo.git('switch', '--quiet', `teddy/${authored.session}`);
+    }
+  }
+  await authored.commit('The rest');
+}
+
+async function bring(authored: AuthoredRepository, how: Way): Promise<void> {
+  const line = `teddy/${authored.session}`;
+  if (how === 'land') await authored.land();
+  if (how === 'squash') await authored.squash('One change (#1)');
+  if (how === 'squash with the messages')
+    await authored.squash(
+      `One change (#1)\n\n${await authored.repo.git('log', '--reverse', '--format=* %B', `main..${line}`)}`,
+    );
+  if (how === 'merge' || how === 'rebase') await authored.integrate(how);
+  if (how === 'squash and edit' && (await authored.squash('One change, and more (#1)'))) {
+    const [path = 'a.txt'] = await authored.files();
+    await authored.edit(path, { at: 300, count: 100, added: 2, withBraces: true });
+    await authored.repo.git('commit', '--quiet', '--all', '--amend', '--no-edit');
+  }
+  await authored.repo.git('switch', '--quiet', 'main');
+}
+
+test('each line of random sessions is its author’s or unknown, however it came to main', async () => {
+  const seen = { unknown: 0, all: 0 };
+  const property = fc.asyncProperty(fc.array(session, { minLength: 1, maxLength: 3 }), async (sessions) => {
+    const authored = await openAuthoredRepository();
+    const look = async (revision?: string) => {
+      const { unknown, all } = await authored.expectTruth(revision);
+      seen.unknown += unknown;
+      seen.all += all;
+    };
+    try {
+      for (const [at, one] of sessions.entries()) {
+        if (at > 0) await authored.commit('Before the next session');
+        await authored.begin(`session-${at}`);
+        await work(authored, one);
+        await authored.repo.git('switch', '--quiet', 'main');
+        if (one.onMain !== null) {
+          await authored.edit(await pick(authored, one.onMain.file), one.onMain.change);
+          await authored.commit('Meanwhile');
+        }
+        await bring(authored, one.way);
+        await look('main');
+        if (one.archive) await authored.archive();
+      }
+    } finally {
+      await authored.close();
+    }
+  });
+  // A smaller case takes as long to find as many others.
+  await fc.assert(property, { ...runs(15, 3), endOnFailure: true });
+  // Unknown is the way out where nothing proves anything; it is no way out of the question.
+  expect(seen.unknown / seen.all).toBeLessThan(0.05);
+}, 600_000);
