@@ -57,7 +57,7 @@ function toFailure({ path }: BlameQuery, end: { exitCode: number; signal: null; 
       count === '0' ? 'An empty file has no story of its lines.' : `Name a line from 1 to ${count}.`,
     );
   if (/no such path|cannot lstat/i.test(end.stderr))
-    return new TeddyError('FILE_NOT_FOUND', `There is no file ${path}.`, '`git ls-files` lists the files.');
+    return new TeddyError('FILE_NOT_FOUND', `There is no file ${path}.`, '`git ls-files :/` lists the files.');
   return toGitFailure('blame', end);
 }
 

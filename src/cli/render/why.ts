@@ -75,7 +75,7 @@ function describeCommit({ by, at, commit, subject, session, turn }: CommitStory,
   const place = `${commit.slice(0, 10)}${at === '' ? '' : `, ${formatTime(at).slice(0, 10)}`}`;
   if (session === null) return toVisible(`${by}, ${place}${content}: ${subject}`);
   const during = turn === null ? `in ${session}` : `during turn ${turn} of ${session}`;
-  return toVisible(`${by}'s own edits ${during}, ${place}${content}`);
+  return toVisible(`${by}, own edits ${during}, ${place}${content}`);
 }
 
 function nameModel({ model, provider, agent }: TurnStory): string | null {

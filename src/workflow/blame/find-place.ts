@@ -3,6 +3,7 @@ import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Oid, RepoPath } from '../../names.ts';
 import { parseRepoPath } from '../../session/paths.ts';
+import { toShellWord } from '../../session/shell-word.ts';
 
 export interface PlaceRequest {
   /** A path of the repository, with lines or without. */
@@ -28,11 +29,7 @@ export async function findPlace(project: Project, { place, revision }: PlaceRequ
   if (path === null) throw await toMissing(project, commit, file === '' ? place : file);
   const range = [Number(first), Number(last ?? first)] as const;
   if (range[0] < 1 || range[1] < range[0])
-    throw new TeddyError(
-      'USAGE',
-      `${place.slice(file.length + 1)} names no lines.`,
-      `Say ${path}:42, or ${path}:42-50.`,
-    );
+    throw new TeddyError('USAGE', `${place.slice(file.length + 1)} names no lines.`, 'Say FILE:42, or FILE:42-50.');
   return { path, commit, ranges: [range] };
 }
 
@@ -78,11 +75,11 @@ async function toMissing(project: Project, commit: Oid | null, text: string): Pr
     return new TeddyError(
       'FILE_NOT_FOUND',
       `${name} is a directory.`,
-      `Name a file: \`git ls-files ${name}\` lists them.`,
+      `Name a file: \`git ls-files ${toShellWord(`:/${path}`)}\` lists them.`,
     );
   if (commit === null && path !== null && (await workspace?.sizeOnDisk(path)) != null)
     return new TeddyError('FILE_NOT_FOUND', `git does not track ${name}.`, 'A line has a story once it is committed.');
   if (commit === null && path !== null && (await store.hasPath(head, path)))
     return new TeddyError('FILE_NOT_FOUND', `${name} is not in the work tree.`, 'It is at HEAD: add `--rev HEAD`.');
-  return new TeddyError('FILE_NOT_FOUND', `There is no file ${name}.`, '`git ls-files` lists the files.');
+  return new TeddyError('FILE_NOT_FOUND', `There is no file ${name}.`, '`git ls-files :/` lists the files.');
 }
