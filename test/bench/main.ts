@@ -5,6 +5,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { measureAppend, measureLargeAppend, measureLongSession, measureObjects, measureOnLine } from './appends.ts';
+import { measureBlames } from './blames.ts';
 import { measureCaptures } from './captures.ts';
 import { measureHistories } from './histories.ts';
 import { measureImports } from './imports.ts';
@@ -47,6 +48,8 @@ try {
   rows.push(...(await measureHistories(env, runs, quick ? [1000] : [1000, 10_000])));
   note('reviews');
   rows.push(...(await measureReviews(env, reviewRuns)));
+  note('blame');
+  rows.push(...(await measureBlames(env, reviewRuns)));
   note('imports');
   rows.push(...measureImports(env));
   note('captures');

@@ -19,12 +19,12 @@ export interface UntracedLines {
 /** `oid`: the step to go on in. `unsure`: lines of which nobody can say whether they are a session's; null: all of them. */
 export type Origin = { oid: Oid } | { unsure: ReadonlySet<string> | null; reason: string };
 
-export interface StepIndex {
+export interface StepIndex extends Pick<CodeSteps, 'grafts'> {
   byPath: ReadonlyMap<RepoPath, CodeStep[]>;
   byBlob: ReadonlyMap<Oid, CodeStep[]>;
 }
 
-export function indexSteps({ steps }: CodeSteps): StepIndex {
+export function indexSteps({ steps, grafts }: CodeSteps): StepIndex {
   const [byPath, byBlob] = [new Map<RepoPath, CodeStep[]>(), new Map<Oid, CodeStep[]>()];
   const add = <Key>(map: Map<Key, CodeStep[]>, key: Key, step: CodeStep) => {
     const list = map.get(key);
@@ -36,7 +36,7 @@ export function indexSteps({ steps }: CodeSteps): StepIndex {
       add(byPath, path, step);
       if (blob !== null) add(byBlob, blob, step);
     }
-  return { byPath, byBlob };
+  return { byPath, byBlob, grafts };
 }
 
 /** Null: it is nobody's but the commit's own. */
@@ -61,7 +61,7 @@ export async function findOrigin(
   const evidence = new Set([...same.map(({ session }) => session), ...named]);
   const byLines = await findByLines(source, index, { ...place, gone }, evidence);
   if (byLines !== null) return byLines;
-  const unsure = await findUnsure(source, place, exact);
+  const unsure = await findUnsure(source, index, place, exact);
   if (unsure === null) return null;
   return { unsure: null, reason: `${nameStep(unsure)} has the same version of the file, from about the same time.` };
 }
@@ -108,13 +108,29 @@ async function keepEarlier(source: BlameSource, place: Place, steps: readonly Co
 }
 
 /** The first one that may be where it comes from if a clock was wrong. */
-async function findUnsure(source: BlameSource, place: Place, steps: readonly CodeStep[]): Promise<CodeStep | null> {
+async function findUnsure(
+  source: BlameSource,
+  index: StepIndex,
+  place: Place,
+  steps: readonly CodeStep[],
+): Promise<CodeStep | null> {
   for (const step of steps) {
     const isNear = step.seconds > place.seconds && step.seconds <= place.seconds + skewSeconds;
     if (!isNear || (await knew(source, place, step))) continue;
-    if (!(await source.repository.store.isAncestor(place.oid, step.oid))) return step;
+    if (!(await isAbove(source, index, place, step))) return step;
   }
   return null;
+}
+
+/** Whatever clocks said, what stands on the commit is not where it comes from; a landing stands on what it landed, too. */
+async function isAbove(
+  { repository: { store } }: BlameSource,
+  { grafts }: StepIndex,
+  { oid }: Place,
+  step: CodeStep,
+): Promise<boolean> {
+  const tips = [step.oid, ...(grafts.get(step.oid) ?? [])];
+  return (await Promise.all(tips.map((tip) => store.isAncestor(oid, tip)))).includes(true);
 }
 
 /** The user, or the agent itself, made the commit while the agent was at work: the snapshot came at the end of the turn. */
@@ -151,7 +167,12 @@ async function chooseOne(
   place: Place,
   steps: readonly CodeStep[],
 ): Promise<Origin | null> {
-  const newest = await dropAbove(source, place, steps.toSorted((a, b) => b.seconds - a.seconds).slice(0, maxCompared));
+  const newest = await dropAbove(
+    source,
+    index,
+    place,
+    steps.toSorted((a, b) => b.seconds - a.seconds).slice(0, maxCompared),
+  );
   const apart = newest.length < 2 ? newest : await dropAncestors(source, newest);
   const [only] = apart;
   if (only === undefined || apart.length === 1) return only === undefined ? null : { oid: only.oid };
@@ -171,13 +192,13 @@ async function chooseOne(
   return { unsure: null, reason: `${apart.map(nameStep).join(' and ')} have the same version of the file.` };
 }
 
-/** Whatever clocks said, what stands on the commit is not where it comes from. */
 async function dropAbove(
-  { repository: { store } }: BlameSource,
-  { oid }: Place,
-  steps: CodeStep[],
+  source: BlameSource,
+  index: StepIndex,
+  place: Place,
+  steps: readonly CodeStep[],
 ): Promise<CodeStep[]> {
-  const above = await Promise.all(steps.map((step) => store.isAncestor(oid, step.oid)));
+  const above = await Promise.all(steps.map((step) => isAbove(source, index, place, step)));
   return steps.filter((_, at) => !above[at]);
 }
 
@@ -195,16 +216,16 @@ const maxRead = 12;
 
 async function findByLines(
   source: BlameSource,
-  { byPath }: StepIndex,
+  index: StepIndex,
   place: Place & { gone: ReadonlySet<RepoPath> },
   evidence: ReadonlySet<SessionId>,
 ): Promise<Origin | null> {
   const names = [place.path, ...place.gone];
-  const earlier = await keepEarlier(source, place, [...new Set(names.flatMap((name) => byPath.get(name) ?? []))]);
+  const earlier = await keepEarlier(source, place, [...new Set(names.flatMap((name) => index.byPath.get(name) ?? []))]);
   const last = new Map<string, CodeStep>();
   for (const step of earlier.toSorted((a, b) => a.seconds - b.seconds)) last.set(nameStep(step), step);
   const compared: { step: CodeStep; run: EqualLines }[] = [];
-  for (const step of await dropAbove(source, place, [...last.values()].toReversed().slice(0, maxRead))) {
+  for (const step of await dropAbove(source, index, place, [...last.values()].toReversed().slice(0, maxRead))) {
     for (const name of names) {
       const file = await source.repository.store.readFile(step.oid, name);
       const text = file === null ? null : decodeText(file.bytes);
