@@ -21,7 +21,7 @@ export function renderFile(file: PageFile, id: string): Html {
       <bdi class="path">${path}</bdi>
       ${renderCounts(file)}${isOpen ? null : html` <span class="muted">${lines.length} lines, folded</span>`}
     </summary>
-    ${lines.length === 0 ? renderUnread(file) : renderBody(lines, id)}${renderCut(diff.cut)}
+    ${lines.length === 0 ? renderUnread(file) : renderBody(lines, id, file.replaces)}${renderCut(diff.cut)}
   </details>`;
 }
 
@@ -90,12 +90,12 @@ function renderUnread({ diff, kind, change }: PageFile): Html {
 }
 
 /** The inner element is as wide as the longest line, and so are the colours. */
-function renderBody(lines: readonly string[], id: string): Html {
-  return pre(html`<code>${markup(renderLines(lines, id))}</code>`, 'diff');
+function renderBody(lines: readonly string[], id: string, replaces: PageFile['replaces'] = []): Html {
+  return pre(html`<code>${markup(renderLines(lines, id, replaces))}</code>`, 'diff');
 }
 
 /** Lines that follow each other with the same sign share an element: a page of many diffs is hardly larger than they are. */
-function renderLines(lines: readonly string[], id: string): string {
+function renderLines(lines: readonly string[], id: string, replaces: PageFile['replaces']): string {
   const words = lines.length > maxComparedLines ? new Map<number, Piece[]>() : pairWords(lines);
   const out: string[] = [];
   let sign = ' ';
@@ -104,7 +104,10 @@ function renderLines(lines: readonly string[], id: string): string {
   for (const [at, line] of lines.entries()) {
     const next = line[0] ?? ' ';
     if (next === '@') {
-      out.push(`${close()}<a class="hunk" id="${id}-h${++hunk}" href="#${id}-h${hunk}">${escapeText(line)}\n</a>`);
+      const origins = describeOrigins(replaces[hunk]);
+      out.push(
+        `${close()}<a class="hunk" id="${id}-h${++hunk}" href="#${id}-h${hunk}">${escapeText(line)}${origins}\n</a>`,
+      );
       sign = '@';
       continue;
     }
@@ -116,6 +119,11 @@ function renderLines(lines: readonly string[], id: string): string {
     out.push(pieces === undefined ? escapeText(line) : next + pieces.map(renderPiece).join(''), '\n');
   }
   return out.join('') + close();
+}
+
+function describeOrigins(turns: readonly string[] = []): string {
+  if (turns.length === 0) return '';
+  return escapeText(`  takes away lines of ${turns.length === 1 ? 'turn' : 'turns'} ${turns.join(', ')}`);
 }
 
 /** Where most of a line is new, marks on nearly every word say nothing. */

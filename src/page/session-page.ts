@@ -164,6 +164,11 @@ export interface PageFile {
   diff: PageText;
   /** The index of the action that made it, as the report says; null: none did, or the report does not say. */
   action: number | null;
+  /** The versions in git; null: there was none, or is none. */
+  before: Oid | null;
+  after: Oid | null;
+  /** For each hunk of the diff the earlier turns of the page whose lines it takes away; a hunk that is missing takes none that are known. */
+  replaces: TurnName[][];
 }
 
 /** The request to the model, section by section: the bytes of `_context.log`. */

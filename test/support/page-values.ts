@@ -26,6 +26,9 @@ export function pageFile(path: string, before: string | null, after: string, act
     kind: 'text',
     diff: whole(`diff --git a/${path} b/${path}\n${body}`),
     action,
+    before: before === null ? null : oid(before),
+    after: oid(after),
+    replaces: [],
   };
 }
 

@@ -38,7 +38,8 @@ export function openTexts(masker: Masker): PageTexts {
   }
 
   async function cutFile({ diff, ...file }: FileDiff, change: TreeChange): Promise<Omit<PageFile, 'action'>> {
-    return { ...file, diff: await cut(diff, toDiffCommand(change)) };
+    const { before, after } = change;
+    return { ...file, diff: await cut(diff, toDiffCommand(change)), before, after, replaces: [] };
   }
 
   return {

@@ -6,6 +6,7 @@ import { decodeLandings, landingText } from '../../session/landing.ts';
 import { comesLater } from '../../session/entry.ts';
 import { sumSpent } from '../../session/spending.ts';
 import { sessionDir, turnNumber, type Oid, type SessionId, type TurnName } from '../../names.ts';
+import { withOrigins } from '../../page/origins.ts';
 import type { PageCommit, PageComparison, PageSource, PageTurn, SessionPage } from '../../page/session-page.ts';
 import { readDefaultBranches } from '../../session/lines.ts';
 import { maskString } from '../line/mask-text.ts';
@@ -97,7 +98,7 @@ export async function readPage(project: Project, source: PageSource, options: Pa
         .map(({ time }) => time)
         .toSorted()
         .at(-1) ?? null,
-    turns,
+    turns: withOrigins(turns),
     others: await listOthers(project, source, lines),
     spent: sumSpent(steps.flatMap(({ entry }) => entry ?? [])),
     changed: await countChanged(store, line),
@@ -106,7 +107,7 @@ export async function readPage(project: Project, source: PageSource, options: Pa
   };
 }
 
-/** One turn anew: as in the page, but what the turns before its parent were shown may stand in its request once more. */
+/** One turn anew: as in the page, but what the turns before its parent were shown may stand in its request once more, and their lines are nobody's. */
 export async function readPageTurn(project: Project, source: PageSource, turn: TurnName): Promise<PageTurn> {
   const { store } = project.repository;
   const targets = await listTargets(store, source.session, await walkLines(project, source));
@@ -118,9 +119,9 @@ export async function readPageTurn(project: Project, source: PageSource, turn: T
       '`teddy session log` shows the turns.',
     );
   const before = targets.filter(({ walked }) => walked.turn === found.walked.parent);
-  let read: PageTurn | null = null;
-  for await (const one of readTurns(project, source.session, [...before, found])) read = one;
-  return read as PageTurn;
+  const read: PageTurn[] = [];
+  for await (const one of readTurns(project, source.session, [...before, found])) read.push(one);
+  return withOrigins(read).at(-1) as PageTurn;
 }
 
 type Target = Omit<TurnTarget, 'session'>;

@@ -1,0 +1,87 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { TurnName } from '../../src/names.ts';
+import { withOrigins } from '../../src/page/origins.ts';
+import type { PageTurn } from '../../src/page/session-page.ts';
+import { runs } from '../support/runs.ts';
+import { pageFile } from '../support/page-values.ts';
+
+const toText = (lines: readonly string[]) => lines.map((line) => `${line}\n`).join('');
+
+/** A turn after another one, which brings the file from one text to the next. */
+function turn(name: string, parent: string | null, before: string | null, after: string): PageTurn {
+  return { turn: name, parent, files: [pageFile('a.txt', before, after)] } as unknown as PageTurn;
+}
+
+const replacesOf = (turns: PageTurn[]) => withOrigins(turns).map(({ files }) => files[0]?.replaces);
+
+test('a hunk names the turns whose lines it takes away, also where lines above were added', () => {
+  const texts = [
+    toText(['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten']),
+    toText(['one', 'two', 'three by 01', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten']),
+    toText([
+      'zero',
+      'zero again',
+      'one',
+      'two',
+      'three by 01',
+      'four',
+      'five',
+      'six',
+      'seven',
+      'eight',
+      'nine by 02',
+      'ten',
+    ]),
+    toText(['zero', 'zero again', 'one', 'two', 'four', 'five', 'six', 'seven', 'eight', 'by 03', 'ten']),
+  ];
+  const turns = [1, 2, 3].map((at) =>
+    turn(`0${at}`, at === 1 ? null : `0${at - 1}`, texts[at - 1] ?? '', texts[at] ?? ''),
+  );
+  expect(replacesOf(turns)).toEqual([[[]], [[], []], [['01', '02']]]);
+});
+
+test('a branch goes on from the turn that it left, and a change in between leaves nobody’s lines', () => {
+  const [first, second, third] = ['a\n', 'b\n', 'c\n'];
+  expect(
+    replacesOf([
+      turn('01', null, null, first),
+      turn('02', '01', first, second),
+      turn('02-branch-01', '01', first, third),
+    ]),
+  ).toEqual([[[]], [['01']], [['01']]]);
+  expect(replacesOf([turn('01', null, null, first), turn('02', '01', `${first}by hand\n`, second)])).toEqual([
+    [[]],
+    [[]],
+  ]);
+});
+
+test('whatever turns do to a file, a hunk names those and only those whose lines it takes away', () => {
+  const edit = fc.record({ at: fc.nat(20), removed: fc.nat(3), added: fc.nat(3) });
+  fc.assert(
+    fc.property(
+      fc.nat(30),
+      fc.array(fc.array(edit, { minLength: 1, maxLength: 4 }), { maxLength: 8 }),
+      (length, all) => {
+        let [lines, count] = [Array.from({ length }, (_, at) => `base ${at}`), 0];
+        const turns: PageTurn[] = [];
+        const expected: string[][] = [];
+        for (const [at, edits] of all.entries()) {
+          const name = String(at + 1).padStart(2, '0') as TurnName;
+          const before = lines;
+          lines = [...lines];
+          for (const { at: from, removed, added } of edits)
+            lines.splice(from, removed, ...Array.from({ length: added }, () => `${name} line ${(count += 1)}`));
+          const gone = before
+            .filter((line) => !lines.includes(line) && !line.startsWith('base'))
+            .map((line) => line.slice(0, 2));
+          expected.push([...new Set(gone)].toSorted());
+          turns.push(turn(name, turns.at(-1)?.turn ?? null, toText(before), toText(lines)));
+        }
+        const found = replacesOf(turns).map((hunks) => [...new Set(hunks?.flat())].toSorted());
+        expect(found).toEqual(expected);
+      },
+    ),
+    runs(1000),
+  );
+});
