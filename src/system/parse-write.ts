@@ -19,7 +19,8 @@ export function parseRecord(value: Fields | null, id: string): WriteRecord | nul
     typeof value['isLinked'] === 'boolean' &&
     (value['line'] === null || isLine(value['line'])) &&
     (value['base'] === null || isBase(value['base'])) &&
-    (value['ask'] === undefined || isAsk(value['ask']));
+    (value['ask'] === undefined || isAsk(value['ask'])) &&
+    (value['writer'] === undefined || isWriter(value['writer']));
   return isRecord ? (value as Fields & WriteRecord) : null;
 }
 
@@ -95,6 +96,10 @@ function isLine(value: unknown): boolean {
 
 function isAsk(value: unknown): boolean {
   return isFields(value) && isText(value['id']) && isText(value['message']);
+}
+
+function isWriter(value: unknown): boolean {
+  return isFields(value) && isText(value['provider']) && isText(value['model']);
 }
 
 /** A session may be begun for these targets, in no other spelling. */

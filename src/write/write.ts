@@ -34,6 +34,8 @@ export interface WriteRecord {
   endMarker: string;
   /** The request of a person to a model that began the session; only `write ask` has one. */
   ask?: { id: string; message: string };
+  /** The model that was asked for the file, where a person asked one. */
+  writer?: { provider: string; model: string };
   /** ISO 8601. */
   begunAt: string;
   /** This process began the session, or took it up last. */

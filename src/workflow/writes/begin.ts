@@ -29,6 +29,7 @@ export interface WriteRequest {
   hasController?: boolean;
   /** The request of a person to a model. */
   ask?: WriteRecord['ask'];
+  writer?: WriteRecord['writer'];
 }
 
 export interface Begun {
@@ -97,6 +98,7 @@ async function toRecord(project: Project, request: WriteRequest): Promise<{ reco
     begunAt: project.clock.now().toISOString(),
     hasController: request.hasController === true,
     ...(request.ask === undefined ? {} : { ask: request.ask }),
+    ...(request.writer === undefined ? {} : { writer: request.writer }),
   };
   return { record, warnings };
 }

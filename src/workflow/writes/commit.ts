@@ -63,7 +63,7 @@ function toEntry(
   { sha256, summary }: Install,
   size: number,
 ): Entry {
-  const { id, intent, operation, target, ask } = record;
+  const { id, intent, operation, target, ask, writer } = record;
   const isOpen = state.latest !== null && state.latest.status !== 'closed';
   const validation = describeValidation(summary);
   return {
@@ -75,6 +75,7 @@ function toEntry(
     title: `${operation} ${target}`,
     details: [intent, `${size} bytes`, ...(ask === undefined ? [] : toMessageLines(ask.message))],
     sha256,
+    ...writer,
     write: { id, intent, validation },
   };
 }

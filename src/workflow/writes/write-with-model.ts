@@ -213,9 +213,10 @@ async function beginOne(conversation: Conversation, call: ModelToolCall): Promis
   if (call.name !== beginTool.name) return toFailed(`There is no tool ${call.name}; call ${beginTool.name}.`);
   const announced = parseToolCall(call.arguments);
   if ('problem' in announced) return toFailed(announced.problem);
-  const { project, session, ask } = conversation;
+  const { project, session, ask, dialogue } = conversation;
+  const { provider, model } = dialogue.model;
   try {
-    const from = ask === null ? {} : { ask };
+    const from = { writer: { provider, model }, ...(ask === null ? {} : { ask }) };
     const { begun, held } = await beginHeldWrite(project, { ...announced, ...from, session, hasController: true });
     for (const warning of begun.warnings) project.notices.warn(warning);
     if (await isApproved(conversation, held)) {
