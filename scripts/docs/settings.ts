@@ -18,6 +18,10 @@ const meanings: Record<string, string> = {
   timeout: 'Seconds that a command may take if the plan names no time.',
   searchCommand: 'The shell command that `RESEARCH` runs for each query. The query is its last argument.',
   sign: '`true`: teddy signs entries and landings, as `git commit -S` does. It never signs imported entries.',
+  assistedBy:
+    '`true`: [landings name](review.md#disclosure) the models whose code they bring, as in `Assisted-by: teddy:gpt-5`. `false`: they do not. A trailer with `{tool}` and `{model}`, such as `Generated-by: {model}`: they do so in this form.',
+  assistedByHook:
+    '`true`: the [git hooks](sessions.md#git-hooks) name models in your own commits, where it is certain that they had a part.',
   redact: '`false`: teddy masks no secrets, and warns of that with every request.',
   'write.maxBytes': 'The most bytes that a written file may have.',
   'write.idleExpiryMs':

@@ -1,5 +1,6 @@
 /** Decides the value of a setting by the first source that has one, and whether it can be used. */
 import { TeddyError } from '../errors.ts';
+import { findTemplateProblem } from './assisted-by.ts';
 import { settingOf, type Setting, type SettingName, type ValueKind } from './settings.ts';
 
 /** One place that may say something about a setting. */
@@ -54,15 +55,24 @@ export function requireUsable({ name, value, origin, problem }: FoundSetting): s
 /** `value` is normalized: booleans are `true` or `false`. `problem` reads on after `and`. */
 export function parseSetting(name: SettingName, text: string): { value: string } | { problem: string } {
   const { takes } = settingOf(name);
+  if (takes === 'trailer') return parseTrailer(text.trim());
   const value = parseValue(takes, text.trim());
   return value === null ? { problem: `it takes ${toExpectation(takes)}` } : { value };
+}
+
+/** A trailer, or whether there is to be the usual one. */
+function parseTrailer(text: string): ReturnType<typeof parseSetting> {
+  const value = parseBoolean(text.toLowerCase());
+  if (value !== null) return { value };
+  const problem = findTemplateProblem(text);
+  return problem === null ? { value: text } : { problem };
 }
 
 // A longer wait overflows the timers of Node, which then do not wait at all.
 const maxSeconds = 2_147_483;
 const maxTextLength = 1000;
 
-function parseValue(takes: Setting['takes'], text: string): string | null {
+function parseValue(takes: Exclude<Setting['takes'], 'trailer'>, text: string): string | null {
   switch (takes) {
     case 'text':
       return text.length <= maxTextLength && !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(text) ? text : null;
@@ -97,8 +107,8 @@ function parseBoolean(text: string): string | null {
   return ['false', 'no', 'off', '0'].includes(text) ? 'false' : null;
 }
 
-function toExpectation(takes: Setting['takes']): string {
-  const expectations: Record<ValueKind, string> = {
+function toExpectation(takes: Exclude<Setting['takes'], 'trailer'>): string {
+  const expectations: Record<Exclude<ValueKind, 'trailer'>, string> = {
     text: `one line of at most ${maxTextLength} characters, all of them visible`,
     url: 'an http or https URL without user name, password or query',
     count: 'a whole number above 0',
@@ -117,6 +127,7 @@ function toExample(takes: Setting['takes']): string {
     number: '0.2',
     seconds: '120',
     boolean: 'true',
+    trailer: 'true',
   };
   return typeof takes === 'string' ? examples[takes] : (takes[0] ?? '');
 }

@@ -1,4 +1,6 @@
-/** The trailer that the user's own commits on a line carry: in which session and turn they were made. */
+/** The trailers that the user's own commits carry: on a line in which session and turn they were made, and who had a part in them. */
+import { leaveOutKnown } from './assisted-by.ts';
+import { endsInTrailers } from './trailers.ts';
 import type { SessionId, TurnName } from '../names.ts';
 
 export interface MessageForm {
@@ -14,20 +16,22 @@ export function duringTrailer(session: SessionId, turn: TurnName | null): string
 }
 
 /**
- * The message of a commit, comments included, with the trailer as the last thing that is said in it; all else stays as it is.
+ * The message of a commit, comments included, with the trailers as the last thing that is said in it; all else stays as it is.
  * Nothing is added to an empty message, which is how a commit is called off; to one that has teddy's trailers already; or to
- * one that `git rebase --autosquash` will take apart.
+ * one that `git rebase --autosquash` will take apart. A trailer that the message has is not added again.
  */
-export function addDuring(text: string, trailer: string, form: MessageForm): string {
+export function addDuring(text: string, trailers: readonly string[], form: MessageForm): string {
   const end = findEnd(text, form);
   const said = text.slice(0, end);
-  const lines = said.split('\n').filter((line) => line.trim() !== '' && !isComment(line, text, form));
-  const [subject] = lines;
+  const lines = said.split('\n').filter((line) => !isComment(line, text, form));
+  const subject = lines.find((line) => line.trim() !== '');
   if (subject === undefined || /^(?:fixup|squash|amend)! /.test(subject)) return text;
   if (/^Teddy-(?:During|Session|Landed-From):/im.test(said)) return text;
-  const gap = endsInTrailers(said) ? '\n' : '\n\n';
+  const kept = lines.join('\n');
+  const added = leaveOutKnown(kept, trailers);
+  if (added.length === 0) return text;
   const rest = text.slice(end);
-  return `${said}${gap}${trailer}${rest === '' ? '\n' : rest}`;
+  return `${said}${endsInTrailers(kept) ? '\n' : '\n\n'}${added.join('\n')}${rest === '' ? '\n' : rest}`;
 }
 
 /** Where the last line of the message ends: before git's comments, and before the diff that `commit --verbose` shows. */
@@ -50,15 +54,4 @@ function isComment(line: string, text: string, { hasComments, comment }: Message
 function chosenComment(text: string): string {
   const cut = /^(\S+) -{24} >8 -{24}$/m.exec(text)?.[1];
   return cut ?? /^([#;@!$%^&|:])[^\n]*$/.exec(text.trimEnd().split('\n').at(-1) ?? '')?.[1] ?? '#';
-}
-
-/** git's own rule: all lines are trailers, or a quarter and one of them is git's. The subject alone never is. */
-function endsInTrailers(said: string): boolean {
-  const paragraphs = said.split(/\n[ \t\r]*\n/).filter((paragraph) => paragraph.trim() !== '');
-  if (paragraphs.length < 2) return false;
-  const lines = (paragraphs.at(-1) ?? '').split('\n').filter((line) => !/^\s/.test(line) && line !== '');
-  const isGits = (line: string) => /^(?:Signed-off-by: |\(cherry picked from commit )/.test(line);
-  const trailers = lines.filter((line) => isGits(line) || /^[A-Za-z0-9-]+\s*:/.test(line)).length;
-  if (trailers === 0) return false;
-  return trailers === lines.length || (lines.some(isGits) && trailers * 4 >= lines.length);
 }

@@ -1,4 +1,6 @@
 /** The message of a commit that brings a session's code to another branch. It is no entry, and never reads as one. */
+import { leaveOutKnown } from './assisted-by.ts';
+import { endsInTrailers } from './trailers.ts';
 import { isSessionId, type Oid, type SessionId } from '../names.ts';
 
 /** Which line's code the commit brought, up to which of its commits. */
@@ -11,19 +13,20 @@ export interface LandedFrom {
 export const landingText = 'Teddy-Landed-From: ';
 
 /**
- * `text`: subject and body. A trailer of ours in it is made unreadable; other trailers at its end stay trailers. `landings`: the line's
- * own first, then those of the sessions whose code comes along.
+ * `text`: subject and body. A trailer of ours in it is made unreadable, and so is a line at which git takes a message to end; other
+ * trailers at its end stay trailers. `landings`: the line's own first, then those of the sessions whose code comes along.
+ * `assistedBy`: trailers that go before these, unless the text has them already.
  */
-export function encodeLanding(text: string, landings: readonly LandedFrom[]): string {
-  const lines = text.replace(/\r\n?/g, '\n').split('\n').map(indentOwnTrailer);
-  const paragraphs = lines
-    .join('\n')
-    .trim()
-    .split(/\n{2,}/);
-  const last = paragraphs.at(-1)?.split('\n') ?? [];
-  const endsInTrailers = paragraphs.length > 1 && last.every((line) => /^[A-Za-z0-9-]+: \S/.test(line));
-  const trailers = landings.map(({ session, tip }) => `${landingText}${session}@${tip}\n`);
-  return `${paragraphs.join('\n\n')}${endsInTrailers ? '\n' : '\n\n'}${trailers.join('')}`;
+export function encodeLanding(
+  text: string,
+  landings: readonly LandedFrom[],
+  assistedBy: readonly string[] = [],
+): string {
+  const lines = text.replace(/\r\n?/g, '\n').replaceAll('\0', '').trim().split('\n').map(indentMark);
+  const body = lines.join('\n').replaceAll(/\n{2,}/g, '\n\n');
+  const from = landings.map(({ session, tip }) => `${landingText}${session}@${tip}`);
+  const trailers = [...leaveOutKnown(body, assistedBy), ...from].map((trailer) => `${trailer}\n`);
+  return `${body}${endsInTrailers(body) ? '\n' : '\n\n'}${trailers.join('')}`;
 }
 
 /** All that a message tells of: a forge that squashes a branch again copies the messages of its commits. */
@@ -33,6 +36,10 @@ export function decodeLandings(message: string): LandedFrom[] {
   );
 }
 
-function indentOwnTrailer(line: string): string {
-  return /^teddy-[a-z-]+\s*:/i.test(line) ? `  ${line.trimEnd()}` : line.trimEnd();
+/** A patch begins for git at `---`, and at its scissors it cuts a message off: trailers below either would be none. */
+const mark = /^(?:teddy-[a-z-]+\s*:|---(?:\s|$)|\S+ -{24} >8 -{24}$)/i;
+
+function indentMark(line: string): string {
+  const text = line.trimEnd();
+  return mark.test(text) ? `  ${text}` : text;
 }

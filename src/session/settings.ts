@@ -19,7 +19,7 @@ export interface Setting {
   fallback: string;
 }
 
-export type ValueKind = 'text' | 'url' | 'count' | 'number' | 'seconds' | 'boolean';
+export type ValueKind = 'text' | 'url' | 'count' | 'number' | 'seconds' | 'boolean' | 'trailer';
 
 export const providers = [...presets.map(({ name }) => name), 'manual', 'recorded'] as const;
 
@@ -161,6 +161,23 @@ export const settings = [
     untracked: ['0'],
     purpose: 'whether a plan needs an approval before it is executed, or that of somebody else',
     fallback: '0',
+  },
+  {
+    name: 'assistedBy',
+    variable: null,
+    tracked: true,
+    takes: 'trailer',
+    untracked: ['false'],
+    purpose: 'landings name the models whose code they bring; a trailer with {tool} and {model} says in which form',
+    fallback: 'true',
+  },
+  {
+    name: 'assistedByHook',
+    variable: null,
+    tracked: false,
+    takes: 'boolean',
+    purpose: 'the git hooks name models in your own commits, where it is certain that they had a part',
+    fallback: 'false',
   },
   {
     name: 'capture',

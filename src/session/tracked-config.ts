@@ -39,9 +39,19 @@ export async function parseTrackedConfig(text: string): Promise<TrackedConfig> {
 
 function parseTracked(name: SettingName, text: string): ReturnType<typeof parseSetting> {
   const parsed = parseSetting(name, text);
-  if ('problem' in parsed || !settingOf(name).untracked?.includes(parsed.value)) return parsed;
+  if ('problem' in parsed) return parsed;
+  const { takes, untracked } = settingOf(name);
+  if (takes === 'trailer' && !harmlessTrailer.test(parsed.value))
+    return {
+      problem:
+        'here it begins with Assisted-by, Generated-by or AI-, and has only letters, spaces and -:.,()[] around its placeholders',
+    };
+  if (!untracked?.includes(parsed.value)) return parsed;
   return { problem: `only your own configuration may say so: \`git config teddy.${name} ${parsed.value}\`` };
 }
+
+/** It goes into commits of the user's: there it speaks for no person, closes no issue, mentions nobody, and links to nothing. */
+const harmlessTrailer = /^(?:true|false|(?:assisted-by|generated-by|ai-[a-z-]+): [a-z :.,()[\]{}-]*)$/i;
 
 /** The result for a file that is not read at all; `reason` reads on after `ignored:`. */
 export function ignoredConfig(reason: string): TrackedConfig {

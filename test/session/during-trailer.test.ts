@@ -57,7 +57,7 @@ describe('the trailer stands', () => {
       `Fix\n\n${trailer}\n; Please\n; ${cut}\n+a\n`,
     ],
   ])('%s', (_where, form, text, expected) => {
-    expect(addDuring(text, trailer, form)).toBe(expected);
+    expect(addDuring(text, [trailer], form)).toBe(expected);
   });
 });
 
@@ -72,7 +72,7 @@ test.each([
   ['a fixup', plain, 'fixup! Fix it\n'],
   ['a squash', edited, '# a comment\nsquash! Fix it\n\nmore\n# Please\n'],
 ])('nothing is added to %s', (_what, form, text) => {
-  expect(addDuring(text, trailer, form)).toBe(text);
+  expect(addDuring(text, [trailer], form)).toBe(text);
 });
 
 test('a message keeps all its bytes, and gets no second trailer', () => {
@@ -84,14 +84,14 @@ test('a message keeps all its bytes, and gets no second trailer', () => {
   const form = fc.record({ hasComments: fc.boolean(), comment: fc.constantFrom('#', ';', 'auto') });
   fc.assert(
     fc.property(message, form, (text, wanted) => {
-      const once = addDuring(text, trailer, wanted);
+      const once = addDuring(text, [trailer], wanted);
       if (once !== text) {
         const at = once.indexOf(trailer);
         const before = once.slice(0, at).replace(/\n{1,2}$/, '');
         const after = once.slice(at + trailer.length);
         expect([`${before}${after}`, `${before}${after.slice(0, -1)}`]).toContain(text);
       }
-      expect(addDuring(once, trailer, wanted)).toBe(once);
+      expect(addDuring(once, [trailer], wanted)).toBe(once);
     }),
   );
 });

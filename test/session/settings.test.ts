@@ -15,6 +15,11 @@ describe('a value', () => {
     ['snapshot', 'none', 'none'],
     ['snapshot', 'all', 'all'],
     ['baseUrl', 'http://127.0.0.1:8080/v1', 'http://127.0.0.1:8080/v1'],
+    ['assistedBy', 'No', 'false'],
+    ['assistedBy', ' TRUE', 'true'],
+    ['assistedBy', 'Assisted-by: {tool}:{model} [teddy]', 'Assisted-by: {tool}:{model} [teddy]'],
+    ['assistedBy', 'AI-Assisted: yes', 'AI-Assisted: yes'],
+    ['assistedByHook', 'on', 'true'],
   ])('of %s may be %j, read as %j', (name, text, value) => {
     expect(parseSetting(name, text)).toEqual({ value });
   });
@@ -42,6 +47,28 @@ describe('a value', () => {
   ])('of %s cannot be %j', (name, text) => {
     expect(parseSetting(name, text)).toEqual({ problem: expect.stringMatching(/^it takes \S/) });
   });
+});
+
+test.each([
+  ['maybe', 'it takes true, false, or one trailer of at most 200 characters, such as "Assisted-by: {tool}:{model}"'],
+  ['{model}: x', 'it takes true'],
+  ['Assisted by: {model}', 'it takes true'],
+  ['Assisted-by:{model}', 'it takes true'],
+  ['Assisted-by: ', 'it takes true'],
+  ['-by: {model}', 'it takes true'],
+  ['Assisted-by: {model}\nSigned-off-by: {model}', 'it takes true'],
+  ['Assisted-by: {model}\u2028x', 'it takes true'],
+  ['Assisted-by: \u202E{model}', 'it takes true'],
+  [`Assisted-by: ${'x'.repeat(200)}`, 'it takes true'],
+  ['signed-off-by: {model}', 'signed-off-by is for people: with it, a person vouches for the change'],
+  ['Co-authored-by: {model} <a@b.c>', 'Co-authored-by is for people'],
+  ['Reviewed-By: {model}', 'Reviewed-By is for people'],
+  ['Teddy-Landed-From: {model}', "Teddy-Landed-From is one of teddy's own trailers"],
+  ['Assisted-by: {modle}', 'it may have the placeholders {tool} and {model}, and "{modle}" is neither'],
+  ['Assisted-by: {model', 'it may have the placeholders {tool} and {model}, and "{model" is neither'],
+  ['Assisted-by: model}', 'it may have the placeholders {tool} and {model}, and "}" is neither'],
+])('no trailer is made by the form %j', (text, problem) => {
+  expect(parseSetting('assistedBy', text)).toEqual({ problem: expect.stringContaining(problem) });
 });
 
 describe('the first source that says something', () => {
@@ -109,5 +136,6 @@ test('no name is offered for one that is far from all', () => {
 
 test('what the project tracks may set no endpoint, provider, recording, limit of time or masking', () => {
   const tracked = settings.filter((setting) => setting.tracked).map(({ name }) => name);
-  expect(tracked).toEqual(['model', 'agent', 'contextTokens', 'maxTurns', 'maxTokens', 'snapshot', 'approvals']);
+  const expected = 'model agent contextTokens maxTurns maxTokens snapshot approvals assistedBy';
+  expect(tracked).toEqual(expected.split(' '));
 });

@@ -58,6 +58,35 @@ describe('a value that its setting does not take is left out and told, and the o
     expect(await read('snapshot: none\n')).toEqual({ values: { snapshot: 'none' }, warnings: [] });
   });
 
+  test('a project chooses the form of the trailers in commits, and neither hides who helped nor says more there', async () => {
+    const form = 'generated-by: {tool}, {model} [AI]';
+    expect(await read(`assistedBy: "${form}"\n`)).toEqual({ values: { assistedBy: form }, warnings: [] });
+    expect(await read('assistedBy: yes\n')).toEqual({ values: { assistedBy: 'true' }, warnings: [] });
+    expect(await read('assistedBy: false\n')).toEqual({
+      values: {},
+      warnings: [
+        '.teddy/config.yaml: assistedBy is left out: only your own configuration may say so: `git config teddy.assistedBy false`.',
+      ],
+    });
+    for (const value of [
+      'Approved-by: Ada',
+      'Assisted-by: {model} #1',
+      'AI-by: GH-1',
+      'AI-by: @ada',
+      'AI-by: https://{model}',
+    ])
+      expect(await read(`assistedBy: "${value}"\n`)).toEqual({
+        values: {},
+        warnings: [
+          '.teddy/config.yaml: assistedBy is left out: here it begins with Assisted-by, Generated-by or AI-, and has only letters, spaces and -:.,()[] around its placeholders.',
+        ],
+      });
+    expect(await read('assistedByHook: true\n')).toMatchObject({
+      values: {},
+      warnings: [expect.stringContaining('cannot set assistedByHook: ')],
+    });
+  });
+
   test('no terminal is controlled by a name', async () => {
     expect(await read('model: "a\\e[2Jb"\nagent: "a\\nb"\n')).toMatchObject({ values: {}, warnings: { length: 2 } });
   });

@@ -20,7 +20,7 @@ export async function addDuringTrailer(
   const text = await message.read();
   const trailer = duringTrailer(line.session, await readLatestTurn(project, line));
   const comment = (await project.repository.store.setting('core.commentchar')) ?? '#';
-  const changed = addDuring(text, trailer, { hasComments: isEdited, comment: toBytes(comment) });
+  const changed = addDuring(text, [trailer], { hasComments: isEdited, comment: toBytes(comment) });
   if (changed !== text) await message.write(changed);
 }
 

@@ -1,10 +1,12 @@
-/** Describes a landing: in its message the turns whose code it brings, and to the user a target that is behind its upstream. */
+/** Describes a landing: in its message the turns whose code it brings and the models that had a part in it, and to the user a target that is behind its upstream. */
 import type { Project } from '../../ports/project.ts';
+import { findDisclosed, joinAssistants, renderDisclosure, toDisclosure } from '../../session/assisted-by.ts';
 import { decodeEntry } from '../../session/entry.ts';
 import { shortRef, type Oid, type RefName, type SessionId, type TurnName } from '../../names.ts';
 import type { LandableLine } from './landing.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { readBaseStart } from '../../session/lines.ts';
+import { readAssistance } from '../line/read-assistance.ts';
 import type { LandingTarget } from './choose-target.ts';
 
 const shownTurns = 20;
@@ -59,6 +61,19 @@ function toSubject(message: string): string {
 function toWords(session: SessionId): string {
   const words = session.slice('20260124-'.length).replaceAll('-', ' ');
   return words.slice(0, 1).toUpperCase() + words.slice(1);
+}
+
+/**
+ * The trailers that disclose whose code a landing brings: the models that have answered in turns which changed code and were not
+ * undone, and whatever the user's own commits disclose. None where `teddy.assistedBy` is off. Throws BAD_SETTING.
+ */
+export async function discloseModels(project: Project, { tip }: LandableLine, base: Oid | null): Promise<string[]> {
+  const template = toDisclosure(await project.settings.get('assistedBy'));
+  if (template === null) return [];
+  const { turns, ownMessages } = await readAssistance(project, tip, base);
+  const landed = turns.filter(({ changes, isTaken }) => changes.size > 0 || isTaken);
+  const trailers = renderDisclosure(template, joinAssistants(landed.flatMap(({ assistants }) => assistants)));
+  return [...trailers, ...findDisclosed(template, ownMessages, trailers)];
 }
 
 /** `root`: of the work tree that has the target checked out, if any. The command works before the landing and after it. */

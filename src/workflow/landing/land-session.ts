@@ -13,7 +13,7 @@ import { refuseOperation } from '../line/refuse-operation.ts';
 import { findRecorded } from '../line/find-recorded.ts';
 import { refuseRunsIn } from '../line/unfinished-run.ts';
 import { chooseTarget, type LandingTarget } from './choose-target.ts';
-import { describeLanding, tellBehind, tellBrought } from './describe.ts';
+import { describeLanding, discloseModels, tellBehind, tellBrought } from './describe.ts';
 import { findLandingBase, type LandingBase } from './find-base.ts';
 import { toArchiveCommand } from './archive-command.ts';
 import { keepArchive } from './keep-archive.ts';
@@ -34,6 +34,8 @@ export interface Landed {
   message: string;
   /** Other sessions whose code comes along: the line stands on theirs. */
   along: SessionId[];
+  /** The trailers of the message that disclose which models had a part. */
+  assistedBy: string[];
   changes: TreeChange[];
   /** The work tree whose files went along; null when the branch is checked out nowhere. */
   root: string | null;
@@ -89,10 +91,9 @@ async function landOnce(
   if (isFirst) await tellBrought(project, line, target, base.oid);
   const sides = await readSides(project, { base: base.oid, target: target.tip, tip: line.tip });
   const along = await findAlong(project, line, base.oid);
-  const message = encodeLanding(await composeMessage(project, line, base.oid, request), [
-    { session: line.session, tip: line.tip },
-    ...along,
-  ]);
+  const assistedBy = await discloseModels(project, line, base.oid);
+  const text = await composeMessage(project, line, base.oid, request);
+  const message = encodeLanding(text, [{ session: line.session, tip: line.tip }, ...along], assistedBy);
   const place = { line, target, workspace, base, sides, message, isDryRun: request.isDryRun === true };
   const tree = await mergeSides(project, place);
   const finished = tree === null ? await finishLanding(project, place) : null;
@@ -105,6 +106,7 @@ async function landOnce(
     wasCutOff: false,
     message,
     along: along.map(({ session }) => session),
+    assistedBy,
     changes: tree === null ? [] : await project.repository.store.diffTrees(target.tip, tree),
     root: workspace?.root ?? null,
     archive: null,

@@ -23,6 +23,10 @@ export class SessionLandCommand extends TeddyCommand {
       If the session was started from another session's line, that session's code comes along, and teddy says
       so.
 
+      The message ends in an \`Assisted-by: <tool>:<model>\` for each model whose turns brought code that lands,
+      as the Linux kernel wants it. \`git config teddy.assistedBy false\` leaves these trailers out; a trailer
+      with {tool} and {model} in place of \`false\` gives them another form.
+
       A conflict changes nothing; teddy names the command for merging by hand.
 
       Exit codes: 0 done; 1 git failed; 2 no such session or branch; 3 nothing to land, a conflict, edits in the
@@ -73,7 +77,7 @@ export function toTarget(target: string | undefined, session: string | undefined
 }
 
 function toJson(
-  { line, onto, before, commit, wasCutOff, message, along, changes, root, archive }: Landed,
+  { line, onto, before, commit, wasCutOff, message, along, assistedBy, changes, root, archive }: Landed,
   dryRun: boolean,
 ): object {
   const files = changes.map(({ path, change }) => ({ path, change }));
@@ -88,6 +92,7 @@ function toJson(
     dryRun,
     message,
     along,
+    assistedBy,
     files,
     workTree: root,
     archive,

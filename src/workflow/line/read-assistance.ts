@@ -1,0 +1,173 @@
+/** Who had a part in the code of a line: for each turn the models that have answered in it, and the files that it has changed. */
+import { decodeTranscript } from '../../conversation/decode-transcript.ts';
+import type { CommitChange } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import { joinAssistants, toAssistant, toForeign, type Assistant } from '../../session/assisted-by.ts';
+import { comesLater, decodeEntry, type Entry, type EntryKind } from '../../session/entry.ts';
+import { readStarts } from '../../session/session-starts.ts';
+import { compareTurns, type Oid, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
+import { readTurnFile } from './read.ts';
+
+export interface AssistedTurn {
+  session: SessionId;
+  /** Null: a file that a model was asked for outside of every turn, or beside one. */
+  turn: TurnName | null;
+  /** In the order of their answers. */
+  assistants: Assistant[];
+  /** The files that its entries have changed, without those that an undo has taken back. */
+  changes: ReadonlyMap<RepoPath, FileChange>;
+  /** Files that the commands of its model have changed, which no entry of the turn has. */
+  commandFiles: ReadonlySet<string>;
+  /** One of these is in an entry of the user's edits, or in a commit of theirs. */
+  isTaken: boolean;
+}
+
+/** Blobs; null: no file. */
+interface FileChange {
+  before: Oid | null;
+  after: Oid | null;
+}
+
+export interface Assistance {
+  /** In the order in which they began. */
+  turns: AssistedTurn[];
+  /** The messages of the user's own commits, oldest first. */
+  ownMessages: string[];
+}
+
+interface ReadTurn {
+  session: SessionId;
+  turn: TurnName | null;
+  created: string;
+  answers: Entry[];
+  changes: Map<RepoPath, FileChange>;
+  /** Files that were written in the turn: by its model, if that is one which calls tools. */
+  writes: CommitChange[];
+  /** How many commits of the user's edits were before its first call; null: it has none of teddy's own. */
+  calledAt: number | null;
+}
+
+const answering: readonly EntryKind[] = ['plan', 'reply', 'exchange'];
+
+/** Reads the commits of a line up to `tip` that are not below `base`, of whatever session they are. */
+export async function readAssistance(project: Project, tip: Oid, base: Oid | null): Promise<Assistance> {
+  const turns = new Map<string, ReadTurn>();
+  const blobs = new Map<RepoPath, Oid | null>();
+  const edits: ReadonlySet<string>[] = [];
+  const ownMessages: string[] = [];
+  const walk = project.repository.store.walkChanges(tip, base === null ? [] : [base]);
+  for await (const { commit, changes } of walk) {
+    const entry = decodeEntry(commit.message);
+    const code = changes.filter(({ path }) => !path.startsWith('.teddy/'));
+    for (const { path, after } of code) blobs.set(path, after);
+    const turn = entry === null ? null : openTurn(turns, entry, edits.length);
+    if (entry === null) ownMessages.push(commit.message);
+    if (entry === null || turn === null || isOfUser(entry, turn)) edits.push(new Set(code.map(({ path }) => path)));
+    else if (entry.kind === 'undo') takeBack(turn, blobs);
+    else if (entry.kind === 'write' && entry.model === undefined) turn.writes.push(...code);
+    else addChanges(turn, code);
+  }
+  const read = [...turns.values()];
+  for (const turn of read) if (turn.calledAt !== null) addChanges(turn, turn.writes);
+  if (base !== null) await readEarlier(project, base, read);
+  const agents = await readAgents(project, tip, read);
+  const toAssisted = async (one: ReadTurn): Promise<AssistedTurn> => {
+    const commandFiles = await readCommandFiles(project, tip, one);
+    const later = edits.slice(one.calledAt ?? edits.length);
+    return {
+      session: one.session,
+      turn: one.turn,
+      assistants: listAssistants(one, agents.get(one.session) ?? null),
+      changes: one.changes,
+      commandFiles,
+      isTaken: [...commandFiles].some((path) => later.some((paths) => paths.has(path))),
+    };
+  };
+  return { turns: await Promise.all(read.map(toAssisted)), ownMessages };
+}
+
+/** Null: the entry is of no turn and of no model, or says something of an earlier turn. */
+function openTurn(turns: Map<string, ReadTurn>, entry: Entry, edits: number): ReadTurn | null {
+  const { session, kind, created, agent } = entry;
+  const isAsked = kind === 'write' && entry.model !== undefined;
+  const turn = isAsked ? null : entry.turn;
+  const key = `${session} ${isAsked ? entry.id : turn}`;
+  const known = turns.get(key);
+  if (!isAsked && (turn === null || (known === undefined && comesLater(kind)))) return null;
+  const found: ReadTurn = known ?? {
+    session,
+    turn,
+    created,
+    answers: [],
+    changes: new Map(),
+    writes: [],
+    calledAt: null,
+  };
+  turns.set(key, found);
+  if (isAsked || answering.includes(kind)) found.answers.push(entry);
+  if (kind === 'exchange' && agent !== undefined) found.calledAt ??= edits;
+  return found;
+}
+
+/** A snapshot in a turn has what another agent did there, and in a turn of teddy's own what the user did. */
+function isOfUser({ kind, head }: Entry, { answers }: ReadTurn): boolean {
+  const isForeign = head !== undefined || (answers.length > 0 && answers.every(({ agent }) => agent === undefined));
+  return kind === 'snapshot' && !isForeign;
+}
+
+function addChanges({ changes }: ReadTurn, made: readonly CommitChange[]): void {
+  for (const { path, before, after } of made)
+    changes.set(path, { before: changes.has(path) ? (changes.get(path)?.before ?? null) : before, after });
+}
+
+/** An undo may have left some of the files of the turn. */
+function takeBack({ changes }: ReadTurn, blobs: ReadonlyMap<RepoPath, Oid | null>): void {
+  for (const [path, { before }] of changes) if (blobs.get(path) === before) changes.delete(path);
+}
+
+/** Adds the answers of turns that began below `base`. */
+async function readEarlier({ repository: { store } }: Project, base: Oid, turns: readonly ReadTurn[]): Promise<void> {
+  let open = turns.filter(({ turn, changes }) => turn !== null && changes.size > 0);
+  if (open.length === 0) return;
+  for await (const { commit } of store.firstParents(base)) {
+    const entry = decodeEntry(commit.message);
+    if (entry === null) continue;
+    const { session, turn, kind } = entry;
+    for (const one of open)
+      if (one.session === session && one.turn === turn && answering.includes(kind)) one.answers.unshift(entry);
+    const isBefore = (one: ReadTurn) =>
+      turn !== null && one.turn !== null && !comesLater(kind) && compareTurns(turn, one.turn) < 0;
+    open = open.filter((one) => one.session !== session || (kind !== 'start' && !isBefore(one)));
+    if (open.length === 0) return;
+  }
+}
+
+/** The other agents whose sessions these are. */
+async function readAgents(project: Project, tip: Oid, turns: readonly ReadTurn[]): Promise<Map<SessionId, string>> {
+  const lines = turns.filter(({ changes }) => changes.size > 0).filter(mayBeForeign);
+  const wanted = new Map(lines.map(({ session, created }) => [session, { session, created, oid: tip }]));
+  if (wanted.size === 0) return new Map();
+  const starts = await readStarts(project, [...wanted.values()]);
+  return new Map([...starts].flatMap(([session, { agent }]) => (agent === null ? [] : [[session, agent]])));
+}
+
+/** An agent hands in its plan as a person does. */
+function mayBeForeign({ turn, answers }: ReadTurn): boolean {
+  return turn !== null && answers.every(({ agent, provider }) => agent === undefined || provider === 'manual');
+}
+
+function listAssistants({ answers }: ReadTurn, agent: string | null): Assistant[] {
+  // An agent that was killed may have left nothing but its changes.
+  if (answers.length === 0) return agent === null ? [] : [toForeign(agent)];
+  return joinAssistants(answers.flatMap((answer) => toAssistant(answer, agent) ?? []));
+}
+
+async function readCommandFiles(
+  { repository: { store } }: Project,
+  tip: Oid,
+  { session, turn, calledAt }: ReadTurn,
+): Promise<Set<string>> {
+  if (calledAt === null || turn === null) return new Set();
+  const { records } = decodeTranscript((await readTurnFile(store, tip, session, turn, 'transcript.jsonl')) ?? '');
+  return new Set(records.flatMap((record) => (record.type === 'tool_result' ? (record.changed_files ?? []) : [])));
+}

@@ -1,0 +1,75 @@
+/** Turns of another agent on a line of its own, as capture writes them, without a log to follow. */
+import type { AgentName } from '../../src/conversation/agent-log.ts';
+import type { Oid, RepoPath } from '../../src/names.ts';
+import type { Project } from '../../src/ports/project.ts';
+import { editTree } from '../../src/session/edit-tree.ts';
+import { startLine } from '../../src/workflow/capture/open-line.ts';
+import { appendCode } from '../../src/workflow/capture/work-tree-snapshot.ts';
+import { writeUnits, type BranchLine } from '../../src/workflow/capture/write-units.ts';
+
+export interface CapturedTurn {
+  /** Null: the log does not name it. */
+  model: string | null;
+  /** The files as the agent leaves them; none: it only talks. */
+  files?: Record<string, string>;
+}
+
+/** HEAD stays where it is, and the files of the work tree as they are. */
+export async function captureTurns(
+  project: Project,
+  agent: AgentName,
+  turns: readonly CapturedTurn[],
+): Promise<BranchLine> {
+  const timestamp = '2026-01-24T10:00:00.000Z';
+  const said = (id: string, content: string) => ({
+    id,
+    timestamp,
+    source: 'import',
+    message: { role: 'user', content },
+  });
+  const messageOf = (at: number) => ({ type: 'user', ...said(`u${at}`, `Message ${at}`) }) as const;
+  const toUnits = ({ model }: CapturedTurn, at: number) => [
+    { kind: 'message' as const, branch: 0, records: [messageOf(at)] },
+    {
+      kind: 'reply' as const,
+      branch: 0,
+      ...(model === null ? {} : { model, provider: 'somebody' }),
+      records: [
+        {
+          type: 'assistant' as const,
+          ...said(`a${at}`, ''),
+          message: { role: 'assistant' as const, content: `Answer ${at}` },
+        },
+      ],
+    },
+  ];
+  const foreign = { agent, id: `${agent}-session`, cwd: null, startedAt: timestamp };
+  const first = { kind: 'message' as const, branch: 0, records: [messageOf(0)] };
+  const line = await startLine(project, foreign, first as Parameters<typeof startLine>[2]);
+  let position: Parameters<typeof writeUnits>[2] = { turn: null, length: 0, written: 0 };
+  for (const [at, turn] of turns.entries()) {
+    const units = toUnits(turn, at) as unknown as Parameters<typeof writeUnits>[3]['units'];
+    ({ position } = await writeUnits(project, line, position, { units, raw: [] }));
+    if (turn.files === undefined) continue;
+    const tree = await withFiles(project, line.tip, turn.files);
+    const head = await project.repository.store.resolve('HEAD');
+    await appendCode(project, line, { tree, head }, { turn: position.turn, who: `changed by ${agent}` });
+  }
+  return line;
+}
+
+async function withFiles({ repository: { store } }: Project, commit: Oid, files: Record<string, string>): Promise<Oid> {
+  const batch = store.batch();
+  const edits = await Promise.all(
+    Object.entries(files).map(async ([path, text]) => ({
+      path: path as RepoPath,
+      entry: { mode: '100644' as const, oid: await batch.blob(text) },
+    })),
+  );
+  const tree = await editTree(store, batch, (await store.readCommit(commit)).tree, [
+    ...edits,
+    { path: '.teddy' as RepoPath, entry: null },
+  ]);
+  await batch.flush();
+  return tree;
+}
