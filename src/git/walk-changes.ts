@@ -173,7 +173,7 @@ async function* joinRows(pieces: AsyncIterable<Buffer>): AsyncGenerator<[header:
 }
 
 /** `:<mode> <mode> <oid> <oid> <letter>`; what is not there has the mode 000000. */
-function toChange(header: string, path: string): CommitChange {
+export function toChange(header: string, path: string): CommitChange {
   const [oldMode = '', mode = '', before = '', after = ''] = header.slice(1).split(' ');
   const isAdded = oldMode === '000000';
   const isDeleted = mode === '000000';

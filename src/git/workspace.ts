@@ -3,7 +3,7 @@ import { access, lstat, readFile, readdir, readlink } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { Stats } from 'node:fs';
 import { TeddyError } from '../errors.ts';
-import type { Head, Scan, Store, Workspace } from '../ports/git.ts';
+import type { CommitChange, Head, Scan, Store, Workspace } from '../ports/git.ts';
 import { parseOid, repoPathFromGit, shortRef, type Oid, type RefName, type RepoPath } from '../names.ts';
 import { readHeadCommit, runCheckout, fastForward } from './checkout.ts';
 import { readCheckouts } from './checkouts.ts';
@@ -25,6 +25,7 @@ import { searchWorkTree } from './search-text.ts';
 import { readSettledStatus, readStatus } from './status.ts';
 import { withDurableNames } from './sync-objects.ts';
 import { treeOfPaths } from './tree-of-paths.ts';
+import { toChange } from './walk-changes.ts';
 
 export interface WorkspaceOptions extends PublishOptions {
   store: Store;
@@ -46,6 +47,10 @@ export function gitWorkspace(options: WorkspaceOptions): Workspace {
     operationInProgress: (ref) => findOperation(store, layout, ref),
     status: async (wanted) => (await readSettledStatus(git, layout.gitDir, wanted)).status,
     headAndStatus: (wanted) => readSettledStatus(git, layout.gitDir, wanted),
+    async stagedChanges(index) {
+      if ((await readHead(git, store)).oid === null) return [];
+      return readStaged(git, index === join(layout.gitDir, 'index') ? null : index);
+    },
     async snapshotTree(except) {
       await refuseMissingIndex(git, store, layout.gitDir);
       return withDurableNames(layout.objectsDir, () =>
@@ -86,6 +91,13 @@ async function readHead(git: GitRunner, store: Store): Promise<Head> {
   const ref = await readHeadRef(git);
   if (ref !== null) return { ref, oid: await store.resolve(ref) };
   return { ref, oid: parseOid(await git.text(['rev-parse', '--verify', 'HEAD^{commit}'])) };
+}
+
+async function readStaged(git: GitRunner, index: string | null): Promise<CommitChange[]> {
+  const flags = ['--raw', '-z', '--no-renames', '--no-abbrev', '--no-relative', '--ita-invisible-in-index'];
+  const env = index === null ? {} : { env: { GIT_INDEX_FILE: index } };
+  const fields = await git.list(['diff-index', '--cached', ...flags, 'HEAD', '--'], env);
+  return fields.flatMap((header, at) => (at % 2 === 0 ? [toChange(header, fields[at + 1] ?? '')] : []));
 }
 
 const operations: [file: string, name: string][] = [

@@ -540,6 +540,8 @@ export interface Workspace {
   status(options: { untracked: boolean; path?: RepoPath }): Promise<WorkspaceStatus>;
   /** The status, and where HEAD was then. */
   headAndStatus(options: { untracked: boolean }): Promise<{ head: Head; status: WorkspaceStatus }>;
+  /** How what is staged differs from HEAD. `index`: another file in its place, as git names one to the hooks of a commit; absolute. */
+  stagedChanges(index: string | null): Promise<CommitChange[]>;
   /** The tree of what is staged plus tracked edits, without those in `except`; the user's index is not touched. Durable. */
   snapshotTree(except: RepoPath[]): Promise<Oid>;
   /** The tree of `base` with exactly these paths as they are on disk (through git's filters). Durable. */

@@ -61,6 +61,23 @@ describe.each([
     return found && new TextDecoder().decode(found.bytes);
   };
 
+  test('what is staged is told against HEAD, with modes and blobs', async () => {
+    backend = await open();
+    await backend.write({ 'a.txt': 'edited\n', 'dir/b.txt': null, 'new.txt': 'n\n' });
+    expect(await backend.workspace.stagedChanges(null)).toEqual([]);
+    await backend.stage('a.txt', 'dir/b.txt', 'new.txt');
+    await backend.write({ 'a.txt': 'again\n' });
+    const staged = await backend.workspace.stagedChanges(null);
+    expect(staged.map(({ path: name, change, oldMode, mode }) => [name, change, oldMode, mode])).toEqual([
+      ['a.txt', 'modified', '100644', '100644'],
+      ['dir/b.txt', 'deleted', '100644', null],
+      ['new.txt', 'added', null, '100644'],
+    ]);
+    const read = async (oid: Oid) => new TextDecoder().decode(await backend.repository.store.readBlob(oid));
+    const texts = staged.map(({ after }) => after && read(after));
+    expect(await Promise.all(texts)).toEqual(['edited\n', null, 'n\n']);
+  });
+
   test('status tells edits, staged and not, and untracked files without ignored ones', async () => {
     backend = await open();
     await backend.write({

@@ -58,6 +58,18 @@ export function memoryWorkspace(disk: MemoryDisk, store: Store, state: MemoryWor
     headAndStatus: async (options) => ({ head: await head(), status: await status(options) }),
     untrackedBelow: async (top) =>
       (await listDisk(disk)).filter((path) => `${path}/`.startsWith(`${top}/`) && !state.index.has(path)),
+    async stagedChanges() {
+      const { oid } = await head();
+      const committed = new Map(toEntries(oid === null ? [] : await store.listTree(oid)));
+      const paths = [...new Set([...committed.keys(), ...state.index.keys()])].toSorted();
+      return paths.flatMap((path) => {
+        const [old, now] = [committed.get(path) ?? null, state.index.get(path) ?? null];
+        if (old?.oid === now?.oid && old?.mode === now?.mode) return [];
+        const change = old === null ? ('added' as const) : now === null ? ('deleted' as const) : ('modified' as const);
+        const modes = { oldMode: old?.mode ?? null, mode: now?.mode ?? null };
+        return [{ path, change, before: old?.oid ?? null, after: now?.oid ?? null, ...modes }];
+      });
+    },
     async snapshotTree(except) {
       const files = new Map(state.index);
       for (const path of state.index.keys()) {

@@ -1,7 +1,7 @@
 /** The scripts in `hooks/` call this command. */
 import { text } from 'node:stream/consumers';
 import { Command, Option } from 'clipanion';
-import { openMessageFile } from '../../app.ts';
+import { openCapture, openMessageFile } from '../../app.ts';
 import { TeddyError } from '../../errors.ts';
 import type { LinePosition } from '../../workflow/hooks/describe-place.ts';
 import type { CheckedPush } from '../../workflow/hooks/check-push.ts';
@@ -19,7 +19,8 @@ export class HookCommand extends TeddyCommand {
     category: 'Hooks',
     description: 'Do the work of a git hook; `teddy hooks install` makes git call it.',
     details: `
-      prepare-commit-msg and commit-msg add \`Teddy-During: <session> <turn>\` to a commit of your own on a line.
+      prepare-commit-msg and commit-msg add \`Teddy-During: <session> <turn>\` to a commit of your own on a line. With
+      \`git config teddy.assistedByHook true\` they also name the models that certainly had a part in a commit.
       post-rewrite reads from stdin what was rewritten, and warns if that was an entry. pre-push reads from
       stdin what is pushed, and verifies the branches of sessions. post-checkout says where in a session you
       are. The arguments are those that git passes to the hook.
@@ -51,9 +52,15 @@ export class HookCommand extends TeddyCommand {
       throw new TeddyError('USAGE', `${this.name} needs the file with the message.`, 'git passes it to its hooks.');
     return this.withProject(terminal, async (project) => {
       const { addDuringTrailer } = await import('../../workflow/hooks/add-during-trailer.ts');
-      // With this value, git tells its hooks that it will not open an editor.
+      const { GIT_EDITOR: editor, GIT_INDEX_FILE: index } = this.context.env;
       await addDuringTrailer(project, await openMessageFile(resolvePath(this.context, path)), {
-        isEdited: this.context.env['GIT_EDITOR'] !== ':',
+        // With this value, git tells its hooks that it will not open an editor.
+        isEdited: editor !== ':',
+        indexFile: index === undefined ? null : resolvePath(this.context, index),
+        listCaptured: async () => {
+          const { listCapturedLines } = await import('../../workflow/capture/capture.ts');
+          return listCapturedLines(openCapture(project, this.context.env));
+        },
       });
       return 0;
     });

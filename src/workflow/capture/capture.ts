@@ -127,6 +127,15 @@ export async function listFollowedLogs({ states }: Pick<Capture, 'states'>): Pro
   return logs.toSorted((a, b) => (a.updatedAt < b.updatedAt ? 1 : -1));
 }
 
+/** Where somebody commits what an agent has done, it was one of these. */
+const maxListed = 8;
+
+/** The branches of the lines that were written last. */
+export async function listCapturedLines(capture: Pick<Capture, 'states'>): Promise<RefName[]> {
+  const logs = await listFollowedLogs(capture);
+  return logs.flatMap(({ branches, latest = 0 }) => branches[latest]?.ref ?? []).slice(0, maxListed);
+}
+
 /** A session of another agent that was worked on lately. */
 export interface RecentCapture {
   agent: AgentName;

@@ -1,26 +1,39 @@
-/** Says in the user's own commits on a line in which session and turn they were made. */
+/** Says in the user's own commits on a line in which session and turn they were made, and, where that is wanted, which models had a part. */
+import { TeddyError } from '../../errors.ts';
 import type { MessageFile } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
+import { joinAssistants, renderDisclosure, toDisclosure } from '../../session/assisted-by.ts';
 import { addDuring, duringTrailer } from '../../session/during-trailer.ts';
-import { compareTurns, isTurnName, sessionDir, type TurnName } from '../../names.ts';
+import { compareTurns, isTurnName, sessionDir, type Oid, type RefName, type TurnName } from '../../names.ts';
 import { findHeadLine, type Line } from '../line/find.ts';
 import { findEntry } from '../line/read.ts';
+import { readAssistance, type AssistedTurn } from '../line/read-assistance.ts';
+
+export interface CommitOptions {
+  /** An editor shows the message, so git adds its comments. */
+  isEdited: boolean;
+  /** The index that is committed, where git has named it; null: that of the work tree. */
+  indexFile: string | null;
+  /** The lines on which other agents are at work, or were lately. */
+  listCaptured(): Promise<RefName[]>;
+}
 
 /**
- * Adds the trailer to the message of a commit that is being made. Nothing happens off a line, nor in a merge, whose message is
- * git's. `isEdited`: an editor shows it, so git adds its comments.
+ * Adds the trailers to the message of a commit that is being made. Nothing happens in a merge, whose message is git's; off a line
+ * only models are named.
  */
-export async function addDuringTrailer(
-  project: Project,
-  message: MessageFile,
-  { isEdited }: { isEdited: boolean },
-): Promise<void> {
+export async function addDuringTrailer(project: Project, message: MessageFile, options: CommitOptions): Promise<void> {
+  const { workspace, store } = project.repository;
   const line = await findHeadLine(project);
-  if (line === null || (await line.workspace?.operationInProgress(null)) === 'merge') return;
+  if ((await workspace?.operationInProgress(null)) === 'merge') return;
   const text = await message.read();
-  const trailer = duringTrailer(line.session, await readLatestTurn(project, line));
-  const comment = (await project.repository.store.setting('core.commentchar')) ?? '#';
-  const changed = addDuring(text, [trailer], { hasComments: isEdited, comment: toBytes(comment) });
+  const comment = (await store.setting('core.commentchar')) ?? '#';
+  const form = { hasComments: options.isEdited, comment: toBytes(comment) };
+  // Whatever takes no trailer takes none of these.
+  if (addDuring(text, ['Teddy-During: any'], form) === text) return;
+  const turn = line === null ? null : await readLatestTurn(project, line);
+  const during = line === null ? [] : [duringTrailer(line.session, turn)];
+  const changed = addDuring(text, [...during, ...(await nameModels(project, line, turn, options))].map(toBytes), form);
   if (changed !== text) await message.write(changed);
 }
 
@@ -30,6 +43,65 @@ async function readLatestTurn({ repository: { store } }: Project, { tip }: Line)
   const directories = (await store.readDir(oid, sessionDir(entry.session)))?.entries ?? [];
   const turns = directories.map(({ name }) => name).filter(isTurnName);
   return turns.toSorted(compareTurns).at(-1) ?? null;
+}
+
+/** What is wrong with a setting or a line is told, and stops no commit. */
+async function nameModels(
+  project: Project,
+  line: Line | null,
+  turn: TurnName | null,
+  options: CommitOptions,
+): Promise<string[]> {
+  try {
+    if ((await project.settings.get('assistedByHook')) !== 'true') return [];
+    const template = toDisclosure(await project.settings.get('assistedBy'));
+    if (template === null) return [];
+    const turns = await findTurns(project, line, turn, options);
+    return renderDisclosure(template, joinAssistants(turns.flatMap(({ assistants }) => assistants)));
+  } catch (error) {
+    if (!(error instanceof TeddyError)) throw error;
+    project.notices.warn(`No model is named in the commit: ${error.message}`);
+    return [];
+  }
+}
+
+/**
+ * The turns whose models certainly had a part in what is committed: the latest one of the line, if the commit changes a file that
+ * its model has changed; and those of other agents that left a file exactly as it is committed.
+ */
+async function findTurns(
+  project: Project,
+  line: Line | null,
+  turn: TurnName | null,
+  { indexFile, listCaptured }: CommitOptions,
+): Promise<AssistedTurn[]> {
+  const staged = (await project.repository.workspace?.stagedChanges(indexFile)) ?? [];
+  if (staged.length === 0) return [];
+  const found: AssistedTurn[] = [];
+  for (const one of line?.tip ? await readLately(project, line.tip) : []) {
+    const isMeant = one.session === line?.session && one.turn === turn;
+    if (isMeant && staged.some(({ path }) => one.changes.has(path) || one.commandFiles.has(path))) found.push(one);
+  }
+  for (const ref of await listCaptured()) {
+    const tip = ref === line?.ref ? null : await project.repository.store.resolve(ref);
+    for (const one of tip === null ? [] : await readLately(project, tip))
+      if (staged.some(({ path, after }) => after !== null && one.changes.get(path)?.after === after)) found.push(one);
+  }
+  return found;
+}
+
+/** Whoever commits waits for it. */
+const maxCommits = 200;
+
+async function readLately(project: Project, tip: Oid): Promise<AssistedTurn[]> {
+  let base: Oid | null = null;
+  let count = 0;
+  for await (const { oid } of project.repository.store.firstParents(tip)) {
+    if (count === maxCommits) base = oid;
+    count += 1;
+    if (base !== null) break;
+  }
+  return (await readAssistance(project, tip, base)).turns;
 }
 
 /** Converts the text back to the bytes that the message was read from. */

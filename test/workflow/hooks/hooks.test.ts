@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { HookName, HookSource, MessageFile } from '../../../src/ports/git.ts';
+import type { RefName } from '../../../src/names.ts';
 import { addDuringTrailer } from '../../../src/workflow/hooks/add-during-trailer.ts';
 import { parsePushedRefs } from '../../../src/workflow/hooks/check-push.ts';
 import { describePlace } from '../../../src/workflow/hooks/describe-place.ts';
@@ -7,6 +8,11 @@ import { installHooks } from '../../../src/workflow/hooks/install.ts';
 import { hookNames, listHooks, renderHook } from '../../../src/workflow/hooks/list.ts';
 import { uninstallHooks } from '../../../src/workflow/hooks/uninstall.ts';
 import { newSession } from '../../../src/workflow/line/new-session.ts';
+import { undoTurn } from '../../../src/workflow/turn/undo.ts';
+import { captureTurns } from '../../support/captured-line.ts';
+import { chat, command } from '../../support/chat.ts';
+import { scriptedModel } from '../../support/scripted-model.ts';
+import { approver, create, planOf, run, say, start } from '../../support/turns.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 
 let project: MemoryProject;
@@ -108,7 +114,7 @@ describe('a commit', () => {
   };
   const commit = async (message: string, isEdited = false) => {
     [text, writes] = [message, 0];
-    await addDuringTrailer(project, file, { isEdited });
+    await addDuringTrailer(project, file, { isEdited, indexFile: null, listCaptured: async () => [] });
     return text;
   };
 
@@ -129,6 +135,107 @@ describe('a commit', () => {
     const once = await commit('Fix\n');
     expect(writes).toBe(1);
     expect([await commit(once), writes]).toEqual([once, 0]);
+  });
+});
+
+describe('with teddy.assistedByHook a commit', () => {
+  let text = '';
+  const file: MessageFile = { read: async () => text, write: async (changed) => void (text = changed) };
+  /** The trailers that a commit of these files gets, without Teddy-During. */
+  const commit = async (files: Record<string, string | null>, captured: RefName[] = [], message = 'Mine\n') => {
+    await project.write(files);
+    await project.stage(...Object.keys(files));
+    text = message;
+    await addDuringTrailer(project, file, { isEdited: false, indexFile: null, listCaptured: async () => captured });
+    await project.commit(text);
+    const added = text.slice(message.length).split('\n');
+    return added.filter((line) => line !== '' && !line.startsWith('Teddy-During: '));
+  };
+  const plan = async (model: string, ...actions: string[]) => {
+    await say(project, 'Do it', { ...scriptedModel(planOf(actions)), provider: 'openai', model });
+    await run(project);
+  };
+  beforeEach(() => void project.configuration.set('teddy.assistedByHook', 'true'));
+
+  test('on a line names the models of the latest turn where it changes a file of theirs, and nobody otherwise', async () => {
+    await start(project);
+    expect(await commit({ 'a.txt': '1\n' })).toEqual([]);
+    await plan('first', create('one.txt'));
+    expect(await commit({ 'one.txt': 'mended\n' })).toEqual(['Assisted-by: teddy:first']);
+    expect(text).toMatch(/^Mine\n\nTeddy-During: \S+ 01\nAssisted-by: teddy:first\n$/);
+    expect(await commit({ 'a.txt': '2\n' })).toEqual([]);
+    await plan('second', create('two.txt'));
+    expect(await commit({ 'one.txt': 'again\n' })).toEqual([]);
+    expect(await commit({ 'one.txt': 'more\n', 'two.txt': 'more\n' })).toEqual(['Assisted-by: teddy:second']);
+  });
+
+  test('names nobody for a plan that waits, for a turn that was undone, nor for an answer that a person brought', async () => {
+    await start(project);
+    await plan('undone', create('one.txt'));
+    await undoTurn(project, {});
+    expect(await commit({ 'one.txt': 'mine\n' })).toEqual([]);
+    await say(project, 'Do it', { ...scriptedModel(planOf([create('two.txt')])), provider: 'openai', model: 'waits' });
+    expect(await commit({ 'two.txt': 'mine\n' })).toEqual([]);
+    await run(project, { approver: approver(['no']) });
+    await say(project, 'Do it', planOf([create('three.txt')]));
+    await run(project);
+    expect(await commit({ 'three.txt': 'mine\n' })).toEqual([]);
+  });
+
+  test('names the model of a conversation whose command has changed the file', async () => {
+    await start(project);
+    project.command.run = async () => {
+      await project.write({ 'README.md': 'made\n' });
+      return {};
+    };
+    const model = scriptedModel({ texts: [], calls: [command('c1', 'make')] }, 'Done.');
+    await chat(project, 'Make it', { ...model, provider: 'openai', model: 'gpt-5' });
+    expect(await commit({ 'other.txt': 'mine\n' })).toEqual([]);
+    expect(await commit({ 'README.md': 'made, and mended\n' })).toEqual(['Assisted-by: teddy:gpt-5']);
+  });
+
+  test('on a branch of the user’s names other agents whose files it has exactly as they left them', async () => {
+    const { ref } = await captureTurns(project, 'claude-code', [
+      { model: 'opus', files: { 'a.txt': 'by opus\n' } },
+      { model: 'haiku', files: { 'b.txt': 'by haiku\n', 'a.txt': 'by both\n' } },
+      { model: 'talker' },
+    ]);
+    const codex = await captureTurns(project, 'codex', [{ model: 'gpt-5', files: { 'c.txt': 'by codex\n' } }]);
+    const all = [ref, codex.ref];
+    expect(await commit({ 'b.txt': 'mine\n' }, all)).toEqual([]);
+    expect(await commit({ 'b.txt': 'by haiku\n' }, [])).toEqual([]);
+    expect(await commit({ 'b.txt': null }, all)).toEqual([]);
+    expect(await commit({ 'a.txt': 'by both\n', 'b.txt': 'mine\n' }, all)).toEqual(['Assisted-by: Claude:haiku']);
+    expect(await commit({ 'a.txt': 'by opus\n', 'c.txt': 'by codex\n' }, all)).toEqual([
+      'Assisted-by: Claude:opus',
+      'Assisted-by: Codex:gpt-5',
+    ]);
+    expect(text).toBe('Mine\n\nAssisted-by: Claude:opus\nAssisted-by: Codex:gpt-5\n');
+  });
+
+  test('says nothing twice, in the form of the setting, and nothing where that is off or the hook is', async () => {
+    const { ref } = await captureTurns(project, 'pi', [{ model: 'é', files: { 'a.txt': 'a\n', 'b.txt': 'b\n' } }]);
+    const bytes = (words: string) => Buffer.from(words).toString('latin1');
+    const message = bytes('Mine\n\nAssisted-by: pi:é sparse\n');
+    expect(await commit({ 'a.txt': 'a\n' }, [ref], message)).toEqual([]);
+    project.configuration.set('teddy.assistedBy', 'Generated-by: {model}');
+    expect(await commit({ 'b.txt': 'b\n' }, [ref])).toEqual([bytes('Generated-by: é')]);
+    project.configuration.set('teddy.assistedBy', 'false');
+    expect(await commit({ 'b.txt': null }, [ref])).toEqual([]);
+    expect(await commit({ 'b.txt': 'b\n' }, [ref])).toEqual([]);
+    project.configuration.delete('teddy.assistedBy');
+    project.configuration.set('teddy.assistedByHook', 'false');
+    expect(await commit({ 'b.txt': null }, [ref])).toEqual([]);
+    expect(await commit({ 'b.txt': 'b\n' }, [ref])).toEqual([]);
+  });
+
+  test('keeps its session and turn where a setting is wrong, and says so', async () => {
+    await start(project);
+    await plan('gpt-5', create('one.txt'));
+    project.configuration.set('teddy.assistedBy', 'Signed-off-by: {model}');
+    expect(await commit({ 'one.txt': 'mine\n' })).toEqual([]);
+    expect(text).toMatch(/^Mine\n\nTeddy-During: \S+ 01\n$/);
+    expect(project.said.at(-1)).toMatch(/^warning: No model is named in the commit: teddy\.assistedBy is /);
   });
 });
 
