@@ -1,5 +1,5 @@
 /** Commits along first parents, newest first: a few by following them, many with the help of `git rev-list`. */
-import type { Commit } from '../ports/git.ts';
+import type { Commit, WalkedCommit } from '../ports/git.ts';
 import { parseOid, type Oid } from '../names.ts';
 import { toGitFailure, type GitEnd } from './git-failure.ts';
 import type { GitRunner } from './run.ts';
@@ -85,12 +85,10 @@ async function* inBatches(
 }
 
 /** Walks from many tips at once: git lists each commit once, and sends its message along. */
-export async function* walkFirstParentsOf(
-  git: GitRunner,
-  tips: readonly Oid[],
-): AsyncGenerator<{ oid: Oid; parent: Oid | null; message: string }> {
+export async function* walkFirstParentsOf(git: GitRunner, tips: readonly Oid[]): AsyncGenerator<WalkedCommit> {
   if (tips.length === 0) return;
-  const child = git.start(['rev-list', '--first-parent', '--no-commit-header', '--format=%H %P%n%B%x00', '--stdin']);
+  const format = ['--no-commit-header', '--date=raw', '--format=%H %P%n%an <%ae> %ad%n%B%x00'];
+  const child = git.start(['rev-list', '--first-parent', ...format, '--stdin']);
   const errors: Buffer[] = [];
   child.stderr.on('data', (chunk: Buffer) => errors.push(chunk));
   child.stdin.on('error', () => undefined);
@@ -114,10 +112,9 @@ export async function* walkFirstParentsOf(
   if (end.exitCode !== 0) throw toGitFailure('rev-list', { ...end, stderr: Buffer.concat(errors).toString('utf8') });
 }
 
-/** `<commit> <parent> <parent>`, and the message from the second line on. */
-function toWalked(record: string): { oid: Oid; parent: Oid | null; message: string } {
-  const text = record.replace(/^\n/, '');
-  const end = text.indexOf('\n');
-  const [oid = '', parent = ''] = text.slice(0, end).split(' ');
-  return { oid: parseOid(oid), parent: parent === '' ? null : parseOid(parent), message: text.slice(end + 1) };
+/** `<commit> <parent> <parent>`, then the author, and the message from the third line on. */
+function toWalked(record: string): WalkedCommit {
+  const [, ids = '', author = '', message = ''] = /^\n?(.*)\n(.*)\n([^]*)$/.exec(record) ?? [];
+  const [oid = '', parent = ''] = ids.split(' ');
+  return { oid: parseOid(oid), parent: parent === '' ? null : parseOid(parent), author, message };
 }

@@ -28,6 +28,13 @@ export interface ObjectBatch {
   flush(): Promise<void>;
 }
 
+/** A commit with what most of those who walk a line want of it. */
+export interface WalkedCommit extends Pick<Commit, 'author' | 'message'> {
+  oid: Oid;
+  /** The first. */
+  parent: Oid | null;
+}
+
 export interface RefTip {
   ref: RefName;
   oid: Oid;
@@ -91,7 +98,7 @@ export interface Store {
    * The same of several commits at once, by one git process: each commit once, never before one that it is a first parent of
    * has named it. The process ends when the reader stops. Throws GIT_FAILED where an object is missing.
    */
-  firstParentsOf(tips: readonly Oid[]): AsyncIterable<{ oid: Oid; parent: Oid | null; message: string }>;
+  firstParentsOf(tips: readonly Oid[]): AsyncIterable<WalkedCommit>;
   /** Whether a commit or tree has something at a path. Many are asked at once at little cost. */
   hasPath(treeish: Oid, path: RepoPath): Promise<boolean>;
   /** What a commit or tree has at a path, without reading it; null: nothing. */

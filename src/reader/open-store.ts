@@ -160,7 +160,7 @@ export async function openStore(options: RepositoryOptions): Promise<DatedSource
             throw error instanceof TeddyError ? new DamagedObjectError(error.message, error.hint) : error;
           });
           const parent = parentOf(oid, commit);
-          yield { oid, parent, message: commit.message };
+          yield { oid, parent, author: commit.author, message: commit.message };
           if (parent !== null) next.push(parent);
         }
         at = next;

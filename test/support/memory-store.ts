@@ -86,7 +86,7 @@ export function memoryStore(disk: MemoryDisk, { ident, settings }: MemoryStoreOp
         for await (const { oid, commit } of store.firstParents(tip)) {
           if (seen.has(oid)) break;
           seen.add(oid);
-          yield { oid, parent: commit.parents[0] ?? null, message: commit.message };
+          yield { oid, parent: commit.parents[0] ?? null, author: commit.author, message: commit.message };
         }
     },
     hasPath: async (treeish, path) => (await find(treeish, path)) !== null,

@@ -3,7 +3,8 @@ import { countWhole } from '../../session/cut-text.ts';
 import { formatCount } from '../../session/format-count.ts';
 import type { ChangedFile, ReviewedAction, ReviewedTurn, TurnLabel } from '../../workflow/review/turn.ts';
 import { describeCut } from './describe-cut.ts';
-import { describeSpending, formatDuration } from '../../session/describe-spending.ts';
+import { countOf, describeSpending, formatDuration } from '../../session/describe-spending.ts';
+import type { Answerer, Decision, Person } from '../../workflow/review/who.ts';
 import { describeAsides } from './turn.ts';
 import { escapeHtml, escapeMarkdown, quoteMarkdown, toCode, toCodeCell } from './escape-markdown.ts';
 
@@ -13,11 +14,11 @@ const maxFiles = 50;
 const maxComments = 20;
 
 export function renderTurnDetails(turn: ReviewedTurn, session: string): string {
-  const { message, plan, actions, files, models, spent, error, commits, cut } = turn;
+  const { message, plan, actions, files, answeredBy, spent, error, commits, cut } = turn;
   const cost = describeSpending(spent);
   const asides = describeAsides(turn.asides, session);
   const facts = [
-    ...(models.length === 0 ? [] : [models.map(toCode).join(', ')]),
+    ...(answeredBy.length === 0 ? [] : [answeredBy.map(describeAnswerer).join(', ')]),
     ...(cost === null ? [] : [cost]),
     `commits ${shorten(commits.map((commit) => toCode(commit.slice(0, 10)))).join(', ')}`,
   ];
@@ -27,6 +28,7 @@ export function renderTurnDetails(turn: ReviewedTurn, session: string): string {
     ...(message.trim() === '' ? [] : [quoteMarkdown(cutTo(message, maxMessage)) + noteLong(turn, session)]),
     ...(plan === null ? [] : [`Plan: ${escapeMarkdown(plan)}`]),
     ...turn.verdicts.map(renderVerdict),
+    ...turn.decisions.map(renderDecision),
     ...(error === null ? [] : [`Not finished: ${escapeMarkdown(error)}`]),
     ...(actions.length === 0 ? [] : [renderActions(actions)]),
     ...(files.length === 0 ? [] : [renderFiles(files, maxFiles)]),
@@ -47,7 +49,7 @@ export function toOutcome(turn: TurnLabel | ReviewedTurn): string {
 /** `Approved by Ada: Go on.`, and what was said of which line. */
 function renderVerdict({ verdict, author, text, comments }: ReviewedTurn['verdicts'][number]): string {
   const words = { approved: 'Approved by', rejected: 'Rejected by', none: 'No verdict' };
-  const who = verdict === 'none' ? '' : ` ${escapeMarkdown(cutTo(author.name, 100))}`;
+  const who = verdict === 'none' ? '' : ` ${describePerson(author)}`;
   const why = text === null ? '.' : `: ${escapeMarkdown(cutTo(text, 300))}`;
   const rows = comments
     .slice(0, maxComments)
@@ -55,6 +57,29 @@ function renderVerdict({ verdict, author, text, comments }: ReviewedTurn['verdic
   const more = comments.length - rows.length;
   const rest = more > 0 ? [`- ... and ${formatCount(more)} more`] : [];
   return [`${words[verdict]}${who}${why}`, ...(rows.length === 0 ? [] : ['', ...rows, ...rest])].join('\n');
+}
+
+/** `Approved by Ada, one by one: 3 actions.` */
+function renderDecision({ decision, by, author, actions }: Decision): string {
+  const who = describePerson(author);
+  if (decision === 'rejected') return `Rejected by ${who}.`;
+  const count = countOf(actions.length, 'action');
+  return by === 'flag'
+    ? `Approved by flag (\`-y\`): ${count}, run by ${who}.`
+    : `Approved by ${who}, one by one: ${count}.`;
+}
+
+/** `gpt-5 (openai)`, `claude-opus-5 (anthropic, for claude-code)`. */
+export function describeAnswerer({ model, provider, agent }: Answerer): string {
+  const more = [
+    ...(provider === null || provider === model || model === null ? [] : [escapeMarkdown(cutTo(provider, 50))]),
+    ...(agent === null ? [] : [`for ${agent}`]),
+  ];
+  return `${toCode(cutTo(model ?? provider ?? '', 100))}${more.length === 0 ? '' : ` (${more.join(', ')})`}`;
+}
+
+export function describePerson({ name }: Person): string {
+  return escapeMarkdown(cutTo(name, 100));
 }
 
 /** Counts characters; `…` replaces the rest. */

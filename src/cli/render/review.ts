@@ -3,7 +3,8 @@ import { formatCount } from '../../session/format-count.ts';
 import type { ChangedFile, ReviewedTurn, TurnLabel } from '../../workflow/review/turn.ts';
 import { countOf, describeSpending } from '../../session/describe-spending.ts';
 import { escapeMarkdown, toCode } from './escape-markdown.ts';
-import { cutTo, renderFiles, renderTurnDetails, toOutcome } from './review-turn.ts';
+import { cutTo, describeAnswerer, describePerson, renderFiles, renderTurnDetails, toOutcome } from './review-turn.ts';
+import { listApprovers, type Worker } from '../../workflow/review/who.ts';
 import type { ReviewedLine } from '../../workflow/review/review.ts';
 
 /** GitHub accepts 65,536; some forges count the characters after rendering. */
@@ -23,7 +24,8 @@ export async function renderReview(review: ReviewedLine): Promise<string> {
   const read = await readShown(review, maxCharacters - rest.join('').length);
   const byName = new Map(read.map(({ turn }) => [turn.turn, turn]));
   const rows = review.turns.map((label) => byName.get(label.turn) ?? label);
-  const [head, table] = [renderHead(review, rows), renderTable(review, rows)];
+  const people = renderPeople(review, read);
+  const [head, table] = [`${renderHead(review, rows)}\n\n${people}`.trimEnd(), renderTable(review, rows)];
   const around = [head, table, ...rest].join('\n\n').length;
   const details = renderDetails(review, read, maxCharacters - around - maxNote);
   return `${[head, table, details, ...rest].filter((part) => part !== '').join('\n\n')}\n`;
@@ -67,6 +69,41 @@ function renderHead(
     '',
     `${countOf(rows.length, 'turn')} on ${toCode(line)} up to ${toCode(tip.slice(0, 10))}${from}: ${runs}; ${describeChange(files)}${cost === null ? '' : `; ${cost}`}.`,
   ].join('\n');
+}
+
+const maxListed = 20;
+
+/** Who has answered, decided and worked; what is said of decisions holds for the turns that were read. */
+function renderPeople({ models, people, turns }: ReviewedLine, read: readonly ShownTurn[]): string {
+  const approvers = listApprovers(read.map(({ turn }) => turn));
+  const some = read.length === turns.length ? '' : `, of the newest ${countOf(read.length, 'turn')}`;
+  const told = (key: 'approved' | 'byFlag' | 'rejected') =>
+    approvers.flatMap((one) => (one[key].length === 0 ? [] : [`${describePerson(one)} (${nameTurns(one[key])})`]));
+  const rows: [what: string, who: string[]][] = [
+    ['Models', models.map((one) => `${describeAnswerer(one)}, ${countOf(one.answers, 'answer')}`)],
+    [`Approved${some}`, told('approved')],
+    [`Approved by flag (\`-y\`)${some}`, told('byFlag')],
+    [`Rejected${some}`, told('rejected')],
+    ['Own work on the line', people.map((one) => `${describePerson(one)} (${countWork(one)})`)],
+  ];
+  return rows.flatMap(([what, who]) => (who.length === 0 ? [] : [`- ${what}: ${shorten(who, maxListed)}`])).join('\n');
+}
+
+function nameTurns(turns: readonly string[]): string {
+  return `${turns.length === 1 ? 'turn' : 'turns'} ${shorten(turns, maxListed, ', ')}`;
+}
+
+function countWork({ snapshots, commits }: Worker): string {
+  const parts = [
+    ...(snapshots === 0 ? [] : [countOf(snapshots, 'snapshot')]),
+    ...(commits === 0 ? [] : [countOf(commits, 'commit')]),
+  ];
+  return parts.join(', ');
+}
+
+function shorten(names: readonly string[], max: number, mark = '; '): string {
+  const rest = names.length - max;
+  return [...names.slice(0, max), ...(rest > 0 ? [`and ${formatCount(rest)} more`] : [])].join(mark);
 }
 
 function describeChange(files: readonly ChangedFile[]): string {

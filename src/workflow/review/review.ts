@@ -2,6 +2,7 @@
 import type { Oid, SessionId, TurnName } from '../../names.ts';
 import type { Spending } from '../../session/spending.ts';
 import type { ChangedFile, ReviewedTurn, TurnLabel } from './turn.ts';
+import type { Answerer, Approver, Worker } from './who.ts';
 
 export interface OwnCommit {
   commit: Oid;
@@ -20,6 +21,12 @@ export interface Review {
   /** The session whose line `base` is on, if that has not landed. */
   baseSession: SessionId | null;
   turns: ReviewedTurn[];
+  /** The models that have answered, also in turns that are not shown. */
+  models: Answerer[];
+  /** Who has approved or rejected plans, as far as the turns tell. */
+  approvers: Approver[];
+  /** Who has edited or committed something of their own on the line. */
+  people: Worker[];
   /** The user's own. */
   commits: OwnCommit[];
   spent: Spending;
@@ -28,7 +35,7 @@ export interface Review {
 }
 
 /** The turns as far as the labels of all commits describe them, and a way to read some of them. */
-export interface ReviewedLine extends Omit<Review, 'turns'> {
+export interface ReviewedLine extends Omit<Review, 'turns' | 'approvers'> {
   turns: TurnLabel[];
   /** The newest first. Each is read when it is asked for. Throws DAMAGED_SESSION, MASKING_FAILED. */
   readTurns(): AsyncGenerator<ReviewedTurn>;

@@ -22,6 +22,7 @@ import {
   type TurnLabel,
 } from './turn.ts';
 import type { OwnCommit, Review, ReviewedLine } from './review.ts';
+import { listAnswerers, listApprovers, listWorkers } from './who.ts';
 import { cutText } from '../../session/cut-text.ts';
 import { maskString } from '../line/mask-text.ts';
 
@@ -30,7 +31,8 @@ export async function reviewSession(project: Project, target: string | undefined
   const { readTurns, ...line } = await openReview(project, target);
   const turns: ReviewedTurn[] = [];
   for await (const turn of readTurns()) turns.push(turn);
-  return { ...line, turns: turns.toReversed() };
+  const inOrder = turns.toReversed();
+  return { ...line, turns: inOrder, approvers: listApprovers(inOrder) };
 }
 
 /** As `reviewSession`. */
@@ -38,7 +40,7 @@ export async function openReview(project: Project, target: string | undefined): 
   const { store } = project.repository;
   const line = await findRecorded(project, target);
   const walked = await readSteps(store, line);
-  const { steps, base, baseBranch } = walked;
+  const { steps, base, baseBranch, agent } = walked;
   const groups = groupByTurn(steps);
   const review = await maskReview(project.masker, {
     session: line.session,
@@ -48,6 +50,11 @@ export async function openReview(project: Project, target: string | undefined): 
     baseBranch,
     baseSession: base === null ? null : await findUnlandedBase(project, line.session, base),
     turns: [...groups].map(([turn, own]) => labelTurn(turn, own)),
+    models: listAnswerers(
+      steps.flatMap(({ entry }) => entry ?? []),
+      agent,
+    ),
+    people: listWorkers(steps),
     commits: listOwn(steps),
     spent: sumSpent(steps.flatMap(({ entry }) => entry ?? [])),
     files: await countFiles(store, await listCodeChanges(store, base, line.tip)),
@@ -61,25 +68,29 @@ interface Walked {
   /** Where a range begins, else the parent of the session's start. */
   base: Oid | null;
   baseBranch: string | null;
+  /** The other agent whose session it is. */
+  agent: string | null;
 }
 
 /** One walk, which reads no more than the commits. Throws GIT_FAILED where one is missing. */
 async function readSteps(store: Store, { session, tip, after }: RecordedLine): Promise<Walked> {
   const steps: Step[] = [];
   const walk = after === null ? store.firstParentsOf([tip]) : readRange(store, tip, after);
-  for await (const { oid, parent, message } of walk) {
+  for await (const { oid, parent, author, message } of walk) {
     const entry = decodeEntry(message);
     if (entry === null || entry.session === session)
-      steps.push({ oid, parent, subject: message.split('\n', 1)[0] ?? '', entry });
-    if (after === null && entry !== null && isStartOf({ entry }, session))
-      return { steps: steps.toReversed(), base: parent, baseBranch: entry.baseBranch ?? null };
+      steps.push({ oid, parent, author, subject: message.split('\n', 1)[0] ?? '', entry });
+    if (after === null && entry !== null && isStartOf({ entry }, session)) {
+      const [baseBranch, agent] = [entry.baseBranch ?? null, entry.foreign?.agent ?? null];
+      return { steps: steps.toReversed(), base: parent, baseBranch, agent };
+    }
   }
-  return { steps: steps.toReversed(), base: after, baseBranch: null };
+  return { steps: steps.toReversed(), base: after, baseBranch: null, agent: null };
 }
 
 async function* readRange(store: Store, tip: Oid, after: Oid): ReturnType<Store['firstParentsOf']> {
   for await (const { oid, commit } of store.firstParents(tip, [after]))
-    yield { oid, parent: commit.parents[0] ?? null, message: commit.message };
+    yield { oid, parent: commit.parents[0] ?? null, author: commit.author, message: commit.message };
 }
 
 /** So many turns have their changes read by the first walk. Each walk takes twice as many as the one before: whoever reads all turns needs few. */
@@ -114,7 +125,11 @@ async function* readNewest(
       const { records } = resolveFiles(turn, texts.transcript, texts).transcript;
       const steps = own.map(({ oid, entry }) => ({ commit: oid, entry }));
       const verdicts = await readTurnVerdicts(project, { session, turn }, steps);
-      return maskTurn(masker, await reviewTurn(store, { turn, own, records, verdicts, cut: texts.cut, changesOf }));
+      const { agent } = walked;
+      return maskTurn(
+        masker,
+        await reviewTurn(store, { turn, own, records, verdicts, cut: texts.cut, agent, changesOf }),
+      );
     };
     for (let next = 0; next < some.length; next += turnsAtOnce)
       yield* await Promise.all(some.slice(next, next + turnsAtOnce).map(readOne));

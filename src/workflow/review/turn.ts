@@ -10,6 +10,7 @@ import type { Oid, TurnName } from '../../names.ts';
 import type { CutFile } from './read-turn-texts.ts';
 import { isAnswer, sumSpent, type Spending } from '../../session/spending.ts';
 import { diffFiles, isCode, type FileDiff } from './diff-files.ts';
+import { listAnswerers, listDecisions, type Answerer, type Decision } from './who.ts';
 
 export type ChangedFile = Omit<FileDiff, 'diff'>;
 
@@ -38,6 +39,8 @@ export interface ReviewedTurn {
   error: string | null;
   actions: ReviewedAction[];
   models: string[];
+  /** The same with their providers, and whoever else has answered. */
+  answeredBy: Answerer[];
   spent: Spending;
   commits: Oid[];
   /** The files outside `.teddy` that its commits, taken together, have changed. */
@@ -49,6 +52,8 @@ export interface ReviewedTurn {
   isAgentPlan: boolean;
   /** The verdicts on its plan, oldest first. */
   verdicts: Verdict[];
+  /** What was decided when it was run, or not. */
+  decisions: Decision[];
   asides: Asides;
   /** Files of which not all was read. */
   cut: CutFile[];
@@ -68,6 +73,8 @@ export interface Step {
   /** The first. */
   parent: Oid | null;
   subject: string;
+  /** As the commit has it. */
+  author: string;
   /** Null: the user's own. */
   entry: Entry | null;
 }
@@ -125,13 +132,15 @@ interface ReadTurn {
   records: readonly TranscriptRecord[];
   verdicts: Verdict[];
   cut: CutFile[];
+  /** The other agent whose session it is. */
+  agent: string | null;
   changesOf(commit: Oid): ChangedCommit['changes'];
 }
 
 /** `changesOf`: what a commit has changed. */
 export async function reviewTurn(
   store: Store,
-  { turn, own, records, verdicts, cut, changesOf }: ReadTurn,
+  { turn, own, records, verdicts, cut, agent, changesOf }: ReadTurn,
 ): Promise<ReviewedTurn> {
   const entries = own.flatMap(({ entry }) => entry ?? []);
   const done = own.filter(({ entry }) => entry?.kind !== 'undo').flatMap(({ oid }) => changesOf(oid));
@@ -145,12 +154,14 @@ export async function reviewTurn(
     error: report?.run_summary.error ?? null,
     actions: report === null ? await readPlanned(records) : report.action_logs.map(toAction),
     models: [...new Set(entries.filter(isAnswer).flatMap(({ model }) => model ?? []))],
+    answeredBy: listAnswerers(entries, agent),
     spent: sumSpent(entries),
     commits: own.map(({ oid }) => oid),
     files: await countFiles(store, joinChanges(done)),
     isUndone: isUndone(own),
     ...labelPlan(entries),
     verdicts,
+    decisions: listDecisions(report, own.findLast(({ entry }) => entry?.kind === 'report')?.author, verdicts),
     asides: countAsides(records),
     cut,
   };

@@ -9,9 +9,10 @@ export class SessionReviewCommand extends TeddyCommand {
     category: 'Look',
     description: 'Print a session as Markdown, for the body of a pull request.',
     details: `
-      It has a table of the turns; for each turn the message, the plan's actions with their outcome, tokens,
-      cost and changed files; the totals; and how to look closer, verify and replay. Texts of models and users
-      are quoted so that they mention nobody, close no issue and add no structure; secrets in them are masked.
+      It names the models that answered, who approved and rejected plans, and who worked on the line. Then it has
+      a table of the turns; for each turn the message, the plan's actions with their outcome, who approved them,
+      models, tokens, cost and changed files; the totals; and how to look closer, verify and replay. Texts of
+      models and users are quoted so that they mention nobody, close no issue and add no structure; secrets in them are masked.
 
       It stays below the 65,536 characters that GitHub allows: if necessary, it leaves out the details of older
       turns and says so. With --json it has all turns.

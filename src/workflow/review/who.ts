@@ -1,0 +1,126 @@
+/** Who had a part in a session: the models that have answered, and the people who have decided or worked on the line themselves. */
+import type { Report } from '../../plan/report.ts';
+import { isRejected } from '../../page/turn-state.ts';
+import type { TurnName } from '../../names.ts';
+import type { Entry, EntryKind } from '../../session/entry.ts';
+import { parseIdent } from '../../session/logged-entry.ts';
+import type { Verdict } from '../line/read-verdicts.ts';
+
+/** A name and an address, as commits have them: anybody can write them. */
+export type Person = Verdict['author'];
+
+export interface Answerer {
+  /** Null: nothing says so. `manual`: a person brought the answers. */
+  model: string | null;
+  provider: string | null;
+  /** Another agent, which has asked the model; null: teddy has. */
+  agent: string | null;
+  answers: number;
+}
+
+/** What was decided when a plan was run. */
+export interface Decision {
+  decision: 'approved' | 'rejected';
+  /** `flag`: nobody was asked, by `-y`. */
+  by: 'user' | 'flag';
+  /** Who has run the plan. */
+  author: Person;
+  /** By their numbers; empty: the plan as a whole. */
+  actions: number[];
+}
+
+export interface Approver extends Person {
+  /** The turns whose plans they have approved, or actions of these. */
+  approved: TurnName[];
+  /** The turns whose plans they have run with `-y`. */
+  byFlag: TurnName[];
+  rejected: TurnName[];
+}
+
+/** Somebody with work of their own on the line. */
+export interface Worker extends Person {
+  /** Entries of their edits. */
+  snapshots: number;
+  commits: number;
+}
+
+const answering: readonly EntryKind[] = ['plan', 'reply', 'exchange', 'write'];
+
+/** In the order of their first answers. `agent`: the one whose session it is. */
+export function listAnswerers(entries: readonly Entry[], agent: string | null): Answerer[] {
+  const found = new Map<string, Answerer>();
+  for (const { kind, model = null, provider = null, agent: own } of entries) {
+    if (!answering.includes(kind) || (model === null && provider === null)) continue;
+    const by = own === undefined && kind !== 'write' ? agent : null;
+    const key = JSON.stringify([model, provider, by]);
+    const known = found.get(key);
+    if (known === undefined) found.set(key, { model, provider, agent: by, answers: 1 });
+    else known.answers += 1;
+  }
+  return [...found.values()];
+}
+
+/** `author`: of the report's commit. Where somebody had rejected the plan, the report only closes its turn. */
+export function listDecisions(
+  report: Report | null,
+  author: string | undefined,
+  verdicts: readonly Pick<Verdict, 'verdict'>[],
+): Decision[] {
+  if (report === null || author === undefined) return [];
+  const person = toPerson(author);
+  const logs = report.action_logs;
+  const isDeclined = logs.length > 0 && logs.every(({ details }) => details?.reason === 'declined');
+  const isKnown = verdicts.some(({ verdict }) => verdict === 'rejected');
+  if (isDeclined || isRejected(report))
+    return isKnown ? [] : [{ decision: 'rejected', by: 'user', author: person, actions: [] }];
+  return (['user', 'flag'] as const).flatMap((by) => {
+    const actions = logs.flatMap(({ index, approved_by }) => (approved_by === by ? [index] : []));
+    return actions.length === 0 ? [] : [{ decision: 'approved' as const, by, author: person, actions }];
+  });
+}
+
+interface DecidedTurn {
+  turn: TurnName;
+  verdicts: readonly Pick<Verdict, 'verdict' | 'author'>[];
+  decisions: readonly Decision[];
+}
+
+/** In the order of what they have said. A person may have said both of one plan. */
+export function listApprovers(turns: readonly DecidedTurn[]): Approver[] {
+  const found = new Map<string, Approver>();
+  const add = ({ name, email }: Person, turn: TurnName, said: 'approved' | 'byFlag' | 'rejected') => {
+    const key = toKey({ name, email });
+    const one = found.get(key) ?? { name, email, approved: [], byFlag: [], rejected: [] };
+    found.set(key, one);
+    if (!one[said].includes(turn)) one[said].push(turn);
+  };
+  for (const { turn, verdicts, decisions } of turns) {
+    for (const { verdict, author } of verdicts) if (verdict !== 'none') add(author, turn, verdict);
+    for (const { decision, by, author } of decisions) add(author, turn, by === 'flag' ? 'byFlag' : decision);
+  }
+  return [...found.values()];
+}
+
+/** In the order of their first work. A snapshot in the turn of another agent has that one's work. */
+export function listWorkers(steps: readonly { entry: Entry | null; author: string }[]): Worker[] {
+  const found = new Map<string, Worker>();
+  for (const { entry, author } of steps) {
+    const isOfUser = entry?.kind === 'snapshot' && (entry.turn === null || entry.head === undefined);
+    if (entry !== null && !isOfUser) continue;
+    const person = toPerson(author);
+    const one = found.get(toKey(person)) ?? { ...person, snapshots: 0, commits: 0 };
+    found.set(toKey(person), one);
+    if (entry === null) one.commits += 1;
+    else one.snapshots += 1;
+  }
+  return [...found.values()];
+}
+
+function toPerson(author: string): Person {
+  const { name, email } = parseIdent(author);
+  return { name, email };
+}
+
+function toKey({ name, email }: Person): string {
+  return `${name} <${email}>`;
+}
