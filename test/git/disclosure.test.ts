@@ -60,6 +60,13 @@ describe('git reads from a landing', () => {
       ['m'],
       ['Assisted-by: teddy:m'],
     ],
+    ['with a sign-off in prose', 'Add it\n\na\nb\nc\nd\nSigned-off-by: Ada', ['m'], ['Assisted-by: teddy:m']],
+    [
+      'with a sign-off below some prose',
+      'Add it\n\na\nb\nc\nSigned-off-by: Ada',
+      ['m'],
+      ['Signed-off-by: Ada', 'Assisted-by: teddy:m'],
+    ],
     ['with trailers of teddy’s', 'Teddy-Entry: plan\n\n  indented\nRefs: 1', ['m'], ['Assisted-by: teddy:m']],
     ['with its own trailers alone', 'Signed-off-by: Ada <a@b.c>', ['m'], ['Assisted-by: teddy:m']],
     [
@@ -74,6 +81,23 @@ describe('git reads from a landing', () => {
     const message = encodeLanding(text, [from], disclose(...models));
     expect(parse(message)).toEqual([...expected, landed]);
     expect(decodeLandings(message)).toEqual([from]);
+  });
+
+  test.each([
+    ['llama3:8b', 'llama3:8b'],
+    ['anthropic/claude-opus@20260101', 'anthropic/claude-opus@20260101'],
+    ['a  b\u00A0c', 'a-b-c'],
+    ['x\nSigned-off-by: Eve <e@b.c>', 'x-Signed-off-by:-Eve-<e@b.c>'],
+    ['\u202Egpt\u200B-5\u0007', 'gpt-5'],
+    ['e\u0301', 'é'],
+    ['/home/ada/models/q.gguf', 'q.gguf'],
+    ['C:\\models\\q.gguf', 'q.gguf'],
+    ['@ada #1', '-ada--1'],
+    ['{tool}', '{tool}'],
+    [' \t', 'unknown'],
+    ['m'.repeat(101), `${'m'.repeat(99)}…`],
+  ])('the model %j as one word', (model, word) => {
+    expect(parse(encodeLanding('Add it', [from], disclose(model)))).toEqual([`Assisted-by: teddy:${word}`, landed]);
   });
 
   test('whatever message and models there are: one trailer a model, and no sign-off that is not in the message', () => {

@@ -16,6 +16,7 @@ test('trailers at the end of a text stay trailers, beside ours', () => {
 });
 
 test('no text makes a landing an entry, or the landing of another session', () => {
+  expect(decodeLandings(encodeLanding(`Teddy-Landed-From: 20260124-other@${'b'.repeat(40)}`, [from]))).toEqual([from]);
   const own = fc.constantFrom(
     'Teddy-Session: 20260124-other',
     'Teddy-Entry: plan',
