@@ -14,6 +14,7 @@ export const shortForms = [
   'show',
   'land',
   'list',
+  'search',
   'view',
   'approve',
   'reject',
@@ -65,4 +66,26 @@ export function normalizeArguments(argv: readonly string[]): string[] {
     }
   }
   return normalized;
+}
+
+/** A number from 1, as of `--limit`; `what`: of which things. Throws USAGE. */
+export function parseLimit(text: string, what: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  const message = `--limit: ${JSON.stringify(text)} is not a number of ${what}.`;
+  throw new TeddyError('USAGE', message, 'It is a whole number from 1: --limit 10.');
+}
+
+const unitMs = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
+
+/** The time that `--since` names, in milliseconds since 1970. Throws USAGE. */
+export function parseSince(text: string, nowMs: number): number {
+  const [, count, unit] = /^(\d{1,6})([mhdw])$/.exec(text) ?? [];
+  if (count !== undefined) return nowMs - Number(count) * unitMs[unit as keyof typeof unitMs];
+  const date = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
+  if (!Number.isNaN(date)) return date;
+  throw new TeddyError(
+    'USAGE',
+    `--since cannot be ${JSON.stringify(text)}.`,
+    'Write 30m, 12h, 7d or 4w, or a date such as 2026-11-01.',
+  );
 }

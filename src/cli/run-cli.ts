@@ -59,6 +59,7 @@ import { SessionReviewCommand } from './commands/session/review.ts';
 import { SessionVerifyCommand } from './commands/session/verify.ts';
 import { SessionSayCommand } from './commands/session/say.ts';
 import { SessionShowCommand } from './commands/session/show.ts';
+import { SessionStatsCommand } from './commands/session/stats.ts';
 import { SessionSwitchCommand } from './commands/session/switch.ts';
 import { SessionSyncCommand } from './commands/session/sync.ts';
 import { SessionApproveCommand, SessionRejectCommand } from './commands/session/approve.ts';
@@ -124,6 +125,7 @@ const commands: CommandClass<CliContext>[] = [
   SessionDiffCommand,
   SessionReviewCommand,
   SessionCostCommand,
+  SessionStatsCommand,
   SessionContextCommand,
   SessionContextAddCommand,
   SessionContextDropCommand,

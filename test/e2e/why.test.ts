@@ -48,7 +48,7 @@ Turn      01 of ${session}, commit ${report}
 Asked     by Ada Example on ${time}
           Say who wrote the second line.
           And why.
-Answered  by manual
+Answer    an answer by hand
 Planned   Try it
           1. EDIT src/app.ts
           2. CREATE src/new.ts
@@ -76,7 +76,7 @@ test('blame has each line below whoever brought it', async () => {
   expect(text.replace(/[0-9a-f]{10}, \d{4}-\d\d-\d\d/g, '<commit>')).toBe(
     `Ada Example, <commit>: First commit
 1  one
-turn 01 of ${session}, manual, run by Ada Example with -y
+turn 01 of ${session}, an answer by hand, run by Ada Example with -y
   asked: Say who wrote the second line. ...
   plan: Try it
 2  two, by the model

@@ -80,6 +80,9 @@ function describeCommit({ by, at, commit, subject, session, turn }: CommitStory,
 
 function nameModel({ model, provider, agent }: TurnStory): string | null {
   if (model === null) return agent;
+  // No model answered.
+  if (provider === 'manual') return 'an answer by hand';
+  if (provider === 'recorded') return 'a recorded answer';
   return agent === null || provider === agent ? model : `${agent} (${model})`;
 }
 
@@ -155,7 +158,7 @@ function renderTurn(story: TurnStory): string[] {
     asked === null
       ? row('Asked', noTurn)
       : row('Asked', `by ${asked.by} on ${formatTime(asked.at)}\n${cutMessage(asked.text)}`),
-    ...(model === null ? [] : [row('Answered', `by ${model}`)]),
+    ...(model === null ? [] : [row('Answer', model)]),
     ...(plan === null ? [] : [row('Planned', [plan.title, ...plan.actions].join('\n'))]),
     ...approvals.map((one) => renderApproval(one)),
     ...(status === null ? [] : [row('Happened', [status, ...actions.map(describeAction)].join('\n'))]),

@@ -1,0 +1,184 @@
+/** Numbers about all sessions: turns, plans, failures, cost, and the lines by models and by people that are still there. */
+import { isDamage, TeddyError } from '../../errors.ts';
+import { parseReport } from '../../plan/report-schema.ts';
+import type { Report } from '../../plan/report.ts';
+import type { Project } from '../../ports/project.ts';
+import { comesLater, decodeEntry, type Entry } from '../../session/entry.ts';
+import { addSpendings, isAnswer, nothingSpent, sumSpent, type Spending } from '../../session/spending.ts';
+import { joinPath, turnDir, type Oid, type TurnName } from '../../names.ts';
+import { attributeLines } from '../blame/attribute-lines.ts';
+import { readCodeSteps } from '../blame/code-steps.ts';
+import { listRecorded } from '../line/find-recorded.ts';
+import { toText } from '../line/read.ts';
+import { readPrices } from './count-cost.ts';
+
+export interface StatsRequest {
+  /** Only turns that began since then, and lines that were committed since then; null: all. */
+  sinceMs: number | null;
+  /** Called before the lines of each file are counted. */
+  onFile?: ((done: number, all: number) => void) | undefined;
+  signal: AbortSignal;
+}
+
+export interface Stats {
+  sessions: number;
+  turns: number;
+  plans: {
+    /** They were run, or somebody approved them. */
+    accepted: number;
+    rejected: number;
+    /** Nobody has judged them. */
+    pending: number;
+  };
+  actions: { run: number; failed: number };
+  spent: Spending;
+  /** Lines of the files that sessions have changed, as HEAD has these; null: there is no commit. */
+  lines: LineStats | null;
+}
+
+export interface LineStats {
+  files: number;
+  /** The most lines first. `model` null: nothing names it. */
+  models: { model: string | null; lines: number }[];
+  people: number;
+  unknown: number;
+}
+
+interface WalkedEntry {
+  oid: Oid;
+  entry: Entry;
+  /** The commit that opened its turn: two lines may each have a turn of one name. Null: it is of no turn. */
+  opened: Oid | null;
+}
+
+/** Throws GIT_FAILED, DAMAGED_SESSION, BAD_SETTING, INTERRUPTED. */
+export async function countStats(project: Project, request: StatsRequest): Promise<Stats> {
+  const walked = await readEntries(project);
+  const turns = groupTurns(walked, request.sinceMs);
+  const stats: Stats = {
+    sessions: new Set([...turns.values()].map(([first]) => first?.entry.session)).size,
+    turns: turns.size,
+    plans: { accepted: 0, rejected: 0, pending: 0 },
+    actions: { run: 0, failed: 0 },
+    spent: nothingSpent,
+    lines: null,
+  };
+  for (const entries of turns.values()) await addTurn(project, stats, entries);
+  return { ...stats, lines: await countLines(project, walked, request) };
+}
+
+/** The entries of all lines, the oldest first. */
+async function readEntries(project: Project): Promise<WalkedEntry[]> {
+  const lines = await listRecorded(project);
+  const commits: { oid: Oid; parent: Oid | null; entry: Entry | null }[] = [];
+  for await (const { oid, parent, message } of project.repository.store.firstParentsOf(lines.map(({ tip }) => tip)))
+    commits.push({ oid, parent, entry: decodeEntry(message) });
+  /** The turn that a commit stands in. */
+  const latest = new Map<Oid, { turn: TurnName; opened: Oid }>();
+  const walked: WalkedEntry[] = [];
+  for (const { oid, parent, entry } of commits.toReversed()) {
+    const before = parent === null ? undefined : latest.get(parent);
+    const turn = entry?.turn ?? null;
+    const isNext = turn !== null && turn !== before?.turn && !comesLater(entry?.kind);
+    const own = isNext ? { turn, opened: oid } : before;
+    if (own !== undefined) latest.set(oid, own);
+    if (entry !== null) walked.push({ oid, entry, opened: turn === null ? null : (own?.opened ?? null) });
+  }
+  return walked;
+}
+
+function groupTurns(walked: readonly WalkedEntry[], sinceMs: number | null): Map<Oid, WalkedEntry[]> {
+  const turns = new Map<Oid, WalkedEntry[]>();
+  for (const one of walked) {
+    if (one.opened === null) continue;
+    const entries = turns.get(one.opened);
+    if (entries === undefined) turns.set(one.opened, [one]);
+    else entries.push(one);
+  }
+  const isIn = ([first]: WalkedEntry[]) => sinceMs === null || (first !== undefined && timeOf(first.entry) >= sinceMs);
+  return new Map([...turns].filter(([, entries]) => isIn(entries)));
+}
+
+/** The id of an entry begins with the time at which it was made. */
+function timeOf({ id, created }: Entry): number {
+  const ms = Number.parseInt(id.replace('-', '').slice(0, 12), 16);
+  return Number.isNaN(ms) ? Date.parse(created) : ms;
+}
+
+async function addTurn(project: Project, stats: Stats, walked: readonly WalkedEntry[]): Promise<void> {
+  const entries = walked.map(({ entry }) => entry);
+  const { priceOf } = await readPrices(project, entries);
+  stats.spent = addSpendings(stats.spent, sumSpent(entries, priceOf));
+  const reported = walked.findLast(({ entry }) => entry.kind === 'report');
+  const report = reported === undefined ? null : await readReport(project, reported);
+  const ran = report?.action_logs.filter(({ status }) => status === 'SUCCESS' || status === 'FAILURE') ?? [];
+  stats.actions.run += ran.length;
+  stats.actions.failed += ran.filter(({ status }) => status === 'FAILURE').length;
+  if (!entries.some(({ kind }) => kind === 'plan')) return;
+  const verdict = entries.findLast(({ verdict: word }) => word === 'approved' || word === 'rejected')?.verdict;
+  const isRejected = verdict === 'rejected' || (reported?.entry.status === 'ABORTED' && ran.length === 0);
+  if (isRejected) stats.plans.rejected += 1;
+  else if (reported !== undefined || verdict === 'approved') stats.plans.accepted += 1;
+  else stats.plans.pending += 1;
+}
+
+/** Null: it is damaged, and counts for nothing. */
+async function readReport({ repository: { store } }: Project, { oid, entry }: WalkedEntry): Promise<Report | null> {
+  const file = await store.readFile(oid, joinPath(turnDir(entry.session, entry.turn as TurnName), 'report.md'));
+  try {
+    return file === null ? null : parseReport(toText(file.bytes));
+  } catch (error) {
+    if (isDamage(error)) return null;
+    throw error;
+  }
+}
+
+async function countLines(
+  project: Project,
+  walked: readonly WalkedEntry[],
+  { sinceMs, onFile, signal }: StatsRequest,
+): Promise<LineStats | null> {
+  const { repository } = project;
+  const head = await repository.store.resolve('HEAD');
+  if (head === null) return null;
+  const { steps } = await readCodeSteps({ repository }, [head]);
+  const changed = new Set([...steps.values()].flatMap(({ files }) => files.map(({ path }) => path)));
+  const files = (await repository.store.listTree(head)).filter(
+    ({ path, mode }) => changed.has(path) && mode.startsWith('100'),
+  );
+  const models = toModels(walked);
+  const lines = new Map<string | null, number>();
+  const stats: LineStats = { files: files.length, models: [], people: 0, unknown: 0 };
+  for (const [at, { path }] of files.entries()) {
+    if (signal.aborted) throw new TeddyError('INTERRUPTED', 'Interrupted while lines were counted.');
+    onFile?.(at, files.length);
+    const { runs } = await attributeLines({ repository }, { path, commit: head, ranges: [] });
+    for (const { author, texts } of runs) {
+      if (author.kind === 'uncommitted') continue;
+      if (sinceMs !== null && (await committedMs(project, author.commit)) < sinceMs) continue;
+      const model = models.get(author.commit) ?? null;
+      if (author.kind === 'turn') lines.set(model, (lines.get(model) ?? 0) + texts.length);
+      else if (author.kind === 'person') stats.people += texts.length;
+      else stats.unknown += texts.length;
+    }
+  }
+  stats.models = [...lines].map(([model, count]) => ({ model, lines: count })).toSorted((a, b) => b.lines - a.lines);
+  return stats;
+}
+
+/** Of each commit the model that had answered last in its turn. */
+function toModels(walked: readonly WalkedEntry[]): Map<Oid, string> {
+  const [byTurn, models] = [new Map<Oid, string>(), new Map<Oid, string>()];
+  for (const { oid, entry, opened } of walked) {
+    if (opened === null) continue;
+    if (isAnswer(entry) && entry.model !== undefined) byTurn.set(opened, entry.model);
+    const model = byTurn.get(opened);
+    if (model !== undefined) models.set(oid, model);
+  }
+  return models;
+}
+
+async function committedMs({ repository: { store } }: Project, commit: Oid): Promise<number> {
+  const { committer } = await store.readCommit(commit);
+  return 1000 * Number(/ (\d+) [+-]\d{4}$/.exec(committer)?.[1] ?? 0);
+}
