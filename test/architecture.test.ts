@@ -215,7 +215,7 @@ describe('architecture', () => {
   test('the folders of workflow are those of the tour', () => {
     const folders = new Set([...imported.keys()].flatMap((path) => verbOf(path) ?? []));
     const known =
-      'line turn context run conversation chat writes review verify replay page sharing landing doctor hooks capture';
+      'line turn context run conversation chat writes review blame verify replay page sharing landing doctor hooks capture';
     expect([...folders].toSorted()).toEqual(known.split(' ').toSorted());
   });
 

@@ -61,7 +61,7 @@ export function whyTool(project: Project): Tool {
     },
     render({ path, stories, cut }) {
       const told = stories.map((story) => `${path}: ${JSON.stringify(story, null, 1)}`);
-      const more = cut === 0 ? '' : `${cut} stories are left out: name fewer lines.\n`;
+      const more = cut === 0 ? '' : `Stories that are left out: ${cut}. Name fewer lines.\n`;
       const next = 'session_show { session, turn } shows all of a turn.\n';
       return `${frame(told.join('\n'), () => project.ids.writeId())}${more}${next}`;
     },

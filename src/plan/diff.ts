@@ -41,6 +41,25 @@ export function renderPatch(
   return text.slice(text.indexOf('@@'));
 }
 
+/** A place where lines stood that others have replaced; `start` and `count` are of the new lines, from 1. */
+export interface ReplacedLines {
+  start: number;
+  count: number;
+  removed: string[];
+}
+
+/** Null: more lines differ than is allowed. */
+export function listReplaced(old: string, now: string, maxChanged: number): ReplacedLines[] | null {
+  const options = { context: 0, maxEditLength: maxChanged };
+  const patch = structuredPatch('', '', old, now, undefined, undefined, options);
+  if (patch === undefined) return null;
+  return patch.hunks.map(({ newStart: start, newLines: count, lines }) => ({
+    start,
+    count,
+    removed: lines.filter((line) => line.startsWith('-')).map((line) => line.slice(1)),
+  }));
+}
+
 /** A name as git quotes it in the header of a diff: only where it has to be. `path` has its `a/` or `b/` already. */
 export function quoteDiffName(path: string): string {
   const names = { oldFileName: path, newFileName: path, oldHeader: undefined, newHeader: undefined };

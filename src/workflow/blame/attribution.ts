@@ -22,8 +22,3 @@ export interface AttributedRun {
   path: RepoPath;
   texts: string[];
 }
-
-/** Counts lines; an empty one is one. */
-export function countLines(runs: readonly AttributedRun[], of: (author: Author) => boolean): number {
-  return runs.reduce((sum, { author, texts }) => sum + (of(author) ? texts.length : 0), 0);
-}

@@ -4,7 +4,7 @@ import type { Project } from '../../ports/project.ts';
 import { parseIdent } from '../../session/logged-entry.ts';
 import type { Oid, RepoPath, SessionId, TurnName } from '../../names.ts';
 import { maskString } from '../line/mask-text.ts';
-import type { AttributedRun, Author } from './attribution.ts';
+import type { AttributedRun } from './attribution.ts';
 import { attributeLines } from './attribute-lines.ts';
 import type { CodeStep, CodeSteps } from './code-steps.ts';
 import { findPlace, type Place, type PlaceRequest } from './find-place.ts';
@@ -80,14 +80,4 @@ async function toCommitStory(
   const { name, email, time } = parseIdent(author);
   const subject = await maskString(masker, message.split('\n', 1)[0] ?? '');
   return { commit, by: name, email, at: time, subject, session: step?.session ?? null, turn: step?.turn ?? null };
-}
-
-/** In one line; null: nobody is known. */
-export function nameAuthor(author: Author, { turns, commits }: Pick<BlamedFile, 'turns' | 'commits'>): string | null {
-  if (author.kind === 'turn') {
-    const story = turns.get(author.commit);
-    return `turn ${author.turn} of ${author.session}${story?.model == null ? '' : ` (${story.model})`}`;
-  }
-  if (author.kind === 'person') return commits.get(author.commit)?.by ?? null;
-  return null;
 }

@@ -6,7 +6,7 @@ import type { TurnStory } from './read-story.ts';
 import type { PlaceStory, Why } from './why.ts';
 
 /** Whose the lines are. `source`: the commit that brought them. */
-export interface AuthorDocument {
+interface AuthorDocument {
   author: Author['kind'];
   source?: Oid;
   byContent?: boolean;

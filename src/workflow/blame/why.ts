@@ -1,6 +1,6 @@
 /** The story of a place in a file, whole: what is there, who brought it and why, what it replaced, and how it got here. */
-import { structuredPatch } from 'diff';
 import { decodeText } from '../../plan/decode-text.ts';
+import { listReplaced } from '../../plan/diff.ts';
 import type { Project } from '../../ports/project.ts';
 import { parseIdent } from '../../session/logged-entry.ts';
 import type { Oid, RepoPath } from '../../names.ts';
@@ -70,7 +70,7 @@ async function explainRuns(
 }
 
 /** So many lines are shown, and so many may differ between two versions of a file. */
-const [maxShown, maxEditLength] = [20, 2_000];
+const [maxShown, maxChanged] = [20, 2_000];
 
 /** The lines that stood where these are now, in the version before. */
 async function findReplaced(project: Project, commit: Oid, runs: readonly AttributedRun[]): Promise<Replaced | null> {
@@ -81,11 +81,10 @@ async function findReplaced(project: Project, commit: Oid, runs: readonly Attrib
   const texts = await Promise.all([parent, commit].map((oid) => readText(project, oid, path)));
   const [before, after] = texts;
   if (before == null || after == null) return null;
-  const patch = structuredPatch('', '', before, after, undefined, undefined, { context: 0, maxEditLength });
   const isHit = (start: number, count: number) =>
     runs.some(({ originalLine, texts: { length } }) => start < originalLine + length && originalLine < start + count);
-  const hunks = patch?.hunks.filter(({ newStart, newLines }) => isHit(newStart, newLines)) ?? [];
-  const lines = hunks.flatMap((hunk) => hunk.lines.filter((line) => line.startsWith('-')).map((line) => line.slice(1)));
+  const hits = listReplaced(before, after, maxChanged)?.filter(({ start, count }) => isHit(start, count)) ?? [];
+  const lines = hits.flatMap(({ removed }) => removed);
   if (lines.length === 0) return null;
   const shown = await maskString(project.masker, lines.slice(0, maxShown).join('\n'));
   return { lines: shown.split('\n'), isCut: lines.length > maxShown };
