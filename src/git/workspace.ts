@@ -47,10 +47,7 @@ export function gitWorkspace(options: WorkspaceOptions): Workspace {
     operationInProgress: (ref) => findOperation(store, layout, ref),
     status: async (wanted) => (await readSettledStatus(git, layout.gitDir, wanted)).status,
     headAndStatus: (wanted) => readSettledStatus(git, layout.gitDir, wanted),
-    async stagedChanges(index) {
-      if ((await readHead(git, store)).oid === null) return [];
-      return readStaged(git, index === join(layout.gitDir, 'index') ? null : index);
-    },
+    stagedChanges: (index) => readStaged(git, index === join(layout.gitDir, 'index') ? null : index),
     async snapshotTree(except) {
       await refuseMissingIndex(git, store, layout.gitDir);
       return withDurableNames(layout.objectsDir, () =>
@@ -95,8 +92,9 @@ async function readHead(git: GitRunner, store: Store): Promise<Head> {
 
 async function readStaged(git: GitRunner, index: string | null): Promise<CommitChange[]> {
   const flags = ['--raw', '-z', '--no-renames', '--no-abbrev', '--no-relative', '--ita-invisible-in-index'];
+  // Unlike diff-index, it also answers where there is no commit yet.
   const env = index === null ? {} : { env: { GIT_INDEX_FILE: index } };
-  const fields = await git.list(['diff-index', '--cached', ...flags, 'HEAD', '--'], env);
+  const fields = await git.list(['diff', '--cached', ...flags], env);
   return fields.flatMap((header, at) => (at % 2 === 0 ? [toChange(header, fields[at + 1] ?? '')] : []));
 }
 

@@ -168,7 +168,8 @@ export const settings = [
     tracked: true,
     takes: 'trailer',
     untracked: ['false'],
-    purpose: 'landings name the models whose code they bring; a trailer with {tool} and {model} says in which form',
+    purpose:
+      'whether landings name the models whose code they bring; or in which form, as a trailer with {tool} and {model}',
     fallback: 'true',
   },
   {
@@ -176,7 +177,7 @@ export const settings = [
     variable: null,
     tracked: false,
     takes: 'boolean',
-    purpose: 'the git hooks name models in your own commits, where it is certain that they had a part',
+    purpose: 'whether the git hooks name models in your own commits, where these certainly had a part',
     fallback: 'false',
   },
   {

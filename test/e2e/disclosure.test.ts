@@ -114,6 +114,10 @@ test('the hooks name the model in a commit of files that it changed, however tha
   await repo.write('c.txt', '5\n');
   await repo.git('commit', '--quiet', '-am', 'Five', '--cleanup=scissors');
   expect(await trailersOf()).toEqual([during, named]);
+  const tip = await repo.git('rev-parse', 'HEAD');
+  const landed = await project.run(['session', 'land']);
+  expect(landed.stderr).toMatch(new RegExp(`^Its message discloses ${named}\\.$`, 'm'));
+  expect(await trailersOf('main')).toEqual([named, `Teddy-Landed-From: ${session}@${tip}`]);
 });
 
 test('they name another agent in a commit on a branch of the user’s that has what the agent left, and nobody elsewhere', async () => {

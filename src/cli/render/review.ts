@@ -1,4 +1,5 @@
 /** Renders a review as Markdown. If it does not fit, the oldest turns are left out, and it says so. */
+import type { TurnName } from '../../names.ts';
 import { formatCount } from '../../session/format-count.ts';
 import type { ChangedFile, ReviewedTurn, TurnLabel } from '../../workflow/review/turn.ts';
 import { countOf, describeSpending } from '../../session/describe-spending.ts';
@@ -76,9 +77,10 @@ const maxListed = 20;
 /** Who has answered, decided and worked; what is said of decisions holds for the turns that were read. */
 function renderPeople({ models, people, turns }: ReviewedLine, read: readonly ShownTurn[]): string {
   const approvers = listApprovers(read.map(({ turn }) => turn));
+  const all = turns.map(({ turn }) => turn);
   const some = read.length === turns.length ? '' : `, of the newest ${countOf(read.length, 'turn')}`;
   const told = (key: 'approved' | 'byFlag' | 'rejected') =>
-    approvers.flatMap((one) => (one[key].length === 0 ? [] : [`${describePerson(one)} (${nameTurns(one[key])})`]));
+    approvers.flatMap((one) => (one[key].length === 0 ? [] : [`${describePerson(one)} (${nameTurns(one[key], all)})`]));
   const rows: [what: string, who: string[]][] = [
     ['Models', models.map((one) => `${describeAnswerer(one)}, ${countOf(one.answers, 'answer')}`)],
     [`Approved${some}`, told('approved')],
@@ -89,8 +91,16 @@ function renderPeople({ models, people, turns }: ReviewedLine, read: readonly Sh
   return rows.flatMap(([what, who]) => (who.length === 0 ? [] : [`- ${what}: ${shorten(who, maxListed)}`])).join('\n');
 }
 
-function nameTurns(turns: readonly string[]): string {
-  return `${turns.length === 1 ? 'turn' : 'turns'} ${shorten(turns, maxListed, ', ')}`;
+/** `turns 01, 03 to 07`; `all`: the turns of the line, in order. */
+function nameTurns(turns: readonly TurnName[], all: readonly TurnName[]): string {
+  const runs: TurnName[][] = [];
+  for (const turn of turns) {
+    const last = runs.at(-1)?.at(-1);
+    if (last !== undefined && all.indexOf(last) + 1 === all.indexOf(turn)) runs.at(-1)?.push(turn);
+    else runs.push([turn]);
+  }
+  const names = runs.flatMap((run) => (run.length > 2 ? [`${run[0]} to ${run.at(-1)}`] : run));
+  return `${turns.length === 1 ? 'turn' : 'turns'} ${shorten(names, maxListed, ', ')}`;
 }
 
 function countWork({ snapshots, commits }: Worker): string {

@@ -3,6 +3,7 @@ import { TeddyError } from '../../errors.ts';
 import type { MessageFile } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { joinAssistants, renderDisclosure, toDisclosure } from '../../session/assisted-by.ts';
+import { decodeEntry } from '../../session/entry.ts';
 import { addDuring, duringTrailer } from '../../session/during-trailer.ts';
 import { compareTurns, isTurnName, sessionDir, type Oid, type RefName, type TurnName } from '../../names.ts';
 import { findHeadLine, type Line } from '../line/find.ts';
@@ -96,10 +97,10 @@ const maxCommits = 200;
 async function readLately(project: Project, tip: Oid): Promise<AssistedTurn[]> {
   let base: Oid | null = null;
   let count = 0;
-  for await (const { oid } of project.repository.store.firstParents(tip)) {
-    if (count === maxCommits) base = oid;
+  for await (const { oid, commit } of project.repository.store.firstParents(tip)) {
+    base = oid;
     count += 1;
-    if (base !== null) break;
+    if (count > maxCommits || decodeEntry(commit.message)?.kind === 'start') break;
   }
   return (await readAssistance(project, tip, base)).turns;
 }

@@ -114,7 +114,7 @@ test('names of people and models stay text, and where not all turns are shown it
   const opened = await openReview(project, undefined);
   const text = await renderReview(opened);
   expect(text).toContain('- Models: `` <b>`gpt` `` (openai), 3 answers\n');
-  expect(text).toContain('- Approved by flag (`-y`): @&#8203;eve Example (turns 01, 02, 03)\n');
+  expect(text).toContain('- Approved by flag (`-y`): @&#8203;eve Example (turns 01 to 03)\n');
   expect(await renderReview({ ...opened, readTurns: long })).not.toContain('Approved');
   const newest = async function* () {
     for await (const turn of opened.readTurns()) return void (yield turn);

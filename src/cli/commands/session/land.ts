@@ -102,13 +102,14 @@ function toJson(
 
 function showLanded(
   terminal: Terminal,
-  { line, onto, commit, wasCutOff, along, changes, root, archive, archiveCommand, remote }: Landed,
+  { line, onto, commit, wasCutOff, along, assistedBy, changes, root, archive, archiveCommand, remote }: Landed,
 ): void {
   const branch = toVisible(shortRef(onto));
   const what = wasCutOff ? 'had already landed' : 'landed';
   const files = wasCutOff ? '' : `${countFiles(changes.length)}, `;
   terminal.print(`${toVisible(line.name)} ${what} on ${branch}: ${files}commit ${commit?.slice(0, 10)}\n`);
   sayAlong(terminal, along);
+  if (assistedBy.length > 0 && !wasCutOff) terminal.say(toVisible(`Its message discloses ${assistedBy.join('; ')}.`));
   if (root !== null && !wasCutOff) terminal.say(`The files in ${toVisible(root)} were updated.`);
   if (archive !== null) terminal.say(`Its turns stay on ${toVisible(line.name)}, and under ${archive}.`);
   const archiveIt = toVisible(archiveCommand);
