@@ -75,7 +75,7 @@ export function describeAnswerer({ model, provider, agent }: Answerer): string {
     ...(provider === null || provider === model || model === null ? [] : [escapeMarkdown(cutTo(provider, 50))]),
     ...(agent === null ? [] : [`for ${agent}`]),
   ];
-  return `${toCode(cutTo(model ?? provider ?? '', 100))}${more.length === 0 ? '' : ` (${more.join(', ')})`}`;
+  return `${toCode(cutTo(model ?? provider ?? 'unknown', 100))}${more.length === 0 ? '' : ` (${more.join(', ')})`}`;
 }
 
 export function describePerson({ name }: Person): string {

@@ -50,14 +50,17 @@ const answering: readonly EntryKind[] = ['plan', 'reply', 'exchange', 'write'];
 export function listAnswerers(entries: readonly Entry[], agent: string | null): Answerer[] {
   const found = new Map<string, Answerer>();
   for (const { kind, model = null, provider = null, agent: own } of entries) {
-    if (!answering.includes(kind) || (model === null && provider === null)) continue;
     const by = own === undefined && kind !== 'write' ? agent : null;
+    const isNamed = model !== null || provider !== null || by !== null;
+    if (!answering.includes(kind) || !isNamed) continue;
     const key = JSON.stringify([model, provider, by]);
     const known = found.get(key);
     if (known === undefined) found.set(key, { model, provider, agent: by, answers: 1 });
     else known.answers += 1;
   }
-  return [...found.values()];
+  const all = [...found.values()];
+  // Some lines of a log name no model.
+  return all.filter((one) => one.model !== null || !all.some((other) => other !== one && other.agent === one.agent));
 }
 
 /** `author`: of the report's commit. Where somebody had rejected the plan, the report only closes its turn. */

@@ -103,6 +103,12 @@ test('a session of another agent names it beside its models, and its snapshots a
   );
 });
 
+test('an agent whose log names no model is named all the same', async () => {
+  const { session } = await captureTurns(project, 'pi', [{ model: null, files: { 'a.txt': 'a\n' } }]);
+  const text = await renderReview(await openReview(project, session));
+  expect(text).toContain('- Models: `unknown` (for pi), 1 answer\n');
+});
+
 test('names of people and models stay text, and where not all turns are shown it says of how many it speaks', async () => {
   await start(project);
   as('@eve');
