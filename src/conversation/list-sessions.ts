@@ -1,7 +1,7 @@
 /** How far each session's main line has come, and which conversation branches it has. */
 import { shortRef, turnNumber, type Oid, type RefName, type SessionId, type TurnName } from '../names.ts';
 import type { SessionSource, SessionStore } from '../ports/git.ts';
-import { decodeEntry, type Entry } from '../session/entry.ts';
+import { decodeEntry, entryTime, type Entry } from '../session/entry.ts';
 import { findLanded } from '../session/find-landed.ts';
 import type { MainLine } from '../session/main-lines.ts';
 import { readStarts, type SessionStart } from '../session/session-starts.ts';
@@ -64,7 +64,7 @@ export async function describeSessions(
         archived: line.isArchived,
         state: toState(line, progress.status, landed),
         title: toTitle(captured?.said ?? line.nearest.entry),
-        updated: toTime(line.nearest.entry),
+        updated: entryTime(line.nearest.entry),
         agent,
         model: captured?.model ?? null,
       };
@@ -107,12 +107,6 @@ function toState(line: MainLine, status: DescribedSession['status'], landed: Set
 function toTitle({ kind, status, title }: Entry): string {
   if (kind === 'start') return '';
   return status !== undefined && title.startsWith(`${status} `) ? title.slice(status.length + 1) : title;
-}
-
-/** The id of an entry is a UUID v7, which begins with the time. */
-function toTime({ id, created }: Entry): string {
-  const time = /^([0-9a-f]{8})-([0-9a-f]{4})-7/.exec(id);
-  return time === null ? created : new Date(Number.parseInt(`${time[1]}${time[2]}`, 16)).toISOString();
 }
 
 /** Most tips say by their label alone how far a line has come; only a plan has to be read. */

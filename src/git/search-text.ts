@@ -1,7 +1,8 @@
 /** Finds lines in files with `git grep`: in the work tree, or in a tree of the repository. */
 import { TeddyError } from '../errors.ts';
-import type { TextHits, TextQuery, WordQuery } from '../ports/git.ts';
-import { parseOid, repoPathFromGit, type Oid, type RepoPath } from '../names.ts';
+import type { TextHits, TextQuery, TreeQuery } from '../ports/git.ts';
+import { repoPathFromGit, type Oid, type RepoPath } from '../names.ts';
+import { toGitFailure } from './git-failure.ts';
 import type { GitRunner } from './run.ts';
 
 /** A regular expression may try more ways through a line than there is time for. */
@@ -36,30 +37,92 @@ export async function searchTree(
   return sortHits(found.map((hits) => ({ ...hits, path: repoPathFromGit(hits.path.slice(prefix)) })));
 }
 
-/** So many trees are named to one process. */
-const treesAtOnce = 500;
+/** A process is given so many characters of names. The system may have room for fewer, which it says. */
+const maxNames = 500_000;
+/** git reads objects one after the other, whatever its own threads: several processes take less time, where it is worth a start. */
+const processesAtOnce = 2;
+const treesWorthAProcess = 250;
+/** It only ends what hangs: such a search takes as long as the texts are. */
+const treesTimeoutMs = 600_000;
+const unknownTree = /unable to resolve revision|ambiguous argument|bad revision|unknown revision/;
 
+/** `exists`: whether the repository has such a tree. */
 export async function searchTrees(
   git: GitRunner,
-  trees: readonly Oid[],
-  { words, names, signal }: WordQuery,
-  limits: SearchLimits = {},
-): Promise<{ tree: Oid; path: RepoPath }[]> {
-  const options = ['-l', '-z', '--text', '--full-name', '--no-color', '--no-recurse-submodules', '-F', '-i'];
-  const found: { tree: Oid; path: RepoPath }[] = [];
-  for (let at = 0; at < trees.length; at += treesAtOnce) {
-    const asked = trees.slice(at, at + treesAtOnce);
-    const patterns = words.flatMap((word) => ['-e', word]);
-    const paths = names.flatMap((name) => [`:(top,literal)${name}`, `:(top,glob)**/${name}`]);
-    const args = ['grep', ...options, '--all-match', ...patterns, ...asked, '--', ...paths];
-    const files: string[] = [];
-    requireSearched(await grep(git, args, { signal, ...limits, add: splitNames((name) => files.push(name)) }));
-    for (const file of files) {
-      const colon = file.indexOf(':');
-      found.push({ tree: parseOid(file.slice(0, colon)), path: repoPathFromGit(file.slice(colon + 1)) });
-    }
+  exists: (tree: string) => Promise<boolean>,
+  trees: readonly string[],
+  query: TreeQuery,
+): Promise<{ tree: string; path: string }[]> {
+  const batches = toBatches(trees);
+  const found: { tree: string; path: string }[][] = [];
+  for (let at = 0; at < batches.length; at += processesAtOnce) {
+    const some = batches.slice(at, at + processesAtOnce);
+    found.push(...(await Promise.all(some.map((batch) => searchBatch(git, exists, batch, query)))));
   }
-  return found;
+  return found.flat();
+}
+
+function toBatches(trees: readonly string[]): string[][] {
+  const length = trees.reduce((sum, tree) => sum + tree.length, 0);
+  const worth = Math.min(processesAtOnce, Math.ceil(trees.length / treesWorthAProcess));
+  const count = Math.max(worth, Math.ceil(length / maxNames));
+  const size = Math.max(1, Math.ceil(trees.length / count));
+  return Array.from({ length: Math.ceil(trees.length / size) }, (_, at) => trees.slice(at * size, (at + 1) * size));
+}
+
+async function searchBatch(
+  git: GitRunner,
+  exists: (tree: string) => Promise<boolean>,
+  trees: readonly string[],
+  { texts, ignoresCase, paths, signal }: TreeQuery,
+): Promise<{ tree: string; path: string }[]> {
+  const options = ['-l', '-z', '--text', '--threads=1', '--full-name', '--no-color', '--no-recurse-submodules', '-F'];
+  const patterns = [...(ignoresCase ? ['-i'] : []), ...texts.flatMap((text) => ['-e', text])];
+  const globs = paths.map((path) => `:(top,glob)${path}`);
+  const attempt = async (asked: readonly string[]) => {
+    const names: string[] = [];
+    const add = splitNames((name) => names.push(name));
+    const args = ['grep', ...options, ...patterns, ...asked, '--', ...globs];
+    return { names, ended: await grep(git, args, { signal, timeoutMs: treesTimeoutMs, add }) };
+  };
+  let { names, ended } = await attempt(trees);
+  if (ended.exitCode === 128 && unknownTree.test(ended.stderr)) {
+    const isThere = await Promise.all(trees.map(exists));
+    const there = trees.filter((_, at) => isThere[at]);
+    if (there.length === 0) return [];
+    ({ names, ended } = await attempt(there));
+  }
+  if (ended.exitCode !== 0 && ended.exitCode !== 1) throw toGitFailure('grep', { ...ended, signal: null });
+  const known = new Set(trees);
+  return names.map((name) => splitTree(known, name));
+}
+
+/** `<tree>:<path>`, or the name of a blob. Both may hold a colon. */
+function splitTree(trees: ReadonlySet<string>, name: string): { tree: string; path: string } {
+  if (trees.has(name)) return { tree: name, path: '' };
+  let colon = name.indexOf(':');
+  while (colon !== -1 && !trees.has(name.slice(0, colon))) colon = name.indexOf(':', colon + 1);
+  if (colon === -1) throw new TeddyError('GIT_FAILED', `git grep names a tree that it was not asked for: ${name}`);
+  return { tree: name.slice(0, colon), path: name.slice(colon + 1) };
+}
+
+/** The trees without a file, by the format of objects; every git knows them. */
+const emptyTrees = {
+  sha1: '4b825dc642cb6eb9a060e54bf8d69288fbee4904',
+  sha256: '6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321',
+};
+
+export async function checkExpression(git: GitRunner, format: keyof typeof emptyTrees, text: string): Promise<void> {
+  const { exitCode, stderr } = await git.run(['grep', '-q', '-E', '-e', text, emptyTrees[format]], {
+    accept: [1, 128],
+  });
+  if (exitCode !== 128) return;
+  const said = (stderr.split('\n')[0] ?? '').replace(/^fatal: (?:-e option|command line), /, '');
+  throw new TeddyError(
+    'USAGE',
+    `git cannot read the expression ${said}.`,
+    'Mend it, or leave out -E to search for plain text.',
+  );
 }
 
 function splitNames(onName: (name: string) => void): (chunk: Buffer) => void {

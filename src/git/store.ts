@@ -12,7 +12,7 @@ import { releaseRefLocks, withRefRecord } from './ref-record.ts';
 import { syncDir } from '../disk/replace-file.ts';
 import { findCommits, listRefs, listTips, updateRefs } from './refs.ts';
 import { withOwnErrors } from './own-errors.ts';
-import { searchTree, searchTrees } from './search-text.ts';
+import { checkExpression, searchTree, searchTrees } from './search-text.ts';
 import { type Environment, type GitRunner, splitNul } from './run.ts';
 import type { GitSetting } from './settings.ts';
 import { checkSignatures, runFsck } from './check-objects.ts';
@@ -121,7 +121,8 @@ export function gitStore(options: StoreOptions): Store & { close(): Promise<void
       return withDurableNames(options.objectsDir, () => mergeTrees(git, openBatch(), { base, ours, theirs }));
     },
     search: (treeish, query) => searchTree(git, treeish, query),
-    searchTrees: (trees, query) => searchTrees(git, trees, query),
+    searchTrees: (trees, query) => searchTrees(git, async (tree) => (await reader.info(tree)) !== null, trees, query),
+    checkExpression: (text) => checkExpression(git, objectFormat, text),
     batch: openBatch,
     bundle: (ref) => createBundle(git, commonDir, ref),
     async writeLine(parent, commits) {

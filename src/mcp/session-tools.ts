@@ -1,7 +1,9 @@
 /** The tools that look back: words in all sessions, the history of one, and one turn. */
 import * as z from 'zod';
 import type { Project } from '../ports/project.ts';
+import { TeddyError } from '../errors.ts';
 import { renderPart } from '../session/history-text.ts';
+import { plainPattern } from '../session/text-pattern.ts';
 import { findConversation } from '../workflow/line/read-conversation.ts';
 import { readRecentTurns } from '../workflow/review/recent-turns.ts';
 import { searchSessions } from '../workflow/review/search-sessions.ts';
@@ -47,10 +49,23 @@ export function sessionTools(project: Project): Tool[] {
       }),
       kind: 'reads',
       async call({ query, limit }, { signal }) {
-        const found = await searchSessions(project, { text: query, limit, signal });
-        const own = await readOwnAddress(project);
-        const turns = found.turns.map((one) => ({ ...one, is_own: own !== null && one.author.endsWith(own) }));
-        const more = found.isCut ? 'There may be more: search for more words, or raise `limit`.' : null;
+        const patterns = toWords(query).map((word) => plainPattern(word, { ignoresCase: true }));
+        const places = ['message', 'plan', 'answer'] as const;
+        const found = await searchSessions(project, { patterns, places, sinceMs: null, width: maxShown, signal });
+        const turns = [];
+        let more: string | null = null;
+        for await (const { line: known, lineName, turn: name, matches } of found.turns) {
+          if (turns.length === limit) more = 'There may be more: search for more words, or raise `limit`.';
+          if (more !== null) break;
+          turns.push({
+            session: known.session,
+            line: lineName,
+            turn: name,
+            title: known.nearest.entry.title,
+            ...(await readAuthor(project, known.nearest.oid)),
+            matches: matches.slice(0, maxMatches).map(({ title, text }) => ({ part: title, text })),
+          });
+        }
         return { notice: dataNotice, searched: found.lines, turns, more };
       },
       render({ turns, searched, more }) {
@@ -192,6 +207,18 @@ export function sessionTools(project: Project): Tool[] {
       },
     }),
   ];
+}
+
+/** The first words count. */
+const maxWords = 8;
+const maxMatches = 3;
+const maxShown = 240;
+
+/** A quotation mark or a backslash is no part of a word. Throws USAGE where there is none. */
+function toWords(text: string): string[] {
+  const words = text.split(/["\\\s\p{Cc}]+/u).filter((word) => word !== '');
+  if (words.length > 0) return [...new Set(words)].slice(0, maxWords);
+  throw new TeddyError('USAGE', 'There is no word to search for.', 'Give one or more words that were said.');
 }
 
 /** Part by part, and no further than it is asked for. */

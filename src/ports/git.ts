@@ -150,10 +150,12 @@ export interface Store {
   /** Lines of the text files of a commit or tree; `.teddy` is left out. Throws what `Workspace.search` throws. */
   search(treeish: Oid, query: TextQuery): Promise<TextHits[]>;
   /**
-   * The files below these trees that hold every one of the words, in the order of the trees. `names`: the only names that a file
-   * may have. Throws what `search` throws.
+   * The files below these trees that hold one of the texts, tree by tree. A tree is named by its id or as `<commit>:<path>`; one
+   * that is not there is passed over. A blob may stand in place of a tree: its path is empty. Throws what `search` throws.
    */
-  searchTrees(trees: readonly Oid[], query: WordQuery): Promise<{ tree: Oid; path: RepoPath }[]>;
+  searchTrees(trees: readonly string[], query: TreeQuery): Promise<{ tree: string; path: string }[]>;
+  /** Throws USAGE, in git's words, for what is no extended regular expression of POSIX. */
+  checkExpression(text: string): Promise<void>;
   /** A git bundle of a branch with all of its history, piece by piece. Throws DAMAGED_SESSION where that is cut off. */
   bundle(ref: RefName): AsyncIterable<Uint8Array>;
   batch(): ObjectBatch;
@@ -461,10 +463,14 @@ export interface TextQuery {
   signal: AbortSignal;
 }
 
-/** Words for `searchTrees`; the case of ASCII letters makes no difference. */
-export interface WordQuery {
-  words: readonly string[];
-  names: readonly string[];
+/** What `searchTrees` looks for. */
+export interface TreeQuery {
+  /** Each of one line, without NUL. */
+  texts: readonly string[];
+  /** For letters of ASCII. */
+  ignoresCase: boolean;
+  /** Where a file may lie in its tree: patterns in which `*` stands for a name, or a part of one. */
+  paths: readonly string[];
   signal: AbortSignal;
 }
 

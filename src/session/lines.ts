@@ -49,7 +49,9 @@ export async function listLines(
   for (const { ref, oid } of tips) {
     const found = nearest.get(oid);
     const line = found ? toLine({ ref, oid }, found) : null;
-    if (line !== null && (await isLine(project, line, defaults))) lines.push(line);
+    if (line === null) continue;
+    // One that is named after its session need not be asked about.
+    if (line.isMain || line.branch !== null || (await isLine(project, line, defaults))) lines.push(line);
   }
   return lines.toSorted((a, b) => toPlace(a) - toPlace(b));
 }

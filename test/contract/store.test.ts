@@ -54,32 +54,84 @@ describe.each([
   });
   afterAll(() => backend.close());
 
-  test('files of some names are found by all of their words, tree by tree', async () => {
-    const batch = store.batch();
-    const blob = async (text: string) => ({ mode: '100644' as const, oid: await batch.blob(text) });
-    const turn = await batch.tree([
-      { name: 'other.md', ...(await blob('One two\n')) },
-      { name: 'plan.md', ...(await blob('# ONE\n\nand -two\n')) },
-      { name: 'transcript.jsonl', ...(await blob('{"one":"\\u0000"}\n')) },
-    ]);
-    const first = await batch.tree([
-      { mode: '40000', name: '01', oid: turn },
-      { mode: '40000', name: '02', oid: turn },
-    ]);
-    const second = await batch.tree([{ mode: '40000', name: '01', oid: turn }]);
-    await batch.flush();
+  describe('a search of many trees', () => {
     const { signal } = new AbortController();
-    const names = ['plan.md', 'transcript.jsonl'];
-    const search = (...words: string[]) => store.searchTrees([second, first], { words, names, signal });
-    expect(await search('one', '-TWO')).toEqual([
-      { tree: second, path: '01/plan.md' },
-      { tree: first, path: '01/plan.md' },
-      { tree: first, path: '02/plan.md' },
-    ]);
-    expect(await search('one')).toHaveLength(6);
-    expect(await search('--output=x')).toEqual([]);
-    expect(await search('o.e')).toEqual([]);
-    expect(await store.searchTrees([], { words: ['one'], names, signal })).toEqual([]);
+    const paths = ['*/plan.md', '*/transcript.jsonl', '*/output/*'];
+    let trees: { first: Oid; second: Oid; blob: Oid; commit: Oid };
+    const search = (
+      texts: string[],
+      asked: string[] = [trees.second, trees.first],
+      more: { ignoresCase?: boolean } = {},
+    ) => store.searchTrees(asked, { texts, ignoresCase: false, paths, signal, ...more });
+
+    beforeAll(async () => {
+      const batch = store.batch();
+      const blob = async (text: string) => ({ mode: '100644' as const, oid: await batch.blob(text) });
+      const plan = await blob('# ONE\n\nand -two\n');
+      const output = await batch.tree([
+        { name: '1.log', ...(await blob('three\0 lines\n')) },
+        { name: '2', mode: '40000', oid: await batch.tree([{ name: '3.log', ...plan }]) },
+      ]);
+      const turn = await batch.tree([
+        { name: 'other.md', ...(await blob('One two\n')) },
+        { name: 'output', mode: '40000', oid: output },
+        { name: 'plan.md', ...plan },
+        { name: 'transcript.jsonl', ...(await blob('{"one":"\\u0000"}\n')) },
+      ]);
+      const dir = (name: string) => ({ mode: '40000' as const, name, oid: turn });
+      const first = await batch.tree([dir('01'), dir('02')]);
+      const second = await batch.tree([dir('01')]);
+      const sessions = await batch.tree([{ mode: '40000', name: '20260124-ä', oid: first }]);
+      const root = await batch.tree([{ mode: '40000', name: '.teddy', oid: sessions }]);
+      const commit = await batch.commit({
+        tree: root,
+        parents: [],
+        author: ada,
+        committer: ada,
+        message: 'Add them\n',
+      });
+      await batch.flush();
+      trees = { first, second, blob: plan.oid, commit };
+    });
+
+    test('finds the files on the paths that hold one of the texts, tree by tree', async () => {
+      expect(await search(['-two', 'nothing'])).toEqual([
+        { tree: trees.second, path: '01/plan.md' },
+        { tree: trees.first, path: '01/plan.md' },
+        { tree: trees.first, path: '02/plan.md' },
+      ]);
+      expect(await search(['one', '-two'])).toHaveLength(6);
+      expect(await search(['\\u'])).toHaveLength(3);
+      expect(await search(['three'], [trees.second])).toEqual([{ tree: trees.second, path: '01/output/1.log' }]);
+    });
+
+    test('minds the case of letters unless it is told not to, and takes a text as it is', async () => {
+      expect(await search(['and -Two'])).toEqual([]);
+      expect(await search(['and -Two'], [trees.second], { ignoresCase: true })).toHaveLength(1);
+      for (const text of ['--output=x', 'o.e', '-e', '$(x)']) expect(await search([text])).toEqual([]);
+    });
+
+    test('knows a tree by a path of a commit, and a blob by itself', async () => {
+      const named = `${trees.commit}:.teddy/20260124-ä`;
+      expect(await search(['-two'], [named])).toEqual([
+        { tree: named, path: '01/plan.md' },
+        { tree: named, path: '02/plan.md' },
+      ]);
+      expect(await search(['-two'], [trees.blob])).toEqual([{ tree: trees.blob, path: '' }]);
+    });
+
+    test('passes over what is not there', async () => {
+      const asked = [`${trees.commit}:.teddy/none`, trees.second, `${trees.commit}:none/at/all`];
+      expect(await search(['-two'], asked)).toEqual([{ tree: trees.second, path: '01/plan.md' }]);
+      expect(await search(['-two'], asked.slice(0, 1))).toEqual([]);
+      expect(await search(['-two'], [])).toEqual([]);
+    });
+  });
+
+  test('an expression is checked before anything is searched with it', async () => {
+    await store.checkExpression('(a|b)+[[:digit:]]{2,}$');
+    await store.checkExpression('-e');
+    await expect(store.checkExpression('a(')).rejects.toMatchObject({ code: 'USAGE' });
   });
 
   test('blobs come back byte for byte, with their size', async () => {

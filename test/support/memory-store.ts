@@ -1,9 +1,11 @@
 /** The port `Store` on a repository in memory: isomorphic-git reads and writes, a queue makes ref updates atomic. */
 import git from 'isomorphic-git';
+import picomatch from 'picomatch';
 import { TeddyError } from '../../src/errors.ts';
 import type { RefTip, RefUpdate, Store, TreeChange, TreeFile } from '../../src/ports/git.ts';
 import { parseOid, type Oid, type RefName, type RepoPath } from '../../src/names.ts';
 import { editTree } from '../../src/session/edit-tree.ts';
+import { regexPattern } from '../../src/session/text-pattern.ts';
 import { listAncestors, memoryMerges } from './memory-merge.ts';
 import {
   gitdir,
@@ -126,16 +128,25 @@ export function memoryStore(disk: MemoryDisk, { ident, settings }: MemoryStoreOp
         query,
       );
     },
-    async searchTrees(trees, { words, names }) {
-      const found: { tree: Oid; path: RepoPath }[] = [];
+    async searchTrees(trees, { texts, ignoresCase, paths, signal }) {
+      if (signal.aborted) throw new TeddyError('INTERRUPTED', 'Interrupted while the project was searched.');
+      const toCase = (text: string) => (ignoresCase ? text.toLowerCase() : text);
+      const found: { tree: string; path: string }[] = [];
       for (const tree of trees) {
-        for (const { path, oid } of await listFiles(disk, tree)) {
-          if (!names.includes(path.split('/').at(-1) ?? '')) continue;
-          const text = new TextDecoder().decode(await readBlob(disk, oid)).toLowerCase();
-          if (words.every((word) => text.includes(word.toLowerCase()))) found.push({ tree, path });
+        for (const { path, oid } of await listNamed(disk, tree)) {
+          if (path !== '' && !paths.some((pattern) => picomatch.isMatch(path, pattern, { dot: true }))) continue;
+          const text = toCase(new TextDecoder().decode(await readBlob(disk, oid)));
+          if (texts.some((one) => text.includes(toCase(one)))) found.push({ tree, path });
         }
       }
       return found;
+    },
+    async checkExpression(text) {
+      try {
+        regexPattern(text, { ignoresCase: false });
+      } catch (error) {
+        throw new TeddyError('USAGE', `git cannot read the expression '${text}': ${(error as Error).message}.`);
+      }
     },
     batch: () => memoryBatch(disk),
     async *bundle(ref) {
@@ -180,6 +191,15 @@ export function memoryStore(disk: MemoryDisk, { ident, settings }: MemoryStoreOp
     settingOrigin: async (key) => (settings.has(key) ? 'local .git/config' : undefined),
   };
   return store;
+}
+
+/** The files of a tree, which may be named `<commit>:<path>`; or a blob as a file without a path. */
+async function listNamed(disk: MemoryDisk, name: string): Promise<{ path: string; oid: Oid }[]> {
+  const [treeish = '', ...path] = name.split(':');
+  const found = path.length === 0 ? null : await findEntry(disk, treeish as Oid, path.join(':') as RepoPath);
+  if (path.length > 0) return found?.mode === '40000' ? listFiles(disk, found.oid as Oid) : [];
+  const object = await readObject(disk, treeish as Oid);
+  return object?.type === 'blob' ? [{ path: '', oid: treeish as Oid }] : listFiles(disk, treeish as Oid);
 }
 
 /** Runs one task after the other. */

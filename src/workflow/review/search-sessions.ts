@@ -1,144 +1,318 @@
-/** Finds words in what was said in all sessions: messages, plans and answers; the newest session comes first. */
-import { TeddyError } from '../../errors.ts';
-import { isTurnName, sessionDir, shortRef, sortTurns, type Oid, type SessionId, type TurnName } from '../../names.ts';
+/** Finds what was said, planned, run and written in all sessions; the session that was worked on last comes first. */
+import { isTurnName, sessionDir, shortRef, sortTurns, turnDir, type SessionId, type TurnName } from '../../names.ts';
+import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
+import { entryTime } from '../../session/entry.ts';
 import { listLines, type KnownLine } from '../../session/lines.ts';
-import { readTurnParts } from './turn-parts.ts';
+import { sortNeeded } from '../../session/extended-regex.ts';
+import { cutLine, type FoundLine, type SearchPlace, type TextPattern } from '../../session/text-pattern.ts';
+import { openCodeSearch, type CodeSearch } from './search-code.ts';
+import { readSearchedTurn, type SearchedText } from './search-texts.ts';
 
 export interface SearchRequest {
-  text: string;
-  /** At most this many turns are returned. */
-  limit: number;
+  /** A turn has to hold a match of each. */
+  patterns: readonly TextPattern[];
+  places: readonly SearchPlace[];
+  /** Only turns of which something was said since; null: all. */
+  sinceMs: number | null;
+  /** So many characters of a line are returned, around its first match. */
+  width: number;
   signal: AbortSignal;
 }
 
-interface FoundTurn {
-  session: SessionId;
-  /** A branch, or an archive. */
-  line: string;
+export interface FoundTurn {
+  line: KnownLine;
+  /** For a person: a branch, also a remote's, or an archive. */
+  lineName: string;
+  /** What `session show -s` takes for the line. */
+  selector: string;
   turn: TurnName;
-  /** The label of the last entry of the line. */
+  /** The title of its plan, or how its message begins. */
   title: string;
-  /** The name and the address of whoever committed that entry. */
-  author: string;
-  matches: { part: string; text: string }[];
+  /** ISO 8601, when the last of it was said. */
+  time: string;
+  matches: FoundMatch[];
 }
 
-export interface FoundTurns {
-  turns: FoundTurn[];
-  /** There may be more. */
-  isCut: boolean;
-  /** How many lines were searched. */
+/** A line with a match, cut and masked. */
+export interface FoundMatch extends Pick<SearchedText, 'place' | 'title' | 'file'>, Pick<FoundLine, 'text' | 'marks'> {
+  /** The line of the file, from 1; null where the text is no line of one. */
+  number: number | null;
+}
+
+export interface Search {
+  /** How many lines are searched. */
   lines: number;
+  /** Whoever stops reading ends the search. */
+  turns: AsyncIterable<FoundTurn>;
 }
 
-/** The first words count. */
-const maxWords = 8;
-const maxMatches = 3;
-const maxShown = 240;
-/** So many files are read at most: a word that is in all of them says nothing. */
-const maxRead = 200;
+/** The first ones are searched for whoever wants only a few; later, more at once cost less. */
+const firstLines = 200;
+const growth = 5;
+/** Each is a search of git's, in what the one before has left. */
+const maxGroups = 3;
+const turnsAtOnce = 16;
 
-/** Throws USAGE when there is no word to look for, and what `Store.searchTrees` throws. */
-export async function searchSessions(project: Project, { text, limit, signal }: SearchRequest): Promise<FoundTurns> {
-  const words = toWords(text);
-  const { store } = project.repository;
-  const lines = await listTrees(project);
-  const query = { words, names: ['transcript.jsonl', 'plan.md'], signal };
-  const files = await store.searchTrees([...lines.keys()], query);
-  const turns: FoundTurn[] = [];
-  const known = new Set<string>();
-  const candidates = toCandidates(files);
-  for (const { tree, turn } of candidates.slice(0, maxRead)) {
-    if (turns.length === limit || signal.aborted) break;
-    const line = lines.get(tree);
-    if (line === undefined || known.has(`${line.session} ${turn}`)) continue;
-    const matches = await findMatches(project, line, turn, words);
-    if (matches.length === 0) continue;
-    // Another line of the session has the same turn, up to where they part.
-    known.add(`${line.session} ${turn}`);
-    turns.push({ ...(await describe(project, line)), turn, matches });
+/** Throws what `Store.searchTrees` throws; so does whoever reads the turns. */
+export async function searchSessions(project: Project, request: SearchRequest): Promise<Search> {
+  const lines = await listSearched(project, request.sinceMs);
+  return { lines: lines.length, turns: findTurns(project, lines, request) };
+}
+
+interface SearchedLine extends Pick<FoundTurn, 'line' | 'lineName' | 'selector'> {
+  time: string;
+  /** Ids of entries are in order of their time. */
+  order: string;
+  /** The directory of its session. */
+  tree: string;
+}
+
+/** Session by session; of one, the line that stands for it comes first, so that it has the turns that several lines share. */
+async function listSearched(project: Project, sinceMs: number | null): Promise<SearchedLine[]> {
+  const latest = new Date(project.clock.now().getTime() + 600_000).toISOString();
+  const sessions = new Map<SessionId, SearchedLine[]>();
+  for (const line of await listLines(project, { archived: true })) {
+    const others = sessions.get(line.session) ?? [];
+    if (others.some((other) => isCovered(line, other.line))) continue;
+    const time = entryTime(line.nearest.entry);
+    // Nobody makes a session the newest by writing a time to come.
+    const order = `${time > latest ? 0 : 1} ${line.nearest.entry.id}`;
+    others.push({ ...nameLine(line, others), line, time, order, tree: toTree(line) });
+    sessions.set(line.session, others);
   }
-  const isCut = turns.length === limit || candidates.length > maxRead;
-  return { turns, isCut, lines: lines.size };
+  const byTime = (a: SearchedLine, b: SearchedLine) => (a.order < b.order ? 1 : a.order > b.order ? -1 : 0);
+  const rank = ({ line: { isMain, branch, remote } }: SearchedLine) =>
+    (isMain ? 0 : branch === null ? 2 : 4) + (remote === null ? 0 : 1);
+  const all = [...sessions.values()]
+    .map((lines) => lines.sort(byTime))
+    .sort(([a], [b]) => (a && b ? byTime(a, b) : 0))
+    .flatMap((lines) => lines.sort((a, b) => rank(a) - rank(b)));
+  return sinceMs === null ? all : all.filter(({ time }) => Date.parse(time) >= sinceMs);
 }
 
-/** A quotation mark and a backslash are written with others in a transcript. */
-function toWords(text: string): string[] {
-  const words = text.split(/["\\\s\p{Cc}]+/u).filter((word) => word !== '');
-  if (words.length > 0) return [...new Set(words)].slice(0, maxWords);
-  throw new TeddyError('USAGE', 'There is no word to search for.', 'Give one or more words that were said.');
+/** It says the same, or is an archive whose branch is there. Branches are listed first. */
+function isCovered(line: KnownLine, other: KnownLine): boolean {
+  if (line.nearest.oid === other.nearest.oid) return true;
+  return line.isArchived && other.remote === null && other.branchRef === line.branchRef;
 }
 
-/** The directory of each line's session, in the tree of its last entry; those that were worked on last come first. */
-async function listTrees(project: Project): Promise<Map<Oid, KnownLine>> {
-  const { store } = project.repository;
-  const lines = (await listLines(project, { archived: true })).toSorted((a, b) =>
-    a.nearest.entry.id < b.nearest.entry.id ? 1 : -1,
-  );
-  const trees = await Promise.all(lines.map(({ nearest, session }) => store.readDir(nearest.oid, sessionDir(session))));
-  const found = new Map<Oid, KnownLine>();
-  for (const [at, line] of lines.entries()) {
-    const tree = trees[at]?.oid;
-    if (tree !== undefined && !found.has(tree)) found.set(tree, line);
-  }
-  return found;
+function nameLine(line: KnownLine, others: readonly SearchedLine[]): Pick<SearchedLine, 'lineName' | 'selector'> {
+  const { session, ref, branchRef, isMain } = line;
+  const lineName = shortRef(ref).replace(/^refs\/teddy\//, '');
+  const isNamesake = others.some((other) => other.line.branchRef === branchRef);
+  return { lineName, selector: isNamesake ? lineName : isMain ? session : shortRef(branchRef) };
 }
 
-/** The turns of each tree, the newest first. */
-function toCandidates(files: readonly { tree: Oid; path: string }[]): { tree: Oid; turn: TurnName }[] {
-  const turns = new Map<Oid, Set<TurnName>>();
-  for (const { tree, path } of files) {
-    const [turn = '', ...rest] = path.split('/');
-    if (rest.length === 1 && isTurnName(turn)) turns.set(tree, (turns.get(tree) ?? new Set()).add(turn));
-  }
-  return [...turns].flatMap(([tree, names]) =>
-    sortTurns([...names])
-      .toReversed()
-      .map((turn) => ({ tree, turn })),
-  );
+function toTree({ nearest, session }: KnownLine): string {
+  return `${nearest.oid}:${sessionDir(session)}`;
 }
 
-async function findMatches(
+interface Candidate {
+  searched: SearchedLine;
+  turn: TurnName;
+  code: SearchedText[];
+}
+
+async function* findTurns(
   project: Project,
-  { nearest, session }: KnownLine,
-  turn: TurnName,
-  words: readonly string[],
-): Promise<FoundTurn['matches']> {
-  const wanted = words.map((word) => word.toLowerCase());
-  const matches: FoundTurn['matches'] = [];
-  const { parts } = await readTurnParts(project, { commit: nearest.oid, session, turn });
-  for (const part of parts) {
-    if (part.tool !== undefined || /^Re(?:sult|port)/.test(part.title)) continue;
-    if (!wanted.some((word) => part.text.toLowerCase().includes(word))) continue;
-    // It is masked as a whole: nobody recognizes half a secret.
-    const { text } = await project.masker.mask(part.text, part.file);
-    for (const line of text.split('\n')) {
-      const at = Math.min(...wanted.map((word) => line.toLowerCase().indexOf(word)).filter((found) => found !== -1));
-      if (at === Infinity) continue;
-      matches.push({ part: part.title, text: cutAround(line, at) });
-      if (matches.length === maxMatches) return matches;
+  lines: readonly SearchedLine[],
+  request: SearchRequest,
+): AsyncGenerator<FoundTurn> {
+  const ending = new AbortController();
+  const searching = { ...request, signal: AbortSignal.any([request.signal, ending.signal]) };
+  const code = request.places.includes('code') ? openCodeSearch(project, lines, searching) : null;
+  const chunks = toChunks(lines);
+  const find = (chunk: readonly SearchedLine[] | undefined) => {
+    const found = chunk === undefined ? null : findCandidates(project.repository.store, chunk, searching, code);
+    // It fails for whoever waits for it.
+    found?.catch(() => undefined);
+    return found;
+  };
+  try {
+    let next = find(chunks[0]);
+    const seen = openSeen();
+    for (let at = 0; next !== null; at += 1) {
+      const candidates = await next;
+      // git goes on while these are read.
+      next = find(chunks[at + 1]);
+      for (let from = 0; from < candidates.length; from += turnsAtOnce) {
+        const some = candidates.slice(from, from + turnsAtOnce);
+        for (const found of await Promise.all(some.map((one) => readMatches(project, one, request)))) {
+          const unseen = found && seen.takeUnseen(found);
+          if (unseen) yield unseen;
+        }
+      }
     }
+  } finally {
+    ending.abort();
   }
-  return matches;
 }
 
-function cutAround(line: string, at: number): string {
-  const from = Math.max(0, Math.min(at - maxShown / 4, line.length - maxShown));
-  const shown = line.slice(from, from + maxShown).replace(/^[\uDC00-\uDFFF]|[\uD800-\uDBFF]$/g, '');
-  return `${from > 0 ? '...' : ''}${shown}${from + maxShown < line.length ? '...' : ''}`.trim();
+function toChunks(lines: readonly SearchedLine[]): SearchedLine[][] {
+  const chunks: SearchedLine[][] = [];
+  for (let [at, count] = [0, firstLines]; at < lines.length; [at, count] = [at + count, count * growth])
+    chunks.push(lines.slice(at, at + count));
+  return chunks;
 }
 
-async function describe(
-  { repository: { store } }: Project,
-  { session, ref, nearest }: KnownLine,
-): Promise<Pick<FoundTurn, 'session' | 'line' | 'title' | 'author'>> {
-  const { author } = await store.readCommit(nearest.oid);
-  const { title } = nearest.entry;
+/** Leaves out what another line of the session has shown already: branches share their beginning. */
+function openSeen(): { takeUnseen(found: FoundTurn): FoundTurn | null } {
+  let session: SessionId | null = null;
+  let seen = new Set<string>();
   return {
-    session,
-    line: shortRef(ref).replace(/^refs\/teddy\//, ''),
+    takeUnseen(found) {
+      if (found.line.session !== session) seen = new Set();
+      ({ session } = found.line);
+      const toKey = ({ place, file, number, text }: FoundMatch) =>
+        JSON.stringify([found.turn, place, file, number, text]);
+      const matches = found.matches.filter((match) => !seen.has(toKey(match)));
+      for (const match of matches) seen.add(toKey(match));
+      return matches.length === 0 ? null : { ...found, matches };
+    },
+  };
+}
+
+/** The turns that may hold a match, line by line, the newest first. */
+async function findCandidates(
+  store: Store,
+  lines: readonly SearchedLine[],
+  request: SearchRequest,
+  code: CodeSearch | null,
+): Promise<Candidate[]> {
+  const turns = await findWithNeedles(store, lines, request);
+  const brought =
+    (await code?.find(lines.map(({ line }) => line))) ?? new Map<KnownLine, Map<TurnName, SearchedText[]>>();
+  return lines.flatMap((searched) => {
+    const ofCode = brought.get(searched.line) ?? new Map<TurnName, SearchedText[]>();
+    const names = new Set([...(turns.get(searched.tree) ?? []), ...ofCode.keys()]);
+    return sortTurns([...names])
+      .toReversed()
+      .map((turn) => ({ searched, turn, code: ofCode.get(turn) ?? [] }));
+  });
+}
+
+type TurnsOfTree = Map<string, Set<TurnName>>;
+
+async function findWithNeedles(
+  store: Store,
+  lines: readonly SearchedLine[],
+  { patterns, places, signal }: SearchRequest,
+): Promise<TurnsOfTree> {
+  const paths = toPaths(places);
+  if (paths.length === 0) return new Map();
+  const groups = sortNeeded(patterns.flatMap(({ needles }) => needles)).slice(0, maxGroups);
+  const ignoresCase = patterns.some((pattern) => pattern.ignoresCase);
+  let found: TurnsOfTree | null = null;
+  for (const texts of groups) {
+    const trees: string[] = found === null ? lines.map(({ tree }) => tree) : [...found.keys()];
+    const holding = toTurns(await store.searchTrees(trees, { texts, ignoresCase, paths, signal }));
+    found = found === null ? holding : intersect(found, holding);
+  }
+  return found ?? listTurns(store, lines);
+}
+
+function toPaths(places: readonly SearchPlace[]): string[] {
+  const names: Record<SearchPlace, string[]> = {
+    message: ['*/transcript.jsonl'],
+    answer: ['*/transcript.jsonl'],
+    plan: ['*/plan.md'],
+    report: ['*/transcript.jsonl', '*/report.md', '*/output/*', '*/pages/*'],
+    code: [],
+  };
+  return [...new Set(places.flatMap((place) => names[place]))];
+}
+
+function toTurns(files: readonly { tree: string; path: string }[]): TurnsOfTree {
+  const turns: TurnsOfTree = new Map();
+  for (const { tree, path } of files) {
+    const turn = path.slice(0, path.indexOf('/'));
+    if (isTurnName(turn)) turns.set(tree, (turns.get(tree) ?? new Set()).add(turn));
+  }
+  return turns;
+}
+
+function intersect(one: TurnsOfTree, other: TurnsOfTree): TurnsOfTree {
+  const both = [...one].map(([tree, turns]) => {
+    const held = other.get(tree);
+    return [tree, new Set([...turns].filter((turn) => held?.has(turn)))] as const;
+  });
+  return new Map(both.filter(([, turns]) => turns.size > 0));
+}
+
+/** All of them: no text says which ones hold a match. */
+async function listTurns(store: Store, lines: readonly SearchedLine[]): Promise<TurnsOfTree> {
+  const listed = lines.map(async ({ line: { nearest, session }, tree }) => {
+    const dir = await store.readDir(nearest.oid, sessionDir(session));
+    return [tree, new Set((dir?.entries ?? []).map(({ name }) => name).filter(isTurnName))] as const;
+  });
+  return new Map(await Promise.all(listed));
+}
+
+/** Null: it holds no match of a pattern, or only in a secret. */
+async function readMatches(
+  project: Project,
+  { searched: { line, lineName, selector, time }, turn, code }: Candidate,
+  request: SearchRequest,
+): Promise<FoundTurn | null> {
+  const { patterns, places, sinceMs } = request;
+  const { store } = project.repository;
+  const dir = await store.readDir(line.nearest.oid, turnDir(line.session, turn));
+  const read = await readSearchedTurn(store, dir?.entries ?? [], places);
+  const said = read.time === '' ? time : read.time;
+  if (sinceMs !== null && Date.parse(said) < sinceMs) return null;
+  const texts = [...read.texts, ...code];
+  const isHeld = (pattern: TextPattern) => texts.some((text) => holds(text, pattern));
+  if (!patterns.every(isHeld)) return null;
+  const found = await Promise.all(texts.map((text) => findInText(project, text, request)));
+  if (!patterns.every((_, at) => found.some(({ held }) => held.has(at)))) return null;
+  const matches = found.flatMap(({ matches: some }) => some);
+  const title = (await project.masker.mask(read.title)).text;
+  return { line, lineName, selector, turn, title, time: said, matches };
+}
+
+function holds({ text, values = [] }: SearchedText, { isIn }: TextPattern): boolean {
+  return isIn(text) || values.some(isIn);
+}
+
+/** In the masked text: nobody learns of a secret by looking for it. `held`: the patterns that are in it, by their place. */
+async function findInText(
+  project: Project,
+  searched: SearchedText,
+  { patterns, width }: SearchRequest,
+): Promise<{ matches: FoundMatch[]; held: Set<number> }> {
+  const { place, title, file, text, values = [], only } = searched;
+  const held = new Set<number>();
+  const find = async (whole: string): Promise<FoundLine[]> => {
+    if (!patterns.some(({ isIn }) => isIn(whole))) return [];
+    // As a whole: nobody recognizes half a secret.
+    const masked = (await project.masker.mask(whole, file ?? undefined)).text;
+    const lines = new Map<number, FoundLine>();
+    for (const [at, pattern] of patterns.entries())
+      for (const line of pattern.findLines(masked)) {
+        if (only !== undefined && !only.has(line.text) && !line.text.includes('[masked: ')) continue;
+        held.add(at);
+        const marks = [...(lines.get(line.number)?.marks ?? []), ...line.marks];
+        lines.set(line.number, { ...line, marks: marks.toSorted((a, b) => a.start - b.start) });
+      }
+    return [...lines.values()].toSorted((a, b) => a.number - b.number);
+  };
+  const lines = await find(text);
+  const ofValues = (await Promise.all(values.map(find))).flat();
+  // What a file has in the same form is found already.
+  const others = ofValues.filter((value) => !lines.some((line) => line.text.includes(value.text)));
+  const toMatch = ({ text: found, marks }: FoundLine, number: number | null): FoundMatch => ({
+    place,
     title,
-    author: author.replace(/ \d+ [+-]\d{4}$/, ''),
+    file,
+    number,
+    ...cutLine({ text: found, marks }, width),
+  });
+  return {
+    matches: [
+      ...lines.map((line) => toMatch(line, file === null ? null : line.number)),
+      ...others.map((line) => toMatch(line, null)),
+    ],
+    held,
   };
 }

@@ -1,0 +1,144 @@
+/** The texts of a turn that a search looks through, each with where it stands. They are not masked. */
+import { decodeTranscript } from '../../conversation/decode-transcript.ts';
+import { toContentText } from '../../conversation/content-text.ts';
+import type { TranscriptRecord } from '../../conversation/record.ts';
+import { toText } from '../../conversation/read-line.ts';
+import { userMessages } from '../../conversation/transcript.ts';
+import { parseReportYaml } from '../../plan/report-logs.ts';
+import type { Store, TreeEntry } from '../../ports/git.ts';
+import type { SearchPlace } from '../../session/text-pattern.ts';
+
+export interface SearchedText {
+  place: SearchPlace;
+  /** For a person: `Message`, `Plan`. */
+  title: string;
+  /** The file whose lines these are: one of the turn, or of the project. Null: a record of the transcript. */
+  file: string | null;
+  text: string;
+  /** The values that `text` may hold in another form. */
+  values?: string[];
+  /** The lines that count; without them, all do. */
+  only?: ReadonlySet<string>;
+}
+
+export interface SearchedTurn {
+  texts: SearchedText[];
+  /** The title of its plan, or how its message begins; empty where it has neither. */
+  title: string;
+  /** ISO 8601, when the last of it was said; empty where no record says so. */
+  time: string;
+}
+
+/** `entries`: the turn's directory. */
+export async function readSearchedTurn(
+  store: Store,
+  entries: readonly TreeEntry[],
+  places: readonly SearchPlace[],
+): Promise<SearchedTurn> {
+  const read = async (name: string) => {
+    const found = entries.find((entry) => entry.name === name && isFile(entry));
+    return found === undefined ? null : toText(await store.readBlob(found.oid));
+  };
+  const withReport = places.includes('report');
+  const [transcript, plan, report, below] = await Promise.all([
+    read('transcript.jsonl'),
+    read('plan.md'),
+    withReport ? read('report.md') : null,
+    withReport ? readBelow(store, entries) : [],
+  ]);
+  const { records } = decodeTranscript(transcript ?? '');
+  const texts = [
+    ...records.flatMap(toTexts),
+    ...(plan === null ? [] : [{ place: 'plan' as const, title: 'Plan', file: 'plan.md', text: plan }]),
+    ...(report === null ? [] : [toReportText(report)]),
+    ...below,
+  ];
+  return {
+    texts: texts.filter(({ place, text }) => places.includes(place) && text !== ''),
+    title: toTitle(plan, records),
+    time: records.reduce((latest, record) => laterOf(latest, timeOf(record)), ''),
+  };
+}
+
+function isFile({ mode }: TreeEntry): boolean {
+  return mode === '100644' || mode === '100755';
+}
+
+/** Outputs that were too long for the report, and pages. */
+async function readBelow(store: Store, entries: readonly TreeEntry[]): Promise<SearchedText[]> {
+  const dirs = entries.filter(({ name, mode }) => mode === '40000' && /^(?:output|pages)$/.test(name));
+  const read = async ({ name: dir, oid }: TreeEntry) => {
+    const files = (await store.readTree(oid)).filter(isFile);
+    return Promise.all(
+      files.map(async (file): Promise<SearchedText> => {
+        const text = toText(await store.readBlob(file.oid));
+        return { place: 'report', title: 'Report', file: `${dir}/${file.name}`, text };
+      }),
+    );
+  };
+  return (await Promise.all(dirs.map(read))).flat();
+}
+
+function toTexts(record: TranscriptRecord): SearchedText[] {
+  const toText = (place: SearchPlace, title: string, text: string) => ({ place, title, file: null, text });
+  switch (record.type) {
+    case 'user':
+      return toSaid('message', record.source === 'voice_transcription' ? 'Message (spoken)' : 'Message', record);
+    case 'assistant':
+    case 'assistant_partial':
+      return toSaid('answer', record.source === 'voice_response' ? 'Reply (spoken)' : 'Reply', record);
+    case 'approval':
+      return [record.text ?? '', ...record.comments.map(({ text }) => text)].map((text) =>
+        toText('message', 'Verdict', text),
+      );
+    case 'tool_use':
+      return listTexts(record.tool_input).map((text) => toText('report', 'Tool call', text));
+    case 'tool_result':
+      return [toText('report', 'Result', toContentText(record.output).text)];
+    default:
+      return [];
+  }
+}
+
+/** A file of the turn is searched itself. */
+function toSaid(
+  place: SearchPlace,
+  title: string,
+  { message }: { message: { content: string } | { file: string } },
+): SearchedText[] {
+  return 'content' in message ? [{ place, title, file: null, text: message.content }] : [];
+}
+
+function toReportText(report: string): SearchedText {
+  return { place: 'report', title: 'Report', file: 'report.md', text: report, values: listValues(report) };
+}
+
+/** None where it is damaged: its lines are searched all the same. */
+function listValues(report: string): string[] {
+  try {
+    return listTexts(parseReportYaml(report));
+  } catch {
+    return [];
+  }
+}
+
+/** Every text in a value, however deep. */
+function listTexts(value: unknown): string[] {
+  if (typeof value === 'string') return [value];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(listTexts) : [];
+}
+
+function toTitle(plan: string | null, records: readonly TranscriptRecord[]): string {
+  const heading = /^#[ \t]+(\S.*)$/m.exec(plan ?? '')?.[1];
+  const message = userMessages(records).flatMap((text) => /\S.*/.exec(text) ?? [])[0];
+  return (heading ?? message ?? '').trim();
+}
+
+function timeOf(record: TranscriptRecord): string {
+  if (record.type === 'other' || Number.isNaN(Date.parse(record.timestamp))) return '';
+  return new Date(record.timestamp).toISOString();
+}
+
+function laterOf(one: string, other: string): string {
+  return other > one ? other : one;
+}

@@ -1,0 +1,176 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { translateRegex } from '../../src/session/extended-regex.ts';
+import { cutLine, plainPattern, regexPattern, type TextPattern } from '../../src/session/text-pattern.ts';
+
+const anyCase = { ignoresCase: true };
+const exactCase = { ignoresCase: false };
+const linesOf = (pattern: TextPattern, text: string) => pattern.findLines(text).map(({ number }) => number);
+const matches = (expression: string, line: string, options = exactCase) => regexPattern(expression, options).isIn(line);
+
+describe('a plain text', () => {
+  test('is found as it is, with the places of all its matches', () => {
+    const pattern = plainPattern('a.c', exactCase);
+    expect(pattern.findLines('abc\r\nx a.c a.c\r\n')).toEqual([
+      {
+        number: 2,
+        text: 'x a.c a.c',
+        marks: [
+          { start: 2, end: 5 },
+          { start: 6, end: 9 },
+        ],
+      },
+    ]);
+    expect(pattern.isIn('A.C')).toBe(false);
+  });
+
+  test('is found in any case, also in letters that are not of ASCII', () => {
+    expect(linesOf(plainPattern('GRÖSSE k', anyCase), 'größe k\ngrösse K\ngrösse \u212A')).toEqual([2]);
+  });
+
+  test('of several lines begins in the first of them', () => {
+    const [found, ...others] = plainPattern('two\nthree', exactCase).findLines('one\nand two\nthree\nfour');
+    expect(found).toEqual({ number: 2, text: 'and two', marks: [{ start: 4, end: 7 }] });
+    expect(others).toEqual([]);
+  });
+});
+
+describe('an extended regular expression', () => {
+  test.each([
+    ['a|b', 'xbx', 'cd'],
+    ['^(one|two)+$', 'onetwo', 'onethree'],
+    ['a{2}b{,1}c{1,}', 'aac', 'ac'],
+    ['[[:digit:]]+[^[:space:]]', '12x', '1 x'],
+    ['[]a-c-]x', ']x', 'dx'],
+    ['[^]]', 'a', ']'],
+    ['[\\n]', '\\', '\n'],
+    ['\\.\\$', 'a.$', 'ab$'],
+    ['\\<ü\\>', 'so ü so', 'aüb'],
+    ['\\bwort\\B', 'worte', 'wort'],
+    ['(a)(b)\\2\\1', 'abba', 'abab'],
+    ['\\d', 'd', '1'],
+    ['a.b', 'a😀b', 'ab'],
+    ['[😀ü]{2}', '😀ü', '😀'],
+    ['a)', 'a)', 'a'],
+    ['[[.a.][=b=]]c', 'bc', 'cc'],
+    ['a/b', 'a/b', 'a b'],
+    ["\\`a\\'", 'a', 'aa'],
+  ])('%s matches %j and not %j', (expression, line, other) => {
+    expect(matches(expression, line)).toBe(true);
+    expect(matches(expression, other)).toBe(false);
+  });
+
+  test('does not go on in the next line', () => {
+    expect(matches('a.b', 'a\nb')).toBe(false);
+    expect(matches('a[^x]b', 'a\nb')).toBe(false);
+    expect(linesOf(regexPattern('^b$', exactCase), 'a\nb\r\nb')).toEqual([2, 3]);
+  });
+
+  test('is refused where it holds what only POSIX knows', () => {
+    expect(() => regexPattern('[[.space.]]', exactCase)).toThrow(
+      expect.objectContaining({ code: 'USAGE', message: expect.stringContaining('[.space.]') }),
+    );
+    expect(() => regexPattern('[b-a]', exactCase)).toThrow(expect.objectContaining({ code: 'USAGE' }));
+  });
+
+  test.each([
+    ['foo.*barz', [['foo'], ['barz']]],
+    ['(foo|x?bar)baz*', [['foo', 'bar'], ['ba']]],
+    ['(foo|b*)c', [['c']]],
+    ['(ab)+c{2}d{0,1}e?', [['ab'], ['c']]],
+    ['^a\\.b$', [['a.b']]],
+    ['[a]b[[:digit:]]', [['b']]],
+    ['.*', []],
+    ['', []],
+  ])('%j needs %j', (expression, needed) => {
+    expect(translateRegex(expression).needed).toEqual(needed);
+  });
+});
+
+describe('the needles of a pattern', () => {
+  test('are what nobody escapes, and where that says too little, the forms of files', () => {
+    expect(plainPattern('time zone', exactCase).needles).toEqual([['time zone']]);
+    expect(plainPattern('say "x"', exactCase).needles).toEqual([['say '], ['say "x"', 'say \\"x\\"', '\\u', '\\/']]);
+    expect(plainPattern("'", exactCase).needles).toEqual([["'", "''", '\\u', '\\/']]);
+    expect(plainPattern('one line\nanother one', exactCase).needles).toEqual([['another one'], ['one line']]);
+    expect(plainPattern('ü', anyCase).needles).toEqual([['ü', 'Ü', '\\u', '\\/']]);
+    expect(regexPattern('(ask|x)y', anyCase).needles).toEqual([
+      ['ask', 'ſ', '\\u017f', '\u212A', '\\u212a', 'x'],
+      ['y'],
+    ]);
+  });
+
+  /** Each is a whole way to write a text in a file of a turn. */
+  const encoders: ((text: string) => string)[] = [
+    (text) => text,
+    (text) => JSON.stringify({ text }),
+    // As Python writes it.
+    (text) => JSON.stringify(text).replace(/[\u007F-\uFFFF]/g, (unit) => toEscape(unit)),
+    // As Go and PHP write it.
+    (text) => JSON.stringify(text).replace(/[<>&'=+`]/g, (unit) => toEscape(unit)),
+    (text) => JSON.stringify(text).replaceAll('/', '\\/'),
+    (text) => `stdout: |\n    ${text.replaceAll('\n', '\n    ')}\n`,
+    (text) => (text.includes('\n') ? text : `title: '${text.replaceAll("'", "''")}'\n`),
+  ];
+  const toEscape = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  const character = fc.constantFrom(...'abkKsS ZöÖßſ\u212Aé\'"\\/<&\t:.#-1', '😀', '日', '\u2028', '\u001b');
+  const texts = fc.array(fc.oneof(character, character, fc.constant('\n')), { minLength: 1, maxLength: 12 });
+  const swapCase = (text: string) => text.replace(/\p{L}/gu, (letter) => toOther(letter));
+  const toOther = (letter: string) => (letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase());
+
+  /** As `git grep -F` holds a file against them, in the C locale. */
+  const holds = (file: string, { needles, ignoresCase }: TextPattern) => {
+    const fold = (text: string) => (ignoresCase ? text.replace(/[A-Z]/g, (letter) => letter.toLowerCase()) : text);
+    return needles.every((group) => group.some((text) => fold(file).includes(fold(text))));
+  };
+
+  test('are in every file that holds a match, however that is written', () => {
+    const around = fc.array(character, { maxLength: 4 });
+    fc.assert(
+      fc.property(texts, around, around, fc.boolean(), (parts, before, after, ignoresCase) => {
+        const text = parts.join('');
+        const pattern = plainPattern(text, { ignoresCase });
+        const said = `${before.join('')}${ignoresCase ? swapCase(text) : text}${after.join('')}`;
+        fc.pre(pattern.isIn(said));
+        for (const encode of encoders) expect(holds(encode(said), pattern), encode(said)).toBe(true);
+        for (const one of pattern.needles.flat()) expect(one).not.toMatch(/[\n\0]|^$/);
+      }),
+    );
+  });
+
+  test('are in every file that holds a match of an expression', () => {
+    const atom = fc.oneof(
+      character.map((one) => one.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')),
+      fc.constantFrom('.', '[ab]', '[^x]', '\\w', '[[:alpha:]]', '(a|öb)', '(s|)', '(k"|<)'),
+    );
+    const part = fc.tuple(atom, fc.constantFrom('', '', '*', '+', '?', '{2}', '{0,2}')).map((both) => both.join(''));
+    const expressions = fc.array(fc.oneof(part, part, fc.constant('|')), { minLength: 1, maxLength: 6 });
+    fc.assert(
+      fc.property(expressions, texts, fc.boolean(), (parts, said, ignoresCase) => {
+        const pattern = regexPattern(parts.join(''), { ignoresCase });
+        const text = said.join('');
+        fc.pre(pattern.isIn(text));
+        for (const encode of encoders) expect(holds(encode(text), pattern), encode(text)).toBe(true);
+      }),
+    );
+  });
+});
+
+describe('a line that is too long', () => {
+  const line = (text: string, start: number, end: number) => ({ text, marks: [{ start, end }] });
+
+  test('is cut around its first match, whose place goes along', () => {
+    const cut = cutLine(line(`${'x'.repeat(100)}needle${'y'.repeat(100)}`, 100, 106), 40);
+    expect(cut.text).toBe(`...${'x'.repeat(10)}needle${'y'.repeat(24)}...`);
+    expect(cut.text.slice(cut.marks[0]?.start, cut.marks[0]?.end)).toBe('needle');
+  });
+
+  test('loses the white space at its ends, and no half of a character', () => {
+    expect(cutLine(line('    needle  ', 4, 10), 40)).toEqual(line('needle', 0, 6));
+    expect(cutLine(line(`${'😀'.repeat(50)}needle`, 100, 106), 31).text).toBe(`...${'😀'.repeat(12)}needle`);
+  });
+
+  test('shows as much of a match as fits', () => {
+    expect(cutLine(line('needle'.repeat(20), 0, 120), 12)).toEqual(line('needleneedle...', 0, 12));
+  });
+});
