@@ -40,6 +40,8 @@ const valueNames: Record<string, string> = {
   '--replan': ' <n>',
   '--resume': ' <id>',
   '--limit': ' <n>',
+  '--in': ' <places>',
+  '--since': ' <time>',
   '--port': ' <n>',
   '--role': ' <name>',
   '--id': ' <id>',

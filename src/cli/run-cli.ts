@@ -58,6 +58,7 @@ import { SessionResumeCommand } from './commands/session/resume.ts';
 import { SessionReviewCommand } from './commands/session/review.ts';
 import { SessionVerifyCommand } from './commands/session/verify.ts';
 import { SessionSayCommand } from './commands/session/say.ts';
+import { SessionSearchCommand } from './commands/session/search.ts';
 import { SessionShowCommand } from './commands/session/show.ts';
 import { SessionStatsCommand } from './commands/session/stats.ts';
 import { SessionSwitchCommand } from './commands/session/switch.ts';
@@ -121,6 +122,7 @@ const commands: CommandClass<CliContext>[] = [
   SessionDeleteCommand,
   SessionListCommand,
   SessionLogCommand,
+  SessionSearchCommand,
   SessionShowCommand,
   SessionDiffCommand,
   SessionReviewCommand,

@@ -2,6 +2,7 @@
 import { TeddyError } from '../errors.ts';
 import type { TextHits, TextQuery, TreeQuery } from '../ports/git.ts';
 import { repoPathFromGit, type Oid, type RepoPath } from '../names.ts';
+import { errorCode } from '../disk/system-error.ts';
 import { toGitFailure } from './git-failure.ts';
 import type { GitRunner } from './run.ts';
 
@@ -74,8 +75,9 @@ async function searchBatch(
   git: GitRunner,
   exists: (tree: string) => Promise<boolean>,
   trees: readonly string[],
-  { texts, ignoresCase, paths, signal }: TreeQuery,
+  query: TreeQuery,
 ): Promise<{ tree: string; path: string }[]> {
+  const { texts, ignoresCase, paths, signal } = query;
   const options = ['-l', '-z', '--text', '--threads=1', '--full-name', '--no-color', '--no-recurse-submodules', '-F'];
   const patterns = [...(ignoresCase ? ['-i'] : []), ...texts.flatMap((text) => ['-e', text])];
   const globs = paths.map((path) => `:(top,glob)${path}`);
@@ -85,7 +87,16 @@ async function searchBatch(
     const args = ['grep', ...options, ...patterns, ...asked, '--', ...globs];
     return { names, ended: await grep(git, args, { signal, timeoutMs: treesTimeoutMs, add }) };
   };
-  let { names, ended } = await attempt(trees);
+  const answer = await attempt(trees).catch((error: unknown) => {
+    if (errorCode(error) === 'E2BIG' && trees.length > 1) return null;
+    throw error;
+  });
+  if (answer === null) {
+    const half = Math.ceil(trees.length / 2);
+    const search = (some: readonly string[]) => searchBatch(git, exists, some, query);
+    return [...(await search(trees.slice(0, half))), ...(await search(trees.slice(half)))];
+  }
+  let { names, ended } = answer;
   if (ended.exitCode === 128 && unknownTree.test(ended.stderr)) {
     const isThere = await Promise.all(trees.map(exists));
     const there = trees.filter((_, at) => isThere[at]);

@@ -25,8 +25,8 @@ Groups
                                     go on: resume, switch, branch, undo, restore
                                     judge: approve, reject
                                     look: view, list, log, show, diff, review,
-                                    cost, stats, context, history, verify,
-                                    replay
+                                    search, cost, stats, context, history,
+                                    verify, replay
                                     share: push, pull, sync, import, open,
                                     export
                                     put away: archive, delete
@@ -102,6 +102,8 @@ Look
                                     contexts, code
   teddy session review              the session as Markdown, for a pull request
   teddy session cost                tokens and money, by turn and model
+  teddy session search <text>       what was said, planned, run and written, in
+                                    all sessions
   teddy session stats               turns, plans, failures, cost, and lines by
                                     models and people, of all sessions
   teddy session context             which files the next turn shows;

@@ -1,14 +1,12 @@
 import { Command, Option } from 'clipanion';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openCapture } from '../../../app.ts';
-import { TeddyError } from '../../../errors.ts';
 import { formatCount } from '../../../session/format-count.ts';
 import type { Swept, SweptLog } from '../../../workflow/capture/sweep.ts';
+import { parseSince } from '../../arguments.ts';
 import { TeddyCommand, withInterrupt } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
 import { toVisible } from '../../../session/visible-text.ts';
-
-const unitMs = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 
 export class CaptureSweepCommand extends TeddyCommand {
   static override paths = [['capture', 'sweep']];
@@ -29,7 +27,7 @@ export class CaptureSweepCommand extends TeddyCommand {
   since = Option.String('--since', { description: 'How far back: 30m, 12h, 7d, 4w, or a date such as 2026-11-01.' });
 
   protected run(terminal: Terminal): Promise<number> {
-    const sinceMs = this.since === undefined ? null : parseSince(this.since);
+    const sinceMs = this.since === undefined ? null : parseSince(this.since, Date.now());
     return withInterrupt(terminal, 'teddy capture sweep', (signal) =>
       this.withProject(terminal, async (project) => {
         const { sweepWhenFree } = await import('../../../workflow/capture/sweep.ts');
@@ -46,18 +44,6 @@ export class CaptureSweepCommand extends TeddyCommand {
       }),
     );
   }
-}
-
-function parseSince(text: string): number {
-  const [, count, unit] = /^(\d{1,6})([mhdw])$/.exec(text) ?? [];
-  if (count !== undefined) return Date.now() - Number(count) * unitMs[unit as keyof typeof unitMs];
-  const date = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
-  if (!Number.isNaN(date)) return date;
-  throw new TeddyError(
-    'USAGE',
-    `--since cannot be ${JSON.stringify(text)}.`,
-    'Write 30m, 12h, 7d or 4w, or a date such as 2026-11-01.',
-  );
 }
 
 function describe({ agent, line, id, entries }: SweptLog): string {

@@ -1,7 +1,7 @@
 import { Command, Option } from 'clipanion';
-import { TeddyError } from '../../../errors.ts';
 import type { Project } from '../../../ports/project.ts';
 import { type ListedSession, listSessions, sortNewest } from '../../../workflow/review/list-sessions.ts';
+import { parseLimit } from '../../arguments.ts';
 import { requireOne } from '../../plan-options.ts';
 import { renderSessions, takeFirst } from '../../render/sessions.ts';
 import { TeddyCommand } from '../../teddy-command.ts';
@@ -59,9 +59,7 @@ export class SessionListCommand extends TeddyCommand {
   private readLimit(terminal: Terminal): number {
     if (this.limit === undefined)
       return terminal.isOutputTty && !this.all && !this.json ? onTerminal : Number.POSITIVE_INFINITY;
-    if (/^[1-9]\d{0,8}$/.test(this.limit)) return Number(this.limit);
-    const message = `--limit: ${JSON.stringify(this.limit)} is not a number of sessions.`;
-    throw new TeddyError('USAGE', message, 'It is a whole number from 1: --limit 10.');
+    return parseLimit(this.limit, 'sessions');
   }
 }
 

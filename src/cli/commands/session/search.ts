@@ -1,0 +1,198 @@
+import { Command, Option } from 'clipanion';
+import { TeddyError } from '../../../errors.ts';
+import { formatCount } from '../../../session/format-count.ts';
+import { toShellWord } from '../../../session/shell-word.ts';
+import {
+  plainPattern,
+  regexPattern,
+  searchPlaces,
+  type SearchPlace,
+  type TextPattern,
+} from '../../../session/text-pattern.ts';
+import { toVisible } from '../../../session/visible-text.ts';
+import type { Project } from '../../../ports/project.ts';
+import type { FoundTurn, Search } from '../../../workflow/review/search-sessions.ts';
+import { parseLimit, parseSince } from '../../arguments.ts';
+import { requireOne } from '../../plan-options.ts';
+import { renderFoundRows, renderFoundTurn } from '../../render/found.ts';
+import { TeddyCommand } from '../../teddy-command.ts';
+import type { Terminal } from '../../terminal.ts';
+
+const onTerminal = 50;
+const linesOnTerminal = 5;
+/** Of a line in a pipe or in JSON. */
+const maxWidth = 240;
+
+export class SessionSearchCommand extends TeddyCommand {
+  static override paths = [['session', 'search']];
+  static override usage = Command.Usage({
+    category: 'Look',
+    description: 'Find what was said, planned and run in any session.',
+    details: `
+      Searches every session: those with a branch here, those that only a remote has, and archived ones. The session with the newest
+      step comes first, and of a session the newest turn. A turn that several branches share is shown once.
+
+      The text is taken as it is, as by \`git grep -F\`; several words are one phrase, with a blank between them. With -E it is an
+      extended regular expression, which is looked for in each line. Secrets are masked before teddy searches.
+
+      --in names where to search: message (what you said, also with a verdict), plan, report (also what commands printed, and what
+      tools were called with and gave back), answer (of models), and code (lines that a step of the session has brought and that are
+      still there at the end of its branch). Without --in, teddy searches all but the code.
+
+      A terminal shows at most ${onTerminal} turns, and ${linesOnTerminal} lines of each. Into a pipe, teddy prints a row for each
+      line: session, turn, branch, place, title and text, with tabs between them.
+
+      Exit codes: 0 something was found; 1 nothing was, as with \`git grep\`; 2 wrong usage.
+    `,
+    examples: [
+      ['A phrase', '$0 session search "time zone"'],
+      ['Short for it, in any case', '$0 search -i time zone'],
+      ['What you asked for in the last two weeks', '$0 search --in message --since 2w login'],
+      ['Commands and their output', '$0 search --in report -E "ENOENT|EACCES"'],
+      ['Which session wrote this line', '$0 search --in code "export function ago"'],
+    ],
+  });
+
+  words = Option.Rest({ name: 'text', required: 1 });
+  in = Option.Array('--in', [], {
+    description: `Where: ${searchPlaces.join(', ')}; several with commas. Without it: all but code.`,
+  });
+  since = Option.String('--since', {
+    description: 'Only turns of that time or newer: 12h, 3d, 2w, or a date such as 2026-11-01.',
+  });
+  isRegex = Option.Boolean('-E,--extended-regexp', false, {
+    description: 'The text is an extended regular expression.',
+  });
+  ignoreCase = Option.Boolean('-i,--ignore-case', false, { description: 'Ignore the case of letters.' });
+  limit = Option.String('--limit', {
+    description: `Show so many turns at most; on a terminal, ${onTerminal} without it.`,
+  });
+  all = Option.Boolean('--all', false, { description: 'Show all turns on a terminal, too.' });
+
+  protected override actsAtOnce = () => true;
+
+  protected run(terminal: Terminal): Promise<number> {
+    const text = this.words.join(' ');
+    if (text === '')
+      throw new TeddyError('USAGE', 'There is no text to search for.', 'Give it: teddy search "time zone".');
+    requireOne({ '--limit': this.limit !== undefined, '--all': this.all });
+    const places = parsePlaces(this.in);
+    const limit = this.readLimit(terminal);
+    return this.withProject(terminal, async (project) => {
+      const now = project.clock.now().getTime();
+      const sinceMs = this.since === undefined ? null : parseSince(this.since, now);
+      const patterns = [await this.readPattern(project, text)];
+      // Nothing is left half done: Ctrl-C may end the process itself.
+      const { signal } = new AbortController();
+      const { searchSessions } = await import('../../../workflow/review/search-sessions.ts');
+      const search = await searchSessions(project, { patterns, places, sinceMs, width: maxWidth, signal });
+      const found = await this.show(terminal, project, search, limit, now);
+      if (found === 0 && !this.json) terminal.say(this.describeNone(search.lines, places));
+      await this.sweepBeside(project);
+      return found === 0 ? 1 : 0;
+    });
+  }
+
+  private readLimit(terminal: Terminal): number {
+    if (this.limit !== undefined) return parseLimit(this.limit, 'turns');
+    return terminal.isOutputTty && !this.all && !this.json ? onTerminal : Number.POSITIVE_INFINITY;
+  }
+
+  private async readPattern({ repository }: Project, text: string): Promise<TextPattern> {
+    const options = { ignoresCase: this.ignoreCase };
+    if (!this.isRegex) return plainPattern(text, options);
+    if (text.includes('\n'))
+      throw new TeddyError('USAGE', 'An expression has one line.', 'Write a|b for either, or leave out -E.');
+    await repository.store.checkExpression(text);
+    return regexPattern(text, options);
+  }
+
+  /** Returns how many turns were found; into a pipe, each is printed as soon as it is. */
+  private async show(
+    terminal: Terminal,
+    project: Project,
+    { turns, lines }: Search,
+    limit: number,
+    now: number,
+  ): Promise<number> {
+    const kept: FoundTurn[] = [];
+    let [count, first, hasMore]: [number, FoundTurn | null, boolean] = [0, null, false];
+    for await (const turn of turns) {
+      hasMore = count === limit;
+      // Whoever read the pipe has gone: `teddy search x | head`.
+      if (hasMore || this.context.stdout.destroyed) break;
+      count += 1;
+      first ??= turn;
+      if (this.json || terminal.isOutputTty) kept.push(turn);
+      else terminal.print(renderFoundRows(turn));
+    }
+    if (this.json)
+      this.printJson(terminal, 'session-search', { searched: lines, turns: kept.map(toDocument), more: hasMore });
+    else if (terminal.isOutputTty)
+      await this.page(
+        terminal,
+        project,
+        kept.map((turn) => renderFoundTurn(terminal, turn, { nowMs: now, most: linesOnTerminal })).join('\n'),
+      );
+    if (first === null || this.json) return count;
+    if (hasMore) terminal.say(`There is more than these ${count} turns. All of them: ${this.toWholeCommand()}`);
+    terminal.say(`Next: teddy session show ${first.turn} -s ${toVisible(toShellWord(first.selector))}`);
+    return count;
+  }
+
+  private toWholeCommand(): string {
+    const words = this.context.words.filter(
+      (word, at, all) => !word.startsWith('--limit') && all[at - 1] !== '--limit',
+    );
+    const end = words.indexOf('--');
+    const at = end === -1 ? words.length : end;
+    return toVisible(['teddy', ...words.slice(0, at), '--all', ...words.slice(at)].map(toShellWord).join(' '));
+  }
+
+  private describeNone(lines: number, places: readonly SearchPlace[]): string {
+    const where = lines === 1 ? '1 branch' : `${formatCount(lines)} branches`;
+    const since = this.since === undefined ? '' : ` with steps since ${this.since}`;
+    const ways = [
+      ...(this.ignoreCase ? [] : ['-i ignores case']),
+      ...(places.includes('code') ? [] : ['--in code searches the code']),
+    ];
+    const hint = ways.length === 0 ? '' : `; ${ways.join(', ')}`;
+    return lines === 0 && this.since === undefined
+      ? 'There is no session yet. Start one: teddy session new <name>'
+      : `Nothing was found in ${where} of sessions${since}${hint}.`;
+  }
+}
+
+/** Throws USAGE. */
+function parsePlaces(given: readonly string[]): SearchPlace[] {
+  if (given.length === 0) return searchPlaces.filter((place) => place !== 'code');
+  const words = given.flatMap((value) => value.split(',')).map((word) => word.trim());
+  const unknown = words.find((word) => !searchPlaces.some((place) => place === word));
+  if (unknown === undefined) return searchPlaces.filter((place) => words.includes(place));
+  throw new TeddyError(
+    'USAGE',
+    `--in: teddy knows no ${JSON.stringify(unknown)}.`,
+    `It can be ${searchPlaces.slice(0, -1).join(', ')} and ${searchPlaces.at(-1)}: --in message,plan.`,
+  );
+}
+
+function toDocument({ line, lineName, selector, turn, title, time, matches }: FoundTurn): object {
+  return {
+    session: line.session,
+    turn,
+    line: lineName,
+    archived: line.isArchived,
+    remote: line.remote,
+    title,
+    time,
+    show: `teddy session show ${turn} -s ${toShellWord(selector)}`,
+    matches: matches.map(({ place, title: part, file, number, text, marks }) => ({
+      in: place,
+      part,
+      file,
+      number,
+      text,
+      marks,
+    })),
+  };
+}
