@@ -168,8 +168,7 @@ export const settings = [
     tracked: true,
     takes: 'trailer',
     untracked: ['false'],
-    purpose:
-      'whether landings name the models whose code they bring; or in which form, as a trailer with {tool} and {model}',
+    purpose: 'whether landings name the models whose code they bring, or the form of these trailers',
     fallback: 'true',
   },
   {
@@ -177,7 +176,7 @@ export const settings = [
     variable: null,
     tracked: false,
     takes: 'boolean',
-    purpose: 'whether the git hooks name models in your own commits, where these certainly had a part',
+    purpose: 'whether the git hooks name models in your own commits, where these had a part',
     fallback: 'false',
   },
   {
