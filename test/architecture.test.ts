@@ -60,9 +60,9 @@ const verbsBelow: Record<string, string[]> = {
   blame: [],
   review: ['blame', 'writes'],
   page: ['review', 'verify', 'replay'],
-  conversation: ['page'],
+  conversation: ['blame', 'page'],
   sharing: ['verify'],
-  landing: ['sharing'],
+  landing: ['blame', 'sharing'],
   hooks: ['sharing', 'verify'],
   doctor: ['writes'],
 };

@@ -22,6 +22,8 @@ const meanings: Record<string, string> = {
     '`true`: [landings name](review.md#disclosure) the models whose code they bring, as in `Assisted-by: teddy:gpt-5`. `false`: they do not. A trailer with `{tool}` and `{model}`, such as `Generated-by: {model}`: they do so in this form.',
   assistedByHook:
     '`true`: the [git hooks](sessions.md#git-hooks) name models in your own commits, where it is certain that they had a part.',
+  notes:
+    '`git-ai`: a landing gets a note in `refs/notes/ai` that says [which lines models have brought](review.md#which-lines-models-have-brought).',
   redact: '`false`: teddy masks no secrets, and warns of that with every request.',
   'write.maxBytes': 'The most bytes that a written file may have.',
   'write.idleExpiryMs':

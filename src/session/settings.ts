@@ -180,6 +180,14 @@ export const settings = [
     fallback: 'false',
   },
   {
+    name: 'notes',
+    variable: null,
+    tracked: true,
+    takes: ['git-ai', 'off'],
+    purpose: 'the authorship log that a landing gets as a note, which says what lines models have brought',
+    fallback: 'off',
+  },
+  {
     name: 'capture',
     variable: null,
     tracked: false,

@@ -136,6 +136,6 @@ test('no name is offered for one that is far from all', () => {
 
 test('what the project tracks may set no endpoint, provider, recording, limit of time or masking', () => {
   const tracked = settings.filter((setting) => setting.tracked).map(({ name }) => name);
-  const expected = 'model agent contextTokens maxTurns maxTokens snapshot approvals assistedBy';
+  const expected = 'model agent contextTokens maxTurns maxTokens snapshot approvals assistedBy notes';
   expect(tracked).toEqual(expected.split(' '));
 });

@@ -10,18 +10,39 @@ import type { AttributedRun, Author } from './attribution.ts';
 import { decodeStep, readCodeSteps, type BlameSource, type CodeStep, type CodeSteps } from './code-steps.ts';
 import { findOrigin, indexSteps, type Origin, type StepIndex, type UntracedLines } from './same-content.ts';
 
-export type AttributeQuery = Omit<BlameQuery, 'grafts'>;
+export interface AttributeQuery extends Omit<BlameQuery, 'grafts'> {
+  /** Lines that came by one of these commits are left out. */
+  without?: readonly Oid[];
+}
+
+/** What files of one commit, or of the work tree, have in common: it is read once. */
+export interface Tracing {
+  head: Oid | null;
+  known: CodeSteps;
+  index(): StepIndex;
+  authorsOf(run: TracedRun): Promise<AttributedRun[]>;
+}
+
+/** `commit` null: the work tree. Throws what `readCodeSteps` throws. */
+export async function openTracing(source: BlameSource, commit: Oid | null): Promise<Tracing> {
+  const head = commit ?? (await source.repository.store.resolve('HEAD'));
+  const known = await readCodeSteps(source, head === null ? [] : [head]);
+  let index: StepIndex | undefined;
+  return { head, known, index: () => (index ??= indexSteps(known)), authorsOf: authorReader(source, known) };
+}
 
 /**
  * In the order of the file. A line is its author's, or unknown: it is never said to be somebody's who has not brought it. Throws what
  * `Blame.lines` throws.
  */
-export async function attributeLines(source: BlameSource, query: AttributeQuery): Promise<Attributed> {
-  const head = query.commit ?? (await source.repository.store.resolve('HEAD'));
-  const known = await readCodeSteps(source, head === null ? [] : [head]);
-  const traced = await traceLines(source, known, head, query);
-  const authors = authorReader(source, known);
-  return { runs: joinRuns((await Promise.all(traced.map(authors))).flat()), known };
+export async function attributeLines(
+  source: BlameSource,
+  query: AttributeQuery,
+  opened?: Tracing,
+): Promise<Attributed> {
+  const tracing = opened ?? (await openTracing(source, query.commit));
+  const traced = await traceLines(source, tracing, query);
+  return { runs: joinRuns((await Promise.all(traced.map(tracing.authorsOf))).flat()), known: tracing.known };
 }
 
 export interface Attributed {
@@ -40,20 +61,19 @@ const maxRounds = 6;
 
 async function traceLines(
   source: BlameSource,
-  known: CodeSteps,
-  head: Oid | null,
+  { head, known, index }: Tracing,
   query: AttributeQuery,
 ): Promise<TracedRun[]> {
   const { blame, store } = source.repository;
-  let runs = (await blame.lines({ ...query, grafts: known.grafts })).map(toTraced);
-  const origins = new Map<Oid, Origin | null>();
-  let grafts: Grafts = known.grafts;
-  let index: StepIndex | undefined;
+  // The history ends at them, and they are nobody's question.
+  const { without = [] } = query;
+  const origins = new Map<Oid, Origin | null>(without.map((oid) => [oid, null]));
+  let grafts: Grafts = new Map<Oid, readonly Oid[]>([...known.grafts, ...without.map((oid) => [oid, []] as const)]);
+  let runs = (await blame.lines({ ...query, grafts })).map(toTraced);
   for (let round = 1; round <= maxRounds && known.steps.size > 0; round += 1) {
     const untraced = groupUntraced(runs, known, origins);
     if (untraced.length === 0) break;
-    index ??= indexSteps(known);
-    for (const one of untraced) origins.set(one.commit, await findOrigin(source, index, one));
+    for (const one of untraced) origins.set(one.commit, await findOrigin(source, index(), one));
     const found = untraced.flatMap(({ commit }) => {
       const origin = origins.get(commit);
       return origin != null && 'oid' in origin ? [[commit, origin.oid] as const] : [];
@@ -73,7 +93,9 @@ async function traceLines(
     grafts = all;
     runs = await traceAgain(source, { ...query, grafts }, runs, new Set(found.map(([commit]) => commit)), known);
   }
-  return runs.map((run) => ({ ...run, origin: run.commit === null ? null : (origins.get(run.commit) ?? null) }));
+  return runs
+    .filter(({ commit }) => commit === null || !without.includes(commit))
+    .map((run) => ({ ...run, origin: run.commit === null ? null : (origins.get(run.commit) ?? null) }));
 }
 
 function toTraced(run: BlamedRun): TracedRun {
@@ -164,10 +186,16 @@ function isSame(one: Author, other: Author): boolean {
 function authorReader(source: BlameSource, known: CodeSteps): (run: TracedRun) => Promise<AttributedRun[]> {
   const edits = new Map<string, ReturnType<typeof readEdits>>();
   const made = new Map<string, Promise<ReadonlySet<string>>>();
+  const texts = new Map<string, Promise<string | null>>();
+  const reports = new Map<string, Promise<Report | null>>();
   const keep = <Value>(map: Map<string, Promise<Value>>, key: string, read: () => Promise<Value>) => {
     const found = map.get(key) ?? read();
     map.set(key, found);
     return found;
+  };
+  const turnFiles: TurnFiles = {
+    text: (at, name) => keep(texts, `${at.oid} ${name}`, () => readTurnFile(source, at, name)),
+    report: (at) => keep(reports, at.oid, () => readReport(source, at)),
   };
   return async (run) => {
     const { commit, byContent, origin, ...place } = run;
@@ -190,7 +218,7 @@ function authorReader(source: BlameSource, known: CodeSteps): (run: TracedRun) =
       step.turn === null ? own : { kind: 'turn', commit, step, session: step.session, turn: step.turn, byContent };
     if (step.kind === 'report') {
       const at = { ...step, turn: step.turn as TurnName };
-      const edited = await keep(edits, `${commit} ${run.path}`, () => readEdits(source, at, run.path));
+      const edited = await keep(edits, `${commit} ${run.path}`, () => readEdits(source, turnFiles, at, run.path));
       if (edited === null) return whole(turn);
       if (edited === 'unreadable') return whole(unknown('Its report cannot be read.'));
       return splitRun(place, (text) => (edited.has(text.trim()) ? turn : own));
@@ -232,6 +260,12 @@ async function readOther({ repository: { store } }: BlameSource, commit: Oid, pe
   return { kind: 'turn', commit, step, session, turn, byContent: false };
 }
 
+/** A report has the changes of many files. */
+interface TurnFiles {
+  text(at: TurnAt, name: string): Promise<string | null>;
+  report(at: TurnAt): Promise<Report | null>;
+}
+
 type TurnAt = Pick<CodeStep, 'oid' | 'session'> & { turn: TurnName };
 
 async function readTurnFile({ repository: { store } }: BlameSource, { oid, session, turn }: TurnAt, name: string) {
@@ -245,21 +279,22 @@ async function readTurnFile({ repository: { store } }: BlameSource, { oid, sessi
  */
 async function readEdits(
   source: BlameSource,
+  files: TurnFiles,
   step: TurnAt,
   path: RepoPath,
 ): Promise<ReadonlySet<string> | 'unreadable' | null> {
   const { store } = source.repository;
   const [parent] = (await store.readCommit(step.oid)).parents;
   const isNew = parent !== undefined && !(await store.hasPath(parent, path));
-  const text = await readTurnFile(source, step, 'report.md');
+  const text = await files.text(step, 'report.md');
   if (!isNew && text?.includes('modified_by_user: true') === false) return null;
-  const report = await readReport(source, step);
+  const report = await files.report(step);
   if (report === null) return 'unreadable';
   const own = report.action_logs.filter(({ status, params }) => status === 'SUCCESS' && params['file_path'] === path);
   const isEdited = own.some(({ modified_by_user: byUser }) => byUser === true);
   const wasUnknown = isNew && own[0]?.action_type === 'EDIT';
   if (!isEdited && !wasUnknown) return null;
-  const plan = (await readTurnFile(source, step, 'plan.md')) ?? '';
+  const plan = (await files.text(step, 'plan.md')) ?? '';
   return new Set(plan.split('\n').map((line) => line.trim()));
 }
 

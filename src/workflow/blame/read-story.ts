@@ -10,7 +10,7 @@ import { joinPath, turnDir, type Oid, type RepoPath, type SessionId, type TurnNa
 import { maskString } from '../line/mask-text.ts';
 import { readTurnVerdicts } from '../line/read-verdicts.ts';
 import { readReport } from './attribute-lines.ts';
-import { decodeStep, type CodeStep } from './code-steps.ts';
+import { decodeStep, type BlameSource, type CodeStep } from './code-steps.ts';
 
 export interface TurnStory {
   session: SessionId;
@@ -61,7 +61,7 @@ interface DoneAction {
 /** A turn of a captured session may have thousands of entries: its story is told by the last ones, and its first words. */
 const maxEntries = 256;
 
-interface TurnEntry {
+export interface TurnEntry {
   oid: Oid;
   entry: Entry;
   author: string;
@@ -111,8 +111,8 @@ export async function readTurnStory(
 }
 
 /** Newest first, the commit's own entry included. */
-async function readTurnEntries(
-  { repository: { store } }: Project,
+export async function readTurnEntries(
+  { repository: { store } }: BlameSource,
   from: Oid,
   session: SessionId,
   turn: TurnName,

@@ -1,4 +1,4 @@
-/** Hands out a session: its directory, its history as text, its branch as a git bundle, or its page. Only in a page are secrets masked. */
+/** Hands out a session: its directory, its history as text, its branch as a git bundle, its page, or who brought its lines. Only in a page are secrets masked. */
 import { TeddyError } from '../../errors.ts';
 import type { ExportDirectory, ExportTarget } from '../../ports/disk.ts';
 import type { FileBelow } from '../../ports/git.ts';
@@ -12,7 +12,9 @@ export type ExportOptions =
   | { kind: 'dir'; place: ExportDirectory }
   | { kind: 'md' | 'jsonl' | 'bundle'; place: ExportTarget }
   /** `version`: that of teddy, which the page names. */
-  | { kind: 'html'; place: ExportTarget; version: string };
+  | { kind: 'html'; place: ExportTarget; version: string }
+  /** `revision`: the commit whose lines are told of, in place of the tip. */
+  | { kind: 'agent-trace'; place: ExportTarget; version: string; revision: string | undefined };
 
 export interface ExportedSession {
   session: SessionId;
@@ -33,6 +35,12 @@ export async function exportSession(
   if (options.kind === 'dir') return exportFiles(project, selector, options.place);
   if (options.kind === 'bundle') return exportBundle(project, selector, options.place);
   if (options.kind === 'html') return exportPage(project, selector, options);
+  if (options.kind === 'agent-trace') {
+    const { renderTrace } = await import('./export-trace.ts');
+    const { text, ...trace } = await renderTrace(project, { selector, ...options });
+    await options.place.put(toPieces(new TextEncoder().encode(text)));
+    return { ...trace, repairs: [] };
+  }
   return exportHistory(project, selector, options.kind, options.place);
 }
 

@@ -12,6 +12,7 @@ import { repair } from '../line/repair.ts';
 import { refuseOperation } from '../line/refuse-operation.ts';
 import { findRecorded } from '../line/find-recorded.ts';
 import { refuseRunsIn } from '../line/unfinished-run.ts';
+import { addAuthorshipNote, type AuthorshipNote } from './authorship-log.ts';
 import { chooseTarget, type LandingTarget } from './choose-target.ts';
 import { describeLanding, discloseModels, tellBehind, tellBrought } from './describe.ts';
 import { findLandingBase, type LandingBase } from './find-base.ts';
@@ -40,6 +41,8 @@ export interface Landed {
   /** The work tree whose files went along; null when the branch is checked out nowhere. */
   root: string | null;
   archive: RefName | null;
+  /** The authorship log that was added; null: none, as `teddy.notes` does not ask for it, or no model has brought a line. */
+  note: AuthorshipNote | null;
   /** The command that archives the line, from where the user stands. */
   archiveCommand: string;
   /** To which the branch is pushed; null: no remote is configured. */
@@ -50,17 +53,18 @@ export interface Landed {
 const maxAttempts = 5;
 
 /**
- * The commit is durable before the branch moves, and the branch before the archive: a landing that was cut off there is
- * finished by the next one. Throws UNKNOWN_BRANCH, UNKNOWN_COMMIT, NOTHING_TO_LAND, LAND_CONFLICT, FILES_IN_THE_WAY,
- * OPERATION_IN_PROGRESS, REF_MOVED; no ref but the archive has moved then.
+ * The commit is durable before the branch moves, the branch before the archive, and that before the authorship log: a landing that was
+ * cut off there is finished by the next one. Throws BAD_SETTING, UNKNOWN_BRANCH, UNKNOWN_COMMIT, NOTHING_TO_LAND, LAND_CONFLICT,
+ * FILES_IN_THE_WAY, OPERATION_IN_PROGRESS, REF_MOVED; no ref but the archive has moved then.
  */
 export async function landSession(project: Project, request: LandRequest): Promise<Landed> {
   if (request.message?.trim() === '') throw emptyMessageError();
   await project.repository.store.ident();
+  const hasNote = (await project.settings.get('notes')) === 'git-ai';
   const line = await findLandable(project, request.target);
   await tellUnlanded(project, line);
   for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
-    const landed = await landOnce(project, line, request, { isFirst: attempt === 1 });
+    const landed = await landOnce(project, line, request, { isFirst: attempt === 1, hasNote });
     if (landed !== 'moved') return landed;
   }
   throw toMoved(line);
@@ -82,7 +86,7 @@ async function landOnce(
   project: Project,
   line: LandableLine,
   request: LandRequest,
-  { isFirst }: { isFirst: boolean },
+  { isFirst, hasNote }: { isFirst: boolean; hasNote: boolean },
 ): Promise<Landed | 'moved'> {
   const target = await chooseTarget(project, line, request);
   const workspace = await openTarget(project, target);
@@ -94,7 +98,7 @@ async function landOnce(
   const assistedBy = await discloseModels(project, line, base.oid);
   const text = await composeMessage(project, line, base.oid, request);
   const message = encodeLanding(text, [{ session: line.session, tip: line.tip }, ...along], assistedBy);
-  const place = { line, target, workspace, base, sides, message, isDryRun: request.isDryRun === true };
+  const place = { line, target, workspace, base, sides, message, hasNote, isDryRun: request.isDryRun === true };
   const tree = await mergeSides(project, place);
   const finished = tree === null ? await finishLanding(project, place) : null;
   if (tree === null && finished === null) throw await toNothing(project, place);
@@ -110,6 +114,7 @@ async function landOnce(
     changes: tree === null ? [] : await project.repository.store.diffTrees(target.tip, tree),
     root: workspace?.root ?? null,
     archive: null,
+    note: null,
     archiveCommand: await toArchiveCommand(project, line),
     remote: await findRemote(project, target.ref),
   };
@@ -119,7 +124,24 @@ async function landOnce(
   if (commit === 'moved') return 'moved';
   tellOthers(project, place);
   const archive = await keepArchive(project, line);
-  return { ...landed, commit, archive: archive?.ref ?? null };
+  return { ...landed, commit, archive: archive?.ref ?? null, note: await discloseLines(project, place, commit) };
+}
+
+/** The landing stands, whatever becomes of its authorship log. */
+async function discloseLines(
+  project: Project,
+  { line, target, hasNote }: Landing,
+  commit: Oid,
+): Promise<AuthorshipNote | null> {
+  if (!hasNote) return null;
+  try {
+    return await addAuthorshipNote(project, commit);
+  } catch (error) {
+    if (!(error instanceof TeddyError)) throw error;
+    const again = `teddy session land -s ${toShellWord(line.name)} --onto ${toShellWord(shortRef(target.ref))}`;
+    project.notices.warn(`The landing has no authorship log: ${error.message} To add it: \`${again}\``);
+    return null;
+  }
 }
 
 const changingCode: ReadonlySet<EntryKind> = new Set(['report', 'write', 'undo', 'snapshot']);
@@ -169,6 +191,8 @@ interface Landing {
   base: LandingBase;
   sides: LandingSides;
   message: string;
+  /** It is to have an authorship log. */
+  hasNote: boolean;
   isDryRun: boolean;
 }
 
@@ -218,14 +242,20 @@ async function forward(store: Store, workspace: Workspace, ref: RefName, commit:
   return tip !== null && (await store.isAncestor(commit, tip)) ? commit : 'moved';
 }
 
-/** A landing that was killed before the archive, or one that was finished by hand, is finished here; null: nothing was left to do. */
+/**
+ * A landing that was killed before its archive and its authorship log were written, or one that was finished by hand, is finished
+ * here; null: nothing was left to do.
+ */
 async function finishLanding(
   project: Project,
-  { line, base, isDryRun }: Landing,
-): Promise<Pick<Landed, 'commit' | 'archive' | 'wasCutOff'> | null> {
+  landing: Landing,
+): Promise<Pick<Landed, 'commit' | 'archive' | 'note' | 'wasCutOff'> | null> {
+  const { line, base, isDryRun } = landing;
   const archive = base.hasLanded && !isDryRun ? await keepArchive(project, line) : null;
-  if (archive?.isNew !== true || base.landedAs === null) return null;
-  return { commit: base.landedAs, archive: archive.ref, wasCutOff: true };
+  if (base.landedAs === null || isDryRun) return null;
+  const note = await discloseLines(project, landing, base.landedAs);
+  if (archive?.isNew !== true && note === null) return null;
+  return { commit: base.landedAs, archive: archive?.ref ?? null, note, wasCutOff: true };
 }
 
 async function toNothing(project: Project, { line, target, base }: Landing): Promise<TeddyError> {

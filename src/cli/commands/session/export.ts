@@ -11,14 +11,16 @@ import { TeddyCommand } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
 import { toVisible } from '../../../session/visible-text.ts';
 
+const formats = ['agent-trace'];
+
 export class SessionExportCommand extends TeddyCommand {
   static override paths = [['session', 'export']];
   static override usage = Command.Usage({
     category: 'Elsewhere',
-    description: 'Export a session: its page, its files, its history, or its branch.',
+    description: 'Export a session: its page, its files, its history, its branch, or who brought its lines.',
     details: `
-      Give exactly one of --html, --dir, --md, --jsonl and --bundle. An existing file is replaced only with --force;
-      the directory has to be new or empty.
+      Give exactly one of --html, --dir, --md, --jsonl, --bundle and --format. An existing file is replaced only with
+      --force; the directory has to be new or empty.
 
       The page shows the turns of all lines of the session, with plans, reports, diffs, requests and cost. It is one
       file, which needs neither a server nor the network, and secrets in it are masked. It says what
@@ -27,11 +29,17 @@ export class SessionExportCommand extends TeddyCommand {
 
       What --jsonl writes can be imported again. A bundle is a remote in a file: \`git fetch <file> <branch>\`,
       \`git clone -b <branch> <file>\`, \`teddy session plan --recording <file>\`.
+
+      --format agent-trace prints a record of Agent Trace 0.1.0 (agent-trace.dev): for each text file that the session
+      has changed, which of its lines models have brought, which a person, and of which nothing is known. The lines are
+      those at the tip of the session, or with --rev those of another commit, such as the branch where it landed. The
+      same commit gives the same bytes.
     `,
     examples: [
       ['For the browser', '$0 session export --html session.html'],
       ['For reading', '$0 session export --md story.md'],
       ['For another program', '$0 session export -s add-login --jsonl -'],
+      ['Who brought its lines, as they are on main', '$0 session export -s add-login --format agent-trace --rev main'],
     ],
   });
 
@@ -43,18 +51,30 @@ export class SessionExportCommand extends TeddyCommand {
   md = Option.String('--md', { description: 'Write the history as Markdown; - is stdout.' });
   jsonl = Option.String('--jsonl', { description: 'Write the history, one record per line; - is stdout.' });
   bundle = Option.String('--bundle', { description: 'Write the branch with all of its commits; - is stdout.' });
+  format = Option.String('--format', { description: `${formats.join(', ')}; to stdout, or to --output.` });
+  output = Option.String('--output', { description: 'Where --format writes; - is stdout.' });
+  revision = Option.String('--rev', { description: 'With --format: the lines of this commit. Default: the tip.' });
   force = Option.Boolean('--force', false, { description: 'Replace an existing file.' });
 
   protected run(terminal: Terminal): Promise<number> {
-    const { html, dir, md, jsonl, bundle } = this;
+    const { html, dir, md, jsonl, bundle, format, output, revision } = this;
     requireOne({
       '--html': html !== undefined,
       '--dir': dir !== undefined,
       '--md': md !== undefined,
       '--jsonl': jsonl !== undefined,
       '--bundle': bundle !== undefined,
+      '--format': format !== undefined,
     });
-    requireNames({ '--html': html, '--dir': dir, '--md': md, '--jsonl': jsonl, '--bundle': bundle });
+    requireNames({
+      '--html': html,
+      '--dir': dir,
+      '--md': md,
+      '--jsonl': jsonl,
+      '--bundle': bundle,
+      '--output': output,
+    });
+    requireFormat(format, { '--output': output, '--rev': revision });
     return this.withProject(terminal, async (project) => {
       const { exportSession } = await import('../../../workflow/conversation/export-session.ts');
       const options = await this.openOptions();
@@ -70,23 +90,25 @@ export class SessionExportCommand extends TeddyCommand {
   }
 
   private async openOptions(): Promise<ExportOptions> {
-    const { dir, force } = this;
+    const { dir, force, format, revision, output = '-' } = this;
     const cwd = readWorkingDirectory(this.context);
     if (dir !== undefined) {
       if (dir === '-')
         throw new TeddyError('USAGE', 'A directory cannot go to stdout.', 'Name one: --dir <directory>.');
       return { kind: 'dir', place: await openExportDirectory(dir, cwd) };
     }
+    const toPlace = (path: string) => (path === '-' ? this.stdout() : openExportFile(path, { cwd, force }));
+    if (format !== undefined) return { kind: 'agent-trace', place: await toPlace(output), version, revision };
     for (const kind of ['html', 'md', 'jsonl', 'bundle'] as const) {
       const path = this[kind];
       if (path === undefined) continue;
-      const place = path === '-' ? this.stdout() : await openExportFile(path, { cwd, force });
+      const place = await toPlace(path);
       return kind === 'html' ? { kind, place, version } : { kind, place };
     }
     throw new TeddyError(
       'USAGE',
       'No option says what to export.',
-      'Give one of --html, --dir, --md, --jsonl and --bundle.',
+      'Give one of --html, --dir, --md, --jsonl, --bundle and --format.',
     );
   }
 
@@ -116,4 +138,17 @@ function requireNames(given: Record<string, string | undefined>): void {
   const empty = Object.keys(given).find((option) => given[option] === '');
   if (empty !== undefined)
     throw new TeddyError('USAGE', `${empty} is empty.`, `Name what is to be written: ${empty} <path>.`);
+}
+
+/** `others`: options that go with a format alone. */
+function requireFormat(format: string | undefined, others: Record<string, string | undefined>): void {
+  const lonely = Object.keys(others).find((option) => others[option] !== undefined);
+  if (format === undefined && lonely !== undefined)
+    throw new TeddyError('USAGE', `${lonely} goes with --format.`, `Add \`--format ${formats[0]}\`, or leave it out.`);
+  if (format !== undefined && !formats.includes(format))
+    throw new TeddyError(
+      'UNKNOWN_FORMAT',
+      `There is no format ${JSON.stringify(format)}.`,
+      `It can be ${formats.join(', ')}. Other exports have options of their own: --html, --dir, --md, --jsonl, --bundle.`,
+    );
 }

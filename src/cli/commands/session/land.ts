@@ -3,6 +3,7 @@ import { composeText } from '../../../app.ts';
 import { TeddyError } from '../../../errors.ts';
 import { shortRef } from '../../../names.ts';
 import { toShellWord } from '../../../session/shell-word.ts';
+import type { AuthorshipNote } from '../../../workflow/landing/authorship-log.ts';
 import type { Landed } from '../../../workflow/landing/land-session.ts';
 import { toSurroundings } from '../../context.ts';
 import { TeddyCommand } from '../../teddy-command.ts';
@@ -28,6 +29,9 @@ export class SessionLandCommand extends TeddyCommand {
       with {tool} and {model} in place of \`false\` gives them another form.
 
       A conflict changes nothing; teddy names the command for merging by hand.
+
+      With \`git config teddy.notes git-ai\`, the commit gets an authorship log in the format of git-ai: a note in
+      refs/notes/ai that says which of its lines models have brought. No push takes it along unless you name it.
 
       Exit codes: 0 done; 1 git failed; 2 no such session or branch; 3 nothing to land, a conflict, edits in the
       way, or a merge or the like in progress.
@@ -77,7 +81,7 @@ export function toTarget(target: string | undefined, session: string | undefined
 }
 
 function toJson(
-  { line, onto, before, commit, wasCutOff, message, along, assistedBy, changes, root, archive }: Landed,
+  { line, onto, before, commit, wasCutOff, message, along, assistedBy, changes, root, archive, note }: Landed,
   dryRun: boolean,
 ): object {
   const files = changes.map(({ path, change }) => ({ path, change }));
@@ -96,13 +100,14 @@ function toJson(
     files,
     workTree: root,
     archive,
+    note,
     wasCutOff,
   };
 }
 
 function showLanded(
   terminal: Terminal,
-  { line, onto, commit, wasCutOff, along, assistedBy, changes, root, archive, archiveCommand, remote }: Landed,
+  { line, onto, commit, wasCutOff, along, assistedBy, changes, root, archive, note, archiveCommand, remote }: Landed,
 ): void {
   const branch = toVisible(shortRef(onto));
   const what = wasCutOff ? 'had already landed' : 'landed';
@@ -112,10 +117,17 @@ function showLanded(
   if (assistedBy.length > 0 && !wasCutOff) terminal.say(toVisible(`Its message discloses ${assistedBy.join('; ')}.`));
   if (root !== null && !wasCutOff) terminal.say(`The files in ${toVisible(root)} were updated.`);
   if (archive !== null) terminal.say(`Its turns stay on ${toVisible(line.name)}, and under ${archive}.`);
+  if (note !== null) sayNote(terminal, note, remote);
   const archiveIt = toVisible(archiveCommand);
   if (remote === null) return terminal.say(`Next, when you are done with it: ${archiveIt}`);
   terminal.say(toVisible(`Next: git push ${toShellWord(remote)} ${toShellWord(shortRef(onto))}`));
   terminal.say(`Then, when you are done with it: ${archiveIt}`);
+}
+
+function sayNote(terminal: Terminal, { ref, lines, files }: AuthorshipNote, remote: string | null): void {
+  const what = `${lines} ${lines === 1 ? 'line' : 'lines'} by models, in ${countFiles(files)}`;
+  terminal.say(`Its authorship log is in ${ref}: ${what}.`);
+  if (remote !== null) terminal.say(`To push the log as well: git push ${toVisible(toShellWord(remote))} ${ref}`);
 }
 
 function sayAlong(terminal: Terminal, along: readonly string[]): void {

@@ -1,0 +1,139 @@
+/** Attributes the lines of several files of a commit, and says of each turn among the authors who answered in it and who asked. */
+import type { Oid, RepoPath, SessionId, TurnName } from '../../names.ts';
+import type { TreeFile } from '../../ports/git.ts';
+import { parseIdent } from '../../session/logged-entry.ts';
+import { attributeLines, openTracing } from './attribute-lines.ts';
+import type { AttributedRun, Author } from './attribution.ts';
+import type { BlameSource, CodeSteps } from './code-steps.ts';
+import { readTurnEntries, type TurnEntry } from './read-story.ts';
+
+/** Who answered in a turn, as far as its entries say. */
+export interface Contributor {
+  session: SessionId;
+  turn: TurnName;
+  /** The other agent whose turn it is; null: teddy's own. */
+  agent: string | null;
+  /** Null: nothing says whose model it was, as where a person brought the answer. */
+  provider: string | null;
+  model: string | null;
+  /** `Name <email>` of whoever asked. */
+  askedBy: string;
+}
+
+export interface AttributedFiles {
+  /** In the order in which they were given; one of which no line is asked about is left out. */
+  files: { path: RepoPath; runs: AttributedRun[] }[];
+  /** Those that are too large to be looked into, or whose names are not UTF-8. */
+  leftOut: RepoPath[];
+  /** By the commits of the turns among the authors. */
+  contributors: ReadonlyMap<Oid, Contributor>;
+}
+
+/** A larger file is data. */
+const maxBytes = 16 * 1024 * 1024;
+/** Each file takes a git process. */
+const filesAtOnce = 4;
+
+/**
+ * Only text has lines: links, submodules and binary files are left out. `ownOnly`: of the lines that the commit itself has brought,
+ * and not of those that its parents have. Throws what `attributeLines` throws.
+ */
+export async function attributeFiles(
+  source: BlameSource,
+  commit: Oid,
+  candidates: readonly TreeFile[],
+  { ownOnly }: { ownOnly: boolean },
+): Promise<AttributedFiles> {
+  const tracing = await openTracing(source, commit);
+  const without = ownOnly ? (await source.repository.store.readCommit(commit)).parents : [];
+  const attribute = async (file: TreeFile) => {
+    const { path } = file;
+    const kind = await classify(source, file);
+    const query = { path, commit, ranges: [], without };
+    const { runs } = kind === 'text' ? await attributeLines(source, query, tracing) : { runs: [] };
+    return { path, kind, runs };
+  };
+  const files: Awaited<ReturnType<typeof attribute>>[] = [];
+  for (let at = 0; at < candidates.length; at += filesAtOnce)
+    files.push(...(await Promise.all(candidates.slice(at, at + filesAtOnce).map(attribute))));
+  const found = files.filter(({ runs }) => runs.length > 0);
+  const authors = found.flatMap(({ runs }) => runs.map(({ author }) => author));
+  return {
+    files: found.map(({ path, runs }) => ({ path, runs })),
+    leftOut: files.filter(({ kind }) => kind === 'left-out').map(({ path }) => path),
+    contributors: await readContributors(source, tracing.known, authors),
+  };
+}
+
+/** The first and last lines of all who have the same key, in the order of their first lines; null is left out. */
+export function groupLines<Key>(
+  runs: readonly AttributedRun[],
+  keyOf: (author: Author) => Key | null,
+): Map<Key, [first: number, last: number][]> {
+  const groups = new Map<Key, [first: number, last: number][]>();
+  for (const { author, line, texts } of runs) {
+    const key = keyOf(author);
+    if (key === null) continue;
+    const ranges = groups.get(key) ?? [];
+    const [last, end] = [ranges.at(-1), line + texts.length - 1];
+    if (last?.[1] === line - 1) last[1] = end;
+    else ranges.push([line, end]);
+    groups.set(key, ranges);
+  }
+  return groups;
+}
+
+async function classify(
+  { repository: { store } }: BlameSource,
+  { path, mode, oid }: TreeFile,
+): Promise<'text' | 'left-out' | 'other'> {
+  if (mode !== '100644' && mode !== '100755') return 'other';
+  if (path.includes('\uFFFD') || ((await store.readSize(oid)) ?? 0) > maxBytes) return 'left-out';
+  // git uses the same rule: a NUL among the first bytes.
+  return (await store.readBlob(oid)).subarray(0, 8000).includes(0) ? 'other' : 'text';
+}
+
+async function readContributors(
+  source: BlameSource,
+  { agents }: CodeSteps,
+  authors: readonly Author[],
+): Promise<Map<Oid, Contributor>> {
+  const contributors = new Map<Oid, Contributor>();
+  const turns = new Map<string, TurnEntry[]>();
+  for (const author of authors) {
+    if (author.kind !== 'turn' || contributors.has(author.commit)) continue;
+    const { commit, session, turn } = author;
+    const key = `${session} ${turn}`;
+    // A turn of a captured session may have brought code in thousands of commits.
+    const read = turns.get(key)?.some(({ oid }) => oid === commit) ? turns.get(key) : undefined;
+    const entries = read ?? (await readTurnEntries(source, commit, session, turn));
+    turns.set(key, entries);
+    contributors.set(commit, toContributor(author, entries, agents.get(session) ?? null));
+  }
+  return contributors;
+}
+
+/** `manual` and `recorded` are names of ways, and not of models. */
+const nameless: readonly (string | undefined)[] = ['manual', 'recorded', 'none'];
+
+function toContributor(
+  { commit, session, turn }: Author & { kind: 'turn' },
+  entries: readonly TurnEntry[],
+  foreign: string | null,
+): Contributor {
+  const upTo = entries.slice(entries.findIndex(({ oid }) => oid === commit));
+  const answer = upTo.find(({ entry }) => entry.model !== undefined && entry.kind !== 'message')?.entry;
+  const { provider, model } = answer === undefined || nameless.includes(answer.provider) ? {} : answer;
+  const opener = entries.findLast(({ entry }) => entry.kind === 'message') ?? entries.at(-1);
+  const { name, email } = parseIdent(opener?.author ?? '');
+  // On a captured line teddy's own turns go on, and those say which of its agents planned.
+  const isOwn = entries.some(({ entry }) => entry.agent !== undefined);
+  return {
+    session,
+    turn,
+    agent: isOwn ? null : foreign,
+    provider: provider ?? null,
+    model: model ?? null,
+    askedBy: `${name} <${email}>`,
+  };
+}

@@ -1,0 +1,111 @@
+/**
+ * Renders who brought the lines of the files that a session has changed, as one record of Agent Trace 0.1.0, the open format of
+ * agent-trace.dev. The same commit gives the same bytes: its id is made of its content, and its time is that of the commit.
+ */
+import { TeddyError } from '../../errors.ts';
+import type { Oid, RepoPath, SessionId } from '../../names.ts';
+import type { Project } from '../../ports/project.ts';
+import { isStartOf, parseIdent } from '../../session/logged-entry.ts';
+import { decodeEntry } from '../../session/entry.ts';
+import { nameSome } from '../../session/name-some.ts';
+import { attributeFiles, groupLines, type AttributedFiles, type Contributor } from '../blame/attribute-files.ts';
+import type { AttributedRun, Author } from '../blame/attribution.ts';
+import { findConversation } from '../line/read-conversation.ts';
+
+export interface TraceRequest {
+  selector: string | undefined;
+  /** The commit whose lines are told of, as where the session has landed; without it the tip of the line. */
+  revision: string | undefined;
+  /** That of teddy, which the record names. */
+  version: string;
+}
+
+/** Throws UNKNOWN_SESSION, AMBIGUOUS_SESSION, UNKNOWN_COMMIT, DAMAGED_SESSION, and what `attributeFiles` throws. */
+export async function renderTrace(
+  project: Project,
+  { selector, revision, version }: TraceRequest,
+): Promise<{ session: SessionId; commit: Oid; text: string }> {
+  const { store } = project.repository;
+  const { session, commit: tip } = await findConversation(project, { selector });
+  const commit = revision === undefined ? tip : await requireCommit(project, revision);
+  const changed = await findChanged(project, session, tip);
+  const there = changed.size === 0 ? [] : (await store.listTree(commit)).filter(({ path }) => changed.has(path));
+  const attributed = await attributeFiles(project, commit, there, { ownOnly: false });
+  const { files, leftOut } = attributed;
+  if (leftOut.length > 0)
+    project.notices.warn(
+      `These files are too large, or their names are not UTF-8, and the record has no lines of them: ${nameSome(leftOut)}.`,
+    );
+  if (files.length === 0)
+    project.notices.info(`The record names no file: ${session} has changed no text that is there.`);
+  const record = {
+    timestamp: parseIdent((await store.readCommit(commit)).committer).time,
+    vcs: { type: 'git', revision: commit },
+    tool: { name: 'teddy', version },
+    files: files.map(({ path, runs }) => ({ path, conversations: toConversations(runs, attributed) })),
+    metadata: { teddy: { session, tip } },
+  };
+  const id = toUuid(project.hash(JSON.stringify(record)));
+  return { session, commit, text: `${JSON.stringify({ version: '0.1.0', id, ...record }, null, 2)}\n` };
+}
+
+async function requireCommit({ repository: { store } }: Project, revision: string): Promise<Oid> {
+  const commit = await store.resolve(revision);
+  if (commit !== null) return commit;
+  throw new TeddyError(
+    'UNKNOWN_COMMIT',
+    `git knows no commit ${JSON.stringify(revision)}.`,
+    '`git log --oneline` lists the commits.',
+  );
+}
+
+/** Files outside `.teddy` that commits of the line have changed, the user's own among them, but not what came by a merge. */
+async function findChanged({ repository: { store } }: Project, session: SessionId, tip: Oid): Promise<Set<RepoPath>> {
+  let before: Oid | null = null;
+  for await (const { oid, commit } of store.firstParents(tip)) {
+    const isStart = isStartOf({ entry: decodeEntry(commit.message) }, session);
+    // The history of a shallow clone may end above the start.
+    before = isStart ? (commit.parents[0] ?? null) : oid;
+    if (isStart) break;
+  }
+  const paths = new Set<RepoPath>();
+  for await (const { commit, changes } of store.walkChanges(tip, before === null ? [] : [before]))
+    if (commit.parents.length < 2)
+      for (const { path } of changes) if (path !== '.teddy' && !path.startsWith('.teddy/')) paths.add(path);
+  return paths;
+}
+
+/** In the order of their first lines. */
+function toConversations(runs: readonly AttributedRun[], { contributors }: AttributedFiles): object[] {
+  const groups = groupLines(runs, (author) => JSON.stringify(describeAuthor(author, contributors)));
+  return [...groups].map(([described, ranges]) => ({
+    ...(JSON.parse(described) as object),
+    ranges: ranges.map(([first, last]) => ({ start_line: first, end_line: last })),
+  }));
+}
+
+function describeAuthor(author: Author, contributors: AttributedFiles['contributors']): object {
+  const by = author.kind === 'turn' ? contributors.get(author.commit) : undefined;
+  if (by === undefined) return { contributor: { type: author.kind === 'person' ? 'human' : 'unknown' } };
+  const model = toModelId(by);
+  return {
+    url: `teddy:${encodeURIComponent(by.session)}/${by.turn}`,
+    contributor: { type: 'ai', ...(model === null ? {} : { model_id: model }) },
+  };
+}
+
+/** The names that models.dev has for providers, where teddy has others. */
+const providers: Record<string, string> = { gemini: 'google' };
+const maxModelLength = 250;
+
+/** `provider/model`; the model alone where nothing says whose it is. */
+function toModelId({ provider, model }: Contributor): string | null {
+  if (model === null) return null;
+  return (provider === null ? model : `${providers[provider] ?? provider}/${model}`).slice(0, maxModelLength);
+}
+
+/** Version 8, which RFC 9562 has for ids of one's own making. */
+function toUuid(sha256: string): string {
+  const hex = `${sha256.slice(0, 12)}8${sha256.slice(13, 16)}a${sha256.slice(17, 32)}`;
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}

@@ -1,0 +1,74 @@
+import { expect, test } from 'vitest';
+import type { Oid, RefName, RepoPath } from '../../../src/names.ts';
+import { editTree } from '../../../src/session/edit-tree.ts';
+import { addNote, hasNote } from '../../../src/workflow/landing/add-note.ts';
+import { memoryProject, withRace, type MemoryProject } from '../../support/memory-repository.ts';
+
+const ref = 'refs/notes/ai' as RefName;
+const commit = 'ab12'.padEnd(40, '3') as Oid;
+const [split, deep] = [`ab/${commit.slice(2)}`, `ab/12/${commit.slice(4)}`];
+const other = (head: string) => head.padEnd(40, '0');
+
+/** Notes of others, by their places in the tree. */
+async function keep(project: MemoryProject, places: readonly string[]): Promise<Oid> {
+  const { store } = project.repository;
+  const batch = store.batch();
+  const edits = await Promise.all(
+    places.map(async (path) => ({
+      path: path as RepoPath,
+      entry: { mode: '100644' as const, oid: await batch.blob(`${path}\n`) },
+    })),
+  );
+  const tree = await editTree(store, batch, null, edits);
+  const oid = await batch.commit({ tree, parents: [], ...(await store.ident()), message: 'Notes\n' });
+  await batch.flush();
+  await project.setRef(ref, oid);
+  return oid;
+}
+
+async function places({ repository: { store } }: MemoryProject): Promise<string[]> {
+  return (await store.listTree((await store.resolve(ref)) as Oid)).map(({ path }) => path);
+}
+
+test.each<[what: string, before: string[], place: string]>([
+  ['a tree without directories', [other('cd'), other('ab')], commit],
+  ['a tree with directories', [`cd/${other('')}`], split],
+  ['a directory with notes', [`ab/${other('').slice(2)}`], split],
+  ['directories in directories', [`ab/cd/${other('').slice(4)}`], deep],
+  ['a tree with other things alone', ['README'], split],
+])('a note goes where the others are: %s', async (_, before, place) => {
+  const project = await memoryProject();
+  const parent = await keep(project, before);
+  expect(await addNote(project.repository.store, ref, commit, 'mine\n')).toBe(true);
+  expect(await places(project)).toEqual([...before, place].toSorted());
+  const tip = (await project.repository.store.resolve(ref)) as Oid;
+  expect((await project.repository.store.readCommit(tip)).parents).toEqual([parent]);
+  expect(await project.readAt(tip, place)).toBe('mine\n');
+  expect(await hasNote(project.repository.store, ref, commit)).toBe(true);
+});
+
+test('the first note of a repository is in a directory, as git-ai has it', async () => {
+  const project = await memoryProject();
+  expect(await hasNote(project.repository.store, ref, commit)).toBe(false);
+  expect(await addNote(project.repository.store, ref, commit, 'mine\n')).toBe(true);
+  expect(await places(project)).toEqual([split]);
+});
+
+test.each([commit, split, deep])('a note at %s is not replaced', async (place) => {
+  const project = await memoryProject();
+  const tip = await keep(project, [place, `README/${place}`]);
+  expect(await addNote(project.repository.store, ref, commit, 'mine\n')).toBe(false);
+  expect(await project.repository.store.resolve(ref)).toBe(tip);
+});
+
+test('what somebody adds meanwhile stays', async () => {
+  const project = await memoryProject();
+  const racing = withRace(project, () => keep(project, [other('cd')]));
+  expect(await addNote(racing.repository.store, ref, commit, 'mine\n')).toBe(true);
+  expect(await places(project)).toEqual([commit, other('cd')]);
+  // Also where it is the note of this commit.
+  const another = await memoryProject();
+  const raced = withRace(another, () => keep(another, [split]));
+  expect(await addNote(raced.repository.store, ref, commit, 'mine\n')).toBe(false);
+  expect(await another.readAt((await another.repository.store.resolve(ref)) as Oid, split)).toBe(`${split}\n`);
+});
