@@ -1,7 +1,8 @@
 /** How far each session's main line has come, and which conversation branches it has. */
 import { shortRef, turnNumber, type Oid, type RefName, type SessionId, type TurnName } from '../names.ts';
 import type { SessionSource, SessionStore } from '../ports/git.ts';
-import { decodeEntry, entryTime, type Entry } from '../session/entry.ts';
+import { decodeEntry, type Entry } from '../session/entry.ts';
+import { entryTime } from '../session/logged-entry.ts';
 import { findLanded } from '../session/find-landed.ts';
 import type { MainLine } from '../session/main-lines.ts';
 import { readStarts, type SessionStart } from '../session/session-starts.ts';

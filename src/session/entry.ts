@@ -74,12 +74,6 @@ export interface Entry {
   write?: { id: string; intent: string; validation: string };
 }
 
-/** When it was made, ISO 8601: the id is a UUID v7, which begins with the time. */
-export function entryTime({ id, created }: Pick<Entry, 'id' | 'created'>): string {
-  const time = /^([0-9a-f]{8})-([0-9a-f]{4})-7/.exec(id);
-  return time === null ? created : new Date(Number.parseInt(`${time[1]}${time[2]}`, 16)).toISOString();
-}
-
 const format = '1';
 /** How much a label shows: characters of the title, lines of details, characters of each. */
 export const labelLimits = { title: 72, details: 10, detail: 100 };

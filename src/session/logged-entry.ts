@@ -36,3 +36,9 @@ function toIsoTime(seconds: number): string {
   const time = new Date(seconds * 1000);
   return Number.isNaN(time.getTime()) ? '' : time.toISOString();
 }
+
+/** When it was made, ISO 8601: the id is a UUID v7, which begins with the time. */
+export function entryTime({ id, created }: Pick<Entry, 'id' | 'created'>): string {
+  const time = /^([0-9a-f]{8})-([0-9a-f]{4})-7/.exec(id);
+  return time === null ? created : new Date(Number.parseInt(`${time[1]}${time[2]}`, 16)).toISOString();
+}

@@ -4,6 +4,7 @@ import { parseReport } from '../../plan/report-schema.ts';
 import type { Report } from '../../plan/report.ts';
 import type { Project } from '../../ports/project.ts';
 import { comesLater, decodeEntry, type Entry } from '../../session/entry.ts';
+import { entryTime } from '../../session/logged-entry.ts';
 import { addSpendings, isAnswer, nothingSpent, sumSpent, type Spending } from '../../session/spending.ts';
 import { joinPath, turnDir, type Oid, type TurnName } from '../../names.ts';
 import { attributeLines } from '../blame/attribute-lines.ts';
@@ -95,14 +96,9 @@ function groupTurns(walked: readonly WalkedEntry[], sinceMs: number | null): Map
     if (entries === undefined) turns.set(one.opened, [one]);
     else entries.push(one);
   }
-  const isIn = ([first]: WalkedEntry[]) => sinceMs === null || (first !== undefined && timeOf(first.entry) >= sinceMs);
+  const isIn = ([first]: WalkedEntry[]) =>
+    sinceMs === null || (first !== undefined && Date.parse(entryTime(first.entry)) >= sinceMs);
   return new Map([...turns].filter(([, entries]) => isIn(entries)));
-}
-
-/** The id of an entry begins with the time at which it was made. */
-function timeOf({ id, created }: Entry): number {
-  const ms = Number.parseInt(id.replace('-', '').slice(0, 12), 16);
-  return Number.isNaN(ms) ? Date.parse(created) : ms;
 }
 
 async function addTurn(project: Project, stats: Stats, walked: readonly WalkedEntry[]): Promise<void> {

@@ -2,7 +2,7 @@
 import { isTurnName, sessionDir, shortRef, sortTurns, turnDir, type SessionId, type TurnName } from '../../names.ts';
 import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { entryTime } from '../../session/entry.ts';
+import { entryTime } from '../../session/logged-entry.ts';
 import { listLines, type KnownLine } from '../../session/lines.ts';
 import { sortNeeded } from '../../session/extended-regex.ts';
 import { cutLine, type FoundLine, type SearchPlace, type TextPattern } from '../../session/text-pattern.ts';
