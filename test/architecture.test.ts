@@ -14,7 +14,7 @@ const ceilings = {
   files: 832,
   lines: 96_960,
   importsBetweenVerbs: 53,
-  filesWithOneImporter: 282,
+  filesWithOneImporter: 283,
   smallFilesWithOneImporter: 30,
   filesThatHaveNotEarnedTheirPlace: 15,
   filesThatReadTheProcess: 1,
