@@ -77,7 +77,7 @@ export class BlameCommand extends LineCommand {
       wrote them. \`by content\`: the commit names no session, and its lines were found in this one.
       \`teddy why FILE:LINE\` tells the whole story of a line.
 
-      --porcelain prints what \`git blame --porcelain\` prints, for the commits that teddy finds, with rows
+      With --porcelain, it prints what \`git blame --porcelain\` prints, for the commits that teddy finds, with rows
       teddy-author, teddy-session, teddy-turn, teddy-model and teddy-by-content in addition.
 
       Exit codes: 0 done; 1 git failed; 2 no such file, line or commit.

@@ -30,7 +30,7 @@ export class SessionExportCommand extends TeddyCommand {
       What --jsonl writes can be imported again. A bundle is a remote in a file: \`git fetch <file> <branch>\`,
       \`git clone -b <branch> <file>\`, \`teddy session plan --recording <file>\`.
 
-      --format agent-trace prints a record of Agent Trace 0.1.0 (agent-trace.dev): for each text file that the session
+      With --format agent-trace, it prints a record of Agent Trace 0.1.0 (agent-trace.dev): for each text file that the session
       has changed, which of its lines models have brought, which a person, and of which nothing is known. The lines are
       those at the tip of the session, or with --rev those of another commit, such as the branch where it landed. The
       same commit gives the same bytes.

@@ -35,7 +35,7 @@ export class SessionSearchCommand extends TeddyCommand {
       The text is taken as it is, as by \`git grep -F\`; several words are one phrase, with a blank between them. With -E it is an
       extended regular expression, which is looked for in each line. Secrets are masked before teddy searches.
 
-      --in names where to search: message (what you said, also with a verdict), plan, report (also what commands printed, and what
+      With --in, you name where to search: message (what you said, also with a verdict), plan, report (also what commands printed, and what
       tools were called with and gave back), answer (of models), and code (lines that a step of the session has brought and that are
       still there at the end of its branch). Without --in, teddy searches all but the code.
 
