@@ -28,6 +28,8 @@ async function blameLines(git: GitRunner, query: BlameQuery): Promise<BlamedRun[
       '--porcelain',
       // The lines as they are, and no program of the configuration between git and them.
       '--no-textconv',
+      // git would guess whose the lines of such a commit were.
+      '--no-ignore-revs-file',
       ...(file === null ? [] : ['-S', file]),
       ...(moves ? ['-M'] : []),
       ...(copies ? ['-C'] : []),

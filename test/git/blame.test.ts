@@ -51,6 +51,19 @@ test('runs of lines, their numbers there and here, and the texts', async () => {
   ).toEqual(['c0 2 1 one', 'c1 3 2 two', 'c2 4 3 three']);
 });
 
+test('commits that the configuration has git ignore count all the same, also where the list of them is missing', async () => {
+  const expected = await lines();
+  await repo.write('ignored', `${commits[1]}\n`);
+  try {
+    for (const file of ['ignored', 'missing']) {
+      await repo.git('config', 'blame.ignoreRevsFile', `${repo.root}/${file}`);
+      expect(await lines()).toEqual(expected);
+    }
+  } finally {
+    await repo.git('config', '--unset-all', 'blame.ignoreRevsFile');
+  }
+});
+
 test('a graft leads blame to another history', async () => {
   const [, , third, , side] = commits as [Oid, Oid, Oid, Oid, Oid];
   const grafts = new Map([[third, [side]]]);
