@@ -448,7 +448,7 @@ describe('a miss', () => {
     const line = (i: number) => `    const value${i} = compute(${i}, "text ${i % 97}");`;
     const make = (count: number) => {
       const lines = Array.from({ length: count }, (_, i) => line(i));
-      const half = count / 2;
+      const half = Math.floor(count / 2);
       const closest = new RegExp(`closest is lines (?:${half}-${half + 20}|${half + 1}-${half + 21}), 9\\d% alike`);
       return { text: lines.join('\n'), find: `${[...lines.slice(half, half + 20), 'other'].join('\n')}\n`, closest };
     };

@@ -1,33 +1,52 @@
 /**
- * How the cost of work grows with its input. Nothing here says how fast a machine has to be: the same work is done on an input and
- * on a quarter of it, in turn, and the processor's times of the two are compared. Other programs make no difference to them.
+ * How the cost of work grows with its input. Nothing here says how fast a machine has to be: the same amount of input is worked on as
+ * a whole and in parts, in turn, and the processor's times of the two are compared. Other programs make no difference to them.
  */
 import { expect } from 'vitest';
 
-/** Linear work takes four times as long on the larger input, quadratic work sixteen times. */
-const factor = 4;
-const linearTimes = 9;
+/** Linear work takes as long on the whole as on all parts, quadratic work this many times as long. */
+const parts = 64;
+/**
+ * The collector takes up to five times as long on large objects as on many small ones, so linear work is given more than that; work
+ * fails whose quadratic share is at least ten times its linear one.
+ */
+const mostTimes = 9;
 /** A slow round proves nothing: a compiler or a collector may have run in it. */
 const rounds = 8;
 /** Times below this are noise. Quadratic work on inputs of the sizes that tests give takes many times as long. */
 const noiseMs = 8;
 
-/** Passes when the work on `make(size)` takes at most `times` as long as on `make(size / 4)`, in the best of several rounds. */
-export async function expectLinear<Input>(
+/** Passes when the work on `make(size)` takes at most nine times as long as on its parts, in the best of several rounds. */
+export function expectLinear<Input>(
   size: number,
   make: (size: number) => Input,
   work: (input: Input) => unknown,
-  times = linearTimes,
 ): Promise<void> {
-  const [small, large] = [make(Math.floor(size / factor)), make(size)];
-  let [smallMs, largeMs] = [Infinity, Infinity];
+  return expectGrowth(size, make, work, { parts, times: mostTimes });
+}
+
+/** The same for other growth: work on `make(size)` takes at most `times` as long as `parts` times that on `make(size / parts)`. */
+export async function expectGrowth<Input>(
+  size: number,
+  make: (size: number) => Input,
+  work: (input: Input) => unknown,
+  { parts, times }: { parts: number; times: number },
+): Promise<void> {
+  const partSize = Math.max(1, Math.floor(size / parts));
+  const [part, whole] = [make(partSize), make(size)];
+  let [partsMs, wholeMs] = [Infinity, Infinity];
   for (let round = 0; round < rounds; round += 1) {
-    smallMs = Math.min(smallMs, await countMs(() => work(small)));
-    largeMs = Math.min(largeMs, await countMs(() => work(large)));
-    if (largeMs < times * Math.max(smallMs, noiseMs)) return;
+    partsMs = Math.min(
+      partsMs,
+      await countMs(async () => {
+        for (let done = 0; done < size; done += partSize) await work(part);
+      }),
+    );
+    wholeMs = Math.min(wholeMs, await countMs(() => work(whole)));
+    if (wholeMs < times * Math.max(partsMs, noiseMs)) return;
   }
-  const grown = (largeMs / smallMs).toFixed(1);
-  expect.fail(`${factor} times the input takes ${grown} times as long; ${times} times is the most.`);
+  const grown = (wholeMs / partsMs).toFixed(1);
+  expect.fail(`The whole takes ${grown} times as long as its parts; ${times} times is the most.`);
 }
 
 async function countMs(work: () => unknown): Promise<number> {
