@@ -1,7 +1,8 @@
 /** How far each session's main line has come, and which conversation branches it has. */
 import { shortRef, turnNumber, type Oid, type RefName, type SessionId, type TurnName } from '../names.ts';
 import type { SessionSource, SessionStore } from '../ports/git.ts';
-import { decodeEntry, type Entry } from '../session/entry.ts';
+import { decodeEntry } from '../session/entry.ts';
+import { openLineIndex, type EntryHead, type LineIndex } from '../session/line-index.ts';
 import { entryTime } from '../session/logged-entry.ts';
 import { findLanded } from '../session/find-landed.ts';
 import type { MainLine } from '../session/main-lines.ts';
@@ -46,15 +47,18 @@ export async function describeSessions(
   lines: readonly MainLine[],
   { starts, toShown = (line) => line }: Partial<DescribeOptions> = {},
 ): Promise<DescribedSession[]> {
-  const { store } = source.repository;
+  const { store, cache } = source.repository;
   const started = starts ?? (await readStarts(source, lines));
   const landed = await findLanded(source, lines, started);
-  return Promise.all(
-    lines.map(async (line) => {
+  const index = await openLineIndex(cache);
+  const described: DescribedSession[] = [];
+  for (let at = 0; at < lines.length; at += describedAtOnce) {
+    const some = lines.slice(at, at + describedAtOnce).map(async (line) => {
       const shown = toShown(line);
-      const progress = await readProgress(store, shown);
       const agent = started.get(line.session)?.agent ?? null;
-      const captured = agent === null ? null : await readCaptured(store, line.nearest.oid);
+      const progress = toKnownProgress(shown) ?? (await tellProgress(store, index, shown));
+      const captured = agent === null ? null : await tellCaptured(store, index, line);
+      const { entry } = line.nearest;
       return {
         session: line.session,
         branch: shortRef(shown.ref),
@@ -64,29 +68,47 @@ export async function describeSessions(
         conversationBranches: line.branches,
         archived: line.isArchived,
         state: toState(line, progress.status, landed),
-        title: toTitle(captured?.said ?? line.nearest.entry),
-        updated: entryTime(line.nearest.entry),
+        title: captured?.title ?? toTitle(entry),
+        updated: entryTime(entry),
         agent,
         model: captured?.model ?? null,
       };
-    }),
-  );
+    });
+    described.push(...(await Promise.all(some)));
+  }
+  await index.save();
+  return described;
 }
 
+/** Lines that are looked at together. */
+const describedAtOnce = 256;
 /** So many entries of the end are looked at: a turn may end with snapshots and notes. */
 const lastEntries = 8;
 
 /** On the line of another agent a snapshot comes last, and says nothing of what the session is about. */
-async function readCaptured(store: SessionStore, from: Oid): Promise<{ said: Entry | null; model: string | null }> {
-  let [said, model, count]: [Entry | null, string | null, number] = [null, null, 0];
+async function tellCaptured(
+  store: SessionStore,
+  index: LineIndex,
+  { ref, oid, nearest }: MainLine,
+): Promise<{ title: string | null; model: string | null }> {
+  const indexed = index.get(ref, oid);
+  const told = indexed?.told?.['captured'] ?? (await readCaptured(store, nearest.oid));
+  if (indexed !== undefined && indexed.told?.['captured'] !== told)
+    index.set(ref, oid, { ...indexed, told: { ...indexed.told, captured: told } });
+  const [title, model] = told as [string | null, string | null];
+  return { title, model };
+}
+
+async function readCaptured(store: SessionStore, from: Oid): Promise<[title: string | null, model: string | null]> {
+  let [title, model, count]: [string | null, string | null, number] = [null, null, 0];
   for await (const { commit } of store.firstParents(from)) {
     const entry = decodeEntry(commit.message);
-    if (entry !== null && entry.kind !== 'snapshot') said ??= entry;
+    if (entry !== null && entry.kind !== 'snapshot') title ??= toTitle(entry);
     model ??= entry?.model ?? null;
     count += 1;
-    if ((said !== null && model !== null) || count === lastEntries) break;
+    if ((title !== null && model !== null) || count === lastEntries) break;
   }
-  return { said, model };
+  return [title, model];
 }
 
 interface DescribeOptions {
@@ -105,30 +127,37 @@ function toState(line: MainLine, status: DescribedSession['status'], landed: Set
   return kind === 'report' && outcome !== undefined && outcome !== 'SUCCESS' ? 'failed' : 'closed';
 }
 
-function toTitle({ kind, status, title }: Entry): string {
+function toTitle({ kind, status, title }: EntryHead): string {
   if (kind === 'start') return '';
   return status !== undefined && title.startsWith(`${status} `) ? title.slice(status.length + 1) : title;
 }
 
-/** Most tips say by their label alone how far a line has come; only a plan has to be read. */
-async function readProgress(
-  store: SessionStore,
-  line: MainLine,
-): Promise<Pick<DescribedSession, 'turns' | 'status' | 'last' | 'awaitsVerdict'>> {
-  const entry = line.entry;
-  const known = entry === null ? null : toStatus(entry);
-  if (entry !== null && known !== null)
-    return { turns: toNumber(entry.turn), status: known, last: toLast(entry), awaitsVerdict: false };
-  const state = await readLine(store, line.oid);
-  return {
-    turns: toNumber(state.latest?.turn ?? null),
-    status: state.latest?.status ?? 'new',
-    last: toLast(state.entry),
-    awaitsVerdict: awaitsVerdict(state),
-  };
+type Progress = Pick<DescribedSession, 'turns' | 'status' | 'last' | 'awaitsVerdict'>;
+
+/** Most tips say by their label alone how far a line has come. */
+function toKnownProgress({ entry }: MainLine): Progress | null {
+  const status = entry === null ? null : toStatus(entry);
+  if (entry === null || status === null) return null;
+  return { turns: toNumber(entry.turn), status, last: toLast(entry), awaitsVerdict: false };
 }
 
-function toStatus(entry: Entry): TurnStatus | 'new' | null {
+/** Where a plan or a commit of the user's is at the tip, the last turn has to be read, once. */
+async function tellProgress(store: SessionStore, index: LineIndex, { ref, oid }: MainLine): Promise<Progress> {
+  const indexed = index.get(ref, oid);
+  const told = indexed?.told?.['progress'] ?? (await readProgress(store, oid));
+  if (indexed !== undefined && indexed.told?.['progress'] !== told)
+    index.set(ref, oid, { ...indexed, told: { ...indexed.told, progress: told } });
+  const [turns, known, last, awaits] = told as [number, Progress['status'], string, boolean];
+  return { turns, status: known, last, awaitsVerdict: awaits };
+}
+
+async function readProgress(store: SessionStore, tip: Oid): Promise<[number, Progress['status'], string, boolean]> {
+  const state = await readLine(store, tip);
+  const { latest } = state;
+  return [toNumber(latest?.turn ?? null), latest?.status ?? 'new', toLast(state.entry), awaitsVerdict(state)];
+}
+
+function toStatus(entry: EntryHead): TurnStatus | 'new' | null {
   if (entry.kind === 'start') return 'new';
   if (entry.kind === 'message' || entry.kind === 'branch') return 'open';
   if (entry.kind === 'report') return 'closed';
@@ -139,6 +168,6 @@ function toNumber(turn: TurnName | null): number {
   return turn === null ? 0 : turnNumber(turn);
 }
 
-function toLast(entry: Entry): string {
+function toLast(entry: EntryHead): string {
   return `${entry.kind}: ${entry.title}`;
 }

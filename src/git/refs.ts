@@ -108,17 +108,6 @@ export async function listRefs(git: GitRunner, prefixes: string[]): Promise<RefT
       });
 }
 
-export async function listTips(git: GitRunner, prefixes: string[]): Promise<(RefTip & { message: string })[]> {
-  const format = '--format=%(refname)%00%(objectname)%00%(contents)%00';
-  const fields = (await git.text(['for-each-ref', format, '--', ...prefixes.map(toPattern)])).split('\0');
-  const tips: (RefTip & { message: string })[] = [];
-  for (let at = 0; at + 2 < fields.length; at += 3) {
-    const [ref = '', oid = '', message = ''] = fields.slice(at, at + 3);
-    tips.push({ ref: ref.trimStart() as RefName, oid: parseOid(oid), message });
-  }
-  return tips;
-}
-
 export async function findCommits(git: GitRunner, text: string, prefixes: string[]): Promise<Oid[]> {
   const globs = prefixes.map((prefix) => `--glob=${prefix.replace(/\/$/, '/*')}`);
   const rows = await git.text(['rev-list', '--first-parent', '--fixed-strings', `--grep=${text}`, ...globs]);

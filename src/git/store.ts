@@ -10,7 +10,7 @@ import { objectBatch } from './object-writer.ts';
 import { readMany } from './read-many.ts';
 import { releaseRefLocks, withRefRecord } from './ref-record.ts';
 import { syncDir } from '../disk/replace-file.ts';
-import { findCommits, listRefs, listTips, updateRefs } from './refs.ts';
+import { findCommits, listRefs, updateRefs } from './refs.ts';
 import { withOwnErrors } from './own-errors.ts';
 import { checkExpression, searchTree, searchTrees } from './search-text.ts';
 import { type Environment, type GitRunner, splitNul } from './run.ts';
@@ -92,7 +92,6 @@ export function gitStore(options: StoreOptions): Store & { close(): Promise<void
     readSize: async (oid) => (await reader.info(oid))?.size ?? null,
     resolve: async (revision) => (await reader.info(`${revision}^{commit}`))?.oid ?? null,
     listRefs: (...prefixes) => listRefs(git, prefixes),
-    listTips: (...prefixes) => listTips(git, prefixes),
     firstParents: (from, not = []) => walkFirstParents(git, { readCommit, has }, from, not),
     firstParentsOf: (tips) => walkFirstParentsOf(git, tips),
     hasPath: async (treeish, path) => (await reader.info(`${treeish}:${path}`)) !== null,

@@ -90,8 +90,6 @@ export interface Store {
   /** The commit that a revision names, or null. `revision` is never taken as an option. */
   resolve(revision: string): Promise<Oid | null>;
   listRefs(...prefixes: string[]): Promise<RefTip[]>;
-  /** The same with the messages of the commits, in one go. */
-  listTips(...prefixes: string[]): Promise<(RefTip & { message: string })[]>;
   /** Commits from `from` along first parents, newest first, none of them reachable from `not`. */
   firstParents(from: Oid, not?: Oid[]): AsyncIterable<{ oid: Oid; commit: Commit }>;
   /**
@@ -189,7 +187,7 @@ export type SessionStore = Pick<
   | 'hasPath'
   | 'resolve'
   | 'listRefs'
-  | 'listTips'
+  | 'readSize'
   | 'firstParents'
   | 'firstParentsOf'
   | 'isAncestor'

@@ -133,10 +133,7 @@ export async function openStore(options: RepositoryOptions): Promise<DatedSource
       return oid !== null && (await isCommit(oid)) ? oid : null;
     },
     listRefs: (...prefixes) => listTips(prefixes),
-    async listTips(...prefixes) {
-      const tips = await listTips(prefixes);
-      return Promise.all(tips.map(async (tip) => ({ ...tip, message: (await readCommit(tip.oid)).message })));
-    },
+    readSize: async (oid) => (await readRaw(oid))?.object.length ?? null,
     async *firstParents(from, not = []) {
       const without = await reachedBy(not);
       for (let next: Oid | null = from; next !== null && !without.has(next);) {

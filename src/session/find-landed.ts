@@ -18,22 +18,23 @@ export async function findLanded(
   const { store } = project.repository;
   const defaults = (await readDefaultBranches(project)).filter(({ ref }) => !ref.endsWith('/teddy/global'));
   const named = new Set(lines.flatMap(({ session }) => starts.get(session)?.branch ?? []));
-  const own = await Promise.all(
-    [...named].map(async (branch) => ({ branch, oid: await store.resolve(`refs/heads/${branch}`) })),
+  const own = new Map(
+    await Promise.all([...named].map(async (branch) => [branch, await store.resolve(`refs/heads/${branch}`)] as const)),
   );
+  const usual = [...new Set(defaults.map(({ oid }) => oid))];
   const bases = new Map<Oid, BaseHistory>();
-  for (const { oid } of [...defaults, ...own])
+  for (const oid of [...usual, ...own.values()])
     if (oid !== null && !bases.has(oid)) bases.set(oid, await readBase(project, oid));
-  const usual = defaults.map(({ oid }) => oid);
   const landed = new Set<RefName>();
   for (const line of lines) {
     // Without a turn there is nothing to land.
     if (line.nearest.entry.turn === null) continue;
-    const branch = starts.get(line.session)?.branch;
-    const started = own.flatMap((one) => (one.branch === branch && one.oid !== null ? [one.oid] : []));
-    for (const oid of new Set([...usual, ...started])) {
+    const started = own.get(starts.get(line.session)?.branch ?? '') ?? null;
+    for (const oid of started === null || usual.includes(started) ? usual : [...usual, started]) {
       const base = bases.get(oid);
-      if (base !== undefined && (await holds(project, base, line))) landed.add(line.ref);
+      // Most lines are not told of there, which takes no question to git.
+      const isTold = base?.entries.has(line.nearest.oid) === true || base?.landings.has(line.session) === true;
+      if (base !== undefined && isTold && (await holds(project, base, line))) landed.add(line.ref);
     }
   }
   return landed;

@@ -17,6 +17,7 @@ import {
   type TurnName,
 } from '../names.ts';
 import { isOnLine } from './ancestry.ts';
+import { openLineIndex, type LineIndex, type NearestHead } from './line-index.ts';
 import { findNearestEntries, findNearestEntry, type NearestEntry } from './nearest-entry.ts';
 
 export interface KnownLine {
@@ -32,7 +33,7 @@ export interface KnownLine {
   isMain: boolean;
   /** The turn in the name of a branch that is named like a conversation branch of the session. */
   branch: TurnName | null;
-  nearest: NearestEntry;
+  nearest: NearestHead;
 }
 
 /** Branches first, then what remotes have, then what is archived; each in order of name. */
@@ -42,18 +43,39 @@ export async function listLines(
 ): Promise<KnownLine[]> {
   const { store } = project.repository;
   const prefixes = ['refs/heads/', 'refs/remotes/', ...(archived ? [archivePrefix] : [])];
-  const tips = (await store.listTips(...prefixes)).filter(({ ref }) => isCandidate(ref));
-  const nearest = await findNearestEntries(project, tips);
-  const defaults = await readDefaults(project);
+  const [index, refs] = await Promise.all([openLineIndex(project.repository.cache), store.listRefs(...prefixes)]);
+  const tips = refs.filter(({ ref }) => isCandidate(ref));
+  const nearest = await findNearestHeads(project, index, tips);
+  await index.save({ prefixes, tips });
+  let defaults: Defaults | null = null;
   const lines: KnownLine[] = [];
-  for (const { ref, oid } of tips) {
-    const found = nearest.get(oid);
-    const line = found ? toLine({ ref, oid }, found) : null;
+  for (const [at, tip] of tips.entries()) {
+    const found = nearest[at];
+    const line = found ? toLine(tip, found) : null;
     if (line === null) continue;
     // One that is named after its session need not be asked about.
-    if (line.isMain || line.branch !== null || (await isLine(project, line, defaults))) lines.push(line);
+    const isNamed = line.isMain || line.branch !== null;
+    if (isNamed || (await isLine(project, line, (defaults ??= await readDefaults(project))))) lines.push(line);
   }
   return lines.toSorted((a, b) => toPlace(a) - toPlace(b));
+}
+
+/** Of each of the tips: from the index, or from its commits where it has moved. */
+async function findNearestHeads(
+  project: SessionSource,
+  index: LineIndex,
+  tips: readonly RefTip[],
+): Promise<(NearestHead | null)[]> {
+  const known = tips.map(({ ref, oid }) => index.get(ref, oid));
+  const changed = tips.flatMap(({ oid }, at) => (known[at] === undefined ? [oid] : []));
+  const found = changed.length === 0 ? null : await findNearestEntries(project, changed);
+  return tips.map(({ ref, oid }, at) => {
+    const own = known[at];
+    if (own !== undefined) return own.nearest;
+    const nearest = found?.get(oid) ?? null;
+    index.set(ref, oid, { nearest });
+    return nearest;
+  });
 }
 
 function toPlace({ ref }: KnownLine): number {
@@ -65,7 +87,7 @@ function isCandidate(ref: RefName): boolean {
   return ref !== globalRef && !/^refs\/remotes\/(?:.*\/teddy\/global|[^/]+\/HEAD)$/.test(ref);
 }
 
-function toLine({ ref, oid }: RefTip, nearest: NearestEntry): KnownLine | null {
+function toLine({ ref, oid }: RefTip, nearest: NearestHead): KnownLine | null {
   const { session } = nearest.entry;
   const isArchived = ref.startsWith(archivePrefix);
   const remote = /^refs\/remotes\/([^/]+)\//.exec(ref)?.[1] ?? null;
@@ -119,7 +141,11 @@ export async function isLine(
 }
 
 /** Whether the first parents of a branch that stands on `entry` have the other one as well. */
-async function holds(project: SessionSource, entry: NearestEntry, { oid }: NearestEntry): Promise<boolean> {
+async function holds(
+  project: SessionSource,
+  entry: NearestEntry,
+  { oid }: Pick<NearestEntry, 'oid'>,
+): Promise<boolean> {
   return entry.oid === oid || isOnLine(project.repository.store, entry.oid, oid);
 }
 

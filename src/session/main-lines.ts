@@ -1,6 +1,6 @@
 /** Every session, by the line that stands for it: local, known only from a remote, or archived. */
 import type { SessionSource } from '../ports/git.ts';
-import type { Entry } from './entry.ts';
+import type { EntryHead } from './line-index.ts';
 import { shortRef, type SessionId } from '../names.ts';
 import { chooseMain, listLines, type KnownLine } from './lines.ts';
 
@@ -8,7 +8,7 @@ export interface MainLine extends KnownLine {
   /** ISO 8601, when the session started. */
   created: string;
   /** The tip's own entry; null for a commit of the user's. */
-  entry: Entry | null;
+  entry: EntryHead | null;
   /** The session's other local lines, by their short names. */
   branches: string[];
   /** The line of one's own that is worked on where none is named; null: no branch here is of the session. */
@@ -26,8 +26,11 @@ const skewMs = 10 * 60 * 1000;
 /** In order of creation, oldest first; before them those that say they were made in the future. `archived`: also those whose branches are gone, here and on the remotes. */
 export async function listMainLines(project: DatedSource, options: { archived?: boolean } = {}): Promise<MainLine[]> {
   const bySession = new Map<SessionId, KnownLine[]>();
-  for (const line of await listLines(project, options))
-    bySession.set(line.session, [...(bySession.get(line.session) ?? []), line]);
+  for (const line of await listLines(project, options)) {
+    const others = bySession.get(line.session);
+    if (others === undefined) bySession.set(line.session, [line]);
+    else others.push(line);
+  }
   const latest = new Date(project.clock.now().getTime() + skewMs).toISOString();
   // Nobody makes a session the newest by writing a time to come.
   const timeOf = ({ created }: MainLine) => (created > latest ? '' : created);
@@ -41,18 +44,36 @@ export async function listMainLines(project: DatedSource, options: { archived?: 
 
 /** A branch counts first, then a remote's; a conversation branch never counts before a main line. */
 function toMainLine(lines: readonly KnownLine[]): MainLine | null {
+  const [first] = lines;
+  // As most sessions are.
+  if (first !== undefined && lines.length === 1)
+    return toChosen(first, first.remote === null && !first.isArchived ? first : null, []);
   const local = lines.filter(({ remote, isArchived }) => remote === null && !isArchived);
   const own = chooseMain(local) ?? null;
   const others = [lines.filter(({ remote }) => remote !== null), lines.filter(({ isArchived }) => isArchived)];
   const candidates = [own, ...others.map(chooseMain)].filter((line) => line != null);
   const main = candidates.find(({ branch }) => branch === null) ?? candidates[0];
   if (main === undefined) return null;
+  const branches = local.filter(({ ref }) => ref !== main.ref).map(({ ref }) => shortRef(ref));
+  return toChosen(main, own, branches);
+}
+
+function toChosen(main: KnownLine, own: KnownLine | null, branches: string[]): MainLine {
   const { oid, entry } = main.nearest;
+  // To spread what has so many properties takes ten times as long.
   return {
-    ...main,
+    ref: main.ref,
+    oid: main.oid,
+    session: main.session,
+    branchRef: main.branchRef,
+    remote: main.remote,
+    isArchived: main.isArchived,
+    isMain: main.isMain,
+    branch: main.branch,
+    nearest: main.nearest,
     created: entry.created,
     entry: oid === main.oid ? entry : null,
     own,
-    branches: local.filter(({ ref }) => ref !== main.ref).map(({ ref }) => shortRef(ref)),
+    branches,
   };
 }

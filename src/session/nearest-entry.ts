@@ -12,18 +12,14 @@ export interface NearestEntry {
   entry: Entry;
 }
 
-export interface LookedUpTip {
-  oid: Oid;
-  /** The message of the commit, where it is known already. */
-  message?: string;
-}
-
 /** One walk reads no more commits than this; whoever stands on a branch, or names it, has it walked to the end. */
 const maxWalked = 200_000;
 /** A commit every so often is kept as well, so that a branch which leaves there need not be walked from its beginning. */
 const checkpointStep = 512;
 /** A walk of fewer commits costs no more than to look for its result. */
 const shortWalk = 32;
+/** Questions that leave for git together. */
+const readAtOnce = 512;
 const sessionsPath = '.teddy/sessions' as RepoPath;
 
 /**
@@ -60,17 +56,16 @@ export async function findNearestEntry(
 /** The same of many, by one git process for all that no cache knows. */
 export async function findNearestEntries(
   project: SessionSource,
-  tips: readonly LookedUpTip[],
+  tips: readonly Oid[],
 ): Promise<Map<Oid, NearestEntry | null>> {
   const { store, cache } = project.repository;
   const found = new Map<Oid, NearestEntry | null>();
-  const below: Oid[] = [];
-  for (const { oid, message } of tips) {
-    if (found.has(oid)) continue;
-    const entry = decodeEntry(message ?? (await store.readCommit(oid)).message);
-    found.set(oid, entry && { oid, entry });
-    if (entry === null) below.push(oid);
+  const all = [...new Set(tips)];
+  for (let at = 0; at < all.length; at += readAtOnce) {
+    const read = async (oid: Oid) => found.set(oid, await readOwn(project, oid));
+    await Promise.all(all.slice(at, at + readAtOnce).map(read));
   }
+  const below = all.filter((oid) => found.get(oid) === null);
   if (below.length === 0) return found;
   const rows = await openRows(cache);
   const known = below.filter((oid) => rows.has(oid));
@@ -87,6 +82,17 @@ export async function findNearestEntries(
   for (const oid of failed) found.set(oid, await findNearestEntry(project, oid));
   await addRows(cache, added);
   return found;
+}
+
+/** The entry that a tip itself is. A remote may have what is no commit. */
+async function readOwn({ repository: { store } }: SessionSource, oid: Oid): Promise<NearestEntry | null> {
+  try {
+    const entry = decodeEntry((await store.readCommit(oid)).message);
+    return entry && { oid, entry };
+  } catch (error) {
+    if (isDamage(error) && (await store.readSize(oid)) !== null) return null;
+    throw error;
+  }
 }
 
 /** Commits whose walks have met, and go on as one. */

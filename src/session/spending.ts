@@ -19,17 +19,20 @@ export interface Spending {
   estimatedUsd?: number;
 }
 
+/** What of an entry its cost is counted from. */
+export type CostedEntry = Pick<Entry, 'kind' | 'provider' | 'model' | 'tokens' | 'costUsd'>;
+
 /** Null: the price of the answer's model is not known. */
-export type PriceOf = (entry: Entry) => ModelPrice | null;
+export type PriceOf = (entry: CostedEntry) => ModelPrice | null;
 
 export const nothingSpent: Spending = { answers: 0, unreported: 0, inputTokens: 0, outputTokens: 0, costUsd: null };
 
 /** Without prices, only what endpoints have said counts. */
-export function sumSpent(entries: readonly Entry[], priceOf: PriceOf = () => null): Spending {
+export function sumSpent(entries: readonly CostedEntry[], priceOf: PriceOf = () => null): Spending {
   return entries.reduce((sum, entry) => addSpent(sum, entry, priceOf), nothingSpent);
 }
 
-export function addSpent(sum: Spending, entry: Entry, priceOf: PriceOf): Spending {
+export function addSpent(sum: Spending, entry: CostedEntry, priceOf: PriceOf): Spending {
   if (!isAnswer(entry)) return sum;
   const estimatedUsd = estimateCost(entry, priceOf);
   return addSpendings(sum, {
@@ -44,7 +47,7 @@ export function addSpent(sum: Spending, entry: Entry, priceOf: PriceOf): Spendin
 }
 
 /** Null where the endpoint has named the cost itself, or nobody knows the price. */
-function estimateCost(entry: Entry, priceOf: PriceOf): number | null {
+function estimateCost(entry: CostedEntry, priceOf: PriceOf): number | null {
   const { tokens, costUsd } = entry;
   const price = tokens === undefined || costUsd !== undefined ? null : priceOf(entry);
   if (tokens === undefined || price === null) return null;
@@ -74,7 +77,7 @@ function toParts(cached = 0, reasoning = 0): Pick<Spending, 'cachedTokens' | 're
 }
 
 /** An imported answer was given elsewhere: it counts only with its tokens. */
-export function isAnswer({ kind, tokens, provider }: Entry): boolean {
+export function isAnswer({ kind, tokens, provider }: CostedEntry): boolean {
   const isOfModel = kind === 'plan' || kind === 'reply' || kind === 'exchange';
   return tokens !== undefined || (isOfModel && provider !== undefined);
 }

@@ -146,9 +146,9 @@ test('a prefix lists what is below it, with a glob as well', async () => {
   await repo.git('update-ref', 'refs/remotes/origin/teddy/20260124-x--02-branch-01', first);
   const names = (await repository.store.listRefs('refs/remotes/*/teddy/')).map(({ ref }) => ref);
   expect(names).toEqual(['refs/remotes/origin/teddy/20260124-x', 'refs/remotes/origin/teddy/20260124-x--02-branch-01']);
-  const tips = await repository.store.listTips('refs/heads/two/');
-  expect(tips.map(({ ref, message }) => [ref, message])).toEqual([
-    ['refs/heads/two/a', 'First commit\n'],
-    ['refs/heads/two/b', 'Change\n'],
+  const tips = await repository.store.listRefs('refs/heads/two/');
+  expect(tips).toEqual([
+    { ref: 'refs/heads/two/a', oid: first },
+    { ref: 'refs/heads/two/b', oid: second },
   ]);
 });

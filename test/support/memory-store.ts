@@ -62,13 +62,6 @@ export function memoryStore(disk: MemoryDisk, { ident, settings }: MemoryStoreOp
       return oid !== null && (await readObject(disk, oid))?.type === 'commit' ? parseOid(oid) : null;
     },
     listRefs,
-    listTips: async (...prefixes) =>
-      Promise.all(
-        (await listRefs(...prefixes)).map(async (tip) => ({
-          ...tip,
-          message: (await readCommit(disk, tip.oid)).message,
-        })),
-      ),
     async *firstParents(from, not = []) {
       const excluded = new Set(
         (await Promise.all(not.map((oid) => listAncestors(disk, oid)))).flatMap((set) => [...set]),

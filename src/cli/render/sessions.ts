@@ -25,7 +25,9 @@ export function renderSessions(terminal: Terminal, sessions: ListedSession[], no
     one,
     cells: [one.session, toTurns(one), describeAge(one.updated, nowMs), toState(one)],
   }));
-  const widths = [0, 1, 2, 3].map((at) => Math.max(...rows.map(({ cells }) => widthOf(cells[at] ?? ''))));
+  const widths = [0, 1, 2, 3].map((at) =>
+    rows.reduce((most, { cells }) => Math.max(most, widthOf(cells[at] ?? '')), 0),
+  );
   return rows
     .map(({ one, cells: [session = '', turns = '', age = '', state = ''] }) => {
       const name = padTo(toVisible(session), Math.min(widths[0] ?? 0, widestName(terminal.columns)));

@@ -1,10 +1,10 @@
 /** Counts the cost of every session of the repository, with all its lines. */
 import type { Project } from '../../ports/project.ts';
-import type { Entry } from '../../session/entry.ts';
-import type { SessionId, TurnName } from '../../names.ts';
-import { readEntries, readPrices } from './count-cost.ts';
 import { addSpendings, nothingSpent, sumSpent, type Spending } from '../../session/spending.ts';
+import type { SessionId } from '../../names.ts';
 import { listRecorded, type RecordedLine } from '../line/find-recorded.ts';
+import { readPrices } from './count-cost.ts';
+import { readLineAnswers } from './line-answers.ts';
 
 export interface SessionCost {
   session: SessionId;
@@ -17,32 +17,25 @@ export interface SessionCost {
 
 /** In order of their ids. What several lines share counts once. */
 export async function countAllCosts(project: Project): Promise<{ sessions: SessionCost[]; total: Spending }> {
+  const all = await listRecorded(project);
   const lines = new Map<SessionId, RecordedLine[]>();
-  for (const line of await listRecorded(project)) lines.set(line.session, [...(lines.get(line.session) ?? []), line]);
+  for (const line of all) {
+    const others = lines.get(line.session);
+    if (others === undefined) lines.set(line.session, [line]);
+    else others.push(line);
+  }
+  const answersOf = await readLineAnswers(project, all);
+  const { priceOf } = await readPrices(
+    project,
+    [...answersOf.values()].flatMap(({ answers }) => answers),
+  );
   const sessions: SessionCost[] = [];
   for (const [session, own] of [...lines].toSorted(([one], [other]) => (one < other ? -1 : 1))) {
-    const all = await Promise.all(own.map(({ tip }) => readEntries(project.repository.store, session, tip)));
-    const entries = [...new Map(all.flat().map((entry) => [entry.id, entry])).values()];
-    sessions.push({
-      session,
-      lines: own.length,
-      turns: countTurns(all),
-      spent: sumSpent(entries, (await readPrices(project, entries)).priceOf),
-    });
+    const read = own.flatMap((line) => answersOf.get(line) ?? []);
+    // Two lines may each have a turn of one name; those that they share begin with one entry.
+    const turns = new Set(read.flatMap(({ opening }) => opening)).size;
+    const answers = [...new Map(read.flatMap((line) => line.answers).map((answer) => [answer.id, answer])).values()];
+    sessions.push({ session, lines: own.length, turns, spent: sumSpent(answers, priceOf) });
   }
   return { sessions, total: sessions.map(({ spent }) => spent).reduce(addSpendings, nothingSpent) };
-}
-
-/** Two lines may each have a turn of one name; those that they share begin with one entry. */
-function countTurns(lines: readonly (readonly Entry[])[]): number {
-  const opening = new Set<string>();
-  for (const entries of lines) {
-    const seen = new Set<TurnName>();
-    for (const { turn, id } of entries) {
-      if (turn === null || seen.has(turn)) continue;
-      seen.add(turn);
-      opening.add(id);
-    }
-  }
-  return opening.size;
 }

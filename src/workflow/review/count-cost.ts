@@ -8,7 +8,15 @@ import type { Oid, SessionId, TurnName } from '../../names.ts';
 import { estimateTokens } from '../../session/tokens.ts';
 import { isStartOf, toLogged } from '../../session/logged-entry.ts';
 import { readLine, readTurnFile } from '../line/read.ts';
-import { addSpent, isAnswer, nothingSpent, sumSpent, type PriceOf, type Spending } from '../../session/spending.ts';
+import {
+  addSpent,
+  isAnswer,
+  nothingSpent,
+  sumSpent,
+  type CostedEntry,
+  type PriceOf,
+  type Spending,
+} from '../../session/spending.ts';
 import { findRecorded } from '../line/find-recorded.ts';
 
 export interface Tokens {
@@ -131,12 +139,12 @@ async function estimateTurn(
 /** The prices of the models that have answered, where one is known. Throws BAD_SETTING. */
 export async function readPrices(
   { models }: Pick<Project, 'models'>,
-  entries: readonly Entry[],
+  entries: readonly CostedEntry[],
 ): Promise<{ priceOf: PriceOf; unpriced: string[] }> {
   const priced = entries.filter(
     (entry) => isAnswer(entry) && entry.tokens !== undefined && entry.costUsd === undefined,
   );
-  const keyOf = ({ provider = '', model = '' }: Entry) => `${provider} ${model}`;
+  const keyOf = ({ provider = '', model = '' }: CostedEntry) => `${provider} ${model}`;
   const prices = new Map<string, ModelPrice | null>();
   for (const entry of priced) {
     const { provider = '', model = '' } = entry;

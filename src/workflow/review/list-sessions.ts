@@ -2,7 +2,8 @@
 import { describeSessions, type DescribedSession } from '../../conversation/list-sessions.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Oid, SessionId } from '../../names.ts';
-import { listMainLines } from '../../session/main-lines.ts';
+import { listMainLines, type MainLine } from '../../session/main-lines.ts';
+import { entryTime } from '../../session/logged-entry.ts';
 import { readStarts, type SessionStart } from '../../session/session-starts.ts';
 import { findHeadLine } from '../line/find.ts';
 
@@ -11,31 +12,76 @@ export interface ListedSession extends DescribedSession {
   current: boolean;
 }
 
-/** Oldest first. `mine`: only those whose start was committed with the e-mail address of this repository's user. `archived`: those as well that are put away. */
-export async function listSessions(
+interface ListOptions {
+  /** Those as well that are put away. */
+  archived?: boolean;
+  /** Only those whose start was committed with the e-mail address of this repository's user. */
+  mine?: boolean;
+}
+
+/** Oldest first. */
+export async function listSessions(project: Project, options: ListOptions = {}): Promise<ListedSession[]> {
+  return (await listNewest(project, Number.POSITIVE_INFINITY, options)).sessions;
+}
+
+/**
+ * Those with the newest steps, and the one that HEAD is on; oldest first, and how many there are in all. No more is read of the
+ * others than the index has.
+ */
+export async function listNewest(
   project: Project,
-  { archived = false, mine = false }: { archived?: boolean; mine?: boolean } = {},
-): Promise<ListedSession[]> {
-  const [all, head] = await Promise.all([listMainLines(project, { archived }), findHeadLine(project)]);
-  const starts = await readStarts(project, all);
-  const own = mine ? await findOwn(project, starts) : null;
-  const lines = own === null ? all : all.filter(({ session }) => own.has(session));
+  limit: number,
+  { archived = false, mine = false }: ListOptions = {},
+): Promise<{ sessions: ListedSession[]; count: number }> {
+  const [found, head] = await Promise.all([listMainLines(project, { archived }), findHeadLine(project)]);
+  const own = mine ? await findOwn(project, await readStarts(project, found)) : null;
+  const all = own === null ? found : found.filter(({ session }) => own.has(session));
   const isCurrent = (session: SessionId) => head?.session === session;
+  const lines = limit < all.length ? takeNewest(all, limit, project.clock.now(), isCurrent) : all;
   const described = await describeSessions(project, lines, {
-    starts,
     toShown: (line) =>
       head !== null && isCurrent(line.session) && head.tip !== null && head.ref !== line.ref
         ? { ...line, ref: head.ref, oid: head.tip as Oid, entry: null }
         : line,
   });
-  return described.map((session) => ({ ...session, current: isCurrent(session.session) }));
+  const sessions = described.map((session) => ({ ...session, current: isCurrent(session.session) }));
+  return { sessions, count: all.length };
+}
+
+function takeNewest(
+  lines: readonly MainLine[],
+  limit: number,
+  now: Date,
+  isCurrent: (session: SessionId) => boolean,
+): MainLine[] {
+  const latest = latestOf(now);
+  const timeOf = ({ nearest }: MainLine) => toPlausible(entryTime(nearest.entry), latest);
+  const times = new Map(lines.map((line) => [line, timeOf(line)]));
+  const newest = lines
+    .toReversed()
+    .toSorted((a, b) => compareText(times.get(b) ?? '', times.get(a) ?? ''))
+    .slice(0, limit);
+  const taken = new Set(newest);
+  return lines.filter((line) => taken.has(line) || isCurrent(line.session));
 }
 
 /** Nobody makes a session the newest by writing a time to come. */
 export function sortNewest(sessions: ListedSession[], now: Date): ListedSession[] {
-  const latest = new Date(now.getTime() + 600_000).toISOString();
-  const timeOf = ({ updated }: ListedSession) => (updated > latest ? '' : updated);
-  return sessions.toReversed().toSorted((a, b) => (timeOf(a) < timeOf(b) ? 1 : timeOf(a) > timeOf(b) ? -1 : 0));
+  const latest = latestOf(now);
+  const timeOf = ({ updated }: ListedSession) => toPlausible(updated, latest);
+  return sessions.toReversed().toSorted((a, b) => compareText(timeOf(b), timeOf(a)));
+}
+
+function latestOf(now: Date): string {
+  return new Date(now.getTime() + 600_000).toISOString();
+}
+
+function toPlausible(time: string, latest: string): string {
+  return time > latest ? '' : time;
+}
+
+function compareText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 async function findOwn(

@@ -143,10 +143,7 @@ describe('the nearest entry', () => {
         fc.asyncProperty(fc.shuffledSubarray(commits, { minLength: 1 }), async (tips) => {
           const fresh = { ...project, repository: { ...project.repository, cache: emptyCache() } };
           for (const place of [fresh, project, project]) {
-            const nearest = await findNearestEntries(
-              place,
-              tips.map((oid) => ({ oid })),
-            );
+            const nearest = await findNearestEntries(place, tips);
             for (const oid of tips) {
               const hasFiles = await store.hasPath(oid, '.teddy/sessions' as never);
               expect(nearest.get(oid)?.oid ?? null).toBe(hasFiles ? expected.get(oid) : null);

@@ -135,7 +135,7 @@ describe('the state of a listed session', () => {
     const project = await memoryProject();
     const { store } = project.repository;
     const asked: string[] = [];
-    for (const name of ['isAncestor', 'findReachable', 'firstParentsOf', 'listTips'] as const) {
+    for (const name of ['isAncestor', 'findReachable', 'firstParentsOf', 'listRefs'] as const) {
       const original = store[name] as (...args: unknown[]) => unknown;
       Object.assign(store, { [name]: (...args: unknown[]) => (asked.push(name), original(...args)) });
     }
@@ -146,10 +146,10 @@ describe('the state of a listed session', () => {
     }
     asked.length = 0;
     expect(await stateOf(project)).toEqual(['closed', 'closed', 'closed']);
-    expect(asked.toSorted()).toEqual(['findReachable', 'findReachable', 'firstParentsOf', 'listTips']);
+    expect(asked.toSorted()).toEqual(['findReachable', 'findReachable', 'firstParentsOf', 'listRefs']);
     asked.length = 0;
     await stateOf(project);
-    expect(asked).toEqual(['listTips']);
+    expect(asked).toEqual(['listRefs']);
   });
 
   test('mine: those whose start has my e-mail address', async () => {

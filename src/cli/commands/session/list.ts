@@ -1,6 +1,6 @@
 import { Command, Option } from 'clipanion';
 import type { Project } from '../../../ports/project.ts';
-import { type ListedSession, listSessions, sortNewest } from '../../../workflow/review/list-sessions.ts';
+import { type ListedSession, listNewest, sortNewest } from '../../../workflow/review/list-sessions.ts';
 import { parseLimit } from '../../arguments.ts';
 import { requireOne } from '../../plan-options.ts';
 import { renderSessions, takeFirst } from '../../render/sessions.ts';
@@ -40,16 +40,18 @@ export class SessionListCommand extends TeddyCommand {
     const limit = this.readLimit(terminal);
     return this.withProject(terminal, async (project) => {
       const now = project.clock.now();
-      const known = await listSessions(project, { archived: this.archived, mine: this.mine });
-      const found = sortNewest(this.open ? known.filter(isOpen) : known, now);
+      const options = { archived: this.archived, mine: this.mine };
+      const newest = await listNewest(project, this.open ? Number.POSITIVE_INFINITY : limit, options);
+      const found = sortNewest(this.open ? newest.sessions.filter(isOpen) : newest.sessions, now);
+      const count = this.open ? found.length : newest.count;
       const sessions = takeFirst(found, limit);
       if (this.json) this.printJson(terminal, 'session-list', { sessions });
       else if (found.length === 0)
         terminal.say(this.mine || this.open ? 'There is no such session.' : await describeNone(project));
       else {
         await this.page(terminal, project, renderSessions(terminal, sessions, now.getTime()));
-        if (sessions.length < found.length)
-          terminal.say(`${sessions.length} of ${found.length} sessions. All of them: teddy session list --all`);
+        if (sessions.length < count)
+          terminal.say(`${sessions.length} of ${count} sessions. All of them: teddy session list --all`);
       }
       await this.sweepBeside(project);
       return 0;

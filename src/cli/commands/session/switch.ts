@@ -2,7 +2,7 @@ import { Command, Option } from 'clipanion';
 import { TeddyError } from '../../../errors.ts';
 import type { Project } from '../../../ports/project.ts';
 import { shortRef } from '../../../names.ts';
-import { listSessions, sortNewest } from '../../../workflow/review/list-sessions.ts';
+import { listNewest, sortNewest } from '../../../workflow/review/list-sessions.ts';
 import { sayBack } from '../../render/branched.ts';
 import { renderSessions, takeFirst } from '../../render/sessions.ts';
 import { TeddyCommand, withInterrupt } from '../../teddy-command.ts';
@@ -67,7 +67,7 @@ const offered = 15;
 async function pickSession(terminal: Terminal, project: Project): Promise<string> {
   const { askOrStop } = await import('../../ask/finish-write.ts');
   const now = project.clock.now();
-  const sessions = takeFirst(sortNewest(await listSessions(project), now), offered);
+  const sessions = takeFirst(sortNewest((await listNewest(project, offered)).sessions, now), offered);
   if (sessions.length === 0)
     throw new TeddyError('UNKNOWN_SESSION', 'There is no session yet.', 'Start one: `teddy session new <name>`.');
   const rows = renderSessions({ ...terminal, columns: terminal.columns - 4 }, sessions, now.getTime()).trimEnd();

@@ -1,0 +1,123 @@
+/**
+ * What lists show of a line, kept by the name of its ref and its tip: only changed tips are read again. git says each time which
+ * refs there are and where they stand; what a commit says never changes. Like all of the cache, it may be gone at any time.
+ */
+import type { Cache, RefTip } from '../ports/git.ts';
+import { isOid, type Oid, type RefName } from '../names.ts';
+import type { Entry } from './entry.ts';
+
+/** What of an entry does without its commit. */
+export type EntryHead = Pick<Entry, 'kind' | 'session' | 'turn' | 'id' | 'created' | 'title' | 'status'>;
+
+export interface NearestHead {
+  oid: Oid;
+  entry: EntryHead;
+}
+
+interface IndexedLine {
+  /** Null: no entry is at or below the tip. */
+  nearest: NearestHead | null;
+  /** What else a list tells of the line, as plain JSON: whoever makes lists knows what it means. */
+  told?: Told | undefined;
+}
+
+type Told = Readonly<Record<string, readonly (string | number | boolean | null)[]>>;
+
+export interface LineIndex {
+  get(ref: RefName, tip: Oid): IndexedLine | undefined;
+  set(ref: RefName, tip: Oid, line: IndexedLine): void;
+  /** Keeps what is new. `listed`: all refs below `prefixes`; what the index has of others there is of no use any more. */
+  save(listed?: { prefixes: readonly string[]; tips: readonly RefTip[] }): Promise<void>;
+}
+
+const cacheKey = 'lines';
+/** A row that is not kept is read again next time, which takes less than to write all of them for it. */
+const rewrittenFor = 1000;
+
+const opened = new WeakMap<Cache, Promise<LineIndex>>();
+
+/** One for each cache: what was read once is true for as long as the process lives. */
+export function openLineIndex(cache: Cache): Promise<LineIndex> {
+  const index = opened.get(cache) ?? readIndex(cache);
+  opened.set(cache, index);
+  return index;
+}
+
+async function readIndex(cache: Cache): Promise<LineIndex> {
+  const kept = await cache.read(cacheKey);
+  const text = kept === null ? '' : new TextDecoder().decode(kept);
+  const rows = new Map<string, string>();
+  for (let at = 0; at < text.length;) {
+    const end = text.indexOf('\n', at);
+    if (end < 0) break;
+    const gap = text.indexOf(' ', at);
+    if (gap < end) rows.set(text.slice(at, gap), text.slice(gap + 1, end));
+    at = end + 1;
+  }
+  const known = new Map<string, { tip: Oid; line: IndexedLine }>();
+  let changes = 0;
+
+  return {
+    get(ref, tip) {
+      const name = toName(ref);
+      const own = known.get(name);
+      if (own !== undefined) return own.tip === tip ? own.line : undefined;
+      const row = rows.get(name);
+      return row?.startsWith(`${tip} `) === true ? decodeRow(row.slice(tip.length + 1)) : undefined;
+    },
+    set(ref, tip, line) {
+      known.set(toName(ref), { tip, line });
+      changes += 1;
+    },
+    async save(listed) {
+      if (changes === 0 || changes * rewrittenFor < rows.size) return;
+      changes = 0;
+      for (const [name, { tip, line }] of known) rows.set(name, `${tip} ${encodeRow(line)}`);
+      known.clear();
+      if (listed !== undefined) {
+        const there = new Set(listed.tips.map(({ ref }) => toName(ref)));
+        const isGone = (name: string) => listed.prefixes.some((one) => name.startsWith(one)) && !there.has(name);
+        for (const name of rows.keys()) if (isGone(name)) rows.delete(name);
+      }
+      const lines = Array.from(rows, ([name, row]) => `${name} ${row}\n`);
+      await cache.write(cacheKey, [new TextEncoder().encode(lines.join(''))]);
+    },
+  };
+}
+
+/** ASCII, so that a row takes a byte for each character. No name of a ref has a backslash in it. */
+function toName(ref: RefName): string {
+  return toAscii(ref);
+}
+
+function toAscii(text: string): string {
+  return text.replace(/[^\0-~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+function encodeRow({ nearest, told }: IndexedLine): string {
+  const own = told === undefined ? [] : [told];
+  if (nearest === null) return toAscii(JSON.stringify([null, ...own]));
+  const { kind, session, turn, id, created, title, status } = nearest.entry;
+  return toAscii(JSON.stringify([[nearest.oid, kind, session, turn, id, created, title, status ?? null], ...own]));
+}
+
+/** Undefined for what another version may have written. */
+function decodeRow(row: string): IndexedLine | undefined {
+  const [nearest, told] = parseList(row) ?? [undefined];
+  if (nearest === null) return { nearest, told };
+  if (!Array.isArray(nearest) || nearest.length !== 8) return undefined;
+  const [oid, kind, session, turn, id, created, title, status] = nearest as unknown[];
+  const texts = [oid, kind, session, id, created, title, turn ?? '', status ?? ''];
+  if (!texts.every((one) => typeof one === 'string') || !isOid(oid as string)) return undefined;
+  const entry = { kind, session, turn, id, created, title, ...(status === null ? {} : { status }) };
+  return { nearest: { oid: oid as Oid, entry: entry as EntryHead }, told };
+}
+
+function parseList(row: string): [unknown, Told?] | null {
+  try {
+    const value: unknown = JSON.parse(row);
+    return Array.isArray(value) ? (value as [unknown, Told?]) : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,144 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { encodeEntry, entryKinds, type Entry } from '../../src/session/entry.ts';
+import { openLineIndex, type EntryHead, type LineIndex } from '../../src/session/line-index.ts';
+import type { Cache } from '../../src/ports/git.ts';
+import type { Oid, RefName, SessionId, TurnName } from '../../src/names.ts';
+
+const oidOf = (at: number) => at.toString(16).padStart(40, '0') as Oid;
+const refOf = (name: string) => `refs/heads/${name}` as RefName;
+
+/** As the one of a repository, which the next process opens anew. */
+function keptCache(): { next(): Cache; bytes: Map<string, Uint8Array>; writes: number } {
+  const bytes = new Map<string, Uint8Array>();
+  const cache = {
+    bytes,
+    writes: 0,
+    next: (): Cache => ({
+      read: async (key) => bytes.get(key) ?? null,
+      write: async (key, pieces) => {
+        cache.writes += 1;
+        bytes.set(key, Buffer.concat(pieces));
+      },
+    }),
+  };
+  return cache;
+}
+
+const head = (title: string): EntryHead => ({
+  kind: 'report',
+  session: '20260124-x' as SessionId,
+  turn: '01' as TurnName,
+  id: 'id',
+  created: '2026-01-24T00:00:00.000Z',
+  title,
+});
+
+describe('the index of lines', () => {
+  test('gives back what was kept of a tip, whatever is in it', async () => {
+    const text = fc.string({ unit: 'grapheme' });
+    const entry = fc.record(
+      {
+        kind: fc.constantFrom(...entryKinds),
+        session: text as fc.Arbitrary<SessionId>,
+        turn: fc.option(text as fc.Arbitrary<TurnName>),
+        id: text,
+        created: text,
+        title: text,
+        status: text,
+      },
+      { requiredKeys: ['kind', 'session', 'turn', 'id', 'created', 'title'] },
+    );
+    const told = fc.option(fc.dictionary(text, fc.array(fc.oneof(text, fc.integer(), fc.boolean()))), {
+      nil: undefined,
+    });
+    const name = fc.string({ unit: fc.constantFrom('a', 'ü', '/', '💡', '-', "'"), minLength: 1 });
+    const line = fc.record({ nearest: fc.option(fc.record({ oid: fc.nat().map(oidOf), entry })), told });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.dictionary(name, fc.tuple(fc.nat().map(oidOf), line), { noNullPrototype: true }),
+        async (lines) => {
+          const cache = keptCache();
+          const index = await openLineIndex(cache.next());
+          for (const [ref, [tip, one]] of Object.entries(lines)) index.set(refOf(ref), tip, one);
+          await index.save();
+          const next = await openLineIndex(cache.next());
+          for (const [ref, [tip, one]] of Object.entries(lines)) expect(next.get(refOf(ref), tip)).toEqual(one);
+        },
+      ),
+    );
+  });
+
+  test('knows nothing of a tip that has moved, nor of a ref that has not been seen', async () => {
+    const cache = keptCache();
+    const index = await openLineIndex(cache.next());
+    index.set(refOf('a'), oidOf(1), { nearest: { oid: oidOf(1), entry: head('one') } });
+    const expectOne = (place: LineIndex) => {
+      expect(place.get(refOf('a'), oidOf(1))?.nearest?.entry.title).toBe('one');
+      expect(place.get(refOf('a'), oidOf(2))).toBeUndefined();
+      expect(place.get(refOf('b'), oidOf(1))).toBeUndefined();
+    };
+    expectOne(index);
+    await index.save();
+    expectOne(index);
+    expectOne(await openLineIndex(cache.next()));
+  });
+
+  test('forgets refs that are gone, and keeps those that nobody has listed', async () => {
+    const cache = keptCache();
+    const index = await openLineIndex(cache.next());
+    const archived = 'refs/teddy/archive/x' as RefName;
+    for (const ref of [refOf('a'), refOf('b'), archived]) index.set(ref, oidOf(1), { nearest: null });
+    await index.save({ prefixes: ['refs/heads/'], tips: [{ ref: refOf('b'), oid: oidOf(1) }] });
+    const next = await openLineIndex(cache.next());
+    expect([refOf('a'), refOf('b'), archived].map((ref) => next.get(ref, oidOf(1)))).toEqual([
+      undefined,
+      { nearest: null },
+      { nearest: null },
+    ]);
+  });
+
+  test('is written only for what is new, and for few of many not at all', async () => {
+    const cache = keptCache();
+    const index = await openLineIndex(cache.next());
+    for (let at = 0; at < 3000; at += 1) index.set(refOf(`${at}`), oidOf(at), { nearest: null });
+    await index.save();
+    await index.save();
+    expect(cache.writes).toBe(1);
+    const next = await openLineIndex(cache.next());
+    for (let at = 0; at < 2; at += 1) next.set(refOf(`${at}`), oidOf(at + 1), { nearest: null });
+    await next.save();
+    expect(cache.writes).toBe(1);
+    expect(next.get(refOf('1'), oidOf(2))).toEqual({ nearest: null });
+    next.set(refOf('2'), oidOf(3), { nearest: null });
+    await next.save();
+    expect(cache.writes).toBe(2);
+    expect((await openLineIndex(cache.next())).get(refOf('1'), oidOf(2))).toEqual({ nearest: null });
+  });
+
+  test.each([
+    'no rows at all',
+    'refs/heads/a\n',
+    `refs/heads/a ${oidOf(1)} {"x":1}\n`,
+    `refs/heads/a ${oidOf(1)} [["x"]]\n`,
+    `refs/heads/a ${oidOf(1)} [[1,2,3,4,5,6,7,8]]\n`,
+    `refs/heads/a ${oidOf(1)} [\n`,
+    `refs/heads/a ${oidOf(1)} []`,
+  ])('takes nothing from what is no row: %j', async (text) => {
+    const cache = keptCache();
+    cache.bytes.set('lines', Buffer.from(text));
+    expect((await openLineIndex(cache.next())).get(refOf('a'), oidOf(1))).toBeUndefined();
+  });
+
+  test('holds of an entry what lists need', async () => {
+    const entry: Entry = { ...head('Größe'), details: ['more'], status: 'SUCCESS', model: 'm' };
+    expect(encodeEntry(entry)).toContain('Größe');
+    const cache = keptCache();
+    const index = await openLineIndex(cache.next());
+    index.set(refOf('a'), oidOf(1), { nearest: { oid: oidOf(1), entry } });
+    await index.save();
+    const found = (await openLineIndex(cache.next())).get(refOf('a'), oidOf(1));
+    expect(found?.nearest?.entry).toEqual({ ...head('Größe'), status: 'SUCCESS' });
+    expect(/^[\0-~]*$/.test(new TextDecoder().decode(cache.bytes.get('lines')))).toBe(true);
+  });
+});

@@ -1,0 +1,128 @@
+/** What lists and costs keep, against what git says: the next process shows the same as one that keeps nothing, and reads less. */
+import { describe, expect, test } from 'vitest';
+import type { Oid, RefName } from '../../../src/names.ts';
+import type { Cache } from '../../../src/ports/git.ts';
+import { archiveSession } from '../../../src/workflow/landing/archive-session.ts';
+import { landSession } from '../../../src/workflow/landing/land-session.ts';
+import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
+import { countAllCosts } from '../../../src/workflow/review/count-all-costs.ts';
+import { listNewest, listSessions, sortNewest } from '../../../src/workflow/review/list-sessions.ts';
+import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
+import { create, line, planOf, say, session, start, turn } from '../../support/turns.ts';
+
+/** The same repository in a process of its own. */
+function nextProcess(project: MemoryProject, cache: Cache = project.repository.cache): MemoryProject {
+  const { read, write } = cache;
+  return { ...project, repository: { ...project.repository, cache: { read, write } } };
+}
+
+const nothingKept: Cache = { read: async () => null, write: async () => undefined };
+
+async function expectAlike(project: MemoryProject): Promise<void> {
+  const list = (from: MemoryProject) => listSessions(from, { archived: true });
+  for (const look of [list, countAllCosts]) {
+    const anew = await look(nextProcess(project, nothingKept));
+    for (let times = 0; times < 2; times += 1) expect(await look(nextProcess(project))).toEqual(anew);
+  }
+}
+
+/** Counts the commits and files that are read. */
+function countReads(project: MemoryProject): () => number {
+  const { store } = project.repository;
+  const { readCommit, readBlob, firstParentsOf } = store;
+  let count = 0;
+  store.readBlob = (oid) => ((count += 1), readBlob(oid));
+  store.readCommit = (oid) => ((count += 1), readCommit(oid));
+  store.firstParentsOf = (tips) => ((count += tips.length), firstParentsOf(tips));
+  return () => count;
+}
+
+async function withSessions(names: readonly string[]): Promise<MemoryProject> {
+  const project = await memoryProject();
+  for (const name of names) {
+    await project.switchTo('main');
+    await start(project, name);
+    await turn(project, `Do ${name}`, create(`${name}.txt`));
+  }
+  return project;
+}
+
+describe('a listing of the next process', () => {
+  test('says the same as one without a cache, after each thing that may happen to a line', async () => {
+    const project = await withSessions(['add-login']);
+    await expectAlike(project);
+    await say(project, 'Another', planOf([create('more.txt')]));
+    await expectAlike(project);
+    await project.commit('Mine\n', { 'own.txt': 'x\n' });
+    await expectAlike(project);
+    const { ref } = await branchSession(project, { turn: '01', switch: true });
+    await turn(project, 'On the branch', create('branch.txt'));
+    await expectAlike(project);
+    await project.switchTo('main');
+    await start(project, 'second');
+    await expectAlike(project);
+    await project.repository.store.updateRefs(
+      [{ ref: ref as RefName, old: await project.tipOf(ref.replace('refs/heads/', '')), new: null }],
+      'gone',
+    );
+    await expectAlike(project);
+    await project.setRef(`refs/heads/${line}`, await project.tipOf('teddy/20260124-second'));
+    await expectAlike(project);
+  });
+
+  test('knows of a landing and of an archive', async () => {
+    const project = await withSessions(['add-login', 'second']);
+    await expectAlike(project);
+    await project.switchTo(line);
+    await landSession(project, {});
+    await expectAlike(project);
+    expect((await listSessions(nextProcess(project))).map(({ state }) => state)).toEqual(['landed', 'closed']);
+    await archiveSession(project, session);
+    await expectAlike(project);
+    const listed = await listSessions(nextProcess(project), { archived: true });
+    expect(listed.map(({ state }) => state)).toEqual(['archived', 'closed']);
+  });
+
+  test('reads no commit of a line that has not moved', async () => {
+    const project = await withSessions(['a', 'b', 'c', 'd']);
+    await say(project, 'Another', planOf([create('more.txt')]));
+    await project.switchTo('main');
+    const look = async () => {
+      await listSessions(nextProcess(project));
+      await countAllCosts(nextProcess(project));
+    };
+    const count = countReads(project);
+    await look();
+    expect(count()).toBeGreaterThan(4);
+    const before = count();
+    await look();
+    // Where HEAD is, is looked at each time.
+    expect(count() - before).toBeLessThanOrEqual(2);
+  });
+});
+
+test('the newest of a listing are those that all of it begins with, and the one that HEAD is on', async () => {
+  const project = await withSessions(['a', 'b', 'c', 'd']);
+  await project.switchTo('teddy/20260124-a');
+  const now = project.clock.now();
+  const all = sortNewest(await listSessions(project), now);
+  const { sessions, count } = await listNewest(project, 2);
+  expect(count).toBe(4);
+  expect(sortNewest(sessions, now)).toEqual([all[0], all[1], all.find(({ current }) => current)]);
+  expect((await listNewest(project, 9)).sessions).toHaveLength(4);
+});
+
+test('costs are the same where a wrong clock has git name parents first', async () => {
+  const project = await withSessions(['add-login', 'second']);
+  await turn(project, 'Once more', create('again.txt'));
+  const anew = await countAllCosts(nextProcess(project, nothingKept));
+  const { store } = project.repository;
+  const { firstParentsOf } = store;
+  store.firstParentsOf = async function* reversed(tips: readonly Oid[]) {
+    const all = [];
+    for await (const one of firstParentsOf(tips)) all.push(one);
+    yield* all.toReversed();
+  };
+  expect(await countAllCosts(nextProcess(project, nothingKept))).toEqual(anew);
+  expect(anew.sessions.map(({ turns }) => turns)).toEqual([1, 2]);
+});
