@@ -1,5 +1,5 @@
 /**
- * The benchmarks: `npm run bench`, or with `-- --json` or `-- --quick`. With `-- --page` they write their part of
+ * The benchmarks: `npm run bench`, or with `-- --json`, `-- --quick` or `-- --sessions 100000`. With `-- --page` they write their part of
  * `docs/performance.md`. Each ratio is taken within one run.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -9,11 +9,12 @@ import { measureBlames } from './blames.ts';
 import { measureCaptures } from './captures.ts';
 import { measureHistories } from './histories.ts';
 import { measureImports } from './imports.ts';
+import { measureListings } from './listings.ts';
 import { measureMcp } from './mcp.ts';
 import { renderRows, type Row } from './measure.ts';
 import { renderPage } from './page.ts';
 import { measurePlans } from './plans.ts';
-import { gitVersion, measureLargeContext, measureList, measureLookAlikes, measureProcesses } from './processes.ts';
+import { gitVersion, measureLargeContext, measureLookAlikes, measureProcesses } from './processes.ts';
 import { benchEnvironment, git, makeRepository, removeRepositories } from './repositories.ts';
 import { measureReviews } from './reviews.ts';
 import { measureTexts } from './texts.ts';
@@ -28,6 +29,9 @@ if (memoryRoot !== undefined) {
 const quick = process.argv.includes('--quick');
 const runs = quick ? 3 : 15;
 const reviewRuns = Math.min(runs, 5);
+// `-- --sessions 100000`: it takes minutes to make so many.
+const asked = process.argv[process.argv.indexOf('--sessions') + 1];
+const manySessions = process.argv.includes('--sessions') ? [Number(asked)] : quick ? [1000] : [1000, 10_000];
 const env = benchEnvironment();
 // The library's own git children see the same home as the measured processes.
 process.env['HOME'] = env['HOME'];
@@ -41,7 +45,9 @@ try {
   rows.push(...(await measureTexts(runs)));
   note('processes');
   rows.push(...(await measureProcesses(env, runs)));
-  rows.push(await measureList(env, runs), ...(await measureLookAlikes(env, runs)));
+  rows.push(...(await measureLookAlikes(env, runs)));
+  note('many sessions');
+  rows.push(...(await measureListings(env, runs, manySessions)));
   note('appends');
   rows.push(await measureObjects(env, runs), await measureAppend(env, runs), await measureLongSession(env, runs));
   note('histories');

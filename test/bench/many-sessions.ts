@@ -2,11 +2,15 @@
  * A repository with as many sessions as an organisation has. One session is recorded by teddy itself, with a plan that ran; the
  * others say the same under other names, with the trees that they would have: start, message, plan and report.
  */
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { tmpdir } from 'node:os';
+import { assembleLog } from '../../src/session/context-log.ts';
+import { parseContextLog } from '../../src/session/context-log-parse.ts';
+import type { SessionId } from '../../src/names.ts';
+import { sha256 } from '../../src/system/hash.ts';
 import { runProcess } from './measure.ts';
 import { executable, git, keepForRemoval, makeRepository } from './repositories.ts';
 
@@ -20,8 +24,14 @@ interface Step {
   files: { path: string; text: string }[];
 }
 
+export interface ManySessions {
+  root: string;
+  /** The session that teddy has recorded. */
+  recorded: string;
+}
+
 /** HEAD is on `main`. Of ten sessions, one has not begun its first turn, one has a plan that waits, and eight have run theirs. */
-export async function makeManySessions(env: Env, count: number): Promise<string> {
+export async function makeManySessions(env: Env, count: number): Promise<ManySessions> {
   const root = makeRepository(env, 20);
   const file = join(mkdtempSync(join(tmpdir(), 'teddy-bench-plan-')), 'plan.md');
   keepForRemoval(join(file, '..'));
@@ -34,7 +44,7 @@ export async function makeManySessions(env: Env, count: number): Promise<string>
   git(root, env, ['switch', '-q', 'main']);
   await importSessions(root, env, recorded, steps, count);
   git(root, env, ['pack-refs', '--all']);
-  return root;
+  return { root, recorded };
 }
 
 /** `20260105-session-000004`: a day of January to October. */
@@ -48,10 +58,11 @@ function readSteps(root: string, env: Env): Step[] {
   return commits.map((commit) => {
     const message = `${git(root, env, ['log', '-1', '--format=%B', commit])}\n`;
     const paths = git(root, env, ['diff-tree', '--root', '-r', '--name-only', '--no-commit-id', commit]);
-    const files = paths.split('\n').map((path) => ({
-      path,
-      text: `${git(root, env, ['cat-file', 'blob', `${commit}:${path}`])}\n`,
-    }));
+    const read = (path: string) => {
+      const { stdout } = spawnSync('git', ['cat-file', 'blob', `${commit}:${path}`], { cwd: root, env });
+      return stdout.toString();
+    };
+    const files = paths.split('\n').map((path) => ({ path, text: read(path) }));
     return { message, files };
   });
 }
@@ -64,9 +75,10 @@ async function importSessions(root: string, env: Env, recorded: string, steps: S
   for (let at = 0; at < count; at += 1) {
     const session = nameSession(at);
     const made = at % 10 === 0 ? 1 : at % 10 === 1 ? steps.length - 1 : steps.length;
+    const hashes = new Map<string, string>();
     const text = steps
       .slice(0, made)
-      .map((step, number) => renderStep(step, { at, number, session, recorded, main }))
+      .map((step, number) => renderStep(step, { at, number, session, recorded, main, hashes }))
       .join('');
     if (!importer.stdin.write(text)) await once(importer.stdin, 'drain');
   }
@@ -75,15 +87,29 @@ async function importSessions(root: string, env: Env, recorded: string, steps: S
   if (code !== 0) throw new Error(`git fast-import ended with ${code}.`);
 }
 
+/** What the model was shown, in the name of another session. */
+function renameLog(log: string, session: SessionId, rename: (text: string) => string): string {
+  const { frontMatter, sections } = parseContextLog(log);
+  const { mode: _mode, tokens: _tokens, masked: _masked, boundary: _boundary, digest: _digest, ...info } = frontMatter;
+  const renamed = sections.map((section) => ({ ...section, body: rename(section.body) }));
+  return assembleLog({ ...info, session }, renamed, sha256).log;
+}
+
+function withHashes(text: string, hashes: ReadonlyMap<string, string>): string {
+  return text.replaceAll(/\b[0-9a-f]{64}\b/g, (hash) => hashes.get(hash) ?? hash);
+}
+
 interface Place {
   at: number;
   number: number;
   session: string;
   recorded: string;
   main: string;
+  /** Of each file of the recorded session, and of the one that stands for it. */
+  hashes: Map<string, string>;
 }
 
-function renderStep({ message, files }: Step, { at, number, session, recorded, main }: Place): string {
+function renderStep({ message, files }: Step, { at, number, session, recorded, main, hashes }: Place): string {
   const date = `${session.slice(0, 4)}-${session.slice(4, 6)}-${session.slice(6, 8)}T08:00:00.000Z`;
   const timeMs = Date.parse(date) + at * 1000 + number * 60_000;
   const id = `${timeMs.toString(16).padStart(12, '0')}`;
@@ -95,10 +121,19 @@ function renderStep({ message, files }: Step, { at, number, session, recorded, m
       .replace(/(Teddy-Entry-Id: )\S+/, `$1${id.slice(0, 8)}-${id.slice(8)}-7000-8000-${unique}`)
       .replace(/(Teddy-Created: )\S+/, `$1${date}`);
   const data = (text: string) => `data ${Buffer.byteLength(text)}\n${text}\n`;
-  // What the model was shown is most of the bytes, and of no use to what is measured: all have the same.
-  const toText = (path: string, text: string) => (path.endsWith('_context.log') ? text : rename(text));
-  const blobs = files.map(({ path, text }) => `M 100644 inline ${rename(path)}\n${data(toText(path, text))}`);
+  const written = files.map(({ path, text }) => ({
+    path: rename(path),
+    before: sha256(text),
+    text: path.endsWith('_context.log') ? renameLog(text, session as SessionId, rename) : rename(text),
+  }));
+  // The label and the report name files by their hashes.
+  for (const file of written) {
+    hashes.set(file.before, sha256(file.text));
+    if (file.path.endsWith('report.md')) file.text = withHashes(file.text, hashes);
+    hashes.set(file.before, sha256(file.text));
+  }
+  const blobs = written.map(({ path, text }) => `M 100644 inline ${path}\n${data(text)}`);
   const ident = `Ada Example <ada@example.org> ${Math.floor(timeMs / 1000)} +0000`;
   const from = number === 0 ? `from ${main}\n` : '';
-  return `commit refs/heads/teddy/${session}\ncommitter ${ident}\n${data(rename(message))}${from}${blobs.join('')}\n`;
+  return `commit refs/heads/teddy/${session}\ncommitter ${ident}\n${data(withHashes(rename(message), hashes))}${from}${blobs.join('')}\n`;
 }

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startModelServer } from '../support/model-server.ts';
 import { comparePairs, median, runProcess, timeMs, type Row } from './measure.ts';
-import { executable, git, makeRepository, sessionRef } from './repositories.ts';
+import { executable, git, makeRepository } from './repositories.ts';
 
 type Env = NodeJS.ProcessEnv;
 const node = process.execPath;
@@ -128,47 +128,6 @@ async function runBeside(command: string, args: string[], cwd: string, env: Env)
   const child = spawn(command, args, { cwd, env, stdio: ['ignore', 'ignore', 'inherit'] });
   const code = await new Promise<number | null>((resolve) => child.on('close', resolve));
   if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}`);
-}
-
-/** 1,000 sessions: what the listing costs over the bare start of teddy. */
-export async function measureList(env: Env, runs: number): Promise<Row> {
-  const root = makeRepository(env, 1);
-  const tip = git(root, env, ['rev-parse', sessionRef(root, env)]);
-  const message = git(root, env, ['log', '-1', '--format=%B', tip]);
-  const tree = git(root, env, ['rev-parse', `${tip}^{tree}`]);
-  const updates: string[] = [];
-  for (let at = 0; at < 1000; at += 1) {
-    const session = `20260101-session-${at}`;
-    const commit = git(
-      root,
-      env,
-      ['commit-tree', tree, '-p', tip],
-      message.replace(/Teddy-Session: \S+/, `Teddy-Session: ${session}`),
-    );
-    updates.push(`create refs/heads/teddy/${session} ${commit}`);
-  }
-  git(root, env, ['update-ref', '--stdin'], `${updates.join('\n')}\n`);
-  git(root, env, ['pack-refs', '--all']);
-  const start = await comparePairs(
-    runs,
-    () => runProcess(node, [executable, '--version'], root, env),
-    () => undefined,
-  );
-  const { ours, against } = await comparePairs(
-    runs,
-    () => runProcess(node, [executable, 'session', 'list'], root, env),
-    () => runProcess('git', ['for-each-ref', '--format=%(refname)', 'refs/heads/teddy/'], root, env),
-  );
-  const net = ours - start.ours;
-  return {
-    what: 'list of 1,000 sessions, minus teddy --version',
-    against: 'git for-each-ref, names only',
-    oursMs: net,
-    againstMs: against,
-    figure: net / against,
-    unit: 'x',
-    aim: 5,
-  };
 }
 
 /** Branches that are named like sessions and are none: anybody who can push can make them. The first listing walks them. */

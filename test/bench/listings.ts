@@ -1,0 +1,219 @@
+/** Many sessions in one repository: lists, costs, searches, a pull request and what goes to a remote, as whole processes. */
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { makeManySessions, nameSession, type ManySessions } from './many-sessions.ts';
+import { comparePairs, median, runProcess, timeMs, type Row } from './measure.ts';
+import { executable, git, keepForRemoval, measureProcess } from './repositories.ts';
+
+type Env = NodeJS.ProcessEnv;
+type Run = (...args: string[]) => void;
+
+const node = process.execPath;
+
+export async function measureListings(env: Env, runs: number, counts: readonly number[]): Promise<Row[]> {
+  const rows: Row[] = [];
+  const few = await makeManySessions(env, 0);
+  for (const count of counts) {
+    const many = await makeManySessions(env, count);
+    const teddy: Run = (...args) => runProcess(node, [executable, ...args], many.root, env);
+    const of = `${count.toLocaleString('en')} sessions`;
+    rows.push(
+      ...(await measureLists(env, runs, many.root, { teddy, of, count })),
+      ...(await measureCosts(many.root, runs, { teddy, of })),
+      ...measureMemory(env, many.root, of),
+      await measureSearch(runs, { teddy, of, count }),
+      ...(await measureChange(env, runs, { few, many, of })),
+      ...(await measureRemote(env, Math.min(runs, 5), { root: many.root, of, count })),
+    );
+  }
+  return rows;
+}
+
+interface Measured {
+  teddy: Run;
+  /** `10,000 sessions` */
+  of: string;
+  count: number;
+}
+
+async function measureLists(env: Env, runs: number, root: string, { teddy, of, count }: Measured): Promise<Row[]> {
+  const version = () => teddy('--version');
+  const warm = await comparePairs(runs, () => teddy('list', '--all'), version);
+  const newest = await comparePairs(runs, () => teddy('list', '--limit', '50'), version);
+  const cold = await comparePairs(
+    Math.min(runs, 5),
+    () => (forget(root), teddy('list', '--all')),
+    () => {
+      runProcess(node, ['-e', '0'], root, env);
+      runProcess('git', ['for-each-ref', '--format=%(refname) %(objectname) %(contents)'], root, env);
+    },
+  );
+  const toVersion = (what: string, times: typeof warm): Row => ({
+    what,
+    against: 'teddy --version',
+    oursMs: times.ours,
+    againstMs: times.against,
+    figure: times.ratio,
+    unit: 'x',
+    aim: 4,
+  });
+  const whole = `list of ${of}`;
+  return [
+    count <= 1000 ? toVersion(whole, warm) : toTime(whole, warm.ours, count <= 10_000 ? 500 : 1500),
+    toVersion(`list of ${of}, the newest 50`, newest),
+    {
+      ...toVersion(`list of ${of}, without its cache`, cold),
+      against: 'node -e 0, git for-each-ref with contents',
+      aim: 2,
+    },
+  ];
+}
+
+async function measureCosts(root: string, runs: number, { teddy, of }: Omit<Measured, 'count'>): Promise<Row[]> {
+  const cost = () => teddy('session', 'cost', '--all');
+  const [cold, warm] = [[] as number[], [] as number[]];
+  for (let run = 0; run < Math.min(runs, 5); run += 1) {
+    forget(root);
+    cold.push(await timeMs(cost));
+    warm.push(await timeMs(cost));
+  }
+  return [
+    toTime(`session cost --all, ${of}, without its cache`, median(cold), 3000),
+    toTime(`session cost --all, ${of}`, median(warm), 500),
+  ];
+}
+
+function measureMemory(env: Env, root: string, of: string): Row[] {
+  const toRow = (what: string, { ms, peakMb }: { ms: number; peakMb: number }): Row => ({
+    what: `${what}, ${of}: peak memory`,
+    against: '',
+    oursMs: ms,
+    againstMs: null,
+    figure: peakMb,
+    unit: 'MB',
+    aim: 120,
+  });
+  forget(root);
+  return [
+    toRow('list without its cache', measureProcess(root, env, ['list', '--all'])),
+    toRow('list', measureProcess(root, env, ['list', '--all'])),
+    toRow('session cost --all', measureProcess(root, env, ['session', 'cost', '--all'])),
+  ];
+}
+
+/** What one session says, and no other. */
+async function measureSearch(runs: number, { teddy, of, count }: Measured): Promise<Row> {
+  const ms: number[] = [];
+  for (let run = 0; run < Math.min(runs, 5); run += 1)
+    ms.push(await timeMs(() => teddy('search', `Add a file for ${count - 1}`)));
+  return toTime(`search of ${of}, one is found`, median(ms), 2000);
+}
+
+/** Of a change that brings one session, as a pull request does: the others in the repository make no difference. */
+async function measureChange(
+  env: Env,
+  runs: number,
+  { few, many, of }: { few: ManySessions; many: ManySessions; of: string },
+): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const verb of ['verify', 'replay']) {
+    const check = ({ root, recorded }: ManySessions) =>
+      runProcess(node, [executable, 'session', verb, `main..teddy/${recorded}`], root, env);
+    const { ours, against, ratio } = await comparePairs(
+      runs,
+      () => check(many),
+      () => check(few),
+    );
+    rows.push({
+      what: `session ${verb} of a change, beside ${of}`,
+      against: 'the same beside no other',
+      oursMs: ours,
+      againstMs: against,
+      figure: ratio,
+      unit: 'x',
+      aim: 1.2,
+    });
+  }
+  return rows;
+}
+
+async function measureRemote(
+  env: Env,
+  runs: number,
+  { root, of, count }: { root: string; of: string; count: number },
+): Promise<Row[]> {
+  const remote = `${root}-remote.git`;
+  keepForRemoval(remote);
+  git(root, env, ['clone', '-q', '--mirror', root, remote]);
+  git(root, env, ['remote', 'add', 'origin', remote]);
+  git(root, env, ['fetch', '-q', 'origin']);
+  git(root, env, ['pack-refs', '--all']);
+  const session = nameSession(count - 1);
+  const [ref, tracking] = [`refs/heads/teddy/${session}`, `refs/remotes/origin/teddy/${session}`];
+  const before = git(root, env, ['rev-parse', `${ref}~1`]);
+  // The last entry of it is all that is pushed.
+  const back = () => {
+    git(remote, env, ['update-ref', ref, before]);
+    git(root, env, ['update-ref', tracking, before]);
+  };
+  const teddy = (...args: string[]) => runProcess(node, [executable, 'session', ...args], root, env);
+  const push = await compareFrom(
+    runs,
+    back,
+    () => teddy('push', '-s', session),
+    () => runProcess('git', ['push', '-q', 'origin', ref], root, env),
+  );
+  const refspec = ['refs/heads/teddy/*:refs/remotes/origin/teddy/*'];
+  const sync = await compareFrom(
+    runs,
+    () => undefined,
+    () => teddy('sync'),
+    () => {
+      runProcess('git', ['fetch', '-q', 'origin', ...refspec], root, env);
+      runProcess('git', ['push', '-q', '--dry-run', 'origin', 'refs/heads/teddy/*:refs/heads/teddy/*'], root, env);
+    },
+  );
+  const toRow = (what: string, against: string, times: typeof push): Row => ({
+    what,
+    against,
+    oursMs: times.ours,
+    againstMs: times.against,
+    figure: times.ratio,
+    unit: 'x',
+    aim: 1.5,
+  });
+  return [
+    toRow(`session push of one, to a remote of ${of}`, 'git push of it', push),
+    toRow(`session sync of ${of}, nothing new`, 'git fetch, git push --dry-run', sync),
+  ];
+}
+
+/** As `comparePairs`; what `prepare` takes counts for neither. */
+async function compareFrom(
+  runs: number,
+  prepare: () => void,
+  ours: () => void,
+  against: () => void,
+): Promise<{ ours: number; against: number; ratio: number }> {
+  const times: { ours: number; against: number }[] = [];
+  for (let run = -1; run < runs; run += 1) {
+    prepare();
+    const own = await timeMs(ours);
+    prepare();
+    const pair = { ours: own, against: await timeMs(against) };
+    if (run >= 0) times.push(pair);
+  }
+  return {
+    ours: median(times.map((pair) => pair.ours)),
+    against: median(times.map((pair) => pair.against)),
+    ratio: median(times.map((pair) => pair.ours / pair.against)),
+  };
+}
+
+function forget(root: string): void {
+  rmSync(join(root, '.git/teddy/cache'), { recursive: true, force: true });
+}
+
+function toTime(what: string, ms: number, aim: number): Row {
+  return { what, against: '', oursMs: ms, againstMs: null, figure: ms, unit: 'ms', aim };
+}
