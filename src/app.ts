@@ -61,8 +61,11 @@ export interface OpenProjectOptions {
   trace?: (line: string) => void;
   /** Called before each step of a publication; a test may crash there. */
   onStep?: (step: string) => void;
-  /** HEAD is looked at right after this: nobody is asked, and nothing is waited for, in between. */
-  actsAtOnce?: boolean;
+  /**
+   * `once`: HEAD is looked at right after this, and nobody is asked, and nothing is waited for, in between. `always`: nothing is
+   * changed, and HEAD is told of as it is now.
+   */
+  trustsHead?: 'once' | 'always' | undefined;
 }
 
 /** How a file says which process it is of. */
@@ -75,10 +78,10 @@ export async function openProject({
   notices,
   trace,
   onStep,
-  actsAtOnce,
+  trustsHead,
 }: OpenProjectOptions): Promise<Project> {
   const hooks = { ...(trace ? { trace } : {}), ...(onStep ? { onStep } : {}) };
-  const repository = await openRepository({ cwd, env, ...hooks, actsAtOnce });
+  const repository = await openRepository({ cwd, env, ...hooks, trustsHead });
   const clock = systemClock();
   const root = repository.workspace?.root ?? null;
   const settings = readSettings({ env, store: repository.store, root, notices });

@@ -30,10 +30,10 @@ export abstract class TeddyCommand extends Command<CliContext> {
   }
 
   /**
-   * Whether the command looks at HEAD as soon as the repository is open. Where it asks somebody first, or reads a long input,
-   * HEAD may have moved by then.
+   * `once`: the command looks at HEAD as soon as the repository is open. Where it asks somebody first, or reads a long input, HEAD
+   * may have moved by then. `always`: it changes nothing.
    */
-  protected actsAtOnce = (_terminal: Terminal): boolean => false;
+  protected trustsHead = (_terminal: Terminal): 'once' | 'always' | undefined => undefined;
 
   /** Opens the project that the command runs in, and closes it whatever happens. */
   protected async withProject(
@@ -41,7 +41,7 @@ export abstract class TeddyCommand extends Command<CliContext> {
     use: (project: Project) => Promise<number>,
     notices = this.notices(terminal),
   ): Promise<number> {
-    return closeAfter(await openHere(terminal, notices, this.actsAtOnce(terminal)), use);
+    return closeAfter(await openHere(terminal, notices, this.trustsHead(terminal)), use);
   }
 
   /** Null when there is no repository here. */
@@ -49,7 +49,7 @@ export abstract class TeddyCommand extends Command<CliContext> {
     terminal: Terminal,
     use: (project: Project | null) => Promise<number>,
   ): Promise<number> {
-    const project = await openHere(terminal, this.notices(terminal), this.actsAtOnce(terminal)).catch(
+    const project = await openHere(terminal, this.notices(terminal), this.trustsHead(terminal)).catch(
       (error: unknown) => {
         if (error instanceof TeddyError && error.code === 'NOT_A_REPOSITORY') return null;
         throw error;
@@ -120,12 +120,16 @@ function withCommand({ code, message, selector, newest }: AmbiguousSessionError,
   return new TeddyError(code, message, `The newest is ${newest}: \`teddy ${words.map(toShellWord).join(' ')}\`.`);
 }
 
-export function openHere(terminal: Terminal, notices: Notices, actsAtOnce: boolean): Promise<Project> {
+export function openHere(
+  terminal: Terminal,
+  notices: Notices,
+  trustsHead: 'once' | 'always' | undefined,
+): Promise<Project> {
   return openProject({
     cwd: readWorkingDirectory(terminal.context),
     env: terminal.context.env,
     notices,
-    actsAtOnce,
+    trustsHead,
     ...(isDebug(terminal.context)
       ? { trace: (line: string) => terminal.say(terminal.style('dim', line, 'stderr')) }
       : {}),

@@ -5,6 +5,7 @@ import { decodeEntry } from '../session/entry.ts';
 import { openLineIndex, type EntryHead, type LineIndex } from '../session/line-index.ts';
 import { entryTime } from '../session/logged-entry.ts';
 import { findLanded } from '../session/find-landed.ts';
+import type { Tips } from '../session/lines.ts';
 import type { MainLine } from '../session/main-lines.ts';
 import { readStarts, type SessionStart } from '../session/session-starts.ts';
 import { awaitsVerdict, readLine, type TurnStatus } from './read-line.ts';
@@ -45,11 +46,11 @@ export interface DescribedSession {
 export async function describeSessions(
   source: SessionSource,
   lines: readonly MainLine[],
-  { starts, toShown = (line) => line }: Partial<DescribeOptions> = {},
+  { starts, tips, toShown = (line) => line }: Partial<DescribeOptions> = {},
 ): Promise<DescribedSession[]> {
   const { store, cache } = source.repository;
   const started = starts ?? (await readStarts(source, lines));
-  const landed = await findLanded(source, lines, started);
+  const landed = await findLanded(source, lines, started, tips);
   const index = await openLineIndex(cache);
   const described: DescribedSession[] = [];
   for (let at = 0; at < lines.length; at += describedAtOnce) {
@@ -114,6 +115,8 @@ async function readCaptured(store: SessionStore, from: Oid): Promise<[title: str
 interface DescribeOptions {
   /** The nearest entries of the lines, where they are known already. */
   starts: ReadonlyMap<SessionId, SessionStart>;
+  /** git has just said where all branches stand. */
+  tips: Tips;
   toShown(this: void, line: MainLine): MainLine;
 }
 

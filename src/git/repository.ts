@@ -4,7 +4,7 @@ import { readFile, mkdir, writeFile, rename, readdir, stat, rm } from 'node:fs/p
 import { join } from 'node:path';
 import { TeddyError } from '../errors.ts';
 import type { Remains } from '../ports/disk.ts';
-import type { Repository, Workspace, Remotes, Cache } from '../ports/git.ts';
+import type { Repository, Workspace, Remotes, Cache, Head } from '../ports/git.ts';
 import { installAttributes } from './attributes.ts';
 import { refuseOldGit } from './git-version.ts';
 import type { RepositoryLayout } from './layout.ts';
@@ -17,8 +17,8 @@ import { withOwnErrors } from './own-errors.ts';
 import { changeGitSetting, readGitSettings, type GitSetting } from './settings.ts';
 import { gitStore } from './store.ts';
 import { gitWorkTrees } from './work-trees.ts';
-import { gitWorkspace } from './workspace.ts';
-import type { RefName } from '../names.ts';
+import { gitWorkspace, type KnownHead } from './workspace.ts';
+import { isOid, type RefName } from '../names.ts';
 
 export interface OpenOptions {
   cwd: string;
@@ -26,8 +26,11 @@ export interface OpenOptions {
   trace?: (line: string) => void;
   /** Called at each step of a publication, for tests that crash there. */
   onStep?: (step: string) => void;
-  /** The caller looks at HEAD right away: it is where it was found with the repository, and is not asked for once more. */
-  actsAtOnce?: boolean | undefined;
+  /**
+   * `once`: the caller looks at HEAD right away, so it is where it was found with the repository, and is not asked for once more.
+   * `always`: the caller changes nothing, and tells of the repository as it was found.
+   */
+  trustsHead?: 'once' | 'always' | undefined;
 }
 
 export interface OpenedRepository extends Repository {
@@ -38,7 +41,7 @@ export interface OpenedRepository extends Repository {
 }
 
 /** Throws NOT_A_REPOSITORY, GIT_TOO_OLD, GIT_MISSING. */
-export async function openRepository({ cwd, env, trace, onStep, actsAtOnce }: OpenOptions): Promise<OpenedRepository> {
+export async function openRepository({ cwd, env, trace, onStep, trustsHead }: OpenOptions): Promise<OpenedRepository> {
   const childEnv = toChildEnvironment(env);
   // Only here do GIT_DIR and GIT_WORK_TREE of the user count; from then on our calls name what was found.
   const redirected = { GIT_DIR: env['GIT_DIR'], GIT_WORK_TREE: env['GIT_WORK_TREE'] };
@@ -53,7 +56,7 @@ export async function openRepository({ cwd, env, trace, onStep, actsAtOnce }: Op
     );
   const git = open(layout);
   const store = gitStore({ git, env, ...layout, settings: () => loading, onStep });
-  const workspaceOf = (found: RepositoryLayout & { root: string }, knownHead: RefName | null = null) =>
+  const workspaceOf = (found: RepositoryLayout & { root: string }, knownHead: KnownHead | null = null) =>
     gitWorkspace({ git: open(found), store, layout: found, onStep, knownHead });
   const { root } = layout;
   const openWorkspace = async (path: string): Promise<Workspace> => {
@@ -66,7 +69,10 @@ export async function openRepository({ cwd, env, trace, onStep, actsAtOnce }: Op
   return withOwnErrors({
     commonDir: layout.commonDir,
     store,
-    workspace: root === null ? null : workspaceOf({ ...layout, root }, actsAtOnce === true ? head : null),
+    workspace:
+      root === null
+        ? null
+        : workspaceOf({ ...layout, root }, trustsHead && head ? { ...head, isKept: trustsHead === 'always' } : null),
     ...gitWorkTrees({ git, layout, gitAt: (path) => gitRunner(path, childEnv, trace) }),
     openWorkspace,
     async openScratch(commit, holder) {
@@ -122,7 +128,7 @@ async function findRepository(git: GitRunner): Promise<FoundRepository> {
 interface FoundRepository {
   layout: RepositoryLayout;
   /** Null where HEAD is detached, or its branch has no commit. */
-  head: RefName | null;
+  head: Head | null;
 }
 
 async function discover(git: GitRunner): Promise<FoundRepository> {
@@ -138,16 +144,17 @@ async function discover(git: GitRunner): Promise<FoundRepository> {
     // A word after the path, which may have several lines; and nothing after that where HEAD has no commit.
     '--is-inside-work-tree',
     '--revs-only',
+    'HEAD',
     '--symbolic-full-name',
     'HEAD',
   ];
   const { exitCode, stdout, stderr } = await git.run(['rev-parse', ...flags], { accept: [128, 129] });
   const [gitDir = '', commonDir = '', objectsDir = '', format, ...rest] = stdout.toString('utf8').split('\n');
   if (format !== 'sha1' && format !== 'sha256') throw toDiscoveryError(stderr);
-  const last = rest.at(-2) ?? '';
-  const head = last.startsWith('refs/') ? (last as RefName) : null;
+  const [tip = '', last = ''] = rest.slice(-3, -1);
+  const head = last.startsWith('refs/') && isOid(tip) ? { ref: last as RefName, oid: tip } : null;
   const isUnborn = last === 'true' || last === 'false';
-  const root = exitCode === 0 ? rest.slice(0, isUnborn ? -2 : -3).join('\n') : null;
+  const root = exitCode === 0 ? rest.slice(0, isUnborn ? -2 : -4).join('\n') : null;
   return { layout: { root, gitDir, commonDir, objectsDir, objectFormat: format }, head };
 }
 

@@ -27,10 +27,16 @@ import { withDurableNames } from './sync-objects.ts';
 import { treeOfPaths } from './tree-of-paths.ts';
 import { toChange } from './walk-changes.ts';
 
+/** Found just now. */
+export interface KnownHead extends Head {
+  /** It is told of as long as the work tree is open. */
+  isKept: boolean;
+}
+
 export interface WorkspaceOptions extends PublishOptions {
   store: Store;
-  /** The branch that HEAD is on, found just now. Null: it has to be asked for. */
-  knownHead?: RefName | null;
+  /** Null: it has to be asked for. */
+  knownHead?: KnownHead | null;
 }
 
 export function gitWorkspace(options: WorkspaceOptions): Workspace {
@@ -41,8 +47,9 @@ export function gitWorkspace(options: WorkspaceOptions): Workspace {
     async head() {
       const known = knownHead;
       // From then on it may have moved.
-      knownHead = null;
-      return known === null ? readHead(git, store) : { ref: known, oid: await store.resolve(known) };
+      if (known?.isKept !== true) knownHead = null;
+      if (known === null || known.ref === null) return readHead(git, store);
+      return { ref: known.ref, oid: known.isKept ? known.oid : await store.resolve(known.ref) };
     },
     operationInProgress: (ref) => findOperation(store, layout, ref),
     status: async (wanted) => (await readSettledStatus(git, layout.gitDir, wanted)).status,

@@ -4,7 +4,7 @@ import { decodeLandings, landingText } from './landing.ts';
 import { isOid, type Oid, type RefName, type SessionId } from '../names.ts';
 import { isOnLine } from './ancestry.ts';
 import { readRows, writeRows } from './cached-rows.ts';
-import { readDefaultBranches } from './lines.ts';
+import { readDefaultBranches, type Tips } from './lines.ts';
 import type { MainLine } from './main-lines.ts';
 import { findNearestEntry } from './nearest-entry.ts';
 import type { SessionStart } from './session-starts.ts';
@@ -14,12 +14,16 @@ export async function findLanded(
   project: SessionSource,
   lines: readonly MainLine[],
   starts: ReadonlyMap<SessionId, SessionStart>,
+  listed?: Tips,
 ): Promise<Set<RefName>> {
   const { store } = project.repository;
-  const defaults = (await readDefaultBranches(project)).filter(({ ref }) => !ref.endsWith('/teddy/global'));
+  const defaults = (await readDefaultBranches(project, listed)).filter(({ ref }) => !ref.endsWith('/teddy/global'));
   const named = new Set(lines.flatMap(({ session }) => starts.get(session)?.branch ?? []));
+  const resolve = async (ref: RefName) => (listed === undefined ? store.resolve(ref) : (listed.get(ref) ?? null));
   const own = new Map(
-    await Promise.all([...named].map(async (branch) => [branch, await store.resolve(`refs/heads/${branch}`)] as const)),
+    await Promise.all(
+      [...named].map(async (branch) => [branch, await resolve(`refs/heads/${branch}` as RefName)] as const),
+    ),
   );
   const usual = [...new Set(defaults.map(({ oid }) => oid))];
   const bases = new Map<Oid, BaseHistory>();

@@ -37,10 +37,17 @@ export interface KnownLine {
 }
 
 /** Branches first, then what remotes have, then what is archived; each in order of name. */
-export async function listLines(
+export async function listLines(project: SessionSource, options: { archived?: boolean } = {}): Promise<KnownLine[]> {
+  return (await listLinesAndTips(project, options)).lines;
+}
+
+/** Where each branch here and each of the remotes stands. */
+export type Tips = ReadonlyMap<RefName, Oid>;
+
+export async function listLinesAndTips(
   project: SessionSource,
   { archived = false }: { archived?: boolean } = {},
-): Promise<KnownLine[]> {
+): Promise<{ lines: KnownLine[]; tips: Tips }> {
   const { store } = project.repository;
   const prefixes = ['refs/heads/', 'refs/remotes/', ...(archived ? [archivePrefix] : [])];
   const [index, refs] = await Promise.all([openLineIndex(project.repository.cache), store.listRefs(...prefixes)]);
@@ -57,7 +64,8 @@ export async function listLines(
     const isNamed = line.isMain || line.branch !== null;
     if (isNamed || (await isLine(project, line, (defaults ??= await readDefaults(project))))) lines.push(line);
   }
-  return lines.toSorted((a, b) => toPlace(a) - toPlace(b));
+  const all = new Map(refs.map(({ ref, oid }) => [ref, oid]));
+  return { lines: lines.toSorted((a, b) => toPlace(a) - toPlace(b)), tips: all };
 }
 
 /** Of each of the tips: from the index, or from its commits where it has moved. */
@@ -149,13 +157,17 @@ async function holds(
   return entry.oid === oid || isOnLine(project.repository.store, entry.oid, oid);
 }
 
-/** The remote's and the local ones, which may be ahead of it; and `teddy/global`, whose memos are entries as well. */
-export async function readDefaultBranches(project: SessionSource): Promise<RefTip[]> {
+/**
+ * The remote's and the local ones, which may be ahead of it; and `teddy/global`, whose memos are entries as well. `listed`: git has
+ * just said where all of them stand.
+ */
+export async function readDefaultBranches(project: SessionSource, listed?: Tips): Promise<RefTip[]> {
   const { store } = project.repository;
   const configured = await store.setting('init.defaultBranch');
   const names = new Set([configured ?? 'main', 'main', 'master'].map((name) => `refs/heads/${name}`));
   const refs = ['refs/remotes/origin/HEAD', ...names, globalRef] as RefName[];
-  const tips = await Promise.all(refs.map(async (ref) => ({ ref, oid: await store.resolve(ref) })));
+  const resolve = async (ref: RefName) => (listed === undefined ? store.resolve(ref) : (listed.get(ref) ?? null));
+  const tips = await Promise.all(refs.map(async (ref) => ({ ref, oid: await resolve(ref) })));
   return tips.flatMap(({ ref, oid }) => (oid === null ? [] : [{ ref, oid }]));
 }
 

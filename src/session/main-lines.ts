@@ -25,17 +25,21 @@ const skewMs = 10 * 60 * 1000;
 
 /** In order of creation, oldest first; before them those that say they were made in the future. `archived`: also those whose branches are gone, here and on the remotes. */
 export async function listMainLines(project: DatedSource, options: { archived?: boolean } = {}): Promise<MainLine[]> {
+  return toMainLines(await listLines(project, options), project.clock.now());
+}
+
+export function toMainLines(lines: readonly KnownLine[], now: Date): MainLine[] {
   const bySession = new Map<SessionId, KnownLine[]>();
-  for (const line of await listLines(project, options)) {
+  for (const line of lines) {
     const others = bySession.get(line.session);
     if (others === undefined) bySession.set(line.session, [line]);
     else others.push(line);
   }
-  const latest = new Date(project.clock.now().getTime() + skewMs).toISOString();
+  const latest = new Date(now.getTime() + skewMs).toISOString();
   // Nobody makes a session the newest by writing a time to come.
   const timeOf = ({ created }: MainLine) => (created > latest ? '' : created);
   return [...bySession.values()]
-    .flatMap((lines) => toMainLine(lines) ?? [])
+    .flatMap((own) => toMainLine(own) ?? [])
     .toSorted((a, b) => {
       const [one, other] = [timeOf(a), timeOf(b)];
       return one < other || (one === other && a.session < b.session) ? -1 : 1;

@@ -45,6 +45,24 @@ test.each<[string, number, string[]]>([
   expect((await project.report()).run_summary.status).toBe('SUCCESS');
 });
 
+test.each<[string, number]>([
+  ['list', 3],
+  ['status', 4],
+])('%s starts git %i times, once its index is there', async (verb, most) => {
+  await project.begin('starts');
+  await project.plan(planOf(createAction('c.txt', 'c\n')));
+  await startsOf(verb);
+  const starts = await startsOf(verb);
+  expect(starts.length, starts.join(', ')).toBeLessThanOrEqual(most);
+});
+
+test('planning starts git 12 times', async () => {
+  await project.begin('starts');
+  await writeFile(join(bin, 'plan.md'), planOf(createAction('c.txt', 'c\n')));
+  const starts = await startsOf('session', 'plan', '-m', 'Do it', '--from', join(bin, 'plan.md'));
+  expect(starts.length, starts.join(', ')).toBeLessThanOrEqual(12);
+});
+
 test('looking at a session starts git 3 times', async () => {
   await project.begin('starts');
   await project.plan(planOf(createAction('c.txt', 'c\n')));

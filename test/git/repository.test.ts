@@ -171,7 +171,7 @@ test('whoever acts at once finds HEAD where it was at first, and from then on wh
   const other = openScratchRepository(place);
   const env = { ...process.env };
   const heads = async (move: () => Promise<unknown>) => {
-    const { workspace, close } = await openRepository({ cwd: place, env, actsAtOnce: true });
+    const { workspace, close } = await openRepository({ cwd: place, env, trustsHead: 'once' });
     await move();
     try {
       return [workspace?.root, await workspace?.head(), await workspace?.head()];

@@ -61,6 +61,7 @@ export function memoryStore(disk: MemoryDisk, { ident, settings }: MemoryStoreOp
       const oid = await git.resolveRef({ fs, gitdir, ref: revision }).catch(() => null);
       return oid !== null && (await readObject(disk, oid))?.type === 'commit' ? parseOid(oid) : null;
     },
+    readRef: async (wanted) => (await listRefs(wanted)).find(({ ref }) => ref === wanted)?.oid ?? null,
     listRefs,
     async *firstParents(from, not = []) {
       const excluded = new Set(

@@ -15,7 +15,7 @@ abstract class LineCommand extends TeddyCommand {
     description: 'Find lines that were copied from another file which the same commit changed.',
   });
 
-  protected override actsAtOnce = () => true;
+  protected override trustsHead = () => 'always' as const;
 
   /** A path is relative to the current folder, as for git. */
   protected toRequest(terminal: Terminal, project: Project, place: string) {

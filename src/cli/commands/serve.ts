@@ -81,7 +81,7 @@ export async function openServer(
     sessions: sessionApi(project),
     pages: {
       project,
-      open: (notices) => openHere(terminal, notices, false),
+      open: (notices) => openHere(terminal, notices, undefined),
       choose: (opened) => chooseFromFlags(opened, terminal.context, { inEditor: false }),
       find: pages.findPageSource,
       read: (opened, source) => pages.readPage(opened, source, { version, checks: false }),

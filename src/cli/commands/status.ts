@@ -22,7 +22,7 @@ export class StatusCommand extends TeddyCommand {
     examples: [['Where am I?', '$0 status']],
   });
 
-  protected override actsAtOnce = () => true;
+  protected override trustsHead = () => 'always' as const;
 
   protected run(terminal: Terminal): Promise<number> {
     return this.withProject(terminal, (project) => this.show(terminal, project));

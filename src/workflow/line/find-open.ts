@@ -14,7 +14,7 @@ import {
 import { isOnLine } from '../../session/ancestry.ts';
 import { listMainLines, type MainLine } from '../../session/main-lines.ts';
 import { readStarts } from '../../session/session-starts.ts';
-import { readBaseBranch, readDefaultBranches, type KnownLine } from '../../session/lines.ts';
+import { readBaseStart, readDefaultBranches, type BaseStart, type KnownLine } from '../../session/lines.ts';
 
 /**
  * A local line of teddy's own that has not landed as it stands; one without turns is open. Sessions of other agents are taken only
@@ -46,7 +46,11 @@ export async function hasLandedAsItStands(
   const { store } = project.repository;
   const dir = await store.readDir(nearest.oid, sessionDir(session));
   if (dir?.entries.some(({ name }) => isTurnName(name)) !== true) return false;
-  for (const base of bases ?? (await readBaseTips(project, nearest.oid))) {
+  const start = await readBaseStart(project, nearest.oid);
+  // A branch that has not moved since the session began has nothing of it, which takes no question to git.
+  const before = start === null ? undefined : (await store.readCommit(start.oid)).parents[0];
+  for (const base of bases ?? (await readBaseTips(project, start))) {
+    if (base === before) continue;
     if (await store.isAncestor(oid, base)) return true;
     const found = await store.findReachable(`${landingText}${session}@`, base, [oid]);
     for (const landing of found) {
@@ -58,9 +62,8 @@ export async function hasLandedAsItStands(
   return false;
 }
 
-async function readBaseTips(project: Project, entry: Oid): Promise<Oid[]> {
-  const branch = await readBaseBranch(project, entry);
-  const base = branch === null ? null : await project.repository.store.resolve(`refs/heads/${branch}` as RefName);
+async function readBaseTips(project: Project, start: BaseStart | null): Promise<Oid[]> {
+  const base = start === null ? null : await project.repository.store.resolve(`refs/heads/${start.branch}` as RefName);
   const defaults = (await readDefaultBranches(project)).filter(({ ref }) => shortRef(ref) !== 'teddy/global');
   return [...new Set([...(base === null ? [] : [base]), ...defaults.map(({ oid }) => oid)])];
 }

@@ -17,7 +17,7 @@ export async function listProposed(project: Project): Promise<string[]> {
 }
 
 async function readProposed({ repository: { store } }: Project): Promise<{ oid: Oid | null; facts: string[] }> {
-  const oid = (await store.listRefs(proposedRef)).find(({ ref }) => ref === proposedRef)?.oid ?? null;
+  const oid = await store.readRef(proposedRef);
   return { oid, facts: oid === null ? [] : parseMemos(toText(await store.readBlob(oid))) };
 }
 

@@ -1,11 +1,11 @@
 /** Every session, with how far its main line has come and which conversation branches it has. */
 import { describeSessions, type DescribedSession } from '../../conversation/list-sessions.ts';
 import type { Project } from '../../ports/project.ts';
-import type { Oid, SessionId } from '../../names.ts';
-import { listMainLines, type MainLine } from '../../session/main-lines.ts';
+import type { SessionId } from '../../names.ts';
+import { listLinesAndTips } from '../../session/lines.ts';
+import { toMainLines, type MainLine } from '../../session/main-lines.ts';
 import { entryTime } from '../../session/logged-entry.ts';
 import { readStarts, type SessionStart } from '../../session/session-starts.ts';
-import { findHeadLine } from '../line/find.ts';
 
 /** Where the user stands on another line of the session, that is the one to tell of. */
 export interface ListedSession extends DescribedSession {
@@ -33,15 +33,22 @@ export async function listNewest(
   limit: number,
   { archived = false, mine = false }: ListOptions = {},
 ): Promise<{ sessions: ListedSession[]; count: number }> {
-  const [found, head] = await Promise.all([listMainLines(project, { archived }), findHeadLine(project)]);
+  const [{ lines: listed, tips }, head] = await Promise.all([
+    listLinesAndTips(project, { archived }),
+    project.repository.workspace?.head(),
+  ]);
+  const found = toMainLines(listed, project.clock.now());
+  // The line of a branch that HEAD is on; a detached HEAD is on none.
+  const here = listed.find(({ ref }) => ref === head?.ref);
   const own = mine ? await findOwn(project, await readStarts(project, found)) : null;
   const all = own === null ? found : found.filter(({ session }) => own.has(session));
-  const isCurrent = (session: SessionId) => head?.session === session;
+  const isCurrent = (session: SessionId) => here?.session === session;
   const lines = limit < all.length ? takeNewest(all, limit, project.clock.now(), isCurrent) : all;
   const described = await describeSessions(project, lines, {
+    tips,
     toShown: (line) =>
-      head !== null && isCurrent(line.session) && head.tip !== null && head.ref !== line.ref
-        ? { ...line, ref: head.ref, oid: head.tip as Oid, entry: null }
+      here !== undefined && isCurrent(line.session) && here.ref !== line.ref
+        ? { ...line, ref: here.ref, oid: here.oid, entry: null }
         : line,
   });
   const sessions = described.map((session) => ({ ...session, current: isCurrent(session.session) }));

@@ -32,7 +32,7 @@ export class SessionCostCommand extends TeddyCommand {
   });
   all = Option.Boolean('--all', false, { description: 'Count every session of the repository, in one table.' });
 
-  protected override actsAtOnce = () => true;
+  protected override trustsHead = () => 'always' as const;
 
   protected run(terminal: Terminal): Promise<number> {
     const target = toTarget(this.target, this.session);

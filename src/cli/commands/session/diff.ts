@@ -33,7 +33,7 @@ export class SessionDiffCommand extends TeddyCommand {
   only = Option.String('--only', { description: 'Compare one part only: plan, context or code.' });
   stat = Option.Boolean('--stat', false, { description: 'Show how much differs, without the lines.' });
 
-  protected override actsAtOnce = () => true;
+  protected override trustsHead = () => 'always' as const;
 
   protected run(terminal: Terminal): Promise<number> {
     return this.withProject(terminal, async (project) => {

@@ -76,7 +76,7 @@ export class SessionExecuteCommand extends TeddyCommand {
     description: 'What to do about a run that was killed: resume, rollback or keep. In a terminal, teddy asks.',
   });
 
-  protected override actsAtOnce = ({ isInteractive }: Terminal) => !isInteractive;
+  protected override trustsHead = ({ isInteractive }: Terminal) => (isInteractive ? undefined : 'once');
 
   protected run(terminal: Terminal): Promise<number> {
     const options = this.toOptions(terminal);

@@ -37,7 +37,7 @@ export class SessionHistoryCommand extends TeddyCommand {
   format = Option.String('--format', { description: `${historyFormats.join(', ')}; default: openai.` });
   from = Option.String('--from', { description: 'Leave out the turns before this one.' });
 
-  protected override actsAtOnce = () => true;
+  protected override trustsHead = () => 'always' as const;
 
   protected run(terminal: Terminal): Promise<number> {
     const format = toFormat(this.format);

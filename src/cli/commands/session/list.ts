@@ -33,7 +33,7 @@ export class SessionListCommand extends TeddyCommand {
   mine = Option.Boolean('--mine', false, { description: 'List those that you started, by the e-mail address in git.' });
   open = Option.Boolean('--open', false, { description: 'List those with a branch here that have not landed.' });
 
-  protected override actsAtOnce = () => true;
+  protected override trustsHead = () => 'always' as const;
 
   protected run(terminal: Terminal): Promise<number> {
     requireOne({ '--limit': this.limit !== undefined, '--all': this.all });

@@ -38,7 +38,7 @@ export class SessionLogCommand extends TeddyCommand {
   });
   graph = Option.Boolean('--graph', false, { description: 'Draw all lines of the session.' });
 
-  protected override actsAtOnce = () => true;
+  protected override trustsHead = () => 'always' as const;
 
   protected run(terminal: Terminal): Promise<number> {
     const target = toTarget(this.target, this.session);

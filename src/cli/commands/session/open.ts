@@ -35,7 +35,7 @@ export class SessionOpenCommand extends TeddyCommand {
   target = Option.String({ name: 'session[:turn]' });
   with = Option.String('--with', { description: `The agent: ${openableAgents.join(' or ')}.`, required: true });
 
-  protected override actsAtOnce = () => true;
+  protected override trustsHead = () => 'once' as const;
 
   protected run(terminal: Terminal): Promise<number> {
     const agent = toAgent(this.with);

@@ -32,7 +32,7 @@ export class SessionReviewCommand extends TeddyCommand {
     description: 'A session id or a unique part of it, a branch, or a session directory.',
   });
 
-  protected override actsAtOnce = () => true;
+  protected override trustsHead = () => 'always' as const;
 
   protected run(terminal: Terminal): Promise<number> {
     const target = toTarget(this.target, this.session);

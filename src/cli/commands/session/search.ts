@@ -69,7 +69,7 @@ export class SessionSearchCommand extends TeddyCommand {
   });
   all = Option.Boolean('--all', false, { description: 'Show all turns on a terminal, too.' });
 
-  protected override actsAtOnce = () => true;
+  protected override trustsHead = () => 'always' as const;
 
   protected run(terminal: Terminal): Promise<number> {
     const text = this.words.join(' ');

@@ -29,7 +29,7 @@ export class SessionShowCommand extends TeddyCommand {
     description: 'A session id or a unique part of it, a branch, or a session directory.',
   });
 
-  protected override actsAtOnce = () => true;
+  protected override trustsHead = () => 'always' as const;
 
   protected run(terminal: Terminal): Promise<number> {
     return this.withProject(terminal, async (project) => {

@@ -36,7 +36,7 @@ export class SessionUndoCommand extends TeddyCommand {
     description: 'Undo files that are as the turn left them, and leave the others.',
   });
 
-  protected override actsAtOnce = ({ isInteractive }: Terminal) => !isInteractive;
+  protected override trustsHead = ({ isInteractive }: Terminal) => (isInteractive ? undefined : 'once');
 
   protected run(terminal: Terminal): Promise<number> {
     // Undoing is short, and files without their entry are worse than waiting, so it finishes despite Ctrl-C.

@@ -73,7 +73,7 @@ export class SessionVerifyCommand extends TeddyCommand {
 
   file = Option.String('--page', { description: 'Compare a page with the commits that it is made of.' });
 
-  protected override actsAtOnce = () => true;
+  protected override trustsHead = () => 'always' as const;
 
   protected run(terminal: Terminal): Promise<number> {
     const target = this.toTarget();
