@@ -164,17 +164,39 @@ export function parseLineRef(ref: string): { session: SessionId; branch: TurnNam
   return { session: match[1], branch: match[2] ?? null };
 }
 
-/** The ref that keeps a line when its branch is gone. */
+/** The ref that keeps a line when its branch is gone, below the month of its session. */
 export function archiveRef(line: RefName): RefName {
+  return line.replace(/^refs\/heads\/teddy\/(\d{4})(\d{2})/, `${archivePrefix}$1-$2/$1$2`) as RefName;
+}
+
+/** The ref that kept a line before archives had months. It is read, and never written. */
+export function flatArchiveRef(line: RefName): RefName {
   return line.replace(/^refs\/heads\/teddy\//, archivePrefix) as RefName;
 }
 
-/** The line that a ref below `refs/teddy/archive/` keeps, as if it were still a branch; anything else is null. */
-export function parseArchiveRef(ref: string): { session: SessionId; branch: TurnName | null; line: RefName } | null {
+export interface ArchiveName {
+  session: SessionId;
+  branch: TurnName | null;
+  /** The branch that the line was. */
+  line: RefName;
+  /** It has the name from before archives had months. */
+  isFlat: boolean;
+}
+
+/** The line that a ref below `refs/teddy/archive/` keeps, as if it were still a branch; anything else is null, as is another month than its session's. */
+export function parseArchiveRef(ref: string): ArchiveName | null {
   if (!ref.startsWith(archivePrefix)) return null;
-  const line = `refs/heads/teddy/${ref.slice(archivePrefix.length)}` as RefName;
+  const line = `refs/heads/teddy/${ref.slice(ref.lastIndexOf('/') + 1)}` as RefName;
   const parsed = parseLineRef(line);
-  return parsed && { ...parsed, line };
+  if (parsed === null || (ref !== archiveRef(line) && ref !== flatArchiveRef(line))) return null;
+  return { ...parsed, line, isFlat: ref === flatArchiveRef(line) };
+}
+
+/** Names a ref for a person, as git shortens it; an archive without its month, which the id of its session says. */
+export function nameRef(ref: RefName): string {
+  const { line } = parseArchiveRef(ref) ?? {};
+  if (line !== undefined) return `archive/${shortRef(line).slice('teddy/'.length)}`;
+  return ref.startsWith(archivePrefix) ? `archive/${ref.slice(archivePrefix.length)}` : shortRef(ref);
 }
 
 export function shortRef(ref: string): string {

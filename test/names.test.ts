@@ -1,10 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
+  archiveRef,
   compareTurns,
   conversationBranchRef,
+  flatArchiveRef,
   isTurnName,
   mainLineRef,
+  nameRef,
+  parseArchiveRef,
   parseLineRef,
   parseOid,
   parseSessionId,
@@ -199,6 +203,35 @@ describe('a turn name', () => {
         expect(turnNumber(name)).toBe(turn);
       }),
     );
+  });
+});
+
+describe('an archive', () => {
+  test('is below the month of its session, reads back as its line, and was flat before', () => {
+    const line = conversationBranchRef('20260124-add-login' as SessionId, '02-branch-01' as TurnName);
+    expect(archiveRef(line)).toBe('refs/teddy/archive/2026-01/20260124-add-login--02-branch-01');
+    for (const [ref, isFlat] of [
+      [archiveRef(line), false],
+      [flatArchiveRef(line), true],
+    ] as const) {
+      expect(parseArchiveRef(ref)).toEqual({ session: '20260124-add-login', branch: '02-branch-01', line, isFlat });
+      expect(nameRef(ref)).toBe('archive/20260124-add-login--02-branch-01');
+    }
+  });
+
+  test.each([
+    'refs/teddy/archive/2026-02/20260124-add-login',
+    'refs/teddy/archive/2026-01/x/20260124-add-login',
+    'refs/teddy/archive/2026-01/2026-01/20260124-add-login',
+    'refs/teddy/archive/2026-1/20260124-add-login',
+    'refs/teddy/archive/2026-01',
+    'refs/teddy/archive/2026-01/',
+    'refs/teddy/archive/2026-01/20260124-Add-login',
+    'refs/teddy/archive/20260124-add-login/2026-01',
+    'refs/teddy/archive/x/20260124-add-login',
+    'refs/teddy/archived/2026-01/20260124-add-login',
+  ])('is not %s', (ref) => {
+    expect(parseArchiveRef(ref)).toBeNull();
   });
 });
 

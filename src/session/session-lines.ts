@@ -1,14 +1,6 @@
 /** The lines of one session: its main line, its conversation branches, and what else stands on them. */
 import type { SessionSource } from '../ports/git.ts';
-import {
-  archivePrefix,
-  compareTurns,
-  shortRef,
-  type Oid,
-  type RefName,
-  type SessionId,
-  type TurnName,
-} from '../names.ts';
+import { compareTurns, nameRef, type Oid, type RefName, type SessionId, type TurnName } from '../names.ts';
 import { chooseMain, listLines, type KnownLine } from './lines.ts';
 
 export interface SessionLine {
@@ -41,7 +33,7 @@ export async function listSessionLines(
   const lines = new Map<RefName, KnownLine>();
   const labels: RefLabel[] = [];
   for (const line of found) {
-    if (lines.has(line.branchRef)) labels.push({ name: nameOf(line), tip: line.oid });
+    if (lines.has(line.branchRef)) labels.push({ name: nameRef(line.ref), tip: line.oid });
     else lines.set(line.branchRef, line);
   }
   const main = chooseMain([...lines.values()]);
@@ -51,11 +43,7 @@ export async function listSessionLines(
 function toSessionLine(line: KnownLine, isMain: boolean): SessionLine {
   const { ref, oid, remote, isArchived, branch } = line;
   const kind = isArchived ? 'archived' : remote === null ? 'local' : 'remote';
-  return { name: nameOf(line), ref, tip: oid, kind, remote, branch, isMain };
-}
-
-function nameOf({ ref, isArchived }: KnownLine): string {
-  return isArchived ? `archive/${ref.slice(archivePrefix.length)}` : shortRef(ref);
+  return { name: nameRef(ref), ref, tip: oid, kind, remote, branch, isMain };
 }
 
 function byTurn(one: SessionLine, other: SessionLine): number {

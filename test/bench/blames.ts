@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { encodeRecord } from '../../src/conversation/transcript.ts';
 import { encodeEntry, type Entry } from '../../src/session/entry.ts';
 import { encodeLanding } from '../../src/session/landing.ts';
-import type { Oid, SessionId, TurnName } from '../../src/names.ts';
+import { archiveRef, type Oid, type RefName, type SessionId, type TurnName } from '../../src/names.ts';
 import { comparePairs, runProcess, timeMs, type Row } from './measure.ts';
 import { executable, git, keepForRemoval } from './repositories.ts';
 
@@ -78,7 +78,7 @@ async function importSessions(root: string, env: Env): Promise<void> {
   let main = commit('refs/heads/main', 'first\n', null, { [file]: render() });
   for (let number = 1; number <= sessions; number += 1) {
     const session = `20260921-session-${number}` as SessionId;
-    const ref = `refs/teddy/archive/${session}`;
+    const ref = archiveRef(`refs/heads/teddy/${session}` as RefName);
     const dir = `.teddy/sessions/${session}`;
     const entry = (kind: Entry['kind'], title: string, more: Partial<Entry> = {}) =>
       encodeEntry({

@@ -1,5 +1,6 @@
 /** `session land` and `session archive`, as a person sees them. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { archiveRef, type RefName } from '../../src/names.ts';
 import { hasTerminal, runInTerminal } from '../support/run-in-terminal.ts';
 import { createPlan, openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';
 
@@ -30,7 +31,7 @@ test('a session lands with HEAD where it was, is archived, found by its id, and 
     message,
     files: [{ path: 'a.txt', change: 'added' }],
     workTree: null,
-    archive: `refs/teddy/archive/${session}`,
+    archive: archiveRef(`refs/heads/teddy/${session}` as RefName),
   });
   expect(await project.repo.git('log', '-1', '--format=%B', 'main')).toBe(message);
   const { refs: __, ...after } = await project.repo.fingerprint();
@@ -40,7 +41,7 @@ test('a session lands with HEAD where it was, is archived, found by its id, and 
   await project.refuses('LINE_CHECKED_OUT', 3, ['session', 'archive']);
 
   await project.repo.write('a.txt', 'A\n');
-  const archive = `refs/teddy/archive/${session}`;
+  const archive = archiveRef(`refs/heads/teddy/${session}` as RefName);
   await project.repo.git('switch', '--quiet', 'main');
   expect(await project.refuses('USAGE', 2, ['session', 'archive'])).toContain(
     'error: You are on no branch of a session, so teddy cannot tell which one to archive. [USAGE]\n' +
@@ -87,7 +88,7 @@ test('delete names what would be lost, asks, keeps it, and what it prints takes 
   const { repo } = project;
   const tip = await repo.git('rev-parse', `teddy/${session}`);
   await repo.git('switch', '--quiet', 'main');
-  const archive = `refs/teddy/archive/${session}`;
+  const archive = archiveRef(`refs/heads/teddy/${session}` as RefName);
   await repo.git('switch', '--quiet', '--create', 'aside', `teddy/${session}~1`);
   await repo.git('switch', '--quiet', 'main');
   const refused = await project.refuses('NOT_APPROVED', 4, ['session', 'delete', session]);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openProject } from '../../src/app.ts';
 import type { AgentUnit } from '../../src/conversation/agent-log.ts';
-import type { Oid, RefName } from '../../src/names.ts';
+import { archiveRef, type Oid, type RefName } from '../../src/names.ts';
 import type { Workspace } from '../../src/ports/git.ts';
 import type { Project } from '../../src/ports/project.ts';
 import { appendCode, readCode } from '../../src/workflow/capture/work-tree-snapshot.ts';
@@ -224,8 +224,8 @@ test('a landing that was cut off before its log gets it from the next one, with 
   await expect(land(session)).rejects.toMatchObject({ code: 'NOTHING_TO_LAND' });
   // Also where the archive is missing too.
   await repo.git('update-ref', '-d', 'refs/notes/ai');
-  await repo.git('update-ref', '-d', `refs/teddy/archive/${session}`);
-  const archive = `refs/teddy/archive/${session}`;
+  const archive = archiveRef(`refs/heads/teddy/${session}` as RefName);
+  await repo.git('update-ref', '-d', archive);
   expect(await land(session)).toMatchObject({ commit, wasCutOff: true, archive, note: { lines: 1 } });
   await repo.git('update-ref', '-d', 'refs/notes/ai');
   await expect(landSession(project, { target: session, isDryRun: true })).rejects.toMatchObject({

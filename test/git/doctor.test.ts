@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openProject } from '../../src/app.ts';
 import type { NewWrite } from '../../src/ports/disk.ts';
 import type { Project } from '../../src/ports/project.ts';
-import type { RefName, RepoPath, SessionId, TurnName } from '../../src/names.ts';
+import { archiveRef, type RefName, type RepoPath, type SessionId, type TurnName } from '../../src/names.ts';
 import { examineRepository, type Examined } from '../../src/workflow/doctor/examine-repository.ts';
 import { newSession } from '../../src/workflow/line/new-session.ts';
 import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
@@ -323,7 +323,7 @@ test('the work tree of an ended session is removed, unless somebody has work in 
   await use((project) => newSession(project, { name: 'aside', switch: true, worktree: true }));
   const name = (await repo.git('branch', '--list', 'teddy/*-aside', '--format=%(refname:short)')).trim();
   const root = join(repo.root, '.git/teddy/worktrees', name.replace('teddy/', ''));
-  await repo.git('update-ref', `refs/teddy/archive/${name.replace('teddy/', '')}`, name);
+  await repo.git('update-ref', archiveRef(`refs/heads/${name}` as RefName), name);
   await writeFile(join(root, 'mine.txt'), 'mine');
   await expectLeft('ended-work-tree');
   await rm(join(root, 'mine.txt'));

@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openProject } from '../../src/app.ts';
 import type { Project } from '../../src/ports/project.ts';
+import { archiveRef, type RefName } from '../../src/names.ts';
 import { archiveSession } from '../../src/workflow/landing/archive-session.ts';
 import { landSession } from '../../src/workflow/landing/land-session.ts';
 import { showHistory } from '../../src/workflow/conversation/show-history.ts';
@@ -109,7 +110,9 @@ test('three landings in a row, with edits on both sides, merge as git does and t
     numbered([1, 'session 1'], [6, 'main 6'], [9, 'session 9'], [11, 'session 11']),
   );
   expect(await main.read('b.txt')).toBe('an edit on main\n');
-  expect(await line.git('rev-parse', `refs/teddy/archive/${session}`)).toBe(await line.git('rev-parse', 'HEAD'));
+  expect(await line.git('rev-parse', archiveRef(`refs/heads/teddy/${session}` as RefName))).toBe(
+    await line.git('rev-parse', 'HEAD'),
+  );
   const trailers = await main.git('log', '--format=%(trailers:key=Teddy-Landed-From,valueonly,separator=)', 'main');
   expect(trailers.split('\n').filter((row) => row !== '')).toHaveLength(3);
 });

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openProject } from '../../src/app.ts';
 import type { AgentUnit } from '../../src/conversation/agent-log.ts';
 import type { Project } from '../../src/ports/project.ts';
-import type { Oid, RepoPath } from '../../src/names.ts';
+import { archiveRef, type Oid, type RefName, type RepoPath } from '../../src/names.ts';
 import { attributeLines } from '../../src/workflow/blame/attribute-lines.ts';
 import { startLine, type ForeignSession } from '../../src/workflow/capture/open-line.ts';
 import { appendCode, readCode } from '../../src/workflow/capture/work-tree-snapshot.ts';
@@ -86,7 +86,7 @@ test('a clone without the archive calls what landed unknown, until it has the li
   const bundle = `${repo.root}/.git/line.bundle`;
   await repo.git('bundle', 'create', '--quiet', bundle, `refs/heads/teddy/${session}`);
   await repo.git('branch', '--quiet', '-D', `teddy/${session}`);
-  await repo.git('update-ref', '-d', `refs/teddy/archive/${session}`);
+  await repo.git('update-ref', '-d', archiveRef(`refs/heads/teddy/${session}` as RefName));
   await repo.git('reflog', 'expire', '--expire=now', '--all');
   await repo.git('gc', '--quiet', '--prune=now');
   await project.repository.close();

@@ -2,7 +2,7 @@
 import { exitCodes, type TeddyError } from '../../errors.ts';
 import type { TransferProgress } from '../../ports/git.ts';
 import { formatCount } from '../../session/format-count.ts';
-import { archivePrefix, shortRef, type RefName } from '../../names.ts';
+import { nameRef, type RefName } from '../../names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import type { Shared, SharedLine, Step } from '../../workflow/sharing/shared-line.ts';
 import { renderError } from './error.ts';
@@ -102,8 +102,7 @@ function sayAhead(terminal: Terminal, lines: readonly SharedLine[], remote: stri
 
 /** Names a ref as git does: `archive/...` for a line that is kept without a branch. */
 function toLabel(ref: RefName): string {
-  const name = ref.startsWith(archivePrefix) ? `archive/${ref.slice(archivePrefix.length)}` : shortRef(ref);
-  return toVisible(name);
+  return toVisible(nameRef(ref));
 }
 
 /** Says what was in the way. A line that was kept out decides the exit code: nobody who pulls must miss it. */

@@ -3,8 +3,8 @@ import type { AgentName, AgentSetup, AgentState, HookScript, SpoolState } from '
 import type { Project } from '../../ports/project.ts';
 import type { Capture } from '../../ports/agent-logs.ts';
 import { lastDrainKey, listFollowedLogs, type FollowedLog } from './capture.ts';
-import { archivePrefix, type SessionId } from '../../names.ts';
-import type { RefTip } from '../../ports/git.ts';
+import type { SessionId } from '../../names.ts';
+import { listArchives, type Archive } from '../../session/archives.ts';
 
 type StatusProject = Pick<Project, 'repository' | 'settings' | 'spool' | 'clock'>;
 
@@ -44,7 +44,7 @@ export async function readCaptureStatus(
     listFollowedLogs(capture),
     capture.states.read(lastDrainKey),
     findNewestLogs(project, setup),
-    project.repository.store.listRefs(archivePrefix),
+    listArchives(project.repository.store),
   ]);
   const captured = agents.map((agent) => ({
     ...agent,
@@ -83,10 +83,10 @@ function warnOfDrainer(drained: Record<string, unknown> | null): string[] {
 /** So many are named. */
 const namedLogs = 3;
 
-function warnOfLogs(followed: readonly FollowedLog[], archived: readonly RefTip[]): string[] {
-  const kept = new Set<string>(archived.map(({ ref }) => ref));
+function warnOfLogs(followed: readonly FollowedLog[], archived: readonly Archive[]): string[] {
+  const kept = new Set<SessionId | null>(archived.flatMap(({ session, branch }) => (branch === null ? [session] : [])));
   const toCommand = (session: SessionId | null) =>
-    `teddy session ${kept.has(`${archivePrefix}${session}`) ? 'archive' : 'delete'} --restore ${session}`;
+    `teddy session ${kept.has(session) ? 'archive' : 'delete'} --restore ${session}`;
   const vanished = followed.filter(({ stopped, isWhole }) => stopped === 'vanished' && !isWhole);
   const gone = followed.filter(({ stopped }) => stopped === 'line-gone');
   const strange = followed.filter(({ unknown }) => unknown > 0);

@@ -9,6 +9,7 @@ import { findDivergedLines, findMemoPairs } from './find-diverged-lines.ts';
 import { findCapture } from './find-capture.ts';
 import { findEnvironment, findSessionFiles } from './find-environment.ts';
 import { findRuns, findWrites } from './find-interrupted.ts';
+import { findOldArchives } from './find-old-archives.ts';
 import { findWorkTrees } from './find-work-trees.ts';
 import { count, type Examination, type Finding, type Found, type Scene, remainsOf } from './finding.ts';
 import { formatCount } from '../../session/format-count.ts';
@@ -355,6 +356,7 @@ const examinations: Examination[] = [
   findMemoPairs,
   findQuarantine,
   findDeleted,
+  findOldArchives,
   findDivergedLines,
   findDamagedObjects,
   findLostEntries,

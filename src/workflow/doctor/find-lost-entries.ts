@@ -4,10 +4,11 @@ import type { Commit, RefTip } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { decodeEntry, type Entry } from '../../session/entry.ts';
 import {
-  archivePrefix,
   archiveRef,
   conversationBranchRef,
+  flatArchiveRef,
   mainLineRef,
+  nameRef,
   shortRef,
   toTurnName,
   turnNumber,
@@ -116,7 +117,7 @@ function wasPublished({ tip, entries }: LostLine, wereTips: ReadonlySet<Oid>): b
 /** Its own branch where that is gone; else the next free number of a conversation branch, as after `session restore`. */
 function chooseRef({ entries }: LostLine, taken: ReadonlySet<RefName>): RefName {
   const session = entries[0]?.session as Entry['session'];
-  const isFree = (ref: RefName) => !taken.has(ref) && !taken.has(archiveRef(ref));
+  const isFree = (ref: RefName) => ![ref, archiveRef(ref), flatArchiveRef(ref)].some((name) => taken.has(name));
   const main = mainLineRef(session);
   if (entries.at(-1)?.kind === 'start' && isFree(main)) return main;
   const branch = entries.find(({ kind, turn }) => kind === 'branch' && turn !== null)?.turn;
@@ -185,7 +186,7 @@ function toDamagedObject({ oid, ref, path }: DamagedObject, refs: readonly RefTi
   return {
     kind: 'damaged-object',
     thing: oid,
-    meaning: `${what} of ${toName(ref)} is missing or damaged: what needs it cannot be read here.`,
+    meaning: `${what} of ${nameRef(ref)} is missing or damaged: what needs it cannot be read here.`,
     fix: null,
     todo:
       remotes[0] === undefined
@@ -200,8 +201,4 @@ const elsewhere = 'Another clone may have it: `git fetch --refetch <path or URL 
 function isSameLine(ref: RefName, other: RefName): boolean {
   const [, name] = /^refs\/remotes\/[^/]+\/(teddy\/.+)$/.exec(other) ?? [];
   return name !== undefined && ref === `refs/heads/${name}`;
-}
-
-function toName(ref: RefName): string {
-  return ref.startsWith(archivePrefix) ? `archive/${ref.slice(archivePrefix.length)}` : shortRef(ref);
 }

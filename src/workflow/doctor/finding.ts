@@ -20,6 +20,7 @@ type FindingKind =
   | 'diverged-line'
   | 'quarantine'
   | 'deleted-session'
+  | 'old-archive'
   | 'damaged-object'
   | 'lost-entry'
   | 'ended-work-tree'

@@ -2,7 +2,8 @@
 import { TeddyError } from '../../errors.ts';
 import type { RefUpdate, TransferOptions } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { archivePrefix, parseArchiveRef, type Oid, type RefName, type SessionId } from '../../names.ts';
+import { archivePrefix, archiveRef, flatArchiveRef, type Oid, type RefName, type SessionId } from '../../names.ts';
+import { listArchives } from '../../session/archives.ts';
 import { hasLandedAsItStands } from '../line/find-open.ts';
 import { isLine, readBaseBranch } from '../../session/lines.ts';
 import { findNearestEntry } from '../../session/nearest-entry.ts';
@@ -24,7 +25,8 @@ export interface RemoteArchive {
   left: RefName[];
   /** Refs of the remote as they were listed. */
   listed: { ref: RefName; oid: Oid }[];
-  archives: { ref: RefName; tip: Oid }[];
+  /** The archives that it does not have yet. */
+  missing: RefUpdate[];
 }
 
 /** Lists the refs that would go. Throws UNKNOWN_REMOTE, and the errors of `Remotes.list`. */
@@ -40,12 +42,11 @@ export async function listRemoteArchive(
   const theirs = new Map(listed.map(({ ref, oid }) => [ref, oid]));
   const branches: RemoteBranch[] = [];
   const left: RefName[] = [];
-  const archives: RemoteArchive['archives'] = [];
-  for (const { ref, oid } of await store.listRefs(archivePrefix)) {
-    const kept = parseArchiveRef(ref);
-    if (kept?.session !== session) continue;
-    const named = theirs.get(kept.line);
-    if (named !== undefined && named !== oid) left.push(kept.line);
+  const missing: RefUpdate[] = [];
+  for (const { line, oid, session: owner } of await listArchives(store)) {
+    if (owner !== session) continue;
+    const named = theirs.get(line);
+    if (named !== undefined && named !== oid) left.push(line);
     const nearest = await findNearestEntry(project, oid);
     if (nearest === null) continue;
     // Code that has landed only here is not on the remote.
@@ -58,24 +59,23 @@ export async function listRemoteArchive(
       const { author } = await store.readCommit(nearest.oid);
       const hasLanded = await hasLandedAsItStands(project, { oid, session, nearest }, bases);
       branches.push({ ref: branchRef, tip: oid, author: author.replace(/ \d+ [+-]\d+$/, ''), hasLanded });
-      if (!archives.some((one) => one.ref === ref)) archives.push({ ref, tip: oid });
+      const archive = archiveRef(line);
+      const isThere = theirs.get(archive) === oid || theirs.get(flatArchiveRef(line)) === oid;
+      if (!isThere && !missing.some((one) => one.ref === archive))
+        missing.push({ ref: archive, old: theirs.get(archive) ?? null, new: oid });
     }
   }
-  return { remote, branches, left, listed, archives };
+  return { remote, branches, left, listed, missing };
 }
 
 /** The archive goes there first, in the same push: nothing is lost there. Throws REMOTE_CHANGED, and as `pushLines`. */
 export async function deleteOnRemote(
   project: Project,
-  { remote, branches, listed, archives }: RemoteArchive,
+  { remote, branches, listed, missing }: RemoteArchive,
   options: TransferOptions,
 ): Promise<void> {
-  const theirs = new Map(listed.map(({ ref, oid }) => [ref, oid]));
-  const kept = archives
-    .filter(({ ref, tip }) => theirs.get(ref) !== tip)
-    .map(({ ref, tip }): RefUpdate => ({ ref, old: theirs.get(ref) ?? null, new: tip }));
   const deleted = branches.map(({ ref, tip }): RefUpdate => ({ ref, old: tip, new: null }));
-  const outcome = await pushLines(project, remote, [...kept, ...deleted], listed, new Map(), { ...options });
+  const outcome = await pushLines(project, remote, [...missing, ...deleted], listed, new Map(), { ...options });
   if (outcome === 'moved')
     throw new TeddyError(
       'REMOTE_CHANGED',

@@ -2,22 +2,14 @@
 import { TeddyError } from '../../errors.ts';
 import type { LinkedWorkTree, RefTip, RefUpdate, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import {
-  archiveRef,
-  mainLineRef,
-  parseArchiveRef,
-  shortRef,
-  type Oid,
-  type RefName,
-  type SessionId,
-} from '../../names.ts';
+import { mainLineRef, parseArchiveRef, shortRef, type Oid, type RefName, type SessionId } from '../../names.ts';
+import { planArchive, resolveArchive } from '../../session/archives.ts';
 import { toArchiveCommand } from './archive-command.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { repair } from '../line/repair.ts';
 import { findHeadLine } from '../line/find.ts';
 import { chooseMain, listLines, readBaseBranch, readDefaultBranches, type KnownLine } from '../../session/lines.ts';
 import { hasLandedAsItStands } from '../line/find-open.ts';
-import { isOnLine } from '../../session/ancestry.ts';
 import { readEnd } from '../line/read-end.ts';
 import { recoverAnswers } from '../line/recover-answer.ts';
 import { findRecorded } from '../line/find-recorded.ts';
@@ -83,9 +75,9 @@ async function archiveOnce(project: Project, session: SessionId, asked: RefName)
   for (const line of (await listBranches(project, session)).branches) {
     const { ref, oid } = line;
     const hasLanded = (await readEnd(project, ref, oid)) !== null || (await hasLandedAsItStands(project, line));
-    const archive = await toArchiveUpdate(project, line);
+    const archive = await toArchive(project, line);
     lines.push({ branch: ref, archive: archive.ref, tip: oid, hasLanded });
-    updates.push(archive, { ref, old: oid, new: null });
+    updates.push(...archive.updates, { ref, old: oid, new: null });
   }
   // git writes what is updated before it removes what is deleted: whatever stops it in between, nothing is lost.
   if ((await project.repository.store.updateRefs(updates, `teddy: archived ${session}`)) === 'moved') return 'moved';
@@ -109,8 +101,7 @@ async function refuseAbsent(
   session: SessionId,
   asked: RefName,
 ): Promise<ArchivedSession> {
-  const kept = [asked, archiveRef(mainLineRef(session))].filter((ref) => parseArchiveRef(ref) !== null);
-  if ((await store.listRefs(...kept)).length > 0)
+  if (parseArchiveRef(asked) !== null || (await resolveArchive(store, mainLineRef(session))) !== null)
     return { session, lines: [], kept: [], switchedTo: null, workTrees: [] };
   throw new TeddyError(
     'UNKNOWN_SESSION',
@@ -201,18 +192,16 @@ export async function settle(project: Project, session: SessionId, branches: rea
   }
 }
 
-async function toArchiveUpdate({ repository: { store } }: Project, line: KnownLine): Promise<RefUpdate> {
+async function toArchive({ repository: { store } }: Project, line: KnownLine) {
   const { ref, oid, session, isMain, branch } = line;
   // The main line of another name is kept under that of its session.
-  const archive = archiveRef(isMain || branch !== null ? ref : mainLineRef(session));
-  const old = await store.resolve(archive);
-  if (old === null || (await isOnLine(store, oid, old))) return { ref: archive, old, new: oid };
-  // It is ahead: somebody has archived what came after.
-  if (await isOnLine(store, old, oid)) return { ref: archive, old, new: old };
+  const archive = await planArchive(store, isMain || branch !== null ? ref : mainLineRef(session), oid);
+  if (archive.inTheWay === null) return archive;
+  const { ref: held, oid: old } = archive.inTheWay;
   throw new TeddyError(
     'BRANCH_IN_THE_WAY',
-    `${archive} holds commits that ${shortRef(ref)} does not have, and is not overwritten.`,
-    `Give them a branch, \`git branch ${shortRef(mainLineRef(session)).slice('teddy/20260124-'.length)}-kept ${archive}\`, then \`git update-ref -d ${archive} ${old}\`, and archive again.`,
+    `${held} holds commits that ${shortRef(ref)} does not have, and is not overwritten.`,
+    `Give them a branch, \`git branch ${shortRef(mainLineRef(session)).slice('teddy/20260124-'.length)}-kept ${held}\`, then \`git update-ref -d ${held} ${old}\`, and archive again.`,
   );
 }
 

@@ -1,15 +1,8 @@
 /** Brings a session back that was archived. */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
-import {
-  archivePrefix,
-  mainLineRef,
-  parseArchiveRef,
-  shortRef,
-  type Oid,
-  type RefName,
-  type SessionId,
-} from '../../names.ts';
+import { mainLineRef, shortRef, type Oid, type RefName, type SessionId } from '../../names.ts';
+import { listArchives } from '../../session/archives.ts';
 import { findRecorded } from '../line/find-recorded.ts';
 
 export interface RestoredSession {
@@ -25,10 +18,8 @@ export interface RestoredSession {
 export async function restoreArchived(project: Project, target: string): Promise<RestoredSession> {
   const { store } = project.repository;
   const { session } = await findRecorded(project, target);
-  const kept = (await store.listRefs(archivePrefix)).flatMap(({ ref, oid }) => {
-    const parsed = parseArchiveRef(ref);
-    return parsed?.session === session ? [{ branch: parsed.line, archive: ref, tip: oid }] : [];
-  });
+  const archives = (await listArchives(store)).filter((one) => one.session === session);
+  const kept = archives.map(({ line, ref, oid }) => ({ branch: line, archive: ref, tip: oid }));
   if (kept.length === 0) throw toNotArchived(session);
   const there = new Set((await store.listRefs('refs/heads/teddy/')).map(({ ref }) => ref));
   const lines = kept.filter(({ branch }) => !there.has(branch));

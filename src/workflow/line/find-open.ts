@@ -2,15 +2,8 @@
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { decodeLandings, landingText } from '../../session/landing.ts';
-import {
-  archivePrefix,
-  isTurnName,
-  parseArchiveRef,
-  sessionDir,
-  shortRef,
-  type Oid,
-  type RefName,
-} from '../../names.ts';
+import { isTurnName, sessionDir, shortRef, type Oid, type RefName } from '../../names.ts';
+import { listArchives } from '../../session/archives.ts';
 import { isOnLine } from '../../session/ancestry.ts';
 import { listMainLines, type MainLine } from '../../session/main-lines.ts';
 import { readStarts } from '../../session/session-starts.ts';
@@ -73,7 +66,7 @@ async function noOpenSessionError(
   sessions: readonly MainLine[],
   others: readonly string[],
 ): Promise<TeddyError> {
-  const kept = (await store.listRefs(archivePrefix)).flatMap(({ ref }) => parseArchiveRef(ref)?.session ?? []);
+  const kept = (await listArchives(store)).map(({ session }) => session);
   const archived = [...new Set(kept)]
     .filter((session) => !sessions.some((one) => one.session === session))
     .map((session) => `${session} (archived)`);

@@ -2,17 +2,9 @@
 import { TeddyError } from '../../errors.ts';
 import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
+import { listArchives } from '../../session/archives.ts';
 import { decodeEntry } from '../../session/entry.ts';
-import {
-  archivePrefix,
-  globalRef,
-  parseArchiveRef,
-  parseLineRef,
-  shortRef,
-  type Oid,
-  type RefName,
-  type SessionId,
-} from '../../names.ts';
+import { globalRef, nameRef, parseLineRef, type Oid, type RefName, type SessionId } from '../../names.ts';
 import { findLine, lineName, type FindOptions } from './find.ts';
 import { listLines } from '../../session/lines.ts';
 
@@ -69,7 +61,7 @@ export async function listRecorded(project: Project): Promise<RecordedLine[]> {
     const known = lines.get(branchRef);
     // The listing has branches first: what is on them counts, then what is kept, since a remote's may be older.
     if (known !== undefined && !(isArchived && known.ref?.startsWith('refs/remotes/') === true)) continue;
-    lines.set(branchRef, { session, name: toName(ref), ref, tip: oid, after: null });
+    lines.set(branchRef, { session, name: nameRef(ref), ref, tip: oid, after: null });
   }
   // Those that teddy has named come first: the others grow from them.
   const names = [...lines].map(([branchRef, line]) => ({ line, isNamed: parseLineRef(branchRef) !== null }));
@@ -102,10 +94,7 @@ async function findBranch(project: Project, target: string | undefined, options:
 /** By its id, by a part of it that no other archived session has, or by the branch that it was. */
 export async function findArchived(store: Store, target: string): Promise<RecordedLine | null> {
   const wanted = (target.replace(/\/+$/, '').split('/').at(-1) ?? '').normalize('NFC');
-  const kept = (await store.listRefs(archivePrefix)).flatMap(({ ref, oid }) => {
-    const parsed = parseArchiveRef(ref);
-    return parsed === null ? [] : [{ ...parsed, ref, tip: oid }];
-  });
+  const kept = await listArchives(store);
   const exact = kept.find(({ line }) => line.endsWith(`/${wanted}`));
   const similar = kept.filter(({ session, branch }) => branch === null && wanted !== '' && session.includes(wanted));
   const named = kept.findLast(({ session, branch }) => branch === null && session.slice('20260124-'.length) === wanted);
@@ -119,7 +108,7 @@ export async function findArchived(store: Store, target: string): Promise<Record
   }
   const found = exact ?? named ?? similar[0];
   return found
-    ? { session: found.session, name: toName(found.ref), ref: found.ref, tip: found.tip, after: null }
+    ? { session: found.session, name: nameRef(found.ref), ref: found.ref, tip: found.oid, after: null }
     : null;
 }
 
@@ -147,9 +136,4 @@ export async function requireCommit(store: Store, revision: string): Promise<Oid
     `git knows no commit ${JSON.stringify(revision)}.`,
     '`teddy session log` shows the commits of a session.',
   );
-}
-
-/** Shortens a ref the way git does: `archive/...` for a kept line. */
-function toName(ref: RefName): string {
-  return ref.startsWith(archivePrefix) ? `archive/${ref.slice(archivePrefix.length)}` : shortRef(ref);
 }

@@ -3,12 +3,9 @@ import { TeddyError } from '../../errors.ts';
 import type { Workspace } from '../../ports/git.ts';
 import type { Notices, Project } from '../../ports/project.ts';
 import {
-  archivePrefix,
-  archiveRef,
   globalRef,
   isSessionId,
   mainLineRef,
-  parseArchiveRef,
   parseLineRef,
   shortRef,
   type Oid,
@@ -16,6 +13,7 @@ import {
   type SessionId,
 } from '../../names.ts';
 import { findOpenLine } from './find-open.ts';
+import { listArchives, resolveArchive } from '../../session/archives.ts';
 import { isLine, listLines, type KnownLine } from '../../session/lines.ts';
 import { findNearestEntry, type NearestEntry } from '../../session/nearest-entry.ts';
 import { isOnLine } from '../../session/ancestry.ts';
@@ -162,7 +160,7 @@ async function findNamedLine(project: Project, typed: string): Promise<Line> {
   const branch = (await findBranch(project, typed)) ?? (await findBranch(project, selector));
   if (branch !== null) return openLine(project, branch, 'named');
   // Its id may be a part of another one's.
-  if (isSessionId(selector) && (await store.resolve(archiveRef(mainLineRef(selector)))) !== null)
+  if (isSessionId(selector) && (await resolveArchive(store, mainLineRef(selector))) !== null)
     throw archivedError(selector);
   const namesakes = sessions.filter(({ session }) => session.slice('20260124-'.length) === selector);
   const archived = namesakes.length > 0 ? null : await findArchivedName(project, selector);
@@ -179,7 +177,7 @@ async function findNamedLine(project: Project, typed: string): Promise<Line> {
 
 /** An archived session that has exactly this name; a part of another one's id comes after it. */
 async function findArchivedName({ repository: { store } }: Project, name: string): Promise<SessionId | null> {
-  const kept = (await store.listRefs(archivePrefix)).flatMap(({ ref }) => parseArchiveRef(ref)?.session ?? []);
+  const kept = (await listArchives(store)).map(({ session }) => session);
   return kept.findLast((session) => session.slice('20260124-'.length) === name) ?? null;
 }
 
@@ -226,7 +224,7 @@ async function openLine(project: Project, at: LineTip, found: Line['found']): Pr
  * out.
  */
 async function refuseOlder({ repository: { store } }: Project, { branchRef, session, oid }: LineTip): Promise<void> {
-  const kept = parseLineRef(branchRef) === null ? null : await store.resolve(archiveRef(branchRef));
+  const kept = parseLineRef(branchRef) === null ? null : await resolveArchive(store, branchRef);
   if (kept !== null && !(await isOnLine(store, oid, kept))) throw archivedError(session);
 }
 

@@ -1,7 +1,8 @@
 /** Whether a line has come to its end, as far as the refs of this repository say. */
 import type { RefTip } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { parseLineRef, shortRef, type Oid, type RefName } from '../../names.ts';
+import { mainLineRef, parseLineRef, shortRef, type Oid, type RefName } from '../../names.ts';
+import { resolveArchive } from '../../session/archives.ts';
 import { hasLandedAsItStands } from './find-open.ts';
 import { readBaseBranch, readDefaultBranches } from '../../session/lines.ts';
 import { findNearestEntry } from '../../session/nearest-entry.ts';
@@ -17,7 +18,7 @@ export type LineEnd = 'merged' | 'landed' | 'archived' | 'deleted';
 export async function readEnd(project: Project, ref: RefName, tip: Oid | null): Promise<LineEnd | null> {
   const { store } = project.repository;
   const session = parseLineRef(ref)?.session;
-  const archived = session === undefined ? null : await store.resolve(`refs/teddy/archive/${session}`);
+  const archived = session === undefined ? null : await resolveArchive(store, mainLineRef(session));
   if (tip === null) return archived === null ? 'deleted' : 'archived';
   if (archived !== null && (await store.isAncestor(tip, archived)))
     return (await hasLanded(project, tip)) ? 'landed' : 'archived';

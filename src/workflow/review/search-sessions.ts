@@ -1,5 +1,14 @@
 /** Finds what was said, planned, run and written in all sessions; the session that was worked on last comes first. */
-import { isTurnName, sessionDir, shortRef, sortTurns, turnDir, type SessionId, type TurnName } from '../../names.ts';
+import {
+  isTurnName,
+  nameRef,
+  sessionDir,
+  shortRef,
+  sortTurns,
+  turnDir,
+  type SessionId,
+  type TurnName,
+} from '../../names.ts';
 import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { entryTime } from '../../session/logged-entry.ts';
@@ -99,7 +108,7 @@ function isCovered(line: KnownLine, other: KnownLine): boolean {
 
 function nameLine(line: KnownLine, others: readonly SearchedLine[]): Pick<SearchedLine, 'lineName' | 'selector'> {
   const { session, ref, branchRef, isMain } = line;
-  const lineName = shortRef(ref).replace(/^refs\/teddy\//, '');
+  const lineName = nameRef(ref);
   const isNamesake = others.some((other) => other.line.branchRef === branchRef);
   return { lineName, selector: isNamesake ? lineName : isMain ? session : shortRef(branchRef) };
 }

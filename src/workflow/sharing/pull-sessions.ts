@@ -5,7 +5,7 @@ import { chooseScope } from './choose-session.ts';
 import { repair } from '../line/repair.ts';
 import { retryWhileChanged } from './retry-while-changed.ts';
 import { sortLines, type Shared, type ShareRequest } from './shared-line.ts';
-import { listedPrefixes } from './shared-refs.ts';
+import { listRemoteRefs } from './shared-refs.ts';
 import { takeIn } from './take-in.ts';
 
 /**
@@ -17,7 +17,7 @@ export async function pullSessions(project: Project, request: ShareRequest): Pro
   await repair(project);
   const remote = await chooseRemote(project, request.remote, { isPush: false });
   return retryWhileChanged(request.signal, async () => {
-    const { refs: listed } = await project.repository.remotes.list(remote.name, listedPrefixes, request);
+    const { refs: listed } = await listRemoteRefs(project, remote, request);
     const scope = await chooseScope(project, { ...request, offLine: 'all' }, listed);
     const { lines, notes } = await takeIn(project, { remote, scope, listed }, request);
     // A line that is only here needs no pull.

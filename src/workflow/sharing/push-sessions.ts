@@ -11,17 +11,17 @@ import { readStandings, type StandingTips } from './plan-moves.ts';
 import { moveTracking, pushLines, toPushes } from './push-lines.ts';
 import { repair } from '../line/repair.ts';
 import { toSharedLine, type Shared, type SharedLine, type ShareRequest } from './shared-line.ts';
-import { readSharedTips, listedPrefixes } from './shared-refs.ts';
+import { listRemoteRefs, readSharedTips } from './shared-refs.ts';
 
 /**
  * All or nothing. Throws REMOTE_EMPTY, REMOTE_AHEAD, REMOTE_CHANGED, SECRET_FOUND, UNKNOWN_REMOTE, UNKNOWN_SESSION, and as
  * `Remotes`.
  */
 export async function pushSessions(project: Project, request: ShareRequest): Promise<Shared> {
-  const { store, remotes } = project.repository;
+  const { store } = project.repository;
   await repair(project);
   const remote = await chooseRemote(project, request.remote, { isPush: true });
-  const { refs: listed, isEmpty } = await remotes.list(remote.name, listedPrefixes, request);
+  const { refs: listed, isEmpty } = await listRemoteRefs(project, remote, request);
   const scope = await chooseScope(project, { ...request, offLine: 'open' }, listed);
   const { session } = scope;
   if (isEmpty) throw await toEmpty(project, remote, session);

@@ -1,5 +1,6 @@
 /** Which refs go from one repository to another, and where each of them stands here, there and as it was last seen there. */
-import type { RefTip, Store } from '../../ports/git.ts';
+import type { RefTip, Store, TransferOptions } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
 import {
   archivePrefix,
   archiveRef,
@@ -7,6 +8,7 @@ import {
   mainLineRef,
   parseArchiveRef,
   parseLineRef,
+  shortRef,
   type Oid,
   type RefName,
   type SessionId,
@@ -15,10 +17,38 @@ import type { ChosenRemote } from './choose-remote.ts';
 
 const ownPrefixes = ['refs/heads/teddy/', archivePrefix];
 /** A remote is asked for these: the code that it has decides what would leave with a push. */
-export const listedPrefixes = ['refs/heads/', archivePrefix];
+const listedPrefixes = ['refs/heads/', archivePrefix];
+
+/** A ref under the name that it has today. `at`: the name that it really has, where that is another one. */
+export interface NamedTip extends RefTip {
+  at: RefName;
+}
+
+/** An archive from before archives had months stands for that of its month, where that is not there. */
+function toCurrentNames(tips: readonly RefTip[]): NamedTip[] {
+  const names = new Set(tips.map(({ ref }) => ref));
+  return tips.flatMap((tip) => {
+    const archive = parseArchiveRef(tip.ref);
+    if (archive?.isFlat !== true) return [{ ...tip, at: tip.ref }];
+    const ref = archiveRef(archive.line);
+    return names.has(ref) ? [] : [{ ref, at: tip.ref, oid: tip.oid }];
+  });
+}
+
+/** What the remote has: branches and archives. Throws as `Remotes.list`. */
+export async function listRemoteRefs(
+  { repository: { remotes } }: Project,
+  remote: ChosenRemote,
+  options: TransferOptions,
+): Promise<{ refs: NamedTip[]; isEmpty: boolean }> {
+  const { refs, isEmpty } = await remotes.list(remote.name, listedPrefixes, options);
+  return { refs: toCurrentNames(refs), isEmpty };
+}
 
 export interface SharedTips {
   ref: RefName;
+  /** The names that it has here and there, and that of its archive here: those of archives may be older. */
+  names: { local: RefName; remote: RefName; archive: RefName | null };
   kind: 'line' | 'global' | 'archive';
   /** Null: of `teddy/global`. */
   session: SessionId | null;
@@ -28,7 +58,7 @@ export interface SharedTips {
   known: Oid | null;
   /** Whether the remote has tracking branches at all: an address has none. */
   isTracked: boolean;
-  /** The refs that keep a line when its branch is gone. */
+  /** The tips of what keeps a line when its branch is gone. */
   archived: { local: Oid | null; remote: Oid | null };
   /**
    * The tips here of the session's lines with names of their own, for a line that is not here: one may be the same, renamed.
@@ -67,14 +97,15 @@ export function toTracking({ name, isConfigured }: ChosenRemote, ref: RefName): 
 export async function readSharedTips(
   store: Store,
   remote: ChosenRemote,
-  listed: readonly RefTip[],
+  listed: readonly NamedTip[],
   { session, named, ownNamed }: Scope,
 ): Promise<SharedTips[]> {
   const extra = [...named.keys()];
   const tracked = (refs: readonly RefName[]) => refs.flatMap((ref) => toTracking(remote, ref) ?? []);
   const tracking = remote.isConfigured ? [`refs/remotes/${remote.name}/teddy/`, ...tracked(extra)] : [];
-  const own = new Map((await store.listRefs(...ownPrefixes, ...extra, ...tracking)).map(({ ref, oid }) => [ref, oid]));
-  const theirs = new Map(listed.map(({ ref, oid }) => [ref, oid]));
+  const here = toCurrentNames(await store.listRefs(...ownPrefixes, ...extra, ...tracking));
+  const own = new Map(here.map((tip) => [tip.ref, tip]));
+  const theirs = new Map(listed.map((tip) => [tip.ref, tip]));
   const names = new Set([...own.keys(), ...theirs.keys()]);
   return [...names].toSorted().flatMap((ref) => {
     const other = named.get(ref);
@@ -83,15 +114,23 @@ export async function readSharedTips(
     const trackedRef = toTracking(remote, ref);
     // A main line with a name of its own is archived under that of its session.
     const archive = parsed.kind === 'line' ? archiveRef(other === undefined ? ref : mainLineRef(other)) : null;
-    const local = own.get(ref) ?? null;
+    const local = own.get(ref)?.oid ?? null;
     return {
       ref,
+      names: {
+        local: own.get(ref)?.at ?? ref,
+        remote: theirs.get(ref)?.at ?? ref,
+        archive: (archive && own.get(archive)?.at) ?? null,
+      },
       ...parsed,
       local,
-      remote: theirs.get(ref) ?? null,
-      known: (trackedRef && own.get(trackedRef)) ?? null,
+      remote: theirs.get(ref)?.oid ?? null,
+      known: (trackedRef && own.get(trackedRef)?.oid) ?? null,
       isTracked: trackedRef !== null,
-      archived: { local: (archive && own.get(archive)) ?? null, remote: (archive && theirs.get(archive)) ?? null },
+      archived: {
+        local: (archive && own.get(archive)?.oid) ?? null,
+        remote: (archive && theirs.get(archive)?.oid) ?? null,
+      },
       renamed:
         parsed.session === null || parsed.kind !== 'line' || local !== null ? [] : (ownNamed.get(parsed.session) ?? []),
     };
@@ -103,7 +142,7 @@ export async function readTakenRefs(store: Store, listed: readonly RefTip[]): Pr
   const own = await store.listRefs(...ownPrefixes, 'refs/remotes/*/teddy/*');
   return new Set(
     [...own, ...listed].map(({ ref }) =>
-      ref.replace(/^refs\/remotes\/[^/]+\/|^refs\/heads\/|^refs\/teddy\/archive\//, '').replace(/^teddy\//, ''),
+      shortRef(parseArchiveRef(ref)?.line ?? ref.replace(/^refs\/remotes\/[^/]+\//, '')).replace(/^teddy\//, ''),
     ),
   );
 }

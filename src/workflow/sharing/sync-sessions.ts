@@ -11,7 +11,7 @@ import { notePushed, toEmpty } from './push-sessions.ts';
 import { repair } from '../line/repair.ts';
 import { retryWhileChanged } from './retry-while-changed.ts';
 import { sortLines, type Shared, type SharedLine, type ShareRequest } from './shared-line.ts';
-import { listedPrefixes } from './shared-refs.ts';
+import { listRemoteRefs } from './shared-refs.ts';
 import { takeIn, type TakenIn } from './take-in.ts';
 
 /** Throws as `pullSessions`, and REMOTE_EMPTY. What keeps the rest from being pushed after that is its `refusal`. */
@@ -20,7 +20,7 @@ export async function syncSessions(project: Project, request: ShareRequest): Pro
   const remote = await chooseRemote(project, request.remote, { isPush: false });
   let before: SharedLine[] = [];
   return retryWhileChanged(request.signal, async ({ isLast }) => {
-    const { refs: listed, isEmpty } = await project.repository.remotes.list(remote.name, listedPrefixes, request);
+    const { refs: listed, isEmpty } = await listRemoteRefs(project, remote, request);
     const scope = await chooseScope(project, { ...request, offLine: 'open' }, listed);
     const { session } = scope;
     if (isEmpty) throw await toEmpty(project, remote, session);

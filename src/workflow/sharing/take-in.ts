@@ -1,6 +1,6 @@
 /** Brings what a remote has into quarantine, has it checked, and moves the lines here to what passed. */
 import { TeddyError } from '../../errors.ts';
-import type { RefTip, RefUpdate } from '../../ports/git.ts';
+import type { RefUpdate } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { parseLineRef, shortRef, type RefName, type SessionId } from '../../names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
@@ -11,7 +11,7 @@ import { planMoves, readStandings, type Move, type StandingTips } from './plan-m
 import type { IncomingRef } from './check-incoming.ts';
 import { clearQuarantine, withQuarantine } from '../line/quarantine.ts';
 import { toSharedLine, type ShareRequest, type SharedLine } from './shared-line.ts';
-import { readSharedTips, toTracking, type Scope, type SharedTips } from './shared-refs.ts';
+import { readSharedTips, toTracking, type NamedTip, type Scope, type SharedTips } from './shared-refs.ts';
 
 const maxAttempts = 10;
 
@@ -19,7 +19,7 @@ export interface Source {
   remote: ChosenRemote;
   scope: Scope;
   /** The remote's refs. */
-  listed: readonly RefTip[];
+  listed: readonly NamedTip[];
 }
 
 export interface TakenIn {
@@ -73,11 +73,13 @@ async function fetchAndCheck(
   request: ShareRequest & { isAgain: boolean },
 ): Promise<Refused[]> {
   if (incoming.length === 0) return [];
-  const wanted = incoming.map(({ ref }, at) => ({ from: ref, to: toRef(at) }));
+  const wanted = incoming.map(({ names }, at) => ({ from: names.remote, to: toRef(at) }));
+  const refs = new Map(incoming.map(({ ref, names }) => [names.remote, ref]));
   const { signal, onProgress, isAgain } = request;
   const { fetchHonest } = await import('./fetch-honest.ts');
   const unfit = (await fetchHonest(project, remote.name, wanted, { signal, onProgress, isAgain })).map((one) => ({
     ...one,
+    ref: refs.get(one.ref) ?? one.ref,
     violations: [],
   }));
   const arrived = await readArrived(project, incoming, unfit, toRef);
@@ -206,8 +208,8 @@ function listNamesakes(refused: readonly Refused[]): Set<SessionId> {
 }
 
 /** Nobody is advised to take published commits back: others may have gone on from them. */
-function toHostile({ label }: ChosenRemote, { ref }: SharedTips, { reason, violations }: Refused): TeddyError {
-  const look = `\`git fetch ${toShellWord(label)} ${ref} && teddy session verify FETCH_HEAD\``;
+function toHostile({ label }: ChosenRemote, { ref, names }: SharedTips, { reason, violations }: Refused): TeddyError {
+  const look = `\`git fetch ${toShellWord(label)} ${names.remote} && teddy session verify FETCH_HEAD\``;
   return new TeddyError(
     'HOSTILE_SESSION',
     `${shortRef(ref)} of ${label} was not taken: it fails the checks (${reason.replace(/\.$/, '')}).`,
@@ -217,12 +219,11 @@ function toHostile({ label }: ChosenRemote, { ref }: SharedTips, { reason, viola
   );
 }
 
-function toNamesake({ label }: ChosenRemote, { ref, session, local, archived }: SharedTips): TeddyError {
-  const kept = `refs/teddy/archive/${session}`;
+function toNamesake({ label }: ChosenRemote, { ref, session, local, names: { archive } }: SharedTips): TeddyError {
   const steps = [
     ...(local === null ? [] : [`git switch teddy/${session}`, 'teddy session new <name>']),
     ...(local === null ? [] : [`git branch -m teddy/${session} <name>-begun`]),
-    ...(archived.local === null ? [] : [`git branch <name>-kept ${kept}`, `git update-ref -d ${kept}`]),
+    ...(archive === null ? [] : [`git branch <name>-kept ${archive}`, `git update-ref -d ${archive}`]),
   ];
   return new TeddyError(
     'BRANCH_IN_THE_WAY',

@@ -164,7 +164,7 @@ test('what cannot be looked at is told, and all else is looked at', async () => 
 test('a work tree with files that git ignores, and one that is in use, are not removed', async () => {
   const project = await memoryProject();
   await newSession(project, { name: 'add-login', switch: true, worktree: true });
-  await project.setRef(`refs/teddy/archive/${session}`, await project.tipOf(line));
+  await project.setRef(`refs/teddy/archive/2026-01/${session}`, await project.tipOf(line));
   project.repository.ignoredFilesOf = async () => ['.env'];
   expect((await fix(project)).findings).toMatchObject([
     { kind: 'ended-work-tree', outcome: 'left', meaning: expect.stringContaining('git ignores') },

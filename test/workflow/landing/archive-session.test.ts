@@ -11,7 +11,7 @@ import { memoryWorkTree } from '../../support/memory-work-trees.ts';
 import { create, line, planOf, runUntilKilled, command, say, session, start, turn } from '../../support/turns.ts';
 import { slowTest } from '../../support/slow-test.ts';
 
-const archive = `refs/teddy/archive/${session}`;
+const archive = `refs/teddy/archive/2026-01/${session}`;
 const heads = 'refs/heads/teddy/';
 
 /** A session with one turn and a conversation branch from before it; HEAD is on main. */

@@ -65,7 +65,7 @@ test('what has landed, and what a remote has, is said; the archive goes too and 
       { hasLanded: true, isPushed: true },
       { hasLanded: false, isPushed: false },
     ],
-    archives: [{ ref: `refs/teddy/archive/${session}` }],
+    archives: [{ ref: `refs/teddy/archive/2026-01/${session}` }],
   });
   await deleteSession(project, deletion);
   await takeBack(project, session);

@@ -8,7 +8,7 @@ import { memoryWorkTree } from '../../support/memory-work-trees.ts';
 import { create, edit, line, planOf, say, session, start, storyOf, turn } from '../../support/turns.ts';
 import { slowTest } from '../../support/slow-test.ts';
 
-const archive = `refs/teddy/archive/${session}` as RefName;
+const archive = `refs/teddy/archive/2026-01/${session}` as RefName;
 
 /** A session on `main` with one turn that made `one.txt`; HEAD is on its line. */
 async function begin(files: Record<string, string> = { 'README.md': '# Notes\n' }): Promise<MemoryProject> {

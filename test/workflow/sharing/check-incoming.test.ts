@@ -83,6 +83,7 @@ async function tampered(kind: string, change: Partial<Tampering>): Promise<Oid> 
 test('an honest line, new or with more than there is here, and an honest teddy/global are accepted', async () => {
   expect(await refusalOf({})).toBeUndefined();
   expect(await refusalOf({ ref: `refs/teddy/archive/${session}` as RefName })).toBeUndefined();
+  expect(await refusalOf({ ref: `refs/teddy/archive/2026-01/${session}` as RefName })).toBeUndefined();
   expect(await refusalOf({ ref: globalRef, tip: globalTip })).toBeUndefined();
   const steps = await listSteps(project, tip);
   const half = steps[3]?.oid as Oid;
@@ -160,6 +161,8 @@ test.each([
   ['no session', 'refs/heads/teddy/add-login', /none of a session/],
   ['two dots', 'refs/heads/teddy/20260124-a..b', /none of a session/],
   ['another place', 'refs/heads/main', /none of a session/],
+  ["another month than its session's", 'refs/teddy/archive/2026-02/20260124-add-login', /none of a session/],
+  ['a folder of its own', 'refs/teddy/archive/2026-01/x/20260124-add-login', /none of a session/],
   ['a turn beyond all numbers', `${ref}--${'9'.repeat(30)}-branch-01`, /turn/],
   ['a length beyond all names', `refs/heads/teddy/20260124-${'a'.repeat(200)}`, /too long/],
 ])('a ref whose name has %s is refused', async (_, name, reason) => {

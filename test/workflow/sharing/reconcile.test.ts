@@ -11,9 +11,11 @@ const contains = (tip: Oid, commit: Oid) => tip.startsWith(commit);
 type Tips = Partial<Record<'local' | 'remote' | 'known' | 'here' | 'there', string | undefined>>;
 
 function tipsOf({ local, remote, known, here, there }: Tips, isTracked = true): SharedTips {
+  const ref = 'refs/heads/teddy/20260124-add-login' as RefName;
   const toOid = (text: string | undefined) => (text ?? null) as Oid | null;
   return {
-    ref: 'refs/heads/teddy/20260124-add-login' as RefName,
+    ref,
+    names: { local: ref, remote: ref, archive: null },
     kind: 'line',
     session: '20260124-add-login' as SessionId,
     local: toOid(local),

@@ -20,7 +20,7 @@ import { append, expectNoQuarantine, makeClone, makeRemote, makeSyncedClone, ref
 import { slowTest } from '../../support/slow-test.ts';
 
 const main = `refs/heads/${line}` as RefName;
-const archived = `refs/teddy/archive/${session}` as RefName;
+const archived = `refs/teddy/archive/2026-01/${session}` as RefName;
 
 /** A session with a turn, to be copied. */
 let seed: MemoryRemote;
@@ -46,7 +46,10 @@ beforeEach(async () => {
 function did(shared: Shared): Record<string, string> {
   const told = shared.lines.filter((one) => one.did.length > 0);
   return Object.fromEntries(
-    told.map((one) => [one.ref.replace(/^refs\/(?:heads\/teddy|teddy)\//, ''), one.did.join(' ')]),
+    told.map((one) => [
+      one.ref.replace(/^refs\/(?:heads\/teddy|teddy)\//, '').replace('/2026-01/', '/'),
+      one.did.join(' '),
+    ]),
   );
 }
 
