@@ -77,15 +77,15 @@ export function parseLimit(text: string, what: string): number {
 
 const unitMs = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 
-/** The time that `--since` names, in milliseconds since 1970. Throws USAGE. */
-export function parseSince(text: string, nowMs: number): number {
+/** The time that `--since` names, or another option, in milliseconds since 1970. Throws USAGE. */
+export function parseSince(text: string, nowMs: number, option = '--since'): number {
   const [, count, unit] = /^(\d{1,6})([mhdw])$/.exec(text) ?? [];
   if (count !== undefined) return nowMs - Number(count) * unitMs[unit as keyof typeof unitMs];
   const date = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
   if (!Number.isNaN(date)) return date;
   throw new TeddyError(
     'USAGE',
-    `--since cannot be ${JSON.stringify(text)}.`,
+    `${option} cannot be ${JSON.stringify(text)}.`,
     'Write 30m, 12h, 7d or 4w, or a date such as 2026-11-01.',
   );
 }

@@ -42,6 +42,7 @@ const valueNames: Record<string, string> = {
   '--limit': ' <n>',
   '--in': ' <places>',
   '--since': ' <time>',
+  '--older': ' <time>',
   '--port': ' <n>',
   '--role': ' <name>',
   '--id': ' <id>',

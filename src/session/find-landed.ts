@@ -4,15 +4,14 @@ import { decodeLandings, landingText } from './landing.ts';
 import { isOid, type Oid, type RefName, type SessionId } from '../names.ts';
 import { isOnLine } from './ancestry.ts';
 import { readRows, writeRows } from './cached-rows.ts';
-import { readDefaultBranches, type Tips } from './lines.ts';
-import type { MainLine } from './main-lines.ts';
+import { readDefaultBranches, type KnownLine, type Tips } from './lines.ts';
 import { findNearestEntry } from './nearest-entry.ts';
 import type { SessionStart } from './session-starts.ts';
 
 /** By `hasLandedAsItStands`' rules: a base branch has the line's tip, or a commit that says it brought the line as far as that. */
 export async function findLanded(
   project: SessionSource,
-  lines: readonly MainLine[],
+  lines: readonly KnownLine[],
   starts: ReadonlyMap<SessionId, SessionStart>,
   listed?: Tips,
 ): Promise<Set<RefName>> {
@@ -51,7 +50,7 @@ interface BaseHistory {
   landings: ReadonlyMap<SessionId, Oid[]>;
 }
 
-async function holds(project: SessionSource, base: BaseHistory, line: MainLine): Promise<boolean> {
+async function holds(project: SessionSource, base: BaseHistory, line: KnownLine): Promise<boolean> {
   const { oid, nearest } = line;
   if (
     base.entries.has(nearest.oid) &&
@@ -65,7 +64,7 @@ async function holds(project: SessionSource, base: BaseHistory, line: MainLine):
 }
 
 /** The line is an earlier state of what has landed. Ids of entries are in order of their time, so most are told apart by them. */
-async function isBehind(project: SessionSource, { oid, nearest }: MainLine, tip: Oid): Promise<boolean> {
+async function isBehind(project: SessionSource, { oid, nearest }: KnownLine, tip: Oid): Promise<boolean> {
   const { store } = project.repository;
   if ((await store.resolve(tip)) === null) return false;
   const landed = await findNearestEntry(project, tip);

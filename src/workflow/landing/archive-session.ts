@@ -64,32 +64,49 @@ export async function archiveSession(project: Project, target?: string): Promise
 }
 
 async function archiveOnce(project: Project, session: SessionId, asked: RefName): Promise<ArchivedSession | 'moved'> {
-  const { branches, kept } = await listBranches(project, session);
+  const { branches } = await listBranches(project, session);
   if (branches.length === 0) return refuseAbsent(project, session, asked);
   const here = await refuseCheckedOut(project, branches);
   await settle(project, session, branches);
   const switchedTo = here === null ? null : await leaveLine(project, here.workspace, here.line);
+  // Settling may have moved a branch.
+  const archived = await archiveBranches(project, session, await listBranches(project, session));
+  return archived === 'moved' ? 'moved' : { ...archived, switchedTo };
+}
+
+export interface SessionBranches {
+  branches: KnownLine[];
+  /** Those that stay. */
+  kept: RefName[];
+}
+
+/** All of them as they were listed, or none. Throws BRANCH_IN_THE_WAY. */
+export async function archiveBranches(
+  project: Project,
+  session: SessionId,
+  { branches, kept }: SessionBranches,
+): Promise<ArchivedSession | 'moved'> {
   const lines: ArchivedLine[] = [];
   const updates: RefUpdate[] = [];
-  // Settling may have moved a branch.
-  for (const line of (await listBranches(project, session)).branches) {
+  for (const line of branches) {
     const { ref, oid } = line;
     const hasLanded = (await readEnd(project, ref, oid)) !== null || (await hasLandedAsItStands(project, line));
-    const archive = await toArchive(project, line);
+    const archive = await planLineArchive(project, line);
     lines.push({ branch: ref, archive: archive.ref, tip: oid, hasLanded });
     updates.push(...archive.updates, { ref, old: oid, new: null });
   }
   // git writes what is updated before it removes what is deleted: whatever stops it in between, nothing is lost.
   if ((await project.repository.store.updateRefs(updates, `teddy: archived ${session}`)) === 'moved') return 'moved';
-  return { session, lines, kept, switchedTo, workTrees: await findWorkTrees(project, lines) };
+  return { session, lines, kept, switchedTo: null, workTrees: await findWorkTrees(project, lines) };
 }
 
 /** Those that teddy has named, and the main line whatever it is called. */
-export async function listBranches(
-  project: Project,
-  session: SessionId,
-): Promise<{ branches: KnownLine[]; kept: RefName[] }> {
-  const lines = (await listLines(project)).filter((line) => line.session === session && line.remote === null);
+export async function listBranches(project: Project, session: SessionId): Promise<SessionBranches> {
+  return toBranches((await listLines(project)).filter((line) => line.session === session && line.remote === null));
+}
+
+/** `lines`: the local ones of one session. */
+export function toBranches(lines: readonly KnownLine[]): SessionBranches {
   const main = chooseMain(lines);
   const isOurs = (line: KnownLine) => line.isMain || line.branch !== null || line === main;
   return { branches: lines.filter(isOurs), kept: lines.filter((line) => !isOurs(line)).map(({ ref }) => ref) };
@@ -192,7 +209,8 @@ export async function settle(project: Project, session: SessionId, branches: rea
   }
 }
 
-async function toArchive({ repository: { store } }: Project, line: KnownLine) {
+/** Throws BRANCH_IN_THE_WAY. */
+export async function planLineArchive({ repository: { store } }: Project, line: KnownLine) {
   const { ref, oid, session, isMain, branch } = line;
   // The main line of another name is kept under that of its session.
   const archive = await planArchive(store, isMain || branch !== null ? ref : mainLineRef(session), oid);

@@ -4,7 +4,10 @@ import type { Project } from '../../../ports/project.ts';
 import { shortRef, type RefName, type SessionId } from '../../../names.ts';
 import { toShellWord } from '../../../session/shell-word.ts';
 import type { ArchivedSession } from '../../../workflow/landing/archive-session.ts';
+import type { ArchivedLanded } from '../../../workflow/landing/archive-landed.ts';
 import type { RestoredSession } from '../../../workflow/landing/restore-archived.ts';
+import { parseSince } from '../../arguments.ts';
+import { renderError } from '../../render/error.ts';
 import { toTarget } from './land.ts';
 import { TeddyCommand, withInterrupt } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
@@ -25,13 +28,20 @@ export class SessionArchiveCommand extends TeddyCommand {
       their last turns and what has not landed, and asks. It deletes only what is archived exactly as it is
       there.
 
+      --landed puts away all sessions whose main line has landed as it stands; with --older, only those whose
+      last step, on any of their branches, is older. A session that is checked out in a work tree stays, as does
+      one that teddy would not archive by its name: teddy says why, and goes on with the others. --dry-run lists
+      the sessions and changes nothing.
+
       Exit codes: 0 done, or archived before; 2 no such session; 3 a branch is checked out, or an archive of
-      that name holds something else; 4 --remote was not approved; 5 the remote cannot be reached.
+      that name holds something else; with --landed, 3 if one of the sessions stays for such a reason; 4 --remote
+      was not approved; 5 the remote cannot be reached.
     `,
     examples: [
       ['A session that has landed', '$0 session archive add-user-auth'],
       ['Its branches on origin as well', '$0 session archive add-user-auth --remote=origin'],
       ['Bring it back', '$0 session archive --restore add-user-auth'],
+      ['What has landed and is older than 30 days', '$0 session archive --landed --older 30d --dry-run'],
     ],
   });
 
@@ -46,7 +56,17 @@ export class SessionArchiveCommand extends TeddyCommand {
   yes = Option.Boolean('-y,--yes', false, { description: 'Delete on the remote without asking.' });
   restore = Option.Boolean('--restore', false, { description: 'Make the branches again; the archive stays.' });
 
+  landed = Option.Boolean('--landed', false, { description: 'Put away all sessions that have landed.' });
+  older = Option.String('--older', {
+    description: 'With --landed: only if the last step is older: 12h, 30d, 4w, or a date such as 2026-11-01.',
+  });
+  dryRun = Option.Boolean('--dry-run', false, { description: 'With --landed: list the sessions; change nothing.' });
+
   protected run(terminal: Terminal): Promise<number> {
+    if (this.landed) return this.putLandedAway(terminal);
+    const alone = this.older !== undefined ? '--older' : this.dryRun ? '--dry-run' : null;
+    if (alone !== null)
+      throw new TeddyError('USAGE', `${alone} goes with --landed.`, 'Say: `teddy session archive --landed`.');
     const target = toTarget(this.target, this.session);
     if (this.restore && this.remote !== undefined)
       throw new TeddyError('USAGE', '--restore and --remote exclude each other.', 'Use one of them.');
@@ -54,6 +74,28 @@ export class SessionArchiveCommand extends TeddyCommand {
       this.withProject(terminal, (project) =>
         this.restore ? this.bringBack(terminal, project, target) : this.putAway(terminal, project, target, signal),
       ),
+    );
+  }
+
+  private putLandedAway(terminal: Terminal): Promise<number> {
+    const other = this.restore ? '--restore' : this.remote !== undefined ? '--remote' : null;
+    if (other !== null) throw new TeddyError('USAGE', `--landed and ${other} exclude each other.`, 'Use one of them.');
+    if ((this.target ?? this.session) !== undefined)
+      throw new TeddyError(
+        'USAGE',
+        '--landed puts away every session that has landed, and a session was named as well.',
+        'Leave one of them out.',
+      );
+    const { older, dryRun, json } = this;
+    return withInterrupt(terminal, 'teddy session archive --landed', (signal) =>
+      this.withProject(terminal, async (project) => {
+        const beforeMs = older === undefined ? null : parseSince(older, project.clock.now().getTime(), '--older');
+        const { archiveLanded } = await import('../../../workflow/landing/archive-landed.ts');
+        const landed = await archiveLanded(project, { beforeMs, isDryRun: dryRun, signal });
+        if (json) this.printJson(terminal, 'session-archive-landed', { dryRun, ...toLandedJson(landed) });
+        else showLanded(terminal, landed, { dryRun, older });
+        return landed.refused[0]?.problem.exitCode ?? 0;
+      }),
     );
   }
 
@@ -129,6 +171,42 @@ function requireTarget(target: string | undefined): string {
 
 function toJson({ session, lines }: RestoredSession): object {
   return { session, lines: lines.map(({ branch, ...line }) => ({ branch: shortRef(branch), ...line })) };
+}
+
+function toLandedJson({ archived, refused }: ArchivedLanded): object {
+  return {
+    archived: archived.map(({ workTrees, kept, ...session }) => ({
+      ...toJson(session),
+      workTrees,
+      kept: kept.map(shortRef),
+    })),
+    refused: refused.map(({ session, problem: { code, message, hint } }) => ({
+      session,
+      problem: { code, message, hint: hint ?? null },
+    })),
+  };
+}
+
+function showLanded(
+  terminal: Terminal,
+  { archived, refused }: ArchivedLanded,
+  { dryRun, older }: { dryRun: boolean; older: string | undefined },
+): void {
+  for (const { lines } of archived)
+    for (const { branch, archive } of lines)
+      terminal.print(dryRun ? `${shortRef(branch)}\n` : `${shortRef(branch)} is now ${archive}\n`);
+  for (const { session, problem } of refused) {
+    terminal.say(`${session} stays:`);
+    renderError(terminal, problem, { json: false, debug: false });
+  }
+  for (const root of archived.flatMap(({ workTrees }) => workTrees))
+    terminal.say(toVisible(`A work tree is still there: teddy worktree remove ${toShellWord(root)}`));
+  const age = older === undefined ? '' : ` and whose last step is older than ${older}`;
+  if (archived.length + refused.length === 0) terminal.say(`There is no session here that has landed${age}.`);
+  const count = archived.length === 1 ? '1 session' : `${archived.length} sessions`;
+  if (dryRun) terminal.say(`${count} would be archived. Nothing was changed: this was a dry run.`);
+  else if (archived.length > 0)
+    terminal.say(`Archived ${count}. To bring one back: teddy session archive --restore <session>`);
 }
 
 function showArchived(terminal: Terminal, { session, lines, kept, switchedTo, workTrees }: ArchivedSession): void {

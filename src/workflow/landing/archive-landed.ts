@@ -1,0 +1,117 @@
+/** Puts away the sessions that have landed and that nobody has gone on with for a while. */
+import { TeddyError } from '../../errors.ts';
+import type { Project } from '../../ports/project.ts';
+import { shortRef, type SessionId } from '../../names.ts';
+import { chooseMain, listLines, type KnownLine } from '../../session/lines.ts';
+import { findLanded } from '../../session/find-landed.ts';
+import { readStarts } from '../../session/session-starts.ts';
+import { entryTime } from '../../session/logged-entry.ts';
+import { hasLandedAsItStands } from '../line/find-open.ts';
+import { repair } from '../line/repair.ts';
+import {
+  archiveBranches,
+  planLineArchive,
+  refuseCheckedOut,
+  settle,
+  toBranches,
+  type ArchivedSession,
+  type SessionBranches,
+} from './archive-session.ts';
+
+export interface ArchiveLandedRequest {
+  /** Sessions whose last step is later stay; null: none do. In milliseconds since 1970. */
+  beforeMs: number | null;
+  /** Nothing changes, and what would be archived is listed. */
+  isDryRun: boolean;
+  signal: AbortSignal;
+}
+
+export interface ArchivedLanded {
+  /** Oldest first. */
+  archived: ArchivedSession[];
+  /** The sessions that stay although they have landed, each with what the command for it alone would have said. */
+  refused: { session: SessionId; problem: TeddyError }[];
+}
+
+/**
+ * Each session for itself: all of its branches, or none. Its main line has to have landed as it stands; the others are attempts
+ * that were not taken. HEAD stays where it is in every work tree. Throws INTERRUPTED; what is archived by then stays archived.
+ */
+export async function archiveLanded(
+  project: Project,
+  { beforeMs, isDryRun, signal }: ArchiveLandedRequest,
+): Promise<ArchivedLanded> {
+  if (!isDryRun) await repair(project);
+  const result: ArchivedLanded = { archived: [], refused: [] };
+  const isOld = ({ nearest }: KnownLine) => beforeMs === null || Date.parse(entryTime(nearest.entry)) < beforeMs;
+  const old = (await groupLines(project)).filter(([, lines]) => lines.every(isOld));
+  const mains = old.flatMap(([, lines]) => toMain(lines));
+  const landed = await findLanded(project, mains, await readStarts(project, mains));
+  for (const [session, lines] of old) {
+    if (signal.aborted) throw interruptedError(result);
+    if (!lines.some(({ ref }) => landed.has(ref))) continue;
+    try {
+      result.archived.push(await archiveOne(project, session, toBranches(lines), isDryRun));
+    } catch (problem) {
+      if (!(problem instanceof TeddyError) || problem.code === 'INTERRUPTED') throw problem;
+      result.refused.push({ session, problem });
+    }
+  }
+  return result;
+}
+
+/** The lines that are branches here, session by session, in order of their ids. */
+async function groupLines(project: Project): Promise<[SessionId, KnownLine[]][]> {
+  const bySession = new Map<SessionId, KnownLine[]>();
+  for (const line of await listLines(project))
+    if (line.remote === null) bySession.set(line.session, [...(bySession.get(line.session) ?? []), line]);
+  return [...bySession].toSorted(([a], [b]) => (a < b ? -1 : 1));
+}
+
+function toMain(lines: readonly KnownLine[]): (KnownLine & { created: string })[] {
+  const main = chooseMain(lines);
+  return main === undefined ? [] : [{ ...main, created: main.nearest.entry.created }];
+}
+
+async function archiveOne(
+  project: Project,
+  session: SessionId,
+  listed: SessionBranches,
+  isDryRun: boolean,
+): Promise<ArchivedSession> {
+  const { branches } = listed;
+  const here = await refuseCheckedOut(project, branches);
+  if (here !== null)
+    throw new TeddyError(
+      'LINE_CHECKED_OUT',
+      `${shortRef(here.line.ref)} is checked out here.`,
+      `To leave it and archive it: \`teddy session archive ${session}\`.`,
+    );
+  if (isDryRun) return previewArchive(project, session, listed);
+  await settle(project, session, branches);
+  const archived = await archiveBranches(project, session, listed);
+  if (archived !== 'moved') return archived;
+  throw new TeddyError(
+    'REF_MOVED',
+    `The branches of ${session} have moved meanwhile.`,
+    'Somebody works on the session. Run the command again to look at it anew.',
+  );
+}
+
+async function previewArchive(
+  project: Project,
+  session: SessionId,
+  { branches, kept }: SessionBranches,
+): Promise<ArchivedSession> {
+  const lines: ArchivedSession['lines'] = [];
+  for (const line of branches) {
+    const { ref: archive } = await planLineArchive(project, line);
+    lines.push({ branch: line.ref, archive, tip: line.oid, hasLanded: await hasLandedAsItStands(project, line) });
+  }
+  return { session, lines, kept, switchedTo: null, workTrees: [] };
+}
+
+function interruptedError({ archived }: ArchivedLanded): TeddyError {
+  const count = archived.length === 1 ? '1 session is' : `${archived.length} sessions are`;
+  return new TeddyError('INTERRUPTED', `Interrupted: ${count} archived.`, 'Run the command again for the others.');
+}
