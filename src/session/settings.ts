@@ -204,6 +204,14 @@ export const settings = [
     fallback: 'page',
   },
   {
+    name: 'sessionsRemote',
+    variable: null,
+    tracked: false,
+    takes: 'text',
+    purpose: 'the remote for sessions, where that is another one than for code; a name that git knows',
+    fallback: 'as git decides',
+  },
+  {
     name: 'redact',
     variable: null,
     tracked: false,

@@ -3,6 +3,7 @@ import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { hideCredentials } from '../../session/hide-credentials.ts';
 import { shortRef } from '../../names.ts';
+import { toShellWord } from '../../session/shell-word.ts';
 
 export interface ChosenRemote {
   /** The name in git's configuration; without one a URL or a path. */
@@ -13,8 +14,8 @@ export interface ChosenRemote {
 }
 
 /**
- * Without a name as git decides: what the branch that HEAD is on names, for a push `remote.pushDefault`, `origin`, the only
- * one. Throws UNKNOWN_REMOTE.
+ * Without a name, the one for sessions; else as git decides: what the branch that HEAD is on names, for a push
+ * `remote.pushDefault`, `origin`, the only one. Throws UNKNOWN_REMOTE.
  */
 export async function chooseRemote(
   project: Project,
@@ -23,7 +24,9 @@ export async function chooseRemote(
 ): Promise<ChosenRemote> {
   const names = await project.repository.remotes.names();
   if (wanted !== undefined) return toChosen(wanted, names);
-  const configured = await readConfigured(project, isPush);
+  const ofSessions = await project.settings.get('sessionsRemote');
+  if (ofSessions !== undefined && !names.includes(ofSessions)) throw toNoSessionsRemote(ofSessions, names);
+  const configured = ofSessions ?? (await readConfigured(project, isPush));
   const usual = names.includes('origin') ? 'origin' : names.length === 1 ? names[0] : undefined;
   const name = configured ?? usual;
   if (name !== undefined) return toChosen(name, names);
@@ -49,6 +52,19 @@ async function readConfigured(project: Project, isPush: boolean): Promise<string
     if (value !== undefined && value !== '' && value !== '.') return value;
   }
   return undefined;
+}
+
+/** An address would leave no tracking branches, and so nothing that tells what was deleted there. */
+function toNoSessionsRemote(name: string, names: readonly string[]): TeddyError {
+  const label = hideCredentials(name);
+  const isName = /^[\w][\w.-]*$/.test(name);
+  const add = `\`git remote add ${isName ? name : 'sessions'} ${/^[^-].*[/:]/.test(name) ? toShellWord(label) : '<url>'}\``;
+  const set = `\`git config teddy.sessionsRemote ${isName ? (names[0] ?? '<name>') : 'sessions'}\``;
+  return new TeddyError(
+    'UNKNOWN_REMOTE',
+    `teddy.sessionsRemote is ${JSON.stringify(label)}, and no remote has that name.`,
+    isName ? `Add it: ${add}; or name another one: ${set}.` : `Give it a name: ${add}, then ${set}.`,
+  );
 }
 
 function toNone(): TeddyError {
