@@ -8,7 +8,7 @@ import { openProject } from '../../src/app.ts';
 import type { Project } from '../../src/ports/project.ts';
 import { addMemo } from '../../src/workflow/context/change-memos.ts';
 import { archiveSession } from '../../src/workflow/landing/archive-session.ts';
-import { archiveRef, flatArchiveRef, mainLineRef, parseLineRef, type SessionId } from '../../src/names.ts';
+import { archiveRef, flatArchiveRef, mainLineRef, type SessionId } from '../../src/names.ts';
 import { listArchives } from '../../src/session/archives.ts';
 import { newSession } from '../../src/workflow/line/new-session.ts';
 import { gitText } from '../support/git-process.ts';
@@ -113,14 +113,14 @@ async function tellStory(
   return { ...scenes, ...others, 'land-over': over, doctor: await take('doctor') };
 }
 
-/** Gives archives the names of before they had months: one has both, and of one more all that it had is in a pack of refs. */
+/** Archives some lines under the names of before archives had months: one has both names, and one is in no pack of refs. */
 async function makeFlat({ repository: { store, workspace } }: Project): Promise<void> {
   const archives = await listArchives(store);
-  const lines = (await store.listRefs('refs/heads/teddy/')).filter(({ ref }) => parseLineRef(ref) !== null);
-  const old = [...archives.map(({ line, oid }) => ({ ref: line, oid })), ...lines.slice(0, 2)];
+  const lines = (await store.listRefs('refs/heads/teddy/')).filter(({ ref }) => /-(?:fourth|fifth)$/.test(ref));
+  const old = [...archives.map(({ line, oid }) => ({ ref: line, oid })), ...lines];
   await store.updateRefs(
     [
-      ...archives.map(({ ref, oid }) => ({ ref, old: oid, new: null })),
+      ...[...archives, ...lines].map(({ ref, oid }) => ({ ref, old: oid, new: null })),
       ...old.map(({ ref, oid }) => ({ ref: flatArchiveRef(ref), old: null, new: oid })),
     ],
     'flat',
