@@ -169,6 +169,11 @@ export function archiveRef(line: RefName): RefName {
   return line.replace(/^refs\/heads\/teddy\/(\d{4})(\d{2})/, `${archivePrefix}$1-$2/$1$2`) as RefName;
 }
 
+/** The folder of a session's archives: `2026-01`. */
+export function archiveMonth(session: SessionId): string {
+  return `${session.slice(0, 4)}-${session.slice(4, 6)}`;
+}
+
 /** The ref that kept a line before archives had months. It is read, and never written. */
 export function flatArchiveRef(line: RefName): RefName {
   return line.replace(/^refs\/heads\/teddy\//, archivePrefix) as RefName;

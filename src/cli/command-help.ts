@@ -43,6 +43,7 @@ const valueNames: Record<string, string> = {
   '--in': ' <places>',
   '--since': ' <time>',
   '--older': ' <time>',
+  '--archive': ' <yyyy-mm>',
   '--port': ' <n>',
   '--role': ' <name>',
   '--id': ' <id>',

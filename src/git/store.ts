@@ -143,6 +143,11 @@ export function gitStore(options: StoreOptions): Store & { close(): Promise<void
       options.onStep?.('ref-moved');
       return outcome;
     },
+    async packRefs(made) {
+      // To remove the file of a ref that is packed, git takes the locks that it takes to remove the ref.
+      const locked = made.map((ref) => ({ ref, old: null, new: null }));
+      await withRefRecord(options, locked, () => git.text(['pack-refs', '--all']));
+    },
     ident: identReader(git, options.env, options.settings),
     setting: async (key) => (await options.settings()).get(toSettingKey(key))?.value,
     settings: async (prefix) =>

@@ -170,6 +170,8 @@ export interface Store {
    * `durable`, objects are still being written: no ref moves before that resolves, nor if it fails.
    */
   updateRefs(updates: RefUpdate[], reflog: string, durable?: Promise<void>): Promise<'done' | 'moved'>;
+  /** Packs all refs, after these were made at once. Throws GIT_FAILED. */
+  packRefs(made: readonly RefName[]): Promise<void>;
   /** Author and committer as git would use them; throws NO_IDENTITY as git refuses. */
   ident(): Promise<Ident>;
   /** A setting of git's configuration, the last value; `teddy.model`. */

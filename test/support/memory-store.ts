@@ -174,6 +174,7 @@ export function memoryStore(disk: MemoryDisk, { ident, settings }: MemoryStoreOp
       await durable;
       return inTurn(() => moveRefs(disk, updates));
     },
+    packRefs: async () => undefined,
     async ident() {
       const text = ident();
       if (text === null) throw new TeddyError('NO_IDENTITY', 'git does not know who you are.');

@@ -3,6 +3,7 @@ import { exitCodes, type TeddyError } from '../../errors.ts';
 import type { TransferProgress } from '../../ports/git.ts';
 import { formatCount } from '../../session/format-count.ts';
 import { nameRef, type RefName } from '../../names.ts';
+import { nameSome } from '../../session/name-some.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import type { Shared, SharedLine, Step } from '../../workflow/sharing/shared-line.ts';
 import { renderError } from './error.ts';
@@ -45,7 +46,7 @@ export function showShared(
   shared: Shared,
   { dryRun, verb }: { dryRun: boolean; verb: string },
 ): void {
-  const { remote, session, lines, leftOut, notes } = shared;
+  const { remote, session, lines, leftOut, monthsLeft, notes } = shared;
   const name = toVisible(remote.label);
   terminal.say(`${name}: ${session === null ? 'all sessions' : `session ${session}`} and teddy/global.`);
   const done = lines.filter(({ did }) => did.length > 0);
@@ -53,6 +54,7 @@ export function showShared(
   for (const note of notes) terminal.say(`${terminal.style('yellow', 'note:', 'stderr')} ${toVisible(note)}`);
   for (const line of lines) if (line.did.length === 0) sayLeft(terminal, line, name);
   sayLeftOut(terminal, leftOut, verb, name);
+  sayMonthsLeft(terminal, monthsLeft, verb, name);
   sayAhead(terminal, lines, name, verb);
   const hasProblem = shared.refusal !== null || lines.some(({ problem }) => problem !== null);
   if (done.length === 0 && !hasProblem) terminal.say(`Nothing to ${verb}.`);
@@ -89,6 +91,15 @@ function sayLeftOut(terminal: Terminal, refs: readonly RefName[], verb: string, 
   );
 }
 
+/** Archives come only when they are asked for. */
+function sayMonthsLeft(terminal: Terminal, months: readonly string[], verb: string, remote: string): void {
+  const [newest] = months;
+  if (newest === undefined) return;
+  terminal.say(
+    `Archived sessions stay on ${remote}, of ${nameSome(months)}. To take those of a month: teddy session ${verb} ${remote} --all --archive ${newest}`,
+  );
+}
+
 function sayAhead(terminal: Terminal, lines: readonly SharedLine[], remote: string, verb: string): void {
   if (verb !== 'pull') return;
   const ahead = lines.filter(
@@ -114,7 +125,10 @@ export function endShared(terminal: Terminal, shared: Shared, { json }: { json: 
   return isHostile ? exitCodes.HOSTILE_SESSION : (shared.refusal?.exitCode ?? problems[0]?.exitCode ?? 0);
 }
 
-export function toSharedJson({ remote, session, lines, leftOut, notes, refusal }: Shared, dryRun: boolean): object {
+export function toSharedJson(
+  { remote, session, lines, leftOut, monthsLeft, notes, refusal }: Shared,
+  dryRun: boolean,
+): object {
   return {
     remote: remote.label,
     session,
@@ -124,6 +138,7 @@ export function toSharedJson({ remote, session, lines, leftOut, notes, refusal }
       problem: problem === null ? null : { ...toErrorJson(problem), violations },
     })),
     leftOut,
+    monthsLeft,
     notes,
     error: refusal === null ? null : toErrorJson(refusal),
   };

@@ -10,6 +10,7 @@ import { parseShared, type Scope } from './shared-refs.ts';
 interface ScopeRequest {
   selector?: string | undefined;
   all?: boolean | undefined;
+  months?: readonly string[] | undefined;
   /** The sessions to share where HEAD is on no line: the user's one open session, the usual rule, or all of them. */
   offLine: 'open' | 'all';
 }
@@ -32,6 +33,7 @@ export async function chooseScope(project: Project, request: ScopeRequest, liste
   const theirs = new Map(listed.map(({ ref, oid }) => [ref, oid]));
   return {
     session,
+    months: new Set(request.months),
     named: new Map([
       ...local.filter((one) => goes(one) && !isNamedLikeIts(one)).map((one) => [one.ref, one.session] as const),
       // The main line of a session that only a remote has, under whatever name it has there.

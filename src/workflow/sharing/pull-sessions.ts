@@ -5,7 +5,7 @@ import { chooseScope } from './choose-session.ts';
 import { repair } from '../line/repair.ts';
 import { retryWhileChanged } from './retry-while-changed.ts';
 import { sortLines, type Shared, type ShareRequest } from './shared-line.ts';
-import { listRemoteRefs } from './shared-refs.ts';
+import { listMonthsLeft, listRemoteRefs } from './shared-refs.ts';
 import { takeIn } from './take-in.ts';
 
 /**
@@ -19,8 +19,9 @@ export async function pullSessions(project: Project, request: ShareRequest): Pro
   return retryWhileChanged(request.signal, async () => {
     const { refs: listed } = await listRemoteRefs(project, remote, request);
     const scope = await chooseScope(project, { ...request, offLine: 'all' }, listed);
-    const { lines, notes } = await takeIn(project, { remote, scope, listed }, request);
+    const { lines, tips, notes } = await takeIn(project, { remote, scope, listed }, request);
+    const monthsLeft = listMonthsLeft(scope, listed, [...tips, ...lines]);
     // A line that is only here needs no pull.
-    return { remote, session: scope.session, lines: sortLines(lines), leftOut: [], notes, refusal: null };
+    return { remote, session: scope.session, lines: sortLines(lines), leftOut: [], monthsLeft, notes, refusal: null };
   });
 }

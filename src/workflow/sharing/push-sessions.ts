@@ -33,7 +33,7 @@ export async function pushSessions(project: Project, request: ShareRequest): Pro
   if ((await pushLines(project, remote, updates, listed, scope.named, request)) === 'moved') throw toChanged(remote);
   if (request.dryRun !== true) await moveTracking(project, remote, tips.filter(isUnseen).map(toSeen));
   const lines = notePushed(tips.map(toSharedLine), updates);
-  return { remote, session, lines, leftOut: scope.leftOut, notes: [], refusal: null };
+  return { remote, session, lines, leftOut: scope.leftOut, monthsLeft: [], notes: [], refusal: null };
 }
 
 /** A push that was killed has sent it, and did not come to note it. */

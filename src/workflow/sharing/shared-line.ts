@@ -12,6 +12,8 @@ export interface ShareRequest extends TransferOptions {
   remote?: string | undefined;
   selector?: string | undefined;
   all?: boolean | undefined;
+  /** Archives of these months come as well, `2026-01`, of sessions that are not here. */
+  months?: readonly string[] | undefined;
   /** Everything is looked at, and no ref but those in quarantine moves, here or there. */
   dryRun?: boolean | undefined;
 }
@@ -46,6 +48,8 @@ export interface Shared {
   lines: SharedLine[];
   /** Lines here that differ from the remote's, and were not to be shared. */
   leftOut: RefName[];
+  /** The months of archives there that did not come, the newest first; nothing where a session was named. */
+  monthsLeft: string[];
   notes: string[];
   /** Why nothing was pushed after what was there had been taken. */
   refusal: TeddyError | null;

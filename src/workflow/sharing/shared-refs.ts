@@ -2,6 +2,7 @@
 import type { RefTip, Store, TransferOptions } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import {
+  archiveMonth,
   archivePrefix,
   archiveRef,
   globalRef,
@@ -70,6 +71,8 @@ export interface SharedTips {
 export interface Scope {
   /** Null: all. */
   session: SessionId | null;
+  /** Archives of these months come, of whatever session. */
+  months: ReadonlySet<string>;
   /** Lines with names of their own that go as well, and the sessions that they belong to. */
   named: ReadonlyMap<RefName, SessionId>;
   /** Lines here that stay here: of other sessions, and branches of the user's that nobody has named. */
@@ -98,8 +101,9 @@ export async function readSharedTips(
   store: Store,
   remote: ChosenRemote,
   listed: readonly NamedTip[],
-  { session, named, ownNamed }: Scope,
+  scope: Scope,
 ): Promise<SharedTips[]> {
+  const { named, ownNamed } = scope;
   const extra = [...named.keys()];
   const tracked = (refs: readonly RefName[]) => refs.flatMap((ref) => toTracking(remote, ref) ?? []);
   const tracking = remote.isConfigured ? [`refs/remotes/${remote.name}/teddy/`, ...tracked(extra)] : [];
@@ -107,10 +111,15 @@ export async function readSharedTips(
   const own = new Map(here.map((tip) => [tip.ref, tip]));
   const theirs = new Map(listed.map((tip) => [tip.ref, tip]));
   const names = new Set([...own.keys(), ...theirs.keys()]);
+  const known = new Set([
+    ...[...own.keys()].map((ref) => parseShared(ref)?.session),
+    ...named.values(),
+    ...ownNamed.keys(),
+  ]);
   return [...names].toSorted().flatMap((ref) => {
     const other = named.get(ref);
     const parsed = other === undefined ? parseShared(ref) : { kind: 'line' as const, session: other };
-    if (parsed === null || (session !== null && parsed.session !== null && parsed.session !== session)) return [];
+    if (parsed === null || !isShared(scope, known, parsed, own.has(ref))) return [];
     const trackedRef = toTracking(remote, ref);
     // A main line with a name of its own is archived under that of its session.
     const archive = parsed.kind === 'line' ? archiveRef(other === undefined ? ref : mainLineRef(other)) : null;
@@ -135,6 +144,35 @@ export async function readSharedTips(
         parsed.session === null || parsed.kind !== 'line' || local !== null ? [] : (ownNamed.get(parsed.session) ?? []),
     };
   });
+}
+
+/**
+ * What is archived there of a session that is not here stays there, unless it was asked for: there may be ten thousand of them.
+ * Of one that is here, the archive says whether a branch was put away or deleted.
+ */
+function isShared(
+  scope: Pick<Scope, 'session' | 'months'>,
+  known: ReadonlySet<SessionId | null | undefined>,
+  { kind, session }: Pick<SharedTips, 'kind' | 'session'>,
+  isHere: boolean,
+): boolean {
+  if (session === null) return true;
+  const isNew = kind === 'archive' && !isHere;
+  if (isNew && scope.months.has(archiveMonth(session))) return true;
+  if (scope.session !== null) return session === scope.session;
+  return !isNew || known.has(session);
+}
+
+/** The months of archives there that are not among `tips`, the newest first. */
+export function listMonthsLeft(
+  { session }: Scope,
+  listed: readonly NamedTip[],
+  tips: readonly Pick<SharedTips, 'ref'>[],
+): string[] {
+  if (session !== null) return [];
+  const shared = new Set(tips.map(({ ref }) => ref));
+  const left = listed.flatMap(({ ref }) => (shared.has(ref) ? [] : (parseArchiveRef(ref)?.session ?? [])));
+  return [...new Set(left.map(archiveMonth))].toSorted().toReversed();
 }
 
 /** Every name that a line must not take any more: of branches, here and there, and of what is archived. */

@@ -11,7 +11,7 @@ import { notePushed, toEmpty } from './push-sessions.ts';
 import { repair } from '../line/repair.ts';
 import { retryWhileChanged } from './retry-while-changed.ts';
 import { sortLines, type Shared, type SharedLine, type ShareRequest } from './shared-line.ts';
-import { listRemoteRefs } from './shared-refs.ts';
+import { listMonthsLeft, listRemoteRefs } from './shared-refs.ts';
 import { takeIn, type TakenIn } from './take-in.ts';
 
 /** Throws as `pullSessions`, and REMOTE_EMPTY. What keeps the rest from being pushed after that is its `refusal`. */
@@ -32,7 +32,8 @@ export async function syncSessions(project: Project, request: ShareRequest): Pro
     const pushed = outcome !== 'done' ? [] : request.dryRun === true ? [...updates, ...foresee(taken)] : updates;
     const refusal = outcome === 'moved' ? toBusy(remote) : outcome === 'done' ? null : outcome;
     const lines = sortLines(notePushed(before, pushed));
-    return { remote, session, lines, leftOut: scope.leftOut, notes: taken.notes, refusal };
+    const monthsLeft = listMonthsLeft(scope, listed, [...taken.tips, ...lines]);
+    return { remote, session, lines, leftOut: scope.leftOut, monthsLeft, notes: taken.notes, refusal };
   });
 }
 

@@ -41,8 +41,22 @@ export async function takeIn(project: Project, source: Source, request: ShareReq
   await clearQuarantine(project);
   for (let isLastTry = false; ; isLastTry = true) {
     const taken = await tryTakeIn(project, source, request, isLastTry);
-    if (taken !== null) return taken;
+    if (taken === null) continue;
+    if (request.dryRun !== true) await packMany(project, taken);
+    return taken;
   }
+}
+
+/** From so many new refs on, git is slower with a file for each. */
+const bulk = 1000;
+
+async function packMany({ repository: { store }, notices }: Project, { lines }: TakenIn): Promise<void> {
+  const made = lines.filter(({ did }) => did.includes('made'));
+  if (made.length < bulk) return;
+  // The lines are here; git packs them another time.
+  await store.packRefs(made.map(({ ref }) => ref)).catch((error: Error) => {
+    notices.warn(`The new refs are not packed, which costs nothing but time: ${error.message}`);
+  });
 }
 
 /**

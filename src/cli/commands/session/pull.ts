@@ -1,7 +1,7 @@
-import { Command } from 'clipanion';
+import { Command, Option } from 'clipanion';
 import type { Project } from '../../../ports/project.ts';
 import type { Shared, ShareRequest } from '../../../workflow/sharing/shared-line.ts';
-import { ShareCommand } from './share-command.ts';
+import { parseMonths, ShareCommand } from './share-command.ts';
 
 export class SessionPullCommand extends ShareCommand {
   static override paths = [['session', 'pull']];
@@ -30,10 +30,15 @@ export class SessionPullCommand extends ShareCommand {
     ],
   });
 
+  archive = Option.Array('--archive', [], {
+    description: 'Also take the archived sessions of a month, 2026-01; several times for several months.',
+  });
+
   protected readonly verb = 'pull';
 
   protected async share(project: Project, request: ShareRequest): Promise<Shared> {
+    const months = parseMonths(this.archive);
     const { pullSessions } = await import('../../../workflow/sharing/pull-sessions.ts');
-    return pullSessions(project, request);
+    return pullSessions(project, { ...request, months });
   }
 }

@@ -63,6 +63,14 @@ export abstract class ShareCommand extends TeddyCommand {
 
 const ofRemotes = ['UNKNOWN_REMOTE', 'REMOTE_UNREACHABLE'];
 
+/** Throws USAGE. */
+export function parseMonths(months: readonly string[]): readonly string[] {
+  const wrong = months.find((month) => !/^\d{4}-(?:0[1-9]|1[0-2])$/.test(month));
+  if (wrong === undefined) return months;
+  const message = `--archive cannot be ${JSON.stringify(wrong)}.`;
+  throw new TeddyError('USAGE', message, 'Write the year and the month of the sessions: --archive 2026-01.');
+}
+
 function toTwice(): TeddyError {
   return new TeddyError('USAGE', '-s and --all exclude each other.', 'Leave one of them out.');
 }

@@ -1,0 +1,165 @@
+/** Which archives come from a remote, and those that either side keeps under the names of before archives had months. */
+import { beforeEach, expect, test } from 'vitest';
+import { archiveRef, flatArchiveRef, mainLineRef, type Oid, type RefName, type SessionId } from '../../../src/names.ts';
+import { archiveSession } from '../../../src/workflow/landing/archive-session.ts';
+import { deleteOnRemote, listRemoteArchive } from '../../../src/workflow/landing/archive-remote.ts';
+import { pullSessions } from '../../../src/workflow/sharing/pull-sessions.ts';
+import { pushSessions } from '../../../src/workflow/sharing/push-sessions.ts';
+import { syncSessions } from '../../../src/workflow/sharing/sync-sessions.ts';
+import type { MemoryRemote } from '../../support/memory-remotes.ts';
+import type { MemoryProject } from '../../support/memory-repository.ts';
+import { slowTest } from '../../support/slow-test.ts';
+import { create, start, turn } from '../../support/turns.ts';
+import { append, makeClone, makeRemote, refsOf, request } from './clones.ts';
+
+const lineOf = (name: string) => mainLineRef(`20260124-${name}` as SessionId);
+const [one, two] = [lineOf('one'), lineOf('two')];
+const global = 'refs/heads/teddy/global';
+const all = { ...request, all: true };
+
+let origin: MemoryRemote;
+let ada: MemoryProject;
+let tips: Record<string, Oid>;
+
+/** Two sessions are on the remote, `one` put away there and here, and `two` alive. */
+beforeEach(async () => {
+  origin = await makeRemote();
+  ada = await makeClone(origin, 'a');
+  for (const name of ['one', 'two']) {
+    await start(ada, name);
+    await turn(ada, name, create(`${name}.txt`));
+    await ada.switchTo('main');
+  }
+  tips = { one: await ada.tipOf(`teddy/20260124-one`), two: await ada.tipOf(`teddy/20260124-two`) };
+  await syncSessions(ada, all);
+  await archiveSession(ada, '20260124-one');
+  await deleteOnRemote(ada, await listRemoteArchive(ada, '20260124-one' as SessionId, 'origin', request), request);
+});
+
+/** The remote's archive gets the name of before. */
+async function makeFlatThere(): Promise<void> {
+  const updates = [
+    { ref: archiveRef(one), old: tips['one'] as Oid, new: null },
+    { ref: flatArchiveRef(one), old: null, new: tips['one'] as Oid },
+  ];
+  await origin.store.updateRefs(updates, 'flat');
+}
+
+const keysOf = async (project: MemoryProject) => Object.keys(await refsOf(project.repository)).toSorted();
+const live = [two, global].toSorted();
+
+test.each([
+  ['sync', syncSessions],
+  ['pull', pullSessions],
+])('%s takes live lines, and of archives those of the months that it was given, and no others', async (_, share) => {
+  const bea = await makeClone(origin, 'b');
+  expect((await share(bea, { ...all, dryRun: true, months: ['2026-01'] })).monthsLeft).toEqual([]);
+  expect((await share(bea, all)).monthsLeft).toEqual(['2026-01']);
+  expect(await keysOf(bea)).toEqual(live);
+  expect((await share(bea, { ...all, months: ['2025-12', '2026-02'] })).monthsLeft).toEqual(['2026-01']);
+  expect(await keysOf(bea)).toEqual(live);
+  expect((await share(bea, { ...all, months: ['2026-02', '2026-01'] })).monthsLeft).toEqual([]);
+  expect(await refsOf(bea.repository)).toMatchObject({ [archiveRef(one)]: tips['one'] });
+});
+
+test('a month comes whole while one session is synced, and what is archived only here does not leave with it', async () => {
+  const bea = await makeClone(origin, 'b');
+  await syncSessions(bea, all);
+  await start(bea, 'three');
+  await turn(bea, 'three', create('three.txt'));
+  await bea.switchTo('main');
+  await archiveSession(bea, '20260124-three');
+  await syncSessions(bea, { ...request, selector: '20260124-two', months: ['2026-01'] });
+  expect(await refsOf(bea.repository)).toMatchObject({ [archiveRef(one)]: tips['one'] });
+  expect(await refsOf(origin)).not.toHaveProperty([archiveRef(lineOf('three'))]);
+});
+
+test('an archive comes without its month where the session is named, or here', async () => {
+  const bea = await makeClone(origin, 'b');
+  await pullSessions(bea, { ...request, selector: '20260124-one' });
+  expect(await keysOf(bea)).toEqual([archiveRef(one), global].toSorted());
+  const cid = await makeClone(origin, 'c');
+  await cid.repository.remotes.fetch('origin', [{ from: archiveRef(one), to: one }], request);
+  await append(cid, one);
+  await syncSessions(cid, all);
+  expect(await keysOf(cid)).toEqual([archiveRef(one), one, ...live].toSorted());
+});
+
+test('an archive with the name of before is taken below its month, and is the same as that of the month', async () => {
+  await makeFlatThere();
+  const bea = await makeClone(origin, 'b');
+  const pulled = await pullSessions(bea, { ...all, months: ['2026-01'] });
+  expect(pulled.lines.find(({ ref }) => ref === archiveRef(one))).toMatchObject({ did: ['made'], problem: null });
+  expect(await keysOf(bea)).toEqual([archiveRef(one), ...live].toSorted());
+  const before = await refsOf(origin);
+  for (const project of [ada, bea]) await syncSessions(project, all);
+  expect(await refsOf(origin)).toEqual(before);
+  expect(await listRemoteArchive(ada, '20260124-one' as SessionId, 'origin', request)).toMatchObject({ missing: [] });
+});
+
+test('one that goes on is pushed below its month, and nothing is deleted on the remote', async () => {
+  await makeFlatThere();
+  const ahead = await append(ada, archiveRef(one));
+  await pushSessions(ada, all);
+  const both = { [archiveRef(one)]: ahead, [flatArchiveRef(one)]: tips['one'] };
+  expect(await refsOf(origin)).toMatchObject(both);
+  // Of the two names that of the month counts.
+  const bea = await makeClone(origin, 'b');
+  await pullSessions(bea, { ...all, months: ['2026-01'] });
+  expect((await refsOf(bea.repository))[archiveRef(one)]).toBe(ahead);
+  expect((await refsOf(bea.repository))[flatArchiveRef(one)]).toBeUndefined();
+});
+
+test('one with the name of before here is pushed below its month, and moves there when the remote has gone on with it', async () => {
+  const bea = await makeClone(origin, 'b');
+  await syncSessions(bea, { ...all, months: ['2026-01'] });
+  const moved = [
+    { ref: archiveRef(one), old: tips['one'] as Oid, new: null },
+    { ref: flatArchiveRef(one), old: null, new: tips['one'] as Oid },
+  ];
+  await bea.repository.store.updateRefs(moved, 'flat');
+  await origin.store.updateRefs([{ ref: archiveRef(one), old: tips['one'] as Oid, new: null }], 'gone');
+  await syncSessions(bea, all);
+  expect((await refsOf(origin))[archiveRef(one)]).toBe(tips['one']);
+  expect(await keysOf(bea)).toEqual([flatArchiveRef(one), ...live].toSorted());
+  const ahead = await append(ada, archiveRef(one));
+  await syncSessions(ada, all);
+  await syncSessions(bea, all);
+  expect(await refsOf(bea.repository)).toMatchObject({ [archiveRef(one)]: ahead });
+  expect(await keysOf(bea)).toEqual([archiveRef(one), ...live].toSorted());
+});
+
+test('refs of a remote below the archive that are no archives do not come', async () => {
+  const strange = [
+    'refs/teddy/archive/2026-02/20260124-one',
+    'refs/teddy/archive/2026-01/x',
+    'refs/teddy/archive/2026-03',
+  ];
+  const updates = strange.map((ref) => ({ ref: ref as RefName, old: null, new: tips['one'] as Oid }));
+  await origin.store.updateRefs(updates, 'strange');
+  const bea = await makeClone(origin, 'b');
+  await syncSessions(bea, { ...all, months: ['2026-01', '2026-02', '2026-03'] });
+  expect(await keysOf(bea)).toEqual([archiveRef(one), ...live].toSorted());
+});
+
+slowTest('refs are packed once after a thousand new ones, and not after fewer', async () => {
+  const packs: number[] = [];
+  const bea = await makeClone(origin, 'b');
+  bea.repository.store.packRefs = async (made) => void packs.push(made.length);
+  const add = (from: number, count: number) =>
+    origin.store.updateRefs(
+      Array.from({ length: count }, (_, at) => ({
+        ref: `${two}--02-branch-${String(from + at).padStart(4, '0')}` as RefName,
+        old: null,
+        new: tips['two'] as Oid,
+      })),
+      'many',
+    );
+  await add(1, 997);
+  await syncSessions(bea, all);
+  expect(packs).toEqual([]);
+  await add(1000, 1000);
+  await syncSessions(bea, all);
+  await syncSessions(bea, all);
+  expect(packs).toEqual([1000]);
+});
