@@ -50,7 +50,10 @@ export async function takeIn(project: Project, source: Source, request: ShareReq
 /** From so many new refs on, git is slower with a file for each. */
 const bulk = 1000;
 
-async function packMany({ repository: { store }, notices }: Project, { lines }: TakenIn): Promise<void> {
+export async function packMany(
+  { repository: { store }, notices }: Pick<Project, 'repository' | 'notices'>,
+  { lines }: Pick<TakenIn, 'lines'>,
+): Promise<void> {
   const made = lines.filter(({ did }) => did.includes('made'));
   if (made.length < bulk) return;
   // The lines are here; git packs them another time.

@@ -6,9 +6,9 @@ import { deleteOnRemote, listRemoteArchive } from '../../../src/workflow/landing
 import { pullSessions } from '../../../src/workflow/sharing/pull-sessions.ts';
 import { pushSessions } from '../../../src/workflow/sharing/push-sessions.ts';
 import { syncSessions } from '../../../src/workflow/sharing/sync-sessions.ts';
+import { packMany } from '../../../src/workflow/sharing/take-in.ts';
 import type { MemoryRemote } from '../../support/memory-remotes.ts';
 import type { MemoryProject } from '../../support/memory-repository.ts';
-import { slowTest } from '../../support/slow-test.ts';
 import { create, start, turn } from '../../support/turns.ts';
 import { append, makeClone, makeRemote, refsOf, request } from './clones.ts';
 
@@ -142,24 +142,19 @@ test('refs of a remote below the archive that are no archives do not come', asyn
   expect(await keysOf(bea)).toEqual([archiveRef(one), ...live].toSorted());
 });
 
-slowTest('refs are packed once after a thousand new ones, and not after fewer', async () => {
+test('refs are packed once after a thousand new lines, not after fewer, and a pack that fails is no fault of the sync', async () => {
   const packs: number[] = [];
-  const bea = await makeClone(origin, 'b');
-  bea.repository.store.packRefs = async (made) => void packs.push(made.length);
-  const add = (from: number, count: number) =>
-    origin.store.updateRefs(
-      Array.from({ length: count }, (_, at) => ({
-        ref: `${two}--02-branch-${String(from + at).padStart(4, '0')}` as RefName,
-        old: null,
-        new: tips['two'] as Oid,
-      })),
-      'many',
-    );
-  await add(1, 997);
-  await syncSessions(bea, all);
+  ada.repository.store.packRefs = async (made) => void packs.push(made.length);
+  await syncSessions(await makeClone(origin, 'b'), all);
+  const [line] = (await syncSessions(ada, { ...all, dryRun: true })).lines;
+  if (line === undefined) throw new Error('There is no line.');
+  const lines = Array.from({ length: 1000 }, () => ({ ...line, did: ['made' as const] }));
+  await packMany(ada, { lines: lines.slice(1) });
+  await packMany(ada, { lines: lines.map((one, at) => (at === 0 ? { ...one, did: ['taken' as const] } : one)) });
   expect(packs).toEqual([]);
-  await add(1000, 1000);
-  await syncSessions(bea, all);
-  await syncSessions(bea, all);
+  await packMany(ada, { lines });
   expect(packs).toEqual([1000]);
+  ada.repository.store.packRefs = () => Promise.reject(new Error('packed-refs.lock: File exists'));
+  await packMany(ada, { lines });
+  expect(ada.said.join()).toContain('The new refs are not packed');
 });

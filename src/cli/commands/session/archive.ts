@@ -20,9 +20,10 @@ export class SessionArchiveCommand extends TeddyCommand {
     description: 'Put away the branches of a session; nothing is lost.',
     details: `
       teddy deletes the main line and all conversation branches, and keeps what was on them under
-      refs/teddy/archive/: \`history\`, \`replay\` and \`verify\` still find the session by its id. It need not have
-      landed. If this work tree is on one of the branches, teddy switches to the branch that the session started
-      from, unless edits are in the way. If another work tree is on one of them, nothing changes.
+      refs/teddy/archive/, below the month of the session: \`history\`, \`replay\` and \`verify\` still find it by its
+      id. It need not have landed. If this work tree is on one of the branches, teddy switches to the branch that
+      the session started from, unless edits are in the way. If another work tree is on one of them, nothing
+      changes.
 
       Branches on a remote stay, unless you give --remote. Then teddy lists them first, with the authors of
       their last turns and what has not landed, and asks. It deletes only what is archived exactly as it is
@@ -66,7 +67,7 @@ export class SessionArchiveCommand extends TeddyCommand {
     if (this.landed) return this.putLandedAway(terminal);
     const alone = this.older !== undefined ? '--older' : this.dryRun ? '--dry-run' : null;
     if (alone !== null)
-      throw new TeddyError('USAGE', `${alone} goes with --landed.`, 'Say: `teddy session archive --landed`.');
+      throw new TeddyError('USAGE', `${alone} goes with --landed.`, `Add --landed, or leave ${alone} out.`);
     const target = toTarget(this.target, this.session);
     if (this.restore && this.remote !== undefined)
       throw new TeddyError('USAGE', '--restore and --remote exclude each other.', 'Use one of them.');

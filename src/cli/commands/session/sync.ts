@@ -13,6 +13,9 @@ export class SessionSyncCommand extends ShareCommand {
       When two clones have both synced, they hold the same branches. The session is the one that HEAD is on,
       else the newest; -s names another one, and --all takes and sends all of them.
 
+      Of what is archived on the remote, sync takes the sessions that are here or named, and the months that
+      --archive names.
+
       If both sides added to a line, the remote's commits keep its name, and what was only here becomes a
       conversation branch, \`--<turn>-branch-<number>\`; if HEAD was on the line, it goes along.
 
@@ -26,6 +29,7 @@ export class SessionSyncCommand extends ShareCommand {
     examples: [
       ['The session that HEAD is on, with origin', '$0 session sync'],
       ['Everything', '$0 session sync --all'],
+      ['With what was archived of two months', '$0 session sync --all --archive 2026-01 --archive 2026-02'],
       ['What would happen', '$0 session sync --dry-run'],
     ],
   });

@@ -1,0 +1,154 @@
+/** Archives by month, a remote for sessions, and what puts many away, as a person sees them. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openProject } from '../../src/app.ts';
+import { archiveRef, flatArchiveRef, type RefName } from '../../src/names.ts';
+import { runTeddy } from '../support/run-teddy.ts';
+import { openScratchRepository } from '../support/scratch-repository.ts';
+import { createPlan, openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';
+
+let project: TeddyProject;
+/** One has landed, and so has the one that HEAD is on; `open` has not. */
+let [landed, here, open] = ['', '', ''];
+
+beforeAll(async () => {
+  project = await openTeddyProject();
+  const begin = async (name: string) => {
+    await project.repo.git('switch', '--quiet', 'main');
+    const session = await project.begin(name);
+    await project.plan(createPlan(`${name}.txt`, 'A\n'));
+    await project.ok('session', 'execute', '-y');
+    return session;
+  };
+  landed = await begin('one');
+  open = await begin('two');
+  here = await begin('three');
+  for (const session of [landed, here]) await project.ok('session', 'land', session);
+});
+afterAll(() => project.close());
+
+const lineOf = (session: string) => `refs/heads/teddy/${session}` as RefName;
+const refs = (...below: string[]) => project.repo.git('for-each-ref', '--format=%(refname)', ...below);
+
+test('all landed sessions are put away, but for the one that is checked out, which decides the exit code', async () => {
+  const before = await refs();
+  const dry = await project.run(['session', 'archive', '--landed', '--dry-run']);
+  expect(dry).toMatchObject({ exitCode: 3, stdout: `teddy/${landed}\n` });
+  expect(dry.stderr).toContain(`${here} stays:\nerror: teddy/${here} is checked out here. [LINE_CHECKED_OUT]\n`);
+  expect(dry.stderr).toContain('1 session would be archived. Nothing was changed: this was a dry run.');
+  expect(await refs()).toBe(before);
+  const none = await project.run(['session', 'archive', '--landed', '--older', '1d']);
+  expect(none).toMatchObject({ exitCode: 0, stdout: '' });
+  expect(none.stderr).toBe('There is no session here that has landed and whose last step is older than 1d.\n');
+  const done = await project.run(['session', 'archive', '--landed', '--json']);
+  expect(done.exitCode).toBe(3);
+  expect(JSON.parse(done.stdout)).toMatchObject({
+    schema: 'teddy.session-archive-landed/1',
+    dryRun: false,
+    archived: [{ session: landed, lines: [{ branch: `teddy/${landed}`, archive: archiveRef(lineOf(landed)) }] }],
+    refused: [{ session: here, problem: { code: 'LINE_CHECKED_OUT' } }],
+  });
+  expect(await refs('refs/heads/teddy')).toBe(
+    [lineOf(here), lineOf(open), 'refs/heads/teddy/global'].toSorted().join('\n'),
+  );
+});
+
+test.each([
+  [['--older', '30'], '--older goes with --landed'],
+  [['--landed', '--older', '30'], '--older cannot be "30"'],
+  [['--dry-run'], '--dry-run goes with --landed'],
+  [['--landed', '--restore'], '--landed and --restore exclude each other'],
+  [['--landed', '--remote=origin'], '--landed and --remote exclude each other'],
+  [['--landed', 'one'], 'a session was named as well'],
+])('session archive %j is refused', async (args, message) => {
+  expect(await project.refuses('USAGE', 2, ['session', 'archive', ...args])).toContain(message);
+});
+
+test('doctor names an archive of before, and --fix moves it, once', async () => {
+  const [present, flat] = [archiveRef(lineOf(landed)), flatArchiveRef(lineOf(landed))];
+  const tip = await project.repo.git('rev-parse', present);
+  await project.repo.git('update-ref', '-d', present);
+  await project.repo.git('update-ref', flat, tip);
+  await project.ok('session', 'history', landed);
+  const named = await project.run(['doctor']);
+  expect(named.stdout + named.stderr).toContain(`archive/${landed}`);
+  const other = archiveRef(lineOf(here));
+  expect((await refs('refs/teddy/archive')).split('\n').toSorted()).toEqual([other, flat].toSorted());
+  await project.run(['doctor', '--fix']);
+  expect((await refs('refs/teddy/archive')).split('\n').toSorted()).toEqual([other, present].toSorted());
+  expect(await project.repo.git('rev-parse', present)).toBe(tip);
+  expect((await project.run(['doctor'])).stdout).not.toContain('archive/');
+});
+
+test('sessions go to a remote of their own, and an archive comes from there with its month', async () => {
+  const { repo } = project;
+  const [code, sessions, root] = ['code.git', 'sessions.git', 'bea'].map((name) => join(repo.root, '.git', name)) as [
+    string,
+    string,
+    string,
+  ];
+  for (const path of [code, sessions])
+    await repo.git('clone', '--quiet', '--bare', '--single-branch', '-b', 'main', repo.root, path);
+  await repo.git('remote', 'add', 'origin', code);
+  await repo.git('config', 'teddy.sessionsRemote', 'sessions');
+  expect(await project.refuses('UNKNOWN_REMOTE', 2, ['session', 'sync', '--all'])).toContain(
+    'hint:  Add it: `git remote add sessions <url>`; or name another one: `git config teddy.sessionsRemote origin`.',
+  );
+  await repo.git('remote', 'add', 'sessions', sessions);
+  await repo.git('switch', '--quiet', 'main');
+  await repo.commit({ 'ahead.txt': 'ahead\n' }, 'Not pushed');
+  await project.ok('session', 'sync', '--all');
+  const there = (path: string) => openScratchRepository(path).git('for-each-ref', '--format=%(refname)');
+  // A landing has put the other one there as well, and its branch stayed.
+  const [archive, other] = [archiveRef(lineOf(landed)), archiveRef(lineOf(here))];
+  const lines = [lineOf(here), lineOf(open), 'refs/heads/teddy/global'];
+  expect((await there(sessions)).split('\n').toSorted()).toEqual(
+    ['refs/heads/main', ...lines, archive, other].toSorted(),
+  );
+  expect(await there(code)).toBe('refs/heads/main');
+  const main = await repo.git('rev-parse', 'main~1');
+  for (const path of [code, sessions]) expect(await openScratchRepository(path).git('rev-parse', 'main')).toBe(main);
+
+  await repo.git('clone', '--quiet', code, root);
+  const bea = openScratchRepository(root);
+  const teddy = (...args: string[]) => runTeddy(args, { cwd: root });
+  for (const [key, value] of [
+    ['user.name', 'Ada Example'],
+    ['user.email', 'ada@example.org'],
+    ['teddy.sessionsRemote', 'sessions'],
+    ['remote.sessions.url', sessions],
+  ] as const)
+    await bea.git('config', key, value);
+  const month = archive.split('/')[3] ?? '';
+  const pulled = await teddy('session', 'pull', '--all');
+  expect(pulled.exitCode).toBe(0);
+  const [, hint = ''] = /To take those of a month: teddy (.*)\n/.exec(pulled.stderr) ?? [];
+  expect(hint).toBe(`session pull sessions --all --archive ${month}`);
+  const archives = () => bea.git('for-each-ref', '--format=%(refname)', 'refs/teddy/archive');
+  expect(await archives()).toBe('');
+  expect(await teddy('session', 'sync', '--all', '--archive', '2026-13')).toMatchObject({
+    exitCode: 2,
+    stderr:
+      'error: --archive cannot be "2026-13". [USAGE]\nhint:  Write the year and the month of the sessions: --archive 2026-01.\n',
+  });
+  expect(await teddy(...hint.split(' '))).toMatchObject({ exitCode: 0 });
+  expect(await archives()).toBe([archive, other].toSorted().join('\n'));
+});
+
+test('git packs many refs at once, and leaves no note', async () => {
+  const { repo } = project;
+  const open = await openProject({
+    cwd: repo.root,
+    env: process.env,
+    notices: { info: () => undefined, warn: () => undefined },
+  });
+  const loose = archiveRef(lineOf(landed));
+  const before = await refs();
+  await open.repository.store.packRefs([loose]);
+  await open.repository.close();
+  expect(await refs()).toBe(before);
+  expect(await readFile(join(repo.root, '.git', 'packed-refs'), 'utf8')).toContain(` ${loose}\n`);
+  expect(await repo.list('.git/refs/teddy/archive')).toEqual([]);
+  expect((await repo.list('.git/teddy')).filter((name) => name.startsWith('refs-'))).toEqual([]);
+});
