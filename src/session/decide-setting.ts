@@ -1,7 +1,8 @@
 /** Decides the value of a setting by the first source that has one, and whether it can be used. */
 import { TeddyError } from '../errors.ts';
 import { findTemplateProblem } from './assisted-by.ts';
-import { settingOf, type Setting, type SettingName, type ValueKind } from './settings.ts';
+import { nearestName } from './nearest-name.ts';
+import { settingOf, settings, type Setting, type SettingName, type ValueKind } from './settings.ts';
 
 /** One place that may say something about a setting. */
 interface SettingSource {
@@ -134,4 +135,28 @@ function toExample(takes: Setting['takes']): string {
 
 function shorten(text: string): string {
   return text.length <= 60 ? text : `${text.slice(0, 60)}...`;
+}
+
+/** Parses a name that a person typed: with or without `teddy.`, in any case, since git takes keys so. Throws BAD_SETTING. */
+export function parseSettingName(text: string): SettingName {
+  const wanted = text.replace(/^teddy\./i, '').toLowerCase();
+  const found = settings.find(({ name }) => name.toLowerCase() === wanted);
+  if (found !== undefined) return found.name;
+  throw new TeddyError(
+    'BAD_SETTING',
+    `There is no setting ${JSON.stringify(text.slice(0, 60))}.`,
+    `${suggestSetting(wanted)}\`teddy config\` lists them all.`,
+  );
+}
+
+/** By its own name, or that of its variable. */
+function suggestSetting(wanted: string): string {
+  const ofVariable = settings.find(({ variable }) => variable?.toLowerCase() === wanted);
+  const name =
+    ofVariable?.name ??
+    nearestName(
+      wanted,
+      settings.map((setting) => setting.name),
+    );
+  return name === null ? '' : `Is it ${name}? `;
 }

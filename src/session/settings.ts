@@ -1,7 +1,5 @@
 /** Every setting of teddy's own: what it is for, where it may come from, what it may be. `teddy config` lists them. */
-import { TeddyError } from '../errors.ts';
 import { limitSettings } from './write-limits.ts';
-import { nearestName } from './nearest-name.ts';
 import { presets } from './presets.ts';
 
 export interface Setting {
@@ -228,28 +226,4 @@ export function settingOf(name: SettingName): Setting & { name: SettingName } {
   const found = settings.find((setting) => setting.name === name);
   if (found === undefined) throw new Error(`There is no setting ${name}.`);
   return found;
-}
-
-/** Parses a name that a person typed: with or without `teddy.`, in any case, since git takes keys so. Throws BAD_SETTING. */
-export function parseSettingName(text: string): SettingName {
-  const wanted = text.replace(/^teddy\./i, '').toLowerCase();
-  const found = settings.find(({ name }) => name.toLowerCase() === wanted);
-  if (found !== undefined) return found.name;
-  throw new TeddyError(
-    'BAD_SETTING',
-    `There is no setting ${JSON.stringify(text.slice(0, 60))}.`,
-    `${suggestSetting(wanted)}\`teddy config\` lists them all.`,
-  );
-}
-
-/** By its own name, or that of its variable. */
-function suggestSetting(wanted: string): string {
-  const ofVariable = settings.find(({ variable }) => variable?.toLowerCase() === wanted);
-  const name =
-    ofVariable?.name ??
-    nearestName(
-      wanted,
-      settings.map((setting) => setting.name),
-    );
-  return name === null ? '' : `Is it ${name}? `;
 }

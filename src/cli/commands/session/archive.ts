@@ -29,10 +29,10 @@ export class SessionArchiveCommand extends TeddyCommand {
       their last turns and what has not landed, and asks. It deletes only what is archived exactly as it is
       there.
 
-      --landed puts away all sessions whose main line has landed as it stands; with --older, only those whose
-      last step, on any of their branches, is older. A session that is checked out in a work tree stays, as does
-      one that teddy would not archive by its name: teddy says why, and goes on with the others. --dry-run lists
-      the sessions and changes nothing.
+      With --landed, teddy puts away all sessions whose main line has landed as it stands; with --older, only
+      those whose last step, on any of their branches, is older. A session that is checked out in a work tree
+      stays, as does one that teddy would not archive by its name: teddy says why, and goes on with the others.
+      With --dry-run, teddy lists the sessions and changes nothing.
 
       Exit codes: 0 done, or archived before; 2 no such session; 3 a branch is checked out, or an archive of
       that name holds something else; with --landed, 3 if one of the sessions stays for such a reason; 4 --remote

@@ -12,7 +12,7 @@ export class SessionPullCommand extends ShareCommand {
       The main line, its branches, what is archived of it, and teddy/global become branches here, and the
       remote-tracking branches follow. The session is the one that HEAD is on; if HEAD is on none, pull takes all
       sessions. -s names a session, and --all takes all of them. Of what is archived on the remote, pull takes
-      the sessions that are here or named, and the months that --archive names.
+      the sessions that are here or named, and those of each month that you give with --archive.
 
       Nothing here moves before teddy has checked what came: names, paths, sizes, entries, trailers. A line that
       does not pass stays out and is named; the others are taken. If both sides added to a line, the remote's

@@ -13,8 +13,8 @@ export class SessionSyncCommand extends ShareCommand {
       When two clones have both synced, they hold the same branches. The session is the one that HEAD is on,
       else the newest; -s names another one, and --all takes and sends all of them.
 
-      Of what is archived on the remote, sync takes the sessions that are here or named, and the months that
-      --archive names.
+      Of what is archived on the remote, sync takes the sessions that are here or named, and those of each month
+      that you give with --archive.
 
       If both sides added to a line, the remote's commits keep its name, and what was only here becomes a
       conversation branch, \`--<turn>-branch-<number>\`; if HEAD was on the line, it goes along.
