@@ -155,6 +155,38 @@ test('the same version in two attempts is nobody’s, unless the other files tel
   expect(await blame('same.txt')).toEqual(['the same: ~one 01-branch-01', 'in both: ~one 01-branch-01']);
 });
 
+test('a copy of a step is the same step, and what no branch has any more does not count', async () => {
+  const session = await begin('one');
+  await turn(edit('a.txt', 'third', 'third by turn one'));
+  const report = (await repo.git('rev-parse', 'HEAD')).trim();
+  await onMain();
+  await repo.git('switch', '--quiet', '-c', 'copy');
+  const later = { ...process.env, GIT_COMMITTER_DATE: `@${Math.floor(Date.now() / 1000) + 1} +0000` };
+  execFileSync('git', ['cherry-pick', report], { cwd: repo.root, env: later, stdio: 'ignore' });
+  await onMain();
+  execFileSync('git', ['merge', '--quiet', '--squash', `teddy/${session}`], { cwd: repo.root, stdio: 'ignore' });
+  await repo.git('rm', '--quiet', '-rf', '.teddy');
+  execFileSync('git', ['commit', '--quiet', '-m', 'One change (#1)'], {
+    cwd: repo.root,
+    env: { ...later, GIT_COMMITTER_DATE: `@${Math.floor(Date.now() / 1000) + 2} +0000` },
+  });
+  expect(await blame()).toContain('third by turn one: ~one 01');
+  await repo.git('branch', '--quiet', '-D', `teddy/${session}`);
+  expect(await blame()).toContain('third by turn one: ~one 01');
+  await repo.git('branch', '--quiet', '-D', 'copy');
+  expect(await blame()).toContain('third by turn one: person');
+});
+
+test('a line that was landed counts without its branch', async () => {
+  const session = await begin('one');
+  await turn(edit('a.txt', 'third', 'third by turn one'));
+  expect(await blame()).toContain('third by turn one: one 01');
+  await onMain();
+  await landSession(project, { target: session });
+  await repo.git('branch', '--quiet', '-D', `teddy/${session}`);
+  expect(await blame()).toContain('third by turn one: one 01');
+});
+
 test('a short line that a session has as well proves nothing', async () => {
   await begin('one');
   await turn(edit('a.txt', 'third', 'return;'));

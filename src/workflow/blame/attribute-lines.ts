@@ -254,9 +254,9 @@ async function readOther({ repository: { store } }: BlameSource, commit: Oid, pe
   const { message, author, committer } = await store.readCommit(commit);
   const entry = decodeStep(message);
   if (entry === null || entry.turn === null) return person;
-  const { kind, session, turn } = entry;
+  const { kind, id, session, turn } = entry;
   const seconds = Number(/ (\d+) [+-]\d{4}$/.exec(committer ?? author)?.[1] ?? 0);
-  const step: CodeStep = { oid: commit, seconds, kind, session, turn, head: null, agent: null, files: [] };
+  const step: CodeStep = { oid: commit, seconds, kind, entry: id, session, turn, head: null, agent: null, files: [] };
   return { kind: 'turn', commit, step, session, turn, byContent: false };
 }
 

@@ -17,6 +17,8 @@ export interface CodeStep {
   oid: Oid;
   seconds: number;
   kind: EntryKind | 'landing';
+  /** The id of the entry; a cherry-pick or a rebase copies it. Null: it is none. */
+  entry: string | null;
   /** Of a landing: the session that it is of first. */
   session: SessionId;
   turn: TurnName | null;
@@ -39,7 +41,7 @@ export interface CodeSteps {
 }
 
 const cacheKey = 'code-steps';
-const version = 1;
+const version = 2;
 
 interface Kept {
   version: number;
@@ -51,6 +53,7 @@ interface Kept {
   missing: [Oid, Oid[]][];
 }
 
+const marks = [landingText, 'Teddy-Entry: '];
 const nothing: Kept = { version, tips: [], steps: [], grafts: [], missing: [] };
 
 /** `also`: commits that no ref may reach. Throws GIT_FAILED, DAMAGED_SESSION. */
@@ -59,10 +62,12 @@ export async function readCodeSteps(source: BlameSource, also: readonly Oid[]): 
   const refs = await store.listRefs('refs/heads/', 'refs/remotes/', archivePrefix);
   const tips = [...new Set([...refs.map(({ oid }) => oid), ...also])];
   const kept = await readKept(source);
-  const known = new Set(kept.tips);
+  const [known, current] = [new Set(kept.tips), new Set(tips)];
   const fresh = tips.filter((oid) => !known.has(oid));
-  if (fresh.length === 0) return toCodeSteps(kept);
-  const grown = await addSteps(source, kept, fresh).catch(() => addSteps(source, nothing, tips));
+  const gone = kept.tips.filter((oid) => !current.has(oid));
+  if (fresh.length + gone.length === 0) return toCodeSteps(kept);
+  const grow = async () => dropSteps(source, await addSteps(source, kept, fresh), gone, tips);
+  const grown = await grow().catch(() => addSteps(source, nothing, tips));
   const next = { ...grown, tips };
   await source.repository.cache.write(cacheKey, [new TextEncoder().encode(JSON.stringify(next))]);
   return toCodeSteps(next);
@@ -82,6 +87,30 @@ function decodeKept(bytes: Uint8Array | null): Kept {
   return kept.version === version ? kept : nothing;
 }
 
+/** What only these tips reached is known no more, as in another clone; what has landed is still reached. */
+async function dropSteps(
+  { repository: { blame } }: BlameSource,
+  kept: Kept,
+  gone: readonly Oid[],
+  tips: readonly Oid[],
+): Promise<Kept> {
+  if (gone.length === 0) return kept;
+  for (let landed: Oid[] = []; ;) {
+    const marked = await blame.findMarked(marks, gone, [...tips, ...landed]);
+    const dropped = new Set(marked.map(({ oid }) => oid));
+    const grafts = kept.grafts.filter(([oid]) => !dropped.has(oid));
+    const reached = grafts.flatMap(([, parents]) => parents);
+    if (dropped.size === 0 || reached.length === landed.length)
+      return {
+        ...kept,
+        steps: kept.steps.filter(({ oid }) => !dropped.has(oid)),
+        grafts,
+        missing: kept.missing.filter(([oid]) => !dropped.has(oid)),
+      };
+    landed = reached;
+  }
+}
+
 async function addSteps(source: BlameSource, kept: Kept, tips: readonly Oid[]): Promise<Kept> {
   const { store, blame } = source.repository;
   const read = new Map<Oid, ReadCommit>();
@@ -91,7 +120,7 @@ async function addSteps(source: BlameSource, kept: Kept, tips: readonly Oid[]): 
   for (let next: readonly Oid[] = tips; next.length > 0;) {
     const reached = [...not];
     not.push(...next);
-    const marked = await blame.findMarked([landingText, 'Teddy-Entry: '], next, reached);
+    const marked = await blame.findMarked(marks, next, reached);
     const found = marked.flatMap((commit) => toRead(commit) ?? []).filter(({ step }) => !read.has(step.oid));
     for (const one of found) read.set(one.step.oid, one);
     const added: Oid[] = [];
@@ -134,12 +163,12 @@ function toRead(commit: MarkedCommit): ReadCommit | null {
   const files = commit.changes.filter(({ path }) => path !== '.teddy' && !path.startsWith('.teddy/'));
   const entry = decodeStep(message);
   if (entry !== null) {
-    const { kind, session, turn, foreign, head } = entry;
+    const { kind, id, session, turn, foreign, head } = entry;
     const isStep = changingCode.has(kind) && files.length > 0;
     if (!isStep && foreign === undefined) return null;
     const at = head !== undefined && isOid(head) ? head : null;
     return {
-      step: { oid, seconds, kind, session, turn, head: at, agent: foreign?.agent ?? null, files },
+      step: { oid, seconds, kind, entry: id, session, turn, head: at, agent: foreign?.agent ?? null, files },
       commit,
       from: [],
     };
@@ -151,6 +180,7 @@ function toRead(commit: MarkedCommit): ReadCommit | null {
     oid,
     seconds,
     kind: 'landing' as const,
+    entry: null,
     session: first.session,
     turn: null,
     head: null,

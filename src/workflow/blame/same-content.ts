@@ -56,7 +56,7 @@ export async function findOrigin(
   const exact = same.filter(({ files }) =>
     files.some((file) => file.blob === blob && (file.path === path || gone.has(file.path))),
   );
-  const chosen = await chooseOne(source, index, place, await keepEarlier(source, place, exact));
+  const chosen = await chooseOne(source, index, place, await keepEarlier(source, place, dropCopies(exact)));
   if (chosen !== null) return chosen;
   const evidence = new Set([...same.map(({ session }) => session), ...named]);
   const byLines = await findByLines(source, index, { ...place, gone }, evidence);
@@ -64,6 +64,12 @@ export async function findOrigin(
   const unsure = await findUnsure(source, index, place, exact);
   if (unsure === null) return null;
   return { unsure: null, reason: `${nameStep(unsure)} has the same version of the file, from about the same time.` };
+}
+
+/** Of an entry that a cherry-pick or a rebase has copied, the first one. */
+function dropCopies(steps: readonly CodeStep[]): CodeStep[] {
+  const later = steps.toSorted((a, b) => b.seconds - a.seconds);
+  return [...new Map(later.map((step) => [step.entry ?? step.oid, step])).values()];
 }
 
 /** The files that a commit took away, where it brought this one. */
