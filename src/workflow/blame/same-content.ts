@@ -107,7 +107,9 @@ const skewSeconds = 600;
 async function keepEarlier(source: BlameSource, place: Place, steps: readonly CodeStep[]): Promise<CodeStep[]> {
   const isEarlier = async (step: CodeStep) => {
     if (step.oid === place.oid) return false;
-    return step.seconds <= place.seconds || isCommittedDuring(source, place, step);
+    if (step.seconds < place.seconds) return true;
+    const isAsOld = step.seconds === place.seconds && !(await knew(source, place, step));
+    return isAsOld || isCommittedDuring(source, place, step);
   };
   const earlier = await Promise.all(steps.map(isEarlier));
   return steps.filter((_, at) => earlier[at]);
