@@ -207,6 +207,24 @@ test('an action that the user changed before it ran is partly theirs', async () 
   expect(await blame('new.txt')).toEqual(['planned: one 01', 'changed by the user: person']);
 });
 
+test('what somebody amended to a report is unknown, and a cherry-pick is as much the turn’s as the report is', async () => {
+  await begin('one');
+  await turn(edit('a.txt', 'second', 'second by turn one'));
+  await turn(command('sed -i "s/fifth/fifth by a command/" a.txt'));
+  const report = (await repo.git('rev-parse', 'HEAD')).trim();
+  await repo.write('a.txt', (await repo.read('a.txt')).replace('sixth', 'sixth, amended'));
+  await repo.git('commit', '--quiet', '--all', '--amend', '--no-edit');
+  expect((await blame()).slice(1)).toEqual([
+    'second by turn one: one 01',
+    ...person('third', 'fourth'),
+    'fifth by a command: one 02',
+    'sixth, amended: unknown',
+  ]);
+  await onMain();
+  execFileSync('git', ['cherry-pick', '--strategy-option=theirs', report], { cwd: repo.root, stdio: 'ignore' });
+  expect(await blame()).toContain('fifth by a command: one 02');
+});
+
 test('a file that git did not know before the plan edited it is the person’s but for the edit', async () => {
   await begin('one');
   await repo.write('notes.txt', 'mine\nmine too\n');

@@ -221,7 +221,8 @@ function authorReader(source: BlameSource, known: CodeSteps): (run: TracedRun) =
       const edited = await keep(edits, `${commit} ${run.path}`, () => readEdits(source, turnFiles, at, run.path));
       if (edited === null) return whole(turn);
       if (edited === 'unreadable') return whole(unknown('Its report cannot be read.'));
-      return splitRun(place, (text) => (edited.has(text.trim()) ? turn : own));
+      const other = edited.isAmended ? unknown('Its report says another content of the file.') : own;
+      return splitRun(place, (text) => (edited.ofTurn.has(text.trim()) ? turn : other));
     }
     if (step.kind !== 'snapshot') return whole(turn);
     if (known.agents.has(step.session)) {
@@ -273,29 +274,39 @@ async function readTurnFile({ repository: { store } }: BlameSource, { oid, sessi
   return file === null ? null : decodeText(file.bytes);
 }
 
+/** `isAmended`: the other lines came into the commit after the run, nobody knows from whom; without it, they are the user's. */
+interface Edits {
+  ofTurn: ReadonlySet<string>;
+  isAmended: boolean;
+}
+
 /**
- * The lines of the plan, where not all that the report brought to the file is from there: the user changed an action before it ran, or
- * edited a file that git did not know before an EDIT changed it. Null: all of it is the turn's.
+ * Where not all that the report brought to the file is the turn's: the user changed an action before it ran, or edited a file that git
+ * did not know before an EDIT changed it, or somebody amended or merged the commit. Null: all of it is the turn's.
  */
 async function readEdits(
   source: BlameSource,
   files: TurnFiles,
-  step: TurnAt,
+  step: TurnAt & Pick<CodeStep, 'files'>,
   path: RepoPath,
-): Promise<ReadonlySet<string> | 'unreadable' | null> {
+): Promise<Edits | 'unreadable' | null> {
   const { store } = source.repository;
   const [parent] = (await store.readCommit(step.oid)).parents;
   const isNew = parent !== undefined && !(await store.hasPath(parent, path));
   const text = await files.text(step, 'report.md');
-  if (!isNew && text?.includes('modified_by_user: true') === false) return null;
+  const blob = step.files.find((file) => file.path === path)?.blob;
+  const isAmended = blob != null && text?.includes(blob) === false;
+  if (!isNew && !isAmended && text?.includes('modified_by_user: true') === false) return null;
   const report = await files.report(step);
   if (report === null) return 'unreadable';
   const own = report.action_logs.filter(({ status, params }) => status === 'SUCCESS' && params['file_path'] === path);
   const isEdited = own.some(({ modified_by_user: byUser }) => byUser === true);
   const wasUnknown = isNew && own[0]?.action_type === 'EDIT';
-  if (!isEdited && !wasUnknown) return null;
-  const plan = (await files.text(step, 'plan.md')) ?? '';
-  return new Set(plan.split('\n').map((line) => line.trim()));
+  if (!isEdited && !wasUnknown && !isAmended) return null;
+  const after = isEdited || wasUnknown ? null : report.changes.find((change) => change.path === path)?.after;
+  const left = after != null && (await store.readSize(after)) !== null ? await store.readBlob(after) : null;
+  const lines = (left === null ? await files.text(step, 'plan.md') : decodeText(left)) ?? '';
+  return { ofTurn: new Set(lines.split('\n').map((line) => line.trim())), isAmended };
 }
 
 /** Null: there is none, or it is damaged. */
