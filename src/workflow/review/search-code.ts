@@ -146,16 +146,23 @@ function openHistory(
   return {
     /** Null: it was there at the start, or a commit of the user's brought it, such as a merge. */
     async findTurn(text) {
-      let [above, isBrought]: [TurnName | null, boolean] = [null, false];
+      let [above, undone, isBrought]: [TurnName | null, TurnName | null, boolean] = [null, null, false];
       for (let at = 0; ; at += 1) {
         const here = await step(at);
         if (here === null) return null;
+        // What an undo put back is from before the run that it undid.
+        if (undone !== null) {
+          if (here.entry?.kind === 'report' && here.entry.turn === undone) undone = null;
+          continue;
+        }
+        if (!isBrought && !here.lines.has(text)) return null;
         const turn: TurnName | null = here.entry?.turn ?? null;
         above = turn ?? above;
         if (!isBrought) {
           const below = await step(at + 1);
           if (below === null || (here.entry === null && !below.lines.has(text))) return null;
           isBrought = !below.lines.has(text);
+          if (isBrought && here.entry?.kind === 'undo') [undone, isBrought] = [turn, false];
         }
         // A snapshot of what was edited before a message belongs to that, and without one, to the turn below.
         if (isBrought && above !== null) return above;

@@ -10,6 +10,7 @@ import { newSession } from '../../../src/workflow/line/new-session.ts';
 import { searchSessions, type FoundTurn, type SearchRequest } from '../../../src/workflow/review/search-sessions.ts';
 import { giveVerdict } from '../../../src/workflow/run/give-verdict.ts';
 import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
+import { undoTurn } from '../../../src/workflow/turn/undo.ts';
 import { path } from '../../support/disk.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { command, create, edit, line, planOf, run, say, session, start, turn } from '../../support/turns.ts';
@@ -295,6 +296,14 @@ describe('in the code, a search finds', () => {
     await turn(project, 'Go on', create('bytes.txt', 'bin needle\n'));
     await project.write({ 'bytes.txt': '\0bin needle\n' });
     await say(project, 'And now?', 'Yes.');
+    expect(rowsOf(await code(plain('needle')))).toEqual(['01 code a.txt:1 a needle']);
+  });
+
+  test('what an undo put back with the turn that brought it', async () => {
+    await turn(project, 'Make it', create('a.txt', 'a needle\nmore\n'));
+    await turn(project, 'Change it', edit('a.txt', 'a needle', 'no more'), edit('README.md', 'the base needle', 'hay'));
+    await undoTurn(project, {});
+    await turn(project, 'Go on', edit('a.txt', 'more', 'less'));
     expect(rowsOf(await code(plain('needle')))).toEqual(['01 code a.txt:1 a needle']);
   });
 
