@@ -81,7 +81,7 @@ function describeCommit({ by, at, commit, subject, session, turn }: CommitStory,
 function nameModel({ model, provider, agent }: TurnStory): string | null {
   if (model === null) return agent;
   // No model answered.
-  if (provider === 'manual') return 'an answer by hand';
+  if (provider === 'manual' || model === 'manual') return 'an answer by hand';
   if (provider === 'recorded') return 'a recorded answer';
   return agent === null || provider === agent ? model : `${agent} (${model})`;
 }

@@ -95,20 +95,22 @@ async function classify(
 
 async function readContributors(
   source: BlameSource,
-  { agents }: CodeSteps,
+  { agents, originals }: CodeSteps,
   authors: readonly Author[],
 ): Promise<Map<Oid, Contributor>> {
   const contributors = new Map<Oid, Contributor>();
   const turns = new Map<string, TurnEntry[]>();
   for (const author of authors) {
     if (author.kind !== 'turn' || contributors.has(author.commit)) continue;
-    const { commit, session, turn } = author;
+    const { commit, step, session, turn } = author;
+    const origin = originals.get(step.entry ?? '') ?? commit;
     const key = `${session} ${turn}`;
     // A turn of a captured session may have brought code in thousands of commits.
-    const read = turns.get(key)?.some(({ oid }) => oid === commit) ? turns.get(key) : undefined;
-    const entries = read ?? (await readTurnEntries(source, commit, session, turn));
+    const read = turns.get(key)?.some(({ oid }) => oid === origin) ? turns.get(key) : undefined;
+    const entries = read ?? (await readTurnEntries(source, origin, session, turn));
     turns.set(key, entries);
-    contributors.set(commit, toContributor(author, entries, agents.get(session) ?? null));
+    const upTo = entries.slice(entries.findIndex(({ oid }) => oid === origin));
+    contributors.set(commit, toContributor(author, entries, upTo, agents.get(session) ?? null));
   }
   return contributors;
 }
@@ -117,11 +119,11 @@ async function readContributors(
 const nameless: readonly (string | undefined)[] = ['manual', 'recorded', 'none'];
 
 function toContributor(
-  { commit, session, turn }: Author & { kind: 'turn' },
+  { session, turn }: Author & { kind: 'turn' },
   entries: readonly TurnEntry[],
+  upTo: readonly TurnEntry[],
   foreign: string | null,
 ): Contributor {
-  const upTo = entries.slice(entries.findIndex(({ oid }) => oid === commit));
   const answer = upTo.find(({ entry }) => entry.model !== undefined && entry.kind !== 'message')?.entry;
   const { provider, model } = answer === undefined || nameless.includes(answer.provider) ? {} : answer;
   const opener = entries.findLast(({ entry }) => entry.kind === 'message') ?? entries.at(-1);

@@ -61,7 +61,7 @@ async function readStories(
       commits.set(author.commit, author.kind === 'person' ? author.step : (known.steps.get(author.commit) ?? null));
   }
   const readTurn = async ([oid, { step, path }]: [Oid, { step: CodeStep & { turn: TurnName }; path: RepoPath }]) =>
-    [oid, await readTurnStory(project, step, { path, agent: known.agents.get(step.session) ?? null })] as const;
+    [oid, await readTurnStory(project, known, step, path)] as const;
   const readCommit = async ([oid, step]: [Oid, CodeStep | null]) =>
     [oid, await toCommitStory(project, oid, step, await project.repository.store.readCommit(oid))] as const;
   const [stories, others] = await Promise.all([

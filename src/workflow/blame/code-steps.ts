@@ -38,6 +38,8 @@ export interface CodeSteps {
   untraced: ReadonlySet<Oid>;
   /** The other agent that each captured session is of. */
   agents: ReadonlyMap<SessionId, string>;
+  /** The first commit of each entry, by its id: its copies may have left the rest of the turn behind. */
+  originals: ReadonlyMap<string, Oid>;
 }
 
 const cacheKey = 'code-steps';
@@ -227,5 +229,12 @@ function toCodeSteps({ steps, grafts, missing }: Kept): CodeSteps {
     grafts: grafted,
     untraced: new Set(missing.flatMap(([oid]) => (grafted.has(oid) ? [] : [oid]))),
     agents: new Map(agents),
+    originals: new Map(dropCopies(steps).flatMap(({ entry, oid }) => (entry === null ? [] : [[entry, oid]]))),
   };
+}
+
+/** Of an entry that a cherry-pick or a rebase has copied, the first one. */
+export function dropCopies(steps: readonly CodeStep[]): CodeStep[] {
+  const later = steps.toSorted((a, b) => b.seconds - a.seconds);
+  return [...new Map(later.map((step) => [step.entry ?? step.oid, step])).values()];
 }

@@ -10,7 +10,7 @@ import { joinPath, turnDir, type Oid, type RepoPath, type SessionId, type TurnNa
 import { maskString } from '../line/mask-text.ts';
 import { readTurnVerdicts } from '../line/read-verdicts.ts';
 import { readReport } from './attribute-lines.ts';
-import { decodeStep, type BlameSource, type CodeStep } from './code-steps.ts';
+import { decodeStep, type BlameSource, type CodeStep, type CodeSteps } from './code-steps.ts';
 
 export interface TurnStory {
   session: SessionId;
@@ -70,17 +70,19 @@ export interface TurnEntry {
 /** `path`: the file whose lines are told of. Texts are masked. */
 export async function readTurnStory(
   project: Project,
-  { oid, session, turn, seconds }: CodeStep & { turn: TurnName },
-  { path, agent }: { path: RepoPath; agent: string | null },
+  { agents, originals }: CodeSteps,
+  { oid, entry: id, session, turn, seconds }: CodeStep & { turn: TurnName },
+  path: RepoPath,
 ): Promise<TurnStory> {
+  const origin = originals.get(id ?? '') ?? oid;
   const [entries, records, report] = await Promise.all([
-    readTurnEntries(project, oid, session, turn),
-    readRecords(project, oid, session, turn),
+    readTurnEntries(project, origin, session, turn),
+    readRecords(project, origin, session, turn),
     readReport({ repository: project.repository }, { oid, session, turn }),
   ]);
   const answered = entries.find(({ entry }) => entry.model !== undefined && entry.kind !== 'message')?.entry;
   const plan = entries.find(({ entry }) => entry.kind === 'plan')?.entry;
-  const runner = entries.find(({ oid: commit, entry }) => commit === oid && entry.kind === 'report');
+  const runner = entries.find(({ oid: commit, entry }) => commit === origin && entry.kind === 'report');
   const steps = entries.map(({ oid: commit, entry }) => ({ commit, entry })).toReversed();
   const verdicts = await readTurnVerdicts(project, { session, turn }, steps);
   const ran = runner === undefined || report === null ? [] : toRun(report, runner.author, seconds);
@@ -88,7 +90,7 @@ export async function readTurnStory(
     session,
     turn,
     commit: oid,
-    agent,
+    agent: agents.get(session) ?? null,
     asked: await toAsked(project, entries, records),
     model: answered?.model ?? report?.plan.model ?? null,
     provider: answered?.provider ?? null,

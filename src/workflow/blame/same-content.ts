@@ -7,7 +7,7 @@ import { decodeText } from '../../plan/decode-text.ts';
 import type { Commit } from '../../ports/git.ts';
 import { parseIdent } from '../../session/logged-entry.ts';
 import type { Oid, RepoPath, SessionId } from '../../names.ts';
-import { decodeStep, type BlameSource, type CodeStep, type CodeSteps } from './code-steps.ts';
+import { decodeStep, dropCopies, type BlameSource, type CodeStep, type CodeSteps } from './code-steps.ts';
 
 /** Lines that one commit brought to one file, by their numbers there. */
 export interface UntracedLines {
@@ -64,12 +64,6 @@ export async function findOrigin(
   const unsure = await findUnsure(source, index, place, exact);
   if (unsure === null) return null;
   return { unsure: null, reason: `${nameStep(unsure)} has the same version of the file, from about the same time.` };
-}
-
-/** Of an entry that a cherry-pick or a rebase has copied, the first one. */
-function dropCopies(steps: readonly CodeStep[]): CodeStep[] {
-  const later = steps.toSorted((a, b) => b.seconds - a.seconds);
-  return [...new Map(later.map((step) => [step.entry ?? step.oid, step])).values()];
 }
 
 /** The files that a commit took away, where it brought this one. */
