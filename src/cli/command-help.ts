@@ -1,11 +1,13 @@
 /** Renders `--help` of one command: usage, description, options, examples. */
 import type { Definition } from 'clipanion';
+import { wrap } from './render/cut-to-width.ts';
 import type { Style } from './terminal.ts';
 
 /** The placeholder of an option's value, for one command or for all; a value in brackets is optional. */
 const valueNames: Record<string, string> = {
   '--message': ' <text>',
   '--onto': ' <branch>',
+  '--rev': ' <commit>',
   '--session': ' <session>',
   '--agent': ' <name>',
   '--model': ' <name>',
@@ -79,7 +81,10 @@ export function renderCommandHelp(definition: Definition, style: (style: Style, 
     ...(details.trim() === '' ? [] : ['', wrapParagraphs(details)]),
     '',
     heading('Options'),
-    ...rows.map(([names, text]) => `  ${names.padEnd(widest)}  ${wrap(text, width - widest - 4, widest + 4)}`),
+    ...rows.map(
+      ([names, text]) =>
+        `  ${names.padEnd(widest)}  ${wrap(text, width - widest - 4).join(`\n${' '.repeat(widest + 4)}`)}`,
+    ),
     ...(examples.length === 0 ? [] : ['', heading('Examples')]),
     ...examples.flatMap(([label, command]) => [`  ${style('dim', `# ${label.trim()}`)}`, `  ${command}`]),
     '',
@@ -112,26 +117,19 @@ export function listOptions({ path, options }: Definition): { own: OptionRow[]; 
 function toRow(path: string, { definition, description = '' }: Definition['options'][number]): OptionRow {
   const names = (definition.split(' ')[0] ?? '').split(',');
   const long = names.find((name) => name.startsWith('--')) ?? '';
-  const short = names.find((name) => !name.startsWith('--'));
-  return [`${short === undefined ? '    ' : `${short}, `}${long}${valueNameOf(path, long)}`, description.trim()];
+  const short = names.find((name) => !name.startsWith('--')) ?? '   ';
+  return [
+    `${[short, long].filter((name) => name !== '').join(short === '   ' ? ' ' : ', ')}${valueNameOf(path, long)}`,
+    description.trim(),
+  ];
 }
 
 function wrapParagraphs(text: string): string {
   return text
     .trim()
     .split(/\n{2,}/)
-    .map((paragraph) => wrap(paragraph.replace(/\s*\n\s*/g, ' ').trim(), width, 0))
+    .map((paragraph) => wrap(paragraph.replace(/\s*\n\s*/g, ' ').trim(), width).join('\n'))
     .join('\n\n');
-}
-
-function wrap(text: string, columns: number, indent: number): string {
-  const lines: string[] = [];
-  for (const word of text.split(' ')) {
-    const last = lines.at(-1);
-    if (last !== undefined && last.length + 1 + word.length <= columns) lines[lines.length - 1] = `${last} ${word}`;
-    else lines.push(word);
-  }
-  return lines.join(`\n${' '.repeat(indent)}`);
 }
 
 /** `Say what you want.` -> `say what you want`, to follow the command's name. */

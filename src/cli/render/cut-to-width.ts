@@ -24,6 +24,17 @@ export function cutToWidth(text: string, columns: number): string {
   return `${kept.trimEnd()}…`;
 }
 
+/** Lines that fit, as far as words do. `columns` may be infinite. */
+export function wrap(text: string, columns: number): string[] {
+  const lines: string[] = [];
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1);
+    if (last !== undefined && widthOf(last) + 1 + widthOf(word) <= columns) lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(word);
+  }
+  return lines;
+}
+
 function isPlain(text: string): boolean {
   return !/[^\x20-\x7e]/.test(text);
 }

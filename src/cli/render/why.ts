@@ -6,24 +6,28 @@ import type { BlamedFile, CommitStory } from '../../workflow/blame/blame-file.ts
 import type { Approval, TurnStory } from '../../workflow/blame/read-story.ts';
 import type { PlaceStory, Why } from '../../workflow/blame/why.ts';
 import type { Terminal } from '../terminal.ts';
-import { cutToWidth } from './cut-to-width.ts';
+import { cutToWidth, wrap } from './cut-to-width.ts';
 import { formatTime } from './time.ts';
 
 type Stories = Pick<BlamedFile, 'turns' | 'commits'>;
 
 /** Lines of a message that `why` shows, and stories of a file; `blame` shows one line of a message. */
 const [maxMessageLines, maxStories] = [12, 10];
-const noTurn = '(nobody is known)';
+
+/** Where a title goes on. */
+const titleIndent = '    ';
 
 export function renderBlame(terminal: Terminal, blamed: BlamedFile): string {
   const told = new Set<string>();
   const width = String(Math.max(0, ...blamed.runs.map(({ line, texts }) => line + texts.length - 1))).length;
   const rows = blamed.runs.flatMap((run) => {
-    const [title, ...rest] = describeRun(blamed, run, told).map((row) => cutToWidth(row, terminal.columns));
+    const [title = '', ...rest] = describeRun(blamed, run, told);
     const lines = run.texts.map((text, at) => `${String(run.line + at).padStart(width)}  ${toVisible(text)}`);
     return [
-      terminal.style(styleOf(run.author), title ?? ''),
-      ...rest.map((row) => terminal.style('dim', row)),
+      ...wrap(title, terminal.columns - titleIndent.length).map(
+        (row, at) => (at === 0 ? '' : titleIndent) + terminal.style(styleOf(run.author), row),
+      ),
+      ...rest.map((row) => terminal.style('dim', cutToWidth(row, terminal.columns))),
       ...lines,
     ];
   });
@@ -116,22 +120,20 @@ function renderStory(terminal: Terminal, why: Why, story: PlaceStory, isWhole: b
   );
   const code = isWhole && texts.length > 3 ? [...texts.slice(0, 3), `    ... ${texts.length - 3} more lines`] : texts;
   const turn = author.kind === 'turn' ? why.turns.get(author.commit) : undefined;
-  const rows = [
-    ...(turn === undefined ? [row('By', describeAuthor(author, why))] : renderTurn(turn)),
-    ...('byContent' in author && author.byContent
-      ? [row('Found', 'by content: the commit that brought it here names no session')]
-      : []),
-    ...(landed === null
-      ? []
-      : [
-          row(
-            'Landed',
-            `${landed.commit.slice(0, 10)}, by ${landed.by} on ${formatTime(landed.at)}: ${landed.subject}`,
-          ),
-        ]),
-    ...(replaced === null ? [] : renderReplaced(terminal, replaced)),
+  const rows: Row[] = [
+    ...(turn === undefined ? [describeOther(author, why)] : describeTurn(turn)),
+    ...toRows(
+      'Found',
+      'byContent' in author && author.byContent ? 'by content: the commit that brought it here names no session' : null,
+    ),
+    ...toRows(
+      'Landed',
+      landed && `${landed.commit.slice(0, 10)}, by ${landed.by} on ${formatTime(landed.at)}: ${landed.subject}`,
+    ),
   ];
-  return [title, ...code, '', ...rows].map((line) => `${line}\n`).join('');
+  const shown = rows.map((row) => renderRow(row, terminal.columns));
+  const before = replaced === null ? [] : renderReplaced(terminal, replaced);
+  return [title, ...code, '', ...shown, ...before].map((line) => `${line}\n`).join('');
 }
 
 function nameLines(runs: readonly AttributedRun[]): string {
@@ -143,33 +145,49 @@ function nameLines(runs: readonly AttributedRun[]): string {
 
 const labelWidth = 10;
 
-function row(label: string, text: string): string {
-  const [first = '', ...rest] = toVisible(text).split('\n');
-  return [`${label.padEnd(labelWidth)}${first}`, ...rest.map((line) => ' '.repeat(labelWidth) + line)]
-    .join('\n')
-    .trimEnd();
+type Row = readonly [label: string, text: string];
+
+function toRows(label: string, text: string | null): Row[] {
+  return text === null ? [] : [[label, text]];
 }
 
-function renderTurn(story: TurnStory): string[] {
+/** Without a label, the text stands alone. */
+function renderRow([label, text]: Row, columns: number): string {
+  const indent = label === '' ? 0 : labelWidth;
+  const [first = '', ...rest] = toVisible(text)
+    .split('\n')
+    .flatMap((line) => wrap(line, columns - indent));
+  return [`${label.padEnd(indent)}${first}`, ...rest.map((line) => ' '.repeat(indent) + line)].join('\n').trimEnd();
+}
+
+function describeOther(author: Author, why: Why): Row {
+  if (author.kind === 'uncommitted') return ['', 'Not committed yet.'];
+  if (author.kind === 'unknown') return ['', `Unknown, in commit ${author.commit.slice(0, 10)}: ${author.reason}`];
+  return ['By', describeAuthor(author, why)];
+}
+
+function describeTurn(story: TurnStory): Row[] {
   const { session, turn, asked, plan, approvals, status, actions, commit } = story;
-  const model = nameModel(story);
   return [
-    row('Turn', `${turn} of ${session}, commit ${commit.slice(0, 10)}`),
-    asked === null
-      ? row('Asked', noTurn)
-      : row('Asked', `by ${asked.by} on ${formatTime(asked.at)}\n${cutMessage(asked.text)}`),
-    ...(model === null ? [] : [row('Answer', model)]),
-    ...(plan === null ? [] : [row('Planned', [plan.title, ...plan.actions].join('\n'))]),
-    ...approvals.map((one) => renderApproval(one)),
-    ...(status === null ? [] : [row('Happened', [status, ...actions.map(describeAction)].join('\n'))]),
+    ['Turn', `${turn} of ${session}, commit ${commit.slice(0, 10)}`],
+    [
+      'Asked',
+      asked === null
+        ? 'nothing in the repository says by whom'
+        : `by ${asked.by} on ${formatTime(asked.at)}\n${cutMessage(asked.text)}`,
+    ],
+    ...toRows('Answer', nameModel(story)),
+    ...toRows('Planned', plan && [plan.title, ...plan.actions].join('\n')),
+    ...approvals.map(describeVerdict),
+    ...toRows('Happened', status && [status, ...actions.map(describeAction)].join('\n')),
   ];
 }
 
-function renderApproval({ by, how, verdict, at, text }: Approval): string {
+function describeVerdict({ by, how, verdict, at, text }: Approval): Row {
   const when = `on ${formatTime(at)}${text === null ? '' : `\n${text}`}`;
-  if (verdict === 'none') return row('Gate', `ended without a verdict ${when}`);
-  if (verdict === 'rejected') return row('Rejected', `by ${by} ${when}`);
-  return row('Approved', how === 'flag' ? `by ${by} with -y ${when}` : `by ${by} ${when}`);
+  if (verdict === 'none') return ['Gate', `ended without a verdict ${when}`];
+  if (verdict === 'rejected') return ['Rejected', `by ${by} ${when}`];
+  return ['Approved', how === 'flag' ? `by ${by} with -y ${when}` : `by ${by} ${when}`];
 }
 
 function describeAction({ index, type, status, description, isEdited }: TurnStory['actions'][number]): string {

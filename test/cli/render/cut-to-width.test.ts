@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { cutToWidth, padTo, widthOf } from '../../../src/cli/render/cut-to-width.ts';
+import { cutToWidth, padTo, widthOf, wrap } from '../../../src/cli/render/cut-to-width.ts';
 
 test.each([
   ['', 0],
@@ -33,4 +33,11 @@ test('a text is cut between characters so that it fits, with its marks', () => {
 
 test('a text is filled up to a width', () => {
   expect([padTo('日本', 6), padTo('abcd', 6), padTo('abcdefg', 6)]).toEqual(['日本  ', 'abcd  ', 'abcdefg']);
+});
+
+test('a text is wrapped between words, and a longer word stands alone', () => {
+  expect(wrap('one two three', 7)).toEqual(['one two', 'three']);
+  expect(wrap('  日本語 の 名前', 8)).toEqual(['  日本語', 'の 名前']);
+  expect(wrap('a longest b', 4)).toEqual(['a', 'longest', 'b']);
+  expect(wrap('one  two', Number.POSITIVE_INFINITY)).toEqual(['one  two']);
 });
