@@ -1,6 +1,7 @@
 import { relative, resolve, sep } from 'node:path';
 import { Command, Option } from 'clipanion';
 import type { Project } from '../../ports/project.ts';
+import { requireOne } from '../plan-options.ts';
 import { TeddyCommand } from '../teddy-command.ts';
 import { readWorkingDirectory } from '../context.ts';
 import type { Terminal } from '../terminal.ts';
@@ -93,6 +94,7 @@ export class BlameCommand extends LineCommand {
   porcelain = Option.Boolean('--porcelain', false, { description: 'For programs that read `git blame --porcelain`.' });
 
   protected run(terminal: Terminal): Promise<number> {
+    requireOne({ '--porcelain': this.porcelain, '--json': this.json });
     return this.withProject(terminal, async (project) => {
       const { blameFile } = await import('../../workflow/blame/blame-file.ts');
       const blamed = await blameFile(project, this.toRequest(terminal, project, this.place));
