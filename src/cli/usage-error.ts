@@ -56,7 +56,10 @@ function describeMisuse(error: Error, { path, usage }: Definition): Misuse {
   if (/(?:Unsupported|Invalid) option name/.test(reason)) {
     return takesText && !/^--?[a-z]/i.test(named)
       ? { message: `\`${path}\` reads ${JSON.stringify(named)} as an option.`, advice: 'Put -- before it. ' }
-      : { message: describeOption(reason, path, named.replace(/=.*/s, '')), advice: '' };
+      : {
+          message: describeOption(reason, path, named.replace(/=.*/s, '')),
+          advice: named.startsWith('-L') && usage.includes('[:line') ? 'Lines stand behind the file: FILE:3-5. ' : '',
+        };
   }
   if (reason.includes('Extraneous positional argument')) {
     const advice = takesText ? 'Text with spaces goes in quotes. ' : '';

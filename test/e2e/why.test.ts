@@ -168,7 +168,18 @@ test('bad input is refused with the way out', async () => {
   expect(await project.refuses('FILE_NOT_FOUND', 2, ['blame', '../outside.txt'])).toContain('outside.txt');
   expect(await project.refuses('USAGE', 2, ['why', 'src/app.ts:9'])).toContain('src/app.ts has 4 lines.');
   expect(await project.refuses('USAGE', 2, ['why', 'src/app.ts:3-2'])).toContain('3-2 names no lines.');
-  expect(await project.refuses('UNKNOWN_COMMIT', 2, ['why', 'src/app.ts', '--rev=--all'])).toContain('no commit --all');
+  expect(await project.refuses('UNKNOWN_COMMIT', 2, ['why', 'src/app.ts', '--rev=--all'])).toContain(
+    'no commit "--all"',
+  );
+  expect(await project.refuses('USAGE', 2, ['why', 'src/app.ts:2-9'])).toContain('src/app.ts has 4 lines.');
+  expect(await project.refuses('USAGE', 2, ['why', 'src/app.ts:3-'])).toContain('3- names no lines.');
+  expect(await project.refuses('USAGE', 2, ['why', 'src/app.ts:'])).toContain('Nothing stands behind the colon.');
+  expect(await project.refuses('USAGE', 2, ['why', 'src/app.ts', '-L', '2'])).toContain('FILE:3-5');
+  expect(await project.refuses('FILE_NOT_FOUND', 2, ['why', '../outside.txt'])).toContain('it leaves the project');
+  expect(await project.refuses('FILE_NOT_FOUND', 2, ['why', 'none.txt', '--rev', 'main~1'])).toMatch(
+    /There is no file none\.txt in "main~1"\.[^]*`git ls-tree -r --full-tree --name-only 'main~1'`/,
+  );
+  expect(await project.refuses('USAGE', 2, ['blame', 'src/app.ts', '--porcelain', '--json'])).toContain('exclude');
   await repo.write('untracked.txt', 'x\n');
   expect(await project.refuses('FILE_NOT_FOUND', 2, ['why', 'untracked.txt:1'])).toContain('git does not track');
   await rm(join(repo.root, 'untracked.txt'));

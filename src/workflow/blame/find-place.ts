@@ -4,6 +4,7 @@ import type { Project } from '../../ports/project.ts';
 import type { Oid, RepoPath } from '../../names.ts';
 import { parseRepoPath } from '../../session/paths.ts';
 import { toShellWord } from '../../session/shell-word.ts';
+import { requireCommit } from '../line/find-recorded.ts';
 
 export interface PlaceRequest {
   /** A path of the repository, with lines or without. */
@@ -24,21 +25,24 @@ export async function findPlace(project: Project, { place, revision }: PlaceRequ
   const commit = await findCommit(project, revision);
   const whole = await findFile(project, commit, place);
   if (whole !== null) return { path: whole, commit, ranges: [] };
-  const [, file = '', first, last] = /^(.+?):(\d+)(?:[-,](\d+))?$/s.exec(place) ?? [];
+  const [, file = '', lines = ''] = /^(.+):([^:/]*)$/s.exec(place) ?? [];
   const path = file === '' ? null : await findFile(project, commit, file);
-  if (path === null) throw await toMissing(project, commit, file === '' ? place : file);
-  const range = [Number(first), Number(last ?? first)] as const;
-  if (range[0] < 1 || range[1] < range[0])
-    throw new TeddyError('USAGE', `${place.slice(file.length + 1)} names no lines.`, 'Say FILE:42, or FILE:42-50.');
+  if (path === null) throw await toMissing(project, { place: place.replace(/:[\d,-]*$/, ''), revision, commit });
+  const [, first, last = first] = /^(\d+)(?:[-,](\d+))?$/.exec(lines) ?? [];
+  const range = [Number(first), Number(last)] as const;
+  // What is no number is not larger, either.
+  if (!(range[0] >= 1 && range[1] >= range[0]))
+    throw new TeddyError(
+      'USAGE',
+      lines === '' ? 'Nothing stands behind the colon.' : `${lines} names no lines.`,
+      'Say FILE:42, or FILE:42-50.',
+    );
   return { path, commit, ranges: [range] };
 }
 
 async function findCommit({ repository }: Project, revision: string | undefined): Promise<Oid | null> {
   if (revision === undefined && repository.workspace !== null) return null;
-  const name = revision ?? 'HEAD';
-  const found = await repository.store.resolve(name);
-  if (found !== null) return found;
-  throw new TeddyError('UNKNOWN_COMMIT', `There is no commit ${name}.`, '`git log --oneline` lists the commits.');
+  return requireCommit(repository.store, revision ?? 'HEAD', '`git log --oneline` lists the commits.');
 }
 
 /** Null: it is no file there, or git does not track it. */
@@ -56,30 +60,66 @@ async function findFile(project: Project, commit: Oid | null, text: string): Pro
 }
 
 function toPath(text: string, root: string | undefined): RepoPath | null {
-  const parsed = parseRepoPath(text.replace(/^\.\//, ''), root);
+  const parsed = parsePath(text, root);
   return 'path' in parsed ? parsed.path : null;
 }
 
-async function toMissing(project: Project, commit: Oid | null, text: string): Promise<TeddyError> {
+function parsePath(text: string, root: string | undefined): ReturnType<typeof parseRepoPath> {
+  return parseRepoPath(text.replace(/^\.\//, ''), root);
+}
+
+async function toMissing(
+  project: Project,
+  { place, revision = 'HEAD', commit }: PlaceRequest & { commit: Oid | null },
+): Promise<TeddyError> {
   const { store, workspace } = project.repository;
-  const path = toPath(text, workspace?.root);
+  const missing = (message: string, hint: string) => new TeddyError('FILE_NOT_FOUND', message, hint);
   const head = await store.resolve('HEAD');
-  const name = path ?? text;
-  if (head === null)
+  const at = commit ?? head;
+  if (at === null)
     return new TeddyError(
       'UNKNOWN_COMMIT',
       'There is no commit yet, so no line has a story.',
       'Commit something first.',
     );
-  if (path !== null && (await store.readDir(commit ?? head, path)) !== null)
-    return new TeddyError(
-      'FILE_NOT_FOUND',
-      `${name} is a directory.`,
-      `Name a file: \`git ls-files ${toShellWord(`:/${path}`)}\` lists them.`,
+  const list = (dir: string) =>
+    commit === null
+      ? `\`git ls-files ${toShellWord(`:/${dir}`)}\``
+      : `\`${['git ls-tree -r --full-tree --name-only', ...[revision, dir].filter(Boolean).map(toShellWord)].join(' ')}\``;
+  const parsed = parsePath(place, workspace?.root);
+  if (!('path' in parsed))
+    return missing(`${place} is no file of the project: ${parsed.problem}.`, `${list('')} lists the files.`);
+  const { path } = parsed;
+  if ((await store.readDir(at, path)) !== null)
+    return missing(`${path} is a directory.`, `Name a file: ${list(path)} lists them.`);
+  const module = await findSubmodule(project, at, path);
+  if (module !== null)
+    return missing(
+      `${module} is a submodule.`,
+      workspace === null
+        ? 'Ask in its own repository.'
+        : `Ask in it: \`cd ${toShellWord(`${workspace.root}/${module}`)}\`.`,
     );
-  if (commit === null && path !== null && (await workspace?.sizeOnDisk(path)) != null)
-    return new TeddyError('FILE_NOT_FOUND', `git does not track ${name}.`, 'A line has a story once it is committed.');
-  if (commit === null && path !== null && (await store.hasPath(head, path)))
-    return new TeddyError('FILE_NOT_FOUND', `${name} is not in the work tree.`, 'It is at HEAD: add `--rev HEAD`.');
-  return new TeddyError('FILE_NOT_FOUND', `There is no file ${name}.`, '`git ls-files :/` lists the files.');
+  if (commit === null && (await workspace?.sizeOnDisk(path)) != null)
+    return missing(`git does not track ${path}.`, 'A line has a story once it is committed.');
+  if (commit === null && (await store.hasPath(at, path)))
+    return missing(`${path} is not in the work tree.`, 'It is at HEAD: add `--rev HEAD`.');
+  const where = commit === null ? '' : ` in ${JSON.stringify(revision)}`;
+  return missing(`There is no file ${path}${where}.`, `${list('')} lists the files.`);
+}
+
+/** The submodule that a path is, or leads into. */
+async function findSubmodule(
+  { repository: { store } }: Project,
+  commit: Oid,
+  path: RepoPath,
+): Promise<RepoPath | null> {
+  const parts = path.split('/');
+  for (const at of parts.keys()) {
+    const dir = await store.readDir(commit, parts.slice(0, at).join('/') as RepoPath);
+    const entry = dir?.entries.find(({ name }) => name === parts[at]);
+    if (entry?.mode === '160000') return parts.slice(0, at + 1).join('/') as RepoPath;
+    if (entry === undefined) break;
+  }
+  return null;
 }

@@ -2,7 +2,6 @@
  * Renders who brought the lines of the files that a session has changed, as one record of Agent Trace 0.1.0, the open format of
  * agent-trace.dev. The same commit gives the same bytes: its id is made of its content, and its time is that of the commit.
  */
-import { TeddyError } from '../../errors.ts';
 import type { Oid, RepoPath, SessionId } from '../../names.ts';
 import type { Project } from '../../ports/project.ts';
 import { isStartOf, parseIdent } from '../../session/logged-entry.ts';
@@ -10,6 +9,7 @@ import { decodeEntry } from '../../session/entry.ts';
 import { nameSome } from '../../session/name-some.ts';
 import { attributeFiles, groupLines, type AttributedFiles, type Contributor } from '../blame/attribute-files.ts';
 import type { AttributedRun, Author } from '../blame/attribution.ts';
+import { requireCommit } from '../line/find-recorded.ts';
 import { findConversation } from '../line/read-conversation.ts';
 
 export interface TraceRequest {
@@ -27,7 +27,8 @@ export async function renderTrace(
 ): Promise<{ session: SessionId; commit: Oid; text: string }> {
   const { store } = project.repository;
   const { session, commit: tip } = await findConversation(project, { selector });
-  const commit = revision === undefined ? tip : await requireCommit(project, revision);
+  const commit =
+    revision === undefined ? tip : await requireCommit(store, revision, '`git log --oneline` lists the commits.');
   const changed = await findChanged(project, session, tip);
   const there = changed.size === 0 ? [] : (await store.listTree(commit)).filter(({ path }) => changed.has(path));
   const attributed = await attributeFiles(project, commit, there, { ownOnly: false });
@@ -47,16 +48,6 @@ export async function renderTrace(
   };
   const id = toUuid(project.hash(JSON.stringify(record)));
   return { session, commit, text: `${JSON.stringify({ version: '0.1.0', id, ...record }, null, 2)}\n` };
-}
-
-async function requireCommit({ repository: { store } }: Project, revision: string): Promise<Oid> {
-  const commit = await store.resolve(revision);
-  if (commit !== null) return commit;
-  throw new TeddyError(
-    'UNKNOWN_COMMIT',
-    `git knows no commit ${JSON.stringify(revision)}.`,
-    '`git log --oneline` lists the commits.',
-  );
 }
 
 /** Files outside `.teddy` that commits of the line have changed, the user's own among them, but not what came by a merge. */

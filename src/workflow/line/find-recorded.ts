@@ -128,12 +128,12 @@ async function isGlobal(store: Store, tip: Oid): Promise<boolean> {
   return tips.some(({ oid }) => oid === tip);
 }
 
-export async function requireCommit(store: Store, revision: string): Promise<Oid> {
+export async function requireCommit(
+  store: Store,
+  revision: string,
+  hint = '`teddy session log` shows the commits of a session.',
+): Promise<Oid> {
   const commit = await store.resolve(revision);
   if (commit !== null) return commit;
-  throw new TeddyError(
-    'UNKNOWN_COMMIT',
-    `git knows no commit ${JSON.stringify(revision)}.`,
-    '`teddy session log` shows the commits of a session.',
-  );
+  throw new TeddyError('UNKNOWN_COMMIT', `git knows no commit ${JSON.stringify(revision)}.`, hint);
 }

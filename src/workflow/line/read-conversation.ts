@@ -6,7 +6,7 @@ import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { parseLineRef, type Oid } from '../../names.ts';
 import { findLine, lineName } from './find.ts';
-import { findArchived, type RecordedLine } from './find-recorded.ts';
+import { findArchived, requireCommit, type RecordedLine } from './find-recorded.ts';
 
 /** Where a conversation stands. */
 export interface ConversationTarget extends ConversationSource {
@@ -61,14 +61,7 @@ async function findLineOrArchive(
 
 async function findAtCommit(project: Project, revision: string): Promise<ConversationTarget> {
   const { store } = project.repository;
-  const commit = await store.resolve(revision);
-  if (commit === null) {
-    throw new TeddyError(
-      'UNKNOWN_COMMIT',
-      `git knows no commit ${JSON.stringify(revision)}.`,
-      '`teddy session log` shows the commits of a session.',
-    );
-  }
+  const commit = await requireCommit(store, revision);
   const named = parseLineRef(`refs/heads/${/teddy\/[^/~^@:]+$/.exec(revision)?.[0]}`)?.session;
   return { ...(await findSource(store, commit, named)), line: null, commit };
 }
