@@ -17,7 +17,7 @@ export function exportFile(path: string, { cwd, force }: { cwd: string; force: b
       await refuseParent(target);
       const found = await stat(target).catch(orNull);
       if (found?.isDirectory()) throw toInTheWay(`${path} is a directory.`, 'Name a file.');
-      if (found !== null && !force) throw toInTheWay(`${path} is there already.`, 'With --force it is replaced.');
+      if (found !== null && !force) throw toInTheWay(`${path} is there already.`, 'Use --force to replace it.');
     },
     put: (pieces) =>
       atomically({ target, name: path }, async (temporary) => {

@@ -116,7 +116,7 @@ test('the hooks name the model in a commit of files that it changed, however tha
   expect(await trailersOf()).toEqual([during, named]);
   const tip = await repo.git('rev-parse', 'HEAD');
   const landed = await project.run(['session', 'land']);
-  expect(landed.stderr).toMatch(new RegExp(`^Its message discloses ${named}\\.$`, 'm'));
+  expect(landed.stderr).toMatch(new RegExp(`^Its message has the trailer ${named}\\.$`, 'm'));
   expect(await trailersOf('main')).toEqual([named, `Teddy-Landed-From: ${session}@${tip}`]);
 });
 

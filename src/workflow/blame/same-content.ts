@@ -239,7 +239,7 @@ async function findByLines(
   const isTie = second?.run.equal.size === best.run.equal.size && second.step.session !== best.step.session;
   const isSure = evidence.has(best.step.session) || isNoChance(best.run, place.lines);
   if (isSure && !isTie) return { oid: best.step.oid };
-  const reason = `${nameStep(best.step)} has such lines in the file, which may be chance.`;
+  const reason = `${nameStep(best.step)} has such lines in the file, which may be a coincidence.`;
   return {
     unsure: new Set(compared.flatMap(({ run }) => [...run.equal].map((at) => place.lines.get(at) ?? ''))),
     reason,

@@ -114,7 +114,10 @@ function showLanded(
   const files = wasCutOff ? '' : `${countFiles(changes.length)}, `;
   terminal.print(`${toVisible(line.name)} ${what} on ${branch}: ${files}commit ${commit?.slice(0, 10)}\n`);
   sayAlong(terminal, along);
-  if (assistedBy.length > 0 && !wasCutOff) terminal.say(toVisible(`Its message discloses ${assistedBy.join('; ')}.`));
+  if (assistedBy.length > 0 && !wasCutOff)
+    terminal.say(
+      toVisible(`Its message has the ${assistedBy.length === 1 ? 'trailer' : 'trailers'} ${assistedBy.join('; ')}.`),
+    );
   if (root !== null && !wasCutOff) terminal.say(`The files in ${toVisible(root)} were updated.`);
   if (archive !== null) terminal.say(`Its turns stay on ${toVisible(line.name)}, and under ${archive}.`);
   if (note !== null) sayNote(terminal, note, remote);

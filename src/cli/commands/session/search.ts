@@ -42,7 +42,7 @@ export class SessionSearchCommand extends TeddyCommand {
       A terminal shows at most ${onTerminal} turns, and ${linesOnTerminal} lines of each. Into a pipe, teddy prints a row for each
       line: session, turn, branch, place, title and text, with tabs between them.
 
-      Exit codes: 0 something was found; 1 nothing was, as with \`git grep\`; 2 wrong usage.
+      Exit codes: 0 something was found; 1 nothing was, as with \`git grep\`, or there is no repository; 2 wrong usage.
     `,
     examples: [
       ['A phrase', '$0 session search "time zone"'],
@@ -58,7 +58,7 @@ export class SessionSearchCommand extends TeddyCommand {
     description: `Where: ${searchPlaces.join(', ')}; several with commas. Without it: all but code.`,
   });
   since = Option.String('--since', {
-    description: 'Only turns of that time or newer: 12h, 3d, 2w, or a date such as 2026-11-01.',
+    description: 'Only turns of that time or newer: 30m, 12h, 7d, 4w, or a date such as 2026-11-01.',
   });
   isRegex = Option.Boolean('-E,--extended-regexp', false, {
     description: 'The text is an extended regular expression.',
@@ -157,9 +157,9 @@ export class SessionSearchCommand extends TeddyCommand {
       ...(places.includes('code') ? [] : ['--in code searches the code']),
     ];
     const hint = ways.length === 0 ? '' : `; ${ways.join(', ')}`;
-    return lines === 0 && this.since === undefined
-      ? 'There is no session yet. Start one: teddy session new <name>'
-      : `Nothing was found in ${where} of sessions${since}${hint}.`;
+    if (lines > 0) return `Nothing was found in ${where} of sessions${since}${hint}.`;
+    if (this.since !== undefined) return `No session has steps since ${this.since}.`;
+    return 'There is no session yet. Start one: teddy session new <name>';
   }
 }
 
@@ -171,7 +171,7 @@ function parsePlaces(given: readonly string[]): SearchPlace[] {
   if (unknown === undefined) return searchPlaces.filter((place) => words.includes(place));
   throw new TeddyError(
     'USAGE',
-    `--in: teddy knows no ${JSON.stringify(unknown)}.`,
+    `--in: unknown place ${JSON.stringify(unknown)}.`,
     `It can be ${searchPlaces.slice(0, -1).join(', ')} and ${searchPlaces.at(-1)}: --in message,plan.`,
   );
 }

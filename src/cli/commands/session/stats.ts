@@ -28,7 +28,7 @@ export class SessionStatsCommand extends TeddyCommand {
     ],
   });
 
-  since = Option.String('--since', { description: 'How far back: 12h, 7d, 4w, or a date such as 2026-11-01.' });
+  since = Option.String('--since', { description: 'How far back: 30m, 12h, 7d, 4w, or a date such as 2026-11-01.' });
 
   protected run(terminal: Terminal): Promise<number> {
     const sinceMs = this.since === undefined ? null : parseSince(this.since, Date.now());
@@ -74,11 +74,13 @@ function toLineRows({ files, models, people, unknown }: LineStats): [string, str
   const share = (count: number) => `${formatCount(count)}${all === 0 ? '' : ` (${Math.round((100 * count) / all)} %)`}`;
   return [
     ['Lines', `${formatCount(all)} in ${formatCount(files)} ${files === 1 ? 'file' : 'files'} that sessions changed`],
-    ...models.map(({ model, lines }): [string, string] => [
-      `  by ${toVisible(model ?? 'a model that is not named')}`,
-      share(lines),
-    ]),
+    ...models.map(({ model, lines }): [string, string] => [`  by ${nameModel(model)}`, share(lines)]),
     ['  by people', share(people)],
     ...(unknown === 0 ? [] : ([['  unknown', share(unknown)]] as [string, string][])),
   ];
+}
+
+function nameModel(model: string | null): string {
+  if (model === 'manual') return 'answers by hand';
+  return toVisible(model ?? 'a model that is not named');
 }
