@@ -99,6 +99,7 @@ export function gitStore(options: StoreOptions): Store & { close(): Promise<void
     findOid: async (treeish, path) => (await reader.info(`${treeish}:${path}`))?.oid ?? null,
     walkChanges: (from, not) => walkChanges(git, { readCommit, readTree }, from, not),
     async isAncestor(ancestor, descendant) {
+      if (ancestor === descendant) return true;
       const { exitCode } = await git.run(['merge-base', '--is-ancestor', ancestor, descendant], { accept: [1] });
       return exitCode === 0;
     },

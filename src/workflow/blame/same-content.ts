@@ -152,7 +152,7 @@ async function isCommittedDuring(source: BlameSource, place: Place, step: CodeSt
 /** The user's HEAD had the commit when the snapshot was taken. */
 async function knew({ repository: { store } }: BlameSource, { oid }: Place, { head }: CodeStep): Promise<boolean> {
   if (head === null || (await store.resolve(head)) === null) return false;
-  return head === oid || store.isAncestor(oid, head);
+  return store.isAncestor(oid, head);
 }
 
 function toSeconds(ident: string): number {
