@@ -98,3 +98,13 @@ test('a trace goes to stdout or to a file, with the same bytes, and options that
   ])
     await project.refuses(code ?? '', 2, ['session', 'export', ...options]);
 });
+
+test('a trace has a file under the name that it got later', async () => {
+  const { repo } = project;
+  await repo.git('switch', '--quiet', '--detach', `teddy/${session}`);
+  await repo.git('mv', 'b.txt', 'c d.txt');
+  await repo.git('commit', '--quiet', '-m', 'Rename');
+  const named = ['session', 'export', '--format', 'agent-trace', '-s', session, '--rev', 'HEAD'];
+  expect(readAgentTrace(await project.ok(...named)).record.files).toMatchObject([{ path: 'c d.txt' }]);
+  await repo.git('switch', '--quiet', '-');
+});

@@ -60,6 +60,16 @@ test('--since leaves out what is older, and is refused where it is no time', asy
   await project.refuses('USAGE', 2, ['session', 'stats', '--since', 'yesterday']);
 });
 
+test('a file that got another name is counted under that', async () => {
+  await project.repo.git('mv', 'src/app.ts', 'src/once.ts');
+  await project.repo.git('commit', '--quiet', '-m', 'Rename');
+  await project.repo.git('mv', 'src/once.ts', 'src/new app.ts');
+  await project.repo.git('commit', '--quiet', '-m', 'Rename again');
+  expect(JSON.parse(await project.ok('session', 'stats', '--json'))).toMatchObject({
+    lines: { files: 1, models: [{ model: 'gpt-test', lines: 2 }], people: 1, unknown: 0 },
+  });
+});
+
 test('a repository without sessions has none', async () => {
   const empty = await openTeddyProject();
   expect(await empty.ok('session', 'stats')).toMatch(/^Sessions +0\nTurns +0\n[^]*Cost +none\n/);

@@ -7,7 +7,13 @@ import type { Project } from '../../ports/project.ts';
 import { isStartOf, parseIdent } from '../../session/logged-entry.ts';
 import { decodeEntry } from '../../session/entry.ts';
 import { nameSome } from '../../session/name-some.ts';
-import { attributeFiles, groupLines, type AttributedFiles, type Contributor } from '../blame/attribute-files.ts';
+import {
+  addRenamed,
+  attributeFiles,
+  groupLines,
+  type AttributedFiles,
+  type Contributor,
+} from '../blame/attribute-files.ts';
 import type { AttributedRun, Author } from '../blame/attribution.ts';
 import { requireCommit } from '../line/find-recorded.ts';
 import { findConversation } from '../line/read-conversation.ts';
@@ -29,7 +35,8 @@ export async function renderTrace(
   const { session, commit: tip } = await findConversation(project, { selector });
   const commit =
     revision === undefined ? tip : await requireCommit(store, revision, '`git log --oneline` lists the commits.');
-  const changed = await findChanged(project, session, tip);
+  const { paths, seconds } = await findChanged(project, session, tip);
+  const changed = await addRenamed(project, paths, { commit, seconds });
   const there = changed.size === 0 ? [] : (await store.listTree(commit)).filter(({ path }) => changed.has(path));
   const attributed = await attributeFiles(project, commit, there, { ownOnly: false });
   const { files, leftOut } = attributed;
@@ -51,19 +58,24 @@ export async function renderTrace(
 }
 
 /** Files outside `.teddy` that commits of the line have changed, the user's own among them, but not what came by a merge. */
-async function findChanged({ repository: { store } }: Project, session: SessionId, tip: Oid): Promise<Set<RepoPath>> {
-  let before: Oid | null = null;
+async function findChanged(
+  { repository: { store } }: Project,
+  session: SessionId,
+  tip: Oid,
+): Promise<{ paths: Set<RepoPath>; seconds: number }> {
+  let [before, seconds]: [Oid | null, number] = [null, 0];
   for await (const { oid, commit } of store.firstParents(tip)) {
     const isStart = isStartOf({ entry: decodeEntry(commit.message) }, session);
     // The history of a shallow clone may end above the start.
     before = isStart ? (commit.parents[0] ?? null) : oid;
+    seconds = (Date.parse(parseIdent(commit.committer).time) || 0) / 1000;
     if (isStart) break;
   }
   const paths = new Set<RepoPath>();
   for await (const { commit, changes } of store.walkChanges(tip, before === null ? [] : [before]))
     if (commit.parents.length < 2)
       for (const { path } of changes) if (path !== '.teddy' && !path.startsWith('.teddy/')) paths.add(path);
-  return paths;
+  return { paths, seconds };
 }
 
 /** In the order of their first lines. */
