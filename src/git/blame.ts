@@ -12,7 +12,7 @@ export function gitBlame(git: GitRunner): Blame {
   return {
     lines: (query) => blameLines(git, query),
     findMarked: (marks, tips, not) => findMarked(git, marks, tips, not),
-    findRenames: (tip, seconds) => findRenames(git, tip, seconds),
+    followNames: (paths, tip, seconds) => followNames(git, paths, tip, seconds),
     findCircles: async (tips, grafts) =>
       findCircles(await readParents(git, [...tips, ...[...grafts.values()].flat()]), grafts),
   };
@@ -173,13 +173,21 @@ function parseMarked(text: string): MarkedCommit[] {
   return found;
 }
 
-/** `R<how much is the same>`, the old name and the new one, each ended by NUL. */
-async function findRenames(git: GitRunner, tip: Oid, seconds: number): ReturnType<Blame['findRenames']> {
+/** git names a rename `R<how much is the same>`, with the old name and the new one behind it, each ended by NUL. */
+async function followNames(
+  git: GitRunner,
+  paths: ReadonlySet<RepoPath>,
+  tip: Oid,
+  seconds: number,
+): Promise<Set<RepoPath>> {
+  const all = new Set(paths);
+  if (paths.size === 0) return all;
   const what = ['--find-renames', '--diff-filter=R', '--name-status', '-z', '--no-relative', '--diff-merges=off'];
   const how = ['--reverse', '--format=', '--no-show-signature', '--no-notes', '--no-color', `--since=@${seconds}`];
-  const rows = await git.run(['log', ...what, ...how, tip, '--']);
-  const found = rows.stdout.toString('utf8').matchAll(/R\d+\0([^\0]+)\0([^\0]+)\0/g);
-  return [...found].map(([, from = '', to = '']) => ({ from: repoPathFromGit(from), to: repoPathFromGit(to) }));
+  const { stdout } = await git.run(['log', ...what, ...how, tip, '--']);
+  for (const [, from = '', to = ''] of stdout.toString('utf8').matchAll(/R\d+\0([^\0]+)\0([^\0]+)\0/g))
+    if (all.has(repoPathFromGit(from))) all.add(repoPathFromGit(to));
+  return all;
 }
 
 async function readParents(git: GitRunner, tips: readonly Oid[]): Promise<Map<string, readonly string[]>> {

@@ -291,8 +291,8 @@ export interface Blame {
   findMarked(marks: readonly string[], tips: readonly Oid[], not: readonly Oid[]): Promise<MarkedCommit[]>;
   /** Commits whose grafts close a circle in the history of `tips`, of each circle the last in the map: the others make none. */
   findCircles(tips: readonly Oid[], grafts: Grafts): Promise<Set<Oid>>;
-  /** What commits that `tip` reaches have renamed since then, the oldest first. `seconds`: since 1970. */
-  findRenames(tip: Oid, seconds: number): Promise<{ from: RepoPath; to: RepoPath }[]>;
+  /** Adds the names that commits that `tip` reaches have given these files since then. `seconds`: since 1970. */
+  followNames(paths: ReadonlySet<RepoPath>, tip: Oid, seconds: number): Promise<Set<RepoPath>>;
 }
 
 /** Holds what can be derived again; any of it may be gone at any time. */

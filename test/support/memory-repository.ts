@@ -153,7 +153,7 @@ export async function memoryProject(
       blame: {
         lines: () => Promise.reject(new Error('There is no git here.')),
         findMarked: () => Promise.reject(new Error('There is no git here.')),
-        findRenames: () => Promise.reject(new Error('There is no git here.')),
+        followNames: () => Promise.reject(new Error('There is no git here.')),
         findCircles: () => Promise.reject(new Error('There is no git here.')),
       },
       hooks: memoryHooks(hooked),

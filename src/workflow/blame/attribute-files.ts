@@ -65,18 +65,6 @@ export async function attributeFiles(
   };
 }
 
-/** Adds the names that these files have been given since then. `seconds`: since 1970. */
-export async function addRenamed(
-  { repository: { blame } }: BlameSource,
-  paths: ReadonlySet<RepoPath>,
-  { commit, seconds }: { commit: Oid; seconds: number },
-): Promise<Set<RepoPath>> {
-  const all = new Set(paths);
-  if (paths.size === 0) return all;
-  for (const { from, to } of await blame.findRenames(commit, seconds)) if (all.has(from)) all.add(to);
-  return all;
-}
-
 /** The first and last lines of all who have the same key, in the order of their first lines; null is left out. */
 export function groupLines<Key>(
   runs: readonly AttributedRun[],

@@ -7,13 +7,7 @@ import type { Project } from '../../ports/project.ts';
 import { isStartOf, parseIdent } from '../../session/logged-entry.ts';
 import { decodeEntry } from '../../session/entry.ts';
 import { nameSome } from '../../session/name-some.ts';
-import {
-  addRenamed,
-  attributeFiles,
-  groupLines,
-  type AttributedFiles,
-  type Contributor,
-} from '../blame/attribute-files.ts';
+import { attributeFiles, groupLines, type AttributedFiles, type Contributor } from '../blame/attribute-files.ts';
 import type { AttributedRun, Author } from '../blame/attribution.ts';
 import { requireCommit } from '../line/find-recorded.ts';
 import { findConversation } from '../line/read-conversation.ts';
@@ -36,7 +30,7 @@ export async function renderTrace(
   const commit =
     revision === undefined ? tip : await requireCommit(store, revision, '`git log --oneline` lists the commits.');
   const { paths, seconds } = await findChanged(project, session, tip);
-  const changed = await addRenamed(project, paths, { commit, seconds });
+  const changed = await project.repository.blame.followNames(paths, commit, seconds);
   const there = changed.size === 0 ? [] : (await store.listTree(commit)).filter(({ path }) => changed.has(path));
   const attributed = await attributeFiles(project, commit, there, { ownOnly: false });
   const { files, leftOut } = attributed;

@@ -7,7 +7,6 @@ import { comesLater, decodeEntry, type Entry } from '../../session/entry.ts';
 import { entryTime } from '../../session/logged-entry.ts';
 import { addSpendings, isAnswer, nothingSpent, sumSpent, type Spending } from '../../session/spending.ts';
 import { joinPath, turnDir, type Oid, type TurnName } from '../../names.ts';
-import { addRenamed } from '../blame/attribute-files.ts';
 import { attributeLines } from '../blame/attribute-lines.ts';
 import { readCodeSteps } from '../blame/code-steps.ts';
 import { listRecorded } from '../line/find-recorded.ts';
@@ -141,7 +140,7 @@ async function countLines(
   const { steps } = await readCodeSteps({ repository }, [head]);
   const own = new Set([...steps.values()].flatMap(({ files }) => files.map(({ path }) => path)));
   const seconds = [...steps.values()].reduce((least, step) => Math.min(least, step.seconds), Infinity);
-  const changed = await addRenamed({ repository }, own, { commit: head, seconds });
+  const changed = await repository.blame.followNames(own, head, seconds);
   const files = (await repository.store.listTree(head)).filter(
     ({ path, mode }) => changed.has(path) && mode.startsWith('100'),
   );
