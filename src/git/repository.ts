@@ -49,7 +49,7 @@ export async function openRepository({ cwd, env, trace, onStep, trustsHead }: Op
   // Asked for at once, beside the discovery: hardly a command does without, and each process in turn costs its time.
   let loading = readGitSettings(here, env);
   loading.catch(() => undefined);
-  const { layout, head } = await findRepository(here);
+  const { layout, head, isShallow } = await findRepository(here);
   const open = (found: RepositoryLayout, added: Environment = {}): GitRunner =>
     gitRunner(found.root ?? found.gitDir, { ...toLayoutEnvironment(childEnv, found), ...added }, trace, () =>
       removeHalfMadeWorkTrees(found),
@@ -91,7 +91,7 @@ export async function openRepository({ cwd, env, trace, onStep, trustsHead }: Op
       const repairAt = async (path: string) => void (await (await openWorkspace(path)).repair());
       return withOwnErrors(gitRemains({ git, layout, repairAt }));
     },
-    cache: derivedCache(layout.commonDir),
+    cache: derivedCache(layout.commonDir, { suffix: isShallow ? await nameDepth(layout.commonDir) : '' }),
     blame: gitBlame(git),
     hooks: gitHooks({ git, layout, env }),
     remotes: lazyRemotes(async () => {
@@ -129,6 +129,7 @@ interface FoundRepository {
   layout: RepositoryLayout;
   /** Null where HEAD is detached, or its branch has no commit. */
   head: Head | null;
+  isShallow: boolean;
 }
 
 async function discover(git: GitRunner): Promise<FoundRepository> {
@@ -139,6 +140,7 @@ async function discover(git: GitRunner): Promise<FoundRepository> {
     '--git-path',
     'objects',
     '--show-object-format',
+    '--is-shallow-repository',
     // Without a work tree git stops here, with everything else already said.
     '--show-toplevel',
     // A word after the path, which may have several lines; and nothing after that where HEAD has no commit.
@@ -149,13 +151,14 @@ async function discover(git: GitRunner): Promise<FoundRepository> {
     'HEAD',
   ];
   const { exitCode, stdout, stderr } = await git.run(['rev-parse', ...flags], { accept: [128, 129] });
-  const [gitDir = '', commonDir = '', objectsDir = '', format, ...rest] = stdout.toString('utf8').split('\n');
+  const [gitDir = '', commonDir = '', objectsDir = '', format, shallow, ...rest] = stdout.toString('utf8').split('\n');
   if (format !== 'sha1' && format !== 'sha256') throw toDiscoveryError(stderr);
   const [tip = '', last = ''] = rest.slice(-3, -1);
   const head = last.startsWith('refs/') && isOid(tip) ? { ref: last as RefName, oid: tip } : null;
   const isUnborn = last === 'true' || last === 'false';
   const root = exitCode === 0 ? rest.slice(0, isUnborn ? -2 : -4).join('\n') : null;
-  return { layout: { root, gitDir, commonDir, objectsDir, objectFormat: format }, head };
+  const layout: RepositoryLayout = { root, gitDir, commonDir, objectsDir, objectFormat: format };
+  return { layout, head, isShallow: shallow === 'true' };
 }
 
 function toDiscoveryError(stderr: string): TeddyError {
@@ -257,11 +260,11 @@ const maxFiles = 32;
 const maxBytes = 64 * 1024 * 1024;
 
 /** A file holds the sha256 of its content before the content: what a crash tore apart counts as absent. */
-export function derivedCache(commonDir: string, limits = { maxFiles, maxBytes }): Cache {
+export function derivedCache(commonDir: string, { suffix = '', limits = { maxFiles, maxBytes } } = {}): Cache {
   const directory = join(commonDir, 'teddy', 'cache');
   return {
     async read(key) {
-      const kept = await readFile(join(directory, key)).catch(() => Buffer.alloc(0));
+      const kept = await readFile(join(directory, `${key}${suffix}`)).catch(() => Buffer.alloc(0));
       const end = kept.indexOf('\n');
       const content = kept.subarray(end + 1);
       return end !== -1 && kept.toString('latin1', 0, end) === sha256([content]) ? content : null;
@@ -271,9 +274,15 @@ export function derivedCache(commonDir: string, limits = { maxFiles, maxBytes })
       // It would push out all others, and itself.
       if (countBytes(file) > limits.maxBytes) return;
       // Where it cannot be written (a full disk, a read-only one), the next command takes its time, and that is all.
-      await replace(directory, key, file, limits).catch(() => undefined);
+      await replace(directory, `${key}${suffix}`, file, limits).catch(() => undefined);
     },
   };
+}
+
+/** What was found in a shallow clone is true only as long as it ends where it does now. */
+async function nameDepth(commonDir: string): Promise<string> {
+  const ends = await readFile(join(commonDir, 'shallow')).catch(() => Buffer.alloc(0));
+  return `-${sha256([ends]).slice(0, 16)}`;
 }
 
 type Limits = { maxFiles: number; maxBytes: number };

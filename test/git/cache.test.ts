@@ -2,7 +2,11 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { derivedCache } from '../../src/git/repository.ts';
+import { derivedCache, openRepository } from '../../src/git/repository.ts';
+import type { SessionId } from '../../src/names.ts';
+import { encodeEntry } from '../../src/session/entry.ts';
+import { listLines } from '../../src/session/lines.ts';
+import { makeScratchRepository, openScratchRepository } from '../support/scratch-repository.ts';
 
 let common: string;
 beforeEach(() => {
@@ -43,7 +47,7 @@ test('the cache keeps the newest texts', async () => {
 });
 
 test('no more is kept than fits, the newest first, and what does not fit alone is not written', async () => {
-  const cache = derivedCache(common, { maxFiles: 32, maxBytes: 1000 });
+  const cache = derivedCache(common, { limits: { maxFiles: 32, maxBytes: 1000 } });
   for (const name of ['one', 'two', 'three']) {
     await cache.write(name, bytesOf('x'.repeat(300)));
     // The times of files that follow each other at once may be the same.
@@ -60,4 +64,42 @@ test('a cache that cannot be written costs nothing but time', async () => {
   const cache = derivedCache(common);
   await cache.write('tree-1', bytesOf('text'));
   expect(await cache.read('tree-1')).toBeNull();
+});
+
+test('nothing that a shallow clone lacks is taken for missing once it is there', async () => {
+  const ours = await makeScratchRepository({ 'a.txt': 'a\n' });
+  const entry = encodeEntry({
+    kind: 'start',
+    session: '20260124-x' as SessionId,
+    turn: null,
+    id: '0198c9a0-1111-7abc-8def-0123456789ab',
+    created: '2026-01-24T00:00:00.000Z',
+    title: '20260124-x',
+    details: [],
+    baseBranch: 'main',
+  });
+  await ours.git('switch', '-q', '-c', 'teddy/20260124-x');
+  await ours.write('.teddy/sessions/20260124-x/session.context', 'README.md\n');
+  await ours.git('add', '-A');
+  await ours.git('commit', '-q', '-m', entry);
+  await ours.commit({ 'own.txt': 'mine\n' });
+  const clone = join(common, 'clone');
+  await ours.git('clone', '-q', '--depth', '1', '--no-single-branch', `file://${ours.root}`, clone);
+  const listed = async () => {
+    const { close, ...repository } = await openRepository({ cwd: clone, env: process.env });
+    try {
+      const lines = await listLines({ repository });
+      return [...new Set(lines.map(({ session }) => session))];
+    } finally {
+      await close();
+    }
+  };
+  expect(await listed()).toEqual([]);
+  expect(await listed()).toEqual([]);
+  const cloned = openScratchRepository(clone);
+  await cloned.git('fetch', '-q', '--depth', '2');
+  expect(await listed()).toEqual(['20260124-x']);
+  await cloned.git('fetch', '-q', '--unshallow');
+  expect(await listed()).toEqual(['20260124-x']);
+  await ours.close();
 });
