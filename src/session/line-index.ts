@@ -26,8 +26,10 @@ type Told = Readonly<Record<string, readonly (string | number | boolean | null)[
 export interface LineIndex {
   get(ref: RefName, tip: Oid): IndexedLine | undefined;
   set(ref: RefName, tip: Oid, line: IndexedLine): void;
-  /** Keeps what is new. `listed`: all refs below `prefixes`; what the index has of others there is of no use any more. */
-  save(listed?: { prefixes: readonly string[]; tips: readonly RefTip[] }): Promise<void>;
+  /** These are all refs below `prefixes`: what the index has of others there is of no use any more. */
+  setListed(prefixes: readonly string[], tips: readonly RefTip[]): void;
+  /** Keeps what is new, if it is so much. */
+  save(least?: number): Promise<void>;
 }
 
 const cacheKey = 'lines';
@@ -56,6 +58,7 @@ async function readIndex(cache: Cache): Promise<LineIndex> {
   }
   const known = new Map<string, { tip: Oid; line: IndexedLine }>();
   let changes = 0;
+  let isGone = (_name: string) => false;
 
   return {
     get(ref, tip) {
@@ -69,16 +72,19 @@ async function readIndex(cache: Cache): Promise<LineIndex> {
       known.set(toName(ref), { tip, line });
       changes += 1;
     },
-    async save(listed) {
-      if (changes === 0 || changes * rewrittenFor < rows.size) return;
+    setListed(prefixes, tips) {
+      let there: ReadonlySet<string> | null = null;
+      isGone = (name) => {
+        there ??= new Set(tips.map(({ ref }) => toName(ref)));
+        return prefixes.some((one) => name.startsWith(one)) && !there.has(name);
+      };
+    },
+    async save(least = 1) {
+      if (changes < least || changes * rewrittenFor < rows.size) return;
       changes = 0;
       for (const [name, { tip, line }] of known) rows.set(name, `${tip} ${encodeRow(line)}`);
       known.clear();
-      if (listed !== undefined) {
-        const there = new Set(listed.tips.map(({ ref }) => toName(ref)));
-        const isGone = (name: string) => listed.prefixes.some((one) => name.startsWith(one)) && !there.has(name);
-        for (const name of rows.keys()) if (isGone(name)) rows.delete(name);
-      }
+      for (const name of rows.keys()) if (isGone(name)) rows.delete(name);
       const lines = Array.from(rows, ([name, row]) => `${name} ${row}\n`);
       await cache.write(cacheKey, [new TextEncoder().encode(lines.join(''))]);
     },

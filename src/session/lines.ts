@@ -20,6 +20,9 @@ import { isOnLine } from './ancestry.ts';
 import { openLineIndex, type LineIndex, type NearestHead } from './line-index.ts';
 import { findNearestEntries, findNearestEntry, type NearestEntry } from './nearest-entry.ts';
 
+/** So few are read again in no time, and a command that only looks for a line leaves nothing behind for them. */
+const fewTips = 64;
+
 export interface KnownLine {
   ref: RefName;
   oid: Oid;
@@ -53,7 +56,8 @@ export async function listLinesAndTips(
   const [index, refs] = await Promise.all([openLineIndex(project.repository.cache), store.listRefs(...prefixes)]);
   const tips = refs.filter(({ ref }) => isCandidate(ref));
   const nearest = await findNearestHeads(project, index, tips);
-  await index.save({ prefixes, tips });
+  index.setListed(prefixes, tips);
+  await index.save(fewTips);
   let defaults: Defaults | null = null;
   const lines: KnownLine[] = [];
   for (const [at, tip] of tips.entries()) {

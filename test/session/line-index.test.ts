@@ -89,7 +89,10 @@ describe('the index of lines', () => {
     const index = await openLineIndex(cache.next());
     const archived = 'refs/teddy/archive/x' as RefName;
     for (const ref of [refOf('a'), refOf('b'), archived]) index.set(ref, oidOf(1), { nearest: null });
-    await index.save({ prefixes: ['refs/heads/'], tips: [{ ref: refOf('b'), oid: oidOf(1) }] });
+    index.setListed(['refs/heads/'], [{ ref: refOf('b'), oid: oidOf(1) }]);
+    await index.save(4);
+    expect(cache.writes).toBe(0);
+    await index.save(3);
     const next = await openLineIndex(cache.next());
     expect([refOf('a'), refOf('b'), archived].map((ref) => next.get(ref, oidOf(1)))).toEqual([
       undefined,
