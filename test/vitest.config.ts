@@ -39,10 +39,11 @@ export default defineConfig({
     css: true,
     globalSetup: ['test/support/memory-disk.ts', 'test/support/isolate.ts'],
     reporters: ['default', './test/support/count-reporter.ts'],
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // Three times what the longest takes on a slow machine: it ends what hangs, and judges nothing.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
     // Things come when the machine gets to them; the time of the test is the only limit.
-    expect: { poll: { timeout: 55_000 } },
+    expect: { poll: { timeout: 170_000 } },
     maxWorkers: 3,
     projects: [
       // Loading the same modules anew for each file takes longer than most of the tests.
