@@ -279,7 +279,7 @@ export function derivedCache(commonDir: string, { suffix = '', limits = { maxFil
   };
 }
 
-/** What was found in a shallow clone is true only as long as it ends where it does now. */
+/** A shallow clone answers only for as long as its history ends where it does now. */
 async function nameDepth(commonDir: string): Promise<string> {
   const ends = await readFile(join(commonDir, 'shallow')).catch(() => Buffer.alloc(0));
   return `-${sha256([ends]).slice(0, 16)}`;

@@ -87,7 +87,7 @@ export interface Store {
   readDir(treeish: Oid, path: RepoPath): Promise<{ oid: Oid; entries: TreeEntry[] } | null>;
   /** Size in bytes; null when there is no such object. */
   readSize(oid: Oid): Promise<number | null>;
-  /** What a ref names, a commit or another object; null: there is no such ref. */
+  /** The object that a ref names, a commit or another; null: there is no such ref. */
   readRef(ref: RefName): Promise<Oid | null>;
   /** The commit that a revision names, or null. `revision` is never taken as an option. */
   resolve(revision: string): Promise<Oid | null>;

@@ -1,4 +1,4 @@
-/** What is kept of lines whose branches are gone: each below the month of its session, or under its flat name of before. */
+/** Archives, which keep lines whose branches are gone: each below the month of its session, or under its flat name of before. */
 import type { RefTip, RefUpdate, SessionStore, Store } from '../ports/git.ts';
 import {
   archivePrefix,

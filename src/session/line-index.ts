@@ -1,12 +1,12 @@
 /**
- * What lists show of a line, kept by the name of its ref and its tip: only changed tips are read again. git says each time which
+ * An index of what lists show of a line, kept by the name of its ref and its tip: only changed tips are read again. git says each time which
  * refs there are and where they stand; what a commit says never changes. Like all of the cache, it may be gone at any time.
  */
 import type { Cache, RefTip } from '../ports/git.ts';
 import { isOid, type Oid, type RefName } from '../names.ts';
 import type { Entry } from './entry.ts';
 
-/** What of an entry does without its commit. */
+/** The part of an entry that lists need: it does without the commit. */
 export type EntryHead = Pick<Entry, 'kind' | 'session' | 'turn' | 'id' | 'created' | 'title' | 'status'>;
 
 export interface NearestHead {
@@ -17,7 +17,7 @@ export interface NearestHead {
 interface IndexedLine {
   /** Null: no entry is at or below the tip. */
   nearest: NearestHead | null;
-  /** What else a list tells of the line, as plain JSON: whoever makes lists knows what it means. */
+  /** All else that a list tells of the line, as plain JSON: whoever makes lists knows what it means. */
   told?: Told | undefined;
 }
 

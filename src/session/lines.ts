@@ -72,7 +72,7 @@ export async function listLinesAndTips(
   return { lines: lines.toSorted((a, b) => toPlace(a) - toPlace(b)), tips: all };
 }
 
-/** Of each of the tips: from the index, or from its commits where it has moved. */
+/** The nearest entry of each tip: from the index, or from its commits where it has moved. */
 async function findNearestHeads(
   project: SessionSource,
   index: LineIndex,

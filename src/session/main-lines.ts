@@ -49,7 +49,7 @@ export function toMainLines(lines: readonly KnownLine[], now: Date): MainLine[] 
 /** A branch counts first, then a remote's; a conversation branch never counts before a main line. */
 function toMainLine(lines: readonly KnownLine[]): MainLine | null {
   const [first] = lines;
-  // As most sessions are.
+  // Most sessions have one line.
   if (first !== undefined && lines.length === 1)
     return toChosen(first, first.remote === null && !first.isArchived ? first : null, []);
   const local = lines.filter(({ remote, isArchived }) => remote === null && !isArchived);

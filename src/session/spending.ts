@@ -19,7 +19,7 @@ export interface Spending {
   estimatedUsd?: number;
 }
 
-/** What of an entry its cost is counted from. */
+/** The part of an entry that its cost is counted from. */
 export type CostedEntry = Pick<Entry, 'kind' | 'provider' | 'model' | 'tokens' | 'costUsd'>;
 
 /** Null: the price of the answer's model is not known. */

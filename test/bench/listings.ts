@@ -101,7 +101,7 @@ function measureMemory(env: Env, root: string, of: string): Row[] {
   ];
 }
 
-/** What one session says, and no other. */
+/** Words that one session has, and no other. */
 async function measureSearch(runs: number, { teddy, of, count }: Measured): Promise<Row> {
   const ms: number[] = [];
   for (let run = 0; run < Math.min(runs, 5); run += 1)
@@ -109,7 +109,7 @@ async function measureSearch(runs: number, { teddy, of, count }: Measured): Prom
   return toTime(`search of ${of}, one is found`, median(ms), 2000);
 }
 
-/** Of a change that brings one session, as a pull request does: the others in the repository make no difference. */
+/** Verifies and replays a change that brings one session, as a pull request does: the others in the repository make no difference. */
 async function measureChange(
   env: Env,
   runs: number,
@@ -188,7 +188,7 @@ async function measureRemote(
   ];
 }
 
-/** As `comparePairs`; what `prepare` takes counts for neither. */
+/** Does the same as `comparePairs`; the time of `prepare` counts for neither. */
 async function compareFrom(
   runs: number,
   prepare: () => void,

@@ -87,7 +87,7 @@ async function importSessions(root: string, env: Env, recorded: string, steps: S
   if (code !== 0) throw new Error(`git fast-import ended with ${code}.`);
 }
 
-/** What the model was shown, in the name of another session. */
+/** The request that the model was shown, in the name of another session. */
 function renameLog(log: string, session: SessionId, rename: (text: string) => string): string {
   const { frontMatter, sections } = parseContextLog(log);
   const { mode: _mode, tokens: _tokens, masked: _masked, boundary: _boundary, digest: _digest, ...info } = frontMatter;
@@ -105,7 +105,7 @@ interface Place {
   session: string;
   recorded: string;
   main: string;
-  /** Of each file of the recorded session, and of the one that stands for it. */
+  /** Hashes of the recorded session's files, each with that of the file that stands for it. */
   hashes: Map<string, string>;
 }
 

@@ -51,7 +51,7 @@ async function expectTraced({ project, repo, session }: AuthoredRepository): Pro
   return seen;
 }
 
-/** Of the lines that git says a landing has brought: those of turns are attested, each by its own turn, and no others. */
+/** Git says which lines a landing has brought: those of turns are attested, each by its own turn, and no others. */
 async function expectExact(authored: AuthoredRepository, commit: string): Promise<number> {
   const git = authored.repo.git;
   const hasNote = await authored.repo.gitSucceeds('notes', '--ref=ai', 'show', commit);

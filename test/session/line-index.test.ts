@@ -8,7 +8,7 @@ import type { Oid, RefName, SessionId, TurnName } from '../../src/names.ts';
 const oidOf = (at: number) => at.toString(16).padStart(40, '0') as Oid;
 const refOf = (name: string) => `refs/heads/${name}` as RefName;
 
-/** As the one of a repository, which the next process opens anew. */
+/** A cache like a repository's, which the next process opens anew. */
 function keptCache(): { next(): Cache; bytes: Map<string, Uint8Array>; writes: number } {
   const bytes = new Map<string, Uint8Array>();
   const cache = {

@@ -6,7 +6,7 @@ import { TeddyCommand } from '../teddy-command.ts';
 import { readWorkingDirectory } from '../context.ts';
 import type { Terminal } from '../terminal.ts';
 
-/** What both commands are told of the lines in question. */
+/** The options that both commands take for the lines in question. */
 abstract class LineCommand extends TeddyCommand {
   revision = Option.String('--rev', {
     description: 'The file as it was in this commit. Default: as it is in the work tree.',

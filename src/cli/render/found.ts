@@ -1,4 +1,4 @@
-/** What `session search` has found: turn by turn for a terminal, line by line for a pipe. */
+/** The turns that `session search` has found: turn by turn for a terminal, line by line for a pipe. */
 import { cutLine } from '../../session/text-pattern.ts';
 import { toVisible } from '../../session/visible-text.ts';
 import type { FoundMatch, FoundTurn } from '../../workflow/review/search-sessions.ts';

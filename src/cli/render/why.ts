@@ -39,7 +39,7 @@ function styleOf({ kind }: Author): 'cyan' | 'green' | 'yellow' {
   return kind === 'unknown' ? 'yellow' : 'green';
 }
 
-/** What is told of a turn once need not be told again. */
+/** A turn's story is told once. */
 function describeRun(stories: Stories, { author }: AttributedRun, told: Set<string>): string[] {
   const title = describeAuthor(author, stories);
   const story = author.kind === 'turn' ? stories.turns.get(author.commit) : undefined;

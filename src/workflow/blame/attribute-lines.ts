@@ -15,7 +15,7 @@ export interface AttributeQuery extends Omit<BlameQuery, 'grafts'> {
   without?: readonly Oid[];
 }
 
-/** What files of one commit, or of the work tree, have in common: it is read once. */
+/** Files of one commit, or of the work tree, have this in common: it is read once. */
 export interface Tracing {
   head: Oid | null;
   known: CodeSteps;

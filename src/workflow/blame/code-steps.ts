@@ -89,7 +89,7 @@ function decodeKept(bytes: Uint8Array | null): Kept {
   return kept.version === version ? kept : nothing;
 }
 
-/** What only these tips reached is known no more, as in another clone; what has landed is still reached. */
+/** Steps that only these tips reached are known no more, as in another clone; those that have landed are still reached. */
 async function dropSteps(
   { repository: { blame } }: BlameSource,
   kept: Kept,
@@ -233,7 +233,7 @@ function toCodeSteps({ steps, grafts, missing }: Kept): CodeSteps {
   };
 }
 
-/** Of an entry that a cherry-pick or a rebase has copied, the first one. */
+/** The first of an entry's copies, which a cherry-pick or a rebase makes. */
 export function dropCopies(steps: readonly CodeStep[]): CodeStep[] {
   const later = steps.toSorted((a, b) => b.seconds - a.seconds);
   return [...new Map(later.map((step) => [step.entry ?? step.oid, step])).values()];

@@ -30,7 +30,7 @@ export async function findPlace(project: Project, { place, revision }: PlaceRequ
   if (path === null) throw await toMissing(project, { place: place.replace(/:[\d,-]*$/, ''), revision, commit });
   const [, first, last = first] = /^(\d+)(?:[-,](\d+))?$/.exec(lines) ?? [];
   const range = [Number(first), Number(last)] as const;
-  // What is no number is not larger, either.
+  // NaN is not larger, either.
   if (!(range[0] >= 1 && range[1] >= range[0]))
     throw new TeddyError(
       'USAGE',

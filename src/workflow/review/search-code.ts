@@ -150,7 +150,7 @@ function openHistory(
       for (let at = 0; ; at += 1) {
         const here = await step(at);
         if (here === null) return null;
-        // What an undo put back is from before the run that it undid.
+        // An undo puts back lines from before the run that it undid.
         if (undone !== null) {
           if (here.entry?.kind === 'report' && here.entry.turn === undone) undone = null;
           continue;

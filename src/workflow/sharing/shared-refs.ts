@@ -36,7 +36,7 @@ function toCurrentNames(tips: readonly RefTip[]): NamedTip[] {
   });
 }
 
-/** What the remote has: branches and archives. Throws as `Remotes.list`. */
+/** The branches and archives of the remote. Throws as `Remotes.list`. */
 export async function listRemoteRefs(
   { repository: { remotes } }: Project,
   remote: ChosenRemote,
@@ -147,8 +147,8 @@ export async function readSharedTips(
 }
 
 /**
- * What is archived there of a session that is not here stays there, unless it was asked for: there may be ten thousand of them.
- * Of one that is here, the archive says whether a branch was put away or deleted.
+ * An archive there of a session that is not here stays there, unless it was asked for: there may be ten thousand of them.
+ * For a session that is here, the archive says whether a branch was put away or deleted.
  */
 function isShared(
   scope: Pick<Scope, 'session' | 'months'>,

@@ -1,4 +1,4 @@
-/** What lists and costs keep, against what git says: the next process shows the same as one that keeps nothing, and reads less. */
+/** Lists and costs keep what they have read: the next process shows the same as one that keeps nothing, and reads less. */
 import { describe, expect, test } from 'vitest';
 import type { Oid, RefName } from '../../../src/names.ts';
 import type { Cache } from '../../../src/ports/git.ts';

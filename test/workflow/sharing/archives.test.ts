@@ -103,7 +103,7 @@ test('one that goes on is pushed below its month, and nothing is deleted on the 
   await pushSessions(ada, all);
   const both = { [archiveRef(one)]: ahead, [flatArchiveRef(one)]: tips['one'] };
   expect(await refsOf(origin)).toMatchObject(both);
-  // Of the two names that of the month counts.
+  // The name of the month counts.
   const bea = await makeClone(origin, 'b');
   await pullSessions(bea, { ...all, months: ['2026-01'] });
   expect((await refsOf(bea.repository))[archiveRef(one)]).toBe(ahead);

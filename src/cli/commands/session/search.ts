@@ -20,7 +20,7 @@ import type { Terminal } from '../../terminal.ts';
 
 const onTerminal = 50;
 const linesOnTerminal = 5;
-/** Of a line in a pipe or in JSON. */
+/** Characters of a line in a pipe or in JSON. */
 const maxWidth = 240;
 
 export class SessionSearchCommand extends TeddyCommand {
