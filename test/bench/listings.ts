@@ -157,16 +157,15 @@ async function measureRemote(
     git(root, env, ['update-ref', tracking, before]);
   };
   const teddy = (...args: string[]) => runProcess(node, [executable, 'session', ...args], root, env);
-  const push = await compareFrom(
+  const push = await comparePairs(
     runs,
-    back,
     () => teddy('push', '-s', session),
     () => runProcess('git', ['push', '-q', 'origin', ref], root, env),
+    back,
   );
   const refspec = ['refs/heads/teddy/*:refs/remotes/origin/teddy/*'];
-  const sync = await compareFrom(
+  const sync = await comparePairs(
     runs,
-    () => undefined,
     () => teddy('sync'),
     () => {
       runProcess('git', ['fetch', '-q', 'origin', ...refspec], root, env);
@@ -186,28 +185,6 @@ async function measureRemote(
     toRow(`session push of one, to a remote of ${of}`, 'git push of it', push),
     toRow(`session sync of ${of}, nothing new`, 'git fetch, git push --dry-run', sync),
   ];
-}
-
-/** Does the same as `comparePairs`; the time of `prepare` counts for neither. */
-async function compareFrom(
-  runs: number,
-  prepare: () => void,
-  ours: () => void,
-  against: () => void,
-): Promise<{ ours: number; against: number; ratio: number }> {
-  const times: { ours: number; against: number }[] = [];
-  for (let run = -1; run < runs; run += 1) {
-    prepare();
-    const own = await timeMs(ours);
-    prepare();
-    const pair = { ours: own, against: await timeMs(against) };
-    if (run >= 0) times.push(pair);
-  }
-  return {
-    ours: median(times.map((pair) => pair.ours)),
-    against: median(times.map((pair) => pair.against)),
-    ratio: median(times.map((pair) => pair.ours / pair.against)),
-  };
 }
 
 function forget(root: string): void {

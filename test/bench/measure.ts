@@ -15,15 +15,22 @@ export interface Row {
 
 type Work = () => Promise<unknown> | void;
 
-/** Once each unmeasured, then A B A B ...; the medians, and the median of the ratios pair by pair. */
+/**
+ * Once each unmeasured, then A B A B ...; the medians, and the median of the ratios pair by pair. `prepare` comes before each of them,
+ * and its time counts for neither.
+ */
 export async function comparePairs(
   runs: number,
   ours: Work,
   against: Work,
+  prepare: Work = () => undefined,
 ): Promise<{ ours: number; against: number; ratio: number }> {
   const times: { ours: number; against: number }[] = [];
   for (let run = -1; run < runs; run += 1) {
-    const pair = { ours: await timeMs(ours), against: await timeMs(against) };
+    await prepare();
+    const oursMs = await timeMs(ours);
+    await prepare();
+    const pair = { ours: oursMs, against: await timeMs(against) };
     if (run >= 0) times.push(pair);
   }
   return {
