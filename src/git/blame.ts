@@ -90,7 +90,9 @@ function parsePorcelain(stdout: Buffer): BlamedRun[] {
       const { oid, original, line } = head;
       head = null;
       const path = paths.get(oid) ?? '';
-      const goesOn: boolean = run?.oid === oid && run.path === path && run.originalLine + run.texts.length === original;
+      const count: number = run?.oid === oid && run.path === path ? run.texts.length : 0;
+      // Lines that stood side by side may have others between them now, for which nobody asked.
+      const goesOn = count > 0 && run?.originalLine === original - count && run.line === line - count;
       if (run !== null && goesOn) run.texts.push(row.slice(1));
       else {
         run = { oid, commit: null, line, originalLine: original, path: repoPathFromGit(path), texts: [row.slice(1)] };

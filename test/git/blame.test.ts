@@ -51,6 +51,16 @@ test('runs of lines, their numbers there and here, and the texts', async () => {
   ).toEqual(['c0 2 1 one', 'c1 3 2 two', 'c2 4 3 three']);
 });
 
+test('lines that stood side by side when they came, and have others between them now, are runs of their own', async () => {
+  await repo.commit({ 'apart.txt': 'first\nlast\n' }, 'Two lines');
+  const commit = await repo.commit({ 'apart.txt': 'first\nbetween\nlast\n' }, 'One between them');
+  const ranges = [
+    [1, 1],
+    [3, 3],
+  ];
+  expect(await lines({ path: 'apart.txt', commit, ranges })).toEqual(['c-1 1 1 first', 'c-1 3 2 last']);
+});
+
 test('commits that the configuration has git ignore count all the same, also where the list of them is missing', async () => {
   const expected = await lines();
   await repo.write('ignored', `${commits[1]}\n`);
