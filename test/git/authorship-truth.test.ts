@@ -19,7 +19,20 @@ const step = fc.record({
   change,
 });
 
-async function take(authored: AuthoredRepository, one: typeof step extends fc.Arbitrary<infer Value> ? Value : never) {
+type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
+
+/** The second landing renames what the first one brought, and brings a line elsewhere. */
+const added = { at: 900, count: 0, added: 3, withBraces: false };
+const renamedAfterLanding: [Step[], TextChange] = [
+  (['turn', 'rename', 'land', 'rename', 'turn'] as const).map((one, at) => ({
+    do: one,
+    file: at === 4 ? 2 : 0,
+    change: added,
+  })),
+  added,
+];
+
+async function take(authored: AuthoredRepository, one: Step) {
   const files = [...(await authored.files()), 'new.txt'];
   const path = files[one.file % files.length] ?? 'a.txt';
   if (one.do === 'turn') return authored.turn(path, one.change);
@@ -109,7 +122,7 @@ test('of random sessions each line is traced to its author, and attested where t
       }
     },
   );
-  await fc.assert(property, { ...runs(8, 3), endOnFailure: true });
+  await fc.assert(property, { ...runs(8, 3), examples: [renamedAfterLanding], endOnFailure: true });
   expect(checked).toBeGreaterThan(0);
   expect(traced.unknown / traced.all).toBeLessThan(0.5);
 }, 600_000);

@@ -93,9 +93,33 @@ async function traceLines(
     grafts = all;
     runs = await traceAgain(source, { ...query, grafts }, runs, new Set(found.map(([commit]) => commit)), known);
   }
+  const own = without.length === 0 ? runs : await keepOwn(source, { ...query, without }, runs);
+  return own.map((run) => ({ ...run, origin: run.commit === null ? null : (origins.get(run.commit) ?? null) }));
+}
+
+/**
+ * The lines that no commit of `without` has. What a landing has renamed, its session has under the new name, so that git, led there,
+ * would not look for the old one.
+ */
+async function keepOwn(
+  { repository: { blame } }: BlameSource,
+  { without, ...query }: AttributeQuery & { without: readonly Oid[] },
+  runs: readonly TracedRun[],
+): Promise<TracedRun[]> {
+  const found = await blame.lines({ ...query, grafts: new Map(without.map((oid) => [oid, []])) });
+  const isOld = new Set(
+    found
+      .filter(({ commit }) => commit !== null && without.includes(commit))
+      .flatMap(({ line, texts }) => texts.map((_, at) => line + at)),
+  );
   return runs
     .filter(({ commit }) => commit === null || !without.includes(commit))
-    .map((run) => ({ ...run, origin: run.commit === null ? null : (origins.get(run.commit) ?? null) }));
+    .flatMap((run) => toLines(run).filter(({ line }) => !isOld.has(line)));
+}
+
+function toLines<Run extends Omit<BlamedRun, 'commit'>>(run: Run): (Run & { texts: [string] })[] {
+  const { line, originalLine } = run;
+  return run.texts.map((text, at) => ({ ...run, line: line + at, originalLine: originalLine + at, texts: [text] }));
 }
 
 function toTraced(run: BlamedRun): TracedRun {
@@ -237,17 +261,8 @@ function authorReader(source: BlameSource, known: CodeSteps): (run: TracedRun) =
   };
 }
 
-function splitRun(
-  { texts, ...place }: Omit<AttributedRun, 'author'>,
-  authorOf: (text: string) => Author,
-): AttributedRun[] {
-  return texts.map((text, at) => ({
-    ...place,
-    line: place.line + at,
-    originalLine: place.originalLine + at,
-    texts: [text],
-    author: authorOf(text),
-  }));
+function splitRun(run: Omit<AttributedRun, 'author'>, authorOf: (text: string) => Author): AttributedRun[] {
+  return toLines(run).map((line) => ({ ...line, author: authorOf(line.texts[0]) }));
 }
 
 /** An entry that changed nothing but `.teddy`, or a commit that is no entry. */
