@@ -13,8 +13,8 @@ The core loop
   teddy land                        bring its code to the branch where it began
   teddy status                      where you are, and what comes next;
                                     \`teddy\` alone says the same
-  teddy why <file>:<line>           who asked for this line, and why;
-                                    \`teddy blame <file>\`: of all its lines
+  teddy why <file>:<line>           who asked for this line, and why
+  teddy blame <file>                the same, for all lines of a file
   teddy chat, list, log, show, view
                                     short for \`teddy session chat\`, ..., as are
                                     the first four
