@@ -33,7 +33,7 @@ async function open(answers: ServerAnswer[], chunkDelayMs = 0): Promise<void> {
 
 /** The link that `teddy session view` prints. */
 async function view(...args: string[]): Promise<string> {
-  const run = project.start(['session', 'view', '--no-open', ...args], { timeoutMs: 55_000 });
+  const run = project.start(['session', 'view', '--no-open', ...args], { timeoutMs: 170_000 });
   running ??= run;
   await run.waitForOutput(/The link works once/);
   return /^http:\S+/m.exec(run.output())?.[0] ?? '';
@@ -174,7 +174,7 @@ describe.runIf(hasChromium)('the live page', () => {
     await open([]);
     running = project.start(['session', 'view', '--no-open'], {
       env: { OPENAI_API_KEY: undefined, OPENAI_BASE_URL: undefined },
-      timeoutMs: 55_000,
+      timeoutMs: 170_000,
     });
     await running.waitForOutput(/The link works once/);
     const { page } = await visit(await view());

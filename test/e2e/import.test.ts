@@ -153,7 +153,7 @@ describe('session import', () => {
     await project.ok('session', 'import', await writeLog('chat.jsonl', 1), '--name', 'next');
     expect(await temporaryPacks()).toEqual([]);
     expect(await branches()).toMatch(/^teddy\/\d{8}-next$/);
-  }, 150_000);
+  });
 
   test('interrupted it ends with 130 and leaves nothing', async () => {
     const log = await writeLog('long.jsonl', 4000, 'x'.repeat(2000));
@@ -165,7 +165,7 @@ describe('session import', () => {
     expect(result.stderr).toContain('[INTERRUPTED]');
     expect(await branches()).toBe('');
     expect(await readdir(packDir())).toEqual([]);
-  }, 150_000);
+  });
 
   test('of 100 MB it holds little in memory', async () => {
     const log = await writeLog('large.jsonl', 1000, 'lorem ipsum '.repeat(8192));
@@ -182,7 +182,7 @@ describe('session import', () => {
     expect(await ended).toMatchObject({ exitCode: 0 });
     expect(peakKb).toBeGreaterThan(30_000);
     expect(peakKb).toBeLessThan(250_000);
-  }, 150_000);
+  });
 });
 
 describe('session export', () => {

@@ -27,7 +27,7 @@ afterEach(async () => {
 
 /** Ready to be called. */
 async function serve(): Promise<RunningTeddy & { record: ServerRecord }> {
-  const run = project.start(['serve', '--port', '0'], { timeoutMs: 50_000 });
+  const run = project.start(['serve', '--port', '0'], { timeoutMs: 170_000 });
   running.push(run);
   await run.waitForOutput(/The token is in /);
   const path = join(project.repo.root, '.git', 'teddy', 'server.json');

@@ -26,7 +26,7 @@ const recordPath = () => join(repo.root, '.git', 'teddy', 'server.json');
 
 /** Ready to be called. */
 async function serve(...args: string[]): Promise<RunningTeddy & { record: ServerRecord }> {
-  const run = startTeddy(['serve', ...args], { cwd: repo.root, timeoutMs: 50_000 });
+  const run = startTeddy(['serve', ...args], { cwd: repo.root, timeoutMs: 170_000 });
   running.push(run);
   await run.waitForOutput(/The token is in /);
   return { ...run, record: JSON.parse(await readFile(recordPath(), 'utf8')) as ServerRecord };

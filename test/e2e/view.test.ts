@@ -21,7 +21,7 @@ afterEach(async () => {
 });
 
 async function view(args: string[], options: Parameters<TeddyProject['start']>[1] = {}): Promise<RunningTeddy> {
-  const run = project.start(['view', ...args], { timeoutMs: 50_000, ...options });
+  const run = project.start(['view', ...args], { timeoutMs: 170_000, ...options });
   running.push(run);
   await run.waitForOutput(/The link works once/);
   return run;

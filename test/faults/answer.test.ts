@@ -25,7 +25,7 @@ test('a kill while an answer arrives, at each step of a save and at any time, ke
   report('SIGKILL while an answer arrives', tally);
   expect(tally.problems).toEqual([]);
   expect([...tally.hits.keys()].toSorted()).toEqual(stagingSteps.toSorted());
-}, 120_000);
+});
 
 test('a kill of the command that recovers an answer, at each of its steps, keeps the answer once', async () => {
   const scene = stage.scenes.answer;
@@ -61,4 +61,4 @@ test('a kill of the command that recovers an answer, at each of its steps, keeps
   report('SIGKILL while an answer is recovered', tally);
   expect(tally.problems).toEqual([]);
   expect([...tally.hits.keys()].toSorted()).toEqual(steps);
-}, 120_000);
+});

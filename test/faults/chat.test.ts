@@ -27,7 +27,7 @@ test('a kill at the steps of a conversation and at any time loses nothing that w
   report('SIGKILL in a conversation', tally);
   expect(tally.problems).toEqual([]);
   expect([...tally.hits.keys()].toSorted()).toEqual(names);
-}, 120_000);
+});
 
 test('a kill while the model writes a file leaves its call with a result, and the file is committed once or never', async () => {
   const scene = stage.scenes['chat-write'];
@@ -39,4 +39,4 @@ test('a kill while the model writes a file leaves its call with a result, and th
   report('SIGKILL while a model writes a file in a conversation', tally);
   expect(tally.problems).toEqual([]);
   expect([...tally.hits.keys()].toSorted()).toEqual(names);
-}, 120_000);
+});

@@ -28,4 +28,4 @@ test('a drain that is killed leaves every record to the next one, which has each
   report('SIGKILL of a drain', tally);
   expect(tally.problems).toEqual([]);
   expect(tally.hits.get('ref-moved')).toBeGreaterThan(2);
-}, 120_000);
+});

@@ -25,4 +25,4 @@ test('a kill of an import leaves no session or the whole one, and the next impor
   report('SIGKILL of an import', tally);
   expect(tally.problems).toEqual([]);
   expect([...tally.hits.keys()].toSorted()).toEqual([...names, 'update-ref']);
-}, 120_000);
+});

@@ -41,4 +41,4 @@ test('a kill of a sync, a pull, a landing, an archiving and a move of old archiv
   report('SIGKILL while lines go from one place to another', tally);
   expect(tally.problems).toEqual([]);
   expect([...tally.hits.keys()]).toEqual(expect.arrayContaining([...sharingSteps, 'update-ref']));
-}, 120_000);
+});

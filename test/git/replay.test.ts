@@ -63,7 +63,7 @@ beforeAll(async () => {
   await run(project);
   await repo.git('clone', '-q', '--bare', repo.root, join(outside, 'bare.git'));
   bare = await open(join(outside, 'bare.git'));
-}, 30_000);
+});
 
 afterAll(async () => {
   await project.repository.close();

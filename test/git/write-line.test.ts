@@ -57,7 +57,7 @@ describe('a line in one pack', () => {
     }
     const objects = await scratch.git('count-objects', '-v');
     expect(Number(/size-pack: (\d+)/.exec(objects)?.[1])).toBeLessThan(4096);
-  }, 60_000);
+  });
 
   test('nothing is there before all is, and nothing of what was written stays after a failure', async () => {
     const failing = grow(50, (at) => {

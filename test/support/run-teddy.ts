@@ -21,7 +21,7 @@ export interface RunOptions {
   env?: Record<string, string | undefined>;
   /** Text for stdin, which is closed after it; none if not given. */
   stdin?: string | Uint8Array;
-  /** Kills with SIGKILL after it, and the result says so; 30,000 if not given. */
+  /** Kills with SIGKILL after it, and the result says so; 100,000 if not given. */
   timeoutMs?: number;
   /** Started as a process of its own: its start, its end or what its children draw is the subject. */
   asProcess?: boolean;
@@ -83,7 +83,7 @@ export function startTeddy(args: string[], options: RunOptions): RunningTeddy {
   child.stdin.end(options.stdin ?? '');
 
   const result = new Promise<RunResult>((resolve, reject) => {
-    const timer = setTimeout(() => child.kill('SIGKILL'), options.timeoutMs ?? 30_000);
+    const timer = setTimeout(() => child.kill('SIGKILL'), options.timeoutMs ?? 100_000);
     child.on('error', reject);
     child.on('close', (code, signal) => {
       clearTimeout(timer);
