@@ -13,11 +13,13 @@ export interface CommandPage {
   examples: [label: string, command: string][];
 }
 
+const definitions = await listDefinitions();
+
 /** The order of the pages: the core loop first. A group that is not named here comes last. */
 const groupOrder = ['Start', 'Go on', 'Land', 'Look', 'Elsewhere', 'Memos', 'Shared by all sessions', 'Work trees'];
 
 export function readCommands(): CommandPage[] {
-  const pages = listDefinitions().map(toPage);
+  const pages = definitions.map(toPage);
   const place = ({ group }: CommandPage) =>
     groupOrder.includes(group) ? groupOrder.indexOf(group) : groupOrder.length;
   // Sorting is stable: within a group the commands keep the order in which they are registered.
@@ -26,7 +28,7 @@ export function readCommands(): CommandPage[] {
 
 /** The options that every command has. */
 export function readCommonOptions(): [names: string, text: string][] {
-  const [first] = listDefinitions();
+  const [first] = definitions;
   return first === undefined ? [] : listOptions(first).common;
 }
 

@@ -5,168 +5,101 @@ import { version } from '../../package.json';
 import { expandShortForm, normalizeArguments, refuseRepeated } from './arguments.ts';
 import { renderCommandHelp } from './command-help.ts';
 import type { CliContext } from './context.ts';
-import { BlameCommand, WhyCommand } from './commands/blame.ts';
-import { CaptureInstallCommand } from './commands/capture/install.ts';
-import { CaptureGateCommand } from './commands/capture/gate.ts';
-import { CapturePauseCommand, CaptureResumeCommand } from './commands/capture/pause.ts';
-import { CaptureStatusCommand } from './commands/capture/status.ts';
-import { CaptureUninstallCommand } from './commands/capture/uninstall.ts';
-import { CompletionCommand, completeWords } from './commands/completion.ts';
-import { ConfigCommand } from './commands/config.ts';
-import { DoctorCommand } from './commands/doctor.ts';
-import { GlobalEditCommand, MemoEditCommand } from './commands/global/edit.ts';
-import { GlobalRemoveCommand } from './commands/global/remove.ts';
-import { GlobalTrustCommand } from './commands/global/trust.ts';
-import { HookCommand } from './commands/hook.ts';
-import { HooksInstallCommand } from './commands/hooks/install.ts';
-import { HooksStatusCommand } from './commands/hooks/status.ts';
-import { HooksUninstallCommand } from './commands/hooks/uninstall.ts';
-import { InitCommand } from './commands/init.ts';
 import { findGroupHelp, helpCommands } from './commands/help.ts';
-import { McpCommand } from './commands/mcp.ts';
-import { MemoAddCommand } from './commands/memo/add.ts';
-import { MemoListCommand } from './commands/memo/list.ts';
-import { MemoRemoveCommand } from './commands/memo/remove.ts';
-import { ModelsCommand, ModelsUpdateCommand } from './commands/models.ts';
 import { renderError } from './render/error.ts';
-import { ServeCommand } from './commands/serve.ts';
-import { SessionArchiveCommand } from './commands/session/archive.ts';
-import { SessionBranchCommand } from './commands/session/branch.ts';
-import { SessionChatCommand } from './commands/session/chat.ts';
-import { SessionContextCommand } from './commands/session/context.ts';
-import { SessionContextAddCommand, SessionContextDropCommand } from './commands/session/context/edit.ts';
-import { SessionCostCommand } from './commands/session/cost.ts';
-import { SessionDeleteCommand } from './commands/session/delete.ts';
-import { SessionDiffCommand } from './commands/session/diff.ts';
-import { SessionExecuteCommand } from './commands/session/execute.ts';
-import { SessionExportCommand } from './commands/session/export.ts';
-import { SessionOpenCommand } from './commands/session/open.ts';
-import { SessionHistoryCommand } from './commands/session/history.ts';
-import { CaptureDrainCommand } from './commands/capture/drain.ts';
-import { CaptureSweepCommand } from './commands/capture/sweep.ts';
-import { SessionImportCommand } from './commands/session/import.ts';
-import { SessionLandCommand } from './commands/session/land.ts';
-import { SessionListCommand } from './commands/session/list.ts';
-import { SessionLogCommand } from './commands/session/log.ts';
-import { SessionNewCommand } from './commands/session/new.ts';
-import { SessionPlanCommand } from './commands/session/plan.ts';
-import { SessionPullCommand } from './commands/session/pull.ts';
-import { SessionPushCommand } from './commands/session/push.ts';
-import { SessionReplayCommand } from './commands/session/replay.ts';
-import { SessionRestoreCommand } from './commands/session/restore.ts';
-import { SessionResumeCommand } from './commands/session/resume.ts';
-import { SessionReviewCommand } from './commands/session/review.ts';
-import { SessionVerifyCommand } from './commands/session/verify.ts';
-import { SessionSayCommand } from './commands/session/say.ts';
-import { SessionSearchCommand } from './commands/session/search.ts';
-import { SessionShowCommand } from './commands/session/show.ts';
-import { SessionStatsCommand } from './commands/session/stats.ts';
-import { SessionSwitchCommand } from './commands/session/switch.ts';
-import { SessionSyncCommand } from './commands/session/sync.ts';
-import { SessionApproveCommand, SessionRejectCommand } from './commands/session/approve.ts';
-import { SessionUndoCommand } from './commands/session/undo.ts';
-import { SessionViewCommand } from './commands/session/view.ts';
-import { StatusCommand, TeddyAlone } from './commands/status.ts';
 import { openTerminal } from './terminal.ts';
 import { toUnknownCommand, toUsageError } from './usage-error.ts';
-import { WriteAppendCommand } from './commands/write/append.ts';
-import { WriteBeginCommand } from './commands/write/begin.ts';
-import { WriteCancelCommand } from './commands/write/cancel.ts';
-import { WriteCleanCommand } from './commands/write/clean.ts';
-import { WriteFinalizeCommand } from './commands/write/finalize.ts';
-import { WriteListCommand } from './commands/write/list.ts';
-import { WriteRecoverCommand } from './commands/write/recover.ts';
-import { WriteShowCommand } from './commands/write/show.ts';
-import { WriteStatusCommand } from './commands/write/status.ts';
-import { WriteStreamCommand } from './commands/write/stream.ts';
-import { WorktreeListCommand } from './commands/worktree/list.ts';
-import { WorktreeRemoveCommand } from './commands/worktree/remove.ts';
-import { WriteAskCommand } from './commands/write/ask.ts';
 
-const commands: CommandClass<CliContext>[] = [
-  ...helpCommands,
-  TeddyAlone,
-  StatusCommand,
-  HookCommand,
-  HooksInstallCommand,
-  HooksUninstallCommand,
-  HooksStatusCommand,
-  CaptureInstallCommand,
-  CaptureUninstallCommand,
-  CaptureStatusCommand,
-  CapturePauseCommand,
-  CaptureResumeCommand,
-  WhyCommand,
-  BlameCommand,
-  InitCommand,
-  ConfigCommand,
-  // The longer name first: each also begins with the shorter one.
-  ModelsUpdateCommand,
-  ModelsCommand,
-  CompletionCommand,
-  SessionNewCommand,
-  SessionPlanCommand,
-  SessionChatCommand,
-  SessionExecuteCommand,
-  SessionResumeCommand,
-  SessionSwitchCommand,
-  SessionBranchCommand,
-  SessionSayCommand,
-  SessionApproveCommand,
-  SessionRejectCommand,
-  SessionUndoCommand,
-  SessionViewCommand,
-  SessionRestoreCommand,
-  SessionLandCommand,
-  SessionArchiveCommand,
-  SessionDeleteCommand,
-  SessionListCommand,
-  SessionLogCommand,
-  SessionSearchCommand,
-  SessionShowCommand,
-  SessionDiffCommand,
-  SessionReviewCommand,
-  SessionCostCommand,
-  SessionStatsCommand,
-  SessionContextCommand,
-  SessionContextAddCommand,
-  SessionContextDropCommand,
-  SessionHistoryCommand,
-  SessionReplayCommand,
-  SessionVerifyCommand,
-  SessionImportCommand,
-  CaptureDrainCommand,
-  CaptureGateCommand,
-  CaptureSweepCommand,
-  SessionExportCommand,
-  SessionOpenCommand,
-  SessionPushCommand,
-  SessionPullCommand,
-  SessionSyncCommand,
-  MemoListCommand,
-  MemoAddCommand,
-  MemoRemoveCommand,
-  MemoEditCommand,
-  GlobalEditCommand,
-  GlobalRemoveCommand,
-  GlobalTrustCommand,
-  WorktreeListCommand,
-  WorktreeRemoveCommand,
-  WriteAskCommand,
-  WriteStreamCommand,
-  WriteBeginCommand,
-  WriteAppendCommand,
-  WriteFinalizeCommand,
-  WriteStatusCommand,
-  WriteListCommand,
-  WriteShowCommand,
-  WriteRecoverCommand,
-  WriteCancelCommand,
-  WriteCleanCommand,
-  ServeCommand,
-  McpCommand,
-  DoctorCommand,
-];
+type Command = CommandClass<CliContext>;
+
+/** By the words that call them. A process loads the one that it runs: setting up the code of all takes longer than most of them run. */
+const commands: Record<string, () => Promise<Command>> = {
+  status: async () => (await import('./commands/status.ts')).StatusCommand,
+  hook: async () => (await import('./commands/hook.ts')).HookCommand,
+  'hooks install': async () => (await import('./commands/hooks/install.ts')).HooksInstallCommand,
+  'hooks uninstall': async () => (await import('./commands/hooks/uninstall.ts')).HooksUninstallCommand,
+  'hooks status': async () => (await import('./commands/hooks/status.ts')).HooksStatusCommand,
+  'capture install': async () => (await import('./commands/capture/install.ts')).CaptureInstallCommand,
+  'capture uninstall': async () => (await import('./commands/capture/uninstall.ts')).CaptureUninstallCommand,
+  'capture status': async () => (await import('./commands/capture/status.ts')).CaptureStatusCommand,
+  'capture pause': async () => (await import('./commands/capture/pause.ts')).CapturePauseCommand,
+  'capture resume': async () => (await import('./commands/capture/pause.ts')).CaptureResumeCommand,
+  why: async () => (await import('./commands/blame.ts')).WhyCommand,
+  blame: async () => (await import('./commands/blame.ts')).BlameCommand,
+  init: async () => (await import('./commands/init.ts')).InitCommand,
+  config: async () => (await import('./commands/config.ts')).ConfigCommand,
+  'models update': async () => (await import('./commands/models.ts')).ModelsUpdateCommand,
+  models: async () => (await import('./commands/models.ts')).ModelsCommand,
+  completion: async () => (await import('./commands/completion.ts')).CompletionCommand,
+  'session new': async () => (await import('./commands/session/new.ts')).SessionNewCommand,
+  'session plan': async () => (await import('./commands/session/plan.ts')).SessionPlanCommand,
+  'session chat': async () => (await import('./commands/session/chat.ts')).SessionChatCommand,
+  'session execute': async () => (await import('./commands/session/execute.ts')).SessionExecuteCommand,
+  'session resume': async () => (await import('./commands/session/resume.ts')).SessionResumeCommand,
+  'session switch': async () => (await import('./commands/session/switch.ts')).SessionSwitchCommand,
+  'session branch': async () => (await import('./commands/session/branch.ts')).SessionBranchCommand,
+  'session say': async () => (await import('./commands/session/say.ts')).SessionSayCommand,
+  'session approve': async () => (await import('./commands/session/approve.ts')).SessionApproveCommand,
+  'session reject': async () => (await import('./commands/session/approve.ts')).SessionRejectCommand,
+  'session undo': async () => (await import('./commands/session/undo.ts')).SessionUndoCommand,
+  'session view': async () => (await import('./commands/session/view.ts')).SessionViewCommand,
+  'session restore': async () => (await import('./commands/session/restore.ts')).SessionRestoreCommand,
+  'session land': async () => (await import('./commands/session/land.ts')).SessionLandCommand,
+  'session archive': async () => (await import('./commands/session/archive.ts')).SessionArchiveCommand,
+  'session delete': async () => (await import('./commands/session/delete.ts')).SessionDeleteCommand,
+  'session list': async () => (await import('./commands/session/list.ts')).SessionListCommand,
+  'session log': async () => (await import('./commands/session/log.ts')).SessionLogCommand,
+  'session search': async () => (await import('./commands/session/search.ts')).SessionSearchCommand,
+  'session show': async () => (await import('./commands/session/show.ts')).SessionShowCommand,
+  'session diff': async () => (await import('./commands/session/diff.ts')).SessionDiffCommand,
+  'session review': async () => (await import('./commands/session/review.ts')).SessionReviewCommand,
+  'session cost': async () => (await import('./commands/session/cost.ts')).SessionCostCommand,
+  'session stats': async () => (await import('./commands/session/stats.ts')).SessionStatsCommand,
+  'session context': async () => (await import('./commands/session/context.ts')).SessionContextCommand,
+  'session context add': async () => (await import('./commands/session/context/edit.ts')).SessionContextAddCommand,
+  'session context drop': async () => (await import('./commands/session/context/edit.ts')).SessionContextDropCommand,
+  'session history': async () => (await import('./commands/session/history.ts')).SessionHistoryCommand,
+  'session replay': async () => (await import('./commands/session/replay.ts')).SessionReplayCommand,
+  'session verify': async () => (await import('./commands/session/verify.ts')).SessionVerifyCommand,
+  'session import': async () => (await import('./commands/session/import.ts')).SessionImportCommand,
+  'capture drain': async () => (await import('./commands/capture/drain.ts')).CaptureDrainCommand,
+  'capture gate': async () => (await import('./commands/capture/gate.ts')).CaptureGateCommand,
+  'capture sweep': async () => (await import('./commands/capture/sweep.ts')).CaptureSweepCommand,
+  'session export': async () => (await import('./commands/session/export.ts')).SessionExportCommand,
+  'session open': async () => (await import('./commands/session/open.ts')).SessionOpenCommand,
+  'session push': async () => (await import('./commands/session/push.ts')).SessionPushCommand,
+  'session pull': async () => (await import('./commands/session/pull.ts')).SessionPullCommand,
+  'session sync': async () => (await import('./commands/session/sync.ts')).SessionSyncCommand,
+  'memo list': async () => (await import('./commands/memo/list.ts')).MemoListCommand,
+  'memo add': async () => (await import('./commands/memo/add.ts')).MemoAddCommand,
+  'memo remove': async () => (await import('./commands/memo/remove.ts')).MemoRemoveCommand,
+  'memo edit': async () => (await import('./commands/global/edit.ts')).MemoEditCommand,
+  'global edit': async () => (await import('./commands/global/edit.ts')).GlobalEditCommand,
+  'global remove': async () => (await import('./commands/global/remove.ts')).GlobalRemoveCommand,
+  'global trust': async () => (await import('./commands/global/trust.ts')).GlobalTrustCommand,
+  'worktree list': async () => (await import('./commands/worktree/list.ts')).WorktreeListCommand,
+  'worktree remove': async () => (await import('./commands/worktree/remove.ts')).WorktreeRemoveCommand,
+  'write ask': async () => (await import('./commands/write/ask.ts')).WriteAskCommand,
+  'write stream': async () => (await import('./commands/write/stream.ts')).WriteStreamCommand,
+  'write begin': async () => (await import('./commands/write/begin.ts')).WriteBeginCommand,
+  'write append': async () => (await import('./commands/write/append.ts')).WriteAppendCommand,
+  'write finalize': async () => (await import('./commands/write/finalize.ts')).WriteFinalizeCommand,
+  'write status': async () => (await import('./commands/write/status.ts')).WriteStatusCommand,
+  'write list': async () => (await import('./commands/write/list.ts')).WriteListCommand,
+  'write show': async () => (await import('./commands/write/show.ts')).WriteShowCommand,
+  'write recover': async () => (await import('./commands/write/recover.ts')).WriteRecoverCommand,
+  'write cancel': async () => (await import('./commands/write/cancel.ts')).WriteCancelCommand,
+  'write clean': async () => (await import('./commands/write/clean.ts')).WriteCleanCommand,
+  serve: async () => (await import('./commands/serve.ts')).ServeCommand,
+  mcp: async () => (await import('./commands/mcp.ts')).McpCommand,
+  doctor: async () => (await import('./commands/doctor.ts')).DoctorCommand,
+};
+
+/** `teddy` without a word. */
+const loadAlone = async () => (await import('./commands/status.ts')).TeddyAlone;
+
+/** `teddy session plan`, ...: every command by its whole name. */
+const paths = Object.keys(commands).map((path) => `teddy ${path}`);
 
 /** Runs the command line of `process`, with its streams and signals. Returns the exit code. */
 export async function runCli(argv: string[]): Promise<number> {
@@ -180,17 +113,17 @@ export async function runCli(argv: string[]): Promise<number> {
 /** Everything it needs from outside is in the context, so several can run in one process. */
 export async function runCommand(context: CliContext): Promise<number> {
   // A shell asks for completions; the words that follow are those of another command.
-  if (context.words[0] === 'complete') return completeWords(context, toCli(commands).definitions());
+  if (context.words[0] === 'complete')
+    return (await import('./commands/completion.ts')).completeWords(context, await listDefinitions());
   const words = expandShortForm(askForHelp(normalizeArguments(context.words)));
   let command;
   try {
-    if (asksForHelp(words)) return printHelp(context, toCli(commands), words);
+    if (asksForHelp(words)) return await printHelp(context, words);
     refuseRepeated(words);
-    command = toCli(findNamed(words)).process(words, context);
+    command = toCli(await loadNamed(words)).process(words, context);
   } catch (error) {
     const json = words.includes('--json');
-    const all = toCli(commands);
-    const told = toUsageError(error, words, { command: findDefinition(all, words), paths: pathsOf(all) });
+    const told = toUsageError(error, words, { command: await findDefinition(words), paths });
     return renderError(openTerminal(context, 'auto'), told, { json, debug: false });
   }
   return (await command.validateAndExecute()) as number;
@@ -213,28 +146,32 @@ function toContext(argv: string[]): CliContext {
   };
 }
 
-function toCli(known: CommandClass<CliContext>[]): Cli<CliContext> {
+function toCli(known: readonly Command[]): Cli<CliContext> {
   const cli = new Cli<CliContext>({ binaryLabel: 'teddy', binaryName: 'teddy', binaryVersion: version });
   for (const command of known) cli.register(command);
   return cli;
 }
 
 /** Every command with its own usage, as the help and the documents describe it. */
-export function listDefinitions(): Definition[] {
-  return toCli(commands).definitions();
+export async function listDefinitions(): Promise<Definition[]> {
+  return toCli(await loadAll()).definitions();
 }
 
-/** The command that the words begin with, or else all: preparing all of them takes longer than running some of them. */
-function findNamed(words: string[]): CommandClass<CliContext>[] {
-  const isNamed = (path: string[]) => path.length > 0 && path.every((name, at) => words[at] === name);
-  // A command without its own usage is the help of a group, and `teddy --json session list` does not begin with a
-  // name. Of `session context` and `session context add`, the longer one is meant.
-  const lengthOf = ({ paths = [] }: CommandClass<CliContext>) =>
-    Math.max(0, ...paths.filter(isNamed).map((path) => path.length));
-  const [only] = commands
-    .filter((command) => command.usage !== undefined && lengthOf(command) > 0)
-    .toSorted((a, b) => lengthOf(b) - lengthOf(a));
-  return only === undefined ? commands : [only];
+async function loadAll(): Promise<Command[]> {
+  return [...helpCommands, ...(await Promise.all([loadAlone, ...Object.values(commands)].map((load) => load())))];
+}
+
+/** The command that the words begin with, or else all: `teddy --json session list` does not begin with a name. */
+async function loadNamed(words: readonly string[]): Promise<Command[]> {
+  const load = words.length === 0 ? loadAlone : findNamed(words);
+  return load === null ? loadAll() : [await load()];
+}
+
+/** Of `session context` and `session context add`, the longer one is meant. */
+function findNamed(words: readonly string[]): (() => Promise<Command>) | null {
+  const named = Object.entries(commands).filter(([path]) => path.split(' ').every((name, at) => words[at] === name));
+  const [longest] = named.toSorted(([one], [other]) => other.length - one.length);
+  return longest?.[1] ?? null;
 }
 
 /** `teddy help memo add`, as git has it, is `teddy memo add --help`. */
@@ -242,18 +179,10 @@ function askForHelp(words: string[]): string[] {
   return words[0] === 'help' && words.length > 1 ? [...words.slice(1), '--help'] : words;
 }
 
-/** `teddy session plan`, ...: every command by its whole name. */
-function pathsOf(cli: Cli<CliContext>): string[] {
-  return cli.definitions().map(({ path }) => path);
-}
-
 /** The command that the first words name, as help describes it. */
-function findDefinition(cli: Cli<CliContext>, words: string[]): Definition | undefined {
-  const named = cli.definitions().filter(({ path }) => {
-    const names = path.split(' ').slice(1);
-    return names.every((name, at) => words[at] === name);
-  });
-  return named.toSorted((a, b) => b.path.length - a.path.length)[0];
+async function findDefinition(words: readonly string[]): Promise<Definition | undefined> {
+  const load = findNamed(words);
+  return load === null ? undefined : toCli([await load()]).definitions()[0];
 }
 
 function asksForHelp(words: string[]): boolean {
@@ -261,12 +190,12 @@ function asksForHelp(words: string[]): boolean {
   return words.slice(0, end === -1 ? words.length : end).some((word) => /^(?:-h|--help)(?:=|$)/.test(word));
 }
 
-function printHelp(context: CliContext, cli: Cli<CliContext>, words: string[]): number {
+async function printHelp(context: CliContext, words: readonly string[]): Promise<number> {
   const names = words.filter((word) => !word.startsWith('-'));
-  const command = findDefinition(cli, names);
+  const command = await findDefinition(names);
   const terminal = openTerminal(context, 'auto');
   const text = command === undefined ? findGroupHelp(names) : renderCommandHelp(command, terminal.style);
-  if (text === null) throw toUnknownCommand(names, pathsOf(cli));
+  if (text === null) throw toUnknownCommand(names, paths);
   terminal.print(text);
   return 0;
 }

@@ -75,6 +75,14 @@ describe('help', () => {
     }
   });
 
+  test('each command is found by its whole name', async () => {
+    expect(paths.length).toBeGreaterThan(70);
+    for (const path of paths) {
+      const { stdout } = await runTeddy([...path.split(' ').slice(1), '--help'], { cwd: '/' });
+      expect(stdout.slice(0, path.length + 2)).toBe(`${path}: `);
+    }
+  });
+
   test('teddy help <command> is its --help, and paragraphs stand apart', async () => {
     const help = await runTeddy(['config', '--help'], { cwd: '/' });
     expect(help.stdout).toContain('it is not set.\n\n`set` checks a value');
