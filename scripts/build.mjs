@@ -146,8 +146,8 @@ const shortNames = {
 };
 
 const targets = {
-  // The executable. Split, since `--version` has to answer before anything else is read.
-  main: { format: 'esm', splitting: true, chunkNames: '[name]', outdir: 'dist', entryPoints: ['src/main.ts'] },
+  // The executable. Node takes 6 ms less to start it than a module.
+  main: { format: 'cjs', entryPoints: ['src/main.ts'], outfile: 'dist/main.cjs' },
   // All commands in one file, since V8's code cache is for one script: it halves the start of a short command. The library
   // is the same code, and adds 3 KB here; built by itself it took 1.7 MB. It is loaded later, so that a command sets up only
   // what it needs of the file.
@@ -196,7 +196,9 @@ removeOld();
 const metafiles = [];
 for (const target of Object.values(targets)) metafiles.push((await build({ ...common, ...target })).metafile);
 for (const file of ['cli.cjs', ...Object.keys(packagesApart)]) escapeNonAscii(inRoot('dist', file));
-chmodSync(inRoot('dist/main.js'), 0o755);
+// Links and hooks of earlier versions name it.
+writeFileSync(inRoot('dist/main.js'), "#!/usr/bin/env node\nimport './main.cjs';\n");
+for (const name of ['main.cjs', 'main.js']) chmodSync(inRoot('dist', name), 0o755);
 writeFileSync(inRoot('dist/index.js'), await renderLibrary());
 writeFileSync(inRoot('dist/THIRD-PARTY-LICENSES'), renderLicenses(root, metafiles));
 if (process.argv.includes('--types') || !hasNewTypes()) makeTypes();
@@ -213,7 +215,9 @@ function escapeNonAscii(path) {
 /** What V8 had compiled of the files that are replaced, and what earlier builds made under other names. */
 function removeOld() {
   mkdirSync(inRoot('dist'), { recursive: true });
-  const names = readdirSync(inRoot('dist')).filter((name) => /\.cache$|^chunks$|^serve\.cjs$/.test(name));
+  const names = readdirSync(inRoot('dist')).filter((name) =>
+    /\.cache$|^chunks$|^serve\.cjs$|^compiled-code\.js$/.test(name),
+  );
   for (const name of names) rmSync(inRoot('dist', name), { recursive: true });
 }
 

@@ -1,21 +1,18 @@
 #!/usr/bin/env node
+import { join } from 'node:path';
 import { version } from '../package.json';
 
 const argv = process.argv.slice(2);
 if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-v')) {
   process.stdout.write(`${version}\n`);
 } else {
-  try {
-    await run();
-  } catch (error) {
-    explain(error);
-  }
+  run().catch(explain);
 }
 
 async function run(): Promise<void> {
   // Loaded only now: the version is asked for often, by scripts that want it at once.
   const { loadCompiled, nameUse } = await import('./cli/compiled-code.ts');
-  const code = loadCompiled<typeof import('./cli/run-cli.ts')>(new URL('cli.cjs', import.meta.url), nameUse(argv));
+  const code = loadCompiled<typeof import('./cli/run-cli.ts')>(join(__dirname, 'cli.cjs'), nameUse(argv));
   process.exitCode = await code.exports.runCli(argv);
   if (process.exitCode === 0) code.keep();
 }

@@ -7,7 +7,6 @@ import { createHash, randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { Script } from 'node:vm';
 import { expandShortForm } from './arguments.ts';
 
@@ -27,8 +26,7 @@ export function nameUse(argv: readonly string[]): string {
  * The caches are beside the bundle, one for each `use` of it, since each use compiles other parts. Their names depend
  * on its content too: V8 itself only compares the length.
  */
-export function loadCompiled<Exports>(bundle: URL, use: string): CompiledCode<Exports> {
-  const path = fileURLToPath(bundle);
+export function loadCompiled<Exports>(path: string, use: string): CompiledCode<Exports> {
   const bytes = readFileSync(path);
   // The build keeps the bundle plain ASCII: V8 makes a string of it in a third of the time, and compiles half the
   // bytes.
@@ -40,7 +38,7 @@ export function loadCompiled<Exports>(bundle: URL, use: string): CompiledCode<Ex
   const script = new Script(wrapped, { filename: path, ...(cachedData ? { cachedData } : {}) });
   const module = { exports: {} };
   const run = script.runInThisContext() as (...args: unknown[]) => void;
-  run(module.exports, createRequire(bundle), module, path, dirname(path));
+  run(module.exports, createRequire(path), module, path, dirname(path));
   const isFresh = cachedData !== undefined && script.cachedDataRejected !== true;
   return {
     exports: module.exports as Exports,

@@ -126,7 +126,7 @@ describe.skipIf(agent.name !== 'claude-code' || !hasTerminal)('a plan', () => {
       const gates = () =>
         execFileSync('ps', ['-eo', 'pid=,args='], { encoding: 'utf8' })
           .split('\n')
-          .filter((row) => row.includes(`main.js capture gate ${agent.name}`))
+          .filter((row) => row.includes(`main.cjs capture gate ${agent.name}`))
           .map((row) => Number.parseInt(row, 10))
           // Nobody else's is killed.
           .filter((pid) => readlinkSync(`/proc/${pid}/cwd`) === project.repo.root);

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
-export const executable = resolve('dist/main.js');
+export const executable = resolve('dist/main.cjs');
 const made: string[] = [];
 
 /** The same git for every machine, and no certificate file that slows every start of node. */

@@ -3,13 +3,12 @@ import { isAscii } from 'node:buffer';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { loadCompiled, nameUse } from '../../src/cli/compiled-code.ts';
 
 let dir: string;
 const bundle = () => join(dir, 'cli.cjs');
-const load = (use = 'session-list') => loadCompiled<{ answer: () => number }>(pathToFileURL(bundle()), use);
+const load = (use = 'session-list') => loadCompiled<{ answer: () => number }>(bundle(), use);
 const caches = async () => (await readdir(dir)).filter((name) => name.endsWith('.cache'));
 
 beforeEach(async () => {

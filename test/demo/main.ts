@@ -14,7 +14,7 @@ import { answers, beginning, toStory } from './story.ts';
 // The bundle lies in dist/.
 const root = fileURLToPath(new URL('..', import.meta.url));
 const fixtures = join(root, 'fixtures', 'demo');
-const teddyPath = join(root, 'dist', 'main.js');
+const teddyPath = join(root, 'dist', 'main.cjs');
 
 process.exitCode = await runDemo();
 
