@@ -195,7 +195,7 @@ const libraries = ['index', 'reader/reader'];
 removeOld();
 const metafiles = [];
 for (const target of Object.values(targets)) metafiles.push((await build({ ...common, ...target })).metafile);
-for (const file of ['cli.cjs', ...Object.keys(packagesApart)]) escapeNonAscii(inRoot('dist', file));
+for (const file of ['cli.cjs', ...Object.keys(packagesApart)]) compact(inRoot('dist', file));
 // Links and hooks of earlier versions name it.
 writeFileSync(inRoot('dist/main.js'), "#!/usr/bin/env node\nimport './main.cjs';\n");
 for (const name of ['main.cjs', 'main.js']) chmodSync(inRoot('dist', name), 0o755);
@@ -205,11 +205,12 @@ if (process.argv.includes('--types') || !hasNewTypes()) makeTypes();
 
 /**
  * Plain ASCII loads in half the time. esbuild leaves regular expressions and tagged templates as they are; an escape means the
- * same there.
+ * same there. The functions that set up a module have its path for a name: 40 KB that nobody calls them by.
  */
-function escapeNonAscii(path) {
+function compact(path) {
   const toEscape = (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`;
-  writeFileSync(path, readFileSync(path, 'utf8').replace(/[^\0-\x7F]/g, toEscape));
+  const text = readFileSync(path, 'utf8').replace(/[^\0-\x7F]/g, toEscape);
+  writeFileSync(path, text.replace(/(__(?:esm|commonJS)\(\{(?:async )?)"[^"]+"\(/g, '$1_('));
 }
 
 /** What V8 had compiled of the files that are replaced, and what earlier builds made under other names. */
