@@ -91,6 +91,7 @@ export interface Store {
   readRef(ref: RefName): Promise<Oid | null>;
   /** The commit that a revision names, or null. `revision` is never taken as an option. */
   resolve(revision: string): Promise<Oid | null>;
+  /** In order of their names. */
   listRefs(...prefixes: string[]): Promise<RefTip[]>;
   /** Commits from `from` along first parents, newest first, none of them reachable from `not`. */
   firstParents(from: Oid, not?: Oid[]): AsyncIterable<{ oid: Oid; commit: Commit }>;

@@ -25,6 +25,8 @@ type Told = Readonly<Record<string, readonly (string | number | boolean | null)[
 
 export interface LineIndex {
   get(ref: RefName, tip: Oid): IndexedLine | undefined;
+  /** The same without what else is told of it: that is read of the lines that are shown. */
+  nearest(ref: RefName, tip: Oid): NearestHead | null | undefined;
   set(ref: RefName, tip: Oid, line: IndexedLine): void;
   /** These are all refs below `prefixes`: what the index has of others there is of no use any more. */
   setListed(prefixes: readonly string[], tips: readonly RefTip[]): void;
@@ -60,14 +62,22 @@ async function readIndex(cache: Cache): Promise<LineIndex> {
   let changes = 0;
   let isGone = (_name: string) => false;
 
+  const find = <Found>(
+    ref: RefName,
+    tip: Oid,
+    decode: (row: string) => Found,
+    toFound: (line: IndexedLine) => Found,
+  ) => {
+    const name = toName(ref);
+    const own = known.get(name);
+    if (own !== undefined) return own.tip === tip ? toFound(own.line) : undefined;
+    const row = rows.get(name);
+    return row?.startsWith(`${tip} `) === true ? decode(row.slice(tip.length + 1)) : undefined;
+  };
+
   return {
-    get(ref, tip) {
-      const name = toName(ref);
-      const own = known.get(name);
-      if (own !== undefined) return own.tip === tip ? own.line : undefined;
-      const row = rows.get(name);
-      return row?.startsWith(`${tip} `) === true ? decodeRow(row.slice(tip.length + 1)) : undefined;
-    },
+    get: (ref, tip) => find(ref, tip, decodeRow, (line) => line),
+    nearest: (ref, tip) => find(ref, tip, decodeNearest, ({ nearest }) => nearest),
     set(ref, tip, line) {
       known.set(toName(ref), { tip, line });
       changes += 1;
@@ -100,30 +110,39 @@ function toAscii(text: string): string {
   return text.replace(/[^\0-~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
+/** What is told of the line stands behind a tab, which JSON has only as an escape. */
 function encodeRow({ nearest, told }: IndexedLine): string {
-  const own = told === undefined ? [] : [told];
-  if (nearest === null) return toAscii(JSON.stringify([null, ...own]));
-  const { kind, session, turn, id, created, title, status } = nearest.entry;
-  return toAscii(JSON.stringify([[nearest.oid, kind, session, turn, id, created, title, status ?? null], ...own]));
+  const entry = nearest?.entry;
+  const row = nearest && entry && [nearest.oid, ...heads.map((name) => entry[name] ?? null)];
+  return toAscii(JSON.stringify(row) + (told === undefined ? '' : `\t${JSON.stringify(told)}`));
+}
+
+const heads = ['kind', 'session', 'turn', 'id', 'created', 'title', 'status'] as const;
+
+function decodeRow(row: string): IndexedLine | undefined {
+  const nearest = decodeNearest(row);
+  if (nearest === undefined) return undefined;
+  const gap = row.indexOf('\t');
+  return gap < 0 ? { nearest } : { nearest, told: parse(row.slice(gap + 1)) as Told };
 }
 
 /** Undefined for what another version may have written. */
-function decodeRow(row: string): IndexedLine | undefined {
-  const [nearest, told] = parseList(row) ?? [undefined];
-  if (nearest === null) return { nearest, told };
-  if (!Array.isArray(nearest) || nearest.length !== 8) return undefined;
-  const [oid, kind, session, turn, id, created, title, status] = nearest as unknown[];
+function decodeNearest(row: string): NearestHead | null | undefined {
+  const gap = row.indexOf('\t');
+  const list = parse(gap < 0 ? row : row.slice(0, gap));
+  if (list === null) return null;
+  if (!Array.isArray(list) || list.length !== 1 + heads.length) return undefined;
+  const [oid, kind, session, turn, id, created, title, status] = list as unknown[];
   const texts = [oid, kind, session, id, created, title, turn ?? '', status ?? ''];
   if (!texts.every((one) => typeof one === 'string') || !isOid(oid as string)) return undefined;
   const entry = { kind, session, turn, id, created, title, ...(status === null ? {} : { status }) };
-  return { nearest: { oid: oid as Oid, entry: entry as EntryHead }, told };
+  return { oid: oid as Oid, entry: entry as EntryHead };
 }
 
-function parseList(row: string): [unknown, Told?] | null {
+function parse(json: string): unknown {
   try {
-    const value: unknown = JSON.parse(row);
-    return Array.isArray(value) ? (value as [unknown, Told?]) : null;
+    return JSON.parse(json);
   } catch {
-    return null;
+    return undefined;
   }
 }

@@ -69,7 +69,7 @@ export async function listLinesAndTips(
     if (isNamed || (await isLine(project, line, (defaults ??= await readDefaults(project))))) lines.push(line);
   }
   const all = new Map(refs.map(({ ref, oid }) => [ref, oid]));
-  return { lines: lines.toSorted((a, b) => toPlace(a) - toPlace(b)), tips: all };
+  return { lines, tips: all };
 }
 
 /** The nearest entry of each tip: from the index, or from its commits where it has moved. */
@@ -78,20 +78,16 @@ async function findNearestHeads(
   index: LineIndex,
   tips: readonly RefTip[],
 ): Promise<(NearestHead | null)[]> {
-  const known = tips.map(({ ref, oid }) => index.get(ref, oid));
+  const known = tips.map(({ ref, oid }) => index.nearest(ref, oid));
   const changed = tips.flatMap(({ oid }, at) => (known[at] === undefined ? [oid] : []));
   const found = changed.length === 0 ? null : await findNearestEntries(project, changed);
   return tips.map(({ ref, oid }, at) => {
     const own = known[at];
-    if (own !== undefined) return own.nearest;
+    if (own !== undefined) return own;
     const nearest = found?.get(oid) ?? null;
     index.set(ref, oid, { nearest });
     return nearest;
   });
-}
-
-function toPlace({ ref }: KnownLine): number {
-  return ['refs/heads/', 'refs/remotes/', archivePrefix].findIndex((prefix) => ref.startsWith(prefix));
 }
 
 /** `teddy/global` belongs to all sessions; what a remote calls its HEAD is another name for one of its branches. */

@@ -39,6 +39,17 @@ function toIsoTime(seconds: number): string {
 
 /** When it was made, ISO 8601: the id is a UUID v7, which begins with the time. */
 export function entryTime({ id, created }: Pick<Entry, 'id' | 'created'>): string {
+  const ms = idMs(id);
+  return ms === null ? created : new Date(ms).toISOString();
+}
+
+/** The same in milliseconds since 1970; NaN where nothing says it. */
+export function entryMs({ id, created }: Pick<Entry, 'id' | 'created'>): number {
+  return idMs(id) ?? Date.parse(created);
+}
+
+/** Null: it is no UUID of version 7, which begins with the time at which it was made. */
+function idMs(id: string): number | null {
   const time = /^([0-9a-f]{8})-([0-9a-f]{4})-7/.exec(id);
-  return time === null ? created : new Date(Number.parseInt(`${time[1]}${time[2]}`, 16)).toISOString();
+  return time === null ? null : Number.parseInt(`${time[1]}${time[2]}`, 16);
 }

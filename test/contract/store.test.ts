@@ -339,6 +339,9 @@ describe.each([
     expect(await names('refs/heads/list')).toEqual(['refs/heads/list/a', 'refs/heads/list/b']);
     expect(await names('refs/heads/listing')).toEqual(['refs/heads/listing']);
     expect(await names('refs/heads/none/')).toEqual([]);
+    expect(await names('refs/heads/listing', 'refs/heads/list/')).toEqual(
+      ['list/a', 'list/b', 'listing'].map((name) => `refs/heads/${name}`),
+    );
     expect(await store.listRefs('refs/heads/list/')).toEqual([
       { ref: 'refs/heads/list/a', oid: made.first },
       { ref: 'refs/heads/list/b', oid: made.second },

@@ -5,7 +5,7 @@ import { shortRef, type SessionId } from '../../names.ts';
 import { chooseMain, listLines, type KnownLine } from '../../session/lines.ts';
 import { findLanded } from '../../session/find-landed.ts';
 import { readStarts } from '../../session/session-starts.ts';
-import { entryTime } from '../../session/logged-entry.ts';
+import { entryMs } from '../../session/logged-entry.ts';
 import { hasLandedAsItStands } from '../line/find-open.ts';
 import { repair } from '../line/repair.ts';
 import {
@@ -43,7 +43,7 @@ export async function archiveLanded(
 ): Promise<ArchivedLanded> {
   if (!isDryRun) await repair(project);
   const result: ArchivedLanded = { archived: [], refused: [] };
-  const isOld = ({ nearest }: KnownLine) => beforeMs === null || Date.parse(entryTime(nearest.entry)) < beforeMs;
+  const isOld = ({ nearest }: KnownLine) => beforeMs === null || entryMs(nearest.entry) < beforeMs;
   const old = (await groupLines(project)).filter(([, lines]) => lines.every(isOld));
   const mains = old.flatMap(([, lines]) => toMain(lines));
   const landed = await findLanded(project, mains, await readStarts(project, mains));

@@ -4,7 +4,7 @@ import { parseReport } from '../../plan/report-schema.ts';
 import type { Report } from '../../plan/report.ts';
 import type { Project } from '../../ports/project.ts';
 import { comesLater, decodeEntry, type Entry } from '../../session/entry.ts';
-import { entryTime } from '../../session/logged-entry.ts';
+import { entryMs } from '../../session/logged-entry.ts';
 import { addSpendings, isAnswer, nothingSpent, sumSpent, type Spending } from '../../session/spending.ts';
 import { joinPath, turnDir, type Oid, type TurnName } from '../../names.ts';
 import { attributeLines } from '../blame/attribute-lines.ts';
@@ -96,8 +96,7 @@ function groupTurns(walked: readonly WalkedEntry[], sinceMs: number | null): Map
     if (entries === undefined) turns.set(one.opened, [one]);
     else entries.push(one);
   }
-  const isIn = ([first]: WalkedEntry[]) =>
-    sinceMs === null || (first !== undefined && Date.parse(entryTime(first.entry)) >= sinceMs);
+  const isIn = ([first]: WalkedEntry[]) => sinceMs === null || (first !== undefined && entryMs(first.entry) >= sinceMs);
   return new Map([...turns].filter(([, entries]) => isIn(entries)));
 }
 

@@ -4,7 +4,7 @@ import type { Project } from '../../ports/project.ts';
 import type { SessionId } from '../../names.ts';
 import { listLinesAndTips } from '../../session/lines.ts';
 import { toMainLines, type MainLine } from '../../session/main-lines.ts';
-import { entryTime } from '../../session/logged-entry.ts';
+import { entryMs } from '../../session/logged-entry.ts';
 import { readStarts, type SessionStart } from '../../session/session-starts.ts';
 
 /** Where the user stands on another line of the session, that is the one to tell of. */
@@ -61,34 +61,26 @@ function takeNewest(
   now: Date,
   isCurrent: (session: SessionId) => boolean,
 ): MainLine[] {
-  const latest = latestOf(now);
-  const timeOf = ({ nearest }: MainLine) => toPlausible(entryTime(nearest.entry), latest);
-  const times = new Map(lines.map((line) => [line, timeOf(line)]));
-  const newest = lines
-    .toReversed()
-    .toSorted((a, b) => compareText(times.get(b) ?? '', times.get(a) ?? ''))
-    .slice(0, limit);
-  const taken = new Set(newest);
+  const taken = new Set(sortByTime(lines, now, ({ nearest }) => entryMs(nearest.entry)).slice(0, limit));
   return lines.filter((line) => taken.has(line) || isCurrent(line.session));
 }
 
-/** Nobody makes a session the newest by writing a time to come. */
 export function sortNewest(sessions: ListedSession[], now: Date): ListedSession[] {
-  const latest = latestOf(now);
-  const timeOf = ({ updated }: ListedSession) => toPlausible(updated, latest);
-  return sessions.toReversed().toSorted((a, b) => compareText(timeOf(b), timeOf(a)));
+  return sortByTime(sessions, now, ({ updated }) => Date.parse(updated));
 }
 
-function latestOf(now: Date): string {
-  return new Date(now.getTime() + 600_000).toISOString();
-}
+/** Clocks of two machines may differ by so much. */
+const skewMs = 600_000;
 
-function toPlausible(time: string, latest: string): string {
-  return time > latest ? '' : time;
-}
-
-function compareText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
+/** The newest first. Nobody makes a session the newest by writing a time to come. */
+function sortByTime<One>(all: readonly One[], now: Date, msOf: (one: One) => number): One[] {
+  const latest = now.getTime() + skewMs;
+  const times = new Map(all.map((one) => [one, msOf(one)]));
+  const timeOf = (one: One) => {
+    const ms = times.get(one) ?? Number.NaN;
+    return ms <= latest ? ms : 0;
+  };
+  return all.toReversed().toSorted((a, b) => timeOf(b) - timeOf(a));
 }
 
 async function findOwn(
