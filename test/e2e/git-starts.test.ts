@@ -56,11 +56,11 @@ test.each<[string, number]>([
   expect(starts.length, starts.join(', ')).toBeLessThanOrEqual(most);
 });
 
-test('planning starts git 12 times', async () => {
+test('planning starts git 11 times', async () => {
   await project.begin('starts');
   await writeFile(join(bin, 'plan.md'), planOf(createAction('c.txt', 'c\n')));
   const starts = await startsOf('session', 'plan', '-m', 'Do it', '--from', join(bin, 'plan.md'));
-  expect(starts.length, starts.join(', ')).toBeLessThanOrEqual(12);
+  expect(starts.length, starts.join(', ')).toBeLessThanOrEqual(11);
 });
 
 test('looking at a session starts git 3 times', async () => {

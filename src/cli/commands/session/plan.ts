@@ -46,6 +46,9 @@ export class SessionPlanCommand extends PlanningCommand {
 
   worktree = Option.Boolean('--worktree', false, { description: 'Use a linked work tree of its own.' });
 
+  protected override trustsHead = ({ isInteractive }: Terminal) =>
+    isInteractive || this.edit || this.message === '-' ? undefined : 'once';
+
   protected run(terminal: Terminal): Promise<number> {
     requireOne({ '--dry-run': this.dryRun, '--worktree': this.worktree });
     requireOne({ '--dry-run': this.dryRun, '--instead': this.instead });
