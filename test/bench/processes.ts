@@ -1,6 +1,7 @@
 /** Whole processes of the built executable, against processes of node and git. */
 import { spawnSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startModelServer } from '../support/model-server.ts';
 import { comparePairs, median, runProcess, timeMs, type Row } from './measure.ts';
@@ -9,66 +10,89 @@ import { executable, git, makeRepository } from './repositories.ts';
 type Env = NodeJS.ProcessEnv;
 const node = process.execPath;
 
+/** How many milliseconds node takes with these arguments, by one clock or another. */
+type Timer = (args: string[]) => Promise<number>;
+
 export async function measureProcesses(env: Env, runs: number): Promise<Row[]> {
   const root = makeRepository(env, 20);
-  const plan = join(root, '..', `plan-${process.pid}.md`);
-  let file = 0;
-  const writePlan = () => {
-    file += 1;
-    writeFileSync(
-      plan,
-      `# Add a file\n\n## Action Plan\n\n### CREATE\n- **File Path:** made/file${file}.txt\n\n\`\`\`\nnew\n\`\`\`\n`,
-    );
-  };
-  const blank = () => runProcess(node, ['-e', '0'], root, env);
-  const run = (...args: string[]) => runProcess(node, [executable, ...args], root, env);
-  const rows: Row[] = [];
-  const add = async (what: string, aim: number, ours: () => void) => {
-    const { ours: oursMs, against, ratio } = await comparePairs(runs, ours, blank);
-    rows.push({ what, against: 'node -e 0', oursMs, againstMs: against, figure: ratio, unit: 'x', aim });
-  };
-  await add('teddy --version', 1.8, () => run('--version'));
-  await add('teddy session list', 2.5, () => run('session', 'list'));
-  await add('teddy list', 2.5, () => run('list'));
-  await add('teddy status', 3, () => run('status'));
-  rows.push(...(await measureTurns(runs, blank, writePlan, run, plan)));
+  const wall: Timer = (args) => timeMs(() => runProcess(node, args, root, env));
+  const rows = [await measureCommand(runs, wall, ['--version'], 1.5)];
+  for (const args of [['session', 'list'], ['list'], ['status']])
+    rows.push(await measureCommand(runs, wall, args, 2.5));
+  rows.push(...(await measureTurns(runs, wall)));
   rows.push(await measureStart(env, runs));
   rows.push(...(await measureProviders(env, runs, root)));
-  return rows;
+  const processor: Timer = async (args) => processorMs(args, root, env);
+  const used = [
+    await measureCommand(runs, processor, ['list'], 5),
+    await measureCommand(runs, processor, ['status'], 5),
+    ...(await measureTurns(runs, processor)),
+  ];
+  return [...rows, ...used.map((row) => ({ ...row, what: `${row.what}: processor time` }))];
+}
+
+async function measureCommand(runs: number, timer: Timer, args: string[], aim: number): Promise<Row> {
+  return {
+    ...(await compareTo(runs, timer, () => timer([executable, ...args]))),
+    what: `teddy ${args.join(' ')}`,
+    aim,
+  };
+}
+
+/** Against an empty process, pair by pair; the first pair is not counted. */
+async function compareTo(runs: number, blank: Timer, ours: () => Promise<number>): Promise<Omit<Row, 'what' | 'aim'>> {
+  const pairs: [ours: number, blank: number][] = [];
+  for (let at = -1; at < runs; at += 1) pairs.push([await ours(), await blank(['-e', '0'])]);
+  const counted = pairs.slice(1);
+  return {
+    against: 'node -e 0',
+    oursMs: median(counted.map(([one]) => one)),
+    againstMs: median(counted.map(([, other]) => other)),
+    figure: median(counted.map(([one, other]) => one / other)),
+    unit: 'x',
+  };
 }
 
 /** Each plan is executed before the next: they are measured in turn, against the same empty process. */
-async function measureTurns(
-  runs: number,
-  blank: () => void,
-  writePlan: () => void,
-  run: (...args: string[]) => void,
-  plan: string,
-): Promise<Row[]> {
-  const times: { blank: number; plan: number; execute: number }[] = [];
-  for (let at = -1; at < runs; at += 1) {
-    writePlan();
-    const one = {
-      blank: await timeMs(blank),
-      plan: await timeMs(() => run('session', 'plan', '-m', 'Add a file', '--from', plan)),
-      execute: await timeMs(() => run('session', 'execute', '-y')),
-    };
-    if (at >= 0) times.push(one);
-  }
-  const againstMs = median(times.map((one) => one.blank));
-  const toRow = (what: string, of: 'plan' | 'execute'): Row => ({
-    what,
-    against: 'node -e 0',
-    oursMs: median(times.map((one) => one[of])),
-    againstMs,
-    figure: median(times.map((one) => one[of] / one.blank)),
-    unit: 'x',
-    aim: 5,
-  });
+async function measureTurns(runs: number, timer: Timer): Promise<Row[]> {
+  const plan = join(tmpdir(), `teddy-bench-plan-${process.pid}.md`);
+  const spent: number[] = [];
+  const turn = async () => {
+    writeFileSync(plan, toPlan());
+    const planned = await timer([executable, 'session', 'plan', '-m', 'Add a file', '--from', plan]);
+    spent.push(await timer([executable, 'session', 'execute', '-y']));
+    return planned;
+  };
+  const planned = await compareTo(runs, timer, turn);
+  rmSync(plan);
+  const executed = spent.slice(1);
+  const againstMs = planned.againstMs ?? Number.NaN;
   return [
-    toRow('teddy session plan (instant model)', 'plan'),
-    toRow('teddy session execute -y (one CREATE)', 'execute'),
+    { ...planned, what: 'teddy session plan (instant model)', aim: 5 },
+    {
+      ...planned,
+      what: 'teddy session execute -y (one CREATE)',
+      oursMs: median(executed),
+      figure: median(executed) / againstMs,
+      aim: 5,
+    },
   ];
+}
+
+let files = 0;
+
+/** Each has a file of its own. */
+function toPlan(): string {
+  files += 1;
+  return `# Add a file\n\n## Action Plan\n\n### CREATE\n- **File Path:** made/file${files}.txt\n\n\`\`\`\nnew\n\`\`\`\n`;
+}
+
+/** The time of the processor that node and its children took, as bash says it: in milliseconds, of the user and of the system. */
+function processorMs(args: string[], cwd: string, env: Env): number {
+  const script = 'TIMEFORMAT="%U %S"; time "$@" >/dev/null 2>&1';
+  const { status, stderr } = spawnSync('bash', ['-c', script, 'bash', node, ...args], { cwd, env, encoding: 'utf8' });
+  if (status !== 0) throw new Error(`${args.join(' ')} ended with ${status}`);
+  return stderr.split(' ').reduce((sum, seconds) => sum + Number(seconds) * 1000, 0);
 }
 
 async function measureStart(env: Env, runs: number): Promise<Row> {
@@ -91,33 +115,22 @@ async function measureStart(env: Env, runs: number): Promise<Row> {
 }
 
 async function measureProviders(env: Env, runs: number, root: string): Promise<Row[]> {
-  const server = await startModelServer({ answers: () => 'This is an answer.', chunkSize: 1000 });
+  let answer = () => 'This is an answer.';
+  const server = await startModelServer({ answers: () => answer(), chunkSize: 1000 });
   const { url } = server;
   const keys = { OPENAI_API_KEY: 'none', ANTHROPIC_API_KEY: 'none' };
   // The server lives in this process, so the client must not block it.
-  const ask = (args: string[]) =>
-    runBeside(node, args, root, { ...env, ...keys, OPENAI_BASE_URL: url, ANTHROPIC_BASE_URL: url });
-  const measure = async (provider: string, what: string): Promise<Row> => {
-    const { ours, against, ratio } = await comparePairs(
-      runs,
-      () => {
-        const message = `Hello ${performance.now()}`;
-        return ask([executable, 'session', 'plan', '-m', message, '--model', 'bench', '--provider', provider]);
-      },
-      () => ask(['-e', '0']),
-    );
-    return {
-      what: `teddy session plan (${what}, loopback server)`,
-      against: 'node -e 0',
-      oursMs: ours,
-      againstMs: against,
-      figure: ratio,
-      unit: 'x',
-      aim: 5,
-    };
+  const timer: Timer = (args) =>
+    timeMs(() => runBeside(node, args, root, { ...env, ...keys, OPENAI_BASE_URL: url, ANTHROPIC_BASE_URL: url }));
+  const measure = async (provider: string, what: string, aim: number, more: string[] = []): Promise<Row> => {
+    const choice = ['--model', 'bench', '--provider', provider];
+    const ours = () => timer([executable, 'session', 'plan', '-m', `Hello ${performance.now()}`, ...choice, ...more]);
+    return { ...(await compareTo(runs, timer, ours)), what: `teddy session plan${what}, loopback server)`, aim };
   };
   try {
-    return [await measure('openai', 'openai package'), await measure('anthropic', 'Anthropic')];
+    const rows = [await measure('openai', ' (openai package', 6), await measure('anthropic', ' (Anthropic', 6)];
+    answer = toPlan;
+    return [...rows, await measure('openai', ' --run -y (openai package, one CREATE', 8, ['--run', '-y'])];
   } finally {
     await server.close();
   }
