@@ -63,9 +63,9 @@ export async function readLine(store: SessionStore, tip: Oid, options: ParseOpti
 export async function readLineTurns(store: SessionStore, tip: Oid): Promise<LineTurns> {
   const { oid, entry } = await findEntry(store, tip);
   const dir = await store.readDir(oid, sessionDir(entry.session));
-  const names = (dir?.entries ?? []).filter(({ mode }) => mode === '40000').map(({ name }) => name);
-  const turns = sortTurns(names.filter(isTurnName));
-  return { tip, session: entry.session, entry, entryOid: oid, turns };
+  const turns: TurnName[] = [];
+  for (const { mode, name } of dir?.entries ?? []) if (mode === '40000' && isTurnName(name)) turns.push(name);
+  return { tip, session: entry.session, entry, entryOid: oid, turns: sortTurns(turns) };
 }
 
 /** The nearest entry along the first parents; commits of the user's own are passed over. */

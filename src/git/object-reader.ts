@@ -2,7 +2,7 @@
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TeddyError } from '../errors.ts';
-import { isOid, parseOid, type Oid } from '../names.ts';
+import { isOid, type Oid } from '../names.ts';
 import { toGitFailure } from './git-failure.ts';
 import { refuseOldGit } from './git-version.ts';
 import type { ObjectType } from '../session/object-format.ts';
@@ -163,7 +163,6 @@ export function objectReader(git: GitRunner): ObjectReader {
   async function askSafely(question: Question) {
     const { name } = question;
     if (name.includes('\0')) return null;
-    if (isOid(name)) return askUntilFound(question);
     if (!name.includes('\n')) {
       const colon = name.indexOf(':');
       const [treeish, path] = [name.slice(0, colon), name.slice(colon + 1)];
@@ -174,10 +173,13 @@ export function objectReader(git: GitRunner): ObjectReader {
     return exitCode === 0 ? ask({ ...question, name: stdout.toString('utf8').trim() }) : null;
   }
 
+  // Most questions are for an object by its id, and a walk has tens of thousands of them.
+  const askFor = (question: Question) => (isOid(question.name) ? askUntilFound(question) : askSafely(question));
+
   return {
-    info: async (name) => (await askSafely({ command: 'info', name }))?.info ?? null,
+    info: async (name) => (await askFor({ command: 'info', name }))?.info ?? null,
     async contents(name, take) {
-      const answer = await askSafely({ command: 'contents', name, take });
+      const answer = await askFor({ command: 'contents', name, take });
       return answer && { ...answer.info, bytes: answer.bytes };
     },
     async close() {
@@ -273,5 +275,5 @@ function byteQueue() {
 
 function parseHeader(line: string): ObjectInfo | null {
   const match = /^([0-9a-f]{40,64}) (blob|tree|commit|tag) (\d+)$/.exec(line);
-  return match ? { oid: parseOid(match[1] ?? ''), type: match[2] as ObjectType, size: Number(match[3]) } : null;
+  return match ? { oid: match[1] as Oid, type: match[2] as ObjectType, size: Number(match[3]) } : null;
 }

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import type { Commit, Ident, ObjectBatch, Store, TreeFile, TreeMode } from '../ports/git.ts';
 import { repoPathFromGit, type Oid, parseOid, type RefName } from '../names.ts';
 import { diffTrees } from './diff-trees.ts';
+import { keepRecent } from '../session/keep-recent.ts';
 import { decodeCommit, type ObjectType } from '../session/object-format.ts';
 import { objectReader, readObject } from './object-reader.ts';
 import { objectBatch } from './object-writer.ts';
@@ -39,12 +40,19 @@ export interface StoreOptions {
   onStep?: ((step: string) => void) | undefined;
 }
 
+/** A check of a line reads its commits three times and more. */
+const keptCommits = 8192;
+const maxKeptChars = 4096;
+
 export function gitStore(options: StoreOptions): Store & { close(): Promise<void> } {
   const { git, commonDir, objectFormat } = options;
   const reader = objectReader(git);
   const read = (name: string, type: ObjectType) => readObject(reader, name, type);
   const toTree = treeDecoder(objectFormat === 'sha1' ? 20 : 32);
-  const readCommit = async (oid: Oid) => decodeCommit(await read(oid, 'commit'));
+  const readCommit = keepRecent(async (oid: Oid) => decodeCommit(await read(oid, 'commit')), {
+    max: keptCommits,
+    isSmall: ({ message }) => message.length <= maxKeptChars,
+  });
   const readTree = async (oid: Oid) => toTree(await read(oid, 'tree'));
   const has = async (oid: Oid) => (await reader.info(oid)) !== null;
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openRepository } from '../../src/git/repository.ts';
 import type { Repository } from '../../src/ports/git.ts';
-import type { RefName } from '../../src/names.ts';
+import type { Oid, RefName } from '../../src/names.ts';
 import { path } from '../support/disk.ts';
 import { gitText } from '../support/git-process.ts';
 import { publicationOf } from '../support/publication.ts';
@@ -164,6 +164,21 @@ async function fakeGit(script: string): Promise<string> {
   await chmod(join(dir, 'git'), 0o755);
   return dir;
 }
+
+test('a commit is read once, unless its message is long', async () => {
+  const { store, close } = await openRepository({ cwd: repo.root, env: process.env });
+  const head = await store.resolve('HEAD');
+  const long = (await repo.git('commit-tree', `${head}^{tree}`, '-m', 'x'.repeat(5000))) as Oid;
+  for (const [oid, isKept] of [
+    [head as Oid, true],
+    [long, false],
+  ] as const) {
+    const first = await store.readCommit(oid);
+    const again = await store.readCommit(oid);
+    expect([again, again === first]).toEqual([first, isKept]);
+  }
+  await close();
+});
 
 test('whoever acts at once finds HEAD where it was at first, and from then on where it is', async () => {
   const place = join(scratch, 'at once');

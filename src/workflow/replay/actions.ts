@@ -9,7 +9,7 @@ import { inspectTree } from './tree.ts';
 import { runsScripts, wasRun, type Findings, type RecordedRun } from './turn.ts';
 import { type EditedCode, openEditedCode, type CodeFile } from '../line/edited-code.ts';
 import { hasTrees } from '../run/left-files.ts';
-import { isRebased } from '../verify/rebased-log.ts';
+import { isRebased } from '../verify/compare-section.ts';
 
 /** A file as the last action of the plan that wrote it leaves it. */
 export interface WrittenFile {

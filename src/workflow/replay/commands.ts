@@ -11,7 +11,7 @@ import type { Oid, RepoPath } from '../../names.ts';
 import { readTimeoutMs } from '../run/execute-plan.ts';
 import { listChanged } from '../line/guard-session-files.ts';
 import { maskString } from '../line/mask-text.ts';
-import { isRebased } from '../verify/rebased-log.ts';
+import { isRebased } from '../verify/compare-section.ts';
 import { findContentReason, findPathReason, isRepository, maxNewFileBytes } from '../line/new-files.ts';
 import { cutDiff } from './cut-diff.ts';
 import { runsScripts, wasRun, type Findings, type RecordedRun } from './turn.ts';

@@ -3,6 +3,7 @@ import { TeddyError } from '../../errors.ts';
 import type { ChangedCommit, CommitChange, ScratchTree } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { decodeEntry, type Entry } from '../../session/entry.ts';
+import { keepRecentReads } from '../../session/keep-recent.ts';
 import { isSessionPath } from '../../session/global-files.ts';
 import { isTurnName, turnDir, joinPath, type Oid, type RepoPath, type TurnName } from '../../names.ts';
 import type { RecordedLine } from '../line/find-recorded.ts';
@@ -30,11 +31,12 @@ const entriesAtATime = 32;
  * history is cut off, and what git itself fails with.
  */
 export async function replayLine(
-  project: Project,
+  given: Project,
   line: RecordedLine,
   { runsCommands = false, signal, onProgress }: ReplayOptions = {},
 ): Promise<ReplayedLine> {
-  const { store } = project.repository;
+  const store = keepRecentReads(given.repository.store);
+  const project: Project = { ...given, repository: { ...given.repository, store } };
   const check: LogCheck = { logs: openLogRenderer(project), derived: 0, attested: 0 };
   const unplanned = { commits: 0, paths: new Set<RepoPath>() };
   const steps = readSteps(store.walkChanges(line.tip, await findBase(project, line)), line, unplanned);

@@ -3,6 +3,7 @@ import { isDamage, TeddyError } from '../../errors.ts';
 import type { Signature, Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { checkMessage } from '../../session/entry-trailers.ts';
+import { keepRecentReads } from '../../session/keep-recent.ts';
 import { joinPath, turnDir, type Oid, type RepoPath, type TurnName } from '../../names.ts';
 import { checkApproval, watchApprovals, type ApprovalWatch, type NeededApproval } from './check-approval.ts';
 import { checkPaths } from './check-paths.ts';
@@ -56,11 +57,12 @@ const usualMaxFileBytes = 256 * 1024 * 1024;
  * cannot be started, BAD_SETTING.
  */
 export async function verifyLine(
-  project: Project,
+  given: Project,
   line: RecordedLine,
   options: VerifyOptions = {},
 ): Promise<VerifiedLine> {
-  const { store } = project.repository;
+  const store = keepRecentReads(given.repository.store);
+  const project: Project = { ...given, repository: { ...given.repository, store } };
   const { session, name, tip } = line;
   const result: VerifiedLine = {
     session,
@@ -319,6 +321,8 @@ async function checkLog(walk: WalkedLine, step: Step): Promise<void> {
     for (const key of ['agent', 'provider', 'model'] as const)
       if (toLabel(rendered.asked[key], 1000) !== entry[key])
         blame('trailers', null, `The log says another ${key} than the entry.`);
+  const oid = walk.published.get(path);
+  if (oid !== undefined && rendered.asked !== null) walk.asked = { oid, asked: rendered.asked };
   walk.result.derived += rendered.derived;
   walk.result.attested += rendered.attested;
   for (const { section, message, missing } of rendered.differences) {

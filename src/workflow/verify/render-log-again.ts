@@ -8,10 +8,9 @@ import type { Oid, SessionId, TurnName } from '../../names.ts';
 import { isBranchTurn } from '../context/build-request.ts';
 import { readLine, toText, type LineState, readTurnFile } from '../line/read.ts';
 import { openCodeTrees } from './code-trees.ts';
-import { compare, compareKept, toMissing } from './compare-section.ts';
+import { compare, compareKept, excuseRebased, isRebased, toMissing } from './compare-section.ts';
 import { openHistories, type Histories } from './log-history.ts';
 import { openSources, type Sources } from './log-sources.ts';
-import { excuseRebased, isRebased } from './rebased-log.ts';
 import { missingOf } from '../line/read-content.ts';
 import type { LogRequest, RenderedLog, Expected } from './verify.ts';
 import type { Store } from '../../ports/git.ts';
@@ -28,10 +27,8 @@ export interface LogRenderer {
 }
 
 /** Logs share many parts, which are read and rendered once. */
-export function openLogRenderer(given: Project): LogRenderer {
-  const store = rememberDirs(given.repository.store);
-  const project: Project = { ...given, repository: { ...given.repository, store } };
-  const code = openCodeTrees(store);
+export function openLogRenderer(project: Project): LogRenderer {
+  const code = openCodeTrees(project.repository.store);
   const tools: Tools = {
     project,
     histories: openHistories(project),
@@ -44,7 +41,8 @@ export function openLogRenderer(given: Project): LogRenderer {
       const result: RenderedLog = { derived: 0, attested: 0, differences: [], asked: null, unproven: [], rebased: 0 };
       try {
         await renderAll(tools, request, result);
-        if (result.differences.length > 0 && (await isRebased(store, request.commit))) excuseRebased(result);
+        if (result.differences.length > 0 && (await isRebased(project.repository.store, request.commit)))
+          excuseRebased(result);
       } catch (error) {
         if (!isDamage(error) && !isUnfound(error)) throw error;
         result.differences.push({ section: 'all', message: (error as Error).message, ...toMissing(missingOf(error)) });
@@ -197,26 +195,6 @@ export function rememberCounts(): (sections: readonly LogSection[]) => number {
     }
     known = next;
     return sum;
-  };
-}
-
-/** Those of a few commits: a session of many turns has a large one. */
-const maxDirs = 64;
-
-/** A store that is asked for the same directories again and again reads each of the last ones once. */
-function rememberDirs(store: Store): Store {
-  const known = new Map<string, ReturnType<Store['readDir']>>();
-  return {
-    ...store,
-    readDir(treeish, path) {
-      const key = `${treeish}:${path}`;
-      const reading = known.get(key) ?? store.readDir(treeish, path);
-      known.delete(key);
-      known.set(key, reading);
-      const [oldest] = known.keys();
-      if (known.size > maxDirs && oldest !== undefined) known.delete(oldest);
-      return reading;
-    },
   };
 }
 

@@ -79,6 +79,22 @@ test('an honest session has no fault on any of its lines, and its logs come out 
   }
 });
 
+test('no file is read twice, though each log shows what the entries before it have brought', async () => {
+  const { store } = project.repository;
+  const read = new Map<Oid, number>();
+  const counting = {
+    ...store,
+    readBlob: (oid: Oid) => {
+      read.set(oid, (read.get(oid) ?? 0) + 1);
+      return store.readBlob(oid);
+    },
+  };
+  const result = await verifyLine({ ...project, repository: { ...project.repository, store: counting } }, recorded);
+  expect(result.violations).toEqual([]);
+  expect(read.size).toBeGreaterThan(10);
+  expect([...read].filter(([, times]) => times > 1)).toEqual([]);
+});
+
 test('what was verified before is not looked at again, and is what the rest is held against', async () => {
   const known = commits[find('turn 02 report')]?.oid as Oid;
   const rest = await verifyLine(project, recorded, { known: [known] });
