@@ -75,12 +75,13 @@ function subdirectories(directory: Directory): Directory[] {
   return directory.children.filter((child) => typeof child !== 'string');
 }
 
-function listLines(directory: Directory): string[] {
-  return directory.children.flatMap((child) => {
-    if (typeof child === 'string') return [renderPathWord(child)];
-    if (!child.folded) return listLines(child);
-    return [`${renderPathWord(child.path)} (${child.fileCount} ${child.fileCount === 1 ? 'file' : 'files'})`];
-  });
+function listLines(directory: Directory, lines: string[] = []): string[] {
+  for (const child of directory.children) {
+    if (typeof child === 'string') lines.push(renderPathWord(child));
+    else if (!child.folded) listLines(child, lines);
+    else lines.push(`${renderPathWord(child.path)} (${child.fileCount} ${child.fileCount === 1 ? 'file' : 'files'})`);
+  }
+  return lines;
 }
 
 function joinLines(lines: string[]): string {

@@ -1,9 +1,9 @@
 /** The trees of many commits, of which each is much like the one before: what is the same is read and listed once. */
 import { TeddyError } from '../../errors.ts';
 import type { Store, TreeEntry, TreeFile } from '../../ports/git.ts';
-import { isOwn } from '../../session/context-target.ts';
+import { keepRecent } from '../../session/keep-recent.ts';
 import { maxChangedPaths, pathCounter } from '../../session/count-paths.ts';
-import { joinPath, type Oid, type RepoPath } from '../../names.ts';
+import type { Oid, RepoPath } from '../../names.ts';
 import { renderTreeListing } from '../../session/tree-listing.ts';
 
 /** Refuses a tree with more paths than any project has, with DAMAGED_SESSION, before they are listed. */
@@ -16,15 +16,14 @@ export interface CodeTrees {
   listing(commit: Oid): Promise<string>;
 }
 
-/** Beyond so many, all are forgotten: memory has a limit. */
+/** So many are remembered: memory has a limit. */
 const maxTrees = 20_000;
 
 export function openCodeTrees(store: Store): CodeTrees {
-  const trees = new Map<Oid, Promise<TreeEntry[]>>();
-  const files = new Map<Oid, Promise<TreeFile[]>>();
-  let last: { key: string; listing: Promise<string> } | null = null;
+  let last: { all: readonly TreeFile[]; listing: string } | null = null;
 
-  const readTree = (oid: Oid) => remember(trees, oid, () => store.readTree(oid));
+  const readTree = keepRecent((oid: Oid) => store.readTree(oid), { max: maxTrees });
+  const filesOf = keepRecent((_: string, list: () => Promise<TreeFile[]>) => list(), { max: maxTrees });
   const readRoot = async (commit: Oid) => (await store.readDir(commit, '' as RepoPath))?.entries ?? [];
 
   const count = pathCounter(readTree);
@@ -40,17 +39,14 @@ export function openCodeTrees(store: Store): CodeTrees {
     );
   }
 
-  /** In git's order, paths counted from the tree. */
-  const filesOf = (oid: Oid): Promise<TreeFile[]> => remember(files, oid, async () => joinFiles(await readTree(oid)));
-
-  async function joinFiles(entries: readonly TreeEntry[]): Promise<TreeFile[]> {
-    const parts = await Promise.all(
-      entries.map(async ({ name, mode, oid }): Promise<TreeFile[]> => {
-        if (mode !== '40000') return [{ path: name as RepoPath, mode, oid }];
-        return (await filesOf(oid)).map((file) => ({ ...file, path: `${name}/${file.path}` as RepoPath }));
-      }),
-    );
-    return parts.flat();
+  /** In git's order. A directory that is as it was gives the same files again, which makes them quick to compare. */
+  async function joinFiles(above: string, entries: readonly TreeEntry[]): Promise<TreeFile[]> {
+    const parts = entries.map(({ name, mode, oid }): TreeFile | Promise<TreeFile[]> => {
+      const path = `${above}${name}` as RepoPath;
+      if (mode !== '40000') return { path, mode, oid };
+      return filesOf(`${oid} ${path}`, async () => joinFiles(`${path}/`, await readTree(oid)));
+    });
+    return (await Promise.all(parts)).flat();
   }
 
   return {
@@ -69,28 +65,18 @@ export function openCodeTrees(store: Store): CodeTrees {
     async files(commit, dir) {
       const entries = (await store.readDir(commit, dir))?.entries ?? [];
       await refuseEndless(entries);
-      return (await joinFiles(entries)).map((file) => ({ ...file, path: joinPath(dir, file.path) }));
+      return joinFiles(`${dir}/`, entries);
     },
     async listing(commit) {
       const code = (await readRoot(commit)).filter(({ name }) => name !== '.teddy');
       const key = code.map(({ mode, oid, name }) => `${mode} ${oid} ${name}`).join('\0');
-      if (last?.key !== key)
-        last = {
-          key,
-          listing: refuseEndless(code)
-            .then(() => joinFiles(code))
-            .then((all) => renderTreeListing(all.filter(({ path }) => !isOwn(path)))),
-        };
+      const all = await filesOf(key, () => refuseEndless(code).then(() => joinFiles('', code)));
+      if (last === null || !hasSamePaths(last.all, all)) last = { all, listing: renderTreeListing(all) };
       return last.listing;
     },
   };
 }
 
-function remember<Value>(known: Map<Oid, Promise<Value>>, oid: Oid, read: () => Promise<Value>): Promise<Value> {
-  const found = known.get(oid);
-  if (found !== undefined) return found;
-  if (known.size >= maxTrees) known.clear();
-  const reading = read();
-  known.set(oid, reading);
-  return reading;
+function hasSamePaths(some: readonly TreeFile[], others: readonly TreeFile[]): boolean {
+  return some === others || (some.length === others.length && some.every(({ path }, at) => path === others[at]?.path));
 }
