@@ -10,9 +10,13 @@ export const maxChangedPaths = 1_000_000;
 /** git's own default. */
 const maxDepth = 2048;
 
-/** Null: no tree. Beyond the limit the count ends, and is more than it; Infinity: they lie too deep. */
+/**
+ * Null: no tree. Beyond the limit the count ends, and is more than it; Infinity: they lie too deep. `spend` is asked for each path
+ * that is looked at, and ends the count with false: counts that run at the same time may have one limit together.
+ */
 export function pathCounter(
   readTree: (oid: Oid) => Promise<TreeEntry[]>,
+  spend = () => true,
 ): (before: Oid | null, after: Oid | null) => Promise<number> {
   const counts = new Map<string, number>();
   const read = async (tree: Oid | null) => (tree === null ? [] : readTree(tree));
@@ -24,10 +28,9 @@ export function pathCounter(
     const known = counts.get(key);
     if (known !== undefined) return known;
     let total = 0;
-    for (const [was, is] of pair(await read(before), await read(after))) {
-      if (was?.oid === is?.oid && was?.mode === is?.mode) continue;
+    for (const [was, is] of pairDifferent(...(await Promise.all([read(before), read(after)])))) {
       total += 1 + (await count(toTree(was), toTree(is), depth + 1));
-      if (total > maxChangedPaths) break;
+      if (total > maxChangedPaths || !spend()) break;
     }
     counts.set(key, total);
     return total;
@@ -36,13 +39,25 @@ export function pathCounter(
   return (before, after) => count(before, after, 0);
 }
 
-function pair(old: TreeEntry[], now: TreeEntry[]): [TreeEntry | undefined, TreeEntry | undefined][] {
-  const oldByName = new Map(old.map((entry) => [entry.name, entry]));
-  const nowNames = new Set(now.map(({ name }) => name));
-  return [
-    ...now.map((entry): [TreeEntry | undefined, TreeEntry] => [oldByName.get(entry.name), entry]),
-    ...old.filter(({ name }) => !nowNames.has(name)).map((entry): [TreeEntry, undefined] => [entry, undefined]),
-  ];
+/** A directory of thousands of files changes in one or two places: what stands before and behind those is passed over. */
+function pairDifferent(old: TreeEntry[], now: TreeEntry[]): [TreeEntry | undefined, TreeEntry | undefined][] {
+  const shorter = Math.min(old.length, now.length);
+  let [before, after] = [0, 0];
+  while (before < shorter && isSame(old[before], now[before])) before += 1;
+  while (after < shorter - before && isSame(old.at(-1 - after), now.at(-1 - after))) after += 1;
+  const oldByName = new Map(old.slice(before, old.length - after).map((entry) => [entry.name, entry]));
+  const pairs: [TreeEntry | undefined, TreeEntry | undefined][] = [];
+  for (const entry of now.slice(before, now.length - after)) {
+    const was = oldByName.get(entry.name);
+    oldByName.delete(entry.name);
+    if (!isSame(was, entry)) pairs.push([was, entry]);
+  }
+  for (const entry of oldByName.values()) pairs.push([entry, undefined]);
+  return pairs;
+}
+
+function isSame(a: TreeEntry | undefined, b: TreeEntry | undefined): boolean {
+  return a === b || (a?.name === b?.name && a?.oid === b?.oid && a?.mode === b?.mode);
 }
 
 function toTree(entry: TreeEntry | undefined): Oid | null {

@@ -1,20 +1,24 @@
 /** How many paths the commits of a line change, all of them together, before git is asked which. */
 import type { Commit, Store } from '../../ports/git.ts';
+import { keepRecent } from '../../session/keep-recent.ts';
 import { maxChangedPaths, pathCounter } from '../../session/count-paths.ts';
 
 export interface ChangeCounter {
-  /** Against its first parent. False: with this one it is too many, or they lie too deep. */
+  /** Against its first parent. False: with this one it is too many, or they lie too deep. Several may be added at a time. */
   add(commit: Commit): Promise<boolean>;
 }
 
+/** The trees of a commit are those that the next one is compared with. */
+const keptTrees = 512;
+
 export function changeCounter(store: Store): ChangeCounter {
-  const count = pathCounter(store.readTree);
-  let sum = 0;
+  let [sum, left] = [0, maxChangedPaths];
+  const count = pathCounter(keepRecent(store.readTree, { max: keptTrees }), () => (left -= 1) >= 0);
   return {
     async add({ tree, parents: [parent] }) {
       const isThere = parent !== undefined && (await store.readSize(parent)) !== null;
       sum += await count(isThere ? (await store.readCommit(parent)).tree : null, tree);
-      return sum <= maxChangedPaths;
+      return sum <= maxChangedPaths && left >= 0;
     },
   };
 }

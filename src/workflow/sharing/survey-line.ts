@@ -17,6 +17,9 @@ export interface Survey {
 /** Sessions are built for 10,000 turns, of a few entries each. */
 const maxCommits = 200_000;
 
+/** One by one, most of the time is spent on waiting for git. */
+const countedAtATime = 32;
+
 interface Descent {
   startId: string | null;
   /** The parent of the session's oldest entry; undefined when there is no such entry. */
@@ -55,11 +58,16 @@ async function descend(
 ): Promise<Descent> {
   const found: Descent = { startId: null, below: undefined, end: null, count: 0, isLarge: false };
   const counter = changeCounter(store);
+  const counting: Promise<boolean>[] = [];
   for await (const { commit } of store.firstParents(tip, [...known])) {
     found.count += 1;
     found.end = commit.parents[0] ?? null;
     // Before git is asked what they change: it holds all of it in memory.
-    found.isLarge = !(await counter.add(commit));
+    const counted = counter.add(commit);
+    // Whoever waits for it is told.
+    counted.catch(() => undefined);
+    counting.push(counted);
+    found.isLarge = counting.length > countedAtATime && (await counting.shift()) === false;
     if (found.isLarge || found.count > maxCommits) break;
     const entry = decodeEntry(commit.message);
     if (entry?.session !== session) continue;
@@ -69,6 +77,7 @@ async function descend(
     // Below it there is the user's own history, which is long.
     if (await startsSession(store, entry, commit)) break;
   }
+  found.isLarge ||= (await Promise.all(counting)).includes(false);
   return found;
 }
 

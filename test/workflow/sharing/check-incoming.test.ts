@@ -98,6 +98,21 @@ test('an honest line, new or with more than there is here, and an honest teddy/g
   expect(await refusalOf({ local: mine })).toBeUndefined();
 });
 
+test('the paths of several commits are counted at a time, since each of them waits for git', async () => {
+  const { store } = project.repository;
+  let [now, most] = [0, 0];
+  const readTree = async (oid: Oid) => {
+    now += 1;
+    most = Math.max(most, now);
+    await new Promise(setImmediate);
+    now -= 1;
+    return store.readTree(oid);
+  };
+  const counting = { ...project, repository: { ...project.repository, store: { ...store, readTree } } };
+  expect((await checkIncoming(counting, [{ ref, tip, local: null }])).accepted).toEqual([ref]);
+  expect(most).toBeGreaterThan(4);
+});
+
 const keys = (count: number) => Array.from({ length: count }, (_, at) => `a${at}: &a${at} 'x'\n`).join('');
 const said = '{"type":"note","id":"n","timestamp":"2026-01-24T10:00:00.000Z","text":"x"}';
 
