@@ -131,12 +131,13 @@ async function refuseFaulty(
     const onEntries = (done: number) => onProgress?.({ phase: 'Checking entries', done, total: null });
     const verified = await verifyLine(project, line, {
       known: [...(checked.get(session) ?? [])],
+      // For secrets everything that would leave has been looked through.
+      isSearched: true,
       signal,
       onProgress: onEntries,
     });
-    // For secrets everything that would leave is looked through.
-    const faults = verified.violations.filter(({ rule }) => rule !== 'secret');
-    if (faults[0] !== undefined) throw toFaulty(verified, faults[0], faults.length - 1);
+    const [first, ...more] = verified.violations;
+    if (first !== undefined) throw toFaulty(verified, first, more.length);
     addChecked(session, tip);
   }
 }

@@ -128,11 +128,12 @@ async function searchBytes(
 
 /** Names what was found, and never says it. `path` null: the text is that of the commit itself. */
 export async function searchText(
-  { project }: WalkedLine,
+  { project, isSearched }: WalkedLine,
   { blame }: Pick<Step, 'blame'>,
   path: RepoPath | null,
   text: string,
 ): Promise<void> {
+  if (isSearched) return;
   const place = path === null ? 'message' : 'file';
   try {
     const { found } = await project.masker.mask(text, path ?? undefined);

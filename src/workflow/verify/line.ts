@@ -41,6 +41,8 @@ export interface VerifyOptions {
    * large.
    */
   maxFileBytes?: number;
+  /** Nothing is searched for secrets: all of it has been. */
+  isSearched?: boolean;
   /** Fingerprints: every entry has to be signed by one of these keys. */
   signedBy?: ReadonlySet<string> | undefined;
   /** Every plan that went on needs an approval, also one that came later. */
@@ -101,6 +103,7 @@ async function verifyFrom(
       session: result.session,
       contents: contentReader(store),
       limitsAll: options.maxFileBytes !== undefined,
+      isSearched: options.isSearched === true,
       maxFileBytes: options.maxFileBytes ?? usualMaxFileBytes,
       logs: openLogRenderer(project),
       result,

@@ -42,6 +42,8 @@ export interface WalkedLine {
   maxFileBytes: number;
   /** Also of files that nobody reads. */
   limitsAll: boolean;
+  /** Secrets have been looked for. */
+  isSearched: boolean;
   logs: LogRenderer;
   order: LineOrder;
   /** The version of each of teddy's files in the last honest commit. */

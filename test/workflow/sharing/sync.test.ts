@@ -625,6 +625,19 @@ describe('what must not pass', () => {
     await expect(pushSessions(ada, request)).rejects.toMatchObject(refusal);
     expect(await refsOf(origin)).toEqual(before);
   });
+
+  test('is looked for once in each text that is sent', async () => {
+    await turn(ada, 'Make s.txt', create('s.txt'));
+    const searched: string[] = [];
+    const mask: typeof ada.masker.mask = (text, path) => {
+      searched.push(text);
+      return ada.masker.mask(text, path);
+    };
+    const shared = await pushSessions({ ...ada, masker: { mask } }, { ...request, selector: session });
+    expect(did(shared)).toEqual({ [session]: 'pushed' });
+    expect(searched.filter((text) => text.startsWith('version: 1\n'))).toHaveLength(1);
+    expect(searched).toEqual([...new Set(searched)]);
+  });
 });
 
 describe('a line that is not what it says', () => {
