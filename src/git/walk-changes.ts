@@ -28,7 +28,9 @@ export async function* walkChanges(
   from: Oid,
   not: readonly Oid[],
 ): AsyncGenerator<ChangedCommit> {
-  const listed = await git.text(['rev-list', '--first-parent', '--parents', '--reverse', from, '--not', ...not]);
+  // The tips of a remote with many sessions are too many for a command line.
+  const input = [from, ...not.map((oid) => `^${oid}`), ''].join('\n');
+  const listed = await git.text(['rev-list', '--first-parent', '--parents', '--reverse', '--stdin'], { input });
   const steps = listed === '' ? [] : listed.split('\n').map(toStep);
   if (steps.length === 0) return;
   const diff = startDiff(git, steps);

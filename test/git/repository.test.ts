@@ -165,6 +165,20 @@ async function fakeGit(script: string): Promise<string> {
   return dir;
 }
 
+test('the tips of a remote with very many sessions are passed to git, which no command line has room for', async () => {
+  const { store, close } = await openRepository({ cwd: repo.root, env: process.env });
+  const head = (await store.resolve('HEAD')) as Oid;
+  const next = (await repo.git('commit-tree', `${head}^{tree}`, '-p', head, '-m', 'Next')) as Oid;
+  const walked: Oid[] = [];
+  for await (const { oid } of store.walkChanges(
+    next,
+    Array.from({ length: 100_000 }, () => head),
+  ))
+    walked.push(oid);
+  expect(walked).toEqual([next]);
+  await close();
+});
+
 test('a commit is read once, unless its message is long', async () => {
   const { store, close } = await openRepository({ cwd: repo.root, env: process.env });
   const head = await store.resolve('HEAD');

@@ -81,10 +81,10 @@ async function describeWayOut(project: Project, updates: readonly RefUpdate[], c
 /** Lists the remote's tips, as far as they are here as well. */
 async function findKnown(project: Project, remote: ChosenRemote, listed: readonly RefTip[]): Promise<RefTip[]> {
   const { store } = project.repository;
-  const sizes = await Promise.all(listed.map(({ oid }) => store.readSize(oid)));
   const tracked = remote.isConfigured ? await store.listRefs(`refs/remotes/${remote.name}/`) : [];
-  const there = listed.filter((_, at) => sizes[at] !== null);
-  return [...there, ...tracked];
+  const fetched = new Set(tracked.map(({ oid }) => oid));
+  const isHere = await Promise.all(listed.map(({ oid }) => fetched.has(oid) || store.readSize(oid)));
+  return [...listed.filter((_, at) => isHere[at] !== null), ...tracked];
 }
 
 /** git has done so itself where it was told the remote's name; a `git fetch` may have done so as well. */

@@ -27,12 +27,14 @@ export interface NamedTip extends RefTip {
 
 /** An archive from before archives had months stands for that of its month, where that is not there. */
 function toCurrentNames(tips: readonly RefTip[]): NamedTip[] {
-  const names = new Set(tips.map(({ ref }) => ref));
-  return tips.flatMap((tip) => {
-    const archive = parseArchiveRef(tip.ref);
-    if (archive?.isFlat !== true) return [{ ...tip, at: tip.ref }];
+  let names: Set<RefName> | undefined;
+  return tips.flatMap(({ ref: at, oid }) => {
+    // Most refs are none, and there may be tens of thousands of them.
+    const archive = at.startsWith(archivePrefix) ? parseArchiveRef(at) : null;
+    if (archive?.isFlat !== true) return { ref: at, at, oid };
     const ref = archiveRef(archive.line);
-    return names.has(ref) ? [] : [{ ref, at: tip.ref, oid: tip.oid }];
+    names ??= new Set(tips.map((tip) => tip.ref));
+    return names.has(ref) ? [] : { ref, at, oid };
   });
 }
 
@@ -107,16 +109,14 @@ export async function readSharedTips(
   const extra = [...named.keys()];
   const tracked = (refs: readonly RefName[]) => refs.flatMap((ref) => toTracking(remote, ref) ?? []);
   const tracking = remote.isConfigured ? [`refs/remotes/${remote.name}/teddy/`, ...tracked(extra)] : [];
-  const here = toCurrentNames(await store.listRefs(...ownPrefixes, ...extra, ...tracking));
-  const own = new Map(here.map((tip) => [tip.ref, tip]));
+  const listedHere = await store.listRefs(...ownPrefixes, ...extra, ...tracking);
+  const own = new Map(toCurrentNames(listedHere).map((tip) => [tip.ref, tip]));
   const theirs = new Map(listed.map((tip) => [tip.ref, tip]));
   const names = new Set([...own.keys(), ...theirs.keys()]);
-  const known = new Set([
-    ...[...own.keys()].map((ref) => parseShared(ref)?.session),
-    ...named.values(),
-    ...ownNamed.keys(),
-  ]);
-  return [...names].toSorted().flatMap((ref) => {
+  // Of one session all lines go, whatever else is here.
+  const here = scope.session === null ? [...own.keys()] : [];
+  const known = new Set([...here.map((ref) => parseShared(ref)?.session), ...named.values(), ...ownNamed.keys()]);
+  const tips = [...names].flatMap((ref): SharedTips | [] => {
     const other = named.get(ref);
     const parsed = other === undefined ? parseShared(ref) : { kind: 'line' as const, session: other };
     if (parsed === null || !isShared(scope, known, parsed, own.has(ref))) return [];
@@ -144,6 +144,7 @@ export async function readSharedTips(
         parsed.session === null || parsed.kind !== 'line' || local !== null ? [] : (ownNamed.get(parsed.session) ?? []),
     };
   });
+  return tips.toSorted((a, b) => (a.ref < b.ref ? -1 : 1));
 }
 
 /**

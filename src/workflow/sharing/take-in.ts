@@ -77,7 +77,8 @@ async function tryTakeIn(
   return withQuarantine(project, async (toRef) => {
     const refused = await fetchAndCheck(project, source, incoming, toRef, { ...request, isAgain: isLastTry });
     if (!isLastTry && refused.some(({ isUnread }) => isUnread === true)) return null;
-    const taken = await moveLines(project, withoutRefused(source, refused), refused, request);
+    const known = incoming.length === 0 ? before : null;
+    const taken = await moveLines(project, withoutRefused(source, refused), { refused, known }, request);
     return { ...taken, lines: [...taken.lines, ...before.flatMap((tips) => toRefusedLine(source, tips, refused))] };
   });
 }
@@ -136,10 +137,11 @@ function withoutRefused(source: Source, refused: readonly Refused[]): Source {
   return { ...source, listed: source.listed.filter(({ ref }) => !isAmong(refused, ref)) };
 }
 
+/** `known`: the tips, where nothing was fetched since they were read. */
 async function moveLines(
   project: Project,
   source: Source,
-  refused: readonly Refused[],
+  { refused, known }: { refused: readonly Refused[]; known: SharedTips[] | null },
   { dryRun = false }: ShareRequest,
 ): Promise<TakenIn> {
   const { store } = project.repository;
@@ -150,8 +152,9 @@ async function moveLines(
     // The remote would get lines that fit to nothing there if it has another session of that name.
     return tips.filter(({ ref, session }) => !isAmong(refused, ref) && (session === null || !namesakes.has(session)));
   };
+  let tips = known ?? (await read());
   for (let attempt = 1; ; attempt += 1) {
-    const standings = await readStandings(project, await read());
+    const standings = await readStandings(project, tips);
     for (const one of standings) noteStanding(lines, one);
     const { moves, notes } = await planMoves(project, standings, source.listed);
     const tracking = toTrackingUpdates(source.remote, standings);
@@ -159,9 +162,9 @@ async function moveLines(
     if (!dryRun && moves.length > 0) await project.repository.installAttributes();
     const applied = dryRun ? { done: moves, held: [] } : await applyMoves(project, moves, tracking);
     if (applied !== null) noteMoves(lines, applied);
+    if (moves.length > 0 || tracking.length > 0) tips = await read();
     const isSettled = applied !== null && !applied.held.some(({ problem }) => problem.code === 'REF_MOVED');
-    if (isSettled || (applied !== null && attempt === maxAttempts))
-      return { lines: [...lines.values()], tips: await read(), notes };
+    if (isSettled || (applied !== null && attempt === maxAttempts)) return { lines: [...lines.values()], tips, notes };
     if (attempt === maxAttempts) throw toBusy();
   }
 }

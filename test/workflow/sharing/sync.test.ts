@@ -98,6 +98,29 @@ describe('a session goes from one clone to another', () => {
     expect(await cid.repository.store.listRefs('refs/teddy/keep/fetched')).toHaveLength(1);
   });
 
+  test('and where nothing is new, the refs of all sessions are listed once, and no tip that was fetched is looked for', async () => {
+    const [lists, sizes] = [[] as string[][], [] as Oid[]];
+    const { store } = ada.repository;
+    const counting = {
+      ...store,
+      listRefs: (...prefixes: string[]) => {
+        lists.push(prefixes);
+        return store.listRefs(...prefixes);
+      },
+      readSize: (oid: Oid) => {
+        sizes.push(oid);
+        return store.readSize(oid);
+      },
+    };
+    const project = { ...ada, repository: { ...ada.repository, store: counting } };
+    expect(did(await syncSessions(project, request))).toEqual({});
+    expect(lists.filter((prefixes) => prefixes.includes('refs/heads/teddy/'))).toHaveLength(1);
+    await turn(ada, 'Make b.txt', create('b.txt'));
+    expect(did(await pushSessions(project, request))).toEqual({ [session]: 'pushed' });
+    const tips = await origin.store.listRefs('refs/heads/teddy/global');
+    expect(sizes.filter((oid) => tips.some((tip) => tip.oid === oid))).toEqual([]);
+  });
+
   slowTest('and an object that a git gc dropped in the moment of the fetch is fetched again', async () => {
     const fetches = await dropAfterFetch(bea, 1);
     await turn(ada, 'Make b.txt', create('b.txt'));
