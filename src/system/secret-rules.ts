@@ -43,7 +43,9 @@ const prefix = '@secretlint/secretlint-rule-';
 /** By rule id without the prefix. A rule that is not listed here runs on every text. */
 const ruleUses: Record<string, RuleUse> = {
   aws: {
-    keyword: /A3T|AKIA|AGPA|AIDA|AROA|AIPA|ANPA|ANVA|ASIA|secret_?access_?key/i,
+    // The rule knows these spellings alone, and an expression that ignores case takes five times as long.
+    keyword:
+      /A3T|AKIA|AGPA|AIDA|AROA|AIPA|ANPA|ANVA|ASIA|(?:SECRET|secret|Secret)_?(?:ACCESS|access|Access)_?(?:KEY|key|Key)/,
     // An account's number is in every ARN, and AWS does not call it a secret.
     kinds: { AWSAccessKeyID: 'aws access key', AWSSecretAccessKey: 'aws secret key', AWSAccountID: null },
     options: { enableIDScanRule: true },
