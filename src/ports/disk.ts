@@ -304,6 +304,8 @@ export interface WriteStaging {
   find(id: string): Promise<FoundWrite | null>;
   /** Also of a damaged one; null: there is none. */
   readContent(id: string): Promise<WriteContent | null>;
+  /** Only what was set aside; empty when there is no such session. */
+  readTails(id: string): Promise<WriteContent['aside']>;
   /** Also of a damaged one. Throws LOCKED while another has it. */
   remove(id: string): Promise<void>;
   /** The directory of a session's files, absolute. */

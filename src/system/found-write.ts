@@ -58,6 +58,10 @@ export async function readWriteContent(place: WriteStore, id: string): Promise<W
   return { verified, tail, aside: await readTailsAside(path) };
 }
 
+export async function readTails(place: WriteStore, id: string): Promise<WriteContent['aside']> {
+  return (await isThere(place, id)) ? readTailsAside(directoryOf(place, id)) : [];
+}
+
 export async function isThere(place: WriteStore, id: string): Promise<boolean> {
   return isWriteId(id) && (await lastWritten(directoryOf(place, id))) !== null;
 }

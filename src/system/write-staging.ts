@@ -17,6 +17,7 @@ import {
   isThere,
   listStates,
   listWrites,
+  readTails,
   readWriteContent,
   type WriteStore,
 } from './found-write.ts';
@@ -54,6 +55,7 @@ export function writeStaging(options: WriteStagingOptions): WriteStaging {
     list: () => asStagingErrors('read', () => listWrites(options)),
     find: (id) => asStagingErrors('read', () => findWrite(options, id)),
     readContent: (id) => asStagingErrors('read', () => readWriteContent(options, id)),
+    readTails: (id) => asStagingErrors('read', () => readTails(options, id)),
     remove: (id) => asStagingErrors('removed', () => remove(options, id)),
     directoryOf: (id) => directoryOf(options, id),
   };

@@ -9,6 +9,10 @@ export interface ByteBuffer {
 }
 
 const firstCapacity = 256;
+/** Memory that nothing was written to takes no room: a large step costs nothing, and leaves little to copy and to throw away. */
+const growth = 16;
+/** From here on it only doubles, since the addresses themselves are limited. */
+const largeCapacity = 16 * 1024 * 1024;
 const maxKept = 64 * 1024;
 
 export function openByteBuffer(): ByteBuffer {
@@ -42,7 +46,8 @@ function copyTo(target: Uint8Array, store: Uint8Array, length: number): void {
 }
 
 function grow(store: Uint8Array, length: number, needed: number): Uint8Array<ArrayBuffer> {
-  const grown = new Uint8Array(Math.max(needed, 2 * store.length, firstCapacity));
+  const wanted = store.length < largeCapacity ? growth * store.length : 2 * store.length;
+  const grown = new Uint8Array(Math.max(needed, wanted, firstCapacity));
   grown.set(store.subarray(0, length));
   return grown;
 }

@@ -13,6 +13,8 @@ export function renderFindings(
   content: Uint8Array,
   { maxFindings }: Pick<Limits, 'maxFindings'>,
 ): string {
+  // The content may be long, and need not be decoded when there is nothing to quote.
+  if (findings.length === 0) return '';
   const shown = findings.slice(0, maxFindings);
   const lines = takeLines(decodeText(content), new Set(shown.flatMap(({ line }) => linesAround(line))));
   const blocks = shown.map((finding, at) => renderFinding(finding, at + 1, lines));

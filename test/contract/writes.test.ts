@@ -231,6 +231,9 @@ describe.each([
     expect(after && [text(after.verified), text(after.tail)]).toEqual(['one\ntwo\n', '']);
     expect(after?.aside.map(({ name, bytes: all }) => [name, text(all)])).toEqual([['tail-1.txt', 'tail\0']]);
     expect(await stage.writes.find(id)).toMatchObject({ tailBytes: 0 });
+    expect(await stage.writes.readTails(id)).toEqual(after?.aside);
+    await stage.writes.remove(id);
+    expect(await stage.writes.readTails(id)).toEqual([]);
   });
 
   test('a damaged one is listed, shown as a tail, removed, and not opened', async () => {

@@ -143,6 +143,7 @@ export function memoryWrites(
         aside,
       };
     },
+    readTails: async (id) => writes.get(id)?.aside ?? [],
     async remove(id) {
       const write = writes.get(id);
       if (write === undefined) return;

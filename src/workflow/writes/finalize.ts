@@ -310,7 +310,7 @@ async function warnIfRefused(project: Project, held: HeldWrite, act: () => Promi
 
 /** Bytes that no save had confirmed are in no commit. */
 async function keepTails(project: Project, { record }: HeldWrite): Promise<void> {
-  for (const { bytes } of (await project.writes.readContent(record.id))?.aside ?? []) {
+  for (const { bytes } of await project.writes.readTails(record.id)) {
     const oid = await keepBytes(project, `writes/${record.id}`, bytes);
     project.notices.info(
       `${bytes.length} bytes that no save had confirmed are kept: \`git cat-file -p ${oid.slice(0, 10)}\`.`,
