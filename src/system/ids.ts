@@ -21,7 +21,7 @@ export function systemIds(clock: Clock = systemClock()): Ids {
         lastMs += 1;
         counter = randomCounter();
       }
-      return renderUuid7(lastMs, counter, randomBytes(8));
+      return renderUuid7(lastMs, counter);
     },
     writeId: () => randomUUID(),
   };
@@ -32,11 +32,9 @@ function randomCounter(): number {
   return randomBytes(2).readUInt16BE() & 0x7ff;
 }
 
-function renderUuid7(timeMs: number, counter: number, random: Buffer): string {
-  const bytes = Buffer.alloc(16);
-  bytes.writeUIntBE(timeMs, 0, 6);
-  bytes.writeUInt16BE(0x7000 | counter, 6);
-  random.copy(bytes, 8);
-  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
-  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+/** The other half is that of a random id: its bits are drawn for many ids at once. */
+function renderUuid7(timeMs: number, counter: number): string {
+  const time = timeMs.toString(16).padStart(12, '0');
+  const half = randomUUID().slice('00000000-0000-4000-'.length);
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${counter.toString(16).padStart(3, '0')}-${half}`;
 }
