@@ -85,12 +85,12 @@ export const openGeminiLines: OpenAgentLines = (context, saved) => {
     if (held !== null && held.object['id'] !== messageId) flush();
     if (
       type === 'gemini' &&
-      (state.given?.id === messageId || held !== null || context.ids.isNew(`message ${messageId}`))
+      (state.given?.id === messageId || held !== null || context.ids.isNew('message', messageId))
     ) {
       held = { object, place };
       return;
     }
-    if (type === 'gemini' || !context.ids.isNew(`message ${messageId}`)) return log.leaveOut('repeated lines');
+    if (type === 'gemini' || !context.ids.isNew('message', messageId)) return log.leaveOut('repeated lines');
     begin(messageId);
     if (type === 'user') readUser(object, place);
     else recordsOf(context, place, timestamp).note(geminiText(content, log), id);

@@ -32,7 +32,7 @@ export function openClaudeCodeImporter(options: ImportOptions): MeasuredImporter
     if (!['user', 'assistant', 'attachment'].includes(type)) return context.log.leaveOut('lines of bookkeeping');
     if (object['isSidechain'] === true && isSubagent !== true) return context.log.leaveOut('lines of side chains');
     // A session that was resumed or forked repeats what it continues.
-    if (hasText(uuid) && !context.ids.isNew(`line ${uuid}`)) return context.log.leaveOut('repeated lines');
+    if (hasText(uuid) && !context.ids.isNew('line', uuid)) return context.log.leaveOut('repeated lines');
     readClaudeLine(context, object, place, hasBegun);
     hasBegun ||= type !== 'attachment' && object['isMeta'] !== true;
   };

@@ -13,8 +13,8 @@ export interface SourcePosition {
 }
 
 export interface ImportIds {
-  /** Whether this is the first time that it is asked for. */
-  isNew(id: string): boolean;
+  /** Whether this is the first time that it is asked for; the first words say what it is. */
+  isNew(...words: string[]): boolean;
   /** The id of the source, if it has one that nothing had before; else one that the same source always gives. */
   idFor(place: SourcePosition, sourceId?: unknown): string;
   digestOf(place: SourcePosition): string;
@@ -38,7 +38,7 @@ export function openImportIds(format: string, hash: Hash, maxIds = generationSiz
     isNew: memory.isNew,
     memory: memory.all,
     idFor: (place, sourceId) =>
-      typeof sourceId === 'string' && sourceId !== '' && memory.isNew(`record ${sourceId}`)
+      typeof sourceId === 'string' && sourceId !== '' && memory.isNew('record', sourceId)
         ? sourceId
         : makeId(format, hash, place),
     digestOf: (place) => digestOf(place, hash),
@@ -49,7 +49,9 @@ export function openImportIds(format: string, hash: Hash, maxIds = generationSiz
 export function openIdMemory(maxIds: number, known: IdMemory = [[], []]) {
   let [recent, older] = known.map((ids) => new Set(ids)) as [Set<string>, Set<string>];
   return {
-    isNew: (id: string): boolean => {
+    isNew: (...words: string[]): boolean => {
+      // A template would keep each of its parts in memory, besides the whole.
+      const id = words.join(' ');
       if (recent.has(id) || older.has(id)) return false;
       if (recent.size >= maxIds) [older, recent] = [recent, new Set()];
       recent.add(id);

@@ -181,7 +181,7 @@ export function openUnits(log: ImportLog, ids: ImportIds, { follows = false, beg
       const open = queue.filter((unit) => isAnswer(unit) && (answer === null || unit.answer === answer));
       const counted = open.find((unit) => Object.keys(unit.usage).length > 0);
       const unit = answer === null ? open.at(-1) : (counted ?? open.at(-1));
-      if (unit === undefined || (unit !== counted && answer !== null && !ids.isNew(`usage ${answer}`))) return;
+      if (unit === undefined || (unit !== counted && answer !== null && !ids.isNew('usage', answer))) return;
       unit.usage = usage;
     },
     close: () => {
@@ -217,7 +217,7 @@ function chooseCall(waiting: readonly OpenCall[]): OpenCall | undefined {
 /** Some sources number their calls anew in every answer. */
 function withOwnCallId(record: ToolUseRecord, place: SourcePosition, ids: ImportIds, log: ImportLog): ToolUseRecord {
   const { tool_call_id: callId } = record;
-  if (callId !== '' && ids.isNew(`call ${callId}`)) return record;
+  if (callId !== '' && ids.isNew('call', callId)) return record;
   if (callId !== '') log.repair(place.line, `call ${shown(callId)} has the id of an earlier one: it got another`);
   return { ...record, tool_call_id: ids.idFor(place) };
 }

@@ -31,7 +31,7 @@ export const openOpencodeLines: OpenAgentLines = (context) => ({
       startedAt: fieldsOf(info['time'])['created'],
     });
     context.branches.begin({});
-    if (hasText(id) && !context.ids.isNew(`message ${id}`)) context.log.leaveOut('repeated lines');
+    if (hasText(id) && !context.ids.isNew('message', id)) context.log.leaveOut('repeated lines');
     else if (role === 'user') readMessage(context, info, parts.map(fieldsOf), place);
     else if (role === 'assistant') readAnswer(context, info, parts.map(fieldsOf), place);
     context.branches.endTurn();
