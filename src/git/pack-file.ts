@@ -4,7 +4,7 @@
  * It does the work of `git fast-import`, which takes 52 s of processor for 20,000 commits in 5,000 turns. It may
  * go when fast-import comes near the time of `session import` in `docs/performance.md`.
  */
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash, randomBytes, type Hash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { mkdir, open, rename, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -17,9 +17,9 @@ import { packIndex, type PackIndex } from './pack-index.ts';
 import { removeDeadPacks } from './pack-leftovers.ts';
 
 export interface PackFile {
-  /** `slot`: the object is most likely a little more than the last one that came with the same name. */
-  add(type: 'blob' | 'tree' | 'commit', content: Buffer, slot: string | null): Oid;
-  /** Waits for the disk, when there is much to write. */
+  /** `same`: what is known of how the content differs from the last one of the series; else the two are compared. */
+  add(type: ObjectType, content: Buffer, series: Series | null, same?: Same): Oid;
+  /** Waits for the disk, when there is much to write. Nothing may be added meanwhile. */
   drain(): Promise<void>;
   /** All objects become visible, and durable. */
   finish(): Promise<void>;
@@ -27,9 +27,24 @@ export interface PackFile {
   discard(): Promise<void>;
 }
 
+/** Versions of one file or directory: each is most likely a little more than the last one. */
+export interface Series {
+  stored: Stored | null;
+  /** The newest version, unless its maker says what it has in common with the next one. */
+  content: Buffer | null;
+  hashed: Hashed | null;
+}
+
+/** So many bytes at the beginning, and at the end, are those of an earlier version. */
+export interface Same {
+  before: number;
+  after: number;
+}
+
+type ObjectType = keyof typeof typeNumbers;
+
 const typeNumbers = { commit: 1, tree: 2, blob: 3 } as const;
 const offsetDelta = 6;
-const headerBytes = 12;
 const flushBytes = 1 << 20;
 /**
  * A version is stored as what differs from the one before; every 50th as what differs from the 50th before it, and every
@@ -40,16 +55,31 @@ const milestones = 50;
 const smallBytes = 4096;
 const tinyBytes = 128;
 
-interface Version {
-  content: Buffer;
+/** From here on it pays to keep the hash of what versions have in common. */
+const largeBytes = 64 * 1024;
+
+/** With what it has in common with the newest one. */
+interface Version extends Same {
   offset: number;
+  length: number;
 }
 
-interface Slot {
+interface Stored {
   last: Version;
   milestone: Version;
   /** Since the last whole one. */
   steps: number;
+}
+
+/** The hash of a version up to a place where later ones of the same length begin to differ. */
+interface Hashed {
+  hash: Hash;
+  at: number;
+  length: number;
+}
+
+export function openSeries(): Series {
+  return { stored: null, content: null, hashed: null };
 }
 
 /** The temporary file's name is one that git's gc knows and clears away, and says whose it is. */
@@ -60,32 +90,31 @@ export async function openPack(options: ObjectWriterOptions): Promise<PackFile> 
   const temporary = join(dir, `tmp_pack_teddy-${process.pid}-${await readBootId()}-${randomBytes(4).toString('hex')}`);
   const file = await open(temporary, constants.O_RDWR | constants.O_CREAT | constants.O_EXCL, 0o600);
   const index = packIndex(options.objectFormat);
-  const slots = new Map<string, Slot>();
-  let waiting: Buffer[] = [encodeHeader(0)];
-  let waitingBytes = headerBytes;
+  let waiting = Buffer.allocUnsafe(2 * flushBytes);
+  let waitingBytes = encodeHeader(0).copy(waiting);
   let flushedBytes = 0;
 
   const flush = async () => {
-    const bytes = Buffer.concat(waiting);
-    waiting = [];
+    await writeAll(file, waiting.subarray(0, waitingBytes), flushedBytes);
+    flushedBytes += waitingBytes;
     waitingBytes = 0;
-    await writeAll(file, bytes, flushedBytes);
-    flushedBytes += bytes.length;
   };
   return {
-    add(type, content, slot) {
-      const id = createHash(options.objectFormat).update(`${type} ${content.length}\0`).update(content).digest();
+    add(type, content, series, given) {
+      const same = given ?? (series?.content ? findSame(series.content, content) : null);
+      const id = hashObject(options.objectFormat, type, content, series, same);
       const oid = id.toString('hex') as Oid;
+      if (series !== null) advance(series, same, given === undefined ? content : null);
       if (index.has(id)) return oid;
       const offset = flushedBytes + waitingBytes;
-      const known = slot === null ? undefined : slots.get(slot);
-      const base = known && chooseBase(known);
-      const delta = base ? toDelta(base.content, content) : null;
+      const base = series?.stored ? chooseBase(series.stored) : null;
+      const delta = base && encodeDelta(base, content);
       const bytes = encodeEntry(type, content, base && delta ? { delta, distance: offset - base.offset } : null);
       index.add(id, crc32(bytes), offset);
-      waiting.push(bytes);
-      waitingBytes += bytes.length;
-      if (slot !== null) slots.set(slot, toSlot(known, { content, offset }, delta !== null));
+      if (waitingBytes + bytes.length > waiting.length)
+        waiting = Buffer.concat([waiting.subarray(0, waitingBytes)], 2 * (waitingBytes + bytes.length));
+      waitingBytes += bytes.copy(waiting, waitingBytes);
+      if (series !== null) series.stored = toStored(delta && series.stored, offset, content.length);
       return oid;
     },
     async drain() {
@@ -106,14 +135,47 @@ export async function openPack(options: ObjectWriterOptions): Promise<PackFile> 
   };
 }
 
+function hashObject(
+  format: ObjectWriterOptions['objectFormat'],
+  type: ObjectType,
+  content: Buffer,
+  series: Series | null,
+  same: Same | null,
+): Buffer {
+  const begin = () => createHash(format).update(`${type} ${content.length}\0`);
+  if (series === null || content.length < largeBytes) {
+    if (series !== null) series.hashed = null;
+    return begin().update(content).digest();
+  }
+  const { hashed } = series;
+  const isUsable = hashed?.length === content.length && same !== null && hashed.at <= same.before;
+  const at = same?.before ?? 0;
+  const known = isUsable ? hashed : { hash: begin().update(content.subarray(0, at)), at, length: content.length };
+  series.hashed = known;
+  return known.hash.copy().update(content.subarray(known.at)).digest();
+}
+
+/** Also for a version that is not stored, since it is there already. */
+function advance(series: Series, same: Same | null, content: Buffer | null): void {
+  series.content = content;
+  if (same === null) series.stored = null;
+  if (series.stored === null || same === null) return;
+  for (const version of [series.stored.last, series.stored.milestone]) {
+    version.before = Math.min(version.before, same.before);
+    version.after = Math.min(version.after, same.after);
+  }
+}
+
 /** Null: it is to be stored whole. */
-function chooseBase({ last, milestone, steps }: Slot): Version | null {
+function chooseBase({ last, milestone, steps }: Stored): Version | null {
   if ((steps + 1) % (stepsToMilestone * milestones) === 0) return null;
   return (steps + 1) % stepsToMilestone === 0 ? milestone : last;
 }
 
-function toSlot(known: Slot | undefined, version: Version, isDelta: boolean): Slot {
-  if (known === undefined || !isDelta) return { last: version, milestone: version, steps: 0 };
+/** `known`: null where the version is stored whole. */
+function toStored(known: Stored | null, offset: number, length: number): Stored {
+  const version = { offset, length, before: length, after: length };
+  if (known === null) return { last: version, milestone: version, steps: 0 };
   const steps = known.steps + 1;
   return { last: version, milestone: steps % stepsToMilestone === 0 ? version : known.milestone, steps };
 }
@@ -125,7 +187,7 @@ function encodeHeader(count: number): Buffer {
 }
 
 function encodeEntry(
-  type: keyof typeof typeNumbers,
+  type: ObjectType,
   content: Buffer,
   difference: { delta: Buffer; distance: number } | null,
 ): Buffer {
@@ -138,7 +200,10 @@ function encodeEntry(
 /** A directory changes by an id, which does not compress; and a small window is set up faster for so few bytes. */
 function compress(body: Buffer): Buffer {
   if (body.length <= tinyBytes) return asIs(body);
-  return deflateSync(body, body.length <= smallBytes ? { level: 1, windowBits: 12, memLevel: 5 } : { level: 1 });
+  return deflateSync(
+    body,
+    body.length <= smallBytes ? { level: 1, windowBits: 12, memLevel: 5, chunkSize: smallBytes } : { level: 1 },
+  );
 }
 
 /** A stream of zlib with one stored block. */
@@ -148,7 +213,7 @@ function asIs(body: Buffer): Buffer {
     low = (low + byte) % 65521;
     high = (high + low) % 65521;
   }
-  const stream = Buffer.alloc(body.length + 11);
+  const stream = Buffer.allocUnsafe(body.length + 11);
   stream.set([0x78, 0x01, 0x01]);
   stream.writeUInt16LE(body.length, 3);
   stream.writeUInt16LE(0xffff - body.length, 5);
@@ -219,7 +284,7 @@ async function install({ dir, temporary, checksum, index, options }: WrittenPack
   const name = join(dir, `pack-${checksum.toString('hex')}`);
   try {
     const file = await open(temporaryIndex, 'wx', 0o600);
-    await file.writeFile(index.render(checksum));
+    for (const part of index.render(checksum)) await file.writeFile(part);
     await file.sync();
     await finishFile(file, options);
     await rename(temporary, `${name}.pack`);
@@ -240,19 +305,22 @@ const maxCopyBytes = 0x10000;
 const maxInsertBytes = 0x7f;
 
 /** Null where the whole is not much longer than the difference would be. */
-export function toDelta(base: Buffer, target: Buffer): Buffer | null {
-  const shorter = Math.min(base.length, target.length);
-  const before = countEqual(base, target, shorter);
-  const after = countEqualAtEnd(base, target, shorter - before);
+export function encodeDelta({ length, before, after }: Omit<Version, 'offset'>, target: Buffer): Buffer | null {
   const added = target.subarray(before, target.length - after);
   if (added.length > target.length / 2) return null;
   return Buffer.concat([
-    encodeSize(base.length),
+    encodeSize(length),
     encodeSize(target.length),
     ...encodeCopy(0, before),
     ...encodeInsert(added),
-    ...encodeCopy(base.length - after, after),
+    ...encodeCopy(length - after, after),
   ]);
+}
+
+export function findSame(a: Buffer, b: Buffer): Same {
+  const shorter = Math.min(a.length, b.length);
+  const before = countEqual(a, b, shorter);
+  return { before, after: countEqualAtEnd(a, b, shorter - before) };
 }
 
 /** Block by block in native code, and only within the block that differs byte by byte. */

@@ -3,7 +3,7 @@ import type { LineCommit, TreeEntry, TreeMode } from '../ports/git.ts';
 import type { Oid } from '../names.ts';
 import { encodeCommit, encodeTree } from '../session/object-format.ts';
 import type { ObjectWriterOptions } from './object-writer.ts';
-import { openPack, type PackFile } from './pack-file.ts';
+import { findSame, openPack, openSeries, type PackFile, type Same, type Series } from './pack-file.ts';
 
 export interface LineParent {
   oid: Oid;
@@ -12,6 +12,7 @@ export interface LineParent {
 }
 
 interface Directory extends DirectoryRows {
+  series: Series;
   /** The directory below that was changed last. */
   below: { name: string; directory: Directory } | null;
   oidOf: Map<string, Oid>;
@@ -26,11 +27,12 @@ export async function writeLine(
   commits: AsyncIterable<LineCommit>,
 ): Promise<Oid> {
   const pack = await openPack(options);
+  const line: Line = { pack, readTree: parent.readTree, files: new Map() };
   try {
     const root = toDirectory(await parent.readTree(parent.tree));
     let tip = parent.oid;
     for await (const commit of commits) {
-      tip = await writeOne(pack, parent, root, tip, commit);
+      tip = await writeOne(line, root, tip, commit);
       await pack.drain();
     }
     if (tip === parent.oid) await pack.discard();
@@ -42,9 +44,15 @@ export async function writeLine(
   }
 }
 
+interface Line {
+  pack: PackFile;
+  readTree: LineParent['readTree'];
+  /** By the name of the file. */
+  files: Map<string, Series>;
+}
+
 async function writeOne(
-  pack: PackFile,
-  { readTree }: LineParent,
+  line: Line,
   root: Directory,
   tip: Oid,
   { author, committer, message, files }: LineCommit,
@@ -52,38 +60,29 @@ async function writeOne(
   let tree: Oid | null = null;
   for (const { path, bytes } of files) {
     const parts = path.split('/');
-    const blob = pack.add('blob', toBuffer(bytes), parts.at(-1) ?? '');
-    tree = await setFile({ pack, readTree }, root, parts, blob, 0);
+    const name = parts.at(-1) ?? '';
+    const series = line.files.get(name) ?? openSeries();
+    line.files.set(name, series);
+    tree = await setFile(line, root, parts, line.pack.add('blob', toBuffer(bytes), series));
   }
   if (tree === null) throw new Error('An entry of a line has a file at least.');
-  return pack.add('commit', encodeCommit({ tree, parents: [tip], author, committer, message }), null);
+  return line.pack.add('commit', encodeCommit({ tree, parents: [tip], author, committer, message }), null);
 }
 
 function toBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-interface Trees {
-  pack: PackFile;
-  readTree: LineParent['readTree'];
+async function setFile(line: Line, directory: Directory, [name = '', ...below]: string[], blob: Oid): Promise<Oid> {
+  const child = below.length === 0 ? null : await openBelow(line, directory, name);
+  const same =
+    child === null
+      ? setRow(directory, '100644', name, blob)
+      : setRow(directory, '40000', name, await setFile(line, child, below, blob));
+  return line.pack.add('tree', directory.bytes.subarray(0, directory.length), directory.series, same);
 }
 
-async function setFile(
-  trees: Trees,
-  directory: Directory,
-  [name = '', ...below]: string[],
-  blob: Oid,
-  depth: number,
-): Promise<Oid> {
-  if (below.length === 0) setRow(directory, '100644', name, blob);
-  else {
-    const child = await openBelow(trees, directory, name);
-    setRow(directory, '40000', name, await setFile(trees, child, below, blob, depth + 1));
-  }
-  return trees.pack.add('tree', directory.bytes, `directory ${depth}`);
-}
-
-async function openBelow({ readTree }: Trees, directory: Directory, name: string): Promise<Directory> {
+async function openBelow({ readTree }: Line, directory: Directory, name: string): Promise<Directory> {
   if (directory.below?.name === name) return directory.below.directory;
   if (directory.below !== null) directory.left.add(directory.below.name);
   if (directory.left.has(name)) throw new Error(`The directory ${name} was left before, and cannot be gone on with.`);
@@ -95,12 +94,13 @@ async function openBelow({ readTree }: Trees, directory: Directory, name: string
 function toDirectory(entries: TreeEntry[]): Directory {
   const directories = entries.filter(({ mode, rawName }) => mode === '40000' && rawName === undefined);
   const oidOf = new Map(directories.map(({ name, oid }) => [name, oid]));
-  return { ...toRows(entries), below: null, oidOf, left: new Set() };
+  return { ...toRows(entries), series: openSeries(), below: null, oidOf, left: new Set() };
 }
 
 interface DirectoryRows {
-  /** The bytes that are hashed. They never change in place: somebody may still hold an older version. */
+  /** The bytes that are hashed, and room for more. They change in place: a directory of many turns is megabytes. */
   bytes: Buffer;
+  length: number;
   /** The names in git's order, a character for each byte; those of directories with `/`. */
   keys: string[];
   /** Where the row of each begins. */
@@ -112,24 +112,35 @@ function toRows(entries: TreeEntry[]): DirectoryRows {
   const sorted = entries.map((entry) => ({ entry, key: toKey(entry) })).sort((a, b) => (a.key < b.key ? -1 : 1));
   let at = 0;
   const starts = sorted.map(({ entry }) => (at += toRow(entry).length) - toRow(entry).length);
-  return { bytes: encodeTree(entries), keys: sorted.map(({ key }) => key), starts };
+  const bytes = encodeTree(entries);
+  return { bytes, length: bytes.length, keys: sorted.map(({ key }) => key), starts };
 }
 
-/** A name is that of a file or that of a directory; to make one of the other is not for here. */
-function setRow(rows: DirectoryRows, mode: TreeMode, name: string, oid: Oid): void {
+/**
+ * A name is that of a file or that of a directory; to make one of the other is not for here. Returns what the directory has in common
+ * with what it was.
+ */
+function setRow(rows: DirectoryRows, mode: TreeMode, name: string, oid: Oid): Same {
   const key = toKey({ mode, name });
   const at = findPlace(rows.keys, key);
   const row = toRow({ mode, name, oid });
-  const start = rows.starts[at] ?? rows.bytes.length;
+  const start = rows.starts[at] ?? rows.length;
   const isThere = rows.keys[at] === key;
-  const end = isThere ? (rows.starts[at + 1] ?? rows.bytes.length) : start;
-  rows.bytes = Buffer.concat([rows.bytes.subarray(0, start), row, rows.bytes.subarray(end)]);
+  const end = isThere ? (rows.starts[at + 1] ?? rows.length) : start;
+  const after = rows.length - end;
+  const same = findSame(rows.bytes.subarray(start, end), row);
   const added = row.length - (end - start);
+  if (rows.length + added > rows.bytes.length)
+    rows.bytes = Buffer.concat([rows.bytes.subarray(0, rows.length)], 2 * (rows.length + added));
+  if (added !== 0) rows.bytes.copyWithin(end + added, end, rows.length);
+  row.copy(rows.bytes, start);
+  rows.length += added;
   if (!isThere) {
     rows.keys.splice(at, 0, key);
     rows.starts.splice(at, 0, start);
   }
   if (added !== 0) for (let next = at + 1; next < rows.starts.length; next += 1) rows.starts[next]! += added;
+  return { before: start + same.before, after: after + same.after };
 }
 
 function toKey({ mode, name, rawName }: Pick<TreeEntry, 'mode' | 'name' | 'rawName'>): string {

@@ -7,7 +7,7 @@ import { TeddyError } from '../errors.ts';
 import type { SourceFile, SourceReading } from '../ports/disk.ts';
 import { errorReason } from '../disk/system-error.ts';
 
-const pieceBytes = 256 * 1024;
+const pieceBytes = 64 * 1024;
 
 /** Throws FILE_NOT_FOUND for what is no regular file. */
 export async function openSourceFile(path: string, cwd: string): Promise<SourceFile> {

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openRepository, type OpenedRepository } from '../../src/git/repository.ts';
 import { readBootId } from '../../src/disk/process-identity.ts';
 import { packIndex } from '../../src/git/pack-index.ts';
-import { toDelta } from '../../src/git/pack-file.ts';
+import { encodeDelta, findSame } from '../../src/git/pack-file.ts';
 import type { LineCommit } from '../../src/ports/git.ts';
 import type { Oid, RefName } from '../../src/names.ts';
 import { path } from '../support/disk.ts';
@@ -57,6 +57,28 @@ describe('a line in one pack', () => {
     }
     const objects = await scratch.git('count-objects', '-v');
     expect(Number(/size-pack: (\d+)/.exec(objects)?.[1])).toBeLessThan(4096);
+  });
+
+  test('the ids are those of git, whatever a version has in common with those before it', async () => {
+    async function* commits(): AsyncIterable<LineCommit> {
+      const commit = (name: string, text: string) => {
+        const files = [{ path: path(name), bytes: new TextEncoder().encode(text) }];
+        return { author: ident, committer: ident, message: `${name}\n`, files };
+      };
+      // The same length twice, and something short between them.
+      for (const length of [10, 70_000]) yield commit('log/x', 'a'.repeat(length));
+      for (const length of [20, 70_000]) yield commit('log/x', 'b'.repeat(length));
+      // A directory of 70 KB, in the middle of which others are made.
+      for (let at = 0; at < 2000; at += 1) {
+        yield commit(`turns/${at}/x`, `${at}`);
+        yield commit(`turns/${at}/x`, `${at}, again`);
+      }
+    }
+    const tip = await repository.store.writeLine(head, commits());
+    await repository.store.updateRefs([{ ref: 'refs/heads/many' as RefName, old: null, new: tip }], 'test');
+    await scratch.git('fsck', '--strict');
+    expect(await scratch.git('show', 'many:turns/1234/x')).toBe('1234, again');
+    expect(await scratch.git('show', 'many:log/x')).toBe('b'.repeat(70_000));
   });
 
   test('nothing is there before all is, and nothing of what was written stays after a failure', async () => {
@@ -137,7 +159,7 @@ describe('the index of a pack', () => {
     index.add(ids[0], 1, 0x8000_0000);
     index.add(ids[1], 2, 0x1_2345_6789);
     expect([...ids, Buffer.alloc(20, 4)].map((id) => index.has(id))).toEqual([true, true, true, false]);
-    const bytes = index.render(Buffer.alloc(20));
+    const bytes = Buffer.concat(index.render(Buffer.alloc(20)));
     const offsets = 8 + 256 * 4 + 3 * 20 + 3 * 4;
     expect([0, 4, 8].map((at) => bytes.readUInt32BE(offsets + at))).toEqual([0x8000_0000, 0x8000_0001, 12]);
     expect([12, 20].map((at) => bytes.readBigUInt64BE(offsets + at))).toEqual([0x8000_0000n, 0x1_2345_6789n]);
@@ -146,7 +168,12 @@ describe('the index of a pack', () => {
 
 describe('a difference', () => {
   test('is none where most of the object is new', () => {
-    expect(toDelta(Buffer.from('abc'), Buffer.from('xyzxyz'))).toBeNull();
-    expect(toDelta(Buffer.alloc(0), Buffer.from('x'))).toBeNull();
+    const toDelta = (base: string, target: string) => {
+      const [a, b] = [Buffer.from(base), Buffer.from(target)];
+      return encodeDelta({ length: a.length, ...findSame(a, b) }, b);
+    };
+    expect(toDelta('abc', 'xyzxyz')).toBeNull();
+    expect(toDelta('', 'x')).toBeNull();
+    expect(toDelta('xyz', 'xyz!')).not.toBeNull();
   });
 });
