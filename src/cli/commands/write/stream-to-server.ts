@@ -36,9 +36,15 @@ export function serverDestination(options: ServerDestinationOptions): Destinatio
     async save(bytes, _state, replaces) {
       isReplaced ||= replaces;
       if (isReplaced) return;
-      const all = Buffer.concat([held, bytes]);
+      const all = held.length === 0 ? bytes : Buffer.concat([held, bytes]);
       const end = endOfCharacters(all);
-      if (end > 0) await writes.append({ id, offset: sent, bytes: all.subarray(0, end) });
+      for (let at = 0; at < end;) {
+        const part = all.subarray(at, Math.min(at + maxPartBytes, end));
+        const length = endOfCharacters(part);
+        // After a failure all of them come again, and the server knows those that it has.
+        await writes.append({ id, offset: sent + at, bytes: part.subarray(0, length) });
+        at += length;
+      }
       sent += end;
       held = all.subarray(end);
     },
@@ -65,6 +71,8 @@ export function serverDestination(options: ServerDestinationOptions): Destinatio
   };
 }
 
+/** A part is in memory several times while it is sent: as text, as JSON, and as the body of the request. */
+const maxPartBytes = 2 * 1024 * 1024;
 const longestCharacter = 4;
 
 /** Excludes the bytes of a last character that is not whole. Bytes that are no UTF-8 at all stay. */
