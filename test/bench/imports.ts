@@ -1,4 +1,4 @@
-/** Imports of 100,000 records in many turns, and of 20,000 in one: the whole process, its time for a thousand records, its memory. */
+/** Imports of 100,000 records in many turns, in as many as there can be, and of 20,000 in one: the whole process, its time for a thousand records, its memory. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,12 +10,16 @@ interface Shape {
   turns: number;
   /** In each turn. */
   exchanges: number;
+  /** Milliseconds for a thousand records. */
+  aimMs: number;
 }
 
 const shapes: Shape[] = [
-  { what: '100,000 records', turns: 1000, exchanges: 49 },
+  { what: '100,000 records in 1,000 turns', turns: 1000, exchanges: 49, aimMs: 500 },
+  // A message and its answer: a record alone ends no turn.
+  { what: '100,000 records in 50,000 turns', turns: 50_000, exchanges: 0, aimMs: 667 },
   // An agent that was asked once, and has called tools ever since.
-  { what: 'one turn of 20,000 records', turns: 1, exchanges: 9999 },
+  { what: 'one turn of 20,000 records', turns: 1, exchanges: 9999, aimMs: 500 },
 ];
 const timestamp = '2026-01-24T10:00:00.000Z';
 
@@ -49,7 +53,12 @@ export function measureImports(env: NodeJS.ProcessEnv): Row[] {
   }
 }
 
-function measureImport(env: NodeJS.ProcessEnv, root: string, dir: string, { what, turns, exchanges }: Shape): Row[] {
+function measureImport(
+  env: NodeJS.ProcessEnv,
+  root: string,
+  dir: string,
+  { what, turns, exchanges, aimMs }: Shape,
+): Row[] {
   const log = join(dir, 'log.jsonl');
   const lines = Array.from({ length: turns }, (_, turn) => makeTurn(turn, exchanges)).flat();
   writeFileSync(log, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
@@ -57,7 +66,7 @@ function measureImport(env: NodeJS.ProcessEnv, root: string, dir: string, { what
   const name = `import of ${what} (${Math.round((lines.length / oursMs) * 1000)} records/s)`;
   const row = { oursMs, againstMs: null, against: '' };
   return [
-    { ...row, what: `${name}: 1,000 records`, figure: (oursMs / lines.length) * 1000, unit: 'ms', aim: 500 },
-    { ...row, what: `${name}: memory`, figure: peakMb, unit: 'MB', aim: 250 },
+    { ...row, what: `${name}: 1,000 records`, figure: (oursMs / lines.length) * 1000, unit: 'ms', aim: aimMs },
+    { ...row, what: `${name}: memory`, figure: peakMb, unit: 'MB', aim: 200 },
   ];
 }

@@ -18,13 +18,7 @@ import { gitVersion, measureLargeContext, measureLookAlikes, measureProcesses } 
 import { benchEnvironment, git, makeRepository, removeRepositories } from './repositories.ts';
 import { measureReviews } from './reviews.ts';
 import { measureTexts } from './texts.ts';
-import { measureWrites, memoryVariable, printWriteMemory } from './writes.ts';
-
-const memoryRoot = process.env[memoryVariable];
-if (memoryRoot !== undefined) {
-  await printWriteMemory(memoryRoot);
-  process.exit();
-}
+import { measureWrites } from './writes.ts';
 
 const quick = process.argv.includes('--quick');
 const runs = quick ? 3 : 15;

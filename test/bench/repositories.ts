@@ -67,24 +67,44 @@ export function sessionRef(root: string, env: NodeJS.ProcessEnv): string {
   return git(root, env, ['for-each-ref', '--format=%(refname)', 'refs/heads/teddy/2*']).split('\n')[0] ?? '';
 }
 
-/** Run in the process that is measured, at its end. */
+/**
+ * Run in the process that is measured, at its end. It reads the peak of this program alone: `getrusage` counts what its process had as a
+ * copy of its parent.
+ */
 const reportPeak = `process.on('exit', () => {
-  require('node:fs').writeFileSync(process.env.PEAK_FILE, String(process.resourceUsage().maxRSS));
+  const { readFileSync, writeFileSync } = require('node:fs');
+  writeFileSync(process.env.PEAK_FILE, /^VmHWM:\\s*(\\d+) kB/m.exec(readFileSync('/proc/self/status', 'utf8'))[1]);
 });`;
 
-/** A whole process of teddy: its time and its most memory. Throws when it fails, since then nothing was measured. */
-export function measureProcess(root: string, env: NodeJS.ProcessEnv, args: string[]): { ms: number; peakMb: number } {
+/** How teddy is started so that it leaves its peak memory, in megabytes, when it ends. */
+export function measuredStart(env: NodeJS.ProcessEnv, args: string[]) {
   const dir = mkdtempSync(join(tmpdir(), 'teddy-bench-peak-'));
   made.push(dir);
   const [script, peak] = [join(dir, 'peak.cjs'), join(dir, 'peak')];
   writeFileSync(script, reportPeak);
-  const begunMs = performance.now();
-  const { status, stderr } = spawnSync(process.execPath, ['--require', script, executable, ...args], {
-    cwd: root,
+  return {
+    args: ['--require', script, executable, ...args],
     env: { ...env, PEAK_FILE: peak },
-    stdio: ['ignore', 'ignore', 'pipe'],
+    readPeakMb: () => Number(readFileSync(peak, 'utf8')) / 1024,
+  };
+}
+
+/** A whole process of teddy: its time and its most memory. Throws when it fails, since then nothing was measured. */
+export function measureProcess(
+  root: string,
+  env: NodeJS.ProcessEnv,
+  args: string[],
+  input: Uint8Array = new Uint8Array(),
+): { ms: number; peakMb: number } {
+  const start = measuredStart(env, args);
+  const begunMs = performance.now();
+  const { status, stderr } = spawnSync(process.execPath, start.args, {
+    cwd: root,
+    env: start.env,
+    input,
+    stdio: ['pipe', 'ignore', 'pipe'],
   });
   const ms = performance.now() - begunMs;
   if (status !== 0) throw new Error(`teddy ${args.join(' ')} ended with ${status}: ${stderr.toString()}`);
-  return { ms, peakMb: Number(readFileSync(peak, 'utf8')) / 1024 };
+  return { ms, peakMb: start.readPeakMb() };
 }

@@ -1,8 +1,10 @@
 /** A write session of 10 MiB: streamed, staged, checked and committed; and the scanner of its end marker alone. */
-import { spawnSync } from 'node:child_process';
-import { closeSync, fsyncSync, mkdtempSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, fsyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { openProject } from '../../src/app.ts';
 import type { Project } from '../../src/ports/project.ts';
 import { beginHeldWrite } from '../../src/workflow/writes/begin.ts';
@@ -10,13 +12,11 @@ import { finalizeHeld } from '../../src/workflow/writes/finalize.ts';
 import { heldDestination, receiveInto } from '../../src/workflow/writes/run-write.ts';
 import { openScanner } from '../../src/write/done-scanner.ts';
 import { comparePairs, median, type Row } from './measure.ts';
-import { makeRepository } from './repositories.ts';
+import { makeRepository, measuredStart, measureProcess } from './repositories.ts';
 
 type Env = NodeJS.ProcessEnv;
 const maxBytes = 10 * 1024 * 1024;
 const chunkBytes = 64 * 1024;
-/** In the environment of the process that measures its own memory: the repository. */
-export const memoryVariable = 'TEDDY_BENCH_MEMORY';
 
 /** JSON in chunks, as large as a content may be. */
 function* makeChunks(bytes: number): Generator<Buffer> {
@@ -39,7 +39,7 @@ export async function measureWrites(env: Env, runs: number): Promise<Row[]> {
     measureScanner('chunks of 80 bytes', () => split(contentOf(maxBytes), 80)),
     measureScanner('chunks of one byte', () => eachByte(contentOf(maxBytes))),
   ];
-  return [await measureSession(env, runs), measureMemory(env), ...scanner];
+  return [await measureSession(env, runs), measureStdin(env), await measureHttp(env), ...scanner];
 }
 
 function contentOf(bytes: number): Buffer {
@@ -87,7 +87,7 @@ async function measureSession(env: Env, runs: number): Promise<Row> {
     againstMs: against,
     figure: ratio,
     unit: 'x',
-    aim: 2.5,
+    aim: 3,
   };
 }
 
@@ -125,38 +125,59 @@ function writeAndHash(root: string, env: Env, path: string, content: Uint8Array)
   if (status !== 0) throw new Error(stderr.toString());
 }
 
-/** In a process of its own, since the peak of this one has been reached elsewhere. */
-function measureMemory(env: Env): Row {
+/** The peak of a process that receives 10 MiB, over that of one that receives 1 KiB. */
+function measureStdin(env: Env): Row {
   const root = makeRepository(env, 20);
-  const started = performance.now();
-  const { status, stdout, stderr } = spawnSync(process.execPath, [process.argv[1] ?? ''], {
-    env: { ...env, [memoryVariable]: root },
-  });
-  if (status !== 0) throw new Error(stderr.toString());
-  return {
-    what: 'write session, 10 MiB of JSON: peak RSS over that of 1 KiB',
-    against: '',
-    oursMs: performance.now() - started,
-    againstMs: null,
-    figure: Number(stdout),
-    unit: 'MB',
-    aim: 50,
+  const stream = (target: string, bytes: number) =>
+    measureProcess(root, env, streamArgs(target), Buffer.concat([...makeChunks(bytes), Buffer.from('DONE\n')]));
+  const small = stream('small.json', 1024);
+  const large = stream('large.json', maxBytes);
+  return toMemoryRow('on stdin', large.ms, large.peakMb - small.peakMb);
+}
+
+/** The same of the server, and of the client; the row is that of the one with more. */
+async function measureHttp(env: Env): Promise<Row> {
+  const root = makeRepository(env, 20);
+  const stream = async (target: string, bytes: number) => {
+    const start = measuredStart(env, ['serve', '--port', '0']);
+    const server = spawn(process.execPath, start.args, {
+      cwd: root,
+      env: start.env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const ended = once(server, 'exit');
+    const url = await readUrl(server.stdout, server.stderr);
+    const content = Buffer.concat([...makeChunks(bytes), Buffer.from('DONE\n')]);
+    const client = measureProcess(root, env, [...streamArgs(target), '--server', url], content);
+    server.kill('SIGINT');
+    await ended;
+    return { ms: client.ms, peaksMb: [start.readPeakMb(), client.peakMb] };
   };
+  const small = await stream('small.json', 1024);
+  const large = await stream('large.json', maxBytes);
+  const over = large.peaksMb.map((peak, at) => peak - (small.peaksMb[at] ?? 0));
+  return toMemoryRow('over HTTP', large.ms, Math.max(...over));
 }
 
-/** Prints megabytes. */
-export async function printWriteMemory(root: string): Promise<void> {
-  const project = await openBench(root, process.env);
-  await writeSession(project, 'small.json', makeChunks(1024));
-  const before = readPeakKiB();
-  await writeSession(project, 'large.json', makeChunks(maxBytes));
-  await project.repository.close();
-  process.stdout.write(String((readPeakKiB() - before) / 1024));
+function streamArgs(target: string): string[] {
+  return ['write', 'stream', '--target', target, '--operation', 'create'];
 }
 
-/** Reads the peak of this program alone: `getrusage` counts what its process had as a copy of its parent. */
-function readPeakKiB(): number {
-  return Number(/^VmHWM:\s*(\d+) kB/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]);
+async function readUrl(...outputs: Readable[]): Promise<string> {
+  return new Promise((resolve) => {
+    let said = '';
+    for (const output of outputs)
+      output.on('data', (piece: Buffer) => {
+        said += piece.toString();
+        const url = /http:\/\/127\.0\.0\.1:\d+/.exec(said)?.[0];
+        if (url !== undefined) resolve(url);
+      });
+  });
+}
+
+function toMemoryRow(how: string, oursMs: number, figure: number): Row {
+  const what = `write session ${how}, 10 MiB of JSON: peak memory over that of 1 KiB`;
+  return { what, against: '', oursMs, againstMs: null, figure, unit: 'MB', aim: 50 };
 }
 
 function measureScanner(how: string, make: () => Iterable<Uint8Array>): Row {
