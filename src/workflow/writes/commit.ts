@@ -50,6 +50,7 @@ async function findCommitted(project: Project, { id }: WriteRecord, { ref, tip }
       `${ref.replace('refs/heads/', '')}, where the entry belongs, is gone.`,
       'The file is in place; `git reflog` shows where the branch was.',
     );
+  if (newest === tip) return null;
   for await (const { oid, commit } of store.firstParents(newest, tip === null ? [] : [tip])) {
     if (decodeEntry(commit.message)?.write?.id === id) return oid;
   }
