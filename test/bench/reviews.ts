@@ -46,7 +46,7 @@ async function measureVerify(env: Env, runs: number, root: string): Promise<Row>
   if (!ok || line?.entries !== entries || line.derived < turns * 4)
     throw new Error(`session verify looks at ${line?.entries} entries of ${entries}, and finds faults: ${!ok}`);
   const ms = await medianMs(runs, verify);
-  return toRow(`session verify of ${count} turns (${toRate(entries, ms)} entries/s)`, ms, (ms / entries) * 1000, 1000);
+  return toRow(`session verify of ${count} turns (${toRate(entries, ms)} entries/s)`, ms, (ms / entries) * 1000, 500);
 }
 
 async function measureReplay(env: Env, runs: number, root: string): Promise<Row> {
@@ -171,5 +171,5 @@ function toRow(what: string, oursMs: number, figure: number, aim: number): Row {
 }
 
 function toSyncRow(what: string, against: string, times: { ours: number; against: number; ratio: number }): Row {
-  return { what, against, oursMs: times.ours, againstMs: times.against, figure: times.ratio, unit: 'x', aim: 5 };
+  return { what, against, oursMs: times.ours, againstMs: times.against, figure: times.ratio, unit: 'x', aim: 3 };
 }
