@@ -163,6 +163,7 @@ export function objectReader(git: GitRunner): ObjectReader {
   async function askSafely(question: Question) {
     const { name } = question;
     if (name.includes('\0')) return null;
+    if (isOid(name)) return askUntilFound(question);
     if (!name.includes('\n')) {
       const colon = name.indexOf(':');
       const [treeish, path] = [name.slice(0, colon), name.slice(colon + 1)];
@@ -173,13 +174,10 @@ export function objectReader(git: GitRunner): ObjectReader {
     return exitCode === 0 ? ask({ ...question, name: stdout.toString('utf8').trim() }) : null;
   }
 
-  // Most questions are for an object by its id, and a walk has tens of thousands of them.
-  const askFor = (question: Question) => (isOid(question.name) ? askUntilFound(question) : askSafely(question));
-
   return {
-    info: async (name) => (await askFor({ command: 'info', name }))?.info ?? null,
+    info: async (name) => (await askSafely({ command: 'info', name }))?.info ?? null,
     async contents(name, take) {
-      const answer = await askFor({ command: 'contents', name, take });
+      const answer = await askSafely({ command: 'contents', name, take });
       return answer && { ...answer.info, bytes: answer.bytes };
     },
     async close() {

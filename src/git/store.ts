@@ -51,7 +51,7 @@ export function gitStore(options: StoreOptions): Store & { close(): Promise<void
   const toTree = treeDecoder(objectFormat === 'sha1' ? 20 : 32);
   const readCommit = keepRecent(async (oid: Oid) => decodeCommit(await read(oid, 'commit')), {
     max: keptCommits,
-    isSmall: ({ message }) => message.length <= maxKeptChars,
+    isKept: ({ message }) => message.length <= maxKeptChars,
   });
   const readTree = async (oid: Oid) => toTree(await read(oid, 'tree'));
   const has = async (oid: Oid) => (await reader.info(oid)) !== null;

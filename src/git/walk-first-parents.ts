@@ -59,10 +59,18 @@ async function* walkOn(git: GitRunner, reader: CommitReader, from: Oid): AsyncGe
 
 async function* readListed(reader: CommitReader, lines: AsyncIterable<string>): AsyncGenerator<FoundCommit> {
   const load = async (oid: Oid) => ({ oid, commit: await reader.readCommit(oid) });
+  // While the commits of one batch are looked at, git reads those of the next.
+  let ready: Promise<FoundCommit[]> = Promise.resolve([]);
+  let failed: { error: unknown } | null = null;
   for await (const { oids, failure } of inBatches(lines)) {
-    yield* await Promise.all(oids.map(load));
-    if (failure !== null) throw failure.error;
+    const loading = Promise.all(oids.map(load));
+    // Whoever waits for it is told.
+    loading.catch(() => undefined);
+    yield* await ready;
+    [ready, failed] = [loading, failure];
   }
+  yield* await ready;
+  if (failed !== null) throw failed.error;
 }
 
 /** Commits that were listed before a failure come before it. */

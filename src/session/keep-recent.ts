@@ -5,14 +5,14 @@ import type { Oid } from '../names.ts';
 interface KeepOptions<Value> {
   /** How many values are kept. */
   max: number;
-  /** A large one is read again: memory has a limit. */
-  isSmall?(value: Value): boolean;
+  /** False for what is to be read again: a large one takes memory, and there may be more to say another time. */
+  isKept?(value: Value): boolean;
 }
 
 /** The same as `read`, which has to give the same value for the same key at any time. What fails is not remembered, nor is null. */
 export function keepRecent<Key extends string, Value, More extends unknown[]>(
   read: (key: Key, ...more: More) => Promise<Value>,
-  { max, isSmall = () => true }: KeepOptions<Value & {}>,
+  { max, isKept = () => true }: KeepOptions<Value & {}>,
 ): (key: Key, ...more: More) => Promise<Value> {
   const known = new Map<Key, Promise<Value>>();
   return (key, ...more) => {
@@ -22,7 +22,7 @@ export function keepRecent<Key extends string, Value, More extends unknown[]>(
     const reading = read(key, ...more);
     known.set(key, reading);
     const forget = () => known.delete(key);
-    reading.then((value) => (value == null || !isSmall(value)) && forget(), forget);
+    reading.then((value) => (value == null || !isKept(value)) && forget(), forget);
     return reading;
   };
 }
@@ -30,10 +30,10 @@ export function keepRecent<Key extends string, Value, More extends unknown[]>(
 /** The same store, for a walk along a line: an entry is held against what those before it have brought, a few turns back. */
 export function keepRecentReads(store: Store): Store {
   const readDir = keepRecent((_, ...place: Parameters<Store['readDir']>) => store.readDir(...place), { max: 64 });
-  const isSmall = ({ length }: Uint8Array) => length <= 64 * 1024;
+  const isKept = ({ length }: Uint8Array) => length <= 64 * 1024;
   return {
     ...store,
-    readBlob: keepRecent((oid: Oid) => store.readBlob(oid), { max: 256, isSmall }),
+    readBlob: keepRecent((oid: Oid) => store.readBlob(oid), { max: 256, isKept }),
     readDir: (treeish, path) => readDir(`${treeish}:${path}`, treeish, path),
   };
 }

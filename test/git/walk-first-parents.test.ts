@@ -9,7 +9,7 @@ const oidOf = (number: number) => parseOid(number.toString(16).padStart(40, '0')
 /** 300 commits in a row, the last one numbered 300; those below `missing` are not there, which git does not like. */
 function history(missing = 0) {
   const listed: string[][] = [];
-  const readers = { now: 0, most: 0 };
+  const readers = { now: 0, most: 0, all: 0 };
   const has = async (oid: Oid) => Number.parseInt(oid, 16) > missing;
   async function* lines(args: string[]): AsyncIterable<string> {
     listed.push(args);
@@ -19,6 +19,7 @@ function history(missing = 0) {
   }
   const readCommit = async (oid: Oid): Promise<Commit> => {
     readers.now += 1;
+    readers.all += 1;
     readers.most = Math.max(readers.most, readers.now);
     await Promise.resolve();
     readers.now -= 1;
@@ -44,6 +45,12 @@ test('a long walk has every commit once, in order, and reads many at a time', as
   expect(await messages(walk())).toEqual(Array.from({ length: 300 }, (_, at) => `${300 - at}`));
   expect(listed.length).toBe(1);
   expect(readers.most).toBeGreaterThan(16);
+});
+
+test('while the commits of one batch are looked at, the next ones are read', async () => {
+  const { walk, readers } = history();
+  expect(await messages(walk(), 49)).toHaveLength(49);
+  expect(readers.all).toBe(48 + 2 * 64);
 });
 
 test('a short walk starts no process', async () => {

@@ -29,7 +29,7 @@ test('the oldest makes room for the next one', async () => {
 
 test('nothing is remembered of what failed, was not there, or is large', async () => {
   const { asked, read } = openReader({ none: null, large: 'x'.repeat(100) });
-  const recent = keepRecent(read, { max: 9, isSmall: ({ length }) => length < 100 });
+  const recent = keepRecent(read, { max: 9, isKept: ({ length }) => length < 100 });
   for (const key of ['none', 'large']) for (let times = 0; times < 2; times += 1) await recent(key);
   await expect(recent('broken')).rejects.toThrow('Broken.');
   await expect(recent('broken')).rejects.toThrow('Broken.');

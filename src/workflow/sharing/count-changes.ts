@@ -8,12 +8,10 @@ export interface ChangeCounter {
   add(commit: Commit): Promise<boolean>;
 }
 
-/** The trees of a commit are those that the next one is compared with. */
-const keptTrees = 512;
-
 export function changeCounter(store: Store): ChangeCounter {
   let [sum, left] = [0, maxChangedPaths];
-  const count = pathCounter(keepRecent(store.readTree, { max: keptTrees }), () => (left -= 1) >= 0);
+  // The trees of a commit are those that the next one is compared with.
+  const count = pathCounter(keepRecent(store.readTree, { max: 512 }), () => (left -= 1) >= 0);
   return {
     async add({ tree, parents: [parent] }) {
       const isThere = parent !== undefined && (await store.readSize(parent)) !== null;

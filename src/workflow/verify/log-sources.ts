@@ -5,10 +5,12 @@ import type { ParsedContextLog } from '../../session/context-log-parse.ts';
 import {
   fileSection,
   memosSection,
+  renderLabel,
   systemSection,
   treeSection,
   type LogSection,
 } from '../../session/context-log-sections.ts';
+import { keepRecent } from '../../session/keep-recent.ts';
 import { memosPath } from '../../session/global-files.ts';
 import { joinPath, sessionDir, type Oid, type RepoPath } from '../../names.ts';
 import { isBranchTurn } from '../context/build-request.ts';
@@ -27,10 +29,18 @@ export interface Sources {
 const unknown: Expected = { kind: 'unknown' };
 
 export function openSources(project: Project, code: CodeTrees): Sources {
-  const bodies = openBodies(project);
+  const readBody = openBodies(project);
   const pages = openPages(project);
+  const prompt = keepRecent((_: string, expect: () => Promise<Expected>) => expect(), {
+    max: 4,
+    isKept: ({ kind }) => kind === 'text',
+  });
   return {
-    system: (asked, section) => expectSystem(project, asked, section),
+    // The same prompt is above every turn, and is proven and rendered once.
+    system(asked, section) {
+      const key = [asked.agent, asked.mode, renderLabel(section), section.body].join('\0');
+      return prompt(key, () => expectSystem(project, asked, section));
+    },
     memos: (request, section) => expectMemos(project, request, section),
     tree: (text) => ({ kind: 'text', body: treeSection({ text, masked: 0 }).body }),
     async file({ commit, session, turn }, { path, provenance, body }) {
@@ -53,7 +63,12 @@ export function openSources(project: Project, code: CodeTrees): Sources {
       if (isPage ? !(await pages.has(commit, session, source.oid)) : found?.oid !== source.oid && !isKept)
         return wrong('It names another blob than the commit has there.');
       if (isKept && (await project.repository.store.readSize(source.oid)) === null) return unknown;
-      const expected = await bodies.read(path as RepoPath, source.oid, provenance.lossy);
+      const expected = await readBody(
+        `${source.oid} ${provenance.lossy} ${path}`,
+        path as RepoPath,
+        source.oid,
+        provenance.lossy,
+      );
       // That the turn that was left has shown it at this path, nothing here says.
       const isElsewhere = isKept && !isPage && found?.oid !== source.oid;
       return isElsewhere && expected.kind === 'text' && expected.body === body ? unknown : expected;
@@ -130,45 +145,29 @@ async function readText({ repository: { store } }: Project, oid: Oid): Promise<s
 
 /** Most files are shown in many turns: what they look like in a log is rendered once. */
 function openBodies({ repository: { store } }: Project) {
-  const known = new Map<string, Expected>();
-  let length = 0;
-  const maxLength = 64 * 1024 * 1024;
-  return {
-    async read(path: RepoPath, oid: Oid, isLossy: boolean): Promise<Expected> {
-      const key = `${oid} ${path}`;
-      const found = known.get(key);
-      if (found !== undefined) return found;
-      if ((await store.readSize(oid)) === null)
-        return { kind: 'wrong', message: `The blob ${oid}, which it shows, is missing.`, missing: oid };
-      const place = { level: 'session' as const, line: 1, text: path };
-      const settled = { path, source: { kind: 'blob' as const, oid }, place, aloneBy: 'user' as const, isUsers: true };
-      const [file] = await readContextFiles([settled], { read: store.readBlob, size: store.readSize });
-      if (file?.kind !== 'shown' || file.lossy !== isLossy) return wrong('It is not shown as it is read.');
-      const expected: Expected = { kind: 'text', body: fileSection(file).body };
-      if (length > maxLength) {
-        known.clear();
-        length = 0;
-      }
-      length += expected.body.length;
-      known.set(key, expected);
-      return expected;
-    },
+  const read = async (_: string, path: RepoPath, oid: Oid, isLossy: boolean): Promise<Expected> => {
+    if ((await store.readSize(oid)) === null)
+      return { kind: 'wrong', message: `The blob ${oid}, which it shows, is missing.`, missing: oid };
+    const place = { level: 'session' as const, line: 1, text: path };
+    const settled = { path, source: { kind: 'blob' as const, oid }, place, aloneBy: 'user' as const, isUsers: true };
+    const [file] = await readContextFiles([settled], { read: store.readBlob, size: store.readSize });
+    if (file?.kind !== 'shown' || file.lossy !== isLossy) return wrong('It is not shown as it is read.');
+    return { kind: 'text', body: fileSection(file).body };
   };
+  return keepRecent(read, { max: 256, isKept: (one) => one.kind === 'text' && one.body.length <= 256 * 1024 });
 }
 
 /** Pages that earlier turns of the session have fetched. */
 function openPages({ repository: { store } }: Project) {
-  const known = new Map<Oid, Promise<Oid[]>>();
-  const listPages = async (commit: Oid, turn: RepoPath) =>
+  const listPages = async (_: Oid, commit: Oid, turn: RepoPath) =>
     ((await store.readDir(commit, joinPath(turn, 'pages')))?.entries ?? []).map(({ oid }) => oid);
+  const pagesOf = keepRecent(listPages, { max: 20_000 });
   return {
     async has(commit: Oid, session: LogRequest['session'], page: Oid): Promise<boolean> {
       const dir = await store.readDir(commit, sessionDir(session));
       for (const { mode, oid, name } of dir?.entries ?? []) {
         if (mode !== '40000') continue;
-        const pages = known.get(oid) ?? listPages(commit, joinPath(sessionDir(session), name));
-        known.set(oid, pages);
-        if ((await pages).includes(page)) return true;
+        if ((await pagesOf(oid, commit, joinPath(sessionDir(session), name))).includes(page)) return true;
       }
       return false;
     },

@@ -95,6 +95,18 @@ test('no file is read twice, though each log shows what the entries before it ha
   expect([...read].filter(([, times]) => times > 1)).toEqual([]);
 });
 
+test('the prompt that stands above every turn is proven once', async () => {
+  const hashed: string[] = [];
+  const hash = (text: string | Uint8Array) => {
+    // The texts of whole logs begin with it as well.
+    if (typeof text === 'string' && text.startsWith('# Pathfinder')) hashed.push(text);
+    return project.hash(text);
+  };
+  expect((await verifyLine({ ...project, hash }, recorded)).violations).toEqual([]);
+  expect(hashed.length).toBeGreaterThan(0);
+  expect(hashed).toEqual([...new Set(hashed)]);
+});
+
 test('what was verified before is not looked at again, and is what the rest is held against', async () => {
   const known = commits[find('turn 02 report')]?.oid as Oid;
   const rest = await verifyLine(project, recorded, { known: [known] });
