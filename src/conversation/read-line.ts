@@ -133,7 +133,7 @@ function unknownTurnError(session: SessionId, turn: string): TeddyError {
   return new TeddyError(
     'UNKNOWN_TURN',
     `There is no turn ${turn} on this line of ${session}.`,
-    '`teddy session log` shows the turns.',
+    `\`teddy session log ${session}\` shows the turns.`,
   );
 }
 

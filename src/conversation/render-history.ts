@@ -87,6 +87,6 @@ export function noTurnFromError(session: SessionId, from: TurnName): TeddyError 
   return new TeddyError(
     'UNKNOWN_TURN',
     `${session} has no turn ${from}, nor one after it.`,
-    '`teddy session log` shows the turns.',
+    `\`teddy session log ${session}\` shows the turns.`,
   );
 }

@@ -54,6 +54,18 @@ test('all landed sessions are put away, but for the one that is checked out, whi
   );
 });
 
+test('a remote that is none is told before anything is archived', async () => {
+  const before = await refs();
+  const args = ['session', 'archive', open, '--remote=typo'];
+  expect(await project.refuses('UNKNOWN_REMOTE', 2, args)).toContain('There is no remote "typo".');
+  expect(await refs()).toBe(before);
+});
+
+test('a list that is cut names the command for all of the same kind', async () => {
+  const { stderr } = await project.run(['list', '--archived', '--limit', '1']);
+  expect(stderr).toBe('1 of 3 sessions. All of them: teddy session list --all --archived\n');
+});
+
 test.each([
   [['--older', '30'], '--older goes with --landed'],
   [['--landed', '--older', '30'], '--older cannot be "30"'],

@@ -16,7 +16,7 @@ export async function toArchiveCommand(
   const linked = (await repository.linkedWorkTrees()).find(({ root }) => root === holder.root);
   if (linked === undefined) return isHere ? archive : detach;
   const other = trees.find(({ root }) => root !== holder.root);
-  if (linked.madeFor === null) return isHere ? archive : detach;
+  if (linked.madeFor === null) return isHere ? `git switch --detach && ${archive}` : detach;
   const leave = `teddy worktree remove ${toShellWord(shortRef(ref))} && ${archive}`;
   if (!isHere) return leave;
   return other === undefined ? archive : `cd ${toShellWord(other.root)} && ${leave}`;

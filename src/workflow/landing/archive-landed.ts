@@ -6,10 +6,11 @@ import { chooseMain, listLines, type KnownLine } from '../../session/lines.ts';
 import { findLanded } from '../../session/find-landed.ts';
 import { readStarts } from '../../session/session-starts.ts';
 import { entryMs } from '../../session/logged-entry.ts';
-import { hasLandedAsItStands } from '../line/find-open.ts';
 import { repair } from '../line/repair.ts';
 import {
   archiveBranches,
+  hasCome,
+  listBranches,
   planLineArchive,
   refuseCheckedOut,
   settle,
@@ -51,14 +52,19 @@ export async function archiveLanded(
     if (signal.aborted) throw interruptedError(result);
     if (!lines.some(({ ref }) => landed.has(ref))) continue;
     try {
-      result.archived.push(await archiveOne(project, session, toBranches(lines), isDryRun));
+      const archived = await archiveOne(project, session, toBranches(lines), isDryRun);
+      if (archived !== null) result.archived.push(archived);
     } catch (problem) {
       if (!(problem instanceof TeddyError) || problem.code === 'INTERRUPTED') throw problem;
       result.refused.push({ session, problem });
+      if (ofRepository.has(problem.code)) break;
     }
   }
   return result;
 }
+
+/** They would meet every other session as well. */
+const ofRepository: ReadonlySet<string> = new Set(['WRITE_FAILED', 'DISK_FULL', 'GIT_FAILED', 'TOO_MANY_FILES']);
 
 /** The lines that are branches here, session by session, in order of their ids. */
 async function groupLines(project: Project): Promise<[SessionId, KnownLine[]][]> {
@@ -73,12 +79,13 @@ function toMain(lines: readonly KnownLine[]): (KnownLine & { created: string })[
   return main === undefined ? [] : [{ ...main, created: main.nearest.entry.created }];
 }
 
+/** Null: it is gone meanwhile. */
 async function archiveOne(
   project: Project,
   session: SessionId,
   listed: SessionBranches,
   isDryRun: boolean,
-): Promise<ArchivedSession> {
+): Promise<ArchivedSession | null> {
   const { branches } = listed;
   const here = await refuseCheckedOut(project, branches);
   if (here !== null)
@@ -91,6 +98,8 @@ async function archiveOne(
   await settle(project, session, branches);
   const archived = await archiveBranches(project, session, listed);
   if (archived !== 'moved') return archived;
+  // Somebody else has archived it, at the same time.
+  if ((await listBranches(project, session)).branches.length === 0) return null;
   throw new TeddyError(
     'REF_MOVED',
     `The branches of ${session} have moved meanwhile.`,
@@ -106,7 +115,7 @@ async function previewArchive(
   const lines: ArchivedSession['lines'] = [];
   for (const line of branches) {
     const { ref: archive } = await planLineArchive(project, line);
-    lines.push({ branch: line.ref, archive, tip: line.oid, hasLanded: await hasLandedAsItStands(project, line) });
+    lines.push({ branch: line.ref, archive, tip: line.oid, hasLanded: await hasCome(project, line) });
   }
   return { session, lines, kept, switchedTo: null, workTrees: [] };
 }

@@ -29,6 +29,16 @@ export interface RemoteArchive {
   missing: RefUpdate[];
 }
 
+/** Before anything is archived: a name that is wrong, or a remote that is away, is told first. Throws as `listRemoteArchive`. */
+export async function requireRemote(
+  project: Project,
+  wanted: string | undefined,
+  options: TransferOptions,
+): Promise<void> {
+  const { name } = await chooseRemote(project, wanted, { isPush: true });
+  await project.repository.remotes.list(name, [archivePrefix], options);
+}
+
 /** Lists the refs that would go. Throws UNKNOWN_REMOTE, and the errors of `Remotes.list`. */
 export async function listRemoteArchive(
   project: Project,

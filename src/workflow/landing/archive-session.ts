@@ -1,6 +1,6 @@
 /** Puts the branches of a session away: they go, and `refs/teddy/archive/` keeps all that was on them. */
 import { TeddyError } from '../../errors.ts';
-import type { LinkedWorkTree, RefTip, RefUpdate, Workspace } from '../../ports/git.ts';
+import type { LinkedWorkTree, RefTip, RefUpdate, Repository, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { mainLineRef, parseArchiveRef, shortRef, type Oid, type RefName, type SessionId } from '../../names.ts';
 import { planArchive, resolveArchive } from '../../session/archives.ts';
@@ -90,7 +90,7 @@ export async function archiveBranches(
   const updates: RefUpdate[] = [];
   for (const line of branches) {
     const { ref, oid } = line;
-    const hasLanded = (await readEnd(project, ref, oid)) !== null || (await hasLandedAsItStands(project, line));
+    const hasLanded = await hasCome(project, line);
     const archive = await planLineArchive(project, line);
     lines.push({ branch: ref, archive: archive.ref, tip: oid, hasLanded });
     updates.push(...archive.updates, { ref, old: oid, new: null });
@@ -98,6 +98,12 @@ export async function archiveBranches(
   // git writes what is updated before it removes what is deleted: whatever stops it in between, nothing is lost.
   if ((await project.repository.store.updateRefs(updates, `teddy: archived ${session}`)) === 'moved') return 'moved';
   return { session, lines, kept, switchedTo: null, workTrees: await findWorkTrees(project, lines) };
+}
+
+/** To its end on another branch. That an archive has it says nothing of that. */
+export async function hasCome(project: Project, line: KnownLine): Promise<boolean> {
+  const end = await readEnd(project, line.ref, line.oid);
+  return end === 'merged' || end === 'landed' || hasLandedAsItStands(project, line);
 }
 
 /** Those that teddy has named, and the main line whatever it is called. */
@@ -139,7 +145,7 @@ export async function refuseCheckedOut(
     const tree = trees.find((one) => one.ref === ref);
     if (tree !== undefined && repository.workspace?.root === tree.root)
       here = { workspace: repository.workspace, line };
-    else if (tree !== undefined) throw checkedOutError(ref, tree.root);
+    else if (tree !== undefined) throw await checkedOutError(repository, ref, tree.root);
     const operation = (await repository.workspace?.operationInProgress(ref)) ?? null;
     if (operation === null || (tree === undefined && !operation.startsWith('rebase'))) continue;
     const hint = 'Finish or abort it with git (`git status` shows how), then run the command again.';
@@ -148,11 +154,13 @@ export async function refuseCheckedOut(
   return here;
 }
 
-function checkedOutError(ref: RefName, root: string): TeddyError {
+async function checkedOutError({ linkedWorkTrees }: Repository, ref: RefName, root: string): Promise<TeddyError> {
+  const isOurs = (await linkedWorkTrees()).some((tree) => tree.root === root && tree.madeFor !== null);
+  const leave = `Switch that work tree to another branch first: \`git -C ${toShellWord(root)} switch --detach\``;
   return new TeddyError(
     'LINE_CHECKED_OUT',
     `${shortRef(ref)} is checked out in ${root}.`,
-    `Switch that work tree to another branch first: \`git -C ${toShellWord(root)} switch --detach\`; or remove it: \`teddy worktree remove ${toShellWord(root)}\`.`,
+    isOurs ? `${leave}; or remove it: \`teddy worktree remove ${toShellWord(root)}\`.` : `${leave}.`,
   );
 }
 
@@ -187,7 +195,7 @@ async function refuseHeldBase(project: Project, workspace: Workspace, line: Know
   throw new TeddyError(
     'LINE_CHECKED_OUT',
     `${shortRef(line.ref)} is checked out here, and ${base} is checked out in ${holder.root}.`,
-    `Archive it from there: \`${await toArchiveCommand(project, line)}\`.`,
+    `This work tree has to let go of it first: \`${await toArchiveCommand(project, line)}\`.`,
   );
 }
 

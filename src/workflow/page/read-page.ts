@@ -116,7 +116,7 @@ export async function readPageTurn(project: Project, source: PageSource, turn: T
     throw new TeddyError(
       'UNKNOWN_TURN',
       `There is no turn ${turn} on the page of ${source.session}.`,
-      '`teddy session log` shows the turns.',
+      `\`teddy session log ${source.session}\` shows the turns.`,
     );
   const before = targets.filter(({ walked }) => walked.turn === found.walked.parent);
   const read: PageTurn[] = [];

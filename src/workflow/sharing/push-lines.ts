@@ -36,8 +36,19 @@ export async function pushLines(
   await refuseFaulty(project, updates, known, named, { signal, onProgress });
   if (dryRun) return 'done';
   const outcome = await project.repository.remotes.push(remote.name, updates, { signal, onProgress });
-  if (outcome === 'done') await moveTracking(project, remote, updates);
+  if (outcome === 'done') await notePushed(project, remote, updates);
   return outcome;
+}
+
+/** It is there, whatever keeps this repository from noting it. */
+async function notePushed(project: Project, remote: ChosenRemote, updates: readonly RefUpdate[]): Promise<void> {
+  try {
+    await moveTracking(project, remote, updates);
+  } catch (error) {
+    if (!(error instanceof TeddyError)) throw error;
+    const { code, message, hint } = error;
+    throw new TeddyError(code, `${message} What was pushed is on ${remote.label} all the same.`, hint, { cause: error });
+  }
 }
 
 async function refuseSecrets(

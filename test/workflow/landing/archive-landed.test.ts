@@ -1,7 +1,9 @@
 /** Which sessions `archive --landed` puts away, and which stay and why. */
 import { expect, test } from 'vitest';
+import { TeddyError } from '../../../src/errors.ts';
 import { mainLineRef, type RefName, type SessionId } from '../../../src/names.ts';
 import { archiveLanded, type ArchivedLanded } from '../../../src/workflow/landing/archive-landed.ts';
+import { archiveSession } from '../../../src/workflow/landing/archive-session.ts';
 import { landSession } from '../../../src/workflow/landing/land-session.ts';
 import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
 import { memoryProject, withRace, type MemoryProject } from '../../support/memory-repository.ts';
@@ -111,6 +113,24 @@ test('one that somebody goes on with in the same moment stays, with what has com
     refused: [{ session: idOf('one'), problem: { code: 'REF_MOVED' } }],
   });
   expect((await refsOf(project))[refOf('one')]).toBe(moved);
+});
+
+test('one that somebody else archives in the same moment is no matter any more', async () => {
+  const project = await begin('one', 'two');
+  for (const name of ['one', 'two']) await land(project, name);
+  const racing = withRace(project, () => archiveSession(project, idOf('one')));
+  expect(await archiveLanded(racing, request)).toMatchObject({ archived: [{ session: idOf('two') }], refused: [] });
+});
+
+test('a failure that would meet all of them is told once, and ends it', async () => {
+  const project = await begin('one', 'two');
+  for (const name of ['one', 'two']) await land(project, name);
+  const full = new TeddyError('DISK_FULL', 'There is no space left.');
+  const failing = withRace(project, () => Promise.reject(full));
+  expect(await archiveLanded(failing, request)).toEqual({
+    archived: [],
+    refused: [{ session: idOf('one'), problem: full }],
+  });
 });
 
 test('an interruption says how many are archived', async () => {

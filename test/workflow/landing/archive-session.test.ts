@@ -68,9 +68,9 @@ test('what was archived is brought back where it was, a branch that is there is 
   expect(await tipsOf(project, heads)).toMatchObject(before);
   expect((await restoreArchived(project, session)).lines).toEqual([]);
   await expect(restoreArchived(project, `${session}-2`)).rejects.toMatchObject({ code: 'UNKNOWN_SESSION' });
-  // And put away again.
+  // And put away again: that an archive has it does not mean that it has landed.
   const { lines } = await archiveSession(project, session);
-  expect(lines).toHaveLength(2);
+  expect(lines.map(({ hasLanded }) => hasLanded)).toEqual([false, false]);
   // With the main line alone there again, the conversation branch's name stays taken too.
   await project.setRef(`refs/heads/${line}`, lines[0]?.tip as Oid);
   expect((await branchSession(project, { turn: '01', selector: session, switch: false })).turn).toBe('01-branch-02');
@@ -91,8 +91,14 @@ test('a line that is checked out anywhere, or is being rebased, keeps all of the
     await expect(archiveSession(project, session)).rejects.toMatchObject({ code, message });
     expect(await tipsOf(project, 'refs/')).toEqual(refs);
   };
+  const ofOurs = expect.stringContaining('teddy worktree remove') as string;
   project.linked.push(memoryWorkTree(`refs/heads/${line}--01-branch-01` as RefName));
   await refuses('LINE_CHECKED_OUT', `${line}--01-branch-01 is checked out in /linked/${session}--01-branch-01.`);
+  await expect(archiveSession(project, session)).rejects.toThrow(expect.objectContaining({ hint: ofOurs }));
+  project.linked.pop();
+  // One that the user has made is not for teddy to remove.
+  project.linked.push({ ...memoryWorkTree(`refs/heads/${line}--01-branch-01` as RefName), madeFor: null });
+  await expect(archiveSession(project, session)).rejects.not.toThrow(expect.objectContaining({ hint: ofOurs }));
   project.linked.pop();
   project.state.operation = `rebase of ${line}`;
   await refuses('OPERATION_IN_PROGRESS', `A rebase of ${line} is in progress.`);

@@ -115,6 +115,10 @@ export class SessionArchiveCommand extends TeddyCommand {
     signal: AbortSignal,
   ): Promise<number> {
     const { archiveSession } = await import('../../../workflow/landing/archive-session.ts');
+    if (this.remote !== undefined) {
+      const { requireRemote } = await import('../../../workflow/landing/archive-remote.ts');
+      await requireRemote(project, this.remoteName(), { signal });
+    }
     const archived = await archiveSession(project, target);
     if (!this.json) showArchived(terminal, archived);
     const deleted =
@@ -133,8 +137,7 @@ export class SessionArchiveCommand extends TeddyCommand {
     signal: AbortSignal,
   ): Promise<RefName[]> {
     const { deleteOnRemote, listRemoteArchive } = await import('../../../workflow/landing/archive-remote.ts');
-    const wanted = typeof this.remote === 'string' ? this.remote : undefined;
-    const there = await listRemoteArchive(project, session, wanted, { signal });
+    const there = await listRemoteArchive(project, session, this.remoteName(), { signal });
     const name = toVisible(there.remote.label);
     for (const ref of there.left)
       terminal.say(toVisible(`${shortRef(ref)} on ${name} holds something other than the archive here, and stays.`));
@@ -152,6 +155,10 @@ export class SessionArchiveCommand extends TeddyCommand {
     const refs = there.branches.map(({ ref }) => ref);
     for (const ref of refs) if (!this.json) terminal.print(`${shortRef(ref)} is deleted on ${name}\n`);
     return refs;
+  }
+
+  private remoteName(): string | undefined {
+    return typeof this.remote === 'string' ? this.remote : undefined;
   }
 
   private async requireYes({ notices }: Project, name: string, session: SessionId): Promise<void> {
@@ -193,6 +200,7 @@ function showLanded(
   { archived, refused }: ArchivedLanded,
   { dryRun, older }: { dryRun: boolean; older: string | undefined },
 ): void {
+  for (const { lines } of archived) warnOfUnlanded(terminal, lines, dryRun ? 'would keep' : 'keeps');
   for (const { lines } of archived)
     for (const { branch, archive } of lines)
       terminal.print(dryRun ? `${shortRef(branch)}\n` : `${shortRef(branch)} is now ${archive}\n`);
@@ -210,12 +218,16 @@ function showLanded(
     terminal.say(`Archived ${count}. To bring one back: teddy session archive --restore <session>`);
 }
 
+function warnOfUnlanded(terminal: Terminal, lines: ArchivedSession['lines'], keeps: string): void {
+  const warning = terminal.style('yellow', 'warning:', 'stderr');
+  for (const { branch, hasLanded } of lines)
+    if (!hasLanded) terminal.say(`${warning} ${shortRef(branch)} has not landed: only the archive ${keeps} it now.`);
+}
+
 function showArchived(terminal: Terminal, { session, lines, kept, switchedTo, workTrees }: ArchivedSession): void {
   if (lines.length === 0) return terminal.say(`${session} is archived already.`);
   if (switchedTo !== null) terminal.say(toVisible(`Switched to ${switchedTo}.`));
-  const warning = terminal.style('yellow', 'warning:', 'stderr');
-  for (const { branch, hasLanded } of lines)
-    if (!hasLanded) terminal.say(`${warning} ${shortRef(branch)} has not landed: only the archive keeps it now.`);
+  warnOfUnlanded(terminal, lines, 'keeps');
   for (const { branch, archive } of lines) terminal.print(`${shortRef(branch)} is now ${archive}\n`);
   for (const ref of kept)
     terminal.say(toVisible(`${shortRef(ref)} is your own branch with turns of this session, and stays.`));

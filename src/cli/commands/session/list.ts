@@ -51,11 +51,17 @@ export class SessionListCommand extends TeddyCommand {
       else {
         await this.page(terminal, project, renderSessions(terminal, sessions, now.getTime()));
         if (sessions.length < count)
-          terminal.say(`${sessions.length} of ${count} sessions. All of them: teddy session list --all`);
+          terminal.say(`${sessions.length} of ${count} sessions. All of them: ${this.toWholeCommand()}`);
       }
       await this.sweepBeside(project);
       return 0;
     });
+  }
+
+  private toWholeCommand(): string {
+    const given = { '--archived': this.archived, '--mine': this.mine, '--open': this.open };
+    const kept = Object.entries(given).flatMap(([option, isGiven]) => (isGiven ? [option] : []));
+    return ['teddy session list --all', ...kept].join(' ');
   }
 
   private readLimit(terminal: Terminal): number {
