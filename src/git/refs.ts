@@ -4,6 +4,8 @@ import { stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TeddyError } from '../errors.ts';
 import type { RefTip, RefUpdate } from '../ports/git.ts';
+import { adviseWrite, unwritten } from './remote-errors.ts';
+import { nameSome } from '../session/name-some.ts';
 import { parseOid, zeroOid, type Oid, type RefName } from '../names.ts';
 import { hasDied, isBeforeStart, maxDeaths, maxStarts, type Environment, type GitRunner } from './run.ts';
 
@@ -120,7 +122,7 @@ function toPattern(prefix: string): string {
 }
 
 function toRefError(updates: RefUpdate[], refusal: string): TeddyError {
-  const names = updates.map(({ ref }) => ref).join(', ');
+  const names = nameSome(updates.map(({ ref }) => ref));
   const inTheWay = /'(refs\/[^']+)' exists; cannot create/.exec(refusal)?.[1];
   if (inTheWay !== undefined) {
     return new TeddyError(
@@ -136,13 +138,12 @@ function toRefError(updates: RefUpdate[], refusal: string): TeddyError {
       'Free some space and run the command again.',
     );
   }
-  if (/Permission denied|Read-only file system/i.test(refusal)) {
+  if (/Permission denied|Read-only file system/i.test(refusal) || unwritten.test(refusal))
     return new TeddyError(
       'WRITE_FAILED',
       `${names} could not be moved: ${refusal.split('\n')[0]}`,
-      'Check the permissions of the repository.',
+      adviseWrite(refusal),
     );
-  }
   const said = refusal === 'died' ? 'it was killed' : refusal;
   return new TeddyError('GIT_FAILED', `git could not move ${names}: ${said.split('\n').slice(0, 3).join(' ')}`);
 }

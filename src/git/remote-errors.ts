@@ -9,6 +9,9 @@ const passing =
 const lasting =
   /Authentication failed|could not read (?:Username|Password)|Permission denied|Host key verification failed|requested URL returned error: 4(?!29)\d\d|not appear to be a git repository|not found|dubious ownership|not allowed|no space left|quota exceeded|couldn't find remote ref|fsck error|unable to find remote helper/i;
 
+/** git has words of its own for a write that ends early. */
+const isDiskFull = /No space left on device|Out of diskspace|Disk quota exceeded/i;
+
 /** git was told, or has told, that there is no use in another try; or it may work a moment later. */
 export function isPassing({ said }: Pick<RemoteResult, 'said'>): boolean {
   const words = said.join('\n');
@@ -19,12 +22,11 @@ export function isPassing({ said }: Pick<RemoteResult, 'said'>): boolean {
 export function toRemoteError(label: string, { said, serverSaid, exitCode }: RemoteResult): TeddyError {
   const words = said.join('\n');
   const row = toOneRow(said) || `git exited with ${exitCode}`;
+  if (isDiskFull.test(words)) return toDiskFull(row);
   if (/fsck error|unpack-objects failed|invalid index-pack output|index-pack failed/.test(words)) {
-    if (/No space left on device|Disk quota exceeded/i.test(words)) return toDiskFull(row);
     if (/fsck error|: (?:error in|object) |hasDot|nullSha1/i.test(words)) return toHostile(label, said);
   }
-  if (/No space left on device|Disk quota exceeded/i.test(words)) return toDiskFull(row);
-  if (isLocalWrite(said)) return new TeddyError('WRITE_FAILED', row, 'See who may write in the repository here.');
+  if (isLocalWrite(said)) return new TeddyError('WRITE_FAILED', row, adviseWrite(said.join('\n')));
   if (/couldn't find remote ref|not our ref/.test(words)) {
     return new TeddyError('REMOTE_CHANGED', `${label} has changed while it was read: ${row}`, 'Run the command again.');
   }
@@ -46,10 +48,21 @@ export function toRemoteError(label: string, { said, serverSaid, exitCode }: Rem
 function isLocalWrite(said: readonly string[]): boolean {
   return said.some(
     (row) =>
-      /^(?:fatal|error): (?:unable to create|unable to write|unable to append|cannot lock ref|cannot update|cannot open|could not open|insufficient permission|failed to write|update_ref failed)/i.test(
+      unwritten.test(row) ||
+      (/^(?:fatal|error): (?:unable to create|unable to write|unable to append|cannot lock ref|cannot update|cannot open|could not open|insufficient permission|failed to write|update_ref failed)/i.test(
         row,
-      ) && /Permission denied|Read-only file system|Operation not permitted|insufficient permission/i.test(row),
+      ) &&
+        /Permission denied|Read-only file system|Operation not permitted|insufficient permission/i.test(row)),
   );
+}
+
+/** git names a ref's own lock so, and not the reason. */
+export const unwritten = /couldn't write '/;
+
+export function adviseWrite(words: string): string {
+  return unwritten.test(words)
+    ? 'See whether there is space left here, and who may write in the repository.'
+    : 'See who may write in the repository here.';
 }
 
 function toDiskFull(row: string): TeddyError {
@@ -89,7 +102,7 @@ function adviseUnreachable(words: string, label: string): string {
 
 /** git says these rows to everybody; they tell nothing about this failure. */
 const commonRow =
-  /^(?:Please make sure|and the repository exists|fatal: Could not read from remote|error: failed to push)/;
+  /^(?:Please make sure|and the repository exists|fatal: Could not read from remote|error: failed to push|warning: fetch normally indicates|but that check has been disabled|flag or run )/;
 
 /** git's first words, in one line. */
 function toOneRow(said: readonly string[]): string {

@@ -10,6 +10,8 @@ test.each([
   ],
   [["error: cannot lock ref 'refs/x': Unable to create '.git/x.lock': Read-only file system"], 'WRITE_FAILED', /here/],
   [['fatal: write error: No space left on device'], 'DISK_FULL', /space/],
+  [["fatal: sha1 file 'tmp_idx' write error. Out of diskspace", 'fatal: index-pack failed'], 'DISK_FULL', /space/],
+  [["error: cannot update ref 'refs/x': couldn't write 'x.lock'"], 'WRITE_FAILED', /whether there is space left here/],
   [['error: remote unpack failed: unable to create temporary object directory'], 'REMOTE_UNREACHABLE', /ls-remote/],
   [['git@git.example.org: Permission denied (publickey).'], 'REMOTE_UNREACHABLE', /ssh-add/],
   [
