@@ -72,10 +72,12 @@ function sayLeft(terminal: Terminal, { ref, session, standing, problem }: Shared
   if (problem !== null) return;
   const name = toLabel(ref);
   const word = toShellWord(session ?? name);
-  if (standing === 'gone')
-    terminal.say(`${name} was deleted on ${remote}; it stays here. To send it again: teddy session push -s ${word}`);
+  const again = `teddy session push ${remote} -s ${word}`;
+  if (standing === 'gone') terminal.say(`${name} was deleted on ${remote}; it stays here. To send it again: ${again}`);
   if (standing === 'archived-there')
-    terminal.say(`${name} was archived on ${remote}; it stays here. To put it away: teddy session archive ${word}`);
+    terminal.say(
+      `${name} was archived on ${remote}; it stays here. To put it away: teddy session archive ${word}; to send it again: ${again}`,
+    );
   if (standing === 'archived-here')
     terminal.say(`${remote} still has ${name}. To delete it there: teddy session archive ${word} --remote=${remote}`);
   if (standing === 'renamed') terminal.say(`${remote} has ${name}, which has another name here.`);

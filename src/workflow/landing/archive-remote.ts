@@ -1,8 +1,9 @@
-/** Deletes the branches of an archived session on a remote: each that is archived here as it stands there, by its lease. */
+/** Deletes the branches of an archived session on a remote: each that has nothing which is not archived here, by its lease. */
 import { TeddyError } from '../../errors.ts';
-import type { RefUpdate, TransferOptions } from '../../ports/git.ts';
+import type { RefTip, RefUpdate, TransferOptions } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { archivePrefix, archiveRef, flatArchiveRef, type Oid, type RefName, type SessionId } from '../../names.ts';
+import { isOnLine } from '../../session/ancestry.ts';
 import { listArchives } from '../../session/archives.ts';
 import { hasLandedAsItStands } from '../line/find-open.ts';
 import { isLine, readBaseBranch } from '../../session/lines.ts';
@@ -21,10 +22,10 @@ interface RemoteBranch {
 export interface RemoteArchive {
   remote: ChosenRemote;
   branches: RemoteBranch[];
-  /** Branches that hold something else there than what is archived here: they stay. */
+  /** Branches that hold something there that is not archived here: they stay. */
   left: RefName[];
   /** Refs of the remote as they were listed. */
-  listed: { ref: RefName; oid: Oid }[];
+  listed: RefTip[];
   /** The archives that it does not have yet. */
   missing: RefUpdate[];
 }
@@ -56,19 +57,21 @@ export async function listRemoteArchive(
   for (const { line, oid, session: owner } of await listArchives(store)) {
     if (owner !== session) continue;
     const named = theirs.get(line);
-    if (named !== undefined && named !== oid) left.push(line);
-    const nearest = await findNearestEntry(project, oid);
-    if (nearest === null) continue;
-    // Code that has landed only here is not on the remote.
-    const base = theirs.get(`refs/heads/${await readBaseBranch(project, nearest.oid)}` as RefName);
-    const bases = base !== undefined && (await store.readSize(base)) !== null ? [base] : [];
+    const isOther = named !== undefined && named !== oid;
+    const isOlder = isOther && (await isArchived(project, named, oid));
+    if (isOther && !isOlder) left.push(line);
     // The main line may go by another name there.
-    const same = listed.filter(({ ref: branchRef, oid: tip }) => tip === oid && branchRef.startsWith('refs/heads/'));
-    for (const { ref: branchRef } of same) {
-      if (!(await isLine(project, { branchRef, session, nearest }))) continue;
+    const isOfLine = ({ ref, oid: tip }: RefTip) => tip === oid || (isOlder && ref === line);
+    const there = listed.filter((one) => one.ref.startsWith('refs/heads/') && isOfLine(one));
+    for (const { ref: branchRef, oid: tip } of there) {
+      const nearest = await findNearestEntry(project, tip);
+      if (nearest === null || !(await isLine(project, { branchRef, session, nearest }))) continue;
+      // Code that has landed only here is not on the remote.
+      const base = theirs.get(`refs/heads/${await readBaseBranch(project, nearest.oid)}` as RefName);
+      const bases = base !== undefined && (await store.readSize(base)) !== null ? [base] : [];
       const { author } = await store.readCommit(nearest.oid);
-      const hasLanded = await hasLandedAsItStands(project, { oid, session, nearest }, bases);
-      branches.push({ ref: branchRef, tip: oid, author: author.replace(/ \d+ [+-]\d+$/, ''), hasLanded });
+      const hasLanded = await hasLandedAsItStands(project, { oid: tip, session, nearest }, bases);
+      branches.push({ ref: branchRef, tip, author: author.replace(/ \d+ [+-]\d+$/, ''), hasLanded });
       const archive = archiveRef(line);
       const isThere = theirs.get(archive) === oid || theirs.get(flatArchiveRef(line)) === oid;
       if (!isThere && !missing.some((one) => one.ref === archive))
@@ -76,6 +79,11 @@ export async function listRemoteArchive(
     }
   }
   return { remote, branches, left, listed, missing };
+}
+
+/** A commit that is not here is in no archive that is. */
+async function isArchived({ repository: { store } }: Project, tip: Oid, archive: Oid): Promise<boolean> {
+  return (await store.readSize(tip)) !== null && isOnLine(store, archive, tip);
 }
 
 /** The archive goes there first, in the same push: nothing is lost there. Throws REMOTE_CHANGED, and as `pushLines`. */

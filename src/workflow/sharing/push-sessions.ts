@@ -46,7 +46,8 @@ function toSeen({ ref, remote }: StandingTips): Pick<RefUpdate, 'ref' | 'new'> {
 }
 
 function revive(line: StandingTips): StandingTips {
-  return line.standing === 'gone' ? { ...line, standing: 'only-local' } : line;
+  const { standing } = line;
+  return standing === 'gone' || standing === 'archived-there' ? { ...line, standing: 'only-local' } : line;
 }
 
 export function notePushed(lines: SharedLine[], updates: readonly RefUpdate[]): SharedLine[] {

@@ -14,7 +14,7 @@ export type Standing =
   | 'diverged'
   | 'only-local'
   | 'only-remote'
-  /** Its branch is gone here, and the archive has all that the remote's branch has. */
+  /** It has no branch here, and its archive has all that the remote's branch has. */
   | 'archived-here'
   /** The same the other way round. */
   | 'archived-there'
@@ -39,26 +39,21 @@ export function toStanding(tips: SharedTips, contains: Contains): Standing {
   return contains(local, remote) ? 'push' : 'diverged';
 }
 
-/**
- * Without a tracking branch nobody remembers whether the remote had it: then the archive alone tells. Where that is here already
- * and the branch as well, the session was restored.
- */
-function toLocalStanding({ known, isTracked, archived }: SharedTips, local: Oid, contains: Contains): Standing {
-  const isRestored = archived.local !== null && archived.remote !== null && contains(archived.local, archived.remote);
-  const wasThere = known !== null || (!isTracked && !isRestored);
-  if (wasThere && archived.remote !== null && contains(archived.remote, local)) return 'archived-there';
+/** A branch adds nothing to an archive that has all of it, whether or not the other side ever had the branch. */
+function toLocalStanding({ known, archived }: SharedTips, local: Oid, contains: Contains): Standing {
+  if (archived.remote !== null && contains(archived.remote, local)) return 'archived-there';
   return known !== null && contains(known, local) ? 'gone' : 'only-local';
 }
 
-function toRemoteStanding(
-  { known, isTracked, archived, renamed }: SharedTips,
-  remote: Oid,
-  contains: Contains,
-): Standing {
+/**
+ * The archive that the remote has comes along, and will be that of here. A landing keeps an archive as well, so a branch is only
+ * known to be put away by it where it is older.
+ */
+function toRemoteStanding({ archived, renamed }: SharedTips, remote: Oid, contains: Contains): Standing {
   if (renamed.some((tip) => contains(tip, remote))) return 'renamed';
-  const wasHere = known !== null || !isTracked;
-  if (wasHere && archived.local !== null && contains(archived.local, remote)) return 'archived-here';
-  return 'only-remote';
+  const isKept = archived.local !== null && contains(archived.local, remote);
+  const isOlder = archived.remote !== null && archived.remote !== remote && contains(archived.remote, remote);
+  return isKept || isOlder ? 'archived-here' : 'only-remote';
 }
 
 /** What `toStanding` may ask of `contains`. */
@@ -68,11 +63,10 @@ export function listQuestions({ local, remote, known, archived, renamed }: Share
     remote === null
       ? [
           [archived.remote, local],
-          [archived.local, archived.remote],
           [known, local],
         ]
       : local === null
-        ? [[archived.local, remote], ...renamed.map((tip): [Oid, Oid | null] => [tip, remote])]
+        ? [archived.local, archived.remote, ...renamed].map((tip) => [tip, remote])
         : [
             [remote, local],
             [local, remote],

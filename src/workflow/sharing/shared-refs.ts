@@ -59,8 +59,6 @@ export interface SharedTips {
   remote: Oid | null;
   /** The tip of the remote-tracking branch; null also where the remote has none. */
   known: Oid | null;
-  /** Whether the remote has tracking branches at all: an address has none. */
-  isTracked: boolean;
   /** The tips of what keeps a line when its branch is gone. */
   archived: { local: Oid | null; remote: Oid | null };
   /**
@@ -115,14 +113,20 @@ export async function readSharedTips(
   const names = new Set([...own.keys(), ...theirs.keys()]);
   // Of one session all lines go, whatever else is here.
   const here = scope.session === null ? [...own.keys()] : [];
-  const known = new Set([...here.map((ref) => parseShared(ref)?.session), ...named.values(), ...ownNamed.keys()]);
+  const known = new Set([
+    ...here.map((ref) => parseShared(ref)?.session),
+    ...named.values(),
+    ...ownNamed.keys(),
+    ...(scope.session === null ? listTwofold(theirs) : []),
+  ]);
   const tips = [...names].flatMap((ref): SharedTips | [] => {
     const other = named.get(ref);
     const parsed = other === undefined ? parseShared(ref) : { kind: 'line' as const, session: other };
     if (parsed === null || !isShared(scope, known, parsed, own.has(ref))) return [];
     const trackedRef = toTracking(remote, ref);
-    // A main line with a name of its own is archived under that of its session.
-    const archive = parsed.kind === 'line' ? archiveRef(other === undefined ? ref : mainLineRef(other)) : null;
+    // A main line with a name of its own is archived under that of its session; another line beside it is not.
+    const line = other === undefined ? ref : mainLineRef(other);
+    const archive = parsed.kind === 'line' && (line === ref || !names.has(line)) ? archiveRef(line) : null;
     const local = own.get(ref)?.oid ?? null;
     return {
       ref,
@@ -135,7 +139,6 @@ export async function readSharedTips(
       local,
       remote: theirs.get(ref)?.oid ?? null,
       known: (trackedRef && own.get(trackedRef)?.oid) ?? null,
-      isTracked: trackedRef !== null,
       archived: {
         local: (archive && own.get(archive)?.oid) ?? null,
         remote: (archive && theirs.get(archive)?.oid) ?? null,
@@ -145,6 +148,15 @@ export async function readSharedTips(
     };
   });
   return tips.toSorted((a, b) => (a.ref < b.ref ? -1 : 1));
+}
+
+/** Sessions with a branch there that is not where its archive is: only who has both can tell which of them is older. */
+function listTwofold(theirs: ReadonlyMap<RefName, NamedTip>): SessionId[] {
+  return [...theirs.values()].flatMap(({ ref, oid }) => {
+    const archive = ref.startsWith(archivePrefix) ? parseArchiveRef(ref) : null;
+    const branch = archive && theirs.get(archive.line);
+    return archive === null || branch == null || branch.oid === oid ? [] : [archive.session];
+  });
 }
 
 /**

@@ -19,8 +19,9 @@ export class SessionSyncCommand extends ShareCommand {
       If both sides added to a line, the remote's commits keep its name, and what was only here becomes a
       conversation branch, \`--<turn>-branch-<number>\`; if HEAD was on the line, it goes along.
 
-      A branch that was deleted on the remote without being archived stays here and is not sent again; \`session
-      push -s\` sends it.
+      A branch that was deleted or archived on the remote stays here, and is not sent again until it has more;
+      \`session push -s\` sends it. A branch there that has nothing beyond what is archived here stays there, and
+      does not come back.
 
       Exit codes: 0 done, or nothing to do; 1 something was kept out; 2 no such remote or session; 3 a work tree
       is in the way, the remote is empty or keeps changing, another session there has the name of one here, or a

@@ -1,0 +1,159 @@
+/** Branches that have nothing but what an archive of their line has as well. */
+import { beforeEach, describe, expect, test } from 'vitest';
+import { archiveRef, mainLineRef, type Oid, type SessionId } from '../../../src/names.ts';
+import { archiveSession } from '../../../src/workflow/landing/archive-session.ts';
+import { deleteOnRemote, listRemoteArchive } from '../../../src/workflow/landing/archive-remote.ts';
+import { restoreArchived } from '../../../src/workflow/landing/restore-archived.ts';
+import { pullSessions } from '../../../src/workflow/sharing/pull-sessions.ts';
+import { pushSessions } from '../../../src/workflow/sharing/push-sessions.ts';
+import type { Shared } from '../../../src/workflow/sharing/shared-line.ts';
+import { syncSessions } from '../../../src/workflow/sharing/sync-sessions.ts';
+import type { MemoryRemote } from '../../support/memory-remotes.ts';
+import type { MemoryProject } from '../../support/memory-repository.ts';
+import { create, line, session as name, start, turn } from '../../support/turns.ts';
+import { append, makeClone, makeRemote, refsOf, request } from './clones.ts';
+
+const session = name as SessionId;
+const main = mainLineRef(session);
+const archived = archiveRef(main);
+const all = { ...request, all: true };
+const did = ({ lines }: Shared) =>
+  lines.flatMap((one) => (one.did.length === 0 ? [] : [`${one.ref} ${one.did.join()}`]));
+const standing = ({ lines }: Shared) => lines.find(({ ref }) => ref === main)?.standing;
+
+let origin: MemoryRemote;
+let ada: MemoryProject;
+let first: Oid;
+
+/** A session with a turn is on origin. */
+beforeEach(async () => {
+  origin = await makeRemote();
+  ada = await makeClone(origin, 'a');
+  await start(ada);
+  await turn(ada, 'One', create('one.txt'));
+  await pushSessions(ada, request);
+  first = await ada.tipOf(line);
+  await ada.switchTo('main');
+});
+
+async function deleteThere(project: MemoryProject, remote = 'origin'): Promise<void> {
+  await deleteOnRemote(project, await listRemoteArchive(project, session, remote, request), request);
+}
+
+describe('a branch that a remote still has, of a line that went on before it was archived', () => {
+  let last: Oid;
+  beforeEach(async () => {
+    last = await append(ada, main);
+    await archiveSession(ada, session);
+    await syncSessions(ada, all);
+  });
+
+  test('can be deleted there, as it stands there', async () => {
+    expect(await listRemoteArchive(ada, session, 'origin', request)).toMatchObject({
+      branches: [{ ref: main, tip: first }],
+      left: [],
+      missing: [],
+    });
+    await deleteThere(ada);
+    expect(Object.keys(await refsOf(origin))).toEqual(['refs/heads/teddy/global', archived]);
+    expect((await refsOf(origin))[archived]).toBe(last);
+  });
+
+  test('does not come to a clone without the session: the archive does, and the next sync has nothing to do', async () => {
+    const bea = await makeClone(origin, 'b');
+    const pulled = await syncSessions(bea, all);
+    expect(did(pulled)).toEqual(['refs/heads/teddy/global made', `${archived} made`]);
+    expect(standing(pulled)).toBe('archived-here');
+    const again = await syncSessions(bea, all);
+    expect([did(again), standing(again)]).toEqual([[], 'archived-here']);
+  });
+
+  test('comes where the archive does not pass the checks', async () => {
+    const strange = await append(ada, archived, '.TEDDY');
+    await ada.repository.remotes.push('origin', [{ ref: archived, old: last, new: strange }], request);
+    const bea = await makeClone(origin, 'b');
+    const { lines } = await syncSessions(bea, all);
+    expect(lines.find(({ ref }) => ref === archived)?.problem).toMatchObject({ code: 'HOSTILE_SESSION' });
+    expect(await refsOf(bea.repository)).toMatchObject({ [main]: first });
+  });
+});
+
+describe('a session that is archived here', () => {
+  test('stays so when its branch comes to another remote, and comes back where somebody has gone on with it', async () => {
+    const sessions = await makeRemote();
+    const bea = await makeClone(origin, 'b');
+    await syncSessions(bea, all);
+    await archiveSession(bea, session);
+    for (const project of [ada, bea]) {
+      project.remotes.set('sess', sessions);
+      project.configuration.set('teddy.sessionsRemote', 'sess');
+    }
+    await syncSessions(ada, all);
+    const synced = await syncSessions(bea, all);
+    expect([did(synced), standing(synced)]).toEqual([[`${archived} pushed`], 'archived-here']);
+    expect(await refsOf(bea.repository)).not.toHaveProperty([main]);
+    const ahead = await append(ada, main);
+    await syncSessions(ada, all);
+    expect(did(await syncSessions(bea, all))).toEqual([`${main} made`]);
+    expect(await bea.tipOf(line)).toBe(ahead);
+  });
+});
+
+describe('a branch here that has nothing which the archive on a remote lacks', () => {
+  test('is not sent again, by a sync or a push of all, and lacks nothing there', async () => {
+    const sessions = await makeRemote();
+    const bea = await makeClone(origin, 'b');
+    await pullSessions(bea, all);
+    for (const project of [ada, bea]) {
+      project.remotes.set('sess', sessions);
+      project.configuration.set('teddy.sessionsRemote', 'sess');
+    }
+    await append(ada, main);
+    await pushSessions(ada, all);
+    await archiveSession(ada, session);
+    await deleteThere(ada, 'sess');
+    const pulled = await pullSessions(bea, all);
+    expect([did(pulled), standing(pulled)]).toEqual([[`${archived} made`], 'archived-there']);
+    for (const share of [syncSessions, pushSessions]) expect(did(await share(bea, all))).toEqual([]);
+    expect(await refsOf(sessions)).not.toHaveProperty([main]);
+    expect(await bea.tipOf(line)).toBe(first);
+  });
+
+  test.each(['origin', 'address'])(
+    'stays when it was restored, and goes to %s when it is named, or has more',
+    async (kind) => {
+      const remote = kind === 'origin' ? 'origin' : '../d1';
+      ada.remotes.set(remote, origin);
+      await archiveSession(ada, session);
+      await deleteThere(ada);
+      await restoreArchived(ada, session);
+      for (const share of [pullSessions, syncSessions, pushSessions]) {
+        const shared = await share(ada, { ...all, remote });
+        expect([did(shared), standing(shared)]).toEqual([[], 'archived-there']);
+        expect(await ada.tipOf(line)).toBe(first);
+      }
+      await pushSessions(ada, { ...request, remote, selector: session });
+      expect((await refsOf(origin))[main]).toBe(first);
+      await deleteThere(ada);
+      const more = await append(ada, main);
+      await syncSessions(ada, { ...all, remote });
+      expect((await refsOf(origin))[main]).toBe(more);
+    },
+  );
+
+  test('goes beside a main line that is alive, under a name of its own', async () => {
+    await ada.repository.store.updateRefs([{ ref: archived, old: null, new: first }], 'landed');
+    await syncSessions(ada, all);
+    await ada.switchTo('again', first);
+    await pushSessions(ada, request);
+    expect(await origin.store.resolve('refs/heads/again')).toBe(first);
+  });
+
+  test('comes to a clone as a landed one does, as long as it is no older than the archive there', async () => {
+    await ada.repository.store.updateRefs([{ ref: archived, old: null, new: first }], 'landed');
+    await syncSessions(ada, all);
+    const bea = await makeClone(origin, 'b');
+    await syncSessions(bea, all);
+    expect(await refsOf(bea.repository)).toMatchObject({ [main]: first });
+  });
+});
