@@ -1,4 +1,5 @@
 /** Archives, which keep lines whose branches are gone: each below the month of its session, or under its flat name of before. */
+import { isDamage } from '../errors.ts';
 import type { RefTip, RefUpdate, SessionStore, Store } from '../ports/git.ts';
 import {
   archivePrefix,
@@ -10,6 +11,7 @@ import {
   type RefName,
 } from '../names.ts';
 import { isOnLine } from './ancestry.ts';
+import type { LineIndex } from './line-index.ts';
 
 export type Archive = RefTip & ArchiveName;
 
@@ -26,6 +28,27 @@ export async function listArchives(store: Pick<Store, 'listRefs'>): Promise<Arch
 /** The tip of what is kept of a line; null: nothing is. */
 export async function resolveArchive(store: Pick<Store, 'resolve'>, line: RefName): Promise<Oid | null> {
   return (await store.resolve(archiveRef(line))) ?? (await store.resolve(flatArchiveRef(line)));
+}
+
+/** Whether an archive has all of a branch. What git says of two commits never changes, so the index keeps it. */
+export async function isKeptIn(
+  store: SessionStore,
+  index: LineIndex,
+  { ref, oid }: RefTip,
+  archive: Oid,
+): Promise<boolean> {
+  if (oid === archive) return true;
+  const indexed = index.get(ref, oid);
+  const [asked, known] = indexed?.told?.['kept'] ?? [];
+  if (asked === archive && typeof known === 'boolean') return known;
+  try {
+    const isKept = await isOnLine(store, archive, oid);
+    if (indexed !== undefined) index.set(ref, oid, { ...indexed, told: { ...indexed.told, kept: [archive, isKept] } });
+    return isKept;
+  } catch (error) {
+    if (isDamage(error)) return false;
+    throw error;
+  }
 }
 
 /**

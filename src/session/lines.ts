@@ -17,6 +17,7 @@ import {
   type TurnName,
 } from '../names.ts';
 import { isOnLine } from './ancestry.ts';
+import { isKeptIn, listArchives } from './archives.ts';
 import { openLineIndex, type LineIndex, type NearestHead } from './line-index.ts';
 import { findNearestEntries, findNearestEntry, type NearestEntry } from './nearest-entry.ts';
 
@@ -39,7 +40,7 @@ export interface KnownLine {
   nearest: NearestHead;
 }
 
-/** Branches first, then what remotes have, then what is archived; each in order of name. */
+/** Branches first, then what remotes have, then what is archived; each in order of name. Without those that are stale. */
 export async function listLines(project: SessionSource, options: { archived?: boolean } = {}): Promise<KnownLine[]> {
   return (await listLinesAndTips(project, options)).lines;
 }
@@ -47,17 +48,17 @@ export async function listLines(project: SessionSource, options: { archived?: bo
 /** Where each branch here and each of the remotes stands. */
 export type Tips = ReadonlyMap<RefName, Oid>;
 
+/** `stale`: a remote had them when it was last seen, there is no branch of them here, and the archive here has all of them. */
 export async function listLinesAndTips(
   project: SessionSource,
   { archived = false }: { archived?: boolean } = {},
-): Promise<{ lines: KnownLine[]; tips: Tips }> {
+): Promise<{ lines: KnownLine[]; stale: KnownLine[]; tips: Tips }> {
   const { store } = project.repository;
   const prefixes = ['refs/heads/', 'refs/remotes/', ...(archived ? [archivePrefix] : [])];
   const [index, refs] = await Promise.all([openLineIndex(project.repository.cache), store.listRefs(...prefixes)]);
   const tips = refs.filter(({ ref }) => isCandidate(ref));
   const nearest = await findNearestHeads(project, index, tips);
   index.setListed(prefixes, tips);
-  await index.save(fewTips);
   let defaults: Defaults | null = null;
   const lines: KnownLine[] = [];
   for (const [at, tip] of tips.entries()) {
@@ -68,8 +69,33 @@ export async function listLinesAndTips(
     const isNamed = line.isMain || line.branch !== null;
     if (isNamed || (await isLine(project, line, (defaults ??= await readDefaults(project))))) lines.push(line);
   }
+  const stale = await findStale(project, index, lines);
+  // To ask git of each of these takes longer than to keep its answers.
+  await index.save(stale.size > 0 ? 1 : fewTips);
   const all = new Map(refs.map(({ ref, oid }) => [ref, oid]));
-  return { lines, tips: all };
+  return { lines: lines.filter((line) => !stale.has(line)), stale: [...stale], tips: all };
+}
+
+async function findStale(
+  project: SessionSource,
+  index: LineIndex,
+  lines: readonly KnownLine[],
+): Promise<Set<KnownLine>> {
+  const { store } = project.repository;
+  const stale = new Set<KnownLine>();
+  const remote = lines.filter((line) => line.remote !== null);
+  if (remote.length === 0) return stale;
+  const here = new Set(lines.flatMap((line) => (line.remote === null && !line.isArchived ? [line.branchRef] : [])));
+  const absent = remote.filter(({ branchRef }) => !here.has(branchRef));
+  if (absent.length === 0) return stale;
+  const kept = new Map((await listArchives(store)).map(({ line, oid }) => [line, oid]));
+  for (const line of absent) {
+    const { isMain, branch, branchRef, session } = line;
+    // A main line of another name is kept under that of its session.
+    const archive = kept.get(isMain || branch !== null ? branchRef : mainLineRef(session));
+    if (archive !== undefined && (await isKeptIn(store, index, line, archive))) stale.add(line);
+  }
+  return stale;
 }
 
 /** The nearest entry of each tip: from the index, or from its commits where it has moved. */

@@ -1,7 +1,7 @@
 /** The lines of one session: its main line, its conversation branches, and what else stands on them. */
 import type { SessionSource } from '../ports/git.ts';
 import { compareTurns, nameRef, type Oid, type RefName, type SessionId, type TurnName } from '../names.ts';
-import { chooseMain, listLines, type KnownLine } from './lines.ts';
+import { chooseMain, listLinesAndTips, type KnownLine } from './lines.ts';
 
 export interface SessionLine {
   /** For a person, as git shortens it. */
@@ -29,11 +29,11 @@ export async function listSessionLines(
   project: SessionSource,
   session: SessionId,
 ): Promise<{ lines: SessionLine[]; labels: RefLabel[] }> {
-  const found = (await listLines(project, { archived: true })).filter((line) => line.session === session);
+  const { lines: listed, stale } = await listLinesAndTips(project, { archived: true });
   const lines = new Map<RefName, KnownLine>();
   const labels: RefLabel[] = [];
-  for (const line of found) {
-    if (lines.has(line.branchRef)) labels.push({ name: nameRef(line.ref), tip: line.oid });
+  for (const line of [...listed, ...stale].filter((one) => one.session === session)) {
+    if (lines.has(line.branchRef) || stale.includes(line)) labels.push({ name: nameRef(line.ref), tip: line.oid });
     else lines.set(line.branchRef, line);
   }
   const main = chooseMain([...lines.values()]);

@@ -160,8 +160,8 @@ async function findNamedLine(project: Project, typed: string): Promise<Line> {
   const branch = (await findBranch(project, typed)) ?? (await findBranch(project, selector));
   if (branch !== null) return openLine(project, branch, 'named');
   // Its id may be a part of another one's.
-  if (isSessionId(selector) && (await resolveArchive(store, mainLineRef(selector))) !== null)
-    throw archivedError(selector);
+  const id = selector.replace(/^(?:refs\/heads\/)?teddy\//, '');
+  if (isSessionId(id) && (await resolveArchive(store, mainLineRef(id))) !== null) throw archivedError(id);
   const namesakes = sessions.filter(({ session }) => session.slice('20260124-'.length) === selector);
   const archived = namesakes.length > 0 ? null : await findArchivedName(project, selector);
   if (archived !== null) throw archivedError(archived);
@@ -219,10 +219,7 @@ async function openLine(project: Project, at: LineTip, found: Line['found']): Pr
   };
 }
 
-/**
- * A line that was archived here goes before an older state that a remote still has: going on from that one would leave turns
- * out.
- */
+/** Going on from what a remote has would leave out turns that are archived here. */
 async function refuseOlder({ repository: { store } }: Project, { branchRef, session, oid }: LineTip): Promise<void> {
   const kept = parseLineRef(branchRef) === null ? null : await resolveArchive(store, branchRef);
   if (kept !== null && !(await isOnLine(store, oid, kept))) throw archivedError(session);

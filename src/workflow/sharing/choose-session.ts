@@ -4,7 +4,7 @@ import type { RefTip } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { archivePrefix, parseLineRef, shortRef, type Oid, type RefName, type SessionId } from '../../names.ts';
 import { findHeadLine, findLine } from '../line/find.ts';
-import { chooseMain, listLines, type KnownLine } from '../../session/lines.ts';
+import { chooseMain, listLinesAndTips, type KnownLine } from '../../session/lines.ts';
 import { parseShared, type Scope } from './shared-refs.ts';
 
 interface ScopeRequest {
@@ -22,7 +22,8 @@ interface ScopeRequest {
  */
 export async function chooseScope(project: Project, request: ScopeRequest, listed: readonly RefTip[]): Promise<Scope> {
   const { session, line } = await chooseLine(project, request, listed);
-  const lines = await listLines(project);
+  const { lines: live, stale } = await listLinesAndTips(project);
+  const lines = [...live, ...stale];
   const local = lines.filter(({ remote }) => remote === null);
   const bySession = new Map<SessionId, KnownLine[]>();
   for (const one of local) bySession.set(one.session, [...(bySession.get(one.session) ?? []), one]);

@@ -24,6 +24,7 @@ import { memoryProject, type MemoryProject } from '../../support/memory-reposito
 import { command, create, line, planOf, say, session, start, turn } from '../../support/turns.ts';
 import { runs } from '../../support/runs.ts';
 import { slowTest } from '../../support/slow-test.ts';
+import { append } from '../sharing/clones.ts';
 
 const main = `refs/heads/${line}` as RefName;
 
@@ -249,7 +250,7 @@ test('a name after the date comes before a part of an id, and of namesakes the n
   });
 });
 
-test('an older state that a remote still has is not taken for what was archived here', async () => {
+test('what a remote still has of a session that was archived here is not taken, unless somebody has gone on with it', async () => {
   const { findLine } = await import('../../../src/workflow/line/find.ts');
   const project = await withTurn();
   const older = await project.tipOf(line);
@@ -258,13 +259,16 @@ test('an older state that a remote still has is not taken for what was archived 
   const newer = await project.tipOf(line);
   await project.switchTo('main');
   await archiveSession(project, session);
-  await expect(findLine(project, session)).rejects.toMatchObject({
-    code: 'UNKNOWN_SESSION',
-    hint: `Bring it back: \`teddy session archive --restore ${session}\`.`,
-  });
-  expect(await findRecorded(project, session)).toMatchObject({ tip: newer });
-  await project.setRef(`refs/remotes/origin/${line}`, newer);
-  expect(await findLine(project, session)).toMatchObject({ tip: null, remoteTip: newer });
+  for (const tip of [older, newer]) {
+    await project.setRef(`refs/remotes/origin/${line}`, tip);
+    await expect(findLine(project, session)).rejects.toMatchObject({
+      code: 'UNKNOWN_SESSION',
+      hint: `Bring it back: \`teddy session archive --restore ${session}\`.`,
+    });
+    expect(await findRecorded(project, session)).toMatchObject({ tip: newer });
+  }
+  const ahead = await append(project, `refs/remotes/origin/${line}` as RefName);
+  expect(await findLine(project, session)).toMatchObject({ tip: null, remoteTip: ahead });
 });
 
 test('a new session may be started from another one, named by its id or its name', async () => {

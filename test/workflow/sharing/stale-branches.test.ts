@@ -4,6 +4,9 @@ import { archiveRef, mainLineRef, type Oid, type SessionId } from '../../../src/
 import { archiveSession } from '../../../src/workflow/landing/archive-session.ts';
 import { deleteOnRemote, listRemoteArchive } from '../../../src/workflow/landing/archive-remote.ts';
 import { restoreArchived } from '../../../src/workflow/landing/restore-archived.ts';
+import { findRecorded } from '../../../src/workflow/line/find-recorded.ts';
+import { findLine } from '../../../src/workflow/line/find.ts';
+import { listSessions } from '../../../src/workflow/review/list-sessions.ts';
 import { pullSessions } from '../../../src/workflow/sharing/pull-sessions.ts';
 import { pushSessions } from '../../../src/workflow/sharing/push-sessions.ts';
 import type { Shared } from '../../../src/workflow/sharing/shared-line.ts';
@@ -20,6 +23,7 @@ const all = { ...request, all: true };
 const did = ({ lines }: Shared) =>
   lines.flatMap((one) => (one.did.length === 0 ? [] : [`${one.ref} ${one.did.join()}`]));
 const standing = ({ lines }: Shared) => lines.find(({ ref }) => ref === main)?.standing;
+const listed = (project: MemoryProject) => listSessions(project, { archived: true });
 
 let origin: MemoryRemote;
 let ada: MemoryProject;
@@ -66,6 +70,8 @@ describe('a branch that a remote still has, of a line that went on before it was
     expect(standing(pulled)).toBe('archived-here');
     const again = await syncSessions(bea, all);
     expect([did(again), standing(again)]).toEqual([[], 'archived-here']);
+    expect(await listed(bea)).toMatchObject([{ session, state: 'archived', remote: null }]);
+    expect(await findRecorded(bea, session)).toMatchObject({ ref: archived, tip: last });
   });
 
   test('comes where the archive does not pass the checks', async () => {
@@ -78,7 +84,58 @@ describe('a branch that a remote still has, of a line that went on before it was
   });
 });
 
+test('a main line of another name that a remote still has does not come back, and is told of', async () => {
+  const named = 'refs/heads/feature/login' as typeof main;
+  await ada.switchTo('feature/login', first);
+  const gone = [main, `refs/remotes/origin/${line}` as typeof main];
+  const updates = gone.map((ref) => ({ ref, old: first, new: null }));
+  await ada.repository.store.updateRefs(updates, 'renamed');
+  await origin.store.updateRefs([{ ref: main, old: first, new: null }], 'renamed');
+  await append(ada, named);
+  await pushSessions(ada, request);
+  await ada.switchTo('main');
+  await archiveSession(ada, session);
+  const { lines } = await syncSessions(ada, all);
+  expect(lines.find(({ ref }) => ref === named)).toMatchObject({ standing: 'archived-here', did: [] });
+  expect(await listed(ada)).toMatchObject([{ session, state: 'archived' }]);
+});
+
 describe('a session that is archived here', () => {
+  test('is listed as archived, whatever the remote-tracking branch of a remote was when it was last seen', async () => {
+    for (const goesOn of [false, true]) {
+      if (goesOn) {
+        await restoreArchived(ada, session);
+        await append(ada, main);
+      }
+      await archiveSession(ada, session);
+      expect(await ada.repository.store.resolve(`refs/remotes/origin/${line}`)).toBe(first);
+      expect(await listed(ada)).toMatchObject([{ session, state: 'archived', archived: true, remote: null }]);
+      expect(await listSessions(ada)).toEqual([]);
+      expect(await findRecorded(ada, session)).toMatchObject({ ref: archived });
+      for (const selector of [session, line, 'add-login'])
+        await expect(findLine(ada, selector)).rejects.toMatchObject({
+          code: 'UNKNOWN_SESSION',
+          message: `${session} is archived, and has no branch.`,
+        });
+    }
+  });
+
+  test('is listed as on the remote where that has gone on with it, or has something else', async () => {
+    const bea = await makeClone(origin, 'b');
+    await syncSessions(bea, all);
+    const ahead = await append(bea, main);
+    await syncSessions(bea, all);
+    await archiveSession(ada, session);
+    const fetched = { from: main, to: `refs/remotes/origin/${line}` as typeof main };
+    await ada.repository.remotes.fetch('origin', [fetched], request);
+    expect(await listed(ada)).toMatchObject([{ session, state: 'remote', remote: 'origin' }]);
+    expect(await findLine(ada, session)).toMatchObject({ remoteTip: ahead });
+    await restoreArchived(ada, session);
+    await append(ada, main);
+    await archiveSession(ada, session);
+    expect(await listed(ada)).toMatchObject([{ session, state: 'remote', remote: 'origin' }]);
+  });
+
   test('stays so when its branch comes to another remote, and comes back where somebody has gone on with it', async () => {
     const sessions = await makeRemote();
     const bea = await makeClone(origin, 'b');
@@ -155,5 +212,6 @@ describe('a branch here that has nothing which the archive on a remote lacks', (
     const bea = await makeClone(origin, 'b');
     await syncSessions(bea, all);
     expect(await refsOf(bea.repository)).toMatchObject({ [main]: first });
+    expect(await listed(bea)).toMatchObject([{ session, remote: null, archived: false }]);
   });
 });
