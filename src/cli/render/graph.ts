@@ -23,7 +23,8 @@ export function renderGraph(terminal: Terminal, { lines, entries }: SessionGraph
     const line = drawing.lines.get(entry.line);
     if (line === undefined) return [];
     const isTip = entry.commit === line.tip;
-    const gap = isTip && at > 0 && line.depth === 0 ? [''] : [];
+    const above = drawing.lines.get(entries[at - 1]?.line ?? '');
+    const gap = isTip && above !== undefined && line.depth === 0 && above.leaves?.commit !== entry.commit ? [''] : [];
     const title = isTip ? [drawTitle(drawing, line, entry)] : [];
     const row = drawEntry(drawing, line, entry, isTip);
     const end = ends.get(entry.line) === entry.commit ? drawEnd(drawing, line) : [];

@@ -1,7 +1,7 @@
 /** All lines of a session as one graph: each commit once, and where the lines leave each other. */
 import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import type { Oid, SessionId } from '../../names.ts';
+import { archivePrefix, type Oid, type SessionId } from '../../names.ts';
 import { isStartOf, toLogged, type LoggedEntry } from '../../session/logged-entry.ts';
 import { findRecorded, type RecordedLine } from '../line/find-recorded.ts';
 import { listSessionLines, type RefLabel, type SessionLine } from '../../session/session-lines.ts';
@@ -55,7 +55,8 @@ export async function graphSession(project: Project, target: string | undefined)
 /** A commit that was asked for, or a line with commits of the user's on top under a name of theirs. */
 function withWanted(lines: SessionLine[], { ref, name, tip }: RecordedLine): SessionLine[] {
   if (lines.some((line) => line.tip === tip)) return lines;
-  return [...lines, { name, ref, tip, kind: 'local', remote: null, branch: null, isMain: false }];
+  const kind = ref?.startsWith(archivePrefix) ? 'archived' : 'local';
+  return [...lines, { name, ref, tip, kind, remote: null, branch: null, isMain: false }];
 }
 
 type Known = Map<Oid, Walked>;
@@ -98,7 +99,8 @@ async function walkLine(store: Store, session: SessionId, { line, entries }: Wal
 
 function addLabels(walked: readonly Walked[], labels: readonly RefLabel[]): void {
   const entries = new Map(walked.flatMap((one) => one.entries.map((entry) => [entry.commit, entry] as const)));
-  for (const { name, tip } of labels) entries.get(tip)?.labels.push(name);
+  const lines = new Set(walked.map(({ line }) => line.name));
+  for (const { name, tip } of labels) if (!lines.has(name)) entries.get(tip)?.labels.push(name);
 }
 
 /** The newest of several branches that leave one entry stands above. */

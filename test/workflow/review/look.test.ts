@@ -14,6 +14,7 @@ import { showTurn } from '../../../src/workflow/review/show-turn.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { scriptedModel } from '../../support/scripted-model.ts';
 import { create, line, planOf, say, session, start, turn } from '../../support/turns.ts';
+import { append } from '../sharing/clones.ts';
 
 const branch = `${line}--02-branch-01`;
 const inner = `${line}--03-branch-01`;
@@ -39,6 +40,7 @@ beforeAll(async () => {
 });
 
 const plain: Pick<Terminal, 'style' | 'columns'> = { style: (_, text) => text, columns: 80 };
+const withoutOids = (drawn: string) => drawn.replace(/[0-9a-f]{10}/g, 'oid');
 
 describe('a graph', () => {
   test('has every commit of all lines once, branches above the entry that they leave from', async () => {
@@ -58,10 +60,7 @@ describe('a graph', () => {
   });
 
   test('is drawn with a lane for each depth, in 80 columns', async () => {
-    const drawn = renderGraph(plain as Terminal, await graphSession(project, undefined)).replace(
-      /[0-9a-f]{10}/g,
-      'oid',
-    );
+    const drawn = withoutOids(renderGraph(plain as Terminal, await graphSession(project, undefined)));
     expect(drawn).toBe(`\
   HEAD -> ${line}
 * oid turn 02 report: SUCCESS Do it
@@ -119,6 +118,42 @@ describe('a graph', () => {
     expect(drawn).not.toContain('teddy/global');
     expect(drawn).toContain('(only on origin)');
     expect(drawn).toContain('(archived)');
+  });
+
+  test('names an archive once, beside what a remote has of it, and no gap is where one line leaves the tip of another', async () => {
+    const own = await memoryProject();
+    await start(own);
+    await turn(own, 'One', create('one.txt'));
+    const [main, remote] = [`refs/heads/${line}`, `refs/remotes/origin/${line}`] as [RefName, RefName];
+    await own.setRef(remote, await own.tipOf(line));
+    await turn(own, 'Two', create('two.txt'));
+    const last = await own.tipOf(line);
+    const draw = async () => withoutOids(renderGraph(plain as Terminal, await graphSession(own, session)));
+    const two = (lane: string) =>
+      ['report: SUCCESS Do it', 'plan: Do it', 'message: Two'].map((text) => `${lane}* oid turn 02 ${text}\n`).join('');
+    const one = `turn 01 report: SUCCESS Do it
+* oid turn 01 plan: Do it
+* oid turn 01 message: One
+* oid start: ${session}
+`;
+    await own.setRef(archiveRef(main), last);
+    await own.switchTo('main');
+    await own.repository.store.updateRefs([{ ref: main, old: last, new: null }], 'x');
+    expect(await draw()).toBe(`  archive/${session} (archived)\n${two('')}* oid (origin/${line}) ${one}`);
+    await append(own, remote);
+    expect(await draw()).toBe(`  origin/${line} (only on origin)
+* oid snapshot: edit notes.txt
+|   archive/${session} (archived)
+${two('| ')}|/
+* oid ${one}`);
+    await own.setRef(main, last);
+    await own.switchTo('mine', last);
+    await own.commit('Mine\n', { 'mine.txt': 'x\n' });
+    expect((await draw()).split(two(''))[0]).toBe(`    HEAD -> mine
+  * oid Ada Example: Mine
+ /
+  ${line}, archive/${session}
+`);
   });
 });
 
