@@ -11,12 +11,14 @@ export class SessionPushCommand extends ShareCommand {
     details: `
       It sends the main line, its branches, what is archived of it, and teddy/global, with the commits below, as
       git does. The session is the one that HEAD is on, else the newest; -s names another one, and --all sends
-      all of them. The remote is a name that git knows, a URL or a path; without it, it is the one of the
-      branch, remote.pushDefault, origin, or the only one.
+      all of them. The remote is a name that git knows, a URL or a path; without it, it is the one that
+      teddy.sessionsRemote names, else the one of the branch, remote.pushDefault, origin, or the only one.
 
       Either everything arrives or nothing does, and nothing is ever forced. If the remote has more, \`session
-      sync\` takes that first. A branch that \`session archive\` deleted here is deleted there as well; the archive
-      keeps it. teddy verifies what would leave, and searches it for secrets.
+      sync\` takes that first. Nothing is deleted there: a branch that \`session archive\` put away here stays on the
+      remote, and only \`session archive\` with --remote deletes it. A branch that was deleted or archived there is
+      not sent again until it has more, unless -s names it. teddy verifies what would leave, and searches it for
+      secrets.
 
       Exit codes: 0 done, or nothing to do; 2 no such remote or session; 3 the remote is ahead, is empty, or has
       changed meanwhile, or a secret or a faulty line would leave; 5 the remote cannot be reached, or refused.
