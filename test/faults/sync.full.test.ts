@@ -6,7 +6,7 @@ import { openProject } from '../../src/app.ts';
 import type { Project } from '../../src/ports/project.ts';
 import { gitText } from '../support/git-process.ts';
 import { makeScratchRepository, openScratchRepository } from '../support/scratch-repository.ts';
-import { beginSession, entryIdsOf, randomFrom, refsOf, settle, takeStep } from './sync.ts';
+import { beginSession, entryIdsOf, randomFrom, settle, sharedRefsOf, takeStep } from './sync.ts';
 
 const seeds = [11, 12, 13, 14];
 const steps = 40;
@@ -38,7 +38,7 @@ test.each(seeds)('three clones of a bare repository end with the same refs and e
     const [first] = clones as [Project];
     expect(made.size).toBeGreaterThan(5);
     for (const clone of clones) {
-      expect(await refsOf(clone)).toEqual(await refsOf(first));
+      expect(await sharedRefsOf(clone.repository)).toEqual(await sharedRefsOf(first.repository));
       const ids = await entryIdsOf(clone);
       expect([...made].filter((id) => !ids.has(id))).toEqual([]);
     }

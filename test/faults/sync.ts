@@ -71,9 +71,22 @@ export async function settle(clones: readonly Project[], random: Random): Promis
   throw new Error('They never come to rest.');
 }
 
-export async function refsOf({ repository: { store } }: Project): Promise<Record<string, Oid>> {
+async function refsOf({ repository: { store } }: Project): Promise<Record<string, Oid>> {
   const tips = await store.listRefs('refs/heads/teddy/', 'refs/teddy/archive/');
   return Object.fromEntries(tips.map(({ ref, oid }) => [ref, oid]));
+}
+
+/** Those that all clones have in the end: a branch that an archive has all of stays where nobody has put it away. */
+export async function sharedRefsOf({ store }: Pick<Project['repository'], 'store'>): Promise<Record<string, Oid>> {
+  const tips = await store.listRefs('refs/heads/teddy/', 'refs/teddy/archive/');
+  const kept = new Map(tips.map(({ ref, oid }) => [ref, oid]));
+  const isStale = await Promise.all(
+    tips.map(async ({ ref, oid }) => {
+      const archive = parseLineRef(ref) === null ? undefined : kept.get(archiveRef(ref));
+      return archive !== undefined && (await store.isAncestor(oid, archive));
+    }),
+  );
+  return Object.fromEntries(tips.flatMap(({ ref, oid }, at) => (isStale[at] ? [] : [[ref, oid]])));
 }
 
 /** The ids of every entry that a line, an archive or `teddy/global` holds. */

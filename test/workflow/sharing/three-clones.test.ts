@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { Project } from '../../../src/ports/project.ts';
-import { beginSession, entryIdsOf, randomFrom, refsOf, settle, takeStep } from '../../faults/sync.ts';
-import { makeClone, makeRemote, refsOf as refsOfStore } from './clones.ts';
+import { beginSession, entryIdsOf, randomFrom, settle, sharedRefsOf, takeStep } from '../../faults/sync.ts';
+import { makeClone, makeRemote } from './clones.ts';
 import { slowTest } from '../../support/slow-test.ts';
 
 const steps = 24;
@@ -21,10 +21,10 @@ slowTest.each([1])(
       for (const clone of clones) for (const id of await entryIdsOf(clone)) made.add(id);
     }
     await settle(clones, random);
-    const there = await refsOfStore(origin);
+    const there = await sharedRefsOf(origin);
     expect(made.size).toBeGreaterThan(5);
     for (const clone of clones) {
-      expect(await refsOf(clone)).toEqual(there);
+      expect(await sharedRefsOf(clone.repository)).toEqual(there);
       const ids = await entryIdsOf(clone);
       expect([...made].filter((id) => !ids.has(id))).toEqual([]);
     }
