@@ -70,8 +70,7 @@ export async function listLinesAndTips(
     if (isNamed || (await isLine(project, line, (defaults ??= await readDefaults(project))))) lines.push(line);
   }
   const stale = await findStale(project, index, lines);
-  // To ask git of each of these takes longer than to keep its answers.
-  await index.save(stale.size > 0 ? 1 : fewTips);
+  await index.save(fewTips);
   const all = new Map(refs.map(({ ref, oid }) => [ref, oid]));
   return { lines: lines.filter((line) => !stale.has(line)), stale: [...stale], tips: all };
 }

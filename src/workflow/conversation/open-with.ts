@@ -70,5 +70,9 @@ function noTurnError(session: SessionId, until: TurnName | null): TeddyError {
         `Nothing has been said in ${session} yet.`,
         'Begin it: `teddy session plan -m "..."`.',
       )
-    : new TeddyError('UNKNOWN_TURN', `${session} has no turn ${until}.`, `\`teddy session log ${session}\` shows the turns.`);
+    : new TeddyError(
+        'UNKNOWN_TURN',
+        `${session} has no turn ${until}.`,
+        `\`teddy session log ${session}\` shows the turns.`,
+      );
 }

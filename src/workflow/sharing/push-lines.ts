@@ -47,7 +47,9 @@ async function notePushed(project: Project, remote: ChosenRemote, updates: reado
   } catch (error) {
     if (!(error instanceof TeddyError)) throw error;
     const { code, message, hint } = error;
-    throw new TeddyError(code, `${message} What was pushed is on ${remote.label} all the same.`, hint, { cause: error });
+    throw new TeddyError(code, `${message} What was pushed is on ${remote.label} all the same.`, hint, {
+      cause: error,
+    });
   }
 }
 
