@@ -26,8 +26,8 @@ export class SessionArchiveCommand extends TeddyCommand {
       changes.
 
       Branches on a remote stay, unless you give --remote. Then teddy lists them first, with the authors of
-      their last turns and what has not landed, and asks. It deletes only what is archived exactly as it is
-      there.
+      their last turns and what has not landed, and asks. It deletes only branches that have nothing which is not
+      archived here.
 
       With --landed, teddy puts away all sessions whose main line has landed as it stands; with --older, only
       those whose last step, on any of their branches, is older. A session that is checked out in a work tree
@@ -140,9 +140,9 @@ export class SessionArchiveCommand extends TeddyCommand {
     const there = await listRemoteArchive(project, session, this.remoteName(), { signal });
     const name = toVisible(there.remote.label);
     for (const ref of there.left)
-      terminal.say(toVisible(`${shortRef(ref)} on ${name} holds something other than the archive here, and stays.`));
+      terminal.say(toVisible(`${shortRef(ref)} on ${name} has something that is not archived here, and stays.`));
     if (there.branches.length === 0) {
-      terminal.say(`${name} has no branch of ${session} to delete.`);
+      if (there.left.length === 0) terminal.say(`${name} has no branch of ${session} to delete.`);
       return [];
     }
     terminal.say(`To be deleted on ${name}:`);
