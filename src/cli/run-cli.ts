@@ -167,7 +167,7 @@ async function loadNamed(words: readonly string[]): Promise<Command[]> {
   return load === null ? loadAll() : [await load()];
 }
 
-/** Of `session context` and `session context add`, the longer one is meant. */
+/** The longer one is meant of `session context` and `session context add`. */
 function findNamed(words: readonly string[]): (() => Promise<Command>) | null {
   const named = Object.entries(commands).filter(([path]) => path.split(' ').every((name, at) => words[at] === name));
   const [longest] = named.toSorted(([one], [other]) => other.length - one.length);

@@ -62,7 +62,7 @@ function toWord(name: string): string {
 const maxModelLength = 100;
 const maxTemplateLength = 200;
 
-/** What a person attests with their name. */
+/** A person attests this with their name. */
 const ofPersons = ['signed-off-by', 'co-authored-by', 'co-developed-by', 'reviewed-by', 'acked-by', 'tested-by'];
 
 /** The value of `teddy.assistedBy` as a template; null: nothing is disclosed. */

@@ -110,7 +110,7 @@ function toAscii(text: string): string {
   return text.replace(/[^\0-~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-/** What is told of the line stands behind a tab, which JSON has only as an escape. */
+/** Behind a tab, which JSON has only as an escape, stands all else that is told of the line. */
 function encodeRow({ nearest, told }: IndexedLine): string {
   const entry = nearest?.entry;
   const row = nearest && entry && [nearest.oid, ...heads.map((name) => entry[name] ?? null)];

@@ -1,7 +1,7 @@
 /** What `session search` looks for: a text or an expression, with what a file has to hold that may hold a match. */
 import { escapeLiteral, sortNeeded, translateRegex } from './extended-regex.ts';
 
-/** What the user said, plans, what was run and what came of it, what models answered, and the code. */
+/** Places to search: what the user said, plans, what was run and what came of it, what models answered, and the code. */
 export const searchPlaces = ['message', 'plan', 'report', 'answer', 'code'] as const;
 export type SearchPlace = (typeof searchPlaces)[number];
 

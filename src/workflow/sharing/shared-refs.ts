@@ -111,7 +111,7 @@ export async function readSharedTips(
   const own = new Map(toCurrentNames(listedHere).map((tip) => [tip.ref, tip]));
   const theirs = new Map(listed.map((tip) => [tip.ref, tip]));
   const names = new Set([...own.keys(), ...theirs.keys()]);
-  // Of one session all lines go, whatever else is here.
+  // All lines go where one session is meant, whatever else is here.
   const here = scope.session === null ? [...own.keys()] : [];
   const known = new Set([
     ...here.map((ref) => parseShared(ref)?.session),
