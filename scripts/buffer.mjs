@@ -1,2 +1,2 @@
-/** What isomorphic-git takes for the global `Buffer`; browsers have none. */
+/** isomorphic-git takes this for the global `Buffer`; browsers have none. */
 export { Buffer } from 'buffer/index.js';

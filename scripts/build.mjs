@@ -111,7 +111,7 @@ const withoutUnused = {
 };
 
 /**
- * What isomorphic-git brings along and a reader never calls, 16 KB of the 90 that `dist/reader.js` may have when it is compressed:
+ * isomorphic-git brings these along and a reader never calls them, 16 KB of the 90 that `dist/reader.js` may have when it is compressed:
  * pako's half that deflates, new names of branches, merges, ignore rules, and what tells typed arrays apart in engines that are older than those. Of `yaml`
  * nothing is called: files that the reader does not use import it.
  */
@@ -189,7 +189,7 @@ const targets = {
   ),
 };
 
-/** What others import: `git-teddy` and `git-teddy/reader`. */
+/** Others import these: `git-teddy` and `git-teddy/reader`. */
 const libraries = ['index', 'reader/reader'];
 
 removeOld();
@@ -213,7 +213,7 @@ function compact(path) {
   writeFileSync(path, text.replace(/(__(?:esm|commonJS)\(\{(?:async )?)"[^"]+"\(/g, '$1_('));
 }
 
-/** What V8 had compiled of the files that are replaced, and what earlier builds made under other names. */
+/** Removes what V8 had compiled of the files that are replaced, and what earlier builds made under other names. */
 function removeOld() {
   mkdirSync(inRoot('dist'), { recursive: true });
   const names = readdirSync(inRoot('dist')).filter((name) =>

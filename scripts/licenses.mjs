@@ -89,7 +89,7 @@ function readLicense(directory, { name, version, license }) {
   return `It comes without the text of its licence; its package.json says ${license}.\n\n${mit(known.holder)}`;
 }
 
-/** What a package has copied from others names them in a comment, which the bundle does not keep. */
+/** A package names in a comment from whom it has copied, and the bundle does not keep comments. */
 function findNotices(files) {
   const comments = files.flatMap((file) => readFileSync(file, 'utf8').match(/\/\*(?:(?!\*\/)[^])*\*\//g) ?? []);
   const notices = new Set(comments.filter((comment) => /@license|\bcopyright \S/i.test(comment)));

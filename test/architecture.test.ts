@@ -393,6 +393,13 @@ describe('architecture', () => {
     expect(wrong).toEqual([]);
   });
 
+  test('a comment is a sentence with a subject', () => {
+    const headless = /(?:\/\*\*(?:\n\s*\*)?|\/\/) (?:Of|Than|As|What)\b.*/g;
+    const files = ['src', 'test', 'scripts'].flatMap((room) => filesBelow(join(root, room)));
+    const read = (path: string) => (/\.m?ts$|\.mjs$/.test(path) ? readFileSync(path, 'utf8') : '');
+    expect(files.flatMap((path) => read(path).match(headless) ?? [])).toEqual([]);
+  });
+
   test('the top level is fixed', () => {
     const allowed = [
       'package.json',

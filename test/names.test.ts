@@ -26,7 +26,7 @@ import { runs } from './support/runs.ts';
 
 const date = new Date('2026-01-24T23:59:59.999Z');
 
-/** What `git check-ref-format` refuses, rule by rule as its manual lists them. */
+/** Refuses what `git check-ref-format` does, rule by rule as its manual lists them. */
 function isValidRef(ref: string): boolean {
   const parts = ref.split('/');
   return (

@@ -196,7 +196,7 @@ const noticeTags = [
 ];
 
 /**
- * What Claude Code writes into a user's message that the user has not said. The whole text stands in one of the
+ * Claude Code writes this into a user's message, and the user has not said it. The whole text stands in one of the
  * program's own tags.
  */
 function isNotice(text: string): boolean {

@@ -20,7 +20,7 @@ export function completeRecords(given: readonly GivenRecord[], now: string, hash
   return given.flatMap(splitGiven).map((value) => completeRecord(value, now, hash));
 }
 
-/** As JSON has it: what cannot be written is not there. */
+/** The record in JSON: what cannot be written is not there. */
 function splitGiven(record: GivenRecord): unknown[] {
   return splitContent(JSON.parse(JSON.stringify(record) ?? 'null'));
 }

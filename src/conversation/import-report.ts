@@ -16,7 +16,7 @@ export interface ImportLog {
   report(): ImportReport;
 }
 
-/** What `counts` denies is counted elsewhere. */
+/** A record that `counts` denies is counted elsewhere. */
 export function openImportLog(counts: (line: number) => boolean = () => true): ImportLog {
   const totals = { lines: 0, records: 0, summaries: 0 };
   let current = 0;

@@ -2,7 +2,7 @@
 import { readdir, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Of `/proc`; empty on other systems, and for a file that is only there. */
+/** Read from `/proc`; empty on other systems, and for a file that is only there. */
 export async function findHolders(path: string): Promise<number[]> {
   const pids = (await readdir('/proc').catch(() => [] as string[])).filter((name) => /^\d+$/.test(name));
   const holders = await Promise.all(pids.map(async (pid) => ((await hasOpen(pid, path)) ? [Number(pid)] : [])));

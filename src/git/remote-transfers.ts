@@ -148,7 +148,7 @@ async function isFastForward(git: GitRunner, update: RefUpdate): Promise<boolean
   return (await git.run(args, { accept: [1, 128] })).exitCode === 0;
 }
 
-/** What `git push --porcelain` says became of each ref. */
+/** Reads from `git push --porcelain` what became of each ref. */
 interface PushedRef {
   ref: string;
   flag: string;

@@ -20,7 +20,7 @@ interface Directory extends DirectoryRows {
   left: Set<string>;
 }
 
-/** As `Store.writeLine` promises. */
+/** Keeps the promises of `Store.writeLine`. */
 export async function writeLine(
   options: ObjectWriterOptions,
   parent: LineParent,

@@ -22,7 +22,7 @@ const base = {
 };
 const source = z.enum(sources).optional().openapi({ description: '`text` if not given.' });
 const words = z.string().refine((text) => text.trim() !== '', { error: 'must not be empty' });
-/** As Anthropic's API has them; calls and results among them become records of their own. */
+/** The blocks of Anthropic's API; calls and results among them become records of their own. */
 const blocks = z.array(z.looseObject({ type: z.string() })).min(1);
 const callId = z.string().min(1).max(200);
 

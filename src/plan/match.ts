@@ -116,7 +116,7 @@ interface EndedText {
   endings: LineEnding | LineEnding[];
 }
 
-/** What `start` to `end` of a text becomes, in UTF-16 units. */
+/** The text from `start` to `end`, in UTF-16 units, becomes this. */
 interface Replaced {
   start: number;
   end: number;
@@ -214,7 +214,7 @@ function countKept(removed: string[], added: string[]): number {
   return kept;
 }
 
-/** As `before` does, a text that is not empty ends with a line ending or without one. */
+/** A text that is not empty ends with a line ending where `before` does, and without one where it does not. */
 function keepFinalNewline(before: EndedText, after: EndedText): EndedText {
   const { text, endings } = after;
   if (before.text === '' || text === '' || before.text.endsWith('\n') === text.endsWith('\n')) return after;

@@ -19,7 +19,7 @@ export function readContextVault(reading: Reading, section: Section): string[] {
   );
 }
 
-/** Of `` `src/app.ts` (the routes) `` the path counts. A line without marks is one of a context list, with its own rules. */
+/** The path alone counts in `` `src/app.ts` (the routes) ``. A line without marks is one of a context list, with its own rules. */
 function readVaultLine(reading: Reading, line: string, position: Position): string {
   const written = /^[`[*]/.test(line) ? readWrittenPath(line, reading.grammar) : { text: unwrapPath(line) };
   if ('problem' in written) return unwrapPath(line);

@@ -1,4 +1,4 @@
-/** What RESEARCH will do, or why it cannot. */
+/** Tells what RESEARCH will do, or why it cannot. */
 import type { EffectOutcome, PlanWorld } from './effect.ts';
 import type { ResearchAction } from './plan.ts';
 import { refuse } from './refuse.ts';

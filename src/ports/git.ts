@@ -102,7 +102,7 @@ export interface Store {
   firstParentsOf(tips: readonly Oid[]): AsyncIterable<WalkedCommit>;
   /** Whether a commit or tree has something at a path. Many are asked at once at little cost. */
   hasPath(treeish: Oid, path: RepoPath): Promise<boolean>;
-  /** What a commit or tree has at a path, without reading it; null: nothing. */
+  /** Tells what a commit or tree has at a path, without reading it; null: nothing. */
   findOid(treeish: Oid, path: RepoPath): Promise<Oid | null>;
   /**
    * Commits up to `from` along first parents, oldest first, none of them reachable from `not`, each with what it changed against
@@ -118,7 +118,7 @@ export interface Store {
    * cannot.
    */
   checkSignatures(from: Oid, not: readonly Oid[], options?: SignatureOptions): Promise<Map<Oid, Signature>>;
-  /** What `git fsck` finds wrong with the repository and with what is reachable from these commits, a line each. */
+  /** Returns what `git fsck` finds wrong with the repository and with what is reachable from these commits, a line each. */
   fsck(tips: readonly Oid[]): Promise<string[]>;
   /** The best common ancestor of a commit and what a merge of all the others would be; null: there is none. */
   mergeBase(commit: Oid, others: readonly Oid[]): Promise<Oid | null>;
@@ -214,7 +214,7 @@ export interface WorkTree {
 
 /** One that `git worktree add` made, as git has it on record. */
 export interface LinkedWorkTree extends WorkTree {
-  /** What HEAD is at; null: its branch has no commit. */
+  /** The commit that HEAD is at; null: its branch has none. */
   oid: Oid | null;
   /** Its directory is not there any more. */
   isGone: boolean;
@@ -468,7 +468,7 @@ export interface TextQuery {
   signal: AbortSignal;
 }
 
-/** What `searchTrees` looks for. */
+/** The pattern that `searchTrees` looks for. */
 export interface TreeQuery {
   /** Each of one line, without NUL. */
   texts: readonly string[];

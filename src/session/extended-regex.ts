@@ -4,7 +4,7 @@ import { TeddyError } from '../errors.ts';
 interface Translated {
   /** For the flag `u`, and one line at a time. */
   source: string;
-  /** Of each group, every match holds one of the texts as it is, apart from its case. Empty: nothing is known of matches. */
+  /** Every match holds one text of each group as it is, apart from its case. Empty: nothing is known of matches. */
   needed: string[][];
 }
 
@@ -118,7 +118,7 @@ function toLiteral(character: string): Part {
   return { source: escapeLiteral(character), needed: [], literal: character };
 }
 
-/** As an expression with the flag `u`. */
+/** Returns an expression with the flag `u`. */
 export function escapeLiteral(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
 }

@@ -1,4 +1,4 @@
-/** What `session search` looks for: a text or an expression, with what a file has to hold that may hold a match. */
+/** The text or expression that `session search` looks for, with what a file has to hold that may hold a match. */
 import { escapeLiteral, sortNeeded, translateRegex } from './extended-regex.ts';
 
 /** Places to search: what the user said, plans, what was run and what came of it, what models answered, and the code. */

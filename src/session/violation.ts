@@ -1,4 +1,4 @@
-/** What `verify` finds wrong with a line. */
+/** A fault that `verify` finds in a line. */
 import type { Oid, RepoPath, SessionId, TurnName } from '../names.ts';
 
 /** Which promise is broken. They are part of `--json`. */

@@ -13,7 +13,7 @@ export type Located =
   | { kind: 'foreign'; repository: RepoPath }
   | { kind: 'blocked'; parent: RepoPath };
 
-/** As Linux does it: a path that needs more symlinks than this goes round in circles. */
+/** The limit of Linux: a path that needs more symlinks than this goes round in circles. */
 const maxLinks = 40;
 
 /**

@@ -8,7 +8,7 @@ import { TeddyError } from '../errors.ts';
 import { errorReason } from '../disk/system-error.ts';
 
 interface EditOptions {
-  /** What `git var GIT_EDITOR` says: a piece of shell, so that arguments and variables in it work. */
+  /** The answer of `git var GIT_EDITOR`: a piece of shell, so that arguments and variables in it work. */
   editor: string;
   /** The editor shows this name for the file, and takes its syntax from it: `plan.md`. */
   fileName: string;

@@ -74,7 +74,7 @@ async function readVerified(path: string): ReturnType<Read> {
   return { facts: isDamaged ? null : facts, tailBytes: tail.length };
 }
 
-/** As `listWrites`, and what is being removed is left as it is. */
+/** The same as `listWrites`, but a write that is being removed is left as it is. */
 export async function lookAtWrites(place: WriteStore): Promise<FoundWrite[]> {
   return inspectNamed(place, await readNames(place), readVerified);
 }

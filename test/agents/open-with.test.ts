@@ -59,7 +59,7 @@ async function open(target: string): Promise<{ id: string; path: string }> {
   return JSON.parse(stdout) as { id: string; path: string };
 }
 
-/** What the model is shown of these, in order. */
+/** Returns those of these that the model is shown, in order. */
 const shown = (messages: { text: string; calls: string[] }[]) =>
   messages.flatMap(({ text, calls }) => [text, ...calls].join('\n').match(/\b(?:ask|say|call|out)-[0-9a-f]+\b/g) ?? []);
 

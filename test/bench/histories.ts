@@ -54,7 +54,7 @@ async function measureHistory(env: Env, runs: number, histories: Histories): Pro
   const peakMb = (await readPeakKiB(process.execPath, ours(), root, env)) / 1024;
   const againstMb = (await readPeakKiB('git', against, root, env)) / 1024;
   process.stderr.write(`  peak: ${Math.round(peakMb)} MB, ${Math.round(againstMb)} MB\n`);
-  // Of many turns that git has packed, more is known of what a process of node can do.
+  // For many turns that git has packed, more is known of what a process of node can do.
   const isBounded = turns >= 10_000 && layout === 'packed';
   const memory = { what: `${what}: peak memory`, against: '', oursMs: uncached.ours, againstMs: null };
   return [

@@ -7,7 +7,7 @@ import { forksOf, openLog, readAgentLogs, readSteps, unitsOf } from '../support/
 import { faultsOf } from '../support/import-source.ts';
 import { runs } from '../support/runs.ts';
 
-/** What the log itself says, once each: what came late stands in a note, what was settled says that there is nothing. */
+/** Returns what the log itself says, once each: what came late stands in a note, what was settled says that there is nothing. */
 function contentOf(steps: readonly AgentStep[]): string[] {
   const records = unitsOf(steps).flatMap(({ records }) => records);
   return records

@@ -1,4 +1,4 @@
-/** What README.md and docs/ promise: their tours run as they stand, and their tables are compared with the program. */
+/** Holds the promises of README.md and docs/: their tours run as they stand, and their tables are compared with the program. */
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';

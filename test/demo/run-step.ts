@@ -31,7 +31,7 @@ export async function runStep(stage: Stage, { say, line, exitCode: expected = 0,
   return output;
 }
 
-/** As `runStep`, but nothing is shown. */
+/** The same as `runStep`, but nothing is shown. */
 export async function runQuietly(stage: Stage, line: string): Promise<string> {
   const { exitCode, output } = await runLine({ ...stage, hasColor: false }, line, () => undefined);
   if (exitCode !== 0) throw new Error(`This should have ended with 0, not ${exitCode}: ${line}\n${output}`);

@@ -19,7 +19,7 @@ const load = (name: string): Promise<Record<string, unknown>> =>
 
 let top: string;
 let root: string;
-/** What the server of opencode has of the session. */
+/** Reads what the server of opencode has of the session. */
 let stored: Message[];
 
 beforeEach(async () => {

@@ -62,7 +62,7 @@ test('bash completes commands, options and session names, and may load the scrip
   expect(await askBash(['teddy', 'completion', 'f'])).toEqual(['fish']);
 });
 
-/** What teddy tells a shell at Tab: 0 has it offer files as well, 4 does not. */
+/** The exit code that a shell gets at Tab: 0 has it offer files as well, 4 does not. */
 async function askDirective(...words: string[]): Promise<string> {
   const { stdout } = await runTeddy(['complete', '--', ...words], { cwd: project.repo.root });
   return stdout.trimEnd().split('\n').at(-1) ?? '';

@@ -8,7 +8,7 @@ export function readKnownSteps(): string[] {
   return readAllSteps().filter((name) => !isImportStep(name) && !sharingSteps.includes(name));
 }
 
-/** Of `sync`, `pull`, `push` and `land`. */
+/** The steps of `sync`, `pull`, `push` and `land`. */
 export const sharingSteps: readonly string[] = ['fetched', 'pushed', 'checked-out', 'fast-forwarded'];
 
 /** Those of a line that is written as one pack. */

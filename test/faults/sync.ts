@@ -132,7 +132,7 @@ async function branch(project: Project, { ref, oid }: { ref: RefName; oid: Oid }
   await project.repository.store.updateRefs([made], 'branch');
 }
 
-/** As `teddy session archive`: what the archive has is never lost to it. */
+/** Does the work of `teddy session archive`: what the archive has is never lost to it. */
 async function archive(project: Project, { ref, oid }: { ref: RefName; oid: Oid }): Promise<void> {
   const { store } = project.repository;
   const [kept] = await store.listRefs(archiveRef(ref));

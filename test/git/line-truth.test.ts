@@ -1,4 +1,4 @@
-/** What blame says of lines whose authors are known by construction: right or unknown, never wrong. On real git. */
+/** Blame of lines whose authors are known by construction is right or unknown, never wrong. On real git. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { openAuthoredRepository, type AuthoredRepository, type TextChange } from '../support/line-authors.ts';
@@ -11,7 +11,7 @@ const change = fc.record<TextChange>({
   withBraces: fc.boolean(),
 });
 const file = fc.nat(5);
-/** What is done in a session, and how it comes to main, between the person's own commits there. */
+/** The work of a session, and how it comes to main, between the person's own commits there. */
 const step = fc.oneof(
   { weight: 5, arbitrary: fc.record({ do: fc.constant('turn' as const), file, change }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('edit' as const), file, change }) },

@@ -29,7 +29,7 @@ async function reopen(pages: TestServerOptions['pages'] = {}): Promise<void> {
   cookie = await enter();
 }
 
-/** What a model answers in turn. */
+/** A model gives these answers in turn. */
 async function answering(...script: Parameters<typeof scriptedModel>): Promise<ScriptedModel> {
   const model = scriptedModel(...script);
   const choice = { provider: 'recorded' as const, name: model.model, parameters: {}, model };

@@ -1,4 +1,4 @@
-/** What endpoints say of their models, and servers of this machine. */
+/** Endpoints, and servers of this machine, say which models they have. */
 import { PassThrough } from 'node:stream';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { chooseModel, listServedModels } from '../../src/app.ts';

@@ -39,7 +39,7 @@ function modelOf(name: string): Model {
   return name.startsWith('anthropic') ? anthropicModel(options) : openaiModel(options);
 }
 
-/** What the texts of all complete events are together: a plain reading of the form, apart from the program's. */
+/** Joins the texts of all complete events: a plain reading of the form, apart from the program's. */
 function expectedText(bytes: Uint8Array): string {
   const text = new TextDecoder().decode(bytes);
   const events = text.replaceAll('\r\n', '\n').split('\n\n').slice(0, -1);

@@ -61,7 +61,7 @@ const rest = fc.array(
   { maxLength: 6 },
 );
 
-/** As JSON carries it: a lone surrogate stays one. */
+/** Passes through JSON: a lone surrogate stays one. */
 const encode = (records: JournalRecord[]) => records.map(encodeRecord).join('');
 
 describe('a journal', () => {

@@ -186,7 +186,7 @@ describe('an edit and then its inverse give the first bytes again', () => {
     expect(undone).toBeGreaterThan(200);
   });
 
-  /** What FIND does not say cannot come back by it: here the inverse gives FIND's own white space, and the rest as it was. */
+  /** FIND cannot bring back what it does not say: here the inverse gives FIND's own white space, and the rest as it was. */
   test('for lines that differ in trailing white space, but for that white space', () => {
     let undone = 0;
     fc.assert(

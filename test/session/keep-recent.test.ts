@@ -1,4 +1,4 @@
-/** What was read shortly before is not read again, and what could not be read is. */
+/** A value that was read shortly before is not read again; one that could not be read is. */
 import { expect, test } from 'vitest';
 import { keepRecent } from '../../src/session/keep-recent.ts';
 

@@ -104,9 +104,9 @@ describe('the needles of a pattern', () => {
   const encoders: ((text: string) => string)[] = [
     (text) => text,
     (text) => JSON.stringify({ text }),
-    // As Python writes it.
+    // Python writes it like this.
     (text) => JSON.stringify(text).replace(/[\u007F-\uFFFF]/g, (unit) => toEscape(unit)),
-    // As Go and PHP write it.
+    // Go and PHP write it like this.
     (text) => JSON.stringify(text).replace(/[<>&'=+`]/g, (unit) => toEscape(unit)),
     (text) => JSON.stringify(text).replaceAll('/', '\\/'),
     (text) => `stdout: |\n    ${text.replaceAll('\n', '\n    ')}\n`,
@@ -118,7 +118,7 @@ describe('the needles of a pattern', () => {
   const swapCase = (text: string) => text.replace(/\p{L}/gu, (letter) => toOther(letter));
   const toOther = (letter: string) => (letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase());
 
-  /** As `git grep -F` holds a file against them, in the C locale. */
+  /** Holds a file against them as `git grep -F` does, in the C locale. */
   const holds = (file: string, { needles, ignoresCase }: TextPattern) => {
     const fold = (text: string) => (ignoresCase ? text.replace(/[A-Z]/g, (letter) => letter.toLowerCase()) : text);
     return needles.every((group) => group.some((text) => fold(file).includes(fold(text))));

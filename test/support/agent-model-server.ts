@@ -39,7 +39,7 @@ export interface SeenRequest {
 
 type Shell = (command: string) => object;
 const described: Shell = (command) => ({ command, description: 'Run it' });
-/** What the agents call their shell. */
+/** The names that the agents have for their shell. */
 const shells: Record<string, Shell> = {
   Bash: described,
   exec_command: (cmd) => ({ cmd }),

@@ -41,9 +41,9 @@ export interface AuthoredRepository {
   undo(): Promise<void>;
   /** False: it could not be landed. */
   land(): Promise<boolean>;
-  /** As a forge does it, with one commit that has this message. False: there was a conflict. */
+  /** Does it as a forge, with one commit that has this message. False: there was a conflict. */
   squash(message: string): Promise<boolean>;
-  /** As a forge does it: `merge` with a merge commit, `rebase` with all commits again. False: there was a conflict. */
+  /** Does it as a forge: `merge` with a merge commit, `rebase` with all commits again. False: there was a conflict. */
   integrate(how: 'merge' | 'rebase'): Promise<boolean>;
   archive(): Promise<void>;
   /** Expects each line of each file to be its author's, or unknown; how many are unknown, of how many. */

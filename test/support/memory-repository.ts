@@ -78,11 +78,11 @@ export interface MemoryProject extends Project {
   /** Drops an object, as a `git gc` drops an unreachable one. */
   drop(oid: Oid): Promise<void>;
   stage(...paths: string[]): Promise<void>;
-  /** As `git commit -a`: the tracked files as they are on disk, and what is staged. */
+  /** Does the work of `git commit -a`: the tracked files as they are on disk, and what is staged. */
   commit(message: string, files?: Record<string, string | null>): Promise<Oid>;
-  /** As `git update-ref`, with no check. */
+  /** Does the work of `git update-ref`, with no check. */
   setRef(ref: string, oid: Oid): Promise<void>;
-  /** As `git switch`, with `-c` when `at` is given. */
+  /** Does the work of `git switch`, with `-c` when `at` is given. */
   switchTo(branch: string, at?: Oid): Promise<void>;
   detach(): Promise<void>;
   tipOf(branch: string): Promise<Oid>;

@@ -1,4 +1,4 @@
-/** What `git grep` does, on texts in memory. */
+/** The work of `git grep`, on texts in memory. */
 import { TeddyError } from '../../src/errors.ts';
 import type { TextHits, TextQuery } from '../../src/ports/git.ts';
 import type { RepoPath } from '../../src/names.ts';

@@ -6,7 +6,7 @@ export interface MemorySpool extends Spool {
   isOpen: boolean;
   /** The time at which it is paused or resumed. */
   nowMs: number;
-  /** What `take` says of unreadable lines, once. */
+  /** `take` says this of unreadable lines, once. */
   unreadable: number;
 }
 

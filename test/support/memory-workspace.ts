@@ -168,7 +168,7 @@ function toLetter(before: StagedFile | undefined, after: StagedFile | undefined)
   return before.oid === after.oid && before.mode === after.mode ? '.' : 'M';
 }
 
-/** As `git switch`. */
+/** Does the work of `git switch`. */
 async function switchTo(
   disk: MemoryDisk,
   store: Store,
@@ -182,7 +182,7 @@ async function switchTo(
   await disk.fs.promises.writeFile(`${gitdir}/HEAD`, `ref: ${ref}\n`);
 }
 
-/** As `git merge --ff-only`. */
+/** Does the work of `git merge --ff-only`. */
 async function fastForward(
   disk: MemoryDisk,
   store: Store,

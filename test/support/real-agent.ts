@@ -34,7 +34,7 @@ export interface AgentResult {
 }
 
 export interface RunningAgent {
-  /** Of the agent's process group. */
+  /** The id of the agent's process group. */
   pid: number;
   result: Promise<AgentResult>;
   /** To the agent alone, as a person's Ctrl-C reaches it; SIGKILL goes to all that it has started. */
@@ -165,7 +165,7 @@ function startAgent(program: string, args: string[], options: AgentRunOptions): 
   const result = new Promise<AgentResult>((resolve, reject) => {
     const timer = setTimeout(() => process.kill(-pid, 'SIGKILL'), 90_000);
     child.on('error', reject);
-    // What it has started may hold its streams.
+    // The processes that it has started may hold its streams.
     child.on('exit', (exitCode, signal) => {
       clearTimeout(timer);
       setTimeout(() => resolve({ exitCode, signal, output, ms: Date.now() - began }), 20);

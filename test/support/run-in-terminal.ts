@@ -19,7 +19,7 @@ export interface TerminalRun {
   waitFor(text: string): Promise<string>;
   /** All until now, with colours and whatever else was sent to the terminal. */
   raw(): string;
-  /** As `raw`, without colours, and with plain newlines. */
+  /** The same as `raw`, without colours, and with plain newlines. */
   text(): string;
   exitCode: Promise<number>;
   /** Closes its window: nothing can be read from it or written to it any more. */

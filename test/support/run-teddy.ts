@@ -40,7 +40,7 @@ export interface RunningTeddy {
   result: Promise<RunResult>;
   /** Resolves when stdout and stderr together match; rejects when the process ends without. */
   waitForOutput(pattern: RegExp): Promise<void>;
-  /** What it has printed so far. */
+  /** All that it has printed so far. */
   output(): string;
   kill(signal: NodeJS.Signals): void;
 }

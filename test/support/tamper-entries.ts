@@ -175,11 +175,11 @@ function changeText(path: RepoPath, bytes: Uint8Array): Uint8Array {
 export interface TamperingRow {
   runs: number;
   caught: number;
-  /** What `verify` has no word against. */
+  /** Forgeries that `verify` has no word against. */
   passed: string[];
 }
 
-/** What `verify` finds, by kind. `stride`: one of so many is tried. */
+/** Counts what `verify` finds, by kind. `stride`: one of so many is tried. */
 export async function tryTamperings(
   project: Project,
   line: RecordedLine,

@@ -32,9 +32,9 @@ export interface CommitStory {
 
 export interface BlamedFile extends Place {
   runs: AttributedRun[];
-  /** Of the turns among the authors, by their commits. */
+  /** The turns among the authors, by their commits. */
   turns: ReadonlyMap<Oid, TurnStory>;
-  /** Of all other commits among them. */
+  /** All other commits among them. */
   commits: ReadonlyMap<Oid, CommitStory>;
   known: CodeSteps;
 }

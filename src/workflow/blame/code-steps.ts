@@ -8,7 +8,7 @@ import { decodeEntry, type Entry, type EntryKind } from '../../session/entry.ts'
 import { decodeLandings, landingText, type LandedFrom } from '../../session/landing.ts';
 import { isStartOf } from '../../session/logged-entry.ts';
 
-/** What lines are traced with: objects and refs, `git blame`, and the cache. */
+/** Lines are traced with these: objects and refs, `git blame`, and the cache. */
 export interface BlameSource {
   repository: Pick<Repository, 'store' | 'blame' | 'cache'>;
 }
@@ -19,7 +19,7 @@ export interface CodeStep {
   kind: EntryKind | 'landing';
   /** The id of the entry; a cherry-pick or a rebase copies it. Null: it is none. */
   entry: string | null;
-  /** Of a landing: the session that it is of first. */
+  /** For a landing: the session that it is of first. */
   session: SessionId;
   turn: TurnName | null;
   /** The commit that the user's HEAD was on; on a snapshot of a captured line. */
@@ -47,7 +47,7 @@ const version = 2;
 
 interface Kept {
   version: number;
-  /** What they reach has been read. */
+  /** All that they reach has been read. */
   tips: Oid[];
   steps: CodeStep[];
   grafts: [Oid, Oid[]][];
@@ -75,7 +75,7 @@ export async function readCodeSteps(source: BlameSource, also: readonly Oid[]): 
   return toCodeSteps(next);
 }
 
-/** What a line's tip was when its landing was read may have come since: then all is read anew. */
+/** The tip that a line had when its landing was read may have come since: then all is read anew. */
 async function readKept(source: BlameSource): Promise<Kept> {
   const kept = decodeKept(await source.repository.cache.read(cacheKey));
   const missing = kept.missing.flatMap(([, oids]) => oids);

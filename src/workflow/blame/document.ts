@@ -1,4 +1,4 @@
-/** What blame found, as the documents of `--json` and of the tool for agents have it. */
+/** The findings of blame, as the documents of `--json` and of the tool for agents have them. */
 import type { Oid, RepoPath } from '../../names.ts';
 import type { Author } from './attribution.ts';
 import type { BlamedFile, CommitStory } from './blame-file.ts';

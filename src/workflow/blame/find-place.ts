@@ -54,7 +54,7 @@ async function findFile(project: Project, commit: Oid | null, text: string): Pro
   const head = await store.resolve('HEAD');
   if ((await workspace?.sizeOnDisk(path)) == null) return null;
   if (head !== null && (await store.hasPath(head, path))) return path;
-  // What is staged, git blames as well.
+  // git blames staged lines as well.
   const edits = (await workspace?.status({ untracked: false, path }))?.edits ?? [];
   return head !== null && edits.length > 0 ? path : null;
 }

@@ -29,7 +29,7 @@ export interface TurnStory {
   approvals: Approval[];
   /** How the run of the plan ended; null: there was none. */
   status: string | null;
-  /** What the plan did to the file. */
+  /** The plan did this to the file. */
   actions: DoneAction[];
 }
 

@@ -97,7 +97,7 @@ function findNamed(message: string): SessionId[] {
 /** Clocks of two machines may differ by so much. */
 const skewSeconds = 600;
 
-/** What came after the commit is not where it comes from. */
+/** A commit does not come from what came after it. */
 async function keepEarlier(source: BlameSource, place: Place, steps: readonly CodeStep[]): Promise<CodeStep[]> {
   const isEarlier = async (step: CodeStep) => {
     if (step.oid === place.oid) return false;

@@ -22,7 +22,7 @@ import { listLeftInQuarantine, clearQuarantine } from '../line/quarantine.ts';
 export interface ReportedFinding extends Finding {
   /** `left`: nothing was done about it. `failed`: `--fix` has tried. */
   outcome: 'left' | 'mended' | 'failed';
-  /** What `--fix` did, or why it could not. */
+  /** Says what `--fix` did, or why it could not. */
   said: string | null;
 }
 

@@ -36,7 +36,7 @@ export interface Finding {
   thing: string;
   /** One sentence. */
   meaning: string;
-  /** What `--fix` does, as a sentence goes on after its name; null: nothing. */
+  /** Says what `--fix` does, as a sentence goes on after its name; null: nothing. */
   fix: string | null;
   /** The command for a person to run; null when `--fix` is enough. */
   todo: string | null;

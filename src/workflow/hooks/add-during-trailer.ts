@@ -46,7 +46,7 @@ async function readLatestTurn({ repository: { store } }: Project, { tip }: Line)
   return turns.toSorted(compareTurns).at(-1) ?? null;
 }
 
-/** What is wrong with a setting or a line is told, and stops no commit. */
+/** A wrong setting or line is told, and stops no commit. */
 async function nameModels(
   project: Project,
   line: Line | null,

@@ -38,7 +38,7 @@ export async function findPathReason(project: Project, path: RepoPath): Promise<
 /** Looks at a file whose size is known to be small. */
 export async function findContentReason(project: Project, path: RepoPath, bytes: Uint8Array): Promise<string | null> {
   const text = new TextDecoder().decode(bytes);
-  // As UTF-16, a secret has a NUL between its letters.
+  // A secret in UTF-16 has a NUL between its letters.
   const texts = text.includes('\0') ? [text, text.replaceAll('\0', '')] : [text];
   for (const one of texts) if ((await project.masker.mask(one, path)).count > 0) return 'it holds a secret';
   return null;

@@ -23,12 +23,12 @@ export function findConversions(replayed: Uint8Array, recorded: Uint8Array): Con
   return ways.find(({ clean }) => clean(mine) === theirs)?.by ?? null;
 }
 
-/** As `text` and `core.autocrlf` do: either every line ending becomes LF, or none is touched. */
+/** Does the work of `text` and `core.autocrlf`: either every line ending becomes LF, or none is touched. */
 function withLineFeeds(text: string): string {
   return text.replaceAll('\r\n', '\n');
 }
 
-/** As `ident` does. */
+/** Does the work of `ident`. */
 function withoutIds(text: string): string {
   return text.replace(/\$Id:[^$\n]*\$/g, '$Id$$');
 }

@@ -183,7 +183,7 @@ function compareLabels({ entry, planner }: ReportStep, report: Report, path: Rep
     findings.differ({ path }, 'The report names another agent or model than the entry of the plan.');
 }
 
-/** Of `.teddy/` a report brings its own files alone. */
+/** A report brings its own files alone of `.teddy/`. */
 function refuseOtherFiles({ changes }: ReportStep, dir: RepoPath, findings: Findings): void {
   for (const { path } of changes) {
     if (!isSessionPath(path) || path === joinPath(dir, 'report.md')) continue;

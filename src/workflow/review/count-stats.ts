@@ -163,7 +163,7 @@ async function countLines(
   return stats;
 }
 
-/** Of each commit the model that had answered last in its turn. */
+/** By commit, the model that had answered last in its turn. */
 function toModels(walked: readonly WalkedEntry[]): Map<Oid, string> {
   const [byTurn, models] = [new Map<Oid, string>(), new Map<Oid, string>()];
   for (const { oid, entry, opened } of walked) {

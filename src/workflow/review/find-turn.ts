@@ -34,7 +34,7 @@ export async function findTurnOf(project: Project, { text, selector }: TurnSelec
   return elsewhere ?? { session: state.session, line, state, turn: findTurn(state, text) };
 }
 
-/** As `findTurnOf`, but what has exactly this name counts first, also on the main line: for two that are compared. */
+/** Finds what `findTurnOf` does, but a line of exactly this name counts first, also the main line: for two that are compared. */
 export async function findExactTurn(project: Project, { text, selector }: TurnSelection): Promise<FoundTurn> {
   if (text !== undefined && isTurnLike(text)) {
     const line = await findRecorded(project, selector);

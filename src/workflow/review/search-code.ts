@@ -53,7 +53,7 @@ export function openCodeSearch(
   };
 }
 
-/** What each line has at its tip in another version than at its start, by content. One without a start has lost its history. */
+/** The files that each line has in another version at its tip than at its start, by content. One without a start has lost its history. */
 async function listChanged(
   { repository: { store } }: Project,
   starts: ReadonlyMap<SessionId, SessionStart>,

@@ -33,7 +33,7 @@ export interface FoundTurn {
   line: KnownLine;
   /** For a person: a branch, also a remote's, or an archive. */
   lineName: string;
-  /** What `session show -s` takes for the line. */
+  /** The name that `session show -s` takes for the line. */
   selector: string;
   turn: TurnName;
   /** The title of its plan, or how its message begins. */
@@ -294,7 +294,7 @@ async function findInText(
   const held = new Set<number>();
   const find = async (whole: string): Promise<FoundLine[]> => {
     if (!patterns.some(({ isIn }) => isIn(whole))) return [];
-    // As a whole: nobody recognizes half a secret.
+    // The whole text is searched: nobody recognizes half a secret.
     const masked = (await project.masker.mask(whole, file ?? undefined)).text;
     const lines = new Map<number, FoundLine>();
     for (const [at, pattern] of patterns.entries())
@@ -308,7 +308,7 @@ async function findInText(
   };
   const lines = await find(text);
   const ofValues = (await Promise.all(values.map(find))).flat();
-  // What a file has in the same form is found already.
+  // A text that a file has in the same form is found already.
   const others = ofValues.filter((value) => !lines.some((line) => line.text.includes(value.text)));
   const toMatch = ({ text: found, marks }: FoundLine, number: number | null): FoundMatch => ({
     place,

@@ -35,7 +35,7 @@ export async function reviewSession(project: Project, target: string | undefined
   return { ...line, turns: inOrder, approvers: listApprovers(inOrder) };
 }
 
-/** As `reviewSession`. */
+/** The same as `reviewSession`. */
 export async function openReview(project: Project, target: string | undefined): Promise<ReviewedLine> {
   const { store } = project.repository;
   const line = await findRecorded(project, target);

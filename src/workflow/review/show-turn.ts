@@ -35,7 +35,7 @@ export interface ShownTurn extends TurnSummary {
   undoneBy: Oid | null;
   /** The verdicts on its plan, oldest first. */
   verdicts: Verdict[];
-  /** Of `bounded`: the files whose long texts end with how many characters are left out. */
+  /** With `bounded`: the files whose long texts end with how many characters are left out. */
   cut: CutFile[];
 }
 

@@ -52,7 +52,7 @@ export interface ReviewedTurn {
   isAgentPlan: boolean;
   /** The verdicts on its plan, oldest first. */
   verdicts: Verdict[];
-  /** What was decided when it was run, or not. */
+  /** The decision when it was run, or not. */
   decisions: Decision[];
   asides: Asides;
   /** Files of which not all was read. */
@@ -73,7 +73,7 @@ export interface Step {
   /** The first. */
   parent: Oid | null;
   subject: string;
-  /** As the commit has it. */
+  /** The name that the commit has. */
   author: string;
   /** Null: the user's own. */
   entry: Entry | null;

@@ -18,7 +18,7 @@ export interface Answerer {
   answers: number;
 }
 
-/** What was decided when a plan was run. */
+/** The decisions when a plan was run. */
 export interface Decision {
   decision: 'approved' | 'rejected';
   /** `flag`: nobody was asked, by `-y`. */

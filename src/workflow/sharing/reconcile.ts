@@ -56,7 +56,7 @@ function toRemoteStanding({ archived, renamed }: SharedTips, remote: Oid, contai
   return isKept || isOlder ? 'archived-here' : 'only-remote';
 }
 
-/** What `toStanding` may ask of `contains`. */
+/** `toStanding` may ask this of `contains`. */
 export function listQuestions({ local, remote, known, archived, renamed }: SharedTips): { tip: Oid; commit: Oid }[] {
   if (local === remote) return [];
   const asked: [Oid | null, Oid | null][] =

@@ -198,7 +198,7 @@ function addTail(lines: Map<RefName, SharedLine>, { session }: SharedLine, { tai
   lines.set(tail.ref, { ...tips, did: ['made'], tail: null, problem: null, violations: [] });
 }
 
-/** As `git fetch` moves them. What is not there any more is forgotten when nobody here needs to know. */
+/** Moves them as `git fetch` does. A ref that is not there any more is forgotten when nobody here needs to know. */
 function toTrackingUpdates(remote: ChosenRemote, lines: readonly StandingTips[]): RefUpdate[] {
   return lines.flatMap(({ ref, known, remote: tip, local }) => {
     const tracked = toTracking(remote, ref);

@@ -234,7 +234,7 @@ interface KeptAnswer {
 }
 
 interface CheckedAnswer {
-  /** What `execute` would refuse of a plan. */
+  /** Names what `execute` would refuse of a plan. */
   problems: Problem[];
   notes: Problem[];
   /** The secrets that the answer holds, and where: it is kept as it came. */

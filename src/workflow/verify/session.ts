@@ -29,7 +29,7 @@ export interface VerifiedSessions {
   lines: VerifiedLine[];
   /** The faults of the session files that a range brings, in a merge as well; only for a range. */
   change?: VerifiedChange;
-  /** What `git fsck` said; null: it was not asked. */
+  /** The words of `git fsck`; null: it was not asked. */
   fsck: string[] | null;
 }
 

@@ -2,7 +2,7 @@
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 
-/** As `git log --format=%GF` shows them: of an OpenPGP key, and of one of ssh. */
+/** Fingerprints as `git log --format=%GF` shows them: of an OpenPGP key, and of one of ssh. */
 const fingerprint = /^(?:[0-9A-F]{40}|[0-9A-F]{64}|SHA256:[A-Za-z0-9+/]{43})$/;
 const sshKey =
   /(?:^|[\s,"])(?:sk-)?(?:ssh-[a-z0-9]+|ecdsa-sha2-nistp\d+)(?:@openssh\.com)?\s+([A-Za-z0-9+/]{40,}={0,2})(?=\s|$)/;

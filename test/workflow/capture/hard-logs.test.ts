@@ -1,4 +1,4 @@
-/** What happens to a captured line where the state of its log is lost, the log is odd, or the user works on the line as well. */
+/** A captured line where the state of its log is lost, the log is odd, or the user works on the line as well. */
 import { describe, expect, test } from 'vitest';
 import { decodeTranscript } from '../../../src/conversation/decode-transcript.ts';
 import { shortRef } from '../../../src/names.ts';

@@ -325,7 +325,7 @@ describe('the history', () => {
       expect(trimmed.frontMatter.tokens).toBeLessThanOrEqual(target);
       expect(trimmed.frontMatter.tokens + estimateTokens(texts[leftOut - 1] ?? '')).toBeGreaterThan(target);
       const dirs = new Set(read.mock.calls.map(([, path]) => path).filter((path) => /\/\d+$/.test(path)));
-      // What fits into the whole share is read, and two thirds of it are shown.
+      // A file that fits into the whole share is read, and two thirds of it are shown.
       expect(dirs.size).toBeLessThanOrEqual(Math.ceil(kept * 1.5) + 33);
       read.mockRestore();
     }

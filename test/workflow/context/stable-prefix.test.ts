@@ -37,7 +37,7 @@ function sharedPart(requests: string[]): { shared: number; bytes: number; breaks
     const common = commonPrefix(before, request);
     shared += common;
     bytes += request.length;
-    // What comes before the tree stays as it is, unless the history is cut.
+    // All before the tree stays as it is, unless the history is cut.
     if (common < before.search(/^<!-- teddy-\S+ tree/m)) breaks += 1;
   }
   return { shared, bytes, breaks };

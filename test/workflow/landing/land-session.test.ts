@@ -182,7 +182,7 @@ slowTest('a conflict names the files and a way by hand, changes no ref, and the 
     hint: expect.stringMatching(/^By hand: `git switch main && git cherry-pick [0-9a-f]{16}`/),
   });
   expect(await store.listRefs('refs/')).toEqual(refs);
-  // As `git cherry-pick` and a person make it.
+  // `git cherry-pick` and a person make it like this.
   await project.switchTo('main');
   const trailer = `Teddy-Landed-From: ${session}@${await project.tipOf(line)}`;
   await project.commit(`By hand\n\n${trailer}\n`, {

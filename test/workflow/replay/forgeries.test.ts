@@ -27,7 +27,7 @@ beforeAll(async () => {
   tip = await project.tipOf(line);
 });
 
-/** What `verify` and `replay --strict` say of a line: whether both let it pass, and which paths either names. */
+/** Asks `verify` and `replay --strict` about a line: whether both let it pass, and which paths either names. */
 async function judge(at: Oid) {
   const recorded = await findRecorded(project, at);
   const [replayed, verified] = [await replayLine(project, recorded), await verifyLine(project, recorded)];
