@@ -1,5 +1,6 @@
 /** Who brought the lines of a file of 5,000 that a thousand landed sessions have changed: whole processes, beside git's own blame. */
 import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { mkdtempSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { tmpdir } from 'node:os';
@@ -125,7 +126,7 @@ session: ${session}
 turn: "01"
 plan:
   title: Change lines
-  sha256: ${'0'.repeat(64)}
+  sha256: ${createHash('sha256').update(session).digest('hex')}
   grammar: 2
   agent: pathfinder
   model: gpt-5
