@@ -1,5 +1,5 @@
 /** The rules of Anthropic's messages. */
-import { findNameFault, findTextFault, isObject, isWellFormedValue } from './check-values.ts';
+import { findNameFault, findTextFault, isObject, isWellFormedValue, toList } from './check-values.ts';
 
 type Fields = Record<string, unknown>;
 
@@ -98,8 +98,4 @@ function checkEnd(message: unknown, index: number): string[] {
   const text = isObject(block) ? block['text'] : undefined;
   const isBad = typeof text === 'string' && /[\s\p{Cc}]$/u.test(text);
   return isBad ? [`Message ${index}: the answer at the end ends in white space.`] : [];
-}
-
-function toList(...faults: (string | false | null)[]): string[] {
-  return faults.filter((fault) => typeof fault === 'string');
 }

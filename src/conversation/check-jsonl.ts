@@ -1,5 +1,6 @@
 /** The rules of records, one a line, that nothing has happened to. */
-import { isObject } from './check-values.ts';
+import { isObject, toList } from './check-values.ts';
+import { parseJson } from './import-values.ts';
 
 type Fields = Record<string, unknown>;
 
@@ -89,16 +90,4 @@ function checkResult(walk: Walk, { tool_call_id: id, is_error: isError }: Fields
     !isOpen && 'it answers no call before it that still waits.',
     typeof isError !== 'boolean' && 'its is_error is not true or false.',
   );
-}
-
-function toList(...faults: (string | false)[]): string[] {
-  return faults.filter((fault) => typeof fault === 'string');
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,5 +1,6 @@
 /** The rules of OpenAI's chat completions, and of those who speak like them: the strictest one of each counts. */
-import { findNameFault, findTextFault, isObject, isWellFormedValue } from './check-values.ts';
+import { findNameFault, findTextFault, isObject, isWellFormedValue, toList } from './check-values.ts';
+import { parseJson } from './import-values.ts';
 
 type Message = Record<string, unknown>;
 
@@ -105,16 +106,4 @@ function checkTool(walk: Walk, { tool_call_id: id, content }: Message): string[]
     !isOpen && 'it answers no call of the answer before it that still waits.',
     findTextFault(content, 'its content'),
   );
-}
-
-function toList(...faults: (string | false | null)[]): string[] {
-  return faults.filter((fault) => typeof fault === 'string');
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

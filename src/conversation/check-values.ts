@@ -1,5 +1,10 @@
 /** The checks of all formats ask these of values. The renderers have their own: a mistake must not be in both. */
 
+/** The faults among the answers of several checks. */
+export function toList(...faults: (string | false | null)[]): string[] {
+  return faults.filter((fault) => typeof fault === 'string');
+}
+
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

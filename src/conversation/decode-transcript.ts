@@ -3,6 +3,7 @@ import { decodeRecord } from './decode-record.ts';
 import type { LineLimits } from '../session/clip-line.ts';
 import { formatCount } from '../session/format-count.ts';
 import { openLineReader, type ReadLine } from '../session/read-lines.ts';
+import { parseJson } from './import-values.ts';
 import { mendLine } from './mend-line.ts';
 import type { LineIssue, Transcript } from './transcript.ts';
 import { splitContent } from './content-calls.ts';
@@ -104,14 +105,6 @@ function addIssue(issues: LineIssue[], line: number, reason: string): void {
   const last = issues.at(-1);
   if (last?.line !== line) issues.push({ line, reason });
   else if (!last.reason.includes(reason)) last.reason = `${last.reason}; ${reason}`;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /**

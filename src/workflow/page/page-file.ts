@@ -5,6 +5,7 @@ import type { PageSource, SessionPage } from '../../page/session-page.ts';
 import type { Project } from '../../ports/project.ts';
 import { isOid, isSessionId, type Oid, type SessionId, type TurnName } from '../../names.ts';
 import { findNearestEntry } from '../../session/nearest-entry.ts';
+import { parseObject } from '../../session/parse-object.ts';
 import { findPageSource, readPage } from './read-page.ts';
 
 interface PageFile {
@@ -94,8 +95,8 @@ function unescape(text: string): string {
 
 /** The same keys in the same order, whatever else the text has: a page with more than that differs. */
 function parseSource(text: string): PageSource | null {
-  const value = parseJson(text) as Partial<Record<keyof PageSource, unknown>> | null;
-  if (typeof value !== 'object' || value === null) return null;
+  const value: Partial<Record<keyof PageSource, unknown>> | null = parseObject(text);
+  if (value === null) return null;
   const { session, line, lines, landed } = value;
   if (typeof session !== 'string' || !isSessionId(session) || typeof line !== 'string') return null;
   if (!Array.isArray(lines) || !Array.isArray(landed) || lines.length === 0) return null;
@@ -109,14 +110,6 @@ function parseSource(text: string): PageSource | null {
   const shown = known.filter((one) => one !== null);
   if (new Set(shown.map(({ tip }) => tip)).size < shown.length) return null;
   return { session, line, lines: shown, landed: oids.filter((one) => one !== null) };
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }
 
 /** Only lines of the session are walked. */
