@@ -39,7 +39,7 @@ export async function hasLandedAsItStands(
   const { store } = project.repository;
   const dir = await store.readDir(nearest.oid, sessionDir(session));
   if (dir?.entries.some(({ name }) => isTurnName(name)) !== true) return false;
-  const start = await readBaseStart(project, nearest.oid);
+  const start = await findBaseStart(project, nearest);
   // A branch that has not moved since the session began has nothing of it, which takes no question to git.
   const before = start === null ? undefined : (await store.readCommit(start.oid)).parents[0];
   for (const base of bases ?? (await readBaseTips(project, start))) {
@@ -53,6 +53,14 @@ export async function hasLandedAsItStands(
     }
   }
   return false;
+}
+
+/** A long line is not walked for a start that is known. */
+async function findBaseStart(project: Project, { oid, entry }: KnownLine['nearest']): Promise<BaseStart | null> {
+  const start = (await readStarts(project, [{ ...entry, oid }])).get(entry.session);
+  return start === undefined || start.branch === null
+    ? readBaseStart(project, oid)
+    : { branch: start.branch, oid: start.oid };
 }
 
 async function readBaseTips(project: Project, start: BaseStart | null): Promise<Oid[]> {

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { renderReview } from '../../../src/cli/render/review.ts';
 import type { Store } from '../../../src/ports/git.ts';
 import type { Project } from '../../../src/ports/project.ts';
+import { readStatus } from '../../../src/workflow/review/read-status.ts';
 import { openReview, reviewSession } from '../../../src/workflow/review/session.ts';
 import { undoTurn } from '../../../src/workflow/turn/undo.ts';
 import { memoryProject } from '../../support/memory-repository.ts';
@@ -11,7 +12,7 @@ import { create, say, start, turn } from '../../support/turns.ts';
 import { slowTest } from '../../support/slow-test.ts';
 
 /** Its characters are escaped one by one: sixteen turns fill a review. */
-const long = '_'.repeat(2_500);
+const longText = '_'.repeat(2_500);
 /** More than are looked at beforehand. */
 const count = 34;
 
@@ -69,13 +70,36 @@ test('the rows that labels make are those that the turns themselves make', async
   ]);
 });
 
+test('a status walks no line whose start is known', async () => {
+  const project = await memoryProject();
+  await start(project);
+  await sayMany(project, 2);
+  await readStatus(project);
+  const short = await countReads(project, readStatus);
+  await sayMany(project, 3);
+  const long = await countReads(project, readStatus);
+  expect(long.read).toEqual(short.read);
+  expect(long.value.turn?.turn).toBe('05');
+});
+
 async function sayMany(project: Project, times: number): Promise<void> {
   for (let at = 0; at < times; at += 1)
-    await say(project, long, scriptedModel({ texts: ['Words.'], usage: { inputTokens: 10, outputTokens: 2 } }));
+    await say(project, longText, scriptedModel({ texts: ['Words.'], usage: { inputTokens: 10, outputTokens: 2 } }));
 }
 
-/** `read`: how often each method of the store was asked, and how much it told of what it tells one by one; `walked`: the commits of the walk. */
+/** `walked`: the commits of the walk. */
 async function printCounted(project: Project): Promise<{ text: string; read: Record<string, number>; walked: number }> {
+  const print = async (counted: Project) => renderReview(await openReview(counted, undefined));
+  const { value: text, read } = await countReads(project, print);
+  const { firstParentsOf: walked = 0, ...others } = read;
+  return { text, read: others, walked };
+}
+
+/** `read`: how often each method of the store was asked, and how much it told of what it tells one by one. */
+async function countReads<T>(
+  project: Project,
+  run: (counted: Project) => Promise<T>,
+): Promise<{ value: T; read: Record<string, number> }> {
   const read: Record<string, number> = {};
   const add = (name: string) => (read[name] = (read[name] ?? 0) + 1);
   const store = new Proxy(project.repository.store, {
@@ -90,9 +114,7 @@ async function printCounted(project: Project): Promise<{ text: string; read: Rec
     },
   });
   const counted = { ...project, repository: { ...project.repository, store } };
-  const text = await renderReview(await openReview(counted, undefined));
-  const { firstParentsOf: walked = 0, ...others } = read;
-  return { text, read: others, walked };
+  return { value: await run(counted), read };
 }
 
 function isTold(told: unknown): told is AsyncIterable<unknown> {
