@@ -221,7 +221,16 @@ describe('in a repository of git', () => {
   });
   const open = async () => {
     const repository = await openRepository({ cwd: teddy.repo.root, env: process.env });
-    project = { repository, clock: { now: () => new Date() } } as unknown as Project;
+    const { store } = repository;
+    // No ref moves while all is compared, and each verb asks git for the same ones again.
+    const listed = new Map<string, ReturnType<typeof store.listRefs>>();
+    const listRefs: typeof store.listRefs = (...prefixes) => {
+      const key = prefixes.join(' ');
+      if (!listed.has(key)) listed.set(key, store.listRefs(...prefixes));
+      return listed.get(key) ?? store.listRefs(...prefixes);
+    };
+    const known = { ...repository, store: { ...store, listRefs } };
+    project = { repository: known, clock: { now: () => new Date() } } as unknown as Project;
   };
   afterAll(async () => {
     await project.repository.close();
