@@ -62,12 +62,12 @@ async function trace(args: string[]): Promise<{ touched: string[]; opened: numbe
         throw new Error(`teddy ${args.join(' ')}: ${error.code} ${error.stderr}`);
       },
     );
-    const logs = (await readdir(dir)).map((name) => ({ name, pid: Number(name.split('.').at(-1)) }));
-    const own = Math.min(...logs.map(({ pid }) => pid));
     const rows: string[] = [];
-    for (const { name, pid } of logs) {
+    for (const name of await readdir(dir)) {
       const text = await readFile(join(dir, name), 'utf8');
-      if (pid === own || !/^execve\(.*= 0$/m.test(text)) rows.push(...text.split('\n'));
+      // Only the log of our own process names what it was started with; those of its threads start nothing.
+      const became = /^execve\(.*= 0$/m.exec(text)?.[0];
+      if (became === undefined || became.includes(`"${teddyPath}"`)) rows.push(...text.split('\n'));
     }
     const paths = rows.flatMap((row) => [...row.matchAll(/"([^"]*)"/g)].map(([, path = '']) => ({ row, path })));
     const below = paths.filter(({ path }) => path.includes('/.git/'));

@@ -225,7 +225,10 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
 
   test('Ctrl-Z stops the command together with teddy, fg lets both go on, and its time is shown meanwhile', async () => {
     await openWithPlan(planOf(executeAction('echo "at $$"; until test -e go; do sleep 0.1; done; echo over')));
-    const run = inShell('cut -d " " -f 3 "/proc/$(cat pid)/stat"; echo STOPPED; touch go', 'session', 'execute', '-y');
+    // A signal that was sent need not have come: the state is read until it is the wanted one.
+    const state = 'cut -d " " -f 3 "/proc/$(cat pid)/stat"';
+    const stopped = `until test "$(${state})" = T; do sleep 0.05; done; ${state}; echo STOPPED; touch go`;
+    const run = inShell(stopped, 'session', 'execute', '-y');
     await run.waitFor('1/1 EXECUTE echo');
     await run.waitFor('\nat ');
     await run.waitFor('\n');
