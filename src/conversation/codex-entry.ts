@@ -1,6 +1,6 @@
 /** One line of a Codex rollout without its envelope. */
 import type { SourcePosition } from './import-ids.ts';
-import { isObject } from './import-values.ts';
+import { isObject } from '../session/parse-object.ts';
 
 export interface CodexEntry {
   kind: 'item' | 'event' | 'compacted' | 'usage' | 'other';

@@ -11,6 +11,7 @@ import {
   type ToolUseRecord,
   type TranscriptRecord,
 } from './record.ts';
+import { isObject } from '../session/parse-object.ts';
 
 /** `skipped`: why it is no record. `mended`: what is not as records have it. Both in half a sentence. */
 export type DecodedRecord = { record: TranscriptRecord; mended?: string } | { skipped: string };
@@ -173,10 +174,6 @@ function toSaid(type: SaidType, base: RecordBase, content: string, source: strin
 function isDeep(value: unknown, levels = maxDepth): boolean {
   if (typeof value !== 'object' || value === null) return false;
   return levels === 0 || Object.values(value).some((inner) => isDeep(inner, levels - 1));
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function asText(value: unknown): string | undefined {

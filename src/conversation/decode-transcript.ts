@@ -3,13 +3,13 @@ import { decodeRecord } from './decode-record.ts';
 import type { LineLimits } from '../session/clip-line.ts';
 import { formatCount } from '../session/format-count.ts';
 import { openLineReader, type ReadLine } from '../session/read-lines.ts';
-import { parseJson } from './import-values.ts';
 import { mendLine } from './mend-line.ts';
 import type { LineIssue, Transcript } from './transcript.ts';
 import { splitContent } from './content-calls.ts';
 import { toHistory } from './fold-history.ts';
 import type { History } from './history.ts';
 import type { TranscriptRecord } from './record.ts';
+import { parseJson } from '../session/parse-object.ts';
 
 /** More than any transcript has: a line may hold what a tool gave out, and a turn that was imported all of a long log. */
 const transcriptLimits = { lineLength: 64 * 1024 * 1024, lines: 1_000_000 };

@@ -4,6 +4,7 @@ import type { HistoryCall, HistoryResult } from './history.ts';
 import { missingOutput, type ToolResultRecord, type ToolUseRecord } from './record.ts';
 import { showId, type RepairList } from './repairs.ts';
 import { openUniqueIds, type UniqueIds } from './unique-ids.ts';
+import { isObject } from '../session/parse-object.ts';
 
 interface WaitingCall {
   call: HistoryCall;
@@ -117,8 +118,4 @@ function toResult(record: ToolResultRecord, id: string): HistoryResult {
 /** A history that was written as records and read again still knows which of them stand in. */
 function syntheticId(callId: string): string {
   return `${callId}-synthetic`;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

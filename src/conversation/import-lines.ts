@@ -1,5 +1,5 @@
 /** Cuts a text that comes in pieces into lines, and a line into its JSON objects. */
-import { isObject, parseJson } from './import-values.ts';
+import { isObject, parseJson } from '../session/parse-object.ts';
 import { mendLine } from './mend-line.ts';
 
 export interface SourceLine {

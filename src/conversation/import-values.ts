@@ -1,19 +1,9 @@
 /** Reads values of a source of which nothing is certain. */
+import { isObject, parseJson } from '../session/parse-object.ts';
+
+export { isObject, parseJson };
 
 const maxDepth = 200;
-
-/** `undefined` for what is no JSON. */
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 /** Any object's fields, and none of what is no object. */
 export function fieldsOf(value: unknown): Record<string, unknown> {

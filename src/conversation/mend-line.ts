@@ -1,4 +1,5 @@
 /** Reads what it can of a line that a crash has torn, glued to the next one, or filled with NUL characters. */
+import { parseJson } from '../session/parse-object.ts';
 
 export interface MendedLine {
   /** The objects on it, in order. */
@@ -14,7 +15,8 @@ const space = /[\s\0\uFEFF\u0085]/;
 /** The objects of a line that is not JSON as a whole, or why there are none. Takes time linear in its length. */
 export function mendLine(line: string): MendedLine | string {
   const { objects, hasRest } = findObjects(line);
-  const values = objects.map(parseObject);
+  // A block of NUL characters in the middle has taken part of a text; the rest of it is still what was said.
+  const values = objects.map((text) => parseJson(text.replaceAll('\0', '')));
   const whole = values.filter((value) => value !== undefined);
   if (whole.length === 0) return /[^\s\0]/.test(line) ? 'not JSON' : 'NUL characters only';
   return { values: whole, reason: toReason(line, whole.length, hasRest || whole.length < values.length) };
@@ -25,15 +27,6 @@ function toReason(line: string, count: number, isTorn: boolean): string {
   if (line.includes('\0')) reasons.push('NUL characters were left out');
   if (isTorn) reasons.push('a part that is torn was left out');
   return reasons.length > 0 ? reasons.join('; ') : 'characters around it were left out';
-}
-
-/** A block of NUL characters in the middle has taken part of a text; the rest of it is still what was said. */
-function parseObject(text: string): unknown {
-  try {
-    return JSON.parse(text.replaceAll('\0', ''));
-  } catch {
-    return undefined;
-  }
 }
 
 interface Scan {

@@ -12,7 +12,7 @@ import {
   type ImportContext,
 } from './import-context.ts';
 import { type SourcePosition, toPlace } from './import-ids.ts';
-import { isObject, parseJson, asText, hasText, toStorable } from './import-values.ts';
+import { asText, hasText, isObject, parseJson, toStorable } from './import-values.ts';
 import { openJsonElements, type JsonPart } from './json-elements.ts';
 import { readOpenaiMessage } from './openai-messages.ts';
 import { splitContent } from './content-calls.ts';

@@ -1,5 +1,5 @@
 /** Files that are whole and on disk once the call returns. */
-import { open, rename, unlink } from 'node:fs/promises';
+import { open, rename, rmdir, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { errorCode } from './system-error.ts';
 
@@ -30,6 +30,14 @@ export async function removeFile(path: string): Promise<void> {
   await unlink(path).catch((error: unknown) => {
     if (errorCode(error) !== 'ENOENT') throw error;
   });
+}
+
+/** False: a directory with something in it stays, and so does one that may not be removed. */
+export function removeDirectory(path: string): Promise<boolean> {
+  return rmdir(path).then(
+    () => true,
+    () => false,
+  );
 }
 
 export async function syncDirectory(path: string): Promise<void> {

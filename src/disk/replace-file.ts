@@ -80,3 +80,14 @@ export function toWriteError(error: unknown, what: string): unknown {
     },
   );
 }
+
+/** False: nothing is there. */
+export async function renameIfThere(from: string, to: string): Promise<boolean> {
+  try {
+    await rename(from, to);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
+  }
+}

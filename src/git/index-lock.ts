@@ -1,13 +1,13 @@
 /** `index.lock`, taken as git takes it; recorded first, so that a crash of ours can be told from somebody else's lock. */
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
-import { copyFile, link, mkdir, open, readdir, readFile, rename, stat, utimes, writeFile } from 'node:fs/promises';
+import { copyFile, link, mkdir, open, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TeddyError } from '../errors.ts';
 import type { Oid, RefName } from '../names.ts';
 import { isAlive, readBootId, type Holder } from '../disk/process-identity.ts';
-import { removeFile, replaceFile, toWriteError } from '../disk/replace-file.ts';
+import { removeFile, renameIfThere, replaceFile, toWriteError } from '../disk/replace-file.ts';
 import { toLockError } from './refs.ts';
 
 const lockWaitMs = 2000;
@@ -223,16 +223,6 @@ export async function readRecord(path: string): Promise<(AppendRecord & { writte
     return typeof record.ref === 'string' ? { ...record, writtenMs: mtimeMs } : null;
   } catch {
     return null;
-  }
-}
-
-async function renameIfThere(from: string, to: string): Promise<boolean> {
-  try {
-    await rename(from, to);
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
-    throw error;
   }
 }
 

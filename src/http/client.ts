@@ -6,6 +6,7 @@ import type { StatusAnswer } from './schemas.ts';
 import { sayTimeouts, type WriteApi } from './write-api.ts';
 import { OffsetMismatch } from '../write/write-errors.ts';
 import { toErrorStatus } from './status.ts';
+import { parseJson } from '../session/parse-object.ts';
 
 export interface ClientOptions {
   /** The server's address without a path: `http://127.0.0.1:5000`. */
@@ -163,13 +164,8 @@ function isRefused(error: unknown): boolean {
 
 /** Null when it is no JSON. */
 async function readAnswer(response: Response): Promise<object | null> {
-  const text = await response.text();
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' ? value : null;
-  } catch {
-    return null;
-  }
+  const value = parseJson(await response.text());
+  return typeof value === 'object' ? value : null;
 }
 
 /** JSON carries text alone. Throws VALIDATION_FAILED. */

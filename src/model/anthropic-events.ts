@@ -1,10 +1,8 @@
 /** Turns the events of Anthropic's messages into the events of the port. Tolerant of what servers leave out. */
 import type { ModelEvent, ModelToolCall } from '../ports/model.ts';
 import { CutStream, WireError } from './failure.ts';
-import { field, wholeCharacters } from './wire.ts';
-import { isObject } from '../conversation/import-values.ts';
-
-type FinishReason = Extract<ModelEvent, { type: 'finish' }>['reason'];
+import { field, toReason, wholeCharacters, type FinishReason } from './wire.ts';
+import { isObject } from '../session/parse-object.ts';
 
 interface Progress {
   calls: Map<unknown, ModelToolCall>;
@@ -42,11 +40,6 @@ export async function* toModelEvents(
   for (const call of calls) yield { type: 'tool_call', ...call, arguments: call.arguments || '{}' };
   yield* usageOf(progress.usage);
   yield { type: 'finish', reason: toReason(progress.finish ?? 'stop', calls.length) };
-}
-
-function toReason(finish: FinishReason, calls: number): FinishReason {
-  if (calls > 0) return finish === 'stop' ? 'tool_calls' : finish;
-  return finish === 'tool_calls' ? 'other' : finish;
 }
 
 type Piece = Extract<ModelEvent, { type: 'text' | 'thought' }>;

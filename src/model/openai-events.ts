@@ -2,10 +2,9 @@
 import type { OpenAI } from 'openai';
 import type { ModelEvent, ModelToolCall } from '../ports/model.ts';
 import { CutStream } from './failure.ts';
-import { field, wholeCharacters } from './wire.ts';
+import { field, toReason, wholeCharacters, type FinishReason } from './wire.ts';
 
 type Chunk = OpenAI.Chat.Completions.ChatCompletionChunk;
-type FinishReason = Extract<ModelEvent, { type: 'finish' }>['reason'];
 
 /**
  * Text as it comes, then its calls (if it was offered tools), usage (if the server told any) and `finish`, once each. Throws
@@ -38,12 +37,6 @@ export async function* toModelEvents(
   for (const call of calls) yield { type: 'tool_call', ...call };
   if (usage !== null) yield usage;
   yield { type: 'finish', reason: toReason(finish ?? 'stop', calls.length) };
-}
-
-/** Some servers say `stop` for an answer with calls; and an answer without calls waits for no result. */
-function toReason(finish: FinishReason, calls: number): FinishReason {
-  if (calls > 0) return finish === 'stop' ? 'tool_calls' : finish;
-  return finish === 'tool_calls' ? 'other' : finish;
 }
 
 // The types promise more than servers keep: any field may be missing or null.

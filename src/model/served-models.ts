@@ -3,7 +3,7 @@ import { presets, type PresetName } from '../session/presets.ts';
 import { toCount, toPrice, type ModelFacts } from '../session/model-facts.ts';
 import type { Endpoint } from './endpoint.ts';
 import { addressOf, field, readJson } from './wire.ts';
-import { isObject } from '../conversation/import-values.ts';
+import { isObject } from '../session/parse-object.ts';
 
 export interface ServedModel extends ModelFacts {
   id: string;

@@ -1,6 +1,7 @@
 /** One request to a model's server: sent, sent again where that can help, and its answer as a stream of events. */
-import { isObject, parseJson } from '../conversation/import-values.ts';
+import { isObject, parseJson } from '../session/parse-object.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ModelEvent } from '../ports/model.ts';
 import type { Endpoint } from './endpoint.ts';
 import { rootMessage, toRetryAfter, WireError, withoutKey, type Failure } from './failure.ts';
 
@@ -256,4 +257,12 @@ export function wholeCharacters(): { add(text: string): string; rest(): string }
     },
     rest: () => half,
   };
+}
+
+export type FinishReason = Extract<ModelEvent, { type: 'finish' }>['reason'];
+
+/** Some servers say `stop` for an answer with calls; and an answer without calls waits for no result. */
+export function toReason(finish: FinishReason, calls: number): FinishReason {
+  if (calls > 0) return finish === 'stop' ? 'tool_calls' : finish;
+  return finish === 'tool_calls' ? 'other' : finish;
 }

@@ -133,7 +133,7 @@ function toExample(takes: Setting['takes']): string {
   return typeof takes === 'string' ? examples[takes] : (takes[0] ?? '');
 }
 
-function shorten(text: string): string {
+export function shorten(text: string): string {
   return text.length <= 60 ? text : `${text.slice(0, 60)}...`;
 }
 

@@ -5,6 +5,7 @@
 import type { Cache, RefTip } from '../ports/git.ts';
 import { isOid, type Oid, type RefName } from '../names.ts';
 import type { Entry } from './entry.ts';
+import { parseJson } from './parse-object.ts';
 
 /** The part of an entry that lists need: it does without the commit. */
 export type EntryHead = Pick<Entry, 'kind' | 'session' | 'turn' | 'id' | 'created' | 'title' | 'status'>;
@@ -123,13 +124,13 @@ function decodeRow(row: string): IndexedLine | undefined {
   const nearest = decodeNearest(row);
   if (nearest === undefined) return undefined;
   const gap = row.indexOf('\t');
-  return gap < 0 ? { nearest } : { nearest, told: parse(row.slice(gap + 1)) as Told };
+  return gap < 0 ? { nearest } : { nearest, told: parseJson(row.slice(gap + 1)) as Told };
 }
 
 /** Undefined for what another version may have written. */
 function decodeNearest(row: string): NearestHead | null | undefined {
   const gap = row.indexOf('\t');
-  const list = parse(gap < 0 ? row : row.slice(0, gap));
+  const list = parseJson(gap < 0 ? row : row.slice(0, gap));
   if (list === null) return null;
   if (!Array.isArray(list) || list.length !== 1 + heads.length) return undefined;
   const [oid, kind, session, turn, id, created, title, status] = list as unknown[];
@@ -137,12 +138,4 @@ function decodeNearest(row: string): NearestHead | null | undefined {
   if (!texts.every((one) => typeof one === 'string') || !isOid(oid as string)) return undefined;
   const entry = { kind, session, turn, id, created, title, ...(status === null ? {} : { status }) };
   return { oid: oid as Oid, entry: entry as EntryHead };
-}
-
-function parse(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
-  }
 }

@@ -21,7 +21,7 @@ export interface DatedSource extends SessionSource {
 }
 
 /** Clocks of two machines may differ by so much. */
-const skewMs = 10 * 60 * 1000;
+export const skewMs = 10 * 60 * 1000;
 
 /** In order of creation, oldest first; before them those that say they were made in the future. `archived`: also those whose branches are gone, here and on the remotes. */
 export async function listMainLines(project: DatedSource, options: { archived?: boolean } = {}): Promise<MainLine[]> {

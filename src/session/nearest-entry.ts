@@ -4,6 +4,7 @@
  */
 import { isDamage } from '../errors.ts';
 import type { Cache, SessionSource } from '../ports/git.ts';
+import { readRows, writeRows } from './cached-rows.ts';
 import { decodeEntry, type Entry } from './entry.ts';
 import { isOid, type Oid, type RepoPath } from '../names.ts';
 
@@ -200,19 +201,15 @@ async function readKnown(project: SessionSource, row: Row): Promise<NearestEntry
 const opened = new WeakMap<Cache, Promise<Map<Oid, Row>>>();
 
 function openRows(cache: Cache): Promise<Map<Oid, Row>> {
-  const rows = opened.get(cache) ?? readRows(cache);
+  const rows = opened.get(cache) ?? readKnownRows(cache);
   opened.set(cache, rows);
   return rows;
 }
 
-async function readRows(cache: Cache): Promise<Map<Oid, Row>> {
-  const bytes = await cache.read(cacheKey);
+async function readKnownRows(cache: Cache): Promise<Map<Oid, Row>> {
   const rows = new Map<Oid, Row>();
-  if (bytes === null) return rows;
-  for (const line of new TextDecoder().decode(bytes).split('\n')) {
-    const [commit = '', row = ''] = line.split(' ');
+  for (const [commit = '', row = ''] of await readRows(cache, cacheKey))
     if (isOid(commit) && (row === noEntry || row === tooFar || isOid(row))) rows.set(commit, row);
-  }
   return rows;
 }
 
@@ -224,6 +221,5 @@ async function addRows(cache: Cache, added: readonly [Oid, Row][]): Promise<void
     rows.delete(oid);
     rows.set(oid, row);
   }
-  const kept = [...rows].slice(-maxRows);
-  await cache.write(cacheKey, [new TextEncoder().encode(kept.map(([oid, row]) => `${oid} ${row}\n`).join(''))]);
+  await writeRows(cache, cacheKey, [...rows].slice(-maxRows));
 }

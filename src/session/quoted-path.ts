@@ -1,5 +1,6 @@
 /** Paths inside lines of text: as they are when that is clear, otherwise as a JSON string. */
 
+import { parseJson } from './parse-object.ts';
 /** Control, format and surrogate characters, line and paragraph separators, and what could close an HTML comment. */
 const unsafe = /[\p{C}\p{Zl}\p{Zp}<>]/gu;
 
@@ -25,10 +26,6 @@ export function parsePathWord(line: string): { path: string; rest: string } | nu
 
 /** The path in a JSON string, or null when `text` is not one. */
 export function unquotePath(text: string): string | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'string' ? value : null;
-  } catch {
-    return null;
-  }
+  const value = parseJson(text);
+  return typeof value === 'string' ? value : null;
 }

@@ -2,7 +2,7 @@
  * `.teddy/config.yaml`: settings that travel with the project. It may come from anybody, so it sets little, and nothing
  * that is wrong with it stops the work: each fault is a warning.
  */
-import { parseSetting } from './decide-setting.ts';
+import { parseSetting, shorten } from './decide-setting.ts';
 import { settingOf, settings, type SettingName } from './settings.ts';
 import { isDeeplyNested } from './yaml-depth.ts';
 
@@ -94,8 +94,4 @@ function toRefusal(names: string[]): string {
 
 function firstLine(text: string): string {
   return shorten(text.split('\n')[0] ?? '').replace(/[.:]$/, '');
-}
-
-function shorten(text: string): string {
-  return text.length <= 60 ? text : `${text.slice(0, 60)}...`;
 }

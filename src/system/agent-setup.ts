@@ -18,7 +18,7 @@ import { basename, delimiter, dirname, join, resolve } from 'node:path';
 import { parse as parseToml } from 'smol-toml';
 import { removeFile, replaceFile } from '../disk/replace-file.ts';
 import { replaceDurably } from '../disk/durable-file.ts';
-import { isObject } from '../conversation/import-values.ts';
+import { isObject } from '../session/parse-object.ts';
 import { errorCode, errorReason } from '../disk/system-error.ts';
 import { TeddyError } from '../errors.ts';
 import type { AgentName, AgentSetup, AgentState, HookScript } from '../ports/capture.ts';

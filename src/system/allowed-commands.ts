@@ -6,6 +6,7 @@ import { makePrivateDirectory } from '../disk/private-directory.ts';
 import { replaceFile, toWriteError } from '../disk/replace-file.ts';
 import { errorCode } from '../disk/system-error.ts';
 import type { AllowedCommands } from '../ports/disk.ts';
+import { parseJson } from '../session/parse-object.ts';
 
 export function allowedCommands(dir: string): AllowedCommands {
   const pathOf = (session: string) => join(dir, `${session}.json`);
@@ -30,12 +31,8 @@ export function allowedCommands(dir: string): AllowedCommands {
 
 /** A file that cannot be read allows nothing. */
 function parse(text: string): AllowedCommand[] {
-  try {
-    const value: unknown = JSON.parse(text);
-    return Array.isArray(value) ? value.filter(isAllowedCommand) : [];
-  } catch {
-    return [];
-  }
+  const value = parseJson(text);
+  return Array.isArray(value) ? value.filter(isAllowedCommand) : [];
 }
 
 function isAllowedCommand(value: unknown): value is AllowedCommand {

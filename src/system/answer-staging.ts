@@ -1,5 +1,5 @@
 /** Answers on disk while they arrive, and what dead processes have left of theirs. */
-import { readdir, rename, rm, stat } from 'node:fs/promises';
+import { readdir, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { isUtf8 } from 'node:buffer';
 import type { AnswerTarget, AnswerStaging, LeftAnswer, OrphanedAnswer, StagedAnswer } from '../ports/disk.ts';
@@ -14,6 +14,7 @@ import {
   type StagingDirectory,
 } from './staging-directory.ts';
 import type { ClaimOptions } from '../disk/claim-file.ts';
+import { renameIfThere } from '../disk/replace-file.ts';
 import { claimRun } from './run-claim.ts';
 import { errorCode, errorReason } from '../disk/system-error.ts';
 
@@ -252,16 +253,6 @@ function toOrphan(options: AnswerStagingOptions, path: string, id: string, place
     },
     discard: () => discardQuietly(mine),
   };
-}
-
-async function renameIfThere(from: string, to: string): Promise<boolean> {
-  try {
-    await rename(from, to);
-    return true;
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return false;
-    throw error;
-  }
 }
 
 async function toLeftAnswer(path: string): Promise<LeftAnswer> {

@@ -1,13 +1,13 @@
 /** Reads the state of a path of the project itself: a link is a link here, and is never followed. */
 import { randomBytes } from 'node:crypto';
-import { lstat, open, readlink, realpath, rename, rmdir, symlink, unlink, mkdir } from 'node:fs/promises';
+import { lstat, open, readlink, realpath, rename, symlink, unlink, mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { constants } from 'node:fs';
 import { TeddyError } from '../errors.ts';
 import type { FileState, NewFile } from '../ports/disk.ts';
 import type { RepoPath } from '../names.ts';
 import { locate, missingDirectories } from './contained-path.ts';
-import { syncDirectory, writeDurably } from '../disk/durable-file.ts';
+import { removeDirectory, syncDirectory, writeDurably } from '../disk/durable-file.ts';
 import { errorCode, errorReason } from '../disk/system-error.ts';
 
 /**
@@ -101,17 +101,10 @@ export async function removeEmptyDirectories(root: string, directories: RepoPath
   const project = await realpath(root);
   for (const directory of directories) {
     const real = join(project, directory);
-    if ((await isInProject(root, directory)) && (await isRemoved(real))) {
+    if ((await isInProject(root, directory)) && (await removeDirectory(real))) {
       await syncDirectory(await findExisting(dirname(real)));
     }
   }
-}
-
-function isRemoved(directory: string): Promise<boolean> {
-  return rmdir(directory).then(
-    () => true,
-    () => false,
-  );
 }
 
 async function findPlace(root: string, path: RepoPath): Promise<string> {

@@ -13,6 +13,7 @@ import {
   type Node,
   type ParseError,
 } from 'jsonc-parser';
+import { isObject } from '../session/parse-object.ts';
 
 interface Hook {
   event: string;
@@ -184,10 +185,6 @@ const byteOrderMark = '\uFEFF';
 
 function withoutMark(text: string): string {
   return text.startsWith(byteOrderMark) ? text.slice(1) : text;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function listOf(value: unknown): unknown[] {

@@ -1,11 +1,11 @@
 /** Puts whole content in the place of a file of the project: all of it or nothing, and durable once it returns. */
 import { randomBytes } from 'node:crypto';
-import { chmod, chown, link, mkdir, readdir, realpath, rename, rmdir, stat, unlink } from 'node:fs/promises';
+import { chmod, chown, link, mkdir, readdir, realpath, rename, stat, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { TeddyError } from '../errors.ts';
 import type { RepoPath } from '../names.ts';
 import { locate, missingDirectories, type Located } from './contained-path.ts';
-import { syncDirectory, writeDurably } from '../disk/durable-file.ts';
+import { removeDirectory, syncDirectory, writeDurably } from '../disk/durable-file.ts';
 import { errorCode, errorReason } from '../disk/system-error.ts';
 
 /**
@@ -60,7 +60,7 @@ async function installBy(
     await syncDirectory(dirname(real));
   } catch (error) {
     if (temporary !== null) await unlink(temporary).catch(() => undefined);
-    for (const directory of madeDirectories.reverse()) await rmdir(directory).catch(() => undefined);
+    for (const directory of madeDirectories.reverse()) await removeDirectory(directory);
     throw toWriteError(path, error);
   }
 }
@@ -109,17 +109,9 @@ export async function removeFile(root: string, path: RepoPath): Promise<void> {
 
 /** Makes the removal durable at the first directory that stays. */
 async function removeEmptyParents(root: string, directory: string): Promise<void> {
-  const isGone = directory !== root && (await isRemoved(directory));
+  const isGone = directory !== root && (await removeDirectory(directory));
   if (isGone) return removeEmptyParents(root, dirname(directory));
   await syncDirectory(directory);
-}
-
-/** A directory with something in it stays, and so does one that may not be removed. */
-function isRemoved(directory: string): Promise<boolean> {
-  return rmdir(directory).then(
-    () => true,
-    () => false,
-  );
 }
 
 /** Temporary files of ours beside the path. A path that may not be touched has none. */

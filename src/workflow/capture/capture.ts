@@ -2,7 +2,7 @@
 import type { AgentCheckpoint, AgentName } from '../../conversation/agent-log.ts';
 import { agentNames } from '../../conversation/agent-log.ts';
 import { TeddyError } from '../../errors.ts';
-import { isObject } from '../../conversation/import-values.ts';
+import { isObject } from '../../session/parse-object.ts';
 import type { Capture, LogPosition } from '../../ports/agent-logs.ts';
 import { shortRef, type Oid, type RefName, type SessionId, type TurnName } from '../../names.ts';
 import type { Project } from '../../ports/project.ts';

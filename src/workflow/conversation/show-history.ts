@@ -13,6 +13,7 @@ import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { parseTurnName, type Oid, type SessionId, type TurnName } from '../../names.ts';
 import { findConversation, type ConversationTarget } from '../line/read-conversation.ts';
+import { parseJson } from '../../session/parse-object.ts';
 
 export interface HistoryRequest {
   /** A session, as of `-s`, or anything that git takes for a commit. */
@@ -88,12 +89,8 @@ async function readCached(project: Project, key: string): Promise<RenderedHistor
 }
 
 function parseRepairs(text: string): Repair[] | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return Array.isArray(value) ? value : null;
-  } catch {
-    return null;
-  }
+  const value = parseJson(text);
+  return Array.isArray(value) ? value : null;
 }
 
 /** A session is meant first; what is none may be a commit. Without a target the line may be one that a shallow clone cut off. */

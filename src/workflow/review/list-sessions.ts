@@ -3,7 +3,7 @@ import { describeSessions, type DescribedSession } from '../../conversation/list
 import type { Project } from '../../ports/project.ts';
 import type { SessionId } from '../../names.ts';
 import { listLinesAndTips } from '../../session/lines.ts';
-import { toMainLines, type MainLine } from '../../session/main-lines.ts';
+import { skewMs, toMainLines, type MainLine } from '../../session/main-lines.ts';
 import { entryMs } from '../../session/logged-entry.ts';
 import { readStarts, type SessionStart } from '../../session/session-starts.ts';
 
@@ -68,9 +68,6 @@ function takeNewest(
 export function sortNewest(sessions: ListedSession[], now: Date): ListedSession[] {
   return sortByTime(sessions, now, ({ updated }) => Date.parse(updated));
 }
-
-/** Clocks of two machines may differ by so much. */
-const skewMs = 600_000;
 
 /** The newest first. Nobody makes a session the newest by writing a time to come. */
 function sortByTime<One>(all: readonly One[], now: Date, msOf: (one: One) => number): One[] {
