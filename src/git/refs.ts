@@ -105,8 +105,8 @@ export async function listRefs(git: GitRunner, prefixes: string[]): Promise<RefT
   return rows === ''
     ? []
     : rows.split('\n').map((row) => {
-        const [ref = '', oid = ''] = row.split(' ');
-        return { ref: ref as RefName, oid: parseOid(oid) };
+        const gap = row.indexOf(' ');
+        return { ref: row.slice(0, gap) as RefName, oid: parseOid(row.slice(gap + 1)) };
       });
 }
 

@@ -18,8 +18,15 @@ import {
 } from '../names.ts';
 import { isOnLine } from './ancestry.ts';
 import { isKeptIn, listArchives } from './archives.ts';
-import { openLineIndex, type LineIndex, type NearestHead } from './line-index.ts';
-import { findNearestEntries, findNearestEntry, type NearestEntry } from './nearest-entry.ts';
+import {
+  findNearestHeads,
+  findOlder,
+  openLineIndex,
+  type LineIndex,
+  type NearestHead,
+  type Newest,
+} from './line-index.ts';
+import { findNearestEntry, type NearestEntry } from './nearest-entry.ts';
 
 /** So few are read again in no time, and a command that only looks for a line leaves nothing behind for them. */
 const fewTips = 64;
@@ -48,17 +55,22 @@ export async function listLines(project: SessionSource, options: { archived?: bo
 /** Where each branch here and each of the remotes stands. */
 export type Tips = ReadonlyMap<RefName, Oid>;
 
-/** `stale`: a remote had them when it was last seen, there is no branch of them here, and the archive here has all of them. */
+/**
+ * `older`: so many sessions are not among the `newest`. `stale`: a remote had them when it was last seen, there is no branch of them
+ * here, and the archive here has all of them.
+ */
 export async function listLinesAndTips(
   project: SessionSource,
-  { archived = false }: { archived?: boolean } = {},
-): Promise<{ lines: KnownLine[]; stale: KnownLine[]; tips: Tips }> {
+  { archived = false, newest }: { archived?: boolean; newest?: Newest } = {},
+): Promise<{ lines: KnownLine[]; stale: KnownLine[]; tips: Tips; older: number }> {
   const { store } = project.repository;
   const prefixes = ['refs/heads/', 'refs/remotes/', ...(archived ? [archivePrefix] : [])];
   const [index, refs] = await Promise.all([openLineIndex(project.repository.cache), store.listRefs(...prefixes)]);
-  const tips = refs.filter(({ ref }) => isCandidate(ref));
+  const candidates = refs.filter(({ ref }) => isCandidate(ref));
+  const older = newest === undefined ? null : await findOlder(project, index, candidates, newest);
+  const tips = older === null ? candidates : candidates.filter(({ ref }) => !older.has(ref));
   const nearest = await findNearestHeads(project, index, tips);
-  index.setListed(prefixes, tips);
+  index.setListed(prefixes, candidates);
   let defaults: Defaults | null = null;
   const lines: KnownLine[] = [];
   for (const [at, tip] of tips.entries()) {
@@ -72,7 +84,7 @@ export async function listLinesAndTips(
   const stale = await findStale(project, index, lines);
   await index.save(fewTips);
   const all = new Map(refs.map(({ ref, oid }) => [ref, oid]));
-  return { lines: lines.filter((line) => !stale.has(line)), stale: [...stale], tips: all };
+  return { lines: lines.filter((line) => !stale.has(line)), stale: [...stale], tips: all, older: older?.size ?? 0 };
 }
 
 async function findStale(
@@ -95,24 +107,6 @@ async function findStale(
     if (archive !== undefined && (await isKeptIn(store, index, line, archive))) stale.add(line);
   }
   return stale;
-}
-
-/** The nearest entry of each tip: from the index, or from its commits where it has moved. */
-async function findNearestHeads(
-  project: SessionSource,
-  index: LineIndex,
-  tips: readonly RefTip[],
-): Promise<(NearestHead | null)[]> {
-  const known = tips.map(({ ref, oid }) => index.nearest(ref, oid));
-  const changed = tips.flatMap(({ oid }, at) => (known[at] === undefined ? [oid] : []));
-  const found = changed.length === 0 ? null : await findNearestEntries(project, changed);
-  return tips.map(({ ref, oid }, at) => {
-    const own = known[at];
-    if (own !== undefined) return own;
-    const nearest = found?.get(oid) ?? null;
-    index.set(ref, oid, { nearest });
-    return nearest;
-  });
 }
 
 /** `teddy/global` belongs to all sessions; what a remote calls its HEAD is another name for one of its branches. */

@@ -1,7 +1,7 @@
 /** Where each of many sessions starts. */
 import type { SessionSource } from '../ports/git.ts';
 import { isOid, parseLineRef, type Oid, type SessionId } from '../names.ts';
-import { readRows, writeRows } from './cached-rows.ts';
+import { readNamedRows, writeNamedRows } from './cached-rows.ts';
 import { decodeEntry } from './entry.ts';
 
 export interface SessionStart {
@@ -22,6 +22,7 @@ interface StartedLine {
 
 /** No branch of git's can have this name. */
 const noBranch = '-';
+const cacheKey = 'session-starts';
 
 /** A session's start never changes: it is looked for once. One whose history is cut off has none. */
 export async function readStarts(
@@ -29,10 +30,11 @@ export async function readStarts(
   lines: readonly StartedLine[],
 ): Promise<Map<SessionId, SessionStart>> {
   const { store, cache } = project.repository;
-  const known = new Map((await readRows(cache, 'session-starts')).map((row) => [row[0] ?? '', row]));
-  const unknown = lines.filter((line) => !known.has(toKey(line)));
+  let rows = await readNamedRows(cache, cacheKey, 'utf8');
+  const unknown = lines.filter((line) => rows.get(toKey(line)) === undefined);
   const wanted = new Set(unknown.map(toKey));
   if (wanted.size > 0) {
+    const known = rows.toMap();
     for await (const { oid, message } of store.firstParentsOf(unknown.map((line) => line.oid))) {
       const entry = message.includes('Teddy-Entry: start') ? decodeEntry(message) : null;
       if (entry?.kind !== 'start' || !wanted.delete(toKey(entry))) continue;
@@ -40,14 +42,14 @@ export async function readStarts(
       const isLine = baseBranch === undefined || parseLineRef(`refs/heads/${baseBranch}`) !== null;
       const branch = isLine ? [] : [baseBranch];
       const captured = foreign === undefined ? branch : [branch[0] ?? noBranch, foreign.agent];
-      known.set(toKey(entry), [toKey(entry), oid, ...captured]);
+      known.set(toKey(entry), [oid, ...captured].join(' '));
       if (wanted.size === 0) break;
     }
-    await writeRows(cache, 'session-starts', [...known.values()]);
+    rows = await writeNamedRows(cache, cacheKey, known);
   }
   const starts = new Map<SessionId, SessionStart>();
   for (const line of lines) {
-    const [, oid = '', branch = noBranch, agent = null] = known.get(toKey(line)) ?? [];
+    const [oid = '', branch = noBranch, agent = null] = rows.get(toKey(line))?.split(' ') ?? [];
     if (isOid(oid)) starts.set(line.session, { oid, branch: branch === noBranch ? null : branch, agent });
   }
   return starts;

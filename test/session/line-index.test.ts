@@ -84,6 +84,25 @@ describe('the index of lines', () => {
     expectOne(await openLineIndex(cache.next()));
   });
 
+  test('tells when a main line was last added to, once it is kept, and nothing of other lines', async () => {
+    const cache = keptCache();
+    const index = await openLineIndex(cache.next());
+    const id = '019bf000-0000-7000-8000-000000000001';
+    const names = ['teddy/20260124-x', 'teddy/20260124-x--01-branch-01', 'teddy/20260124-other', 'x'];
+    for (const name of names)
+      index.set(refOf(name), oidOf(1), { nearest: { oid: oidOf(1), entry: { ...head('t'), id } } });
+    index.set(refOf('teddy/20260124-none'), oidOf(1), { nearest: null });
+    expect(index.mainMs(refOf('teddy/20260124-x'), oidOf(1))).toBeNaN();
+    await index.save();
+    const next = await openLineIndex(cache.next());
+    expect(next.mainMs(refOf('teddy/20260124-x'), oidOf(1))).toBe(0x019bf0000000);
+    expect(next.mainMs(refOf('teddy/20260124-x'), oidOf(2))).toBeNaN();
+    for (const name of [...names.slice(1), 'teddy/20260124-none', 'teddy/20260124-unknown'])
+      expect(next.mainMs(refOf(name), oidOf(1))).toBeNaN();
+    next.set(refOf('teddy/20260124-x'), oidOf(1), { nearest: null });
+    expect(next.mainMs(refOf('teddy/20260124-x'), oidOf(1))).toBeNaN();
+  });
+
   test('forgets refs that are gone, and keeps those that nobody has listed', async () => {
     const cache = keptCache();
     const index = await openLineIndex(cache.next());
@@ -122,11 +141,14 @@ describe('the index of lines', () => {
   test.each([
     'no rows at all',
     'refs/heads/a\n',
-    `refs/heads/a ${oidOf(1)} {"x":1}\n`,
-    `refs/heads/a ${oidOf(1)} [["x"]]\n`,
-    `refs/heads/a ${oidOf(1)} [[1,2,3,4,5,6,7,8]]\n`,
-    `refs/heads/a ${oidOf(1)} [\n`,
-    `refs/heads/a ${oidOf(1)} []`,
+    '\n\n',
+    // An index of before, whose rows do not begin with a time.
+    `refs/heads/a ${oidOf(1)} null\n`,
+    `refs/heads/a NaN ${oidOf(1)} {"x":1}\n`,
+    `refs/heads/a NaN ${oidOf(1)} [["x"]]\n`,
+    `refs/heads/a NaN ${oidOf(1)} [[1,2,3,4,5,6,7,8]]\n`,
+    `refs/heads/a NaN ${oidOf(1)} [\n`,
+    `refs/heads/a NaN ${oidOf(1)} []`,
   ])('takes nothing from what is no row: %j', async (text) => {
     const cache = keptCache();
     cache.bytes.set('lines', Buffer.from(text));

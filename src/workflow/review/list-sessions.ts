@@ -33,17 +33,18 @@ export async function listNewest(
   limit: number,
   { archived = false, mine = false }: ListOptions = {},
 ): Promise<{ sessions: ListedSession[]; count: number }> {
-  const [{ lines: listed, tips }, head] = await Promise.all([
-    listLinesAndTips(project, { archived }),
-    project.repository.workspace?.head(),
-  ]);
-  const found = toMainLines(listed, project.clock.now());
+  const now = project.clock.now();
+  const head = await project.repository.workspace?.head();
+  const newest = { limit, latestMs: now.getTime() + skewMs, head: head?.ref ?? null };
+  const isCut = !mine && Number.isFinite(limit);
+  const { lines: listed, tips, older } = await listLinesAndTips(project, { archived, ...(isCut && { newest }) });
+  const found = toMainLines(listed, now);
   // The line of a branch that HEAD is on; a detached HEAD is on none.
   const here = listed.find(({ ref }) => ref === head?.ref);
   const own = mine ? await findOwn(project, await readStarts(project, found)) : null;
   const all = own === null ? found : found.filter(({ session }) => own.has(session));
   const isCurrent = (session: SessionId) => here?.session === session;
-  const lines = limit < all.length ? takeNewest(all, limit, project.clock.now(), isCurrent) : all;
+  const lines = limit < all.length ? takeNewest(all, limit, now, isCurrent) : all;
   const described = await describeSessions(project, lines, {
     tips,
     toShown: (line) =>
@@ -52,7 +53,7 @@ export async function listNewest(
         : line,
   });
   const sessions = described.map((session) => ({ ...session, current: isCurrent(session.session) }));
-  return { sessions, count: all.length };
+  return { sessions, count: all.length + older };
 }
 
 function takeNewest(

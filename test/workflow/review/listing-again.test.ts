@@ -1,5 +1,5 @@
 /** Lists and costs keep what they have read: the next process shows the same as one that keeps nothing, and reads less. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { Oid, RefName } from '../../../src/names.ts';
 import type { Cache } from '../../../src/ports/git.ts';
 import { archiveSession } from '../../../src/workflow/landing/archive-session.ts';
@@ -37,8 +37,8 @@ function countReads(project: MemoryProject): () => number {
   return () => count;
 }
 
-async function withSessions(names: readonly string[]): Promise<MemoryProject> {
-  const project = await memoryProject();
+async function withSessions(names: readonly string[], made?: MemoryProject): Promise<MemoryProject> {
+  const project = made ?? (await memoryProject());
   for (const name of names) {
     await project.switchTo('main');
     await start(project, name);
@@ -87,15 +87,20 @@ describe('a listing of the next process', () => {
     const project = await withSessions(['a', 'b', 'c', 'd']);
     await say(project, 'Another', planOf([create('more.txt')]));
     await project.switchTo('main');
+    let writes = 0;
+    const { read, write } = project.repository.cache;
+    const cache: Cache = { read, write: (...kept) => ((writes += 1), write(...kept)) };
     const look = async () => {
-      await listSessions(nextProcess(project));
-      await countAllCosts(nextProcess(project));
+      await listSessions(nextProcess(project, cache));
+      await countAllCosts(nextProcess(project, cache));
     };
     const count = countReads(project);
     await look();
     expect(count()).toBeGreaterThan(4);
-    const before = count();
+    const [before, written] = [count(), writes];
     await look();
+    // What is known already is not written again.
+    expect([written > 0, writes - written]).toEqual([true, 0]);
     // Where HEAD is, is looked at each time.
     expect(count() - before).toBeLessThanOrEqual(2);
   });
@@ -110,6 +115,58 @@ test('the newest of a listing are those that all of it begins with, and the one 
   expect(count).toBe(4);
   expect(sortNewest(sessions, now)).toEqual([all[0], all[1], all.find(({ current }) => current)]);
   expect((await listNewest(project, 9)).sessions).toHaveLength(4);
+});
+
+test('the newest are the same where the index leaves out older ones, whatever has moved', async () => {
+  const made = await memoryProject();
+  let ms = made.clock.now().getTime() - 500;
+  made.ids.entryId = () =>
+    `${(ms += 1)
+      .toString(16)
+      .padStart(12, '0')
+      .replace(/(?=.{4}$)/, '-')}-7000-8000-000000000000`;
+  const project = await withSessions(
+    Array.from({ length: 12 }, (_, at) => `n${at}`),
+    made,
+  );
+  const expectNewest = async (current: string | null) => {
+    const [all, now] = [
+      sortNewest(await listSessions(nextProcess(project, nothingKept)), project.clock.now()),
+      project.clock.now(),
+    ];
+    const { sessions, count } = await listNewest(nextProcess(project), 2);
+    expect(count).toBe(all.length);
+    expect(sortNewest(sessions, now)).toEqual(all.filter((one, at) => at < 2 || one.current));
+    expect(sessions.find((one) => one.current)?.session ?? null).toBe(current);
+  };
+  await project.switchTo('main');
+  await listSessions(nextProcess(project));
+  const parse = vi.spyOn(JSON, 'parse');
+  await expectNewest(null);
+  await listNewest(nextProcess(project), 2);
+  parse.mockClear();
+  await listNewest(nextProcess(project), 2);
+  expect(parse.mock.calls.length).toBeLessThan(10);
+  parse.mockRestore();
+  await project.switchTo('teddy/20260124-n3');
+  await expectNewest('20260124-n3');
+  await turn(project, 'Once more', create('again.txt'));
+  await expectNewest('20260124-n3');
+  const { ref } = await branchSession(project, { turn: '01', switch: true });
+  await expectNewest('20260124-n3');
+  await project.switchTo('main');
+  await expectNewest(null);
+  await project.switchTo('teddy/20260124-n5');
+  // The branch of a session that is named after another one, and a main line that is gone.
+  await project.setRef('refs/heads/other', await project.tipOf('teddy/20260124-n7'));
+  await project.switchTo('other');
+  await expectNewest('20260124-n7');
+  await project.repository.store.updateRefs(
+    [{ ref: 'refs/heads/teddy/20260124-n3' as RefName, old: await project.tipOf('teddy/20260124-n3'), new: null }],
+    'gone',
+  );
+  await project.switchTo(ref.replace('refs/heads/', ''));
+  await expectNewest('20260124-n3');
 });
 
 test('costs are the same where a wrong clock has git name parents first', async () => {
