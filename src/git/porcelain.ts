@@ -1,5 +1,5 @@
 /**
- * git through simple-git, for questions that change nothing: the names and addresses of remotes.
+ * git through simple-git, for questions that change nothing: the addresses of remotes.
  *
  * The rest stays with `run.ts`. Measured with simple-git 4.0.2: its children share the group of the terminal, so that Ctrl-C ended
  * a `git switch` between two files, which it took for a success; `git worktree add`, `merge`, `clone`, `fetch` and `push` have the

@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import { TeddyError } from '../errors.ts';
 import { hideCredentials } from '../session/hide-credentials.ts';
 import { answerOf } from './porcelain.ts';
+import type { GitSetting } from './settings.ts';
 import type { SimpleGit } from 'simple-git';
 
 export interface RemoteAddress {
@@ -14,21 +15,28 @@ export interface RemoteAddress {
   isNamed: boolean;
 }
 
-/** `cwd`: where the user stands; paths are counted from there. Throws UNKNOWN_REMOTE. */
-export async function findRemote(git: SimpleGit, cwd: string, remote: string): Promise<RemoteAddress> {
-  const names = await readRemoteNames(git);
+/** `names`: the remotes that are configured. `cwd`: where the user stands; paths are counted from there. Throws UNKNOWN_REMOTE. */
+export async function findRemote(
+  remote: string,
+  names: readonly string[],
+  cwd: string,
+  porcelain: () => Promise<SimpleGit>,
+): Promise<RemoteAddress> {
   const label = hideCredentials(remote);
   if (names.includes(remote) && !remote.startsWith('-')) return { argument: remote, label, isNamed: true };
   // git would take it for an option, some commands of it even behind `--`.
   if (remote === '' || remote.startsWith('-')) throw toUnknown(label, names);
   const path = resolve(cwd, remote);
   if (isPath(remote) && existsSync(path)) return { argument: path, label, isNamed: false };
-  if (/[/:\\]/.test(remote) || (await isRewritten(git, remote))) return { argument: remote, label, isNamed: false };
+  if (/[/:\\]/.test(remote) || (await isRewritten(await porcelain(), remote)))
+    return { argument: remote, label, isNamed: false };
   throw toUnknown(label, names);
 }
 
-export async function readRemoteNames(git: SimpleGit): Promise<string[]> {
-  return (await answerOf('remote', () => git.getRemotes())).map(({ name }) => name);
+/** Those that `git remote` would print: any setting of a remote makes it one. */
+export function toRemoteNames(settings: ReadonlyMap<string, GitSetting>): string[] {
+  const names = [...settings.keys()].flatMap((key) => /^remote\.(.+)\.[^.]+$/s.exec(key)?.[1] ?? []);
+  return [...new Set(names)].toSorted();
 }
 
 /** Tells a path from `host:path` by git's own rule. */

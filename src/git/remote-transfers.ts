@@ -2,38 +2,44 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SimpleGit } from 'simple-git';
 import { TeddyError } from '../errors.ts';
-import type { RefTip, RefUpdate, Remotes, TransferOptions } from '../ports/git.ts';
+import type { RefTip, RefUpdate, Remotes, Store, TransferOptions } from '../ports/git.ts';
 import { parseOid, type RefName } from '../names.ts';
-import { findRemote, readRemoteNames, type RemoteAddress } from './remote-address.ts';
+import { findRemote, toRemoteNames, type RemoteAddress } from './remote-address.ts';
 import { callRemote, type RemoteResult } from './remote-call.ts';
 import { cut, isPassing, toRemoteError } from './remote-errors.ts';
 import type { GitRunner } from './run.ts';
+import type { GitSetting } from './settings.ts';
 
 const maxTries = 3;
 const firstDelayMs = 300;
 /** So many git processes at a time: two cores are usual, and each of them only waits for the other. */
 const checksAtATime = 4;
 
+type Ancestry = Pick<Store, 'readSize' | 'isAncestor'>;
+
 export interface RemotesOptions {
   git: GitRunner;
+  store: Ancestry;
   porcelain(): Promise<SimpleGit>;
+  settings(): Promise<ReadonlyMap<string, GitSetting>>;
   /** The folder that the user stands in. */
   cwd: string;
   /** Called after each transfer; a test may crash there. */
   onStep?: ((step: string) => void) | undefined;
 }
 
-export function gitRemotes({ git, porcelain, cwd, onStep }: RemotesOptions): Remotes {
-  const find = async (remote: string) => findRemote(await porcelain(), cwd, remote);
+export function gitRemotes({ git, store, porcelain, settings, cwd, onStep }: RemotesOptions): Remotes {
+  const names = async () => toRemoteNames(await settings());
+  const find = async (remote: string) => findRemote(remote, await names(), cwd, porcelain);
   return {
-    names: async () => readRemoteNames(await porcelain()),
+    names,
     list: async (remote, prefixes, options) => listRemote(git, await find(remote), prefixes, options),
     async fetch(remote, refs, options) {
       await fetchRefs(git, await find(remote), refs, options);
       onStep?.('fetched');
     },
     async push(remote, updates, options) {
-      const outcome = await pushRefs(git, await find(remote), updates, options);
+      const outcome = await pushRefs(git, store, await find(remote), updates, options);
       onStep?.('pushed');
       return outcome;
     },
@@ -91,12 +97,13 @@ async function waitBeforeTry(tries: number, { signal }: TransferOptions): Promis
 
 async function pushRefs(
   git: GitRunner,
+  store: Ancestry,
   address: RemoteAddress,
   updates: readonly RefUpdate[],
   options: TransferOptions,
 ): Promise<'done' | 'moved'> {
   if (updates.length === 0) return 'done';
-  await refuseRewrites(git, address, updates);
+  await refuseRewrites(store, address, updates);
   const args = toPushArguments(address, updates);
   for (let tries = 1; ; tries += 1) {
     const result = await callRemote(git, args, '', options);
@@ -127,11 +134,11 @@ async function findOutcome(
 }
 
 /** To git, a lease that holds is leave to rewrite: that there is nothing to rewrite has to be seen before. */
-async function refuseRewrites(git: GitRunner, address: RemoteAddress, updates: readonly RefUpdate[]): Promise<void> {
+async function refuseRewrites(store: Ancestry, address: RemoteAddress, updates: readonly RefUpdate[]): Promise<void> {
   const moves = updates.filter((update) => update.old !== null && update.new !== null && update.old !== update.new);
   for (let at = 0; at < moves.length; at += checksAtATime) {
     const some = moves.slice(at, at + checksAtATime);
-    const results = await Promise.all(some.map((update) => isFastForward(git, update)));
+    const results = await Promise.all(some.map((update) => isFastForward(store, update)));
     const rewritten = some.find((_, i) => results[i] === false);
     if (rewritten === undefined) continue;
     throw new TeddyError(
@@ -142,10 +149,10 @@ async function refuseRewrites(git: GitRunner, address: RemoteAddress, updates: r
   }
 }
 
-async function isFastForward(git: GitRunner, update: RefUpdate): Promise<boolean> {
-  // 128: what is there was never fetched.
-  const args = ['merge-base', '--is-ancestor', `${update.old}`, `${update.new}`];
-  return (await git.run(args, { accept: [1, 128] })).exitCode === 0;
+/** False where what is there was never fetched. */
+async function isFastForward(store: Ancestry, { old, new: tip }: RefUpdate): Promise<boolean> {
+  if (old === null || tip === null || (await store.readSize(old)) === null) return false;
+  return store.isAncestor(old, tip);
 }
 
 /** Reads from `git push --porcelain` what became of each ref. */

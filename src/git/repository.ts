@@ -49,13 +49,14 @@ export async function openRepository({ cwd, env, trace, onStep, trustsHead }: Op
   // Asked for at once, beside the discovery: hardly a command does without, and each process in turn costs its time.
   let loading = readGitSettings(here, env);
   loading.catch(() => undefined);
+  const settings = () => loading;
   const { layout, head, isShallow } = await findRepository(here);
   const open = (found: RepositoryLayout, added: Environment = {}): GitRunner =>
     gitRunner(found.root ?? found.gitDir, { ...toLayoutEnvironment(childEnv, found), ...added }, trace, () =>
       removeHalfMadeWorkTrees(found),
     );
   const git = open(layout);
-  const store = gitStore({ git, env, ...layout, settings: () => loading, onStep });
+  const store = gitStore({ git, env, ...layout, settings, onStep });
   const workspaceOf = (found: RepositoryLayout & { root: string }, knownHead: KnownHead | null = null) =>
     gitWorkspace({ git: open(found), store, layout: found, onStep, knownHead });
   const { root } = layout;
@@ -98,7 +99,7 @@ export async function openRepository({ cwd, env, trace, onStep, trustsHead }: Op
       const { gitRemotes } = await import('./remote-transfers.ts');
       const porcelain = () =>
         openPorcelain(root ?? layout.gitDir, { ...toLayoutEnvironment(childEnv, layout), ...silentEnvironment });
-      return gitRemotes({ git: open(layout, silentEnvironment), porcelain, cwd, onStep });
+      return gitRemotes({ git: open(layout, silentEnvironment), store, porcelain, settings, cwd, onStep });
     }),
     changeSetting: (scope, key, value) => changeGitSetting(git, scope, key, value),
     reloadSettings() {

@@ -43,6 +43,7 @@ beforeEach(async () => {
   count += 1;
   url = await server.create(`r${count}`);
   await repo.git('config', 'remote.origin.url', url);
+  repository.reloadSettings();
 });
 
 const path = () => join(server.root, basename(url));
