@@ -20,7 +20,7 @@ import { checkSignatures, runFsck } from './check-objects.ts';
 import { withDurableNames } from './sync-objects.ts';
 import { treeDecoder } from './tree-decoder.ts';
 import { walkChanges } from './walk-changes.ts';
-import { walkFirstParents, walkFirstParentsOf } from './walk-first-parents.ts';
+import { followTo, walkFirstParents, walkFirstParentsOf } from './walk-first-parents.ts';
 import { writeLine } from './write-line.ts';
 import { TeddyError } from '../errors.ts';
 import { fileExists } from './index-lock.ts';
@@ -107,7 +107,7 @@ export function gitStore(options: StoreOptions): Store & { close(): Promise<void
     findOid: async (treeish, path) => (await reader.info(`${treeish}:${path}`))?.oid ?? null,
     walkChanges: (from, not) => walkChanges(git, { readCommit, readTree }, from, not),
     async isAncestor(ancestor, descendant) {
-      if (ancestor === descendant) return true;
+      if ((await followTo({ readCommit }, descendant, [ancestor])) !== null) return true;
       const { exitCode } = await git.run(['merge-base', '--is-ancestor', ancestor, descendant], { accept: [1] });
       return exitCode === 0;
     },

@@ -6,6 +6,7 @@ import { maxChangedPaths, pathCounter } from '../session/count-paths.ts';
 import { parseOid, repoPathFromGit, type Oid } from '../names.ts';
 import { toGitFailure, type GitEnd } from './git-failure.ts';
 import type { GitRunner } from './run.ts';
+import { followTo } from './walk-first-parents.ts';
 
 /** So many commits are asked for at a time: they are read while their changes are told. */
 const commitsAtATime = 64;
@@ -28,10 +29,7 @@ export async function* walkChanges(
   from: Oid,
   not: readonly Oid[],
 ): AsyncGenerator<ChangedCommit> {
-  // The tips of a remote with many sessions are too many for a command line.
-  const input = [from, ...not.map((oid) => `^${oid}`), ''].join('\n');
-  const listed = await git.text(['rev-list', '--first-parent', '--parents', '--reverse', '--stdin'], { input });
-  const steps = listed === '' ? [] : listed.split('\n').map(toStep);
+  const steps = await listSteps(git, objects, from, not);
   if (steps.length === 0) return;
   const diff = startDiff(git, steps);
   const told = readChanges(diff);
@@ -50,6 +48,15 @@ export async function* walkChanges(
   } finally {
     diff.end();
   }
+}
+
+async function listSteps(git: GitRunner, objects: Objects, from: Oid, not: readonly Oid[]): Promise<Step[]> {
+  const near = await followTo(objects, from, not);
+  if (near !== null) return near.toReversed().map(({ oid, commit }) => ({ oid, parent: commit.parents[0] ?? null }));
+  // The tips of a remote with many sessions are too many for a command line.
+  const input = [from, ...not.map((oid) => `^${oid}`), ''].join('\n');
+  const listed = await git.text(['rev-list', '--first-parent', '--parents', '--reverse', '--stdin'], { input });
+  return listed === '' ? [] : listed.split('\n').map(toStep);
 }
 
 /** Commit and first parent alone: the others of a merge are no steps of this line. */

@@ -4,7 +4,7 @@ import { parseOid, type Oid } from '../names.ts';
 import { toGitFailure, type GitEnd } from './git-failure.ts';
 import type { GitRunner } from './run.ts';
 
-interface FoundCommit {
+export interface FoundCommit {
   oid: Oid;
   commit: Commit;
 }
@@ -16,6 +16,8 @@ interface CommitReader {
 
 /** Most walks end earlier, and to start a process takes as long as to read so many. */
 const followedCommits = 48;
+/** To start a process takes as long as to read so many one by one, of which most are known already. */
+const nearCommits = 16;
 /** So many are asked for at a time: one by one, most of the time is spent on waiting. */
 const commitsAtATime = 64;
 
@@ -25,6 +27,11 @@ export async function* walkFirstParents(
   from: Oid,
   not: readonly Oid[],
 ): AsyncGenerator<FoundCommit> {
+  const near = await followTo(reader, from, not);
+  if (near !== null) {
+    yield* near;
+    return;
+  }
   if (not.length > 0) {
     yield* readListed(reader, git.lines(['rev-list', '--first-parent', from, '--not', ...not]));
     return;
@@ -41,6 +48,29 @@ export async function* walkFirstParents(
     yield { oid: next, commit };
     next = commit.parents[0];
   }
+}
+
+/**
+ * The commits above the one in `not`, newest first, where first parents soon lead to it: it reaches none of them. Null: only git can say
+ * which they are.
+ */
+export async function followTo(
+  { readCommit }: Pick<CommitReader, 'readCommit'>,
+  from: Oid,
+  not: readonly Oid[],
+): Promise<FoundCommit[] | null> {
+  const [end, ...others] = new Set(not);
+  if (end === undefined || others.length > 0) return null;
+  const found: FoundCommit[] = [];
+  for (let next: Oid | undefined = from; next !== end;) {
+    // git tells of a commit that is missing, or that is none.
+    const commit: Commit | null =
+      next === undefined || found.length === nearCommits ? null : await readCommit(next).catch(() => null);
+    if (next === undefined || commit === null) return null;
+    found.push({ oid: next, commit });
+    next = commit.parents[0];
+  }
+  return found;
 }
 
 /** git fails where a parent is missing that no shallow clone says of; one by one, the walk would just end there. */

@@ -65,3 +65,15 @@ test('a walk ends where a parent is missing, and fails for any other reason that
   const { walk } = history(100);
   await expect(messages(walk([oidOf(1)]))).rejects.toThrow('a parent is missing');
 });
+
+test('a walk to a commit that is near starts no process, and one to a commit that is not asks git', async () => {
+  const { walk, listed } = history();
+  expect(await messages(walk([oidOf(290)]))).toEqual(Array.from({ length: 10 }, (_, at) => `${300 - at}`));
+  expect(listed).toEqual([]);
+  await messages(walk([oidOf(280)]));
+  await messages(walk([oidOf(290), oidOf(295)]));
+  expect(listed.map((args) => args.slice(3))).toEqual([
+    ['--not', oidOf(280)],
+    ['--not', oidOf(290), oidOf(295)],
+  ]);
+});

@@ -56,7 +56,7 @@ function toRemoteStanding({ archived, renamed }: SharedTips, remote: Oid, contai
   return isKept || isOlder ? 'archived-here' : 'only-remote';
 }
 
-/** `toStanding` may ask this of `contains`. */
+/** `toStanding` may ask this of `contains`: a yes decides, whatever comes after it. */
 export function listQuestions({ local, remote, known, archived, renamed }: SharedTips): { tip: Oid; commit: Oid }[] {
   if (local === remote) return [];
   const asked: [Oid | null, Oid | null][] =
@@ -66,10 +66,10 @@ export function listQuestions({ local, remote, known, archived, renamed }: Share
           [known, local],
         ]
       : local === null
-        ? [archived.local, archived.remote, ...renamed].map((tip) => [tip, remote])
+        ? [...renamed, archived.local, archived.remote].map((tip) => [tip, remote])
         : [
-            [remote, local],
             [local, remote],
+            [remote, local],
           ];
   return asked.flatMap(([tip, commit]) => (tip === null || commit === null || tip === commit ? [] : [{ tip, commit }]));
 }
@@ -78,16 +78,19 @@ const askedAtOnce = 8;
 
 /** A commit that is not here is in no history that is. */
 export async function readAncestry(store: Store, tips: readonly SharedTips[]): Promise<Contains> {
-  const questions = tips.flatMap((one) => listQuestions(one).map((asked) => ({ ...asked, kind: one.kind })));
   const yes = new Set<string>();
-  const ask = async ({ tip, commit, kind }: { tip: Oid; commit: Oid; kind: SharedTips['kind'] }) => {
-    const sizes = await Promise.all([store.readSize(tip), store.readSize(commit)]);
-    if (sizes.includes(null)) return;
-    // `teddy/global` is put together by merges.
-    const isIn = kind === 'global' ? await store.isAncestor(commit, tip) : await isOnLine(store, tip, commit);
-    if (isIn) yes.add(`${tip} ${commit}`);
+  const ask = async (one: SharedTips) => {
+    for (const { tip, commit } of listQuestions(one)) {
+      const sizes = await Promise.all([store.readSize(tip), store.readSize(commit)]);
+      if (sizes.includes(null)) continue;
+      // `teddy/global` is put together by merges.
+      const isIn = one.kind === 'global' ? await store.isAncestor(commit, tip) : await isOnLine(store, tip, commit);
+      if (!isIn) continue;
+      yes.add(`${tip} ${commit}`);
+      return;
+    }
   };
-  for (let at = 0; at < questions.length; at += askedAtOnce)
-    await Promise.all(questions.slice(at, at + askedAtOnce).map(ask));
+  const apart = tips.filter(({ local, remote }) => local !== remote);
+  for (let at = 0; at < apart.length; at += askedAtOnce) await Promise.all(apart.slice(at, at + askedAtOnce).map(ask));
   return (tip, commit) => tip === commit || yes.has(`${tip} ${commit}`);
 }
