@@ -1,4 +1,5 @@
 /** Many may push to one remote at once: whoever was slower begins again, a little later. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { TeddyError } from '../../errors.ts';
 
 const maxRounds = 5;
@@ -20,19 +21,9 @@ export async function retryWhileChanged<Value>(
   }
 }
 
-function waitForOthers(round: number, signal: AbortSignal): Promise<void> {
+async function waitForOthers(round: number, signal: AbortSignal): Promise<void> {
   // Grows, so that many who sync at once spread out instead of losing to each other again.
-  const waitMs = Math.random() * firstWaitMs * 2 ** round;
-  return new Promise((resolve, reject) => {
-    const stop = () => {
-      clearTimeout(timer);
-      reject(new TeddyError('INTERRUPTED', 'Interrupted.', 'What was taken stays; run the command again.'));
-    };
-    const timer = setTimeout(() => {
-      signal.removeEventListener('abort', stop);
-      resolve();
-    }, waitMs);
-    if (signal.aborted) stop();
-    else signal.addEventListener('abort', stop, { once: true });
+  await sleep(Math.random() * firstWaitMs * 2 ** round, undefined, { signal }).catch(() => {
+    throw new TeddyError('INTERRUPTED', 'Interrupted.', 'What was taken stays; run the command again.');
   });
 }
