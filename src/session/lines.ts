@@ -57,15 +57,16 @@ export type Tips = ReadonlyMap<RefName, Oid>;
 
 /**
  * `older`: so many sessions are not among the `newest`. `stale`: a remote had them when it was last seen, there is no branch of them
- * here, and the archive here has all of them.
+ * here, and the archive here has all of them. `listed`: git has just said where all of them stand.
  */
 export async function listLinesAndTips(
   project: SessionSource,
-  { archived = false, newest }: { archived?: boolean; newest?: Newest } = {},
+  { archived = false, newest, listed }: { archived?: boolean; newest?: Newest; listed?: readonly RefTip[] } = {},
 ): Promise<{ lines: KnownLine[]; stale: KnownLine[]; tips: Tips; older: number }> {
   const { store } = project.repository;
   const prefixes = ['refs/heads/', 'refs/remotes/', ...(archived ? [archivePrefix] : [])];
-  const [index, refs] = await Promise.all([openLineIndex(project.repository.cache), store.listRefs(...prefixes)]);
+  const listing = listed ?? store.listRefs(...prefixes);
+  const [index, refs] = await Promise.all([openLineIndex(project.repository.cache), listing]);
   const candidates = refs.filter(({ ref }) => isCandidate(ref));
   const older = newest === undefined ? null : await findOlder(project, index, candidates, newest);
   const tips = older === null ? candidates : candidates.filter(({ ref }) => !older.has(ref));

@@ -71,3 +71,16 @@ test('looking at a session starts git 3 times', async () => {
     expect(starts.length, starts.join(', ')).toBeLessThanOrEqual(3);
   }
 });
+
+test('what a remote has, and what is here, is asked for once', async () => {
+  await project.repo.git('init', '--quiet', '--bare', join(bin, 'remote.git'));
+  await project.repo.git('remote', 'add', 'origin', join(bin, 'remote.git'));
+  await project.repo.git('push', '--quiet', 'origin', 'main');
+  await project.begin('starts');
+  await startsOf('session', 'push');
+  await project.plan(planOf(createAction('c.txt', 'c\n')));
+  const pushed = await startsOf('session', 'push');
+  expect(pushed.length, pushed.join(', ')).toBeLessThanOrEqual(11);
+  const synced = await startsOf('session', 'sync');
+  expect(synced.length, synced.join(', ')).toBeLessThanOrEqual(6);
+});

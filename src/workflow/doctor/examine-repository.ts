@@ -17,7 +17,7 @@ import { nameSome } from '../../session/name-some.ts';
 import { deletedPrefix, shortRef, type RefName } from '../../names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { prepareLine } from '../line/prepare.ts';
-import { listLeftInQuarantine, clearQuarantine } from '../line/quarantine.ts';
+import { clearQuarantine, listLeftInQuarantine, quarantinePrefix } from '../line/quarantine.ts';
 
 export interface ReportedFinding extends Finding {
   /** `left`: nothing was done about it. `failed`: `--fix` has tried. */
@@ -233,20 +233,19 @@ async function mend(found: Found): Promise<ReportedFinding> {
 
 /** Finds what a pull or sync that was killed has left in quarantine. */
 const findQuarantine: Examination = async ({ project, refs }) => {
-  const prefix = 'refs/teddy/quarantine/';
-  if (!refs.some(({ ref }) => ref.startsWith(prefix))) return { found: [], seen: null };
-  const left = await listLeftInQuarantine(project);
+  if (!refs.some(({ ref }) => ref.startsWith(quarantinePrefix))) return { found: [], seen: null };
+  const left = await listLeftInQuarantine(project, refs);
   if (left.length === 0) return { found: [], seen: 'quarantine' };
   return {
     found: [
       {
         kind: 'quarantine',
-        thing: prefix,
+        thing: quarantinePrefix,
         meaning: `A pull or sync was killed, and ${count(left.length, 'ref')} that it had fetched and not taken ${left.length === 1 ? 'is' : 'are'} still there.`,
         fix: 'removes them; the next pull fetches them again',
         todo: null,
         async mend() {
-          await clearQuarantine(project);
+          await clearQuarantine(project, refs);
           return 'They are removed.';
         },
       },

@@ -93,7 +93,8 @@ export async function deleteOnRemote(
   options: TransferOptions,
 ): Promise<void> {
   const deleted = branches.map(({ ref, tip }): RefUpdate => ({ ref, old: tip, new: null }));
-  const outcome = await pushLines(project, remote, [...missing, ...deleted], listed, new Map(), { ...options });
+  const refs = { remote, listed, here: await project.repository.store.listRefs('refs/remotes/'), named: new Map() };
+  const outcome = await pushLines(project, refs, [...missing, ...deleted], options);
   if (outcome === 'moved')
     throw new TeddyError(
       'REMOTE_CHANGED',

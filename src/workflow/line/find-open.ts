@@ -5,17 +5,17 @@ import { decodeLandings, landingText } from '../../session/landing.ts';
 import { isTurnName, sessionDir, shortRef, type Oid, type RefName } from '../../names.ts';
 import { listArchives } from '../../session/archives.ts';
 import { isOnLine } from '../../session/ancestry.ts';
-import { listMainLines, type MainLine } from '../../session/main-lines.ts';
+import { toMainLines, type MainLine } from '../../session/main-lines.ts';
 import { readStarts } from '../../session/session-starts.ts';
-import { readBaseStart, readDefaultBranches, type BaseStart, type KnownLine } from '../../session/lines.ts';
+import { listLines, readBaseStart, readDefaultBranches, type BaseStart, type KnownLine } from '../../session/lines.ts';
 
 /**
  * A local line of teddy's own that has not landed as it stands; one without turns is open. Sessions of other agents are taken only
- * by name, or where HEAD is on them. Throws NO_OPEN_SESSION, and UNKNOWN_SESSION where
+ * by name, or where HEAD is on them. `lines`: as they have just been listed. Throws NO_OPEN_SESSION, and UNKNOWN_SESSION where
  * there is no session at all.
  */
-export async function findOpenLine(project: Project): Promise<KnownLine> {
-  const sessions = await listMainLines(project);
+export async function findOpenLine(project: Project, lines?: readonly KnownLine[]): Promise<KnownLine> {
+  const sessions = toMainLines(lines ?? (await listLines(project)), project.clock.now());
   const starts = await readStarts(project, sessions);
   const others: string[] = [];
   for (const { session, own, remote } of sessions.toReversed()) {

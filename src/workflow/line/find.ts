@@ -1,6 +1,6 @@
 /** Which line a command acts on: the one that was named, the one that HEAD is on, or the newest open session of one's own. */
 import { TeddyError } from '../../errors.ts';
-import type { Workspace } from '../../ports/git.ts';
+import type { Head, Workspace } from '../../ports/git.ts';
 import type { Notices, Project } from '../../ports/project.ts';
 import {
   globalRef,
@@ -17,7 +17,7 @@ import { listArchives, resolveArchive } from '../../session/archives.ts';
 import { isLine, listLines, type KnownLine } from '../../session/lines.ts';
 import { findNearestEntry, type NearestEntry } from '../../session/nearest-entry.ts';
 import { isOnLine } from '../../session/ancestry.ts';
-import { listMainLines, type MainLine } from '../../session/main-lines.ts';
+import { toMainLines, type MainLine } from '../../session/main-lines.ts';
 
 export interface Line {
   /** `HEAD` where it is detached: then nothing can be appended. */
@@ -39,6 +39,8 @@ export interface FindOptions {
   forks?: boolean;
   /** It refuses a line that is checked out nowhere: then nothing is asked. */
   needsFiles?: boolean;
+  /** All lines, where they have just been listed. */
+  lines?: readonly KnownLine[];
 }
 
 const detachedRef = 'HEAD' as RefName;
@@ -48,19 +50,23 @@ const detachedRef = 'HEAD' as RefName;
  * NOT_APPROVED where a person says no; NOT_ON_LINE where a command would append to a detached HEAD.
  */
 export async function findLine(project: Project, selector?: string, options: FindOptions = {}): Promise<Line> {
-  if (selector !== undefined) return findNamedLine(project, selector);
-  const head = await findHeadLine(project);
-  if (head !== null) return head;
-  const detached = await findDetached(project);
-  if (detached === null) return findOpen(project, options);
+  if (selector !== undefined) return openLine(project, await findNamedTip(project, selector), 'named');
+  const head = await project.repository.workspace?.head();
+  const line = await toHeadLine(project, head);
+  if (line !== null) return line;
+  const detached = await findDetached(project, head);
+  if (detached === null) return findOpen(project, head, options);
   if (options.appends === true && options.forks !== true) throw await detachedError(project, detached);
   return detached.line;
 }
 
 /** The line that HEAD of this work tree is on, or null. */
 export async function findHeadLine(project: Project): Promise<Line | null> {
+  return toHeadLine(project, await project.repository.workspace?.head());
+}
+
+async function toHeadLine(project: Project, head: Head | undefined): Promise<Line | null> {
   const { workspace } = project.repository;
-  const head = await workspace?.head();
   if (!workspace || !head?.ref || head.oid === null) return null;
   const session = await readSession(project, head.ref, head.oid);
   if (session === null) return null;
@@ -82,9 +88,8 @@ interface Detached {
 }
 
 /** HEAD at a commit of a session, on no branch; in a bare repository there is no such thing. */
-async function findDetached(project: Project): Promise<Detached | null> {
+async function findDetached(project: Project, head: Head | undefined): Promise<Detached | null> {
   const { workspace } = project.repository;
-  const head = await workspace?.head();
   if (!workspace || head === undefined || head.ref !== null || head.oid === null) return null;
   const nearest = await findNearestEntry(project, head.oid);
   if (nearest === null) return null;
@@ -118,10 +123,12 @@ async function detachedError(project: Project, { line, nearest: { entry, oid } }
 /** One command may look for its line several times, and says or asks it once. */
 const chosenBefore = new WeakMap<Notices, Set<RefName>>();
 
-async function findOpen(project: Project, { appends = false, needsFiles = false }: FindOptions): Promise<Line> {
-  const open = await findOpenLine(project);
-  const line = await openLine(project, open, 'open');
-  const head = await project.repository.workspace?.head();
+async function findOpen(
+  project: Project,
+  head: Head | undefined,
+  { appends = false, needsFiles = false, lines }: FindOptions,
+): Promise<Line> {
+  const line = await openLine(project, await findOpenLine(project, lines), 'open', head);
   const place = head?.ref == null ? 'HEAD is on no branch' : `You are on ${shortRef(head.ref)}`;
   const named = `${line.session}${shortRef(line.ref) === `teddy/${line.session}` ? '' : ` (${shortRef(line.ref)})`}`;
   const { confirm, info } = project.notices;
@@ -141,24 +148,32 @@ async function findOpen(project: Project, { appends = false, needsFiles = false 
 }
 
 /** A session id, a branch, a path to a session directory, the name after the date, or a unique part of a session id. */
-async function findNamedLine(project: Project, typed: string): Promise<Line> {
+export async function findNamedTip(project: Project, selector: string, known?: readonly KnownLine[]): Promise<LineTip> {
+  const found = await findNamed(project, selector, known);
+  if (found.remote !== null) await refuseOlder(project, found);
+  return found;
+}
+
+async function findNamed(project: Project, typed: string, known?: readonly KnownLine[]): Promise<LineTip> {
   // A file system may give a name back in parts; those of sessions are composed.
   const selector = typed.normalize('NFC');
   const { store } = project.repository;
   // The whole name of a branch is nothing else's: the sessions need not be listed for it.
-  const whole = typed.startsWith('refs/heads/') ? await findBranch(project, typed) : null;
-  if (whole !== null) return openLine(project, whole, 'named');
-  const sessions = await listMainLines(project);
+  const whole = typed.startsWith('refs/heads/') ? await findBranch(project, typed, known) : null;
+  if (whole !== null) return whole;
+  const lines = known ?? (await listLines(project));
+  const sessions = toMainLines(lines, project.clock.now());
   const named = selector.replace(/\/+$/, '').split('/').at(-1) ?? '';
   const inDirectory = /(?:^|\/)\.teddy\/sessions\/[^/]+\/?$/.test(selector) && isSessionId(named) ? named : null;
   if (inDirectory !== null) {
     const head = await findHeadLine(project);
-    if (head?.session === inDirectory) return { ...head, found: 'named' };
+    if (head?.session === inDirectory && head.tip !== null)
+      return { ...head, branchRef: head.ref, oid: head.tip, remote: null };
   }
   const exact = sessions.find(({ session }) => session === selector || session === inDirectory);
-  if (exact) return openLine(project, exact, 'named');
-  const branch = (await findBranch(project, typed)) ?? (await findBranch(project, selector));
-  if (branch !== null) return openLine(project, branch, 'named');
+  if (exact) return exact;
+  const branch = (await findBranch(project, typed, lines)) ?? (await findBranch(project, selector, lines));
+  if (branch !== null) return branch;
   // Its id may be a part of another one's.
   const id = selector.replace(/^(?:refs\/heads\/)?teddy\//, '');
   if (isSessionId(id) && (await resolveArchive(store, mainLineRef(id))) !== null) throw archivedError(id);
@@ -167,9 +182,9 @@ async function findNamedLine(project: Project, typed: string): Promise<Line> {
   if (archived !== null) throw archivedError(archived);
   const parts = selector === '' ? [] : sessions.filter(({ session }) => session.includes(selector));
   const matching = namesakes.length > 0 ? namesakes : parts;
-  if (matching.length === 1 && matching[0]) return openLine(project, matching[0], 'named');
-  const similar = matching.length > 0 || selector === '' ? null : await findSimilarBranch(project, selector);
-  if (similar !== null) return openLine(project, similar, 'named');
+  if (matching.length === 1 && matching[0]) return matching[0];
+  const similar = matching.length > 0 || selector === '' ? null : findSimilarBranch(lines, selector);
+  if (similar !== null) return similar;
   throw matching.length > 1
     ? ambiguousError(selector, matching, { areNamesakes: namesakes.length > 0 })
     : unknownError(selector, sessions);
@@ -182,14 +197,15 @@ async function findArchivedName({ repository: { store } }: Project, name: string
 }
 
 /** A branch here, by its name or its whole name; else one that a remote has. */
-async function findBranch(project: Project, selector: string): Promise<LineTip | null> {
+async function findBranch(project: Project, selector: string, lines?: readonly KnownLine[]): Promise<LineTip | null> {
   const ref = (selector.startsWith('refs/heads/') ? selector : `refs/heads/${selector}`) as RefName;
   if (!isRefLike(ref)) return null;
   const oid = await project.repository.store.resolve(ref);
   const session = oid === null ? null : await readSession(project, ref, oid);
   if (oid !== null && session !== null) return { ref, branchRef: ref, oid, session, remote: null };
   if (oid !== null) return null;
-  return (await listLines(project)).find(({ branchRef, remote }) => branchRef === ref && remote !== null) ?? null;
+  const known = lines ?? (await listLines(project));
+  return known.find(({ branchRef, remote }) => branchRef === ref && remote !== null) ?? null;
 }
 
 function isRefLike(ref: string): boolean {
@@ -197,24 +213,23 @@ function isRefLike(ref: string): boolean {
 }
 
 /** The one branch of a line whose name holds the selector; a line may have been renamed. */
-async function findSimilarBranch(project: Project, selector: string): Promise<LineTip | null> {
-  const lines = (await listLines(project)).filter(({ branchRef }) => shortRef(branchRef).includes(selector));
-  const names = new Set(lines.map(({ branchRef }) => branchRef));
+function findSimilarBranch(lines: readonly KnownLine[], selector: string): LineTip | null {
+  const similar = lines.filter(({ branchRef }) => shortRef(branchRef).includes(selector));
+  const names = new Set(similar.map(({ branchRef }) => branchRef));
   // A branch here comes before the same one of a remote.
-  return names.size === 1 ? (lines[0] ?? null) : null;
+  return names.size === 1 ? (similar[0] ?? null) : null;
 }
 
 type LineTip = Pick<KnownLine, 'ref' | 'branchRef' | 'oid' | 'session' | 'remote'>;
 
-async function openLine(project: Project, at: LineTip, found: Line['found']): Promise<Line> {
+async function openLine(project: Project, at: LineTip, found: Line['found'], head?: Head): Promise<Line> {
   const isRemote = at.remote !== null;
-  if (isRemote) await refuseOlder(project, at);
   return {
     ref: at.branchRef,
     session: at.session,
     tip: isRemote ? null : at.oid,
     remoteTip: isRemote ? at.oid : null,
-    workspace: await findWorkspace(project, at.branchRef),
+    workspace: await findWorkspace(project, at.branchRef, head),
     found,
   };
 }
@@ -226,10 +241,10 @@ async function refuseOlder({ repository: { store } }: Project, { branchRef, sess
 }
 
 /** A branch is checked out in one work tree at most; that is where its files and index are. */
-async function findWorkspace(project: Project, ref: RefName): Promise<Workspace | null> {
+async function findWorkspace(project: Project, ref: RefName, head?: Head): Promise<Workspace | null> {
   const { repository } = project;
   const { workspace } = repository;
-  if (workspace && (await workspace.head()).ref === ref) return workspace;
+  if (workspace && (head ?? (await workspace.head())).ref === ref) return workspace;
   const holder = (await repository.workTrees()).find((tree) => tree.ref === ref);
   return holder ? repository.openWorkspace(holder.root) : null;
 }

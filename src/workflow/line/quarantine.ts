@@ -3,14 +3,14 @@ import type { RefTip } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import type { RefName } from '../../names.ts';
 
-const prefix = 'refs/teddy/quarantine/';
+export const quarantinePrefix = 'refs/teddy/quarantine/';
 
 /** Gives names for refs in quarantine; whatever happens, they are gone afterwards. */
 export async function withQuarantine<Value>(
   project: Project,
   use: (toRef: (index: number) => RefName) => Promise<Value>,
 ): Promise<Value> {
-  const own = `${prefix}${await project.processes.ownName()}/${project.ids.entryId()}/`;
+  const own = `${quarantinePrefix}${await project.processes.ownName()}/${project.ids.entryId()}/`;
   try {
     return await use((index) => `${own}${index}` as RefName);
   } finally {
@@ -22,8 +22,8 @@ export async function withQuarantine<Value>(
 }
 
 /** Those of processes that are dead. Foreign refs below `refs/teddy/quarantine/`, which say of nobody, are not among them. */
-export async function listLeftInQuarantine(project: Project): Promise<RefTip[]> {
-  const tips = await project.repository.store.listRefs(prefix);
+export async function listLeftInQuarantine(project: Project, listed: readonly RefTip[]): Promise<RefTip[]> {
+  const tips = listed.filter(({ ref }) => ref.startsWith(quarantinePrefix));
   const names = [...new Set(tips.map(({ ref }) => toProcessName(ref)))];
   const dead = new Set<string>();
   for (const name of names) if ((await project.processes.isAlive(name)) === false) dead.add(name);
@@ -31,12 +31,12 @@ export async function listLeftInQuarantine(project: Project): Promise<RefTip[]> 
 }
 
 /** Removes the refs of a sync that was killed. */
-export async function clearQuarantine(project: Project): Promise<void> {
-  await removeRefs(project, await listLeftInQuarantine(project));
+export async function clearQuarantine(project: Project, listed: readonly RefTip[]): Promise<void> {
+  await removeRefs(project, await listLeftInQuarantine(project, listed));
 }
 
 function toProcessName(ref: RefName): string {
-  return ref.slice(prefix.length).split('/')[0] ?? '';
+  return ref.slice(quarantinePrefix.length).split('/')[0] ?? '';
 }
 
 /** Another process may have removed some of them: they are looked for again. */
@@ -46,7 +46,7 @@ async function removeRefs(project: Project, tips: readonly RefTip[]): Promise<vo
   const wanted = new Set(tips.map(({ ref }) => ref));
   const updates = tips.map(({ ref, oid }) => ({ ref, old: oid, new: null }));
   if ((await store.updateRefs(updates, 'teddy: checked')) === 'done') return;
-  const left = (await store.listRefs(prefix)).filter(({ ref }) => wanted.has(ref));
+  const left = (await store.listRefs(quarantinePrefix)).filter(({ ref }) => wanted.has(ref));
   await store.updateRefs(
     left.map(({ ref, oid }) => ({ ref, old: oid, new: null })),
     'teddy: checked',

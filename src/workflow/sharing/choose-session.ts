@@ -3,9 +3,9 @@ import { TeddyError } from '../../errors.ts';
 import type { RefTip } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { archivePrefix, parseLineRef, shortRef, type Oid, type RefName, type SessionId } from '../../names.ts';
-import { findHeadLine, findLine } from '../line/find.ts';
-import { chooseMain, listLinesAndTips, type KnownLine } from '../../session/lines.ts';
-import { parseShared, type Scope } from './shared-refs.ts';
+import { findHeadLine, findLine, findNamedTip } from '../line/find.ts';
+import { chooseMain, type KnownLine } from '../../session/lines.ts';
+import { parseShared, type Scope, type Sides } from './shared-refs.ts';
 
 interface ScopeRequest {
   selector?: string | undefined;
@@ -17,19 +17,22 @@ interface ScopeRequest {
 
 /**
  * The line that is named, or that HEAD is on, goes under the name that it has, and so does a main line that was renamed; other
- * branches of the user's stay. `listed`: the remote's refs, of which a session may be named as well. Throws UNKNOWN_SESSION,
+ * branches of the user's stay. A session that only the remote has may be named as well. Throws UNKNOWN_SESSION,
  * AMBIGUOUS_SESSION, NO_OPEN_SESSION, NOT_APPROVED.
  */
-export async function chooseScope(project: Project, request: ScopeRequest, listed: readonly RefTip[]): Promise<Scope> {
-  const { session, line } = await chooseLine(project, request, listed);
-  const { lines: live, stale } = await listLinesAndTips(project);
+export async function chooseScope(
+  project: Project,
+  request: ScopeRequest,
+  { listed, lines: live, stale }: Pick<Sides, 'listed' | 'lines' | 'stale'>,
+): Promise<Scope> {
+  const { session, line } = await chooseLine(project, request, listed, live);
   const lines = [...live, ...stale];
   const local = lines.filter(({ remote }) => remote === null);
+  const isWanted = (one: KnownLine) => session === null || one.session === session;
   const bySession = new Map<SessionId, KnownLine[]>();
-  for (const one of local) bySession.set(one.session, [...(bySession.get(one.session) ?? []), one]);
+  for (const one of local.filter(isWanted)) bySession.set(one.session, [...(bySession.get(one.session) ?? []), one]);
   const mains = new Set([...bySession.values()].map((lines) => chooseMain(lines)));
   const isNamedLikeIts = ({ ref, session: owner }: KnownLine) => parseLineRef(ref)?.session === owner;
-  const isWanted = (one: KnownLine) => session === null || one.session === session;
   const goes = (one: KnownLine) => isWanted(one) && (isNamedLikeIts(one) || mains.has(one) || one.ref === line);
   const theirs = new Map(listed.map(({ ref, oid }) => [ref, oid]));
   return {
@@ -69,15 +72,14 @@ async function chooseLine(
   project: Project,
   { selector, all = false, offLine }: ScopeRequest,
   listed: readonly RefTip[],
+  lines: readonly KnownLine[],
 ): Promise<{ session: SessionId | null; line: RefName | null }> {
   if (all) return { session: null, line: null };
-  if (selector !== undefined) return findNamed(project, selector, listed);
-  const head = await findHeadLine(project);
-  if (head !== null) return { session: head.session, line: head.ref };
-  if (offLine === 'all') return { session: null, line: null };
+  if (selector !== undefined) return findNamed(project, selector, listed, lines);
   try {
-    const { session, ref } = await findLine(project, undefined, { appends: true, forks: true });
-    return { session, line: ref };
+    const options = { appends: true, forks: true, lines };
+    const found = await (offLine === 'all' ? findHeadLine(project) : findLine(project, undefined, options));
+    return { session: found?.session ?? null, line: found?.ref ?? null };
   } catch (error) {
     // There is none at all: what all sessions share is all there is.
     if (isUnknown(error)) return { session: null, line: null };
@@ -89,11 +91,12 @@ async function findNamed(
   project: Project,
   selector: string,
   listed: readonly RefTip[],
+  lines: readonly KnownLine[],
 ): Promise<{ session: SessionId; line: RefName | null }> {
   try {
-    const { session, ref } = await findLine(project, selector);
-    const isByName = [ref, shortRef(ref)].includes(selector as RefName);
-    return { session, line: isByName ? ref : null };
+    const { session, branchRef } = await findNamedTip(project, selector, lines);
+    const isByName = [branchRef, shortRef(branchRef)].includes(selector as RefName);
+    return { session, line: isByName ? branchRef : null };
   } catch (error) {
     if (!isUnknown(error)) throw error;
     const others = [...listed, ...(await project.repository.store.listRefs(archivePrefix))];

@@ -5,7 +5,7 @@ import { chooseScope } from './choose-session.ts';
 import { repair } from '../line/repair.ts';
 import { retryWhileChanged } from './retry-while-changed.ts';
 import { sortLines, type Shared, type ShareRequest } from './shared-line.ts';
-import { listMonthsLeft, listRemoteRefs } from './shared-refs.ts';
+import { listMonthsLeft, readSides } from './shared-refs.ts';
 import { takeIn } from './take-in.ts';
 
 /**
@@ -17,10 +17,10 @@ export async function pullSessions(project: Project, request: ShareRequest): Pro
   await repair(project);
   const remote = await chooseRemote(project, request.remote, { isPush: false });
   return retryWhileChanged(request.signal, async () => {
-    const { refs: listed } = await listRemoteRefs(project, remote, request);
-    const scope = await chooseScope(project, { ...request, offLine: 'all' }, listed);
-    const { lines, tips, notes } = await takeIn(project, { remote, scope, listed }, request);
-    const monthsLeft = listMonthsLeft(scope, listed, [...tips, ...lines]);
+    const sides = await readSides(project, remote, request);
+    const scope = await chooseScope(project, { ...request, offLine: 'all' }, sides);
+    const { lines, tips, notes } = await takeIn(project, { ...sides, scope }, request);
+    const monthsLeft = listMonthsLeft(scope, sides.listed, [...tips, ...lines]);
     // A line that is only here needs no pull.
     return { remote, session: scope.session, lines: sortLines(lines), leftOut: [], monthsLeft, notes, refusal: null };
   });

@@ -7,7 +7,7 @@ import type { ChosenRemote } from './choose-remote.ts';
 import type { StandingTips } from './plan-moves.ts';
 import type { Standing } from './reconcile.ts';
 import type { ShareRequest } from './shared-line.ts';
-import { toTracking, type Scope } from './shared-refs.ts';
+import { toTracking, type Scope, type Sides } from './shared-refs.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import type { VerifiedLine, Violation } from '../../session/violation.ts';
 
@@ -20,20 +20,24 @@ export function toPushes(lines: readonly StandingTips[]): RefUpdate[] {
   );
 }
 
+type SharedRefs = Pick<Sides, 'remote' | 'here'> & Pick<Scope, 'named'> & { listed: readonly RefTip[] };
+
 /** `moved`: a lease did not hold, and nothing has changed. Throws SECRET_FOUND, FAULTY_SESSION, and as `Remotes.push`. */
 export async function pushLines(
   project: Project,
-  remote: ChosenRemote,
+  { remote, named, ...refs }: SharedRefs,
   updates: readonly RefUpdate[],
-  listed: readonly RefTip[],
-  named: Scope['named'],
   { dryRun = false, signal, onProgress }: ShareRequest,
 ): Promise<'done' | 'moved'> {
   if (updates.length === 0) return 'done';
-  const known = await findKnown(project, remote, listed);
+  const known = await findKnown(project, remote, refs);
   const tips = [...new Set(known.map(({ oid }) => oid))];
-  await refuseSecrets(project, updates, tips, { signal, onProgress });
-  await refuseFaulty(project, updates, known, named, { signal, onProgress });
+  // While git looks for what would leave, the lines are checked; a secret is told of first.
+  const refusals = await Promise.allSettled([
+    refuseSecrets(project, updates, tips, { signal, onProgress }),
+    refuseFaulty(project, updates, known, named, { signal, onProgress }),
+  ]);
+  for (const refusal of refusals) if (refusal.status === 'rejected') throw refusal.reason;
   if (dryRun) return 'done';
   const outcome = await project.repository.remotes.push(remote.name, updates, { signal, onProgress });
   if (outcome === 'done') await notePushed(project, remote, updates);
@@ -92,9 +96,13 @@ async function describeWayOut(project: Project, updates: readonly RefUpdate[], c
 }
 
 /** Lists the remote's tips, as far as they are here as well. */
-async function findKnown(project: Project, remote: ChosenRemote, listed: readonly RefTip[]): Promise<RefTip[]> {
-  const { store } = project.repository;
-  const tracked = remote.isConfigured ? await store.listRefs(`refs/remotes/${remote.name}/`) : [];
+async function findKnown(
+  { repository: { store } }: Project,
+  remote: ChosenRemote,
+  { listed, here }: Pick<SharedRefs, 'listed' | 'here'>,
+): Promise<RefTip[]> {
+  const prefix = `refs/remotes/${remote.name}/`;
+  const tracked = remote.isConfigured ? here.filter(({ ref }) => ref.startsWith(prefix)) : [];
   const fetched = new Set(tracked.map(({ oid }) => oid));
   const isHere = await Promise.all(listed.map(({ oid }) => fetched.has(oid) || store.readSize(oid)));
   return [...listed.filter((_, at) => isHere[at] !== null), ...tracked];
@@ -112,11 +120,8 @@ export async function moveTracking(
     return tracked === null ? [] : [{ ref: tracked, new: tip }];
   });
   if (wanted.length === 0) return;
-  const now = new Map((await store.listRefs(...wanted.map(({ ref }) => ref))).map(({ ref, oid }) => [ref, oid]));
-  const moves = wanted.flatMap(({ ref, new: tip }) => {
-    const old = now.get(ref) ?? null;
-    return old === tip ? [] : [{ ref, old, new: tip }];
-  });
+  const now = await Promise.all(wanted.map(async (one) => ({ ...one, old: await store.readRef(one.ref) })));
+  const moves = now.filter(({ old, new: tip }) => old !== tip);
   // Only a note of what was last seen there: who has moved it meanwhile knows better.
   if (moves.length > 0) await store.updateRefs(moves, 'teddy: pushed');
 }
@@ -136,7 +141,11 @@ async function refuseFaulty(
   const checked = new Map<string, Set<Oid>>();
   const addChecked = (session: string, tip: Oid) => checked.set(session, (checked.get(session) ?? new Set()).add(tip));
   const sessionOf = (ref: RefName) => named.get(toBranch(ref)) ?? sessionOfName(ref);
-  for (const { ref, oid } of known) addChecked(sessionOf(ref) ?? '', oid);
+  const pushed = new Set(updates.map(({ ref }) => sessionOf(ref)));
+  for (const { ref, oid } of known) {
+    const session = sessionOf(ref);
+    if (session !== null && pushed.has(session)) addChecked(session, oid);
+  }
   for (const { ref, new: tip } of updates) {
     const session = sessionOf(ref);
     if (session === null || tip === null || checked.get(session)?.has(tip)) continue;

@@ -11,26 +11,29 @@ import { readStandings, type StandingTips } from './plan-moves.ts';
 import { moveTracking, pushLines, toPushes } from './push-lines.ts';
 import { repair } from '../line/repair.ts';
 import { toSharedLine, type Shared, type SharedLine, type ShareRequest } from './shared-line.ts';
-import { listRemoteRefs, readSharedTips } from './shared-refs.ts';
+import { listRefsHere, readSides, toSharedTips, type Sides } from './shared-refs.ts';
 
 /**
  * All or nothing. Throws REMOTE_EMPTY, REMOTE_AHEAD, REMOTE_CHANGED, SECRET_FOUND, UNKNOWN_REMOTE, UNKNOWN_SESSION, and as
  * `Remotes`.
  */
 export async function pushSessions(project: Project, request: ShareRequest): Promise<Shared> {
-  const { store } = project.repository;
   await repair(project);
   const remote = await chooseRemote(project, request.remote, { isPush: true });
-  const { refs: listed, isEmpty } = await listRemoteRefs(project, remote, request);
-  const scope = await chooseScope(project, { ...request, offLine: 'open' }, listed);
+  const sides = await readSides(project, remote, request);
+  const scope = await chooseScope(project, { ...request, offLine: 'open' }, sides);
   const { session } = scope;
-  if (isEmpty) throw await toEmpty(project, remote, session);
-  const tips = await readStandings(project, await readSharedTips(store, remote, listed, scope));
+  if (sides.isEmpty) throw await toEmpty(project, remote, session);
+  const read = (here: Sides['here']) => readStandings(project, toSharedTips({ ...sides, here }, scope));
+  const before = await read(sides.here);
+  // Another process may have added to a line here, and pushed it, before the remote told of its refs.
+  const tips = before.some(isBehind) ? await read(await listRefsHere(project.repository.store)) : before;
   refuseBehind(remote, tips);
   // Whoever names a session pushes it again after the remote has deleted it.
   const wished = request.selector === undefined ? tips : tips.map(revive);
   const updates = toPushes(wished);
-  if ((await pushLines(project, remote, updates, listed, scope.named, request)) === 'moved') throw toChanged(remote);
+  const outcome = await pushLines(project, { ...sides, named: scope.named }, updates, request);
+  if (outcome === 'moved') throw toChanged(remote);
   if (request.dryRun !== true) await moveTracking(project, remote, tips.filter(isUnseen).map(toSeen));
   const lines = notePushed(tips.map(toSharedLine), updates);
   return { remote, session, lines, leftOut: scope.leftOut, monthsLeft: [], notes: [], refusal: null };

@@ -15,8 +15,9 @@ import {
   type SessionId,
 } from '../../names.ts';
 import type { ChosenRemote } from './choose-remote.ts';
+import { quarantinePrefix } from '../line/quarantine.ts';
+import { listLinesAndTips, type KnownLine } from '../../session/lines.ts';
 
-const ownPrefixes = ['refs/heads/teddy/', archivePrefix];
 /** A remote is asked for these: the code that it has decides what would leave with a push. */
 const listedPrefixes = ['refs/heads/', archivePrefix];
 
@@ -38,14 +39,35 @@ function toCurrentNames(tips: readonly RefTip[]): NamedTip[] {
   });
 }
 
-/** The branches and archives of the remote. Throws as `Remotes.list`. */
-export async function listRemoteRefs(
-  { repository: { remotes } }: Project,
-  remote: ChosenRemote,
-  options: TransferOptions,
-): Promise<{ refs: NamedTip[]; isEmpty: boolean }> {
-  const { refs, isEmpty } = await remotes.list(remote.name, listedPrefixes, options);
-  return { refs: toCurrentNames(refs), isEmpty };
+/** Both sides of a transfer, read once and passed on. */
+export interface Sides {
+  remote: ChosenRemote;
+  /** The branches and archives of the remote. */
+  listed: NamedTip[];
+  /** The remote has no ref at all. */
+  isEmpty: boolean;
+  here: RefTip[];
+  /** The lines here, and those of the last fetch. */
+  lines: KnownLine[];
+  stale: KnownLine[];
+}
+
+/** While the remote answers, this repository is read: what is here may be older than what is there. Throws as `Remotes.list`. */
+export async function readSides(project: Project, remote: ChosenRemote, options: TransferOptions): Promise<Sides> {
+  const listing = project.repository.remotes.list(remote.name, listedPrefixes, options);
+  const [{ refs, isEmpty }, own] = await Promise.all([listing, readHere(project)]);
+  return { remote, listed: toCurrentNames(refs), isEmpty, ...own };
+}
+
+async function readHere(project: Project): Promise<Pick<Sides, 'here' | 'lines' | 'stale'>> {
+  const here = await listRefsHere(project.repository.store);
+  const branches = here.filter(({ ref }) => !ref.startsWith('refs/teddy/'));
+  return { here, ...(await listLinesAndTips(project, { listed: branches })) };
+}
+
+/** The branches here, those of the last fetch, the archives, and what is in quarantine. */
+export function listRefsHere(store: Pick<Store, 'listRefs'>): Promise<RefTip[]> {
+  return store.listRefs('refs/heads/', 'refs/remotes/', archivePrefix, quarantinePrefix);
 }
 
 export interface SharedTips {
@@ -77,7 +99,7 @@ export interface Scope {
   named: ReadonlyMap<RefName, SessionId>;
   /** Lines here that stay here: of other sessions, and branches of the user's that nobody has named. */
   leftOut: RefName[];
-  /** Tips of all lines here that have names of their own. */
+  /** Tips of all lines here, of the sessions that are shared, that have names of their own. */
   ownNamed: ReadonlyMap<SessionId, Oid[]>;
 }
 
@@ -96,19 +118,13 @@ export function toTracking({ name, isConfigured }: ChosenRemote, ref: RefName): 
   return ref.replace(/^refs\/heads\//, `refs/remotes/${name}/`) as RefName;
 }
 
-/** In order of name. `listed`: the remote's refs. */
-export async function readSharedTips(
-  store: Store,
-  remote: ChosenRemote,
-  listed: readonly NamedTip[],
+/** In order of name. */
+export function toSharedTips(
+  { remote, listed, here: refs }: Pick<Sides, 'remote' | 'listed' | 'here'>,
   scope: Scope,
-): Promise<SharedTips[]> {
+): SharedTips[] {
   const { named, ownNamed } = scope;
-  const extra = [...named.keys()];
-  const tracked = (refs: readonly RefName[]) => refs.flatMap((ref) => toTracking(remote, ref) ?? []);
-  const tracking = remote.isConfigured ? [`refs/remotes/${remote.name}/teddy/`, ...tracked(extra)] : [];
-  const listedHere = await store.listRefs(...ownPrefixes, ...extra, ...tracking);
-  const own = new Map(toCurrentNames(listedHere).map((tip) => [tip.ref, tip]));
+  const own = new Map(toCurrentNames(refs).map((tip) => [tip.ref, tip]));
   const theirs = new Map(listed.map((tip) => [tip.ref, tip]));
   const names = new Set([...own.keys(), ...theirs.keys()]);
   // All lines go where one session is meant, whatever else is here.
@@ -190,7 +206,7 @@ export function listMonthsLeft(
 
 /** Every name that a line must not take any more: of branches, here and there, and of what is archived. */
 export async function readTakenRefs(store: Store, listed: readonly RefTip[]): Promise<Set<string>> {
-  const own = await store.listRefs(...ownPrefixes, 'refs/remotes/*/teddy/*');
+  const own = await store.listRefs('refs/heads/teddy/', archivePrefix, 'refs/remotes/*/teddy/*');
   return new Set(
     [...own, ...listed].map(({ ref }) =>
       shortRef(parseArchiveRef(ref)?.line ?? ref.replace(/^refs\/remotes\/[^/]+\//, '')).replace(/^teddy\//, ''),

@@ -11,7 +11,7 @@ import { notePushed, toEmpty } from './push-sessions.ts';
 import { repair } from '../line/repair.ts';
 import { retryWhileChanged } from './retry-while-changed.ts';
 import { sortLines, type Shared, type SharedLine, type ShareRequest } from './shared-line.ts';
-import { listMonthsLeft, listRemoteRefs } from './shared-refs.ts';
+import { listMonthsLeft, readSides } from './shared-refs.ts';
 import { takeIn, type TakenIn } from './take-in.ts';
 
 /** Throws as `pullSessions`, and REMOTE_EMPTY. What keeps the rest from being pushed after that is its `refusal`. */
@@ -20,19 +20,20 @@ export async function syncSessions(project: Project, request: ShareRequest): Pro
   const remote = await chooseRemote(project, request.remote, { isPush: false });
   let before: SharedLine[] = [];
   return retryWhileChanged(request.signal, async ({ isLast }) => {
-    const { refs: listed, isEmpty } = await listRemoteRefs(project, remote, request);
-    const scope = await chooseScope(project, { ...request, offLine: 'open' }, listed);
+    const sides = await readSides(project, remote, request);
+    const scope = await chooseScope(project, { ...request, offLine: 'open' }, sides);
     const { session } = scope;
-    if (isEmpty) throw await toEmpty(project, remote, session);
-    const taken = await takeIn(project, { remote, scope, listed }, request);
+    if (sides.isEmpty) throw await toEmpty(project, remote, session);
+    const taken = await takeIn(project, { ...sides, scope }, request);
     before = joinRounds(before, taken.lines);
     const updates = toPushes(await readStandings(project, taken.tips));
-    const outcome = await tryPush(() => pushLines(project, remote, updates, listed, scope.named, request));
+    const refs = { ...sides, named: scope.named };
+    const outcome = await tryPush(() => pushLines(project, refs, updates, request));
     if (outcome === 'moved' && !isLast) return 'changed';
     const pushed = outcome !== 'done' ? [] : request.dryRun === true ? [...updates, ...foresee(taken)] : updates;
     const refusal = outcome === 'moved' ? toBusy(remote) : outcome === 'done' ? null : outcome;
     const lines = sortLines(notePushed(before, pushed));
-    const monthsLeft = listMonthsLeft(scope, listed, [...taken.tips, ...lines]);
+    const monthsLeft = listMonthsLeft(scope, sides.listed, [...taken.tips, ...lines]);
     return { remote, session, lines, leftOut: scope.leftOut, monthsLeft, notes: taken.notes, refusal };
   });
 }

@@ -11,15 +11,12 @@ import { planMoves, readStandings, type Move, type StandingTips } from './plan-m
 import type { IncomingRef } from './check-incoming.ts';
 import { clearQuarantine, withQuarantine } from '../line/quarantine.ts';
 import { toSharedLine, type ShareRequest, type SharedLine } from './shared-line.ts';
-import { readSharedTips, toTracking, type NamedTip, type Scope, type SharedTips } from './shared-refs.ts';
+import { listRefsHere, toSharedTips, toTracking, type Scope, type SharedTips, type Sides } from './shared-refs.ts';
 
 const maxAttempts = 10;
 
-export interface Source {
-  remote: ChosenRemote;
+export interface Source extends Pick<Sides, 'remote' | 'listed' | 'here'> {
   scope: Scope;
-  /** The remote's refs. */
-  listed: readonly NamedTip[];
 }
 
 export interface TakenIn {
@@ -38,7 +35,7 @@ interface Refused {
 }
 
 export async function takeIn(project: Project, source: Source, request: ShareRequest): Promise<TakenIn> {
-  await clearQuarantine(project);
+  await clearQuarantine(project, source.here);
   for (let isLastTry = false; ; isLastTry = true) {
     const taken = await tryTakeIn(project, source, request, isLastTry);
     if (taken === null) continue;
@@ -72,13 +69,13 @@ async function tryTakeIn(
   request: ShareRequest,
   isLastTry: boolean,
 ): Promise<TakenIn | null> {
-  const before = await readSharedTips(project.repository.store, source.remote, source.listed, source.scope);
+  const before = toSharedTips(source, source.scope);
   const incoming = before.filter(({ local, remote }) => remote !== null && remote !== local);
+  if (incoming.length === 0) return moveLines(project, source, { refused: [], known: before }, request);
   return withQuarantine(project, async (toRef) => {
     const refused = await fetchAndCheck(project, source, incoming, toRef, { ...request, isAgain: isLastTry });
     if (!isLastTry && refused.some(({ isUnread }) => isUnread === true)) return null;
-    const known = incoming.length === 0 ? before : null;
-    const taken = await moveLines(project, withoutRefused(source, refused), { refused, known }, request);
+    const taken = await moveLines(project, withoutRefused(source, refused), { refused, known: null }, request);
     return { ...taken, lines: [...taken.lines, ...before.flatMap((tips) => toRefusedLine(source, tips, refused))] };
   });
 }
@@ -90,7 +87,6 @@ async function fetchAndCheck(
   toRef: (index: number) => RefName,
   request: ShareRequest & { isAgain: boolean },
 ): Promise<Refused[]> {
-  if (incoming.length === 0) return [];
   const wanted = incoming.map(({ names }, at) => ({ from: names.remote, to: toRef(at) }));
   const refs = new Map(incoming.map(({ ref, names }) => [names.remote, ref]));
   const { signal, onProgress, isAgain } = request;
@@ -147,7 +143,7 @@ async function moveLines(
   const { store } = project.repository;
   const lines = new Map<RefName, SharedLine>();
   const read = async () => {
-    const tips = await readSharedTips(store, source.remote, source.listed, source.scope);
+    const tips = toSharedTips({ ...source, here: await listRefsHere(store) }, source.scope);
     const namesakes = listNamesakes(refused);
     // The remote would get lines that fit to nothing there if it has another session of that name.
     return tips.filter(({ ref, session }) => !isAmong(refused, ref) && (session === null || !namesakes.has(session)));

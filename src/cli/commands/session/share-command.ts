@@ -17,6 +17,7 @@ export abstract class ShareCommand extends TeddyCommand {
     description: 'Show what would be done; change nothing.',
   });
 
+  protected override trustsHead = () => 'once' as const;
   protected abstract readonly verb: string;
   protected abstract share(project: Project, request: ShareRequest): Promise<Shared>;
 
