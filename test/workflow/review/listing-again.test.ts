@@ -99,7 +99,7 @@ describe('a listing of the next process', () => {
     expect(count()).toBeGreaterThan(4);
     const [before, written] = [count(), writes];
     await look();
-    // What is known already is not written again.
+    // A row that is known already is not written again.
     expect([written > 0, writes - written]).toEqual([true, 0]);
     // Where HEAD is, is looked at each time.
     expect(count() - before).toBeLessThanOrEqual(2);
