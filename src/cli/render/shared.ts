@@ -50,19 +50,21 @@ export function showShared(
   const name = toVisible(remote.label);
   terminal.say(`${name}: ${session === null ? 'all sessions' : `session ${session}`} and teddy/global.`);
   const done = lines.filter(({ did }) => did.length > 0);
-  for (const line of done) terminal.print(`${renderLine(terminal, line)}\n`);
+  for (const line of done) terminal.print(`${renderLine(terminal, line, dryRun)}\n`);
   for (const note of notes) terminal.say(`${terminal.style('yellow', 'note:', 'stderr')} ${toVisible(note)}`);
   for (const line of lines) if (line.did.length === 0) sayLeft(terminal, line, name);
   sayLeftOut(terminal, leftOut, verb, name);
   sayMonthsLeft(terminal, monthsLeft, verb, name);
   sayAhead(terminal, lines, name, verb);
   const hasProblem = shared.refusal !== null || lines.some(({ problem }) => problem !== null);
-  if (done.length === 0 && !hasProblem) terminal.say(`Nothing to ${verb}.`);
+  const isElsewhere = verb === 'pull' && session !== null && !lines.some((line) => line.session === session);
+  if (isElsewhere) terminal.say(`${name} does not have ${session}. \`teddy list\` names the remote that has it.`);
+  else if (done.length === 0 && !hasProblem) terminal.say(`Nothing to ${verb}.`);
   if (dryRun) terminal.say('Nothing was changed: this was a dry run.');
 }
 
-function renderLine(terminal: Terminal, { ref, did, tail }: SharedLine): string {
-  const steps = [...new Set(did)].map((step) => words[step]).join(', ');
+function renderLine(terminal: Terminal, { ref, did, tail }: SharedLine, dryRun: boolean): string {
+  const steps = `${dryRun ? 'would be ' : ''}${[...new Set(did)].map((step) => words[step]).join(', ')}`;
   const where = tail === null ? '' : `: what was only here is ${toLabel(tail)}`;
   return `${terminal.style('bold', toLabel(ref))}  ${steps}${where}`;
 }
