@@ -1,4 +1,5 @@
 /** The seam between an answer that was cut and what the model sent when it was asked to go on. */
+import { countBytes } from '../session/count-bytes.ts';
 
 /** The model reads this after its own words so far. */
 export const continueMessage =
@@ -84,8 +85,4 @@ function toBorders(text: string): Int32Array {
     borders[at] = length;
   }
   return borders;
-}
-
-function countBytes(text: string): number {
-  return new TextEncoder().encode(text).length;
 }

@@ -22,6 +22,7 @@ import {
 import { readItem } from './parse-parameters.ts';
 import type { ParsedPlan, Plan, Problem } from './plan.ts';
 import { fenceContent, positionOf, type Block } from './scan.ts';
+import { countBytes } from '../session/count-bytes.ts';
 
 export const maxPlanBytes = 10_485_760;
 
@@ -62,8 +63,7 @@ export function parsePlan(text: string, { projectRoot, grammar = newestGrammar }
 }
 
 function isTooLarge(text: string): boolean {
-  if (text.length * 3 <= maxPlanBytes) return false;
-  return text.length > maxPlanBytes || new TextEncoder().encode(text).length > maxPlanBytes;
+  return text.length * 3 > maxPlanBytes && (text.length > maxPlanBytes || countBytes(text) > maxPlanBytes);
 }
 
 function refuseLarge(): ParsedPlan {

@@ -54,3 +54,8 @@ function toLog(log: unknown): ReadLog | null {
   if (typeof details !== 'object' || details === null) return null;
   return { index, status, details: details as ReadLog['details'] };
 }
+
+/** The indexes of the actions that succeeded, from 1. */
+export function listSucceeded(logs: readonly ReadLog[]): number[] {
+  return logs.filter(({ status }) => status === 'SUCCESS').map(({ index }) => index);
+}

@@ -3,6 +3,7 @@ import { renderFenced } from './fenced-text.ts';
 import { turnNumber, type TurnName } from '../names.ts';
 import { formatCount } from './format-count.ts';
 import { estimateTokens } from './tokens.ts';
+import { countBytes } from './count-bytes.ts';
 
 /** One thing that was said, called or answered. */
 export interface HistoryPart {
@@ -81,7 +82,7 @@ function cutMiddle(turn: TurnName, { title, text }: HistoryPart, half: number) {
   const begin = newline > half / 2 ? head.slice(0, newline) : head.replace(/[\uD800-\uDBFF]$/, '');
   const end = next > 0 && next < half / 2 ? tail.slice(next) : tail.replace(/^[\uDC00-\uDFFF]/, '');
   const noun = nouns[title.split(' ')[0] ?? ''] ?? 'text';
-  const size = formatSize(new TextEncoder().encode(text.slice(begin.length, text.length - end.length)).length);
+  const size = formatSize(countBytes(text.slice(begin.length, text.length - end.length)));
   const mark = `[... ${size} of this ${noun} left out; session show ${turn} has it]`;
   return { text: `${begin}${begin.endsWith('\n') || begin === '' ? '' : '\n'}${mark}\n${end}`, noun, size };
 }

@@ -16,6 +16,7 @@ import { checkChat, checkConflicts, checkFences, checkShrink, stripWrapper } fro
 import type { Finding, ValidationSummary } from './write.ts';
 import type { Operation } from '../session/write-limits.ts';
 import { countNewlines, takeLines } from './positions.ts';
+import { countBytes } from '../session/count-bytes.ts';
 
 export interface Content {
   path: RepoPath;
@@ -127,8 +128,8 @@ function repairBytes(candidate: Candidate): { candidate: Candidate; repaired: st
 /** Cuts the bytes themselves, since the text has lost those that are not UTF-8. */
 function stripBytes({ bytes, text }: Candidate, inner: string): Uint8Array {
   const start = text.indexOf('\n', text.search(/[`~]/)) + 1;
-  const first = new TextEncoder().encode(text.slice(0, start)).length;
-  const last = new TextEncoder().encode(text.slice(start + inner.length)).length;
+  const first = countBytes(text.slice(0, start));
+  const last = countBytes(text.slice(start + inner.length));
   return bytes.subarray(first, bytes.length - last);
 }
 

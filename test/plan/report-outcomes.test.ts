@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { readLogs } from '../../src/plan/report-logs.ts';
-import { listSucceeded } from '../../src/plan/report-outcomes.ts';
+import { listSucceeded, readLogs } from '../../src/plan/report-logs.ts';
 
 const succeeded = (yaml: string) => listSucceeded(readLogs(yaml) ?? []);
 

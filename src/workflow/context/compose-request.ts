@@ -1,6 +1,6 @@
 /** Chooses the agent, the model and the message of a turn, and composes the request. */
 import { userMessages } from '../../conversation/transcript.ts';
-import { listSucceeded } from '../../plan/report-outcomes.ts';
+import { listSucceeded } from '../../plan/report-logs.ts';
 import type { TeddyError } from '../../errors.ts';
 import type { Store } from '../../ports/git.ts';
 import type { Model, ProviderName } from '../../ports/model.ts';

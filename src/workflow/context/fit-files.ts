@@ -5,6 +5,7 @@ import { countTokens, fileSection } from '../../session/context-log-sections.ts'
 import { formatCount } from '../../session/format-count.ts';
 import { renderPathWord } from '../../session/quoted-path.ts';
 import type { RepoPath } from '../../names.ts';
+import { countBytes } from '../../session/count-bytes.ts';
 
 interface FittedFiles {
   /** All of them, in order; of those that are left out the size alone is shown. */
@@ -70,8 +71,4 @@ async function listRemovable(
   });
   const removable = (await Promise.all(measured)).filter((file) => file !== null);
   return removable.filter(({ saved }) => saved > 0).toSorted((a, b) => a.saved - b.saved);
-}
-
-function countBytes(text: string): number {
-  return new TextEncoder().encode(text).length;
 }

@@ -1,6 +1,6 @@
 /** The list that a turn has of its own: what the turn before left to it. */
 import type { Plan } from '../../plan/plan.ts';
-import { listSucceeded } from '../../plan/report-outcomes.ts';
+import { listSucceeded } from '../../plan/report-logs.ts';
 import type { Store } from '../../ports/git.ts';
 import { nextTurnList, parseTurnContext, type TouchedPath, type TurnLine } from '../../session/context-lines.ts';
 import { type TurnName } from '../../names.ts';

@@ -3,6 +3,7 @@ import type { ShownFile } from '../../session/context-files.ts';
 import type { LinePosition } from '../../session/context-levels.ts';
 import { estimateTokens } from '../../session/tokens.ts';
 import type { ReadContext } from './read.ts';
+import { countBytes } from '../../session/count-bytes.ts';
 
 export interface ContextRow {
   path: string;
@@ -34,6 +35,5 @@ function toRow(file: Exclude<ShownFile, { kind: 'refused' }>): Omit<ContextRow, 
   const nothing = { path, kind, tokens: 0, bytes: 0, reason: null, source: null };
   if (file.kind === 'missing') return nothing;
   if (file.kind === 'not-shown') return { ...nothing, bytes: file.bytes, reason: file.reason };
-  const bytes = new TextEncoder().encode(file.text).length;
-  return { ...nothing, tokens: estimateTokens(file.text), bytes, source: file.source.kind };
+  return { ...nothing, tokens: estimateTokens(file.text), bytes: countBytes(file.text), source: file.source.kind };
 }

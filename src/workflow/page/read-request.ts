@@ -7,6 +7,7 @@ import { renderPatch } from '../../plan/diff.ts';
 import { estimateTokens } from '../../session/tokens.ts';
 import type { Oid, TurnName } from '../../names.ts';
 import type { PageRequest, PageSection, PageText } from '../../page/session-page.ts';
+import { countBytes } from '../../session/count-bytes.ts';
 
 interface GivenRequest {
   /** The name of the turn in the page. */
@@ -166,8 +167,4 @@ function toState(section: LogSection | null): Pick<PageSection, 'state' | 'reaso
   if (provenance.kind === 'not-shown') return { state: 'not-shown', reason: reasons[provenance.reason] };
   if (provenance.kind === 'refused') return { state: 'refused', reason: provenance.reason };
   return { state: provenance.kind, reason: null };
-}
-
-function countBytes(text: string): number {
-  return new TextEncoder().encode(text).length;
 }

@@ -14,6 +14,7 @@ import { shownLines, renderOutput, takeLast, takeFirst } from '../../plan/cut-ou
 import { runScripts, toReason } from './scripts.ts';
 import type { Performed, Run, Runner } from './run.ts';
 import { noSearchCommand, searchCommandHint } from '../../plan/validate-research.ts';
+import { countBytes } from '../../session/count-bytes.ts';
 
 type WriteEffect = Extract<Effect, { kind: 'write' }>;
 
@@ -126,7 +127,7 @@ async function fetchPage(
       url: resource.kind === 'url' ? resource.url : url,
       ...(page.url === url ? {} : { final_url: finalUrl.text }),
       content_type: page.contentType,
-      bytes: new TextEncoder().encode(text.text).length,
+      bytes: countBytes(text.text),
       ...(text.count > 0 ? { masked: text.count } : {}),
       page_file: `pages/${index}.txt`,
     },

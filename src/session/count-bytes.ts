@@ -1,0 +1,20 @@
+const encoder = new TextEncoder();
+const partLength = 65_536;
+
+/**
+ * How many bytes a text has in UTF-8. A long one is measured in parts: to encode 10 MiB for their length alone took a third of the time
+ * of parsing such a plan.
+ */
+export function countBytes(text: string): number {
+  if (text.length <= partLength) return encoder.encode(text).length;
+  const bytes = new Uint8Array(3 * partLength);
+  let count = 0;
+  for (let at = 0; at < text.length;) {
+    const last = text.charCodeAt(at + partLength - 1);
+    // The two halves of a character stay together.
+    const end = at + partLength - (last >= 0xd800 && last <= 0xdbff ? 1 : 0);
+    count += encoder.encodeInto(text.slice(at, end), bytes).written;
+    at = end;
+  }
+  return count;
+}
