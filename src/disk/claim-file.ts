@@ -4,7 +4,7 @@ import { link, open, readdir, rename, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { removeFile } from './durable-file.ts';
-import { errorCode, ignoreSystemError } from './system-error.ts';
+import { errorCode, fallBackTo, ignoreSystemError } from './system-error.ts';
 
 export interface Processes {
   /** Changes with every start of the machine. */
@@ -184,10 +184,7 @@ async function toHolder(pid: number, nonce: string, { bootId }: Processes): Prom
 
 /** Null: there is none. One that is damaged (the machine has crashed) is of nobody who lives. */
 async function readHolder(path: string): Promise<Holder | null> {
-  const file = await open(path, 'r').catch((error: unknown) => {
-    if (errorCode(error) === 'ENOENT') return null;
-    throw error;
-  });
+  const file = await open(path, 'r').catch(fallBackTo(null, 'ENOENT'));
   if (file === null) return null;
   try {
     const { ino, mtimeNs } = await file.stat({ bigint: true });

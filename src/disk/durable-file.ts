@@ -1,7 +1,7 @@
 /** Files that are whole and on disk once the call returns. */
 import { open, rename, rmdir, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { errorCode } from './system-error.ts';
+import { errorCode, fallBackTo } from './system-error.ts';
 
 /** A new file; the final mode comes last: until the content is whole, nobody else may read it. */
 export async function writeDurably(path: string, bytes: Uint8Array | string, mode: number): Promise<void> {
@@ -27,9 +27,7 @@ export async function replaceDurably(path: string, bytes: Uint8Array | string, m
 
 /** Nothing there is as good as removed. */
 export async function removeFile(path: string): Promise<void> {
-  await unlink(path).catch((error: unknown) => {
-    if (errorCode(error) !== 'ENOENT') throw error;
-  });
+  await unlink(path).catch(fallBackTo(undefined, 'ENOENT'));
 }
 
 /** False: a directory with something in it stays, and so does one that may not be removed. */

@@ -13,6 +13,17 @@ export function errorReason(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+/** For `catch`: gives `value` for an error with one of these codes, and throws every other error again. */
+export function fallBackTo<Value>(value: Value, ...codes: string[]): (error: unknown) => Value {
+  return (error) => {
+    if (codes.includes(errorCode(error) ?? '')) return value;
+    throw error;
+  };
+}
+
+/** For `catch`: null where there is neither such a file nor such a directory. */
+export const nullIfGone = fallBackTo(null, 'ENOENT', 'ENOTDIR');
+
 /** For what is in nobody's way when the system refuses it; a defect of ours is thrown on. */
 export function ignoreSystemError(error: unknown): void {
   if (errorCode(error) === null) throw error;

@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { replaceFile } from '../disk/replace-file.ts';
+import { fallBackTo } from '../disk/system-error.ts';
 
 const begin = '# teddy: begin (written by `teddy session new`; keeps session files byte for byte)';
 const end = '# teddy: end';
@@ -36,10 +37,7 @@ export function attributesPath(commonDir: string): string {
 }
 
 function readAttributes(path: string): Promise<string> {
-  return readFile(path, 'latin1').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return '';
-    throw error;
-  });
+  return readFile(path, 'latin1').catch(fallBackTo('', 'ENOENT'));
 }
 
 function isWhole(text: string): boolean {

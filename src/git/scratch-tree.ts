@@ -3,6 +3,7 @@ import { copyFile, lstat, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:f
 import { tmpdir } from 'node:os';
 import { basename, delimiter, dirname, join } from 'node:path';
 import type { Repository, ScratchTree } from '../ports/git.ts';
+import { fallBackTo } from '../disk/system-error.ts';
 import type { Oid } from '../names.ts';
 import { replayPrefix, scratchHolder } from '../session/scratch-names.ts';
 import type { RepositoryLayout } from './layout.ts';
@@ -84,15 +85,11 @@ async function fillRepository(
   await writeFile(below('packed-refs'), refs.map(({ ref, oid }) => `${oid} ${ref}\n`).join(''));
   await writeFile(below('config'), await readScratchConfig(git, join(dirname(place.root), 'nowhere')), { flag: 'a' });
   for (const name of [['info', 'exclude'], ['info', 'attributes'], ['shallow']])
-    await copyFile(join(commonDir, ...name), below(...name)).catch(ignoreMissing);
+    await copyFile(join(commonDir, ...name), below(...name)).catch(fallBackTo(undefined, 'ENOENT'));
 }
 
 function quoteLine(path: string): string {
   return `"${path.replace(/[\\"]/g, '\\$&').replaceAll('\n', '\\n')}"`;
-}
-
-function ignoreMissing(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'ENOENT') throw error;
 }
 
 /** These settings belong to the repository's place, to its other work trees, or to programs that wait for it. */

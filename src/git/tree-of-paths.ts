@@ -6,7 +6,7 @@
 import { lstat, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Store, TreeEntry, TreeMode } from '../ports/git.ts';
-import { errorCode } from '../disk/system-error.ts';
+import { fallBackTo, nullIfGone } from '../disk/system-error.ts';
 import { joinPath, parseOid, type Oid, type RepoPath } from '../names.ts';
 import { editTree } from '../session/edit-tree.ts';
 import type { GitRunner } from './run.ts';
@@ -89,15 +89,9 @@ async function stageFiles(
   const flags = ['--add', '--remove', '--replace', '--index-version', '2', ...(isShort ? seeds : []), '-z', '--stdin'];
   const input = present.map((path) => `${path}\0`).join('');
   await git.run([...format, 'update-index', ...flags], { env, input });
-  return readIndex(await readIfThere(index), store.objectFormat === 'sha1' ? 20 : 32);
-}
-
-/** Where nothing is left to put in it, git writes no index. */
-async function readIfThere(path: string): Promise<Buffer | null> {
-  return readFile(path).catch((error: unknown) => {
-    if (errorCode(error) === 'ENOENT') return null;
-    throw error;
-  });
+  // Where nothing is left to put in it, git writes no index.
+  const written = await readFile(index).catch(fallBackTo(null, 'ENOENT'));
+  return readIndex(written, store.objectFormat === 'sha1' ? 20 : 32);
 }
 
 const headerBytes = 12;
@@ -127,10 +121,7 @@ function readIndex(bytes: Buffer | null, oidBytes: number): StagedFiles {
 async function isFile(root: string, path: RepoPath): Promise<boolean> {
   const parts = path.split('/');
   for (let depth = 1; depth <= parts.length; depth += 1) {
-    const found = await lstat(join(root, ...parts.slice(0, depth))).catch((error: unknown) => {
-      if (['ENOENT', 'ENOTDIR'].includes(errorCode(error) ?? '')) return null;
-      throw error;
-    });
+    const found = await lstat(join(root, ...parts.slice(0, depth))).catch(nullIfGone);
     if (found === null) return false;
     if (depth === parts.length) return found.isFile() || found.isSymbolicLink();
     if (!found.isDirectory()) return false;

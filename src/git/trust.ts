@@ -3,6 +3,7 @@ import { mkdir, open, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Trust } from '../ports/project.ts';
 import { syncDir, toWriteError } from '../disk/replace-file.ts';
+import { fallBackTo } from '../disk/system-error.ts';
 
 /** `commonDir` is the directory that all work trees of the repository share. */
 export function gitTrust(commonDir: string): Trust {
@@ -21,13 +22,8 @@ export function gitTrust(commonDir: string): Trust {
   };
 }
 
-async function readText(path: string): Promise<string> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
-    throw error;
-  }
+function readText(path: string): Promise<string> {
+  return readFile(path, 'utf8').catch(fallBackTo('', 'ENOENT'));
 }
 
 async function append(path: string, lines: string): Promise<void> {

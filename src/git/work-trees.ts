@@ -5,6 +5,7 @@ import { TeddyError } from '../errors.ts';
 import type { LinkedWorkTree, Repository, WorkTree } from '../ports/git.ts';
 import { shortRef, type Oid, type RefName } from '../names.ts';
 import { replaceFile } from '../disk/replace-file.ts';
+import { nullIfGone } from '../disk/system-error.ts';
 import { discardWorkTree, withWorkTreeNote } from './half-made-work-trees.ts';
 import { fileExists } from './index-lock.ts';
 import type { RepositoryLayout } from './layout.ts';
@@ -90,11 +91,11 @@ async function toLinked({ lines, value }: Row, gitDirs: Map<string, string>): Pr
 /** Root of each linked work tree -> its git directory. */
 export async function readWorkTreeDirs(commonDir: string): Promise<Map<string, string>> {
   const dir = join(commonDir, 'worktrees');
-  const names = await readdir(dir).catch(toNothing<string[]>([]));
+  const names = (await readdir(dir).catch(nullIfGone)) ?? [];
   const found = await Promise.all(
     names.map(async (name): Promise<[string, string] | null> => {
       const gitDir = join(dir, name);
-      const text = await readFile(join(gitDir, 'gitdir'), 'utf8').catch(toNothing(null));
+      const text = await readFile(join(gitDir, 'gitdir'), 'utf8').catch(nullIfGone);
       // git may write it relative to where it stands.
       return text === null ? null : [dirname(resolve(gitDir, text.replace(/\n$/, ''))), gitDir];
     }),
@@ -103,7 +104,7 @@ export async function readWorkTreeDirs(commonDir: string): Promise<Map<string, s
 }
 
 async function readMark(gitDir: string): Promise<RefName | null> {
-  const text = await readFile(join(gitDir, markPath), 'utf8').catch(toNothing(null));
+  const text = await readFile(join(gitDir, markPath), 'utf8').catch(nullIfGone);
   return text === null ? null : (text.trim() as RefName);
 }
 
@@ -202,14 +203,7 @@ function toName(ref: RefName): string {
 }
 
 async function lstatIfThere(path: string): Promise<object | null> {
-  return lstat(path).catch(toNothing(null));
-}
-
-function toNothing<Value>(nothing: Value): (error: NodeJS.ErrnoException) => Value {
-  return (error) => {
-    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return nothing;
-    throw error;
-  };
+  return lstat(path).catch(nullIfGone);
 }
 
 async function removeWorkTree(git: GitRunner, layout: RepositoryLayout, root: string): Promise<void> {

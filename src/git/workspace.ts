@@ -4,6 +4,7 @@ import { basename, join } from 'node:path';
 import type { Stats } from 'node:fs';
 import { TeddyError } from '../errors.ts';
 import type { CommitChange, Head, Scan, Store, Workspace } from '../ports/git.ts';
+import { nullIfGone } from '../disk/system-error.ts';
 import { parseOid, repoPathFromGit, shortRef, type Oid, type RefName, type RepoPath } from '../names.ts';
 import { readHeadCommit, runCheckout, fastForward } from './checkout.ts';
 import { readCheckouts } from './checkouts.ts';
@@ -204,8 +205,7 @@ async function readDisk(path: string): Promise<Uint8Array | null> {
     if (found.isSymbolicLink()) return Buffer.from(await readlink(path));
     return found.isFile() ? await readFile(path) : null;
   } catch (error) {
-    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return null;
-    throw error;
+    return nullIfGone(error);
   }
 }
 
@@ -282,7 +282,7 @@ async function scan(git: GitRunner, root: string): Promise<{ head: Head; scan: S
 }
 
 async function printFile(path: string): Promise<string> {
-  const found = await lstat(path, { bigint: true }).catch(toNullIfGone);
+  const found = await lstat(path, { bigint: true }).catch(nullIfGone);
   return found ? `${found.ino} ${found.size} ${found.mode} ${found.mtimeNs} ${found.ctimeNs}` : 'gone';
 }
 
@@ -293,10 +293,5 @@ async function listUntrackedDirectories(git: GitRunner): Promise<RepoPath[]> {
 
 /** Only what is not there is gone: an error of the disk must not become a deletion in a commit. */
 async function lstatIfThere(path: string): Promise<Stats | null> {
-  return lstat(path).catch(toNullIfGone);
-}
-
-function toNullIfGone(error: NodeJS.ErrnoException): null {
-  if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null;
-  throw error;
+  return lstat(path).catch(nullIfGone);
 }

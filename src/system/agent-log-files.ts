@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { lstat, open, realpath, type FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { errorCode } from '../disk/system-error.ts';
+import { fallBackTo } from '../disk/system-error.ts';
 import type { LogLine, LogPosition, LogReading, LogStat } from '../ports/agent-logs.ts';
 
 const pieceBytes = 256 * 1024;
@@ -115,7 +115,4 @@ function sha256(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
-function ignoreMissing(error: unknown): null {
-  if (['ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES'].includes(errorCode(error) ?? '')) return null;
-  throw error;
-}
+const ignoreMissing = fallBackTo(null, 'ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES');

@@ -4,7 +4,7 @@ import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { agentNames, type AgentName } from '../conversation/agent-log.ts';
 import { fieldsOf, parseJson } from '../conversation/import-values.ts';
-import { errorCode } from '../disk/system-error.ts';
+import { fallBackTo } from '../disk/system-error.ts';
 import type { AgentLogs, FoundLog } from '../ports/agent-logs.ts';
 import { readLog, statLog } from './agent-log-files.ts';
 
@@ -99,10 +99,9 @@ async function listBelow(
   depth: number,
   isWanted: ((name: string) => boolean) | null = null,
 ): Promise<string[]> {
-  const entries = await readdir(directory, { withFileTypes: true }).catch((error: unknown) => {
-    if (['ENOENT', 'ENOTDIR', 'EACCES'].includes(errorCode(error) ?? '')) return [];
-    throw error;
-  });
+  const entries = await readdir(directory, { withFileTypes: true }).catch(
+    fallBackTo([], 'ENOENT', 'ENOTDIR', 'EACCES'),
+  );
   if (depth === 0)
     return entries
       .filter((entry) => entry.isFile() && entry.name.endsWith('.jsonl'))

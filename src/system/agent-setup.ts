@@ -19,7 +19,7 @@ import { parse as parseToml } from 'smol-toml';
 import { removeFile, replaceFile } from '../disk/replace-file.ts';
 import { replaceDurably } from '../disk/durable-file.ts';
 import { isObject } from '../session/parse-object.ts';
-import { errorCode, errorReason } from '../disk/system-error.ts';
+import { errorCode, errorReason, nullIfGone } from '../disk/system-error.ts';
 import { TeddyError } from '../errors.ts';
 import type { AgentName, AgentSetup, AgentState, HookScript } from '../ports/capture.ts';
 import type { HookProgram } from '../ports/git.ts';
@@ -478,13 +478,8 @@ async function readHead(path: string): Promise<string> {
 }
 
 /** Null when there is none. */
-async function readIfThere(path: string): Promise<Buffer | null> {
-  try {
-    return await readFile(path);
-  } catch (error) {
-    if (['ENOENT', 'ENOTDIR'].includes(errorCode(error) ?? '')) return null;
-    throw error;
-  }
+function readIfThere(path: string): Promise<Buffer | null> {
+  return readFile(path).catch(nullIfGone);
 }
 
 /** Users keep such files elsewhere, and link to them: the link stays. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { AllowedCommand } from '../conversation/allowed-commands.ts';
 import { makePrivateDirectory } from '../disk/private-directory.ts';
 import { replaceFile, toWriteError } from '../disk/replace-file.ts';
-import { errorCode } from '../disk/system-error.ts';
+import { fallBackTo } from '../disk/system-error.ts';
 import type { AllowedCommands } from '../ports/disk.ts';
 import { parseJson } from '../session/parse-object.ts';
 
@@ -12,11 +12,7 @@ export function allowedCommands(dir: string): AllowedCommands {
   const pathOf = (session: string) => join(dir, `${session}.json`);
   return {
     async list(session) {
-      const text = await readFile(pathOf(session), 'utf8').catch((error: unknown) => {
-        if (errorCode(error) === 'ENOENT') return '[]';
-        throw error;
-      });
-      return parse(text);
+      return parse(await readFile(pathOf(session), 'utf8').catch(fallBackTo('[]', 'ENOENT')));
     },
     async keep(session, commands) {
       try {

@@ -16,7 +16,7 @@ import {
 import type { ClaimOptions } from '../disk/claim-file.ts';
 import { renameIfThere } from '../disk/replace-file.ts';
 import { claimRun } from './run-claim.ts';
-import { errorCode, errorReason } from '../disk/system-error.ts';
+import { errorCode, errorReason, fallBackTo, ignoreSystemError } from '../disk/system-error.ts';
 
 export interface AnswerStagingOptions {
   /** Holds a directory for each answer that is under way. */
@@ -156,9 +156,7 @@ function stageAnswer(options: AnswerStagingOptions, place: AnswerTarget): Staged
 
 /** The next command finds what cannot be removed, and sees that the answer is kept. */
 async function discardQuietly(path: string): Promise<void> {
-  await removeStagingDirectory(path).catch((error: unknown) => {
-    if (errorCode(error) === null) throw error;
-  });
+  await removeStagingDirectory(path).catch(ignoreSystemError);
 }
 
 /** No reason to stop a command: what is there stays there. Null after a warning. */
@@ -173,10 +171,7 @@ async function orWarn<Value>({ warn }: AnswerStagingOptions, read: () => Promise
 }
 
 function listNames({ dir }: AnswerStagingOptions): Promise<string[]> {
-  return readdir(dir).catch((error: unknown) => {
-    if (errorCode(error) === 'ENOENT') return [];
-    throw error;
-  });
+  return readdir(dir).catch(fallBackTo([], 'ENOENT'));
 }
 
 /** Null: it is this process's own, nobody is at work on it, or it cannot be read now. Whoever writes it may remove it meanwhile. */

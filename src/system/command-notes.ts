@@ -11,7 +11,7 @@ import { removeFile, replaceDurably, syncDirectory } from '../disk/durable-file.
 import { decodeNote, encodeNote } from './encode-note.ts';
 import { makePrivateDirectory } from '../disk/private-directory.ts';
 import { seal, unseal } from '../disk/sealed-json.ts';
-import { errorCode, errorReason } from '../disk/system-error.ts';
+import { errorCode, errorReason, fallBackTo } from '../disk/system-error.ts';
 
 export interface CommandNotesOptions extends Processes {
   /** `<git-common-dir>/teddy/commands`. */
@@ -97,7 +97,7 @@ async function findLeft(options: CommandNotesOptions): Promise<LeftCommand[]> {
 }
 
 async function readIds(dir: string): Promise<string[]> {
-  const names = (await readdir(dir).catch(toNullIfGone)) ?? [];
+  const names = await readdir(dir).catch(fallBackTo([], 'ENOENT'));
   return [...new Set(names.flatMap((name) => /^([0-9a-f]{16})\./.exec(name)?.[1] ?? []))];
 }
 
@@ -161,12 +161,7 @@ function parseGroup(text: string): ProcessGroup | null {
 }
 
 function readText(path: string): Promise<string | null> {
-  return readFile(path, 'utf8').catch(toNullIfGone);
-}
-
-function toNullIfGone(error: unknown): null {
-  if (errorCode(error) === 'ENOENT') return null;
-  throw error;
+  return readFile(path, 'utf8').catch(fallBackTo(null, 'ENOENT'));
 }
 
 function throwUnwritable(error: unknown): never {

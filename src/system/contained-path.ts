@@ -3,7 +3,7 @@ import type { Stats } from 'node:fs';
 import { lstat, readlink, realpath } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative, sep } from 'node:path';
 import type { RepoPath } from '../names.ts';
-import { errorCode } from '../disk/system-error.ts';
+import { errorCode, fallBackTo } from '../disk/system-error.ts';
 
 /** `real` is absolute and free of symlinks; when something is there, `stats` are its own. */
 export type Located =
@@ -97,14 +97,8 @@ function isSame(a: Stats | null | undefined, b: Stats | null | undefined): boole
 }
 
 /** Null when nothing is there, or on the error `tolerated`. */
-async function lstatIfThere(path: string, tolerated?: string): Promise<Stats | null> {
-  try {
-    return await lstat(path);
-  } catch (error) {
-    const code = errorCode(error);
-    if (code === 'ENOENT' || code === tolerated) return null;
-    throw error;
-  }
+function lstatIfThere(path: string, ...tolerated: string[]): Promise<Stats | null> {
+  return lstat(path).catch(fallBackTo(null, 'ENOENT', ...tolerated));
 }
 
 /** The directories from `path` upwards that do not exist yet, outermost first. */

@@ -8,7 +8,7 @@ import type { FileState, NewFile } from '../ports/disk.ts';
 import type { RepoPath } from '../names.ts';
 import { locate, missingDirectories } from './contained-path.ts';
 import { removeDirectory, syncDirectory, writeDurably } from '../disk/durable-file.ts';
-import { errorCode, errorReason } from '../disk/system-error.ts';
+import { errorCode, errorReason, nullIfGone } from '../disk/system-error.ts';
 
 /**
  * Beyond a link there is nothing. Throws ACTION_FAILED where the system does not let it look. Thousands of files may be asked
@@ -80,7 +80,7 @@ export async function putFileState(root: string, path: RepoPath, state: FileStat
   try {
     const real = await findPlace(root, path);
     if (state.kind === 'absent') {
-      await unlink(real).catch(ignoreGone);
+      await unlink(real).catch(nullIfGone);
       await syncDirectory(await findExisting(dirname(real)));
     } else if (state.kind !== 'other') {
       await putInPlace(real, state);
@@ -121,7 +121,7 @@ async function isInOwnRepository(path: RepoPath, real: string): Promise<boolean>
   return lstat(join(dirname(real), '.git')).then(
     () => true,
     (error: unknown) => {
-      ignoreGone(error);
+      nullIfGone(error);
       return false;
     },
   );
@@ -161,8 +161,4 @@ function toNewMode({ executable }: NewFile): number {
 async function findExisting(path: string): Promise<string> {
   const [outermost] = await missingDirectories(path);
   return outermost === undefined ? path : dirname(outermost);
-}
-
-function ignoreGone(error: unknown): void {
-  if (!['ENOENT', 'ENOTDIR'].includes(errorCode(error) ?? '')) throw error;
 }

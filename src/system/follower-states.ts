@@ -6,25 +6,19 @@ import { replaceDurably } from '../disk/durable-file.ts';
 import { makePrivateDirectory } from '../disk/private-directory.ts';
 import { seal, unseal } from '../disk/sealed-json.ts';
 import { removeFile } from '../disk/replace-file.ts';
-import { errorCode } from '../disk/system-error.ts';
+import { fallBackTo } from '../disk/system-error.ts';
 import type { FollowerStates } from '../ports/agent-logs.ts';
 
 /** A damaged file counts as none: the log is then read from its beginning, and nothing of it is taken twice. */
 export function followerStates(dir: string): FollowerStates {
   const fileOf = (path: string) => join(dir, `${createHash('sha256').update(path).digest('hex').slice(0, 32)}.json`);
   const read = async (file: string) => {
-    const text = await readFile(file, 'utf8').catch((error: unknown) => {
-      if (errorCode(error) === 'ENOENT') return null;
-      throw error;
-    });
+    const text = await readFile(file, 'utf8').catch(fallBackTo(null, 'ENOENT'));
     return text === null ? null : unseal(text);
   };
   return {
     async list() {
-      const names = await readdir(dir).catch((error: unknown) => {
-        if (errorCode(error) === 'ENOENT') return [];
-        throw error;
-      });
+      const names = await readdir(dir).catch(fallBackTo([], 'ENOENT'));
       const states = await Promise.all(
         names.filter((name) => /^[0-9a-f]{32}\.json$/.test(name)).map((name) => read(join(dir, name))),
       );

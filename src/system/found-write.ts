@@ -7,7 +7,7 @@ import type { Processes } from '../disk/claim-file.ts';
 import { parseRecord, parseWriteState } from './parse-write.ts';
 import { readFacts, readStaging } from './staged-content.ts';
 import { readStagingMetadata } from './staging-directory.ts';
-import { errorCode, ignoreSystemError } from '../disk/system-error.ts';
+import { fallBackTo, ignoreSystemError } from '../disk/system-error.ts';
 import { readTailsAside } from './tails-aside.ts';
 
 export interface WriteStore extends Processes {
@@ -30,11 +30,8 @@ export async function isEmpty(place: WriteStore): Promise<boolean> {
   return (await readNames(place)).every((name) => !isWriteId(name) && !name.endsWith(goneSuffix));
 }
 
-async function readNames({ dir }: WriteStore): Promise<string[]> {
-  return readdir(dir).catch((error: unknown) => {
-    if (errorCode(error) === 'ENOENT') return [];
-    throw error;
-  });
+function readNames({ dir }: WriteStore): Promise<string[]> {
+  return readdir(dir).catch(fallBackTo([], 'ENOENT'));
 }
 
 /** Oldest first. */
@@ -124,15 +121,11 @@ async function isReceived({ isAlive }: WriteStore, record: WriteRecord): Promise
 
 /** Null: there is no such directory. */
 async function lastWritten(path: string): Promise<Date | null> {
+  // EACCES: what is in a directory of another user.
+  const nullIfAway = fallBackTo(null, 'ENOENT', 'ENOTDIR', 'EACCES');
   const [own, ...files] = await Promise.all(
-    [path, join(path, 'content.txt'), join(path, 'state.json')].map((name) => stat(name).catch(toNullIfGone)),
+    [path, join(path, 'content.txt'), join(path, 'state.json')].map((name) => stat(name).catch(nullIfAway)),
   );
   if (!own) return null;
   return new Date(Math.max(own.mtimeMs, ...files.map((found) => found?.mtimeMs ?? 0)));
-}
-
-function toNullIfGone(error: unknown): null {
-  // EACCES: what is in a directory of another user.
-  if (['ENOENT', 'ENOTDIR', 'EACCES'].includes(errorCode(error) ?? '')) return null;
-  throw error;
 }

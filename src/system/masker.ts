@@ -5,7 +5,7 @@ import { applyMasks, type FoundSecret } from '../session/mask.ts';
 import { isSecretValue, isSecretVariable } from '../session/secret-values.ts';
 import { isDotenvName, parseDotenv, readDotenv } from './dotenv.ts';
 import { findByRules } from './secret-rules.ts';
-import { errorCode, errorReason } from '../disk/system-error.ts';
+import { errorReason, fallBackTo } from '../disk/system-error.ts';
 
 export interface MaskerOptions {
   environment: Record<string, string | undefined>;
@@ -74,10 +74,7 @@ async function readEntries({ root, findOtherRoots }: Pick<MaskerOptions, 'root' 
 
 /** git also lists work trees on a disk that is not there. */
 async function readIfThere(root: string): Promise<Entry[]> {
-  return readDotenv(root).catch((error: unknown) => {
-    if (errorCode(error) === 'ENOENT') return [];
-    throw error;
-  });
+  return readDotenv(root).catch(fallBackTo([], 'ENOENT'));
 }
 
 function refuseDotenv(error: unknown): never {

@@ -17,7 +17,7 @@ import { processNames } from '../disk/process-names.ts';
 import { discardedPrefix, logName } from './run-journal.ts';
 import { serverRecords } from './server-record.ts';
 import { readStagedContent, unfinishedSuffix } from './staging-directory.ts';
-import { errorCode } from '../disk/system-error.ts';
+import { nullIfGone } from '../disk/system-error.ts';
 
 export interface SystemRemainsOptions extends Processes {
   /** `<git-common-dir>/teddy`. */
@@ -166,9 +166,4 @@ async function isOld(options: SystemRemainsOptions, path: string): Promise<boole
 
 async function namesIn(dir: string): Promise<string[]> {
   return (await readdir(dir).catch(nullIfGone)) ?? [];
-}
-
-function nullIfGone(error: unknown): null {
-  if (['ENOENT', 'ENOTDIR'].includes(errorCode(error) ?? '')) return null;
-  throw error;
 }

@@ -9,7 +9,7 @@ import { runName, type RepoPath } from '../names.ts';
 import type { Processes } from '../disk/claim-file.ts';
 import { syncDirectory } from '../disk/durable-file.ts';
 import { claimRun } from './run-claim.ts';
-import { errorCode, errorReason, ignoreSystemError } from '../disk/system-error.ts';
+import { errorCode, errorReason, ignoreSystemError, nullIfGone } from '../disk/system-error.ts';
 
 export interface RunJournalOptions extends Processes {
   /** `<git-common-dir>/teddy`. */
@@ -29,7 +29,7 @@ export function runJournals({ dir, onStep, ...processes }: RunJournalOptions): R
     async find(place) {
       const name = runName(place);
       const text = await readFile(join(runs, name, logName), 'utf8')
-        .catch(toNullIfGone)
+        .catch(nullIfGone)
         .catch(throwUnreadable);
       const left = text === null ? null : decodeJournal(text);
       // Cut off within the record of its first action: that has not begun then.
@@ -37,7 +37,7 @@ export function runJournals({ dir, onStep, ...processes }: RunJournalOptions): R
       return { ...left, journal: openJournal(name, true) };
     },
     async list() {
-      const found = await readdir(runs, { withFileTypes: true }).catch(toNullIfGone).catch(throwUnreadable);
+      const found = await readdir(runs, { withFileTypes: true }).catch(nullIfGone).catch(throwUnreadable);
       const names = (found ?? []).filter((one) => one.isDirectory()).map(({ name }) => name);
       for (const name of names.filter((one) => one.startsWith(discardedPrefix)))
         // The next command can remove what cannot be removed now: nothing reads it.
@@ -49,7 +49,7 @@ export function runJournals({ dir, onStep, ...processes }: RunJournalOptions): R
 
 /** Which run it is of. */
 async function readFirst(path: string): Promise<RunRecord[]> {
-  const text = await readFile(path, 'utf8').catch(toNullIfGone).catch(throwUnreadable);
+  const text = await readFile(path, 'utf8').catch(nullIfGone).catch(throwUnreadable);
   try {
     const { run } = decodeJournal(`${text?.split('\n')[0] ?? ''}\n`) ?? {};
     return run === undefined ? [] : [run];
@@ -149,7 +149,7 @@ function journalIn({ runs, aside, name, exists, step }: JournalOptions): RunJour
       try {
         // Gone at once, and as a whole; what a crash leaves of it then, the next look removes.
         const discarded = join(runs, `${discardedPrefix}${randomBytes(8).toString('hex')}`);
-        await rename(dir, discarded).catch(toNullIfGone);
+        await rename(dir, discarded).catch(nullIfGone);
         await rm(discarded, { recursive: true, force: true });
       } catch (error) {
         throw toJournalError(error, 'removed');
@@ -202,7 +202,7 @@ async function writeAll(file: FileHandle, bytes: Uint8Array, at: number): Promis
 async function readKept(path: string, key: string): Promise<Uint8Array> {
   const [at, length] = key.split('+').map(Number);
   const bytes = new Uint8Array(length ?? 0);
-  const file = await open(path, 'r').catch(toNullIfGone).catch(throwUnreadable);
+  const file = await open(path, 'r').catch(nullIfGone).catch(throwUnreadable);
   try {
     const read = await file?.read(bytes, 0, bytes.length, at).catch(throwUnreadable);
     if (read?.bytesRead === bytes.length) return bytes;
@@ -210,11 +210,6 @@ async function readKept(path: string, key: string): Promise<Uint8Array> {
     await file?.close().catch(throwUnreadable);
   }
   throw new TeddyError('DAMAGED_SESSION', `The journal's copy ${key} is cut off: ${path}.`, 'Look at `git status`.');
-}
-
-function toNullIfGone(error: unknown): null {
-  if (['ENOENT', 'ENOTDIR'].includes(errorCode(error) ?? '')) return null;
-  throw error;
 }
 
 function throwUnwritable(error: unknown): never {

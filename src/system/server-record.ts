@@ -5,7 +5,7 @@ import { TeddyError } from '../errors.ts';
 import type { ServerRecord, ServerRecords } from '../ports/disk.ts';
 import { claimFile, findHolder, type Claim, type Processes } from '../disk/claim-file.ts';
 import { removeFile, replaceDurably } from '../disk/durable-file.ts';
-import { errorCode, errorReason } from '../disk/system-error.ts';
+import { errorCode, errorReason, fallBackTo } from '../disk/system-error.ts';
 
 export interface ServerRecordOptions extends Processes {
   path: string;
@@ -68,10 +68,7 @@ async function orFail<Value>(path: string, act: () => Promise<Value>): Promise<V
 }
 
 async function readRecord(path: string): Promise<ServerRecord | null> {
-  const text = await readFile(path, 'utf8').catch((error: unknown) => {
-    if (errorCode(error) === 'ENOENT') return null;
-    throw error;
-  });
+  const text = await readFile(path, 'utf8').catch(fallBackTo(null, 'ENOENT'));
   return text === null ? null : parseRecord(text);
 }
 

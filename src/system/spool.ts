@@ -12,7 +12,7 @@ import { claimFile, findHolder, type ClaimOptions } from '../disk/claim-file.ts'
 import { findHolders } from '../disk/lock-holders.ts';
 import { makePrivateDirectory } from '../disk/private-directory.ts';
 import { removeFile, replaceFile, toWriteError } from '../disk/replace-file.ts';
-import { errorCode } from '../disk/system-error.ts';
+import { errorCode, fallBackTo, nullIfGone } from '../disk/system-error.ts';
 import type { Bell, Spool, SpoolState } from '../ports/capture.ts';
 import type { Clock } from '../ports/project.ts';
 import { parseObject } from '../session/parse-object.ts';
@@ -115,7 +115,7 @@ async function takeFiles({ dir, clock }: SpoolOptions): Promise<Omit<TakenFile, 
 }
 
 async function moveInto(dir: string, path: string, name: string): Promise<void> {
-  if (await makeBelow(dir)) await rename(path, join(dir, name)).catch(nullIfMissing);
+  if (await makeBelow(dir)) await rename(path, join(dir, name)).catch(nullIfGone);
 }
 
 /** False: the spool was closed meanwhile, and must not come back by itself. */
@@ -134,7 +134,7 @@ async function listFiles(dir: string) {
       .filter(
         (name) => /^[a-z0-9-]+\.(?:[\w.-]+\.(?:jsonl|json|tmp)|jsonl)$/.test(name) && !name.startsWith('drainer.'),
       )
-      .map(async (name) => ({ name, found: await lstat(join(dir, name)).catch(nullIfMissing) })),
+      .map(async (name) => ({ name, found: await lstat(join(dir, name)).catch(nullIfGone) })),
   );
   return files
     .flatMap(({ name, found }) => (found?.isFile() ? [{ name, size: found.size, mtimeMs: found.mtimeMs }] : []))
@@ -145,15 +145,7 @@ function agentOf(name: string): string {
   return name.slice(0, name.indexOf('.'));
 }
 
-function noneThere(error: unknown): string[] {
-  if (['ENOENT', 'ENOTDIR'].includes(errorCode(error) ?? '')) return [];
-  throw error;
-}
-
-function nullIfMissing(error: unknown): null {
-  noneThere(error);
-  return null;
-}
+const noneThere = fallBackTo<string[]>([], 'ENOENT', 'ENOTDIR');
 
 /** The last line may have lost its end. A hook begins with a line end as well, so that no cut line spoils the next one. */
 function splitLines(bytes: Buffer): Buffer[] {
@@ -200,7 +192,7 @@ async function removeDealt({ path, grows, end }: TakenFile, dealt: Map<string, n
   dealt.set(path, end);
   // Nobody can open it any more. Who has it open may append until it closes it.
   const isOpen = grows && (await findHolders(await realpath(path).catch(() => path))).length > 0;
-  if (isOpen || ((await stat(path).catch(nullIfMissing))?.size ?? end) > end) return;
+  if (isOpen || ((await stat(path).catch(nullIfGone))?.size ?? end) > end) return;
   await removeFile(path);
   dealt.delete(path);
 }
@@ -238,8 +230,8 @@ async function noteBoot({ dir, clock, bootId }: SpoolOptions): Promise<void> {
 
 async function look(options: SpoolOptions): Promise<SpoolState> {
   const { dir } = options;
-  const isThere = (path: string) => stat(path).then(Boolean, nullIfMissing);
-  const found = await stat(dir).catch(nullIfMissing);
+  const isThere = (path: string) => stat(path).then(Boolean, nullIfGone);
+  const found = await stat(dir).catch(nullIfGone);
   const exists = found?.isDirectory() ?? false;
   const files = [...(await listFiles(dir)), ...(await listFiles(join(dir, 'taken')))].filter(({ size }) => size > 0);
   const waiting = new Map<string, { bytes: number; oldest: number }>();
@@ -267,7 +259,7 @@ async function look(options: SpoolOptions): Promise<SpoolState> {
 
 async function openSpool(options: SpoolOptions): Promise<void> {
   const { dir } = options;
-  if ((await stat(dir).catch(nullIfMissing)) !== null) return;
+  if ((await stat(dir).catch(nullIfGone)) !== null) return;
   await makeSpool(dir);
   await noteBoot(options);
 }
@@ -308,11 +300,7 @@ async function closeSpool({ dir, clock, ...processes }: SpoolOptions): Promise<s
 
 /** Records from a pause stay out, whenever their log is read. */
 async function readPauses(dir: string): Promise<{ from: number; to: number | null }[]> {
-  const read = (name: string) =>
-    readFile(join(dir, name), 'utf8').catch((error: unknown) => {
-      noneThere(error);
-      return null;
-    });
+  const read = (name: string) => readFile(join(dir, name), 'utf8').catch(nullIfGone);
   const [over, paused] = await Promise.all([read('pauses'), read('paused')]);
   const pauses = (over ?? '').split('\n').flatMap((line) => {
     const [, from, to] = /^(\d+) (\d+)$/.exec(line) ?? [];

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { unseal } from '../disk/sealed-json.ts';
-import { errorCode } from '../disk/system-error.ts';
+import { fallBackTo } from '../disk/system-error.ts';
 
 /** The content that a process left. */
 export interface StagedContent {
@@ -104,9 +104,6 @@ function parseState(facts: Record<string, unknown> | null): StagingState | null 
   return file === contentName || file === replacementName || file === null ? { size, sha256, file } : null;
 }
 
-export async function readIfThere(path: string): Promise<Buffer | null> {
-  return readFile(path).catch((error: unknown) => {
-    if (errorCode(error) === 'ENOENT') return null;
-    throw error;
-  });
+export function readIfThere(path: string): Promise<Buffer | null> {
+  return readFile(path).catch(fallBackTo(null, 'ENOENT'));
 }

@@ -16,7 +16,7 @@ import {
   type StagedContent,
   type StagingState,
 } from './staged-content.ts';
-import { errorCode, errorReason, ignoreSystemError } from '../disk/system-error.ts';
+import { errorCode, errorReason, fallBackTo, ignoreSystemError } from '../disk/system-error.ts';
 import { setTailsAside } from './tails-aside.ts';
 
 /** A save gives these; they stand in the state until the next. */
@@ -214,9 +214,7 @@ export async function removeStagingDirectory(path: string): Promise<void> {
     await removeFile(join(path, `${name}.tmp`));
     await removeFile(join(path, name));
   }
-  await rmdir(path).catch((error: unknown) => {
-    if (errorCode(error) !== 'ENOENT') throw error;
-  });
+  await rmdir(path).catch(fallBackTo(undefined, 'ENOENT'));
 }
 
 /** Turns the disk's refusals into errors of ours. */

@@ -34,7 +34,7 @@ import {
   asStagingErrors,
   toDamaged,
 } from './staging-directory.ts';
-import { errorCode, ignoreSystemError } from '../disk/system-error.ts';
+import { fallBackTo, ignoreSystemError } from '../disk/system-error.ts';
 import { isExpired } from '../write/step.ts';
 
 export interface WriteStagingOptions extends WriteStore {
@@ -167,9 +167,7 @@ async function remove(options: WriteStagingOptions, id: string): Promise<void> {
 async function removeDirectory(options: WriteStagingOptions, id: string): Promise<void> {
   const { dir, onStep } = options;
   const gone = `${directoryOf(options, id)}${goneSuffix}`;
-  await rename(directoryOf(options, id), gone).catch((error: unknown) => {
-    if (errorCode(error) !== 'ENOENT') throw error;
-  });
+  await rename(directoryOf(options, id), gone).catch(fallBackTo(undefined, 'ENOENT'));
   await syncDirectory(dir);
   onStep?.('write-discarded');
   controlled.delete(id);
