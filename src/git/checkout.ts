@@ -2,7 +2,7 @@
  * Changes of files, index and HEAD that git makes for us, under an index lock that is known as ours: git works on a copy of the
  * index, so whatever is killed, and whenever, the lock is proven ours by its inode, and what was done is finished or taken back.
  */
-import { lstat, stat, readlink, readFile, symlink, chmod, rmdir } from 'node:fs/promises';
+import { lstat, stat, readlink, readFile, symlink, chmod } from 'node:fs/promises';
 import { join, dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GitKilledError, TeddyError } from '../errors.ts';
@@ -22,10 +22,11 @@ import {
   type Checkout,
 } from './index-lock.ts';
 import { readHeadRef } from './layout.ts';
-import { installIndex, type PublishOptions } from './publish.ts';
+import { installIndex, removeEmptyParents, type PublishOptions } from './publish.ts';
 import { releaseRefLocks } from './ref-record.ts';
 import { maxDeaths, type Environment, type GitRunner } from './run.ts';
 import { removeFile, replaceFile } from '../disk/replace-file.ts';
+import { nullIfGone } from '../disk/system-error.ts';
 import { listEqualFiles, readCheckouts } from './checkouts.ts';
 
 export interface CheckoutOptions extends PublishOptions {
@@ -266,8 +267,7 @@ async function readFresh(path: string, notedMs: number): Promise<Uint8Array | 's
     if (found.isDirectory() || found.ctimeMs <= notedMs) return 'stale';
     return found.isSymbolicLink() ? Buffer.from(await readlink(path)) : await readFile(path);
   } catch (error) {
-    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return null;
-    throw error;
+    return nullIfGone(error);
   }
 }
 
@@ -289,16 +289,6 @@ async function writeBack(
   }
   await replaceFile(path, bytes, join(gitDir, 'teddy'));
   if (mode === '100755') await chmod(path, 0o777 & ~process.umask());
-}
-
-async function removeEmptyParents(root: string, path: string): Promise<void> {
-  for (let dir = dirname(path); dir !== '.'; dir = dirname(dir)) {
-    const removed = await rmdir(join(root, dir)).then(
-      () => true,
-      () => false,
-    );
-    if (!removed) return;
-  }
 }
 
 /** Each of them may be set the other way round in the branch's `mergeOptions`, or in git's configuration. */

@@ -2,11 +2,12 @@
  * Moves a line to its next entry. Objects are durable already; here the ref moves, and with it the index and `.teddy/`.
  * The order is the promise: record, index lock, new index, ref, index, files. `repair.ts` finishes it after a crash.
  */
-import { lstat, rename, rmdir } from 'node:fs/promises';
+import { lstat, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { TeddyError } from '../errors.ts';
 import type { Publication } from '../ports/git.ts';
 import { shortRef, zeroOid } from '../names.ts';
+import { removeDirectory } from '../disk/durable-file.ts';
 import { removeFile, replaceFile, syncDir, toWriteError } from '../disk/replace-file.ts';
 import {
   copyIndex,
@@ -141,7 +142,7 @@ export async function writeSessionFiles(
       await refuseLinks(root, path);
       if (bytes !== null) return replaceFile(target, bytes, join(gitDir, 'teddy'));
       await removeFile(target);
-      return removeEmptyParents(root, path);
+      return removeEmptyParents(root, path, '.teddy');
     }),
   );
 }
@@ -161,12 +162,8 @@ async function refuseLinks(root: string, path: string): Promise<void> {
   }
 }
 
-async function removeEmptyParents(root: string, path: string): Promise<void> {
-  for (let dir = dirname(path); dir !== '.' && dir !== '.teddy'; dir = dirname(dir)) {
-    const removed = await rmdir(join(root, dir)).then(
-      () => true,
-      () => false,
-    );
-    if (!removed) return;
+export async function removeEmptyParents(root: string, path: string, top = '.'): Promise<void> {
+  for (let dir = dirname(path); dir !== '.' && dir !== top; dir = dirname(dir)) {
+    if (!(await removeDirectory(join(root, dir)))) return;
   }
 }
