@@ -1,4 +1,5 @@
 import { getSystemErrorMap } from 'node:util';
+import { TeddyError } from '../errors.ts';
 
 /** An error number of the system, e.g. `ENOENT`, or null for any other failure. */
 export function errorCode(error: unknown): string | null {
@@ -11,6 +12,17 @@ export function errorReason(error: unknown): string {
   const known = errno === undefined ? undefined : getSystemErrorMap().get(errno);
   if (known) return `${known[1]} (${known[0]})`;
   return error instanceof Error ? error.message : String(error);
+}
+
+/** Where the disk has refused something: DISK_FULL when no space is left, else WRITE_FAILED. */
+export function toDiskError(
+  error: unknown,
+  message: string,
+  hint: string,
+  hintIfFull = 'Free some space and run the command again.',
+): TeddyError {
+  const isFull = ['ENOSPC', 'EDQUOT'].includes(errorCode(error) ?? '');
+  return new TeddyError(isFull ? 'DISK_FULL' : 'WRITE_FAILED', message, isFull ? hintIfFull : hint, { cause: error });
 }
 
 /** For `catch`: gives `value` for an error with one of these codes, and throws every other error again. */

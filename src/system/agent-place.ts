@@ -1,9 +1,9 @@
 /** The places where agents look for their logs. Nothing else below an agent's home is changed. */
-import { link, mkdir, readFile, realpath, rmdir, unlink } from 'node:fs/promises';
+import { link, mkdir, readFile, realpath, unlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { parse } from 'smol-toml';
 import type { OpenableAgent } from '../conversation/render-agent-log.ts';
-import { syncDirectory, writeDurably } from '../disk/durable-file.ts';
+import { removeDirectory, syncDirectory, writeDurably } from '../disk/durable-file.ts';
 import { errorCode, errorReason } from '../disk/system-error.ts';
 import { TeddyError } from '../errors.ts';
 import type { AgentPlace } from '../ports/disk.ts';
@@ -122,11 +122,7 @@ async function addFile(path: string, text: string): Promise<void> {
 /** From the innermost one to the first that was made; what somebody else has put into one stays. */
 async function removeMade(directory: string, made: string | undefined): Promise<void> {
   if (made === undefined || directory.length < made.length) return;
-  const isGone = await rmdir(directory).then(
-    () => true,
-    () => false,
-  );
-  if (isGone) await removeMade(dirname(directory), made);
+  if (await removeDirectory(directory)) await removeMade(dirname(directory), made);
 }
 
 function toWriteError(error: unknown, path: string): unknown {

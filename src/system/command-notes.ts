@@ -11,7 +11,7 @@ import { removeFile, replaceDurably, syncDirectory } from '../disk/durable-file.
 import { decodeNote, encodeNote } from './encode-note.ts';
 import { makePrivateDirectory } from '../disk/private-directory.ts';
 import { seal, unseal } from '../disk/sealed-json.ts';
-import { errorCode, errorReason, fallBackTo } from '../disk/system-error.ts';
+import { errorCode, errorReason, fallBackTo, toDiskError } from '../disk/system-error.ts';
 
 export interface CommandNotesOptions extends Processes {
   /** `<git-common-dir>/teddy/commands`. */
@@ -175,11 +175,10 @@ function throwUnreadable(error: unknown): never {
 /** A defect of ours, and what says itself what it is, stay as they are. */
 function toNoteError(error: unknown, act: 'written' | 'removed' | 'read'): unknown {
   if (error instanceof TeddyError || errorCode(error) === null) return error;
-  const isFull = ['ENOSPC', 'EDQUOT'].includes(errorCode(error) ?? '');
-  return new TeddyError(
-    isFull ? 'DISK_FULL' : 'WRITE_FAILED',
+  return toDiskError(
+    error,
     `The note of a command could not be ${act}: ${errorReason(error)}.`,
-    isFull ? 'Free some space and try it again.' : 'Check the permissions of `.git/teddy/commands`.',
-    { cause: error },
+    'Check the permissions of `.git/teddy/commands`.',
+    'Free some space and try it again.',
   );
 }

@@ -8,7 +8,7 @@ import type { FileState, NewFile } from '../ports/disk.ts';
 import type { RepoPath } from '../names.ts';
 import { locate, missingDirectories } from './contained-path.ts';
 import { removeDirectory, syncDirectory, writeDurably } from '../disk/durable-file.ts';
-import { errorCode, errorReason, nullIfGone } from '../disk/system-error.ts';
+import { errorCode, errorReason, nullIfGone, toDiskError } from '../disk/system-error.ts';
 
 /**
  * Beyond a link there is nothing. Throws ACTION_FAILED where the system does not let it look. Thousands of files may be asked
@@ -86,13 +86,8 @@ export async function putFileState(root: string, path: RepoPath, state: FileStat
       await putInPlace(real, state);
     }
   } catch (error) {
-    const isFull = ['ENOSPC', 'EDQUOT'].includes(errorCode(error) ?? '');
-    throw new TeddyError(
-      isFull ? 'DISK_FULL' : 'WRITE_FAILED',
-      `${path} could not be put back: ${errorReason(error)}.`,
-      isFull ? 'Free some space and run the command again.' : 'Check the permissions of its directory.',
-      { cause: error },
-    );
+    const message = `${path} could not be put back: ${errorReason(error)}.`;
+    throw toDiskError(error, message, 'Check the permissions of its directory.');
   }
 }
 

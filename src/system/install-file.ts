@@ -6,7 +6,7 @@ import { TeddyError } from '../errors.ts';
 import type { RepoPath } from '../names.ts';
 import { locate, missingDirectories, type Located } from './contained-path.ts';
 import { removeDirectory, syncDirectory, writeDurably } from '../disk/durable-file.ts';
-import { errorCode, errorReason } from '../disk/system-error.ts';
+import { errorCode, errorReason, toDiskError } from '../disk/system-error.ts';
 
 /**
  * Writes through a symlink that stays inside the project, and keeps the link. Keeps owner and permission bits of a file that
@@ -156,13 +156,10 @@ async function makeDirectories(path: string, made: string[]): Promise<void> {
 }
 
 function toWriteError(path: RepoPath, error: unknown): TeddyError {
-  const full = ['ENOSPC', 'EDQUOT'].includes(errorCode(error) ?? '');
-  return new TeddyError(
-    full ? 'DISK_FULL' : 'WRITE_FAILED',
+  return toDiskError(
+    error,
     `${path} could not be written: ${errorReason(error)}.`,
-    full
-      ? 'Free some space and run the command again; the file is as it was.'
-      : 'The file is as it was. Check its permissions and its parents, and run the command again.',
-    { cause: error },
+    'The file is as it was. Check its permissions and its parents, and run the command again.',
+    'Free some space and run the command again; the file is as it was.',
   );
 }

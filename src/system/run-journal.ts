@@ -9,7 +9,7 @@ import { runName, type RepoPath } from '../names.ts';
 import type { Processes } from '../disk/claim-file.ts';
 import { syncDirectory } from '../disk/durable-file.ts';
 import { claimRun } from './run-claim.ts';
-import { errorCode, errorReason, ignoreSystemError, nullIfGone } from '../disk/system-error.ts';
+import { errorCode, errorReason, ignoreSystemError, nullIfGone, toDiskError } from '../disk/system-error.ts';
 
 export interface RunJournalOptions extends Processes {
   /** `<git-common-dir>/teddy`. */
@@ -221,13 +221,8 @@ function throwUnreadable(error: unknown): never {
 }
 
 function toJournalError(error: unknown, act: 'written' | 'removed' | 'read' = 'written'): TeddyError {
-  const isFull = ['ENOSPC', 'EDQUOT'].includes(errorCode(error) ?? '');
-  return new TeddyError(
-    isFull ? 'DISK_FULL' : 'WRITE_FAILED',
-    `The journal of the run could not be ${act}: ${errorReason(error)}.`,
-    isFull ? 'Free some space and run the command again.' : 'Check the permissions of `.git/teddy`.',
-    { cause: error },
-  );
+  const message = `The journal of the run could not be ${act}: ${errorReason(error)}.`;
+  return toDiskError(error, message, 'Check the permissions of `.git/teddy`.');
 }
 
 /** Below `to`, or where that has one, below the first of `to.1`, `to.2`, ... that is free, under the same path. Returns where it is, absolute. Throws WRITE_FAILED. */

@@ -5,7 +5,7 @@ import { TeddyError } from '../errors.ts';
 import type { ServerRecord, ServerRecords } from '../ports/disk.ts';
 import { claimFile, findHolder, type Claim, type Processes } from '../disk/claim-file.ts';
 import { removeFile, replaceDurably } from '../disk/durable-file.ts';
-import { errorCode, errorReason, fallBackTo } from '../disk/system-error.ts';
+import { errorCode, errorReason, fallBackTo, toDiskError } from '../disk/system-error.ts';
 
 export interface ServerRecordOptions extends Processes {
   path: string;
@@ -55,15 +55,8 @@ async function orFail<Value>(path: string, act: () => Promise<Value>): Promise<V
   } catch (error) {
     if (errorCode(error) === null) throw error;
     const message = `${path} could not be written: ${errorReason(error)}.`;
-    const isFull = ['ENOSPC', 'EDQUOT'].includes(errorCode(error) ?? '');
-    throw new TeddyError(
-      isFull ? 'DISK_FULL' : 'WRITE_FAILED',
-      message,
-      'Make it writable, and run the command again.',
-      {
-        cause: error,
-      },
-    );
+    const hint = 'Make it writable, and run the command again.';
+    throw toDiskError(error, message, hint, hint);
   }
 }
 

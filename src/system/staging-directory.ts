@@ -16,7 +16,7 @@ import {
   type StagedContent,
   type StagingState,
 } from './staged-content.ts';
-import { errorCode, errorReason, fallBackTo, ignoreSystemError } from '../disk/system-error.ts';
+import { errorCode, errorReason, fallBackTo, toDiskError, ignoreSystemError } from '../disk/system-error.ts';
 import { setTailsAside } from './tails-aside.ts';
 
 /** A save gives these; they stand in the state until the next. */
@@ -230,14 +230,12 @@ export async function asStagingErrors<Value>(act: Act, run: () => Promise<Value>
 }
 
 function toStagingError(error: unknown, act: Act): unknown {
-  const code = errorCode(error);
-  if (code === null || error instanceof TeddyError) return error;
-  const isFull = code === 'ENOSPC' || code === 'EDQUOT';
-  return new TeddyError(
-    isFull ? 'DISK_FULL' : 'WRITE_FAILED',
+  if (errorCode(error) === null || error instanceof TeddyError) return error;
+  return toDiskError(
+    error,
     `The staging of the write session could not be ${act}: ${errorReason(error)}.`,
-    isFull ? 'Free some space, and try again.' : 'Check the permissions of `.git/teddy/write_sessions`.',
-    { cause: error },
+    'Check the permissions of `.git/teddy/write_sessions`.',
+    'Free some space, and try again.',
   );
 }
 
