@@ -1,9 +1,9 @@
 /** Reads the logs of agents from where the last reading stopped: whole lines, as often as they come. */
-import { createHash } from 'node:crypto';
 import { lstat, open, realpath, type FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { fallBackTo } from '../disk/system-error.ts';
 import type { LogLine, LogPosition, LogReading, LogStat } from '../ports/agent-logs.ts';
+import { sha256 } from './hash.ts';
 
 const pieceBytes = 256 * 1024;
 const maxLineBytes = 64 * 1024 * 1024;
@@ -109,10 +109,6 @@ function openReading(file: FileHandle, start: LogPosition): LogReading {
       tail: isFresh ? start.tail : { length: last.length, sha256: sha256(last) },
     }),
   };
-}
-
-function sha256(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('hex');
 }
 
 const ignoreMissing = fallBackTo(null, 'ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES');

@@ -1,5 +1,4 @@
 /** Our hooks in the user's configuration of each agent, and the script that they run. */
-import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import {
   access,
@@ -18,13 +17,13 @@ import { basename, delimiter, dirname, join, resolve } from 'node:path';
 import { parse as parseToml } from 'smol-toml';
 import { removeFile, replaceFile } from '../disk/replace-file.ts';
 import { replaceDurably } from '../disk/durable-file.ts';
-import { isObject } from '../session/parse-object.ts';
 import { errorCode, errorReason, nullIfGone } from '../disk/system-error.ts';
 import { TeddyError } from '../errors.ts';
 import type { AgentName, AgentSetup, AgentState, HookScript } from '../ports/capture.ts';
 import type { HookProgram } from '../ports/git.ts';
-import { parseObject } from '../session/parse-object.ts';
+import { isObject, parseObject } from '../session/parse-object.ts';
 import { toShellWord } from '../session/shell-word.ts';
+import { sha256 } from './hash.ts';
 import {
   addHooks,
   describeFault,
@@ -340,21 +339,17 @@ function toRecord(path: string, before: Buffer | null, after: Buffer): Installed
   let end = 0;
   while (end < most - start && was[was.length - 1 - end] === after[after.length - 1 - end]) end += 1;
   const between = was.subarray(start, was.length - end).toString('base64');
-  return { path, after: hashOf(after), existed: before !== null, start, end, between };
+  return { path, after: sha256(after), existed: before !== null, start, end, between };
 }
 
 /** The file as it was before the installation; `bytes` null: there was none. Null: somebody has changed it since. */
 async function toOriginal(now: Buffer | null, record: string): Promise<{ bytes: Buffer | null } | null> {
   const text = await readFile(record, 'utf8').catch(() => '');
   const { after, existed, start, end, between } = parseObject(text) ?? {};
-  if (now === null || after !== hashOf(now) || typeof between !== 'string') return null;
+  if (now === null || after !== sha256(now) || typeof between !== 'string') return null;
   if (existed !== true) return { bytes: null };
   const tail = now.subarray(now.length - Number(end));
   return { bytes: Buffer.concat([now.subarray(0, Number(start)), Buffer.from(between, 'base64'), tail]) };
-}
-
-function hashOf(bytes: Buffer): string {
-  return createHash('sha256').update(bytes).digest('hex');
 }
 
 /**

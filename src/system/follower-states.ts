@@ -1,5 +1,4 @@
 /** Keeps what is known about each followed log: sealed JSON, replaced as a whole. */
-import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { replaceDurably } from '../disk/durable-file.ts';
@@ -8,10 +7,11 @@ import { seal, unseal } from '../disk/sealed-json.ts';
 import { removeFile } from '../disk/replace-file.ts';
 import { fallBackTo } from '../disk/system-error.ts';
 import type { FollowerStates } from '../ports/agent-logs.ts';
+import { sha256 } from './hash.ts';
 
 /** A damaged file counts as none: the log is then read from its beginning, and nothing of it is taken twice. */
 export function followerStates(dir: string): FollowerStates {
-  const fileOf = (path: string) => join(dir, `${createHash('sha256').update(path).digest('hex').slice(0, 32)}.json`);
+  const fileOf = (path: string) => join(dir, `${sha256(path).slice(0, 32)}.json`);
   const read = async (file: string) => {
     const text = await readFile(file, 'utf8').catch(fallBackTo(null, 'ENOENT'));
     return text === null ? null : unseal(text);

@@ -5,7 +5,7 @@
  * until it was dealt with, a line that cannot be read in `unreadable/`. Other files are written above it, where a repair finds what a
  * crash has left of them.
  */
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { lstat, mkdir, readdir, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { claimFile, findHolder, type ClaimOptions } from '../disk/claim-file.ts';
@@ -16,6 +16,7 @@ import { errorCode, fallBackTo, nullIfGone } from '../disk/system-error.ts';
 import type { Bell, Spool, SpoolState } from '../ports/capture.ts';
 import type { Clock } from '../ports/project.ts';
 import { parseObject } from '../session/parse-object.ts';
+import { sha256 } from './hash.ts';
 
 interface SpoolOptions extends ClaimOptions {
   dir: string;
@@ -175,7 +176,7 @@ function parseBell(line: Buffer): Bell | null {
 async function setAside(dir: string, bad: readonly BadLine[]): Promise<void> {
   if (bad.length === 0 || !(await makeBelow(join(dir, 'unreadable')))) return;
   for (const { agent, bytes } of bad) {
-    const hash = createHash('sha256').update(bytes).digest('hex').slice(0, 32);
+    const hash = sha256(bytes).slice(0, 32);
     await replaceFile(join(dir, 'unreadable', `${agent}.${hash}`), bytes, dirname(dir));
   }
 }

@@ -1,9 +1,9 @@
 /** Reads a staging directory: the bytes that its state confirms, and those beyond them. */
-import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { unseal } from '../disk/sealed-json.ts';
 import { fallBackTo } from '../disk/system-error.ts';
+import { sha256 } from './hash.ts';
 
 /** The content that a process left. */
 export interface StagedContent {
@@ -89,12 +89,8 @@ async function readOnce(path: string, stateText: string | null): Promise<Staging
 
 const nothing: Uint8Array = new Uint8Array();
 
-function isConfirmed(content: Uint8Array, { size, sha256 }: StagingState): boolean {
-  return content.length >= size && toSha256(content.subarray(0, size)) === sha256;
-}
-
-export function toSha256(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('hex');
+function isConfirmed(content: Uint8Array, state: StagingState): boolean {
+  return content.length >= state.size && sha256(content.subarray(0, state.size)) === state.sha256;
 }
 
 /** A state from before there were replacements has no `file`. */

@@ -12,10 +12,10 @@ import {
   readStaging,
   replacementName,
   stateName,
-  toSha256,
   type StagedContent,
   type StagingState,
 } from './staged-content.ts';
+import { sha256 } from './hash.ts';
 import { errorCode, errorReason, fallBackTo, toDiskError, ignoreSystemError } from '../disk/system-error.ts';
 import { setTailsAside } from './tails-aside.ts';
 
@@ -154,7 +154,7 @@ function openStaging(path: string, onStep: (step: string) => void, begun: Confir
     async read() {
       if (confirmed.file === null) return new Uint8Array();
       const bytes = ((await readIfThere(at(confirmed.file))) ?? Buffer.alloc(0)).subarray(0, confirmed.size);
-      if (toSha256(bytes) !== confirmed.hash.copy().digest('hex')) throw toChanged(path);
+      if (sha256(bytes) !== confirmed.hash.copy().digest('hex')) throw toChanged(path);
       return bytes;
     },
     async dropContent(facts = confirmed.facts) {
@@ -236,13 +236,5 @@ function toStagingError(error: unknown, act: Act): unknown {
     `The staging of the write session could not be ${act}: ${errorReason(error)}.`,
     'Check the permissions of `.git/teddy/write_sessions`.',
     'Free some space, and try again.',
-  );
-}
-
-export function toDamaged(id: string): TeddyError {
-  return new TeddyError(
-    'STAGING_DAMAGED',
-    `What was staged of write session ${id} is damaged.`,
-    `\`teddy write recover ${id} --output <file>\` writes what is left of it to a file.`,
   );
 }

@@ -32,10 +32,10 @@ import {
   unfinishedSuffix,
   type StagingDirectory,
   asStagingErrors,
-  toDamaged,
 } from './staging-directory.ts';
 import { fallBackTo, ignoreSystemError } from '../disk/system-error.ts';
 import { isExpired } from '../write/step.ts';
+import { damagedWriteError } from '../write/write-errors.ts';
 
 export interface WriteStagingOptions extends WriteStore {
   clock: Clock;
@@ -137,7 +137,7 @@ async function reopen(options: WriteStagingOptions, id: string): Promise<Opened 
   const record = parseRecord(await readStagingMetadata(path), id);
   const opened = record === null ? null : await reopenStagingDirectory(path, toOnStep(options));
   const state = parseWriteState(opened?.facts ?? null);
-  if (record === null || opened === null || state === null) throw toDamaged(id);
+  if (record === null || opened === null || state === null) throw damagedWriteError(id);
   return { record, state, directory: opened.directory };
 }
 
