@@ -145,6 +145,12 @@ export function isDamage(error: unknown): error is TeddyError {
   return error instanceof DamagedObjectError || (error instanceof TeddyError && error.code === 'DAMAGED_SESSION');
 }
 
+/** For `catch`: null for damage, and any other error again. */
+export function nullIfDamaged(error: unknown): null {
+  if (isDamage(error)) return null;
+  throw error;
+}
+
 interface SystemError extends Error {
   code: string;
   errno: number;

@@ -1,5 +1,5 @@
 /** Builds the request that the model sees in a turn, and the files that record it. */
-import { isDamage } from '../../errors.ts';
+import { nullIfDamaged } from '../../errors.ts';
 import type { Store, Workspace } from '../../ports/git.ts';
 import type { ModelMessage } from '../../ports/model.ts';
 import type { Project } from '../../ports/project.ts';
@@ -160,8 +160,7 @@ async function readLastCut(
     return parseLeftOut(stored?.sections.find(({ name }) => name === 'history')?.body ?? '');
   } catch (error) {
     // The request of an older turn only says where to cut; `verify` reports the damage.
-    if (isDamage(error)) return null;
-    throw error;
+    return nullIfDamaged(error);
   }
 }
 

@@ -1,5 +1,5 @@
 /** Reads what the page of a session shows. The same source gives the same values in every clone, whatever else is there. */
-import { isDamage, TeddyError } from '../../errors.ts';
+import { nullIfDamaged, TeddyError } from '../../errors.ts';
 import type { Store } from '../../ports/git.ts';
 import type { Masker, Project } from '../../ports/project.ts';
 import { decodeLandings, landingText } from '../../session/landing.ts';
@@ -133,18 +133,13 @@ async function listTargets(store: Store, session: SessionId, lines: readonly Wal
     const own = [...line.turns.values()].filter(({ isOwn }) => isOwn);
     const newest = line.all.findLast(({ entry }) => entry?.session === session);
     if (own.length === 0 || newest === undefined) continue;
-    const dir = await store.readDir(newest.commit, sessionDir(session)).catch(orNull);
+    const dir = await store.readDir(newest.commit, sessionDir(session)).catch(nullIfDamaged);
     const trees = new Map(
       dir?.entries.flatMap(({ name, oid, mode }) => (mode === '40000' ? [[name, oid] as const] : [])),
     );
     targets.push(...own.map((walked) => ({ line, walked, tree: trees.get(walked.name) })));
   }
   return targets;
-}
-
-function orNull(error: unknown): null {
-  if (isDamage(error)) return null;
-  throw error;
 }
 
 /** So many are read at once: more of them might be large. */
@@ -165,7 +160,7 @@ function toBase({ own, below }: WalkedLine): SessionPage['base'] {
 }
 
 async function countChanged(store: Store, { below, tip }: WalkedLine): Promise<SessionPage['changed']> {
-  const files = await countFiles(store, await listCodeChanges(store, below, tip)).catch(orNull);
+  const files = await countFiles(store, await listCodeChanges(store, below, tip)).catch(nullIfDamaged);
   const sum = (key: 'added' | 'removed') => (files ?? []).reduce((count, file) => count + file[key], 0);
   return { files: files?.length ?? 0, added: sum('added'), removed: sum('removed') };
 }
@@ -227,7 +222,7 @@ async function compareAttempts(project: Project, lines: readonly WalkedLine[]): 
     const page = openTexts(project.masker);
     const code = await listCodeChanges(store, codeOf(one), codeOf(other))
       .then((changes) => page.diff(store, changes))
-      .catch(orNull);
+      .catch(nullIfDamaged);
     comparisons.push({ one: one.turn, other: other.turn, code: code ?? [] });
   }
   return comparisons;

@@ -12,7 +12,7 @@ import {
 import { resolveFiles } from '../../conversation/resolve-files.ts';
 import { hasAgentPlan } from '../../conversation/transcript.ts';
 import { toTurnHistory } from '../../conversation/turn-history.ts';
-import { isDamage } from '../../errors.ts';
+import { isDamage, nullIfDamaged } from '../../errors.ts';
 import { parsePlan } from '../../plan/parse.ts';
 import { parseReport } from '../../plan/report-schema.ts';
 import { readRun } from '../../plan/report-logs.ts';
@@ -72,7 +72,7 @@ export async function readSources(project: Project, { session, walked, tree }: T
     readText('transcript.jsonl'),
     readText('plan.md'),
     readText('report.md'),
-    plan === undefined ? null : store.readBlob(plan.oid).then(project.hash).catch(orNull),
+    plan === undefined ? null : store.readBlob(plan.oid).then(project.hash).catch(nullIfDamaged),
     guard('_context.log', readLog(project, entries)),
   ]);
   const texts: TurnTexts = {
@@ -85,11 +85,6 @@ export async function readSources(project: Project, { session, walked, tree }: T
 }
 
 /** The same object is missing for all who read it, and one fault says so. */
-function orNull(error: unknown): null {
-  if (isDamage(error)) return null;
-  throw error;
-}
-
 async function readLog({ repository: { store } }: Project, entries: readonly TreeEntry[]): Promise<string | null> {
   const found = entries.find(({ name, mode }) => name === '_context.log' && mode.startsWith('100'));
   if (found === undefined) return null;

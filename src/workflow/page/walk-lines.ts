@@ -1,5 +1,5 @@
 /** The commits of all lines of a page: each once, with what it changed, and the turns that they make. */
-import { isDamage, TeddyError } from '../../errors.ts';
+import { isDamage, nullIfDamaged, TeddyError } from '../../errors.ts';
 import type { Commit, CommitChange, Store } from '../../ports/git.ts';
 import type { Masker, Project } from '../../ports/project.ts';
 import { comesLater, decodeEntry, type Entry } from '../../session/entry.ts';
@@ -123,7 +123,7 @@ async function readSteps(
     for (const oid of chain) {
       const commit = await store.readCommit(oid);
       commits.set(oid, commit);
-      const alone = await store.diffTrees(commit.parents[0] ?? null, oid).catch(orNull);
+      const alone = await store.diffTrees(commit.parents[0] ?? null, oid).catch(nullIfDamaged);
       if (alone !== null)
         changes.set(
           oid,
@@ -134,11 +134,6 @@ async function readSteps(
   return Promise.all(
     chain.map(async (oid) => toStep(oid, commits.get(oid) ?? (await store.readCommit(oid)), changes.get(oid) ?? null)),
   );
-}
-
-function orNull(error: unknown): null {
-  if (isDamage(error)) return null;
-  throw error;
 }
 
 type ReadStep = (commit: Oid, read: Commit, changes?: CommitChange[] | null) => Promise<PageStep>;

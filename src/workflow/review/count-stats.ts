@@ -1,5 +1,5 @@
 /** Numbers about all sessions: turns, plans, failures, cost, and the lines by models and by people that are still there. */
-import { isDamage, TeddyError } from '../../errors.ts';
+import { nullIfDamaged, TeddyError } from '../../errors.ts';
 import { parseReport } from '../../plan/report-schema.ts';
 import type { Report } from '../../plan/report.ts';
 import type { Project } from '../../ports/project.ts';
@@ -123,8 +123,7 @@ async function readReport({ repository: { store } }: Project, { oid, entry }: Wa
   try {
     return file === null ? null : parseReport(toText(file.bytes));
   } catch (error) {
-    if (isDamage(error)) return null;
-    throw error;
+    return nullIfDamaged(error);
   }
 }
 
