@@ -12,6 +12,7 @@ import {
   type TranscriptRecord,
 } from './record.ts';
 import { isObject } from '../session/parse-object.ts';
+import { asText } from './import-values.ts';
 
 /** `skipped`: why it is no record. `mended`: what is not as records have it. Both in half a sentence. */
 export type DecodedRecord = { record: TranscriptRecord; mended?: string } | { skipped: string };
@@ -174,8 +175,4 @@ function toSaid(type: SaidType, base: RecordBase, content: string, source: strin
 function isDeep(value: unknown, levels = maxDepth): boolean {
   if (typeof value !== 'object' || value === null) return false;
   return levels === 0 || Object.values(value).some((inner) => isDeep(inner, levels - 1));
-}
-
-function asText(value: unknown): string | undefined {
-  return typeof value === 'string' ? value : undefined;
 }

@@ -208,16 +208,17 @@ const filesAtATime = 100;
 async function takeBackFiles(place: CheckoutDirs, { from, to }: Checkout, notedMs: number): Promise<void> {
   const { git, store } = place;
   const changes = (await store.diffTrees(from, to)).filter(({ mode }) => mode !== '160000');
-  const staged = await readStaged(git, changes);
+  if (changes.length === 0) return;
+  // The user's index is as it was before: git worked on a copy.
+  const staged = await readStaged(git);
   const touched = changes.filter(({ path, before }) => (staged.get(path) ?? null) === before);
   for (let at = 0; at < touched.length; at += filesAtATime)
     await takeBackSome(place, from, touched.slice(at, at + filesAtATime), notedMs);
 }
 
-/** The user's index is as it was before: git worked on a copy. */
-async function readStaged(git: GitRunner, changes: TreeChange[]): Promise<Map<string, string>> {
-  if (changes.length === 0) return new Map();
-  const rows = await git.list(['ls-files', '-s', '-z']);
+/** Path -> object of each file in the user's index, or of those that are named. */
+export async function readStaged(git: GitRunner, pathspecs: string[] = []): Promise<Map<string, string>> {
+  const rows = await git.list(['ls-files', '-s', '-z', '--', ...pathspecs]);
   return new Map(
     rows.map((row): [string, string] => {
       const tab = row.indexOf('\t');

@@ -1,6 +1,7 @@
 /** Compares two trees by reading only the directories that differ, which is faster than starting a git for it. */
 import type { TreeChange, TreeEntry } from '../ports/git.ts';
 import { repoPathFromGit, type Oid, type RepoPath } from '../names.ts';
+import { toTree } from '../session/count-paths.ts';
 
 type ReadTree = (oid: Oid) => Promise<TreeEntry[]>;
 
@@ -43,7 +44,7 @@ async function diffDirectories(
     if (path === without) continue;
     const [fileBefore, fileAfter] = [toFile(a), toFile(b)];
     if (fileBefore || fileAfter) tell(path, fileBefore, fileAfter);
-    await diffDirectories(options, `${path}/`, toDirectory(a), toDirectory(b));
+    await diffDirectories(options, `${path}/`, toTree(a), toTree(b));
   }
 }
 
@@ -54,10 +55,6 @@ function toMap(entries: TreeEntry[]): Map<string, TreeEntry> {
 
 function toFile(entry: TreeEntry | undefined): TreeEntry | undefined {
   return entry?.mode === '40000' ? undefined : entry;
-}
-
-function toDirectory(entry: TreeEntry | undefined): Oid | null {
-  return entry?.mode === '40000' ? entry.oid : null;
 }
 
 function toChange(path: string, before: TreeEntry | undefined, after: TreeEntry | undefined): TreeChange {

@@ -5,7 +5,7 @@ import type { Publication, Store } from '../ports/git.ts';
 import { isSessionPath } from '../session/global-files.ts';
 import { shortRef, type Oid } from '../names.ts';
 import { removeHalfMadeWorkTrees } from './half-made-work-trees.ts';
-import { settleCheckout, toBusyError } from './checkout.ts';
+import { readStaged, settleCheckout, toBusyError } from './checkout.ts';
 import { isAlive, readBootId } from '../disk/process-identity.ts';
 import {
   awaitChild,
@@ -110,13 +110,9 @@ async function redoIndex(
   // Without it the crash came after the last step that mattered, while its files were being cleared away.
   if (!(await fileExists(files.claim))) return;
   const changes = await store.diffTrees(record.old, record.new);
-  const staged = new Map(
-    (await git.list(['ls-files', '-s', '-z', '--', ...changes.map(({ path }) => `:(literal,top)${path}`)])).map(
-      (row) => {
-        const tab = row.indexOf('\t');
-        return [row.slice(tab + 1), row.split(' ')[1] ?? ''];
-      },
-    ),
+  const staged = await readStaged(
+    git,
+    changes.map(({ path }) => `:(literal,top)${path}`),
   );
   const entries: Publication['index'] = changes
     .filter(({ path, before }) => (staged.get(path) ?? null) === before)

@@ -197,6 +197,6 @@ function belongs(name: SectionName, provenance: Provenance): boolean {
   );
 }
 
-function endLine(text: string): string {
+export function endLine(text: string): string {
   return text === '' || text.endsWith('\n') ? text : `${text}\n`;
 }

@@ -60,6 +60,6 @@ function isSame(a: TreeEntry | undefined, b: TreeEntry | undefined): boolean {
   return a === b || (a?.name === b?.name && a?.oid === b?.oid && a?.mode === b?.mode);
 }
 
-function toTree(entry: TreeEntry | undefined): Oid | null {
+export function toTree(entry: TreeEntry | undefined): Oid | null {
   return entry?.mode === '40000' ? entry.oid : null;
 }

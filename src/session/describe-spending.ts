@@ -24,6 +24,6 @@ export function formatDuration(ms: number): string {
 }
 
 /** `1 file`, `2 files`. */
-export function countOf(count: number, noun: string): string {
-  return `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
+export function countOf(count: number, one: string, many = `${one}s`): string {
+  return `${formatCount(count)} ${count === 1 ? one : many}`;
 }

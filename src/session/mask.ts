@@ -79,7 +79,7 @@ function byStart(a: FoundSecret, b: FoundSecret): number {
   return a.start - b.start || b.end - a.end || (a.kind < b.kind ? -1 : 1);
 }
 
-function countNewlines(text: string): number {
+export function countNewlines(text: string): number {
   let count = 0;
   for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) count += 1;
   return count;

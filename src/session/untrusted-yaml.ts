@@ -4,6 +4,7 @@
  */
 import { type Document, isScalar, Lexer, LineCounter, parseDocument, visit } from 'yaml';
 import { formatCount } from './format-count.ts';
+import { countNewlines } from './mask.ts';
 import { isDeeplyNested, marks } from './yaml-depth.ts';
 
 /**
@@ -56,7 +57,7 @@ function* inspect(tokens: Iterable<string>): Generator<string> {
     open = isText ? open : countOpen(open, token);
     if (open < 0) throw new YamlFault(`it has a ${token} that closes nothing`, line);
     isText = token === marks.scalar;
-    line += countLines(token);
+    line += countNewlines(token);
     yield token;
   }
 }
@@ -66,12 +67,6 @@ function countOpen(open: number, token: string): number {
   if (token === marks.flowError) return 0;
   if (token === '[' || token === '{') return open + 1;
   return token === ']' || token === '}' ? open - 1 : open;
-}
-
-function countLines(token: string): number {
-  let count = 0;
-  for (let at = token.indexOf('\n'); at !== -1; at = token.indexOf('\n', at + 1)) count += 1;
-  return count;
 }
 
 function refuseEqualKeys(document: Document, lineAt: (offset: number) => number): void {

@@ -1,4 +1,5 @@
 /** Reads a write session's record and state from disk, where anything may stand: null for whatever we would not have written. */
+import { isObject } from '../session/parse-object.ts';
 import { parseRepoPath } from '../session/paths.ts';
 import { isSessionId } from '../names.ts';
 import { phases, type Base, type WriteRecord, type WriteState } from '../write/write.ts';
@@ -44,7 +45,7 @@ function isState(value: Fields): value is Fields & WriteState {
 
 function isInstall(value: unknown): value is Fields {
   return (
-    isFields(value) &&
+    isObject(value) &&
     isSha256(value['sha256']) &&
     isSha256(value['contentSha256']) &&
     (value['tip'] === null || isOid(value['tip'])) &&
@@ -56,9 +57,9 @@ function isInstall(value: unknown): value is Fields {
 }
 
 function isSummary(value: unknown): boolean {
-  const isSkipped = (one: unknown) => isFields(one) && isText(one['check']) && isText(one['reason']);
+  const isSkipped = (one: unknown) => isObject(one) && isText(one['check']) && isText(one['reason']);
   return (
-    isFields(value) &&
+    isObject(value) &&
     isListOf(value['passed'], isText) &&
     isListOf(value['failed'], isText) &&
     isListOf(value['skipped'], isSkipped)
@@ -68,7 +69,7 @@ function isSummary(value: unknown): boolean {
 function isFinding(value: unknown): boolean {
   const isPlace = (place: unknown) => place === undefined || isCount(place);
   return (
-    isFields(value) &&
+    isObject(value) &&
     isText(value['check']) &&
     isText(value['message']) &&
     isPlace(value['line']) &&
@@ -80,7 +81,7 @@ const lineEndings = new Set<unknown>(['lf', 'crlf', 'mixed', 'none'] satisfies B
 
 function isBase(value: unknown): boolean {
   return (
-    isFields(value) &&
+    isObject(value) &&
     isSha256(value['sha256']) &&
     isCount(value['size']) &&
     isCount(value['mode']) &&
@@ -91,15 +92,15 @@ function isBase(value: unknown): boolean {
 }
 
 function isLine(value: unknown): boolean {
-  return isFields(value) && isBranch(value['ref']) && isSession(value['session']);
+  return isObject(value) && isBranch(value['ref']) && isSession(value['session']);
 }
 
 function isAsk(value: unknown): boolean {
-  return isFields(value) && isText(value['id']) && isText(value['message']);
+  return isObject(value) && isText(value['id']) && isText(value['message']);
 }
 
 function isWriter(value: unknown): boolean {
-  return isFields(value) && isText(value['provider']) && isText(value['model']);
+  return isObject(value) && isText(value['provider']) && isText(value['model']);
 }
 
 /** A session may be begun for these targets, in no other spelling. */
@@ -107,10 +108,6 @@ function isTarget(value: unknown): boolean {
   if (!isText(value)) return false;
   const parsed = parseRepoPath(value);
   return 'path' in parsed && parsed.path === value;
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function isListOf(value: unknown, isItem: (item: unknown) => boolean): boolean {

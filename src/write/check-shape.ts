@@ -2,8 +2,9 @@
 import type { Candidate, Verdict } from './candidate.ts';
 import { findFences } from './fences.ts';
 import type { FileKind } from './file-kind.ts';
-import { countNewlines, lineAround, locator } from './positions.ts';
+import { lineAround, locator } from './positions.ts';
 import type { Finding } from './write.ts';
+import { countNewlines } from '../session/mask.ts';
 
 const thing =
   '(?:file|code|content|contents|document|version|implementation|script|module|component|class|function|configuration|config|readme|page|program|snippet|result|output)';

@@ -39,9 +39,3 @@ export function takeLines(text: string, wanted: ReadonlySet<number>): Map<number
   }
   return taken;
 }
-
-export function countNewlines(text: string): number {
-  let count = 0;
-  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) count += 1;
-  return count;
-}

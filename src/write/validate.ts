@@ -14,8 +14,9 @@ import {
 import { checkOmission } from './check-omission.ts';
 import { checkChat, checkConflicts, checkFences, checkShrink, stripWrapper } from './check-shape.ts';
 import type { Finding, ValidationSummary } from './write.ts';
+import { countNewlines } from '../session/mask.ts';
 import type { Operation } from '../session/write-limits.ts';
-import { countNewlines, takeLines } from './positions.ts';
+import { takeLines } from './positions.ts';
 import { countBytes } from '../session/count-bytes.ts';
 
 export interface Content {

@@ -1,6 +1,7 @@
 /** A file of `teddy/global` in the user's editor: checked before anything is committed, and never lost. */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
+import { endLine } from '../../session/context-log-sections.ts';
 import { parseGlobalFile, type GlobalFile } from '../../session/global-files.ts';
 import { parseMemos } from '../../session/memos.ts';
 import type { Oid } from '../../names.ts';
@@ -52,10 +53,6 @@ export async function removeAgent(project: Project, name: string): Promise<{ fil
     throw new TeddyError('UNKNOWN_AGENT', `teddy/global has no agent ${JSON.stringify(agent)}.`, own);
   });
   return { file, commit };
-}
-
-function endLine(text: string): string {
-  return text === '' || text.endsWith('\n') ? text : `${text}\n`;
 }
 
 function check({ name, agent }: GlobalFile, text: string): void {

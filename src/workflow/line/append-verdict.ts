@@ -6,12 +6,11 @@ import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { joinPath, shortRef, turnDir, type RefName, type TurnName } from '../../names.ts';
 import type { Entry, VerdictWord } from '../../session/entry.ts';
-import { parseIdent } from '../../session/logged-entry.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { appendEntry } from './append-entry.ts';
 import { maskRecord } from './mask-record.ts';
 import { readTurn, toText, type LineState, type TurnStatus } from './read.ts';
-import type { Verdict } from './read-verdicts.ts';
+import { toAuthor, type Verdict } from './read-verdicts.ts';
 
 export interface JudgedPlan {
   turn: TurnName;
@@ -59,7 +58,6 @@ export async function appendVerdict(
       files: [{ path: joinPath(turnDir(state.session, turn), 'transcript.jsonl'), bytes }],
     };
   });
-  const { name, email } = parseIdent((await store.readCommit(commit)).author);
   return {
     verdict,
     turn,
@@ -67,7 +65,7 @@ export async function appendVerdict(
     comments: approval.comments,
     text: approval.text ?? null,
     commit,
-    author: { name, email },
+    author: toAuthor((await store.readCommit(commit)).author),
     at: approval.timestamp,
   };
 }

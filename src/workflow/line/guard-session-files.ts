@@ -143,12 +143,8 @@ async function findChanged(
     if (found === null ? !wasMissing : !equalBytes(found, wanted)) changed.push({ path, wanted, found });
   }
   const found = await workspace.readDisk(configPath);
-  if (!isSame(found, kept.config)) changed.push({ path: configPath, wanted: kept.config, found });
+  if (!equalBytes(found, kept.config)) changed.push({ path: configPath, wanted: kept.config, found });
   return { changed, strays };
-}
-
-function isSame(a: Uint8Array | null, b: Uint8Array | null): boolean {
-  return a === null || b === null ? a === b : equalBytes(a, b);
 }
 
 /** Paths whose difference from HEAD is not what it was before the command. */
@@ -205,6 +201,8 @@ async function writeBack(workspace: Workspace, changed: ChangedFile[]): Promise<
   return failure;
 }
 
-export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
+/** Null equals null alone. */
+export function equalBytes(a: Uint8Array | null, b: Uint8Array | null): boolean {
+  if (a === null || b === null) return a === b;
   return a.length === b.length && a.every((byte, at) => byte === b[at]);
 }

@@ -80,7 +80,7 @@ function toVerdict(turn: TurnName, record: ApprovalRecord, commit: Oid, author: 
   return { verdict, turn, planSha256: plan_sha256, comments, text: text ?? null, commit, author, at: timestamp };
 }
 
-function toAuthor(ident: string): Verdict['author'] {
+export function toAuthor(ident: string): Verdict['author'] {
   const { name, email } = parseIdent(ident);
   return { name, email };
 }

@@ -1,5 +1,5 @@
 /** The request of a turn, section by section: what an earlier request has already, and what the page shows elsewhere, is named. */
-import { isDamage } from '../../errors.ts';
+import { nullIfDamaged } from '../../errors.ts';
 import type { Hash } from '../../ports/project.ts';
 import { countTokens, renderLabel, type LogSection } from '../../session/context-log-sections.ts';
 import { parseContextLog, type ParsedContextLog } from '../../session/context-log-parse.ts';
@@ -118,8 +118,7 @@ function parseOrNull(log: string): ParsedContextLog | null {
   try {
     return parseContextLog(log);
   } catch (error) {
-    if (isDamage(error)) return null;
-    throw error;
+    return nullIfDamaged(error);
   }
 }
 

@@ -6,6 +6,7 @@ import type { Action, ParsedPlan, Problem } from '../../plan/plan.ts';
 import type { ActionDetails, Report } from '../../plan/report.ts';
 import type { ChangedCommit } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
+import { endLine } from '../../session/context-log-sections.ts';
 import type { Entry } from '../../session/entry.ts';
 import { isSessionPath } from '../../session/global-files.ts';
 import { joinPath, turnDir, type Oid, type RepoPath, type TurnName } from '../../names.ts';
@@ -262,13 +263,9 @@ function findDifference(
   const text = toText(bytes);
   const isPart =
     text.startsWith('--- stdout\n') &&
-    text.includes(`${withEnd(stdout)}--- stderr\n`) &&
-    text.endsWith(stderr === '' ? '--- stderr\n' : withEnd(stderr));
+    text.includes(`${endLine(stdout)}--- stderr\n`) &&
+    text.endsWith(stderr === '' ? '--- stderr\n' : endLine(stderr));
   return isPart ? null : 'The stored output does not end with what the report shows of it.';
-}
-
-function withEnd(text: string): string {
-  return text === '' || text.endsWith('\n') ? text : `${text}\n`;
 }
 
 /** How many problems could not be told from what the repository holds. */

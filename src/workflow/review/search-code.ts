@@ -1,6 +1,5 @@
 /** Finds lines of the code that an entry of a session has brought, as the tip of the line has them. */
 import type { Oid, RepoPath, SessionId, TurnName } from '../../names.ts';
-import type { TreeChange } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { decodeEntry, type Entry } from '../../session/entry.ts';
 import type { KnownLine } from '../../session/lines.ts';
@@ -8,7 +7,7 @@ import { sortNeeded } from '../../session/extended-regex.ts';
 import type { TextPattern } from '../../session/text-pattern.ts';
 import { readStarts, type SessionStart } from '../../session/session-starts.ts';
 import { toText } from '../line/read.ts';
-import type { SearchedText } from './search-texts.ts';
+import { isFile, type SearchedText } from './search-texts.ts';
 
 export interface CodeSearch {
   /** By line and by the turn that has brought them. */
@@ -72,10 +71,6 @@ async function listChanged(
 }
 
 const dataDir = '.teddy' as RepoPath;
-
-function isFile({ mode }: TreeChange): boolean {
-  return mode === '100644' || mode === '100755';
-}
 
 async function findHolding(
   { repository: { store } }: Project,

@@ -5,7 +5,7 @@ import type { TranscriptRecord } from '../../conversation/record.ts';
 import { toText } from '../../conversation/read-line.ts';
 import { userMessages } from '../../conversation/transcript.ts';
 import { parseReportYaml } from '../../plan/report-logs.ts';
-import type { Store, TreeEntry } from '../../ports/git.ts';
+import type { Store, TreeChange, TreeEntry } from '../../ports/git.ts';
 import type { SearchPlace } from '../../session/text-pattern.ts';
 
 export interface SearchedText {
@@ -60,7 +60,7 @@ export async function readSearchedTurn(
   };
 }
 
-function isFile({ mode }: TreeEntry): boolean {
+export function isFile({ mode }: Pick<TreeChange, 'mode'>): boolean {
   return mode === '100644' || mode === '100755';
 }
 

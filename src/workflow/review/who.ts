@@ -3,8 +3,7 @@ import type { Report } from '../../plan/report.ts';
 import { isRejected } from '../../page/turn-state.ts';
 import type { TurnName } from '../../names.ts';
 import type { Entry, EntryKind } from '../../session/entry.ts';
-import { parseIdent } from '../../session/logged-entry.ts';
-import type { Verdict } from '../line/read-verdicts.ts';
+import { toAuthor, type Verdict } from '../line/read-verdicts.ts';
 
 /** A name and an address, as commits have them: anybody can write them. */
 export type Person = Verdict['author'];
@@ -70,7 +69,7 @@ export function listDecisions(
   verdicts: readonly Pick<Verdict, 'verdict'>[],
 ): Decision[] {
   if (report === null || author === undefined) return [];
-  const person = toPerson(author);
+  const person = toAuthor(author);
   const logs = report.action_logs;
   const isDeclined = logs.length > 0 && logs.every(({ details }) => details?.reason === 'declined');
   const isKnown = verdicts.some(({ verdict }) => verdict === 'rejected');
@@ -110,18 +109,13 @@ export function listWorkers(steps: readonly { entry: Entry | null; author: strin
   for (const { entry, author } of steps) {
     const isOfUser = entry?.kind === 'snapshot' && (entry.turn === null || entry.head === undefined);
     if (entry !== null && !isOfUser) continue;
-    const person = toPerson(author);
+    const person = toAuthor(author);
     const one = found.get(toKey(person)) ?? { ...person, snapshots: 0, commits: 0 };
     found.set(toKey(person), one);
     if (entry === null) one.commits += 1;
     else one.snapshots += 1;
   }
   return [...found.values()];
-}
-
-function toPerson(author: string): Person {
-  const { name, email } = parseIdent(author);
-  return { name, email };
 }
 
 function toKey({ name, email }: Person): string {

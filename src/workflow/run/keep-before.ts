@@ -64,11 +64,12 @@ async function keepEdit(
   if (isRepository(path)) return anotherRepository;
   const isTooBig = isUntracked(print) && ((await workspace.sizeOnDisk(path)) ?? 0) > maxKeptBytes;
   if (isTooBig) return 'over 1 MiB, and git does not track it';
-  const state = await files.readState(path).catch(toUnreadable);
+  const state = await files.readState(path).catch(nullIfRefused);
   return state === null ? 'it cannot be read' : ((await keepState(journal, state)) ?? 'it is no file');
 }
 
-function toUnreadable(error: unknown): null {
+/** A failure of ours, that is no reason to stop: null. */
+export function nullIfRefused(error: unknown): null {
   if (error instanceof TeddyError) return null;
   throw error;
 }

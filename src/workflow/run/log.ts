@@ -1,5 +1,4 @@
 /** Notes in the run's journal each action before it starts, and its outcome. */
-import { TeddyError } from '../../errors.ts';
 import { foldJournal, type EndRecord, type JournaledRun, type JournalRecord } from '../../plan/journal.ts';
 import type { ActionLog } from '../../plan/report.ts';
 import type { RunJournal } from '../../ports/disk.ts';
@@ -7,6 +6,7 @@ import type { Project } from '../../ports/project.ts';
 import type { RepoPath } from '../../names.ts';
 import { describeAction } from '../../plan/describe-action.ts';
 import { maskString } from '../line/mask-text.ts';
+import { nullIfRefused } from './keep-before.ts';
 import type { Run, RunLog } from './run.ts';
 
 /** `isNew`: the journal has no record yet. Of a run that is gone on with, `journaled` is what there is of it. */
@@ -73,13 +73,8 @@ async function keepTexts(journal: RunJournal, log: ActionLog, run: Run): Promise
   const texts = { output: run.outputs, page: run.pages };
   for (const name of ['output', 'page'] as const) {
     const text = texts[name].find(({ action }) => action === log.index)?.text;
-    const key = text === undefined ? null : await journal.keep(new TextEncoder().encode(text)).catch(toNull);
+    const key = text === undefined ? null : await journal.keep(new TextEncoder().encode(text)).catch(nullIfRefused);
     if (key !== null) keys[name] = key;
   }
   return keys;
-}
-
-function toNull(error: unknown): null {
-  if (error instanceof TeddyError) return null;
-  throw error;
 }

@@ -70,11 +70,7 @@ async function findFile(files: ProjectFiles, path: RepoPath): Promise<RepoPath> 
 /** Somebody may have edited the file in the meantime: what they see on the screen is what is written, or nothing. */
 async function isAsShown(files: ProjectFiles, action: Action, shown: WriteEffect): Promise<boolean> {
   const outcome = await toEffect(action, { inspect: files.inspect });
-  return 'effect' in outcome && outcome.effect.kind === 'write' && isSame(outcome.effect.before, shown.before);
-}
-
-function isSame(a: Uint8Array | null, b: Uint8Array | null): boolean {
-  return a === null || b === null ? a === b : equalBytes(a, b);
+  return 'effect' in outcome && outcome.effect.kind === 'write' && equalBytes(outcome.effect.before, shown.before);
 }
 
 async function performCommand(runner: Runner, action: ExecuteAction): Promise<Performed> {

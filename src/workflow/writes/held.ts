@@ -108,7 +108,7 @@ async function findActive(
 }
 
 /** Dispatches an event, keeps the new state, and returns the effects, which the caller performs in order. */
-export function dispatch(held: HeldWrite, event: Event): Effect[] {
+export function dispatch(held: Pick<HeldWrite, 'write'>, event: Event): Effect[] {
   const next = step(held.write, event);
   held.write = next.write;
   return next.effects;

@@ -6,8 +6,9 @@ import type { Clock, Notices } from '../../ports/project.ts';
 import { openByteBuffer, type ByteBuffer } from '../../write/byte-buffer.ts';
 import { openScanner, type Scanned, type Scanner } from '../../write/done-scanner.ts';
 import { nextTickMs } from '../../write/pace.ts';
-import { step, type Effect, type Event } from '../../write/step.ts';
+import type { Effect } from '../../write/step.ts';
 import type { WriteState, Write } from '../../write/write.ts';
+import { dispatch } from './held.ts';
 import { openArrivals, type Arrival, type Arrivals } from './await-arrival.ts';
 
 /** Saves the content: to staging, or to a server. */
@@ -249,12 +250,6 @@ function toReceived({ write, isDone, content, trailing, savedBytes }: Intake): R
     trailing: new TextDecoder().decode(text).trim() === '' ? new Uint8Array(0) : text,
     isSaved: savedBytes === content.length(),
   };
-}
-
-function dispatch(intake: Intake, event: Event): Effect[] {
-  const next = step(intake.write, event);
-  intake.write = next.write;
-  return next.effects;
 }
 
 function nowMs({ options }: Intake): number {

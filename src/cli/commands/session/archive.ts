@@ -8,7 +8,7 @@ import type { ArchivedLanded } from '../../../workflow/landing/archive-landed.ts
 import type { RestoredSession } from '../../../workflow/landing/restore-archived.ts';
 import { parseSince } from '../../arguments.ts';
 import { renderError } from '../../render/error.ts';
-import { toTarget } from './land.ts';
+import { toTarget } from './target-option.ts';
 import { TeddyCommand, withInterrupt } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
 import { toVisible } from '../../../session/visible-text.ts';

@@ -1,5 +1,6 @@
 import { Command, Option } from 'clipanion';
 import { TeddyError } from '../../../errors.ts';
+import { countOf } from '../../../session/describe-spending.ts';
 import { formatCount } from '../../../session/format-count.ts';
 import type { Explanation } from '../../../workflow/context/explain.ts';
 import type { ContextRow } from '../../../workflow/context/rows.ts';
@@ -66,10 +67,6 @@ function describeCaveats({ keeps, turn, edited }: ShownContext): string[] {
 }
 
 /** `1 file`, `1,200 files`. */
-function countOf(count: number, noun: string): string {
-  return `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
-}
-
 export function renderContext(terminal: Terminal, shown: ShownContext): string {
   const { files, leftOut, takenAway, notes, ignored } = shown;
   const title = (text: string) => terminal.style('bold', text);

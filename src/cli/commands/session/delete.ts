@@ -3,7 +3,7 @@ import { TeddyError } from '../../../errors.ts';
 import type { Project } from '../../../ports/project.ts';
 import { shortRef } from '../../../names.ts';
 import type { Deletion } from '../../../workflow/landing/delete-session.ts';
-import { toTarget } from './land.ts';
+import { toTarget } from './target-option.ts';
 import { TeddyCommand } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
 import { toVisible } from '../../../session/visible-text.ts';

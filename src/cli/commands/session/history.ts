@@ -2,6 +2,7 @@ import { Command, Option } from 'clipanion';
 import { historyFormats, type HistoryFormat, type Repair } from '../../../conversation/history.ts';
 import { TeddyError } from '../../../errors.ts';
 import type { ShownHistory } from '../../../workflow/conversation/show-history.ts';
+import { toTarget } from './target-option.ts';
 import { TeddyCommand } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
 import { toVisible } from '../../../session/visible-text.ts';
@@ -41,7 +42,7 @@ export class SessionHistoryCommand extends TeddyCommand {
 
   protected run(terminal: Terminal): Promise<number> {
     const format = toFormat(this.format);
-    const target = this.toTarget();
+    const target = toTarget(this.target, this.session);
     return this.withProject(terminal, async (project) => {
       const { showHistory } = await import('../../../workflow/conversation/show-history.ts');
       const shown = await showHistory(project, { target, format, from: this.from });
@@ -56,11 +57,6 @@ export class SessionHistoryCommand extends TeddyCommand {
       else this.context.stdout.write(shown.bytes);
       return 0;
     });
-  }
-
-  private toTarget(): string | undefined {
-    if (this.target === undefined || this.session === undefined) return this.target ?? this.session;
-    throw new TeddyError('USAGE', 'A session is named twice.', `Leave out \`-s\`, or ${JSON.stringify(this.target)}.`);
   }
 }
 

@@ -2,6 +2,7 @@ import { Command, Option } from 'clipanion';
 import { openSource } from '../../../app.ts';
 import { importFormats, type ImportFormat, type ImportReport } from '../../../conversation/importer.ts';
 import { TeddyError } from '../../../errors.ts';
+import { countOf } from '../../../session/describe-spending.ts';
 import { formatCount } from '../../../session/format-count.ts';
 import type {
   AbandonedAttempt,
@@ -68,7 +69,7 @@ export class SessionImportCommand extends TeddyCommand {
       return this.printJson(terminal, 'import', { dryRun: true, isNew: preview.known === null, ...preview });
     const { known, report, format, entries, turns, maskedSecrets } = preview;
     if (known !== null) terminal.say(`It was imported before: ${known.line}.`);
-    const counts = `${count(report.lines, 'line')} read, ${count(report.records, 'record')} in ${describeSize(entries, turns)}`;
+    const counts = `${countOf(report.lines, 'line')} read, ${countOf(report.records, 'record')} in ${describeSize(entries, turns)}`;
     terminal.print(`${format}: ${counts}.\n`);
     sayAbandoned(terminal, preview.abandoned);
     sayReport(terminal, report, maskedSecrets ?? 0);
@@ -141,7 +142,7 @@ function sayReport(terminal: Terminal, report: ImportReport, maskedSecrets: numb
   if (kinds.length > 0) terminal.say(`Left out: ${toVisible(kinds.join(', '))}.`);
   sayIssues(terminal, 'skipped', skipped);
   sayIssues(terminal, 'repaired', repaired);
-  if (maskedSecrets > 0) terminal.say(`${count(maskedSecrets, 'secret')} masked.`);
+  if (maskedSecrets > 0) terminal.say(`${countOf(maskedSecrets, 'secret')} masked.`);
 }
 
 /** `lines of bookkeeping` -> `line of bookkeeping` */
@@ -157,9 +158,5 @@ function sayIssues(terminal: Terminal, what: string, { count: total, issues }: I
 }
 
 function describeSize(entries: number, turns: number): string {
-  return `${entries === 1 ? '1 entry' : `${formatCount(entries)} entries`} in ${count(turns, 'turn')}`;
-}
-
-function count(number: number, what: string): string {
-  return `${formatCount(number)} ${what}${number === 1 ? '' : 's'}`;
+  return `${entries === 1 ? '1 entry' : `${formatCount(entries)} entries`} in ${countOf(turns, 'turn')}`;
 }

@@ -1,10 +1,10 @@
 import { Command, Option } from 'clipanion';
 import { composeText } from '../../../app.ts';
-import { TeddyError } from '../../../errors.ts';
 import { shortRef } from '../../../names.ts';
 import { toShellWord } from '../../../session/shell-word.ts';
 import type { AuthorshipNote } from '../../../workflow/landing/authorship-log.ts';
 import type { Landed } from '../../../workflow/landing/land-session.ts';
+import { toTarget } from './target-option.ts';
 import { toSurroundings } from '../../context.ts';
 import { TeddyCommand } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
@@ -72,12 +72,6 @@ export class SessionLandCommand extends TeddyCommand {
       return 0;
     });
   }
-}
-
-/** `-s` may name the session too. */
-export function toTarget(target: string | undefined, session: string | undefined): string | undefined {
-  if (target === undefined || session === undefined) return target ?? session;
-  throw new TeddyError('USAGE', 'A session is named twice.', `Leave out \`-s\`, or ${JSON.stringify(target)}.`);
 }
 
 function toJson(

@@ -8,7 +8,7 @@ import { renderSessions, takeFirst } from '../../render/sessions.ts';
 import { TeddyCommand, withInterrupt } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
 import { toVisible } from '../../../session/visible-text.ts';
-import { toTarget } from './land.ts';
+import { toTarget } from './target-option.ts';
 
 export class SessionSwitchCommand extends TeddyCommand {
   static override paths = [['session', 'switch']];

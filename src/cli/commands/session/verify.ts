@@ -4,6 +4,7 @@ import { Command, Option } from 'clipanion';
 import { version } from '../../../../package.json';
 import { TeddyError } from '../../../errors.ts';
 import type { Project } from '../../../ports/project.ts';
+import { countOf } from '../../../session/describe-spending.ts';
 import { formatCount } from '../../../session/format-count.ts';
 import type { VerifiedLine, Violation } from '../../../session/violation.ts';
 import type { VerifiedPage } from '../../../workflow/page/page-file.ts';
@@ -223,23 +224,23 @@ function renderVerified(terminal: Terminal, { lines, change, fsck }: VerifiedSes
   const blocks = isEmpty ? ['There is no session here.\n'] : lines.map((line) => renderLine(terminal, line));
   if (faults.length > 0)
     blocks.push(
-      `session files of the change: ${terminal.style('red', count(faults.length, 'fault'))}\n`,
+      `session files of the change: ${terminal.style('red', countOf(faults.length, 'fault'))}\n`,
       ...faults.map(renderViolation),
     );
   const said = (fsck ?? []).map((row) => `  ${toRow(row)}\n`);
-  const summary = said.length === 0 ? 'no fault' : terminal.style('red', count(said.length, 'fault'));
+  const summary = said.length === 0 ? 'no fault' : terminal.style('red', countOf(said.length, 'fault'));
   return [...blocks, ...(fsck === null ? [] : [`git fsck: ${summary}\n`, ...said])].join('');
 }
 
 function renderLine(terminal: Terminal, line: VerifiedLine): string {
   const { name, entries, turns, derived, attested, violations, isWhole, notes } = line;
   const signed = line.signed === null ? '' : `, signed ${formatCount(line.signed)}`;
-  const looked = `${count(entries, 'entry', 'entries')} in ${count(turns, 'turn')}`;
+  const looked = `${countOf(entries, 'entry', 'entries')} in ${countOf(turns, 'turn')}`;
   const trust = attested === 0 ? '' : `, ${formatCount(attested)} taken on trust`;
-  const checked = ` (${count(derived, 'part')} rendered again and compared${trust}${signed})`;
+  const checked = ` (${countOf(derived, 'part')} rendered again and compared${trust}${signed})`;
   const verdict =
     violations.length > 0
-      ? terminal.style('red', count(violations.length, 'fault'))
+      ? terminal.style('red', countOf(violations.length, 'fault'))
       : isWhole
         ? terminal.style('green', 'no fault')
         : terminal.style('yellow', 'not verified');
@@ -267,8 +268,4 @@ function toRow(text: string): string {
     .split('\n')
     .map((row) => row.trim())
     .join(' ');
-}
-
-function count(amount: number, one: string, many = `${one}s`): string {
-  return `${formatCount(amount)} ${amount === 1 ? one : many}`;
 }
