@@ -8,7 +8,7 @@ import { askingForeign, chooseFromFlags } from './ask/choose-model.ts';
 import { providers } from '../session/settings.ts';
 import { editMessage } from './ask/message.ts';
 import type { GoingOn } from './commands/session/plan-and-run.ts';
-import { TeddyCommand } from './teddy-command.ts';
+import { sessionOption, TeddyCommand } from './teddy-command.ts';
 import type { Terminal } from './terminal.ts';
 
 export function noStreamOption(): boolean {
@@ -20,9 +20,7 @@ export function noStreamOption(): boolean {
 
 export abstract class PlanningCommand extends TeddyCommand {
   message = Option.String('-m,--message', { description: 'What you want, in your words.' });
-  session = Option.String('-s,--session', {
-    description: 'A session id or a unique part of it, a branch, or a session directory.',
-  });
+  session = sessionOption();
   agent = Option.String('-a,--agent', {
     description: 'Who plans: pathfinder (default), dev, architect, debugger, reviewer, or one of your own.',
   });

@@ -10,6 +10,12 @@ import { isDebug, readWorkingDirectory, type CliContext } from './context.ts';
 import { openTerminal, toJson, type Terminal } from './terminal.ts';
 import { toVisible } from '../session/visible-text.ts';
 
+export function sessionOption(): string | undefined {
+  return Option.String('-s,--session', {
+    description: 'A session id or a unique part of it, a branch, or a session directory.',
+  });
+}
+
 export abstract class TeddyCommand extends Command<CliContext> {
   json = Option.Boolean('--json', false, { description: 'Print one JSON document on stdout, also for errors.' });
   color = Option.String('--color', { tolerateBoolean: true, description: 'Colours: auto (default), always or never.' });

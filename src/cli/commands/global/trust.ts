@@ -1,6 +1,6 @@
 import { Command, Option } from 'clipanion';
 import { renderForeign } from '../../render/foreign.ts';
-import { TeddyCommand } from '../../teddy-command.ts';
+import { sessionOption, TeddyCommand } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
 
 export class GlobalTrustCommand extends TeddyCommand {
@@ -20,9 +20,7 @@ export class GlobalTrustCommand extends TeddyCommand {
     ],
   });
 
-  session = Option.String('-s,--session', {
-    description: 'A session id or a unique part of it, a branch, or a session directory.',
-  });
+  session = sessionOption();
   dryRun = Option.Boolean('--dry-run', false, { description: 'Print what would be accepted; change nothing.' });
 
   protected run(terminal: Terminal): Promise<number> {

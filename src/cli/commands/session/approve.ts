@@ -8,7 +8,7 @@ import { toVisible } from '../../../session/visible-text.ts';
 import type { GivenVerdict } from '../../../workflow/run/give-verdict.ts';
 import { toSurroundings } from '../../context.ts';
 import { toExecuteCommand, toLineOption } from '../../render/name-line.ts';
-import { TeddyCommand } from '../../teddy-command.ts';
+import { sessionOption, TeddyCommand } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
 
 /** The last line in the editor. */
@@ -17,9 +17,7 @@ const editorHelp =
 
 abstract class VerdictCommand extends TeddyCommand {
   turn = Option.String({ name: 'turn', required: false });
-  session = Option.String('-s,--session', {
-    description: 'A session id or a unique part of it, a branch, or a session directory.',
-  });
+  session = sessionOption();
   message = Option.String('-m,--message', { description: 'What to say about the plan.' });
   comments = Option.Array('--comment', [], {
     description: 'Say something about one line of plan.md: 12:"...". Give it several times for several lines.',

@@ -9,7 +9,7 @@ import type { RestoredSession } from '../../../workflow/landing/restore-archived
 import { parseSince } from '../../arguments.ts';
 import { renderError } from '../../render/error.ts';
 import { toTarget } from './target-option.ts';
-import { TeddyCommand, withInterrupt } from '../../teddy-command.ts';
+import { sessionOption, TeddyCommand, withInterrupt } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
 import { toVisible } from '../../../session/visible-text.ts';
 
@@ -47,9 +47,7 @@ export class SessionArchiveCommand extends TeddyCommand {
   });
 
   target = Option.String({ name: 'session', required: false });
-  session = Option.String('-s,--session', {
-    description: 'A session id or a unique part of it, a branch, or a session directory.',
-  });
+  session = sessionOption();
   remote = Option.String('--remote', {
     tolerateBoolean: true,
     description: 'Also delete its branches on the remote, after a list and a question.',

@@ -7,7 +7,7 @@ import type { Chat } from './chat/exchange.ts';
 import { chooseFromFlags } from '../../ask/choose-model.ts';
 import { openChat } from './chat/open.ts';
 import { noStreamOption } from '../../plan-options.ts';
-import { TeddyCommand, withInterrupt } from '../../teddy-command.ts';
+import { sessionOption, TeddyCommand, withInterrupt } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
 
 export class SessionChatCommand extends TeddyCommand {
@@ -36,9 +36,7 @@ export class SessionChatCommand extends TeddyCommand {
   });
 
   message = Option.String('-m,--message', { description: 'Send one message only; - reads it from stdin.' });
-  session = Option.String('-s,--session', {
-    description: 'A session id or a unique part of it, a branch, or a session directory.',
-  });
+  session = sessionOption();
   agent = Option.String('-a,--agent', {
     description: 'Who answers: pathfinder (default), dev, architect, debugger, reviewer, or one of your own.',
   });

@@ -6,7 +6,7 @@ import type { Explanation } from '../../../workflow/context/explain.ts';
 import type { ContextRow } from '../../../workflow/context/rows.ts';
 import type { ShownContext, SpentBudget } from '../../../workflow/context/show.ts';
 import { toProjectPath } from './context/edit.ts';
-import { TeddyCommand } from '../../teddy-command.ts';
+import { sessionOption, TeddyCommand } from '../../teddy-command.ts';
 import { padTo, widthOf } from '../../render/cut-to-width.ts';
 import type { Terminal } from '../../terminal.ts';
 import { toVisible } from '../../../session/visible-text.ts';
@@ -25,9 +25,7 @@ export class SessionContextCommand extends TeddyCommand {
     ],
   });
 
-  session = Option.String('-s,--session', {
-    description: 'A session id or a unique part of it, a branch, or a session directory.',
-  });
+  session = sessionOption();
   why = Option.String('--why', { description: 'Show which lines concern this path of the project or URL.' });
 
   protected run(terminal: Terminal): Promise<number> {

@@ -1,7 +1,7 @@
 import { Command, Option } from 'clipanion';
 import { TeddyError } from '../../../errors.ts';
 import { toTarget } from './target-option.ts';
-import { TeddyCommand } from '../../teddy-command.ts';
+import { sessionOption, TeddyCommand } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
 
 export class SessionCostCommand extends TeddyCommand {
@@ -27,9 +27,7 @@ export class SessionCostCommand extends TeddyCommand {
   });
 
   target = Option.String({ name: 'session or commit', required: false });
-  session = Option.String('-s,--session', {
-    description: 'A session id or a unique part of it, a branch, or a session directory.',
-  });
+  session = sessionOption();
   all = Option.Boolean('--all', false, { description: 'Count every session of the repository, in one table.' });
 
   protected override trustsHead = () => 'always' as const;

@@ -4,7 +4,7 @@ import type { Project } from '../../../ports/project.ts';
 import { shortRef } from '../../../names.ts';
 import type { Deletion } from '../../../workflow/landing/delete-session.ts';
 import { toTarget } from './target-option.ts';
-import { TeddyCommand } from '../../teddy-command.ts';
+import { sessionOption, TeddyCommand } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
 import { toVisible } from '../../../session/visible-text.ts';
 
@@ -29,9 +29,7 @@ export class SessionDeleteCommand extends TeddyCommand {
   });
 
   target = Option.String({ name: 'session', required: false });
-  session = Option.String('-s,--session', {
-    description: 'A session id or a unique part of it, a branch, or a session directory.',
-  });
+  session = sessionOption();
   yes = Option.Boolean('-y,--yes', false, { description: 'Delete without asking.' });
   restore = Option.Boolean('--restore', false, {
     description: 'Take back what the last deletion of this session id has deleted.',

@@ -1,7 +1,7 @@
 import { Command, Option } from 'clipanion';
 import { TeddyError } from '../../../errors.ts';
 import type { ComparedPart } from '../../../workflow/review/diff-turns.ts';
-import { TeddyCommand } from '../../teddy-command.ts';
+import { sessionOption, TeddyCommand } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
 
 export class SessionDiffCommand extends TeddyCommand {
@@ -27,9 +27,7 @@ export class SessionDiffCommand extends TeddyCommand {
 
   a = Option.String({ name: 'turn', required: true });
   b = Option.String({ name: 'other turn', required: false });
-  session = Option.String('-s,--session', {
-    description: 'A session id or a unique part of it, a branch, or a session directory.',
-  });
+  session = sessionOption();
   only = Option.String('--only', { description: 'Compare one part only: plan, context or code.' });
   stat = Option.Boolean('--stat', false, { description: 'Show how much differs, without the lines.' });
 

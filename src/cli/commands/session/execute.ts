@@ -6,7 +6,7 @@ import { interruptedChoices, type ExecutionOptions } from './execution-options.t
 import { openOwnWorkTree } from './own-work-tree.ts';
 import { requireOne } from '../../plan-options.ts';
 import { parseReplans } from './replanning.ts';
-import { TeddyCommand, withInterrupt } from '../../teddy-command.ts';
+import { sessionOption, TeddyCommand, withInterrupt } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
 
 /**
@@ -45,9 +45,7 @@ export class SessionExecuteCommand extends TeddyCommand {
     ],
   });
 
-  session = Option.String('-s,--session', {
-    description: 'A session id or a unique part of it, a branch, or a session directory.',
-  });
+  session = sessionOption();
   yes = Option.Boolean('-y,--yes', false, {
     description: 'Approve every action, but no memos; --memos=yes approves those.',
   });

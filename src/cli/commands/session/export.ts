@@ -7,7 +7,7 @@ import { formatCount } from '../../../session/format-count.ts';
 import type { ExportedSession, ExportOptions } from '../../../workflow/conversation/export-session.ts';
 import { readWorkingDirectory } from '../../context.ts';
 import { requireOne } from '../../plan-options.ts';
-import { TeddyCommand } from '../../teddy-command.ts';
+import { sessionOption, TeddyCommand } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
 import { toVisible } from '../../../session/visible-text.ts';
 
@@ -43,9 +43,7 @@ export class SessionExportCommand extends TeddyCommand {
     ],
   });
 
-  session = Option.String('-s,--session', {
-    description: 'A session id or a unique part of it, a branch, or a session directory.',
-  });
+  session = sessionOption();
   html = Option.String('--html', { description: 'Write a page for the browser; - is stdout.' });
   dir = Option.String('--dir', { description: 'Write the files of the session, as the last entry has them.' });
   md = Option.String('--md', { description: 'Write the history as Markdown; - is stdout.' });

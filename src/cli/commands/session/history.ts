@@ -3,7 +3,7 @@ import { historyFormats, type HistoryFormat, type Repair } from '../../../conver
 import { TeddyError } from '../../../errors.ts';
 import type { ShownHistory } from '../../../workflow/conversation/show-history.ts';
 import { toTarget } from './target-option.ts';
-import { TeddyCommand } from '../../teddy-command.ts';
+import { sessionOption, TeddyCommand } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
 import { toVisible } from '../../../session/visible-text.ts';
 
@@ -32,9 +32,7 @@ export class SessionHistoryCommand extends TeddyCommand {
   });
 
   target = Option.String({ name: 'session or commit', required: false });
-  session = Option.String('-s,--session', {
-    description: 'A session id or a unique part of it, a branch, or a session directory.',
-  });
+  session = sessionOption();
   format = Option.String('--format', { description: `${historyFormats.join(', ')}; default: openai.` });
   from = Option.String('--from', { description: 'Leave out the turns before this one.' });
 

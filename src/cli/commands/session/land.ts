@@ -6,7 +6,7 @@ import type { AuthorshipNote } from '../../../workflow/landing/authorship-log.ts
 import type { Landed } from '../../../workflow/landing/land-session.ts';
 import { toTarget } from './target-option.ts';
 import { toSurroundings } from '../../context.ts';
-import { TeddyCommand } from '../../teddy-command.ts';
+import { sessionOption, TeddyCommand } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
 import { toVisible } from '../../../session/visible-text.ts';
 
@@ -45,9 +45,7 @@ export class SessionLandCommand extends TeddyCommand {
   });
 
   target = Option.String({ name: 'session', required: false });
-  session = Option.String('-s,--session', {
-    description: 'A session id or a unique part of it, a branch, or a session directory.',
-  });
+  session = sessionOption();
   onto = Option.String('--onto', {
     description: 'The branch to land on. Default: the one that the session started from.',
   });

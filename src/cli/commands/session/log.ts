@@ -3,7 +3,7 @@ import type { LoggedEntry } from '../../../session/logged-entry.ts';
 import { type SessionLog, logSession } from '../../../workflow/review/log-session.ts';
 import type { SessionGraph } from '../../../workflow/review/log-graph.ts';
 import { toTarget } from './target-option.ts';
-import { TeddyCommand } from '../../teddy-command.ts';
+import { sessionOption, TeddyCommand } from '../../teddy-command.ts';
 import { describeLogged, styleVerdict } from '../../render/verdict.ts';
 import { formatTime } from '../../render/time.ts';
 import type { Terminal } from '../../terminal.ts';
@@ -33,9 +33,7 @@ export class SessionLogCommand extends TeddyCommand {
   });
 
   target = Option.String({ name: 'session, commit or range', required: false });
-  session = Option.String('-s,--session', {
-    description: 'A session id or a unique part of it, a branch, or a session directory.',
-  });
+  session = sessionOption();
   graph = Option.Boolean('--graph', false, { description: 'Draw all lines of the session.' });
 
   protected override trustsHead = () => 'always' as const;

@@ -8,7 +8,7 @@ import { openIfBundle } from './open-target.ts';
 import { renderReplay } from '../../render/replay.ts';
 import { toTarget } from './target-option.ts';
 import { resolvePath } from '../../context.ts';
-import { TeddyCommand, withInterrupt } from '../../teddy-command.ts';
+import { sessionOption, TeddyCommand, withInterrupt } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
 import { toVisible } from '../../../session/visible-text.ts';
 
@@ -50,9 +50,7 @@ export class SessionReplayCommand extends TeddyCommand {
   });
 
   target = Option.String({ name: 'session, commit, range or bundle', required: false });
-  session = Option.String('-s,--session', {
-    description: 'A session id or a unique part of it, a branch, or a session directory.',
-  });
+  session = sessionOption();
   runCommands = Option.Boolean('--run-commands', false, {
     description: 'Also run the commands of the plans, in a temporary repository.',
   });

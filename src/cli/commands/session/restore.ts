@@ -3,7 +3,7 @@ import { shortRef } from '../../../names.ts';
 import { toShellWord } from '../../../session/shell-word.ts';
 import { restoreTurn } from '../../../workflow/turn/restore.ts';
 import { sayBack } from '../../render/branched.ts';
-import { TeddyCommand } from '../../teddy-command.ts';
+import { sessionOption, TeddyCommand } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
 
 export class SessionRestoreCommand extends TeddyCommand {
@@ -19,9 +19,7 @@ export class SessionRestoreCommand extends TeddyCommand {
   });
 
   turn = Option.String({ name: 'turn' });
-  session = Option.String('-s,--session', {
-    description: 'A session id or a unique part of it, a branch, or a session directory.',
-  });
+  session = sessionOption();
 
   protected run(terminal: Terminal): Promise<number> {
     return this.withProject(terminal, async (project) => {

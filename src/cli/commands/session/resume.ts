@@ -7,7 +7,7 @@ import type { NextStep } from '../../../workflow/turn/find-next-step.ts';
 import { askingForeign, chooseFromFlags } from '../../ask/choose-model.ts';
 import { toExecutionOptions, type ExecutionOptions } from './execution-options.ts';
 import { noStreamOption } from '../../plan-options.ts';
-import { TeddyCommand, withInterrupt } from '../../teddy-command.ts';
+import { sessionOption, TeddyCommand, withInterrupt } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
 
 interface Resuming {
@@ -38,9 +38,7 @@ export class SessionResumeCommand extends TeddyCommand {
     ],
   });
 
-  session = Option.String('-s,--session', {
-    description: 'A session id or a unique part of it, a branch, or a session directory.',
-  });
+  session = sessionOption();
   yes = Option.Boolean('-y,--yes', false, {
     description: 'Approve every action of a plan and every call of a conversation, but no memos.',
   });

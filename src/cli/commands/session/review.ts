@@ -1,6 +1,6 @@
 import { Command, Option } from 'clipanion';
 import { toTarget } from './target-option.ts';
-import { TeddyCommand } from '../../teddy-command.ts';
+import { sessionOption, TeddyCommand } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
 
 export class SessionReviewCommand extends TeddyCommand {
@@ -28,9 +28,7 @@ export class SessionReviewCommand extends TeddyCommand {
   });
 
   target = Option.String({ name: 'session, commit or range', required: false });
-  session = Option.String('-s,--session', {
-    description: 'A session id or a unique part of it, a branch, or a session directory.',
-  });
+  session = sessionOption();
 
   protected override trustsHead = () => 'always' as const;
 

@@ -3,7 +3,7 @@ import type { KnownRecord } from '../../../conversation/record.ts';
 import { TeddyError } from '../../../errors.ts';
 import type { Project } from '../../../ports/project.ts';
 import type { AppendedRecords } from '../../../workflow/line/append-records.ts';
-import { TeddyCommand, withInterrupt } from '../../teddy-command.ts';
+import { sessionOption, TeddyCommand, withInterrupt } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
 
 export class SessionSayCommand extends TeddyCommand {
@@ -38,9 +38,7 @@ export class SessionSayCommand extends TeddyCommand {
     description: 'The assistant was interrupted; with -m, after these words.',
   });
   id = Option.String('--id', { description: 'The id of the record, unique in its session. Default: a new one.' });
-  session = Option.String('-s,--session', {
-    description: 'A session id or a unique part of it, a branch, or a session directory.',
-  });
+  session = sessionOption();
 
   protected run(terminal: Terminal): Promise<number> {
     const role = this.toRole();

@@ -1,5 +1,5 @@
 import { Command, Option } from 'clipanion';
-import { TeddyCommand } from '../../teddy-command.ts';
+import { sessionOption, TeddyCommand } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
 
 export class SessionShowCommand extends TeddyCommand {
@@ -25,9 +25,7 @@ export class SessionShowCommand extends TeddyCommand {
   });
 
   turn = Option.String({ name: 'turn', required: false });
-  session = Option.String('-s,--session', {
-    description: 'A session id or a unique part of it, a branch, or a session directory.',
-  });
+  session = sessionOption();
 
   protected override trustsHead = () => 'always' as const;
 

@@ -5,7 +5,7 @@ import { shortRef } from '../../../names.ts';
 import { listNewest, sortNewest } from '../../../workflow/review/list-sessions.ts';
 import { sayBack } from '../../render/branched.ts';
 import { renderSessions, takeFirst } from '../../render/sessions.ts';
-import { TeddyCommand, withInterrupt } from '../../teddy-command.ts';
+import { sessionOption, TeddyCommand, withInterrupt } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
 import { toVisible } from '../../../session/visible-text.ts';
 import { toTarget } from './target-option.ts';
@@ -29,9 +29,7 @@ export class SessionSwitchCommand extends TeddyCommand {
   });
 
   target = Option.String({ name: 'session', required: false });
-  session = Option.String('-s,--session', {
-    description: 'A session id or a unique part of it, a branch, or a session directory.',
-  });
+  session = sessionOption();
 
   protected run(terminal: Terminal): Promise<number> {
     const named = toTarget(this.target, this.session);

@@ -4,7 +4,7 @@ import { shortRef } from '../../../names.ts';
 import { toShellWord } from '../../../session/shell-word.ts';
 import { undoTurn } from '../../../workflow/turn/undo.ts';
 import { showUndone, toUndoneJson } from '../../render/undone.ts';
-import { TeddyCommand, withInterrupt } from '../../teddy-command.ts';
+import { sessionOption, TeddyCommand, withInterrupt } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
 
 export class SessionUndoCommand extends TeddyCommand {
@@ -28,9 +28,7 @@ export class SessionUndoCommand extends TeddyCommand {
   });
 
   turn = Option.String({ name: 'turn', required: false });
-  session = Option.String('-s,--session', {
-    description: 'A session id or a unique part of it, a branch, or a session directory.',
-  });
+  session = sessionOption();
 
   partial = Option.Boolean('--partial', false, {
     description: 'Undo files that are as the turn left them, and leave the others.',

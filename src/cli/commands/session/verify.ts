@@ -12,7 +12,7 @@ import type { VerifiedSessions, VerifySessionRequest } from '../../../workflow/v
 import { openIfBundle } from './open-target.ts';
 import { toTarget } from './target-option.ts';
 import { resolvePath } from '../../context.ts';
-import { TeddyCommand, withInterrupt } from '../../teddy-command.ts';
+import { sessionOption, TeddyCommand, withInterrupt } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
 import { toVisible } from '../../../session/visible-text.ts';
 
@@ -57,9 +57,7 @@ export class SessionVerifyCommand extends TeddyCommand {
   });
 
   target = Option.String({ name: 'session, commit, range or bundle', required: false });
-  session = Option.String('-s,--session', {
-    description: 'A session id or a unique part of it, a branch, or a session directory.',
-  });
+  session = sessionOption();
   all = Option.Boolean('--all', false, { description: 'Check every line, also archived ones and those of remotes.' });
   fsck = Option.Boolean('--fsck', false, { description: 'Also run git fsck.' });
   signedBy = Option.Array('--signed-by', {

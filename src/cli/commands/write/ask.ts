@@ -4,7 +4,7 @@ import type { Model, ModelRequest } from '../../../ports/model.ts';
 import type { Project } from '../../../ports/project.ts';
 import { chooseFromFlags, isServer } from '../../ask/choose-model.ts';
 import { noStreamOption } from '../../plan-options.ts';
-import { TeddyCommand, withInterrupt } from '../../teddy-command.ts';
+import { sessionOption, TeddyCommand, withInterrupt } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
 
 export class WriteAskCommand extends TeddyCommand {
@@ -36,9 +36,7 @@ export class WriteAskCommand extends TeddyCommand {
   resume = Option.String('--resume', {
     description: 'Go on with this interrupted write session, or send this message again.',
   });
-  session = Option.String('-s,--session', {
-    description: 'A session id or a unique part of it, a branch, or a session directory.',
-  });
+  session = sessionOption();
   model = Option.String('--model', { description: 'The model to ask; also: git config teddy.model <name>.' });
   provider = Option.String('--provider', { description: 'openai (default), anthropic, ...: one that can call tools.' });
   noStream = noStreamOption();

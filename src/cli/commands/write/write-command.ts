@@ -4,7 +4,7 @@ import { Option } from 'clipanion';
 import { TeddyError } from '../../../errors.ts';
 import type { Clock, Notices, Project } from '../../../ports/project.ts';
 import { defaultLimits, type Limits } from '../../../session/write-limits.ts';
-import { TeddyCommand, terminalNotices, withInterrupt } from '../../teddy-command.ts';
+import { sessionOption, TeddyCommand, terminalNotices, withInterrupt } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
 import type { WriteRequest } from '../../../workflow/writes/begin.ts';
 import { sayTimeouts, workflowWrites, type WriteApi } from '../../../http/write-api.ts';
@@ -70,9 +70,7 @@ export abstract class AnnounceCommand extends ServedCommand {
   target = Option.String('--target', { description: 'The file, relative to the root of the project.' });
   operation = Option.String('--operation', { description: 'create, overwrite or append.' });
   intent = Option.String('--intent', { description: 'What the file is for, or what changes in it.' });
-  session = Option.String('-s,--session', {
-    description: 'A session id or a unique part of it, a branch, or a session directory.',
-  });
+  session = sessionOption();
   ownMarker = Option.Boolean('--own-marker', false, {
     description: 'End the content with DONE-<8 hex>, which no content has by chance.',
   });

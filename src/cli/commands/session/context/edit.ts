@@ -8,15 +8,13 @@ import { isPattern } from '../../../../session/context-target.ts';
 import type { EditedList } from '../../../../workflow/context/edit-list.ts';
 import type { ContextRow } from '../../../../workflow/context/rows.ts';
 import { askingForeign } from '../../../ask/choose-model.ts';
-import { TeddyCommand } from '../../../teddy-command.ts';
+import { sessionOption, TeddyCommand } from '../../../teddy-command.ts';
 import type { Terminal } from '../../../terminal.ts';
 import { toVisible } from '../../../../session/visible-text.ts';
 import { TeddyError } from '../../../../errors.ts';
 
 abstract class ContextEditCommand extends TeddyCommand {
-  session = Option.String('-s,--session', {
-    description: 'A session id or a unique part of it, a branch, or a session directory.',
-  });
+  session = sessionOption();
   global = Option.Boolean('--global', false, { description: 'Edit global.context, the list of all sessions.' });
 
   protected edit(terminal: Terminal, kind: 'add' | 'drop', given: readonly string[]): Promise<number> {
