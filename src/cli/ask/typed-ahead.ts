@@ -2,6 +2,7 @@
  * Holds back text that was typed or pasted while nothing was asked: it neither answers a question nor is a command
  * until the user has seen it in an edit line.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
 import type { CliContext } from '../context.ts';
 import type { Terminal } from '../terminal.ts';
@@ -35,11 +36,11 @@ const pasteQuietMs = 1000;
 
 async function listen(typed: () => string): Promise<void> {
   let heard = -1;
-  await wait(listenMs);
+  await sleep(listenMs);
   for (let quietMs = 0; isPasteOpen(typed()) && quietMs < pasteQuietMs; quietMs += listenMs) {
     if (typed().length !== heard) quietMs = 0;
     heard = typed().length;
-    await wait(listenMs);
+    await sleep(listenMs);
   }
 }
 
@@ -49,10 +50,6 @@ function isPasteOpen(typed: string): boolean {
 
 const pasteStart = '\u001b[200~';
 const pasteEnd = '\u001b[201~';
-
-function wait(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
-}
 
 /** Returns lines for an edit line: without keys that are not text, and without the Enter that would have sent them. */
 export function toEditText(typed: string): string {
