@@ -1,4 +1,5 @@
 /** Why a git that was started did not do its work: what it read is damaged, or it failed itself, which says nothing of what it read. */
+import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { DamagedObjectError, TeddyError, tooManyFilesError } from '../errors.ts';
 
 export interface GitEnd {
@@ -6,6 +7,19 @@ export interface GitEnd {
   exitCode: number | null;
   signal: NodeJS.Signals | null;
   stderr: string;
+}
+
+/** How a git ends: null when it has done its work. Listens to its stderr from now on. */
+export function failureOf(command: string, child: ChildProcessWithoutNullStreams): Promise<TeddyError | null> {
+  let said = '';
+  child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString('utf8')));
+  return new Promise((resolve) => {
+    const fail = (end: GitEnd) => resolve(toGitFailure(command, end));
+    child.on('error', (error) => fail({ exitCode: null, signal: null, stderr: error.message }));
+    child.on('close', (exitCode, signal) =>
+      exitCode === 0 ? resolve(null) : fail({ exitCode, signal, stderr: said }),
+    );
+  });
 }
 
 /** git's own words in the C locale, for objects that are missing or not what they should be. */

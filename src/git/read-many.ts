@@ -3,7 +3,7 @@ import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { TeddyError } from '../errors.ts';
 import type { FileBelow } from '../ports/git.ts';
 import type { Oid } from '../names.ts';
-import { toGitFailure, type GitEnd } from './git-failure.ts';
+import { failureOf } from './git-failure.ts';
 import type { GitRunner } from './run.ts';
 
 interface Child {
@@ -36,17 +36,8 @@ export async function* readMany(
 
 function start(git: GitRunner, args: string[]): Child {
   const child = git.start(args);
-  let said = '';
-  child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString('utf8')));
   child.stdin.on('error', () => undefined);
-  const toFailure = (end: GitEnd) => toGitFailure(args[0] ?? '', end);
-  const failure = new Promise<TeddyError | null>((resolve) => {
-    child.on('error', (error) => resolve(toFailure({ exitCode: null, signal: null, stderr: error.message })));
-    child.on('close', (exitCode, signal) =>
-      resolve(exitCode === 0 ? null : toFailure({ exitCode, signal, stderr: said })),
-    );
-  });
-  return { child, failure };
+  return { child, failure: failureOf(args[0] ?? '', child) };
 }
 
 /** Asks for each wanted file as it is listed; their paths, in the order of the answers, as they become known. */

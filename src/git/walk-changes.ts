@@ -4,7 +4,7 @@ import { DamagedObjectError, TeddyError } from '../errors.ts';
 import type { ChangedCommit, Commit, CommitChange, TreeEntry, TreeMode } from '../ports/git.ts';
 import { maxChangedPaths, pathCounter } from '../session/count-paths.ts';
 import { parseOid, repoPathFromGit, type Oid } from '../names.ts';
-import { toGitFailure, type GitEnd } from './git-failure.ts';
+import { failureOf } from './git-failure.ts';
 import type { GitRunner } from './run.ts';
 import { followTo } from './walk-first-parents.ts';
 
@@ -76,16 +76,8 @@ interface Diff {
 function startDiff(git: GitRunner, steps: readonly Step[]): Diff {
   const flags = ['--stdin', '-r', '-z', '--raw', '--root', '--no-renames', '--always', '--no-abbrev'];
   const child = git.start(['diff-tree', ...flags]);
-  let said = '';
-  child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString('utf8')));
   for (const pipe of [child.stdin, child.stdout]) pipe.on('error', () => undefined);
-  const failure = new Promise<TeddyError | null>((resolve) => {
-    const fail = (end: GitEnd) => resolve(toGitFailure('diff-tree', end));
-    child.on('error', (error) => fail({ exitCode: null, signal: null, stderr: error.message }));
-    child.on('close', (exitCode, signal) =>
-      exitCode === 0 ? resolve(null) : fail({ exitCode, signal, stderr: said }),
-    );
-  });
+  const failure = failureOf('diff-tree', child);
   // At once: what nobody reads before git has come to its end is lost.
   const stdout = child.stdout.pipe(new PassThrough());
   child.stdin.end(steps.map(({ oid, parent }) => `${oid}${parent === null ? '' : ` ${parent}`}\n`).join(''));
