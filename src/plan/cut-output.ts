@@ -1,5 +1,6 @@
 /** Cuts a command's output to the part that a report shows, and says how the whole of it is stored. */
 import type { CommandResult } from '../ports/disk.ts';
+import { endLine } from '../session/context-log-sections.ts';
 
 /** A report shows so many lines of a stream when the plan does not say. */
 export const shownLines = 100;
@@ -11,8 +12,7 @@ export function takeLast(text: string, count: number): string {
 }
 
 export function renderOutput({ stdout, stderr }: Pick<CommandResult, 'stdout' | 'stderr'>): string {
-  const end = (text: string) => (text === '' || text.endsWith('\n') ? text : `${text}\n`);
-  return `--- stdout\n${end(stdout)}--- stderr\n${end(stderr)}`;
+  return `--- stdout\n${endLine(stdout)}--- stderr\n${endLine(stderr)}`;
 }
 
 export function takeFirst(text: string, count: number): string {

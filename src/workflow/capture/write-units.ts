@@ -1,4 +1,5 @@
 /** Appends the units of a log to a branch of its line. A record that the branch has already is not written again. */
+import { endLine } from '../../session/context-log-sections.ts';
 import type { AgentLine, AgentUnit } from '../../conversation/agent-log.ts';
 import { decodeTranscript } from '../../conversation/decode-transcript.ts';
 import { captureSource, type KnownRecord } from '../../conversation/record.ts';
@@ -268,8 +269,7 @@ function openTranscripts(project: Project, { session, tip }: BranchLine): Transc
   const { store } = project.repository;
   let current: { turn: TurnName; bytes: Uint8Array } | null = null;
   const readEnded = async (turn: TurnName, name: string): Promise<string> => {
-    const text = (await readTurnFile(store, tip, session, turn, name)) ?? '';
-    return text === '' || text.endsWith('\n') ? text : `${text}\n`;
+    return endLine((await readTurnFile(store, tip, session, turn, name)) ?? '');
   };
   return {
     async add(turn, records) {

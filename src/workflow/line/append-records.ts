@@ -1,4 +1,5 @@
 /** Appends what was said elsewhere to a line: by a voice front end, an editor, a person at the shell. Nobody is asked. */
+import { endLine } from '../../session/context-log-sections.ts';
 import { completeRecords, type GivenRecord } from '../../conversation/given-record.ts';
 import { encodeRecord } from '../../conversation/transcript.ts';
 import type { KnownRecord } from '../../conversation/record.ts';
@@ -124,9 +125,8 @@ async function readTranscript(store: Store, state: LineState, turn: TurnName): P
   if (!state.turns.includes(turn)) return '';
   const { latest } = state;
   const found = latest?.turn === turn ? latest : await readTurn(store, state.entryOid, state.session, turn);
-  const text = toText(found.transcript);
   // A line that a crash of another program has torn stays as it is; ours begins on its own.
-  return text === '' || text.endsWith('\n') ? text : `${text}\n`;
+  return endLine(toText(found.transcript));
 }
 
 function toEntry(project: Project, state: LineState, turn: TurnName, kind: UnitKind, records: KnownRecord[]): Entry {

@@ -1,4 +1,5 @@
 /** Appends a verdict on the plan of a turn. */
+import { endLine } from '../../session/context-log-sections.ts';
 import { encodeRecord } from '../../conversation/transcript.ts';
 import type { ApprovalRecord } from '../../conversation/record.ts';
 import { TeddyError } from '../../errors.ts';
@@ -51,8 +52,7 @@ export async function appendVerdict(
     const now = await readTurn(store, state.entryOid, state.session, turn);
     if (now.plan === null || project.hash(now.plan) !== sha256 || now.status !== judged.status)
       throw movedTurnError(turn, line.ref);
-    const known = toText(now.transcript);
-    const bytes = `${known === '' || known.endsWith('\n') ? known : `${known}\n`}${encodeRecord(approval)}`;
+    const bytes = `${endLine(toText(now.transcript))}${encodeRecord(approval)}`;
     return {
       entry: toEntry(state, turn, approval, judged.title),
       files: [{ path: joinPath(turnDir(state.session, turn), 'transcript.jsonl'), bytes }],
