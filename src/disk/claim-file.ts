@@ -4,7 +4,7 @@ import { link, open, readdir, rename, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { removeFile } from './durable-file.ts';
-import { errorCode, fallBackTo, ignoreSystemError } from './system-error.ts';
+import { fallBackTo, ignoreSystemError } from './system-error.ts';
 
 export interface Processes {
   /** Changes with every start of the machine. */
@@ -213,12 +213,6 @@ function parseObject(text: string): Record<string, unknown> {
   }
 }
 
-async function linkNew(from: string, to: string): Promise<boolean> {
-  try {
-    await link(from, to);
-    return true;
-  } catch (error) {
-    if (errorCode(error) === 'EEXIST') return false;
-    throw error;
-  }
+function linkNew(from: string, to: string): Promise<boolean> {
+  return link(from, to).then(() => true, fallBackTo(false, 'EEXIST'));
 }

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, open, rename, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { TeddyError } from '../errors.ts';
+import { fallBackTo } from './system-error.ts';
 
 /** Some file systems cannot fsync a directory (EINVAL, ENOTSUP); there is nothing more to do there. */
 export async function syncDir(path: string): Promise<void> {
@@ -82,12 +83,6 @@ export function toWriteError(error: unknown, what: string): unknown {
 }
 
 /** False: nothing is there. */
-export async function renameIfThere(from: string, to: string): Promise<boolean> {
-  try {
-    await rename(from, to);
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
-    throw error;
-  }
+export function renameIfThere(from: string, to: string): Promise<boolean> {
+  return rename(from, to).then(() => true, fallBackTo(false, 'ENOENT'));
 }

@@ -5,7 +5,7 @@ import { TeddyError } from '../errors.ts';
 import type { LinkedWorkTree, Repository, WorkTree } from '../ports/git.ts';
 import { shortRef, type Oid, type RefName } from '../names.ts';
 import { replaceFile } from '../disk/replace-file.ts';
-import { nullIfGone } from '../disk/system-error.ts';
+import { fallBackTo, nullIfGone } from '../disk/system-error.ts';
 import { discardWorkTree, withWorkTreeNote } from './half-made-work-trees.ts';
 import { fileExists } from './index-lock.ts';
 import type { RepositoryLayout } from './layout.ts';
@@ -81,7 +81,7 @@ async function toLinked({ lines, value }: Row, gitDirs: Map<string, string>): Pr
     root,
     ref: (value('branch') as RefName | undefined) ?? null,
     oid: /^0*$/.test(head) ? null : (head as Oid),
-    isGone: (await lstatIfThere(join(root, '.git'))) === null,
+    isGone: (await lstat(join(root, '.git')).catch(nullIfGone)) === null,
     lock: lock === undefined ? null : lock.slice('locked '.length),
     madeFor,
     isUnfinished: madeFor !== null && gitDir !== undefined && !(await fileExists(join(gitDir, 'index'))),
@@ -129,13 +129,7 @@ async function makePlace(wanted: string): Promise<string> {
   for (let number = 1; ; number += 1) {
     const place = number === 1 ? wanted : `${wanted}-${number}`;
     // Only one of two processes makes the directory, and git accepts an empty one.
-    const isMine = await mkdir(place).then(
-      () => true,
-      (error: NodeJS.ErrnoException) => {
-        if (error.code === 'EEXIST') return false;
-        throw error;
-      },
-    );
+    const isMine = await mkdir(place).then(() => true, fallBackTo(false, 'EEXIST'));
     if (isMine) return place;
   }
 }
@@ -200,10 +194,6 @@ function toName(ref: RefName): string {
   return shortRef(ref)
     .replace(/^teddy\//, '')
     .replace(/[^\p{L}\p{M}\p{N}._-]+/gu, '-');
-}
-
-async function lstatIfThere(path: string): Promise<object | null> {
-  return lstat(path).catch(nullIfGone);
 }
 
 async function removeWorkTree(git: GitRunner, layout: RepositoryLayout, root: string): Promise<void> {
