@@ -12,11 +12,11 @@ const roots = ['main', 'index', 'app', 'ports', 'errors', 'names'];
 /** How often the layout is broken today. A number here may only fall; whoever lowers one writes the new one down. */
 const ceilings = {
   files: 837,
-  lines: 98_360,
+  lines: 98_141,
   importsBetweenVerbs: 53,
-  filesWithOneImporter: 285,
-  smallFilesWithOneImporter: 30,
-  filesThatHaveNotEarnedTheirPlace: 15,
+  filesWithOneImporter: 283,
+  smallFilesWithOneImporter: 25,
+  filesThatHaveNotEarnedTheirPlace: 14,
   filesThatReadTheProcess: 1,
 };
 
