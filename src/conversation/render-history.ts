@@ -11,7 +11,7 @@ export interface RenderedHistory {
   repairs: Repair[];
 }
 
-const messagesAtATime = 500;
+const firstCapacity = 1 << 20;
 
 /** The turns are taken out of the array. Throws HISTORY_INVALID. */
 export async function renderHistory(
@@ -58,17 +58,24 @@ async function renderAs(history: History, format: HistoryFormat): Promise<unknow
   }
 }
 
-/** Messages become a JSON array with one on each line. */
+/** Messages become a JSON array with one on each line. All are written into one array: joined at the end, they would be held twice. */
 function encodeRendered(rendered: unknown[] | string): Uint8Array {
   if (typeof rendered === 'string') return encodeText(rendered);
-  if (rendered.length === 0) return encodeText('[]\n');
-  const pieces = [encodeText('[\n')];
-  // Piece by piece: as one text it would be held twice more.
-  for (let at = 0; at < rendered.length; at += messagesAtATime) {
-    const lines = rendered.slice(at, at + messagesAtATime).map((one) => JSON.stringify(one));
-    pieces.push(encodeText(at === 0 ? lines.join(',\n') : `,\n${lines.join(',\n')}`));
-  }
-  return Buffer.concat([...pieces, encodeText('\n]\n')]);
+  const encoder = new TextEncoder();
+  let [bytes, length] = [new Uint8Array(firstCapacity), 0];
+  const add = (text: string) => {
+    // A character takes three bytes at most, and memory that nothing was written to takes no room.
+    const needed = length + 3 * text.length;
+    if (needed > bytes.length) {
+      const larger = new Uint8Array(4 * needed);
+      larger.set(bytes);
+      bytes = larger;
+    }
+    length += encoder.encodeInto(text, bytes.subarray(length)).written;
+  };
+  for (const [at, message] of rendered.entries()) add(`${at === 0 ? '[' : ','}\n${JSON.stringify(message)}`);
+  add(rendered.length === 0 ? '[]\n' : '\n]\n');
+  return bytes.subarray(0, length);
 }
 
 export function isText(format: HistoryFormat): boolean {

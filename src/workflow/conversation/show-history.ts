@@ -1,5 +1,5 @@
 /** The messages of a session in the form of a provider. What is slow to render is kept in the cache. */
-import type { HistoryFormat, Repair } from '../../conversation/history.ts';
+import type { HistoryFormat } from '../../conversation/history.ts';
 import { readTurns } from '../../conversation/read-turns.ts';
 import {
   decodeText,
@@ -71,12 +71,9 @@ async function renderAndKeep(
   const isLong = read.turns.length >= leastCached;
   if (read.turns.length === 0 && from !== undefined) throw noTurnFromError(place.session, from);
   const rendered = await renderHistory(place.session, read, format);
-  if (isLong) await project.repository.cache.write(key, encodeCached(rendered));
+  const repairs = encodeText(`${JSON.stringify(rendered.repairs)}\n`);
+  if (isLong) await project.repository.cache.write(key, [repairs, rendered.bytes]);
   return rendered;
-}
-
-function encodeCached({ bytes, repairs }: RenderedHistory): Uint8Array[] {
-  return [encodeText(`${JSON.stringify(repairs)}\n`), bytes];
 }
 
 /** A history that cannot be read from the cache is rendered anew. */
@@ -84,13 +81,8 @@ async function readCached(project: Project, key: string): Promise<RenderedHistor
   const kept = await project.repository.cache.read(key);
   const end = kept?.indexOf(0x0a) ?? -1;
   if (kept === null || end === -1) return null;
-  const repairs = parseRepairs(decodeText(kept.subarray(0, end)));
-  return repairs && { repairs, bytes: kept.subarray(end + 1) };
-}
-
-function parseRepairs(text: string): Repair[] | null {
-  const value = parseJson(text);
-  return Array.isArray(value) ? value : null;
+  const repairs = parseJson(decodeText(kept.subarray(0, end)));
+  return Array.isArray(repairs) ? { repairs, bytes: kept.subarray(end + 1) } : null;
 }
 
 /** A session is meant first; what is none may be a commit. Without a target the line may be one that a shallow clone cut off. */

@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest';
+import { decodeText, renderHistory } from '../../src/conversation/render-history.ts';
+import type { TranscriptRecord } from '../../src/conversation/record.ts';
+import type { SessionId } from '../../src/names.ts';
+import { assistant, user } from '../support/conversations.ts';
+
+const session = '20260124-long' as SessionId;
+
+async function render(records: TranscriptRecord[]): Promise<string> {
+  const turns = [{ turn: '01', transcript: { records, skipped: [], mended: [] } }];
+  return decodeText((await renderHistory(session, { turns, repairs: [] }, 'openai')).bytes);
+}
+
+test('a message has a line of its own, however many bytes the messages before it take', async () => {
+  const texts = ['short', '\u20ac'.repeat(500_000), 'a'.repeat(3_000_000), '\u{1f600}'.repeat(1_000_000), 'end'];
+  const records = texts.map((text, at) => (at % 2 === 0 ? user(`u${at}`, text) : assistant(`a${at}`, text)));
+  const lines = texts.map((content, at) => JSON.stringify({ role: at % 2 === 0 ? 'user' : 'assistant', content }));
+  expect((await render(records)) === `[\n${lines.join(',\n')}\n]\n`).toBe(true);
+});
+
+test('without a message it is an empty array', async () => {
+  expect(await render([])).toBe('[]\n');
+});
