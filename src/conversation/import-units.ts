@@ -206,7 +206,8 @@ export function openUnits(log: ImportLog, ids: ImportIds, { follows = false, beg
 
 function emptyUnit(): OpenUnit {
   const records = { before: [], message: null, plan: null, texts: [], calls: [], after: [] };
-  return { ...records, answer: null, isQueued: false, usage: {}, isPassed: false };
+  // With the spread in front, V8 keeps every unit until its next full collection.
+  return { answer: null, isQueued: false, usage: {}, isPassed: false, ...records };
 }
 
 /** The first of those since the same message: where ids are used again, earlier ones have been given up. */

@@ -82,9 +82,9 @@ async function* toCommits(
     const message = encodeEntry(await maskEntry(project.masker, entry));
     const records = masked.flatMap((unit) => unit.records);
     return {
-      ...(await project.repository.store.ident()),
       message,
       files: [{ path, bytes: transcript.add(turn, records) }],
+      ...(await project.repository.store.ident()),
     };
   };
   const isOwn = ({ turn }: ImportedEntry) => attempt === null || compareTurns(turn, attempt.from) >= 0;

@@ -21,7 +21,7 @@ export async function maskUnit(masker: Masker, unit: ImportUnit): Promise<Import
   const plan = unit.plan === undefined ? null : await masker.mask(unit.plan);
   const count = masked.reduce((sum, one) => sum + one.count, plan?.count ?? 0);
   const records = masked.map(({ record }) => record);
-  return { ...unit, records, ...(plan === null ? {} : { plan: plan.text }), count };
+  return { count, ...unit, records, ...(plan === null ? {} : { plan: plan.text }) };
 }
 
 async function maskValue(masker: Masker, value: unknown): Promise<{ value: unknown; count: number }> {
