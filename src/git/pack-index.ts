@@ -35,7 +35,7 @@ export function packIndex(objectFormat: 'sha1' | 'sha256'): PackIndex {
   };
   const grow = () => {
     const capacity = crcs.length * 2;
-    ids = Buffer.concat([ids], capacity * idBytes);
+    ids = copyInto(Buffer.alloc(capacity * idBytes), ids);
     crcs = copyInto(new Uint32Array(capacity), crcs);
     offsets = copyInto(new Float64Array(capacity), offsets);
     places = new Uint32Array(capacity * 2);
@@ -78,7 +78,7 @@ export function packIndex(objectFormat: 'sha1' | 'sha256'): PackIndex {
   };
 }
 
-function copyInto<Values extends Uint32Array | Float64Array>(to: Values, from: Values): Values {
+function copyInto<Values extends Uint8Array | Uint32Array | Float64Array>(to: Values, from: Values): Values {
   to.set(from);
   return to;
 }
