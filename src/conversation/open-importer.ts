@@ -132,7 +132,7 @@ function read(context: ImportContext, record: TranscriptRecord, place: SourcePos
 
 /** The same id on the same line was said once; on another line it is something else. */
 function isFirst({ ids }: ImportContext, { id, type }: KnownRecord, place: SourcePosition): boolean {
-  return id === '' || ids.isNew(type, id, ids.digestOf(place));
+  return id === '' || ids.isNew(type, id, ids.digestOf(place).slice(0, 32));
 }
 
 function readRecord(context: ImportContext, record: KnownRecord, place: SourcePosition): void {
