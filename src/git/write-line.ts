@@ -94,7 +94,7 @@ async function openBelow({ readTree }: Line, directory: Directory, name: string)
 function toDirectory(entries: TreeEntry[]): Directory {
   const directories = entries.filter(({ mode, rawName }) => mode === '40000' && rawName === undefined);
   const oidOf = new Map(directories.map(({ name, oid }) => [name, oid]));
-  return { ...toRows(entries), series: openSeries(), below: null, oidOf, left: new Set() };
+  return { series: openSeries(), below: null, oidOf, left: new Set(), ...toRows(entries) };
 }
 
 interface DirectoryRows {
