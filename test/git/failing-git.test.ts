@@ -68,6 +68,8 @@ beforeAll(async () => {
   await pullSessions(bea, request);
   await say(ada, 'Make b', planOf([create('more.txt')]));
   await run(ada);
+  // A few commits are followed one by one; git is asked for so many.
+  for (let at = 0; at < 8; at += 1) await say(ada, `Why ${at}?`, 'Words.');
   await syncSessions(ada, request);
   await Promise.all([ada.repository.close(), bea.repository.close()]);
 });
