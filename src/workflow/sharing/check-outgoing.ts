@@ -14,12 +14,6 @@ export interface OutgoingSecret {
   kind: string;
 }
 
-export interface OutgoingOptions {
-  signal?: AbortSignal;
-  /** How many files have been looked through. */
-  onProgress?(done: number): void;
-}
-
 /** A file of this size fits into memory several times; nobody writes a larger text by hand. */
 const maxFileBytes = 64 * 1024 * 1024;
 /** git looks for a NUL in so many bytes to tell whether a file is binary. */
@@ -42,7 +36,7 @@ export async function checkOutgoing(
   project: Project,
   tips: readonly Oid[],
   known: readonly Oid[],
-  options: OutgoingOptions = {},
+  { signal }: { signal?: AbortSignal } = {},
 ): Promise<OutgoingSecret[]> {
   if ((await project.settings.get('redact')) === 'false') {
     project.notices.warn(
@@ -55,13 +49,10 @@ export async function checkOutgoing(
     for (const kind of kinds) found.set(`${commit} ${kind} ${path ?? ''}`, { commit, path, kind });
   };
   const searchCommit = async (changed: ChangedCommit) => add(changed.oid, null, await findKindsIn(project, changed));
-  let done = 0;
   for await (const file of readAhead(listLeaving(project, tips, known, searchCommit))) {
-    if (options.signal?.aborted) throw new TeddyError('INTERRUPTED', 'Interrupted.', 'Nothing was pushed.');
+    if (signal?.aborted) throw new TeddyError('INTERRUPTED', 'Interrupted.', 'Nothing was pushed.');
     add(file.commit, file.path, await findKinds(project, file));
     for (const awaited of [file.after, file.before]) awaited?.release();
-    done += 1;
-    options.onProgress?.(done);
   }
   return [...found.values()];
 }

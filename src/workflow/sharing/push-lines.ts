@@ -32,9 +32,9 @@ export async function pushLines(
   if (updates.length === 0) return 'done';
   const known = await findKnown(project, remote, refs);
   const tips = [...new Set(known.map(({ oid }) => oid))];
-  // While git looks for what would leave, the lines are checked; a secret is told of first.
+  // The progress is that of the check of the lines, which takes longer; a secret is told of first.
   const refusals = await Promise.allSettled([
-    refuseSecrets(project, updates, tips, { signal, onProgress }),
+    refuseSecrets(project, updates, tips, signal),
     refuseFaulty(project, updates, known, named, { signal, onProgress }),
   ]);
   for (const refusal of refusals) if (refusal.status === 'rejected') throw refusal.reason;
@@ -61,15 +61,12 @@ async function refuseSecrets(
   project: Project,
   updates: readonly RefUpdate[],
   known: readonly Oid[],
-  { signal, onProgress }: TransferOptions,
+  signal: AbortSignal,
 ): Promise<void> {
   const tips = updates.flatMap(({ new: tip }) => tip ?? []);
   if (tips.length === 0) return;
   const { checkOutgoing } = await import('./check-outgoing.ts');
-  const found = await checkOutgoing(project, tips, known, {
-    signal,
-    onProgress: (done) => onProgress?.({ phase: 'Looking for secrets', done, total: null }),
-  });
+  const found = await checkOutgoing(project, tips, known, { signal });
   const [first] = found;
   if (first === undefined) return;
   const more = found.length === 1 ? '' : `, and ${found.length - 1} more`;
