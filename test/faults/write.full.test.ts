@@ -32,8 +32,10 @@ const total = emptyTally();
 const randomKills = 50;
 /** A write session makes some hundred calls, most of them many times. */
 const mostOfEach = 2;
-/** With more than 1, only every so many of these calls. */
+/** With more than 1, only every so many of these calls: then not every place is hit, and there are fewer runs. */
 const stride = Number(process.env['FAULT_STRIDE'] ?? 1);
+const isWhole = stride === 1;
+const isSampled = (_: number, at: number) => at % stride === 0;
 
 test('a kill at every step of a write session leaves the old target or the new one, and one entry in the end', async () => {
   const tally = emptyTally();
@@ -52,17 +54,25 @@ test('a kill at every step of a write session leaves the old target or the new o
 test('a kill before calls to the file system, everywhere in a write session, does as well', async () => {
   const tally = emptyTally();
   const jobs: Job[] = [];
-  const known = new Set<string>();
+  const known = new Map<string, Job>();
   for (const scene of scenes) {
     const { points } = await readPoints(stage, scene);
-    points.calls.forEach((call) => known.add(call));
-    const places = chooseCalls(points.calls, 0, mostOfEach).filter((_, at) => at % stride === 0);
-    jobs.push(...places.map((at) => ({ scene, fault: { kind: 'kill-at-call', at } }) as const));
+    const toJob = (at: number): Job => ({ scene, fault: { kind: 'kill-at-call', at } });
+    points.calls.forEach((call, at) => known.set(call, toJob(at + 1)));
+    jobs.push(...chooseCalls(points.calls, 0, mostOfEach).filter(isSampled).map(toJob));
   }
   await sweepWrites(jobs, tally, wasKilledOrDone);
+  // A save more or less moves all calls behind it, and then a call that is made once may have been missed.
+  const listMissed = () => [...known].filter(([call]) => !tally.hits.has(call));
+  for (let tries = 0; tries < 5 && isWhole; tries += 1)
+    await sweepWrites(
+      listMissed().map(([, job]) => job),
+      tally,
+      wasKilledOrDone,
+    );
   finish('SIGKILL before file-system calls of a write session', tally);
   expect(tally.problems).toEqual([]);
-  expect([...known].filter((call) => !tally.hits.has(call))).toEqual([]);
+  if (isWhole) expect(listMissed().map(([call]) => call)).toEqual([]);
 });
 
 test('git and teddy dying together while git holds the lock of the ref does as well', async () => {
@@ -96,7 +106,7 @@ test('a kill at any time does as well, with the gits or without them', async () 
 
 test('these were at least 1,000 runs, and each way on was gone', () => {
   report('SIGKILL of a write session, all together', { ...total, hits: wentOn });
-  expect(total.runs).toBeGreaterThanOrEqual(1000);
+  if (isWhole) expect(total.runs).toBeGreaterThanOrEqual(1000);
   const ways = ['ask again', 'begin anew', 'continue', 'discard', 'finalize'];
   expect([...wentOn.keys()]).toEqual(expect.arrayContaining(ways));
 });
@@ -129,7 +139,7 @@ test('of two processes that begin at the same time exactly one gets its session,
 
 async function failSomeCalls(scene: Scene): Promise<Job[]> {
   const { points } = await readPoints(stage, scene);
-  const places = chooseCalls(points.calls, 0, mostOfEach).filter((_, at) => at % stride === 0);
+  const places = chooseCalls(points.calls, 0, mostOfEach).filter(isSampled);
   return failCalls(scene, places);
 }
 
