@@ -1,5 +1,6 @@
 /** Where a repository keeps its parts, and which branch is checked out in it. */
 import type { RefName } from '../names.ts';
+import { toGitFailure } from './git-failure.ts';
 import type { GitRunner } from './run.ts';
 
 /** All paths are absolute. */
@@ -16,6 +17,9 @@ export interface RepositoryLayout {
 
 /** git alone knows where its ref backend keeps HEAD. Null: detached. */
 export async function readHeadRef(git: GitRunner): Promise<RefName | null> {
-  const { exitCode, stdout } = await git.run(['symbolic-ref', '-q', 'HEAD'], { accept: [1, 128] });
-  return exitCode === 0 ? (stdout.toString('utf8').trim() as RefName) : null;
+  const { exitCode, stdout, stderr } = await git.run(['symbolic-ref', 'HEAD'], { accept: [128] });
+  if (exitCode === 0) return stdout.toString('utf8').trim() as RefName;
+  // A git that fails must not pass for a HEAD that is on no branch: with -q, that one says nothing.
+  if (!stderr.includes('is not a symbolic ref')) throw toGitFailure('symbolic-ref', { exitCode, signal: null, stderr });
+  return null;
 }

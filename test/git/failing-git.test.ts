@@ -20,8 +20,8 @@ let dir: string;
 let line: string;
 let used: string;
 
-/** The environment with a `git` on PATH that notes what it is asked to do, and is gone with exit code 137 where that is `verb`. */
-async function fail(verb: string): Promise<Record<string, string | undefined>> {
+/** The environment with a `git` on PATH that notes what it is asked to do, and ends with `exitCode` where that is `verb`. */
+async function fail(verb: string, exitCode = 137): Promise<Record<string, string | undefined>> {
   const bin = join(dir, `bin-${verb}`);
   await mkdir(bin, { recursive: true });
   const script = `#!/bin/sh
@@ -30,7 +30,7 @@ for word; do
   case "$word" in -c) isValue=1 ;; -*) ;; *) verb=$word; break ;; esac
 done
 echo "$verb" >> '${used}'
-[ "$verb" = '${verb}' ] && exit 137
+[ "$verb" = '${verb}' ] && exit ${exitCode}
 exec '${gitText(dir, ['--exec-path']).trim()}/git' "$@"
 `;
   await writeFile(join(bin, 'git'), script, { mode: 0o755 });
@@ -103,6 +103,12 @@ test('a sync in which git is killed again and again blames nobody, and leaves ea
     expect(codes.length === 0 ? before : refs, verb).toEqual(before);
     if (verb === 'rev-list' || verb === 'diff-tree') expect(codes).toEqual(['GIT_FAILED']);
   }
+});
+
+test('a git that fails without a word is not taken for a HEAD that is on no branch', async () => {
+  const project = await openClone('ada', await fail('symbolic-ref', 1));
+  await expect(project.repository.workspace?.head()).rejects.toMatchObject({ code: 'GIT_FAILED' });
+  await project.repository.close();
 });
 
 test.each(['rev-list', 'diff-tree', 'cat-file'])(
