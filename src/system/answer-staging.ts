@@ -14,6 +14,7 @@ import {
   type StagingDirectory,
 } from './staging-directory.ts';
 import type { ClaimOptions } from '../disk/claim-file.ts';
+import { removeDirectory } from '../disk/durable-file.ts';
 import { renameIfThere } from '../disk/replace-file.ts';
 import { claimRun } from './run-claim.ts';
 import { errorCode, errorReason, fallBackTo, ignoreSystemError } from '../disk/system-error.ts';
@@ -214,6 +215,8 @@ async function inspect(options: AnswerStagingOptions, name: string): Promise<Orp
     return null;
   }
   const found = await readPlace(options, name);
+  // It is empty while it is being removed: whoever was doing that may have died.
+  if (found?.place === null && (await removeDirectory(path))) return null;
   return found === null || found.isHeld ? null : toOrphan(options, path, found.id, found.place);
 }
 

@@ -345,6 +345,12 @@ describe('an answer whose process is dead', () => {
     expect(await readdir(dir)).toEqual([]);
   });
 
+  test('whose removal was cut short before its directory went leaves nothing', async () => {
+    await mkdir(join(dir, id), { recursive: true });
+    expect(await staging().orphans()).toEqual([]);
+    expect(await readdir(dir)).toEqual([]);
+  });
+
   test('is there byte for byte, whatever was saved in whichever pieces', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.string({ unit: 'grapheme' }), { minLength: 1, maxLength: 5 }), async (pieces) => {
