@@ -17,6 +17,7 @@ import { branchSession } from '../../src/workflow/turn/branch-session.ts';
 import { undoTurn } from '../../src/workflow/turn/undo.ts';
 import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
 import { approver, command, create, edit, planOf, run, say } from '../support/turns.ts';
+import { dropCopies, type CodeStep } from '../../src/workflow/blame/code-steps.ts';
 
 let repo: ScratchRepository;
 let project: Project;
@@ -383,4 +384,10 @@ test('SHA-256 repositories work as well', async () => {
   const { commit } = await landSession(project, { target: session });
   expect((commit as Oid).length).toBe(64);
   expect(await blame()).toEqual(['first: person', 'second by the model: one 01']);
+});
+
+test('of two copies of a step in the same second, the one that was found first is the original', () => {
+  const step = (oid: string, seconds: number) => ({ oid, seconds, entry: 'one' }) as CodeStep;
+  expect(dropCopies([step('original', 5), step('copy', 5)]).map(({ oid }) => oid)).toEqual(['original']);
+  expect(dropCopies([step('copy', 6), step('original', 5)]).map(({ oid }) => oid)).toEqual(['original']);
 });

@@ -233,8 +233,8 @@ function toCodeSteps({ steps, grafts, missing }: Kept): CodeSteps {
   };
 }
 
-/** The first of an entry's copies, which a cherry-pick or a rebase makes. */
+/** The first of an entry's copies, which a cherry-pick or a rebase makes; in the same second, the one that was found first. */
 export function dropCopies(steps: readonly CodeStep[]): CodeStep[] {
-  const later = steps.toSorted((a, b) => b.seconds - a.seconds);
+  const later = steps.toReversed().toSorted((a, b) => b.seconds - a.seconds);
   return [...new Map(later.map((step) => [step.entry ?? step.oid, step])).values()];
 }
