@@ -23,7 +23,7 @@ import {
 import { keyedModel, keyFromEnvironment, toNoModel, type ApiKey } from './model/keyed-model.ts';
 import { readRecordedDirectory } from './model/recorded-directory.ts';
 import { recordedModel, type RecordedAnswer } from './model/recorded.ts';
-import type { AgentPlace, ExportDirectory, ExportTarget, Remains, SourceFile } from './ports/disk.ts';
+import type { AgentLogDirectory, ExportDirectory, ExportTarget, Remains, SourceFile } from './ports/disk.ts';
 import type { AgentSetup } from './ports/capture.ts';
 import type { HookSource, MessageFile, Repository, Store } from './ports/git.ts';
 import type { Model, ProviderName } from './ports/model.ts';
@@ -235,8 +235,8 @@ export async function openExportDirectory(path: string, cwd: string): Promise<Ex
 export async function openAgentPlace(
   agent: OpenableAgent,
   options: { cwd: string; env: Record<string, string | undefined> },
-): Promise<AgentPlace> {
-  return (await import('./system/agent-place.ts')).agentPlace(agent, options);
+): Promise<AgentLogDirectory> {
+  return (await import('./system/agent-log-directory.ts')).agentLogDirectory(agent, options);
 }
 
 /** Most repositories have one work tree, and git need not be asked for others. */

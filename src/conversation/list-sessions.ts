@@ -93,9 +93,9 @@ async function tellCaptured(
   { ref, oid, nearest }: MainLine,
 ): Promise<{ title: string | null; model: string | null }> {
   const indexed = index.get(ref, oid);
-  const told = indexed?.told?.['captured'] ?? (await readCaptured(store, nearest.oid));
-  if (indexed !== undefined && indexed.told?.['captured'] !== told)
-    index.set(ref, oid, { ...indexed, told: { ...indexed.told, captured: told } });
+  const told = indexed?.fields?.['captured'] ?? (await readCaptured(store, nearest.oid));
+  if (indexed !== undefined && indexed.fields?.['captured'] !== told)
+    index.set(ref, oid, { ...indexed, fields: { ...indexed.fields, captured: told } });
   const [title, model] = told as [string | null, string | null];
   return { title, model };
 }
@@ -147,9 +147,9 @@ function toKnownProgress({ entry }: MainLine): Progress | null {
 /** Where a plan or a commit of the user's is at the tip, the last turn has to be read, once. */
 async function tellProgress(store: SessionStore, index: LineIndex, { ref, oid }: MainLine): Promise<Progress> {
   const indexed = index.get(ref, oid);
-  const told = indexed?.told?.['progress'] ?? (await readProgress(store, oid));
-  if (indexed !== undefined && indexed.told?.['progress'] !== told)
-    index.set(ref, oid, { ...indexed, told: { ...indexed.told, progress: told } });
+  const told = indexed?.fields?.['progress'] ?? (await readProgress(store, oid));
+  if (indexed !== undefined && indexed.fields?.['progress'] !== told)
+    index.set(ref, oid, { ...indexed, fields: { ...indexed.fields, progress: told } });
   const [turns, known, last, awaits] = told as [number, Progress['status'], string, boolean];
   return { turns, status: known, last, awaitsVerdict: awaits };
 }

@@ -122,7 +122,7 @@ function toRows(entries: TreeEntry[]): DirectoryRows {
  */
 function setRow(rows: DirectoryRows, mode: TreeMode, name: string, oid: Oid): Same {
   const key = toKey({ mode, name });
-  const at = findPlace(rows.keys, key);
+  const at = findPosition(rows.keys, key);
   const row = toRow({ mode, name, oid });
   const start = rows.starts[at] ?? rows.length;
   const isThere = rows.keys[at] === key;
@@ -153,7 +153,7 @@ function toRow(entry: TreeEntry): Buffer {
 }
 
 /** The first key that is not before it. */
-function findPlace(keys: string[], key: string): number {
+function findPosition(keys: string[], key: string): number {
   let low = 0;
   for (let high = keys.length; low < high;) {
     const middle = (low + high) >> 1;

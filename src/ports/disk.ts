@@ -377,7 +377,7 @@ export interface ExportDirectory extends Omit<ExportTarget, 'put'> {
 }
 
 /** The logs that an agent of this user keeps of its sessions in one folder. */
-export interface AgentPlace {
+export interface AgentLogDirectory {
   /** The folder, as the agent names it. */
   cwd: string;
   /** Whose models the agent asks when nobody says otherwise. */

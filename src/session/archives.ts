@@ -39,11 +39,11 @@ export async function isKeptIn(
 ): Promise<boolean> {
   if (oid === archive) return true;
   const indexed = index.get(ref, oid);
-  const [asked, known] = indexed?.told?.['kept'] ?? [];
+  const [asked, known] = indexed?.fields?.['kept'] ?? [];
   if (asked === archive && typeof known === 'boolean') return known;
   try {
     const isKept = await isOnLine(store, archive, oid);
-    if (indexed !== undefined) index.set(ref, oid, { ...indexed, told: { ...indexed.told, kept: [archive, isKept] } });
+    if (indexed) index.set(ref, oid, { ...indexed, fields: { ...indexed.fields, kept: [archive, isKept] } });
     return isKept;
   } catch (error) {
     if (isDamage(error)) return false;

@@ -22,10 +22,10 @@ interface IndexedLine {
   /** Null: no entry is at or below the tip. */
   nearest: NearestHead | null;
   /** All else that a list tells of the line, as plain JSON: whoever makes lists knows what it means. */
-  told?: Told | undefined;
+  fields?: IndexedFields | undefined;
 }
 
-type Told = Readonly<Record<string, readonly (string | number | boolean | null)[]>>;
+type IndexedFields = Readonly<Record<string, readonly (string | number | boolean | null)[]>>;
 
 export interface LineIndex {
   /** All else that is told of a line is parsed when it is asked for. */
@@ -113,10 +113,10 @@ function toMainMs(name: string, { nearest }: IndexedLine): number {
 }
 
 /** Behind a tab, which JSON has only as an escape, stands all else that is told of the line. */
-function encodeRow({ nearest, told }: IndexedLine): string {
+function encodeRow({ nearest, fields }: IndexedLine): string {
   const entry = nearest?.entry;
   const row = nearest && entry && [nearest.oid, ...heads.map((name) => entry[name] ?? null)];
-  return toAscii(JSON.stringify(row) + (told === undefined ? '' : `\t${JSON.stringify(told)}`));
+  return toAscii(JSON.stringify(row) + (fields === undefined ? '' : `\t${JSON.stringify(fields)}`));
 }
 
 const heads = ['kind', 'session', 'turn', 'id', 'created', 'title', 'status'] as const;
@@ -127,11 +127,11 @@ function decodeRow(row: string): IndexedLine | undefined {
   const nearest = decodeNearest(gap < 0 ? row : row.slice(0, gap));
   if (nearest === undefined) return undefined;
   if (gap < 0) return { nearest };
-  let told: Told | undefined;
+  let fields: IndexedFields | undefined;
   return {
     nearest,
-    get told() {
-      return (told ??= parseJson(row.slice(gap + 1)) as Told);
+    get fields() {
+      return (fields ??= parseJson(row.slice(gap + 1)) as IndexedFields);
     },
   };
 }

@@ -2,8 +2,8 @@
 import { escapeLiteral, sortNeeded, translateRegex } from './extended-regex.ts';
 
 /** Places to search: what the user said, plans, what was run and what came of it, what models answered, and the code. */
-export const searchPlaces = ['message', 'plan', 'report', 'answer', 'code'] as const;
-export type SearchPlace = (typeof searchPlaces)[number];
+export const searchScopes = ['message', 'plan', 'report', 'answer', 'code'] as const;
+export type SearchScope = (typeof searchScopes)[number];
 
 export interface TextPattern {
   /**

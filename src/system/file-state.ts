@@ -78,7 +78,7 @@ export async function findFileAge(root: string, path: RepoPath, time: Date): Pro
  */
 export async function putFileState(root: string, path: RepoPath, state: FileState | NewFile): Promise<void> {
   try {
-    const real = await findPlace(root, path);
+    const real = await resolveInProject(root, path);
     if (state.kind === 'absent') {
       await unlink(real).catch(nullIfGone);
       await syncDirectory(await findExisting(dirname(real)));
@@ -102,7 +102,7 @@ export async function removeEmptyDirectories(root: string, directories: RepoPath
   }
 }
 
-async function findPlace(root: string, path: RepoPath): Promise<string> {
+async function resolveInProject(root: string, path: RepoPath): Promise<string> {
   const real = join(await realpath(root), path);
   if (!(await isInProject(root, path)) || (await isInOwnRepository(path, real))) {
     throw new Error(`${dirname(path)} is not a directory of the project now`);

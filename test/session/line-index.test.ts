@@ -49,11 +49,11 @@ describe('the index of lines', () => {
       },
       { requiredKeys: ['kind', 'session', 'turn', 'id', 'created', 'title'] },
     );
-    const told = fc.option(fc.dictionary(text, fc.array(fc.oneof(text, fc.integer(), fc.boolean()))), {
+    const fields = fc.option(fc.dictionary(text, fc.array(fc.oneof(text, fc.integer(), fc.boolean()))), {
       nil: undefined,
     });
     const name = fc.string({ unit: fc.constantFrom('a', 'ü', '/', '💡', '-', "'"), minLength: 1 });
-    const line = fc.record({ nearest: fc.option(fc.record({ oid: fc.nat().map(oidOf), entry })), told });
+    const line = fc.record({ nearest: fc.option(fc.record({ oid: fc.nat().map(oidOf), entry })), fields });
     await fc.assert(
       fc.asyncProperty(
         fc.dictionary(name, fc.tuple(fc.nat().map(oidOf), line), { noNullPrototype: true }),

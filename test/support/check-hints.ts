@@ -114,7 +114,7 @@ async function tryCommands(
     for (const command of commands) {
       const local = command.replaceAll(new RegExp(`${copy.root}(?=$|[/\\s'"])`, 'g'), copy.copied);
       // A copy of a scene names the work tree that it was copied from, and there it would change what others copy.
-      if (/^cd \//.test(local) && !local.includes(copy.copied)) return null;
+      if (local.startsWith('cd /') && !local.includes(copy.copied)) return null;
       const { exitCode, stderr } = await run(local, copy.cwd, {
         ...env,
         HOME: copy.directory,

@@ -7,10 +7,10 @@ import { maskString } from '../line/mask-text.ts';
 import type { AttributedRun } from './attribution.ts';
 import { attributeLines } from './attribute-lines.ts';
 import type { CodeStep, CodeSteps } from './code-steps.ts';
-import { findPlace, type Place, type PlaceRequest } from './find-place.ts';
+import { findFileRange, type FileRange, type FileRangeRequest } from './find-file-range.ts';
 import { readTurnStory, type TurnStory } from './read-story.ts';
 
-export interface BlameRequest extends PlaceRequest {
+export interface BlameRequest extends FileRangeRequest {
   /** Finds lines that were moved within the file. */
   moves?: boolean | undefined;
   /** Finds lines that were copied from other files. */
@@ -30,7 +30,7 @@ export interface CommitStory {
   turn: TurnName | null;
 }
 
-export interface BlamedFile extends Place {
+export interface BlamedFile extends FileRange {
   runs: AttributedRun[];
   /** The turns among the authors, by their commits. */
   turns: ReadonlyMap<Oid, TurnStory>;
@@ -39,9 +39,9 @@ export interface BlamedFile extends Place {
   known: CodeSteps;
 }
 
-/** Throws what `findPlace` and `Blame.lines` throw. */
+/** Throws what `findFileRange` and `Blame.lines` throw. */
 export async function blameFile(project: Project, request: BlameRequest): Promise<BlamedFile> {
-  const place = await findPlace(project, request);
+  const place = await findFileRange(project, request);
   const { moves, copies } = request;
   const { runs, known } = await attributeLines({ repository: project.repository }, { ...place, moves, copies });
   return { ...place, runs, known, ...(await readStories(project, runs, known)) };

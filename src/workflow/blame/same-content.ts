@@ -48,7 +48,7 @@ export async function findOrigin(
   const { store } = source.repository;
   const { commit: oid, path } = untraced;
   const [commit, blob] = [await store.readCommit(oid), await store.findOid(oid, path)];
-  const place: Place = { ...untraced, seconds: toSeconds(commit.committer), commit, oid };
+  const place: Change = { ...untraced, seconds: toSeconds(commit.committer), commit, oid };
   const same = blob === null ? [] : (index.byBlob.get(blob) ?? []);
   const named = findNamed(commit.message);
   const gone = await findGone(source, place);
@@ -67,14 +67,15 @@ export async function findOrigin(
 }
 
 /** The files that a commit took away, where it brought this one. */
-async function findGone({ repository: { store } }: BlameSource, { path, commit, oid }: Place): Promise<Set<RepoPath>> {
+async function findGone({ repository: { store } }: BlameSource, { path, commit, oid }: Change): Promise<Set<RepoPath>> {
   const [parent] = commit.parents;
   if (parent === undefined || (await store.hasPath(parent, path))) return new Set();
   const changes = await store.diffTrees(parent, oid, { without: '.teddy' as RepoPath });
   return new Set(changes.filter(({ change }) => change === 'deleted').map(({ path: name }) => name));
 }
 
-interface Place extends Omit<UntracedLines, 'commit'> {
+/** The commit that brought lines which nothing traces, and the file that it brought them to. */
+interface Change extends Omit<UntracedLines, 'commit'> {
   oid: Oid;
   commit: Commit;
   seconds: number;
@@ -98,7 +99,7 @@ function findNamed(message: string): SessionId[] {
 const skewSeconds = 600;
 
 /** A commit does not come from what came after it. */
-async function keepEarlier(source: BlameSource, place: Place, steps: readonly CodeStep[]): Promise<CodeStep[]> {
+async function keepEarlier(source: BlameSource, place: Change, steps: readonly CodeStep[]): Promise<CodeStep[]> {
   const isEarlier = async (step: CodeStep) => {
     if (step.oid === place.oid) return false;
     if (step.seconds < place.seconds) return true;
@@ -113,7 +114,7 @@ async function keepEarlier(source: BlameSource, place: Place, steps: readonly Co
 async function findUnsure(
   source: BlameSource,
   index: StepIndex,
-  place: Place,
+  place: Change,
   steps: readonly CodeStep[],
 ): Promise<CodeStep | null> {
   for (const step of steps) {
@@ -128,7 +129,7 @@ async function findUnsure(
 async function isAbove(
   { repository: { store } }: BlameSource,
   { grafts }: StepIndex,
-  { oid }: Place,
+  { oid }: Change,
   step: CodeStep,
 ): Promise<boolean> {
   const tips = [step.oid, ...(grafts.get(step.oid) ?? [])];
@@ -136,7 +137,7 @@ async function isAbove(
 }
 
 /** The user, or the agent itself, made the commit while the agent was at work: the snapshot came at the end of the turn. */
-async function isCommittedDuring(source: BlameSource, place: Place, step: CodeStep): Promise<boolean> {
+async function isCommittedDuring(source: BlameSource, place: Change, step: CodeStep): Promise<boolean> {
   if (step.head === null || step.turn === null || !(await knew(source, place, step))) return false;
   const { store } = source.repository;
   const { author } = await store.readCommit(step.oid);
@@ -150,7 +151,7 @@ async function isCommittedDuring(source: BlameSource, place: Place, step: CodeSt
 }
 
 /** The user's HEAD had the commit when the snapshot was taken. */
-async function knew({ repository: { store } }: BlameSource, { oid }: Place, { head }: CodeStep): Promise<boolean> {
+async function knew({ repository: { store } }: BlameSource, { oid }: Change, { head }: CodeStep): Promise<boolean> {
   if (head === null || (await store.resolve(head)) === null) return false;
   return store.isAncestor(oid, head);
 }
@@ -166,7 +167,7 @@ const maxCompared = 8;
 async function chooseOne(
   source: BlameSource,
   index: StepIndex,
-  place: Place,
+  place: Change,
   steps: readonly CodeStep[],
 ): Promise<Origin | null> {
   const newest = await dropAbove(
@@ -197,7 +198,7 @@ async function chooseOne(
 async function dropAbove(
   source: BlameSource,
   index: StepIndex,
-  place: Place,
+  place: Change,
   steps: readonly CodeStep[],
 ): Promise<CodeStep[]> {
   const above = await Promise.all(steps.map((step) => isAbove(source, index, place, step)));
@@ -219,7 +220,7 @@ const maxRead = 12;
 async function findByLines(
   source: BlameSource,
   index: StepIndex,
-  place: Place & { gone: ReadonlySet<RepoPath> },
+  place: Change & { gone: ReadonlySet<RepoPath> },
   evidence: ReadonlySet<SessionId>,
 ): Promise<Origin | null> {
   const names = [place.path, ...place.gone];

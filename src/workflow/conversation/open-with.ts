@@ -5,7 +5,7 @@ import { readTurns } from '../../conversation/read-turns.ts';
 import { renderAgentLog, type OpenableAgent } from '../../conversation/render-agent-log.ts';
 import { TeddyError } from '../../errors.ts';
 import { compareTurns, parseTurnName, type Oid, type SessionId, type TurnName } from '../../names.ts';
-import type { AgentPlace } from '../../ports/disk.ts';
+import type { AgentLogDirectory } from '../../ports/disk.ts';
 import type { Project } from '../../ports/project.ts';
 import { findConversation } from '../line/read-conversation.ts';
 
@@ -33,7 +33,7 @@ export interface OpenedSession {
 export async function openWith(
   project: Project,
   target: string,
-  { agent, logs }: { agent: OpenableAgent; logs: AgentPlace },
+  { agent, logs }: { agent: OpenableAgent; logs: AgentLogDirectory },
 ): Promise<OpenedSession> {
   const { selector, until } = parseTarget(target);
   const place = await findConversation(project, { selector });

@@ -58,9 +58,8 @@ export async function hasLandedAsItStands(
 /** A long line is not walked for a start that is known. */
 async function findBaseStart(project: Project, { oid, entry }: KnownLine['nearest']): Promise<BaseStart | null> {
   const start = (await readStarts(project, [{ ...entry, oid }])).get(entry.session);
-  return start === undefined || start.branch === null
-    ? readBaseStart(project, oid)
-    : { branch: start.branch, oid: start.oid };
+  if (start === undefined || start.branch === null) return readBaseStart(project, oid);
+  return { branch: start.branch, oid: start.oid };
 }
 
 async function readBaseTips(project: Project, start: BaseStart | null): Promise<Oid[]> {

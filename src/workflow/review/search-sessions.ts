@@ -14,14 +14,14 @@ import type { Project } from '../../ports/project.ts';
 import { entryTime } from '../../session/logged-entry.ts';
 import { listLines, type KnownLine } from '../../session/lines.ts';
 import { sortNeeded } from '../../session/extended-regex.ts';
-import { cutLine, type FoundLine, type SearchPlace, type TextPattern } from '../../session/text-pattern.ts';
+import { cutLine, type FoundLine, type SearchScope, type TextPattern } from '../../session/text-pattern.ts';
 import { openCodeSearch, type CodeSearch } from './search-code.ts';
 import { readSearchedTurn, type SearchedText } from './search-texts.ts';
 
 export interface SearchRequest {
   /** A turn has to hold a match of each. */
   patterns: readonly TextPattern[];
-  places: readonly SearchPlace[];
+  places: readonly SearchScope[];
   /** Only turns of which something was said since; null: all. */
   sinceMs: number | null;
   /** So many characters of a line are returned, around its first match. */
@@ -221,8 +221,8 @@ async function findWithNeedles(
   return found ?? listTurns(store, lines);
 }
 
-function toPaths(places: readonly SearchPlace[]): string[] {
-  const names: Record<SearchPlace, string[]> = {
+function toPaths(places: readonly SearchScope[]): string[] {
+  const names: Record<SearchScope, string[]> = {
     message: ['*/transcript.jsonl'],
     answer: ['*/transcript.jsonl'],
     plan: ['*/plan.md'],

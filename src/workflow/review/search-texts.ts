@@ -6,10 +6,10 @@ import { toText } from '../../conversation/read-line.ts';
 import { userMessages } from '../../conversation/transcript.ts';
 import { parseReportYaml } from '../../plan/report-logs.ts';
 import type { Store, TreeChange, TreeEntry } from '../../ports/git.ts';
-import type { SearchPlace } from '../../session/text-pattern.ts';
+import type { SearchScope } from '../../session/text-pattern.ts';
 
 export interface SearchedText {
-  place: SearchPlace;
+  place: SearchScope;
   /** For a person: `Message`, `Plan`. */
   title: string;
   /** The file whose lines these are: one of the turn, or of the project. Null: a record of the transcript. */
@@ -33,7 +33,7 @@ export interface SearchedTurn {
 export async function readSearchedTurn(
   store: Store,
   entries: readonly TreeEntry[],
-  places: readonly SearchPlace[],
+  places: readonly SearchScope[],
 ): Promise<SearchedTurn> {
   const read = async (name: string) => {
     const found = entries.find((entry) => entry.name === name && isFile(entry));
@@ -80,7 +80,7 @@ async function readBelow(store: Store, entries: readonly TreeEntry[]): Promise<S
 }
 
 function toTexts(record: TranscriptRecord): SearchedText[] {
-  const toText = (place: SearchPlace, title: string, text: string) => ({ place, title, file: null, text });
+  const toText = (place: SearchScope, title: string, text: string) => ({ place, title, file: null, text });
   switch (record.type) {
     case 'user':
       return toSaid('message', record.source === 'voice_transcription' ? 'Message (spoken)' : 'Message', record);
@@ -102,7 +102,7 @@ function toTexts(record: TranscriptRecord): SearchedText[] {
 
 /** A file of the turn is searched itself. */
 function toSaid(
-  place: SearchPlace,
+  place: SearchScope,
   title: string,
   { message }: { message: { content: string } | { file: string } },
 ): SearchedText[] {

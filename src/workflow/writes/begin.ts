@@ -3,7 +3,7 @@ import type { NewWrite } from '../../ports/disk.ts';
 import type { Project } from '../../ports/project.ts';
 import { hasBareMarker, toOwnMarker } from '../../write/end-marker.ts';
 import { initialState, type WriteRecord, type WriteState } from '../../write/write.ts';
-import { findPlace } from './find-place.ts';
+import { findTarget } from './find-target.ts';
 import { holdWrite, readWriteLimits, type HeldWrite } from './held.ts';
 import {
   describeBase,
@@ -72,7 +72,7 @@ async function toRecord(project: Project, request: WriteRequest): Promise<{ reco
   const root = project.repository.workspace?.root ?? '';
   parseTarget(request.target, root);
   const operation = parseOperation(request.operation);
-  const { workspace, line } = await findPlace(project, request.session);
+  const { workspace, line } = await findTarget(project, request.session);
   const wanted = parseTarget(request.target, workspace.root);
   const target = await inspectTarget(project, workspace, wanted);
   refuseMismatch(operation, target);

@@ -16,7 +16,7 @@ import {
 import { keepBytes } from '../line/keep-bytes.ts';
 import { replaceContent } from './append.ts';
 import { commitWrite } from './commit.ts';
-import { findWritesLine, openPlace } from './find-place.ts';
+import { findWritesLine, openTarget } from './find-target.ts';
 import { dispatch, readContent, saveWrite, withWrite, type HeldWrite } from './held.ts';
 import { inspectTarget } from './inspect-target.ts';
 import { installWrite, requireBase, targetChangedError } from './install.ts';
@@ -125,7 +125,7 @@ export async function finalizeHeld(
   { force = false, isOfModel = false, signal, approve }: FinalizeOptions = {},
 ): Promise<Finalized> {
   if (held.write.state.size === 0) throw emptyContentError();
-  const workspace = await openPlace(project, held);
+  const workspace = await openTarget(project, held);
   const run: Finalizing = { project, held, workspace, force, isOfModel, signal, approve, validated: null };
   const effects = dispatch(held, { type: 'done', atMs: now(project) });
   try {

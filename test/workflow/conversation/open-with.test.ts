@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import type { OpenableAgent } from '../../../src/conversation/render-agent-log.ts';
-import type { AgentPlace } from '../../../src/ports/disk.ts';
+import type { AgentLogDirectory } from '../../../src/ports/disk.ts';
 import { openWith } from '../../../src/workflow/conversation/open-with.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { assistantSays, brings, calls, userSays, writeTurns } from '../../support/transcripts.ts';
 import { create, line, planOf, run, say, session, start } from '../../support/turns.ts';
 
-interface MemoryLogs extends AgentPlace {
+interface MemoryLogs extends AgentLogDirectory {
   added: { id: string; startedAt: Date; text: string }[];
 }
 

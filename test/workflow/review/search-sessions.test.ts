@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import type { GivenRecord } from '../../../src/conversation/given-record.ts';
 import type { RefName } from '../../../src/names.ts';
 import { editTree } from '../../../src/session/edit-tree.ts';
-import { plainPattern, regexPattern, searchPlaces, type TextPattern } from '../../../src/session/text-pattern.ts';
+import { plainPattern, regexPattern, searchScopes, type TextPattern } from '../../../src/session/text-pattern.ts';
 import { archiveSession } from '../../../src/workflow/landing/archive-session.ts';
 import { appendRecords } from '../../../src/workflow/line/append-records.ts';
 import { newSession } from '../../../src/workflow/line/new-session.ts';
@@ -24,7 +24,7 @@ async function search(
   pattern: TextPattern,
   more: Partial<SearchRequest> = {},
 ): Promise<FoundTurn[]> {
-  const places = searchPlaces.filter((place) => place !== 'code');
+  const places = searchScopes.filter((place) => place !== 'code');
   const request = { patterns: [pattern], places, sinceMs: null, width: 80, signal, ...more };
   const found: FoundTurn[] = [];
   for await (const one of (await searchSessions(project, request)).turns) found.push(one);

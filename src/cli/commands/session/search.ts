@@ -5,8 +5,8 @@ import { toShellWord } from '../../../session/shell-word.ts';
 import {
   plainPattern,
   regexPattern,
-  searchPlaces,
-  type SearchPlace,
+  searchScopes,
+  type SearchScope,
   type TextPattern,
 } from '../../../session/text-pattern.ts';
 import { toVisible } from '../../../session/visible-text.ts';
@@ -55,7 +55,7 @@ export class SessionSearchCommand extends TeddyCommand {
 
   words = Option.Rest({ name: 'text', required: 1 });
   in = Option.Array('--in', [], {
-    description: `Where: ${searchPlaces.join(', ')}; several with commas. Without it: all but code.`,
+    description: `Where: ${searchScopes.join(', ')}; several with commas. Without it: all but code.`,
   });
   since = Option.String('--since', {
     description: 'Only turns of that time or newer: 30m, 12h, 7d, 4w, or a date such as 2026-11-01.',
@@ -149,7 +149,7 @@ export class SessionSearchCommand extends TeddyCommand {
     return toVisible(['teddy', ...words.slice(0, at), '--all', ...words.slice(at)].map(toShellWord).join(' '));
   }
 
-  private describeNone(lines: number, places: readonly SearchPlace[]): string {
+  private describeNone(lines: number, places: readonly SearchScope[]): string {
     const where = lines === 1 ? '1 branch' : `${formatCount(lines)} branches`;
     const since = this.since === undefined ? '' : ` with steps since ${this.since}`;
     const ways = [
@@ -164,15 +164,15 @@ export class SessionSearchCommand extends TeddyCommand {
 }
 
 /** Throws USAGE. */
-function parsePlaces(given: readonly string[]): SearchPlace[] {
-  if (given.length === 0) return searchPlaces.filter((place) => place !== 'code');
+function parsePlaces(given: readonly string[]): SearchScope[] {
+  if (given.length === 0) return searchScopes.filter((place) => place !== 'code');
   const words = given.flatMap((value) => value.split(',')).map((word) => word.trim());
-  const unknown = words.find((word) => !searchPlaces.some((place) => place === word));
-  if (unknown === undefined) return searchPlaces.filter((place) => words.includes(place));
+  const unknown = words.find((word) => !searchScopes.some((place) => place === word));
+  if (unknown === undefined) return searchScopes.filter((place) => words.includes(place));
   throw new TeddyError(
     'USAGE',
     `--in: unknown place ${JSON.stringify(unknown)}.`,
-    `It can be ${searchPlaces.slice(0, -1).join(', ')} and ${searchPlaces.at(-1)}: --in message,plan.`,
+    `It can be ${searchScopes.slice(0, -1).join(', ')} and ${searchScopes.at(-1)}: --in message,plan.`,
   );
 }
 

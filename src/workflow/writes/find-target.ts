@@ -20,8 +20,8 @@ export interface WriteTarget {
 }
 
 /** Throws NO_WORK_TREE, NOT_ON_LINE, UNKNOWN_SESSION, OPERATION_IN_PROGRESS, RUN_INTERRUPTED. */
-export async function findPlace(project: Project, selector: string | undefined): Promise<WriteTarget> {
-  if (selector === undefined && (await findHeadLine(project)) === null) return findPlainPlace(project);
+export async function findTarget(project: Project, selector: string | undefined): Promise<WriteTarget> {
+  if (selector === undefined && (await findHeadLine(project)) === null) return findPlainTarget(project);
   const { ref, session, workspace } = await prepareLine(project, selector);
   if (workspace) return { workspace, line: { ref, session } };
   throw new TeddyError(
@@ -31,7 +31,7 @@ export async function findPlace(project: Project, selector: string | undefined):
   );
 }
 
-async function findPlainPlace(project: Project): Promise<WriteTarget> {
+async function findPlainTarget(project: Project): Promise<WriteTarget> {
   const { workspace, store } = project.repository;
   if (!workspace) {
     throw new TeddyError('NO_WORK_TREE', 'A bare repository has no files to write.', 'Run it in a clone of it.');
@@ -68,7 +68,7 @@ async function findNewestWrites(project: Project): Promise<{ ref: RefName; sessi
  * Opens the work tree, which must not have left the line, nor be in the middle of an operation. Throws NOT_ON_LINE,
  * OPERATION_IN_PROGRESS, RUN_INTERRUPTED.
  */
-export async function openPlace(project: Project, { record, write }: HeldWrite): Promise<Workspace> {
+export async function openTarget(project: Project, { record, write }: HeldWrite): Promise<Workspace> {
   const { line } = record;
   const workspace = await openRoot(project.repository, record);
   // A crash of ours may have left its lock on the index, and the index behind HEAD.

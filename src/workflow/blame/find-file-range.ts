@@ -6,14 +6,14 @@ import { parseRepoPath } from '../../session/paths.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { requireCommit } from '../line/find-recorded.ts';
 
-export interface PlaceRequest {
+export interface FileRangeRequest {
   /** A path of the repository, with lines or without. */
   place: string;
   /** A revision; without it the file as it is in the work tree, or at HEAD where there is none. */
   revision?: string | undefined;
 }
 
-export interface Place {
+export interface FileRange {
   path: RepoPath;
   /** Null: the file as it is on disk. */
   commit: Oid | null;
@@ -21,7 +21,7 @@ export interface Place {
 }
 
 /** Throws FILE_NOT_FOUND, UNKNOWN_COMMIT, USAGE. */
-export async function findPlace(project: Project, { place, revision }: PlaceRequest): Promise<Place> {
+export async function findFileRange(project: Project, { place, revision }: FileRangeRequest): Promise<FileRange> {
   const commit = await findCommit(project, revision);
   const whole = await findFile(project, commit, place);
   if (whole !== null) return { path: whole, commit, ranges: [] };
@@ -70,7 +70,7 @@ function parsePath(text: string, root: string | undefined): ReturnType<typeof pa
 
 async function toMissing(
   project: Project,
-  { place, revision = 'HEAD', commit }: PlaceRequest & { commit: Oid | null },
+  { place, revision = 'HEAD', commit }: FileRangeRequest & { commit: Oid | null },
 ): Promise<TeddyError> {
   const { store, workspace } = project.repository;
   const missing = (message: string, hint: string) => new TeddyError('FILE_NOT_FOUND', message, hint);

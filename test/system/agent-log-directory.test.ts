@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, readFile, readdir, realpath, rm, stat, symlink, 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { agentPlace, toClaudeProject } from '../../src/system/agent-place.ts';
+import { agentLogDirectory, toClaudeProject } from '../../src/system/agent-log-directory.ts';
 
 const session = { id: '0199aaaa-0000-7000-8000-000000000001', startedAt: new Date(2026, 0, 2, 3, 4, 5) };
 const rollout = join('sessions', '2026', '01', '02', `rollout-2026-01-02T03-04-05-${session.id}.jsonl`);
@@ -23,7 +23,7 @@ describe('the logs of Claude Code', () => {
   test('are named after the real folder, and only their owner may read them', async () => {
     const link = join(home, 'link');
     await symlink(cwd, link);
-    const logs = await agentPlace('claude-code', { cwd: link, env: { HOME: home } });
+    const logs = await agentLogDirectory('claude-code', { cwd: link, env: { HOME: home } });
     expect(logs.cwd).toBe(cwd);
     const path = await logs.add(session, 'a line\n');
     expect(path).toBe(join(home, '.claude', 'projects', cwd.replace(/[/_.]/g, '-'), `${session.id}.jsonl`));
@@ -34,7 +34,7 @@ describe('the logs of Claude Code', () => {
 
   test('lie where CLAUDE_CONFIG_DIR says', async () => {
     const env = { HOME: home, CLAUDE_CONFIG_DIR: join(home, 'elsewhere') };
-    const path = await (await agentPlace('claude-code', { cwd, env })).add(session, '');
+    const path = await (await agentLogDirectory('claude-code', { cwd, env })).add(session, '');
     expect(path.startsWith(join(home, 'elsewhere', 'projects'))).toBe(true);
     expect(await readdir(home)).not.toContain('.claude');
   });
@@ -48,14 +48,14 @@ describe('the logs of Claude Code', () => {
 
 describe('the logs of Codex', () => {
   test('lie below the day on which they began, on the clock of the user', async () => {
-    const logs = await agentPlace('codex', { cwd, env: { HOME: home } });
+    const logs = await agentLogDirectory('codex', { cwd, env: { HOME: home } });
     expect(await logs.add(session, '')).toBe(join(home, '.codex', rollout));
-    const moved = await agentPlace('codex', { cwd, env: { HOME: home, CODEX_HOME: join(home, 'elsewhere') } });
+    const moved = await agentLogDirectory('codex', { cwd, env: { HOME: home, CODEX_HOME: join(home, 'elsewhere') } });
     expect(await moved.add(session, '')).toBe(join(home, 'elsewhere', rollout));
   });
 
   test('name the provider that Codex is set up with', async () => {
-    const provider = async () => (await agentPlace('codex', { cwd, env: { HOME: home } })).provider;
+    const provider = async () => (await agentLogDirectory('codex', { cwd, env: { HOME: home } })).provider;
     expect(await provider()).toBe('openai');
     await mkdir(join(home, '.codex'));
     const set = (text: string) => writeFile(join(home, '.codex', 'config.toml'), text);
@@ -69,7 +69,7 @@ describe('the logs of Codex', () => {
 describe('every agent', () => {
   test('has its program on the PATH, or not', async () => {
     const isInstalled = async () =>
-      (await agentPlace('codex', { cwd, env: { HOME: home, PATH: `/nowhere:${cwd}` } })).isInstalled;
+      (await agentLogDirectory('codex', { cwd, env: { HOME: home, PATH: `/nowhere:${cwd}` } })).isInstalled;
     expect(await isInstalled()).toBe(false);
     await writeFile(join(cwd, 'codex'), '');
     expect(await isInstalled()).toBe(false);
@@ -78,12 +78,12 @@ describe('every agent', () => {
   });
 
   test('is refused where nothing says where its home is', async () => {
-    const opening = agentPlace('codex', { cwd, env: { HOME: '' } });
+    const opening = agentLogDirectory('codex', { cwd, env: { HOME: '' } });
     await expect(opening).rejects.toMatchObject({ code: 'SYSTEM_FAILED', hint: expect.stringContaining('CODEX_HOME') });
   });
 
   test('keeps a log that is there already, and nothing is left beside it', async () => {
-    const logs = await agentPlace('codex', { cwd, env: { HOME: home } });
+    const logs = await agentLogDirectory('codex', { cwd, env: { HOME: home } });
     const path = await logs.add(session, 'first\n');
     const before = await below(home);
     await expect(logs.add(session, 'second\n')).rejects.toMatchObject({ code: 'FILES_IN_THE_WAY' });
@@ -93,13 +93,13 @@ describe('every agent', () => {
 
   test('loses nothing and keeps no half when its home cannot be written', async () => {
     await writeFile(join(home, '.codex'), 'a file\n');
-    const logs = await agentPlace('codex', { cwd, env: { HOME: home } });
+    const logs = await agentLogDirectory('codex', { cwd, env: { HOME: home } });
     await expect(logs.add(session, 'text\n')).rejects.toMatchObject({ code: 'WRITE_FAILED' });
     expect(await below(home)).toEqual(['.codex', 'my_shop.v2']);
   });
 
   test('loses the folders again that were made for a log that could not be written', async () => {
-    const logs = await agentPlace('codex', { cwd, env: { HOME: home } });
+    const logs = await agentLogDirectory('codex', { cwd, env: { HOME: home } });
     // No file system takes a name as long as this one.
     await expect(logs.add({ ...session, id: 'x'.repeat(300) }, '')).rejects.toMatchObject({ code: 'WRITE_FAILED' });
     expect(await below(home)).toEqual(['my_shop.v2']);

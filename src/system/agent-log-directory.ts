@@ -6,7 +6,7 @@ import type { OpenableAgent } from '../conversation/render-agent-log.ts';
 import { removeDirectory, syncDirectory, writeDurably } from '../disk/durable-file.ts';
 import { errorCode, errorReason } from '../disk/system-error.ts';
 import { TeddyError } from '../errors.ts';
-import type { AgentPlace } from '../ports/disk.ts';
+import type { AgentLogDirectory } from '../ports/disk.ts';
 import { findProgram } from './find-program.ts';
 
 interface Agent {
@@ -40,10 +40,10 @@ const agents: Record<OpenableAgent, Agent> = {
 };
 
 /** Throws SYSTEM_FAILED. */
-export async function agentPlace(
+export async function agentLogDirectory(
   agent: OpenableAgent,
   { cwd: given, env }: { cwd: string; env: Record<string, string | undefined> },
-): Promise<AgentPlace> {
+): Promise<AgentLogDirectory> {
   const { program, readProvider, toPath } = agents[agent];
   const home = findHome(agents[agent], given, env);
   const cwd = await realpath(given);
