@@ -31,6 +31,11 @@ export function parseIdent(ident: string): { name: string; email: string; time: 
   return { name, email, time: seconds === undefined ? '' : toIsoTime(Number(seconds)) };
 }
 
+/** Since 1970; 0 where it is none. */
+export function identSeconds(ident: string): number {
+  return Number(/ (\d+) [+-]\d{4}$/.exec(ident)?.[1] ?? 0);
+}
+
 /** Empty for what no calendar has: whoever wrote the commit may have said anything. */
 function toIsoTime(seconds: number): string {
   const time = new Date(seconds * 1000);

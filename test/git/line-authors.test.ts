@@ -105,6 +105,27 @@ test('what was undone is theirs who wrote it first', async () => {
   expect((await blame()).slice(1, 5)).toEqual(['second by turn one: one 01', ...person('third', 'fourth', 'fifth')]);
 });
 
+test('a copy of an undo, on a branch that had the turn already, puts back what they wrote who wrote it first', async () => {
+  const session = await begin('one');
+  await turn(edit('a.txt', 'second', 'second by the model'));
+  await onMain();
+  await landSession(project, { target: session });
+  await repo.git('switch', '--quiet', `teddy/${session}`);
+  await undoTurn(project, {});
+  await onMain();
+  await repo.git('cherry-pick', '--keep-redundant-commits', '--allow-empty', `main..teddy/${session}`);
+  expect((await blame()).slice(0, 2)).toEqual(person('first', 'second'));
+});
+
+test('what an undo has that nothing before it has is nobody’s', async () => {
+  await begin('one');
+  await turn(edit('a.txt', 'second', 'second by the model'));
+  await undoTurn(project, {});
+  await repo.write('a.txt', 'neither: it was amended\n');
+  await repo.git('commit', '--quiet', '--all', '--amend', '--no-edit');
+  expect(await blame()).toEqual(['neither: it was amended: unknown']);
+});
+
 test.each([
   ['as it is', async () => undefined],
   [

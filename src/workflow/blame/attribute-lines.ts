@@ -5,6 +5,7 @@ import { decodeText } from '../../plan/decode-text.ts';
 import type { Report } from '../../plan/report.ts';
 import { parseReport } from '../../plan/report-schema.ts';
 import type { BlamedRun, BlameQuery, Grafts } from '../../ports/git.ts';
+import { identSeconds } from '../../session/logged-entry.ts';
 import { joinPath, turnDir, type Oid, type RepoPath, type TurnName } from '../../names.ts';
 import type { AttributedRun, Author } from './attribution.ts';
 import { decodeStep, readCodeSteps, type BlameSource, type CodeStep, type CodeSteps } from './code-steps.ts';
@@ -235,6 +236,8 @@ function authorReader(source: BlameSource, known: CodeSteps): (run: TracedRun) =
     if (known.untraced.has(commit)) return whole(unknown('It landed from a line that is not in this repository.'));
     if (step === undefined) return whole(await readOther(source, commit, person));
     if (step.kind === 'landing') return whole(person);
+    if (step.kind === 'undo')
+      return whole(unknown(`An undo of ${step.session} put it back, and no commit before that has it.`));
     const own: Author = { ...person, step };
     if (step.turn === null && step.kind !== 'snapshot')
       return whole(unknown(`${step.session} has it from a program that named no turn.`));
@@ -271,7 +274,7 @@ async function readOther({ repository: { store } }: BlameSource, commit: Oid, pe
   const entry = decodeStep(message);
   if (entry === null || entry.turn === null) return person;
   const { kind, id, session, turn } = entry;
-  const seconds = Number(/ (\d+) [+-]\d{4}$/.exec(committer ?? author)?.[1] ?? 0);
+  const seconds = identSeconds(committer ?? author);
   const step: CodeStep = { oid: commit, seconds, kind, entry: id, session, turn, head: null, agent: null, files: [] };
   return { kind: 'turn', commit, step, session, turn, byContent: false };
 }

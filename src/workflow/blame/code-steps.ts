@@ -6,7 +6,6 @@ import { isOid, archivePrefix, type Oid, type RepoPath, type SessionId, type Tur
 import type { Grafts, MarkedCommit, Repository } from '../../ports/git.ts';
 import { decodeEntry, type Entry, type EntryKind } from '../../session/entry.ts';
 import { decodeLandings, landingText, type LandedFrom } from '../../session/landing.ts';
-import { isStartOf } from '../../session/logged-entry.ts';
 
 /** Lines are traced with these: objects and refs, `git blame`, and the cache. */
 export interface BlameSource {
@@ -32,7 +31,7 @@ export interface CodeStep {
 
 export interface CodeSteps {
   steps: ReadonlyMap<Oid, CodeStep>;
-  /** A landing goes on in the lines that it landed, and what was undone in the commit before it. */
+  /** A landing goes on in the lines that it landed, and an undo in what it put back. */
   grafts: Grafts;
   /** Landings of lines that are not in this repository. */
   untraced: ReadonlySet<Oid>;
@@ -43,7 +42,7 @@ export interface CodeSteps {
 }
 
 const cacheKey = 'code-steps';
-const version = 2;
+const version = 3;
 
 interface Kept {
   version: number;
@@ -128,7 +127,7 @@ async function addSteps(source: BlameSource, kept: Kept, tips: readonly Oid[]): 
     const added: Oid[] = [];
     for (const { step, commit, from } of found) {
       if (step.kind !== 'landing' && step.kind !== 'undo') continue;
-      const wanted = step.kind === 'landing' ? from.map(({ tip }) => tip) : await findBeforeTurn(source, commit, step);
+      const wanted = step.kind === 'landing' ? from.map(({ tip }) => tip) : await findPutBack(source, commit, step);
       const here = await Promise.all(wanted.map((oid) => store.resolve(oid)));
       const there = wanted.filter((oid, at) => here[at] === oid && oid !== step.oid);
       if (there.length > 0) grafts.set(step.oid, [...new Set([...commit.parents, ...there])]);
@@ -163,6 +162,7 @@ const changingCode: ReadonlySet<EntryKind> = new Set(['report', 'write', 'snapsh
 function toRead(commit: MarkedCommit): ReadCommit | null {
   const { oid, seconds, message } = commit;
   const files = commit.changes.filter(({ path }) => path !== '.teddy' && !path.startsWith('.teddy/'));
+  const unnamed = { oid, seconds, entry: null, turn: null, head: null, agent: null, files };
   const entry = decodeStep(message);
   if (entry !== null) {
     const { kind, id, session, turn, foreign, head } = entry;
@@ -170,7 +170,7 @@ function toRead(commit: MarkedCommit): ReadCommit | null {
     if (!isStep && foreign === undefined) return null;
     const at = head !== undefined && isOid(head) ? head : null;
     return {
-      step: { oid, seconds, kind, entry: id, session, turn, head: at, agent: foreign?.agent ?? null, files },
+      step: { ...unnamed, kind, entry: id, session, turn, head: at, agent: foreign?.agent ?? null },
       commit,
       from: [],
     };
@@ -178,17 +178,7 @@ function toRead(commit: MarkedCommit): ReadCommit | null {
   const from = decodeLandings(message);
   const [first] = from;
   if (first === undefined) return null;
-  const step = {
-    oid,
-    seconds,
-    kind: 'landing' as const,
-    entry: null,
-    session: first.session,
-    turn: null,
-    head: null,
-    agent: null,
-    files,
-  };
+  const step = { ...unnamed, kind: 'landing' as const, session: first.session };
   return { step, commit, from };
 }
 
@@ -203,20 +193,23 @@ export function decodeStep(message: string): Entry | null {
   return message.startsWith(begin) ? entry : null;
 }
 
-/** The parent of the report that was undone: what the undo put back is from there. */
-async function findBeforeTurn(
-  source: BlameSource,
-  { parents }: MarkedCommit,
-  { session, turn }: CodeStep,
-): Promise<Oid[]> {
+/** So many commits that are no entries are searched for what an undo put back. */
+const maxOthers = 1000;
+
+/** The newest commits before an undo that have its files as it left them: what it put back is from there, in a copy of it as well. */
+async function findPutBack({ repository: { store } }: BlameSource, { parents }: MarkedCommit, { files }: CodeStep) {
+  const found: Oid[] = [];
   const [parent] = parents;
-  if (parent === undefined) return [];
-  for await (const { commit } of source.repository.store.firstParents(parent)) {
-    const entry = decodeStep(commit.message);
-    if (entry?.kind === 'report' && entry.session === session && entry.turn === turn) return commit.parents.slice(0, 1);
-    if (isStartOf({ entry }, session)) break;
+  if (parent === undefined) return found;
+  let [left, others] = [files, 0];
+  for await (const { oid, commit } of store.firstParents(parent)) {
+    const blobs = await Promise.all(left.map(({ path }) => store.findOid(oid, path)));
+    const next = left.filter(({ blob }, at) => blobs[at] !== blob);
+    if (next.length < left.length) found.push(oid);
+    if (next.length === 0 || (decodeStep(commit.message) === null && (others += 1) > maxOthers)) break;
+    left = next;
   }
-  return [];
+  return found;
 }
 
 function toCodeSteps({ steps, grafts, missing }: Kept): CodeSteps {

@@ -5,7 +5,7 @@
  */
 import { decodeText } from '../../plan/decode-text.ts';
 import type { Commit } from '../../ports/git.ts';
-import { parseIdent } from '../../session/logged-entry.ts';
+import { identSeconds, parseIdent } from '../../session/logged-entry.ts';
 import type { Oid, RepoPath, SessionId } from '../../names.ts';
 import { decodeStep, dropCopies, type BlameSource, type CodeStep, type CodeSteps } from './code-steps.ts';
 
@@ -48,7 +48,7 @@ export async function findOrigin(
   const { store } = source.repository;
   const { commit: oid, path } = untraced;
   const [commit, blob] = [await store.readCommit(oid), await store.findOid(oid, path)];
-  const place: Change = { ...untraced, seconds: toSeconds(commit.committer), commit, oid };
+  const place: Change = { ...untraced, seconds: identSeconds(commit.committer), commit, oid };
   const same = blob === null ? [] : (index.byBlob.get(blob) ?? []);
   const named = findNamed(commit.message);
   const gone = await findGone(source, place);
@@ -145,7 +145,7 @@ async function isCommittedDuring(source: BlameSource, place: Change, step: CodeS
   for await (const { commit } of store.firstParents(step.oid)) {
     const entry = decodeStep(commit.message);
     if (entry === null || entry.turn !== step.turn) return false;
-    if (entry.kind === 'message') return toSeconds(commit.author) <= place.seconds;
+    if (entry.kind === 'message') return identSeconds(commit.author) <= place.seconds;
   }
   return false;
 }
@@ -154,10 +154,6 @@ async function isCommittedDuring(source: BlameSource, place: Change, step: CodeS
 async function knew({ repository: { store } }: BlameSource, { oid }: Change, { head }: CodeStep): Promise<boolean> {
   if (head === null || (await store.resolve(head)) === null) return false;
   return store.isAncestor(oid, head);
-}
-
-function toSeconds(ident: string): number {
-  return Number(/ (\d+) [+-]\d{4}$/.exec(ident)?.[1] ?? 0);
 }
 
 /** So many are compared with each other. */

@@ -5,6 +5,7 @@ import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { decodeEntry, type Entry } from '../../session/entry.ts';
 import { readBaseBranch } from '../../session/lines.ts';
+import { identSeconds } from '../../session/logged-entry.ts';
 import {
   conversationBranchRef,
   mainLineRef,
@@ -97,7 +98,7 @@ async function findBase(project: Project, { cwd, startedAt }: ForeignSession): P
   const startMs = Date.parse(startedAt);
   if (project.clock.now().getTime() - startMs < recentMs) return { oid: head.oid, branch };
   for await (const { oid, commit } of store.firstParents(head.oid)) {
-    const seconds = Number(/ (\d+) [+-]\d{4}$/.exec(commit.committer)?.[1] ?? 0);
+    const seconds = identSeconds(commit.committer);
     if (seconds * 1000 <= startMs || commit.parents.length === 0) return { oid, branch };
   }
   return { oid: head.oid, branch };

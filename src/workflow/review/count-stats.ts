@@ -4,7 +4,7 @@ import { parseReport } from '../../plan/report-schema.ts';
 import type { Report } from '../../plan/report.ts';
 import type { Project } from '../../ports/project.ts';
 import { comesLater, decodeEntry, type Entry } from '../../session/entry.ts';
-import { entryMs } from '../../session/logged-entry.ts';
+import { entryMs, identSeconds } from '../../session/logged-entry.ts';
 import { addSpendings, isAnswer, nothingSpent, sumSpent, type Spending } from '../../session/spending.ts';
 import { joinPath, turnDir, type Oid, type TurnName } from '../../names.ts';
 import { attributeLines } from '../blame/attribute-lines.ts';
@@ -176,5 +176,5 @@ function toModels(walked: readonly WalkedEntry[]): Map<Oid, string> {
 
 async function committedMs({ repository: { store } }: Project, commit: Oid): Promise<number> {
   const { committer } = await store.readCommit(commit);
-  return 1000 * Number(/ (\d+) [+-]\d{4}$/.exec(committer)?.[1] ?? 0);
+  return 1000 * identSeconds(committer);
 }
