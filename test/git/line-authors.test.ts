@@ -117,6 +117,16 @@ test('a copy of an undo, on a branch that had the turn already, puts back what t
   expect((await blame()).slice(0, 2)).toEqual(person('first', 'second'));
 });
 
+test('what a revert of a revert puts back is the turn’s that had landed', async () => {
+  const session = await begin('one');
+  await turn(edit('a.txt', 'second', 'second by the model'));
+  await onMain();
+  await landSession(project, { target: session });
+  await repo.git('revert', '--no-edit', 'HEAD');
+  await repo.git('revert', '--no-edit', 'HEAD');
+  expect((await blame())[1]).toBe('second by the model: ~one 01');
+});
+
 test('what an undo has that nothing before it has is nobody’s', async () => {
   await begin('one');
   await turn(edit('a.txt', 'second', 'second by the model'));

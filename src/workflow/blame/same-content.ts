@@ -129,7 +129,7 @@ async function findUnsure(
 async function isAbove(
   { repository: { store } }: BlameSource,
   { grafts }: StepIndex,
-  { oid }: Change,
+  { oid }: { oid: Oid },
   step: CodeStep,
 ): Promise<boolean> {
   const tips = [step.oid, ...(grafts.get(step.oid) ?? [])];
@@ -172,7 +172,7 @@ async function chooseOne(
     place,
     steps.toSorted((a, b) => b.seconds - a.seconds).slice(0, maxCompared),
   );
-  const apart = newest.length < 2 ? newest : await dropAncestors(source, newest);
+  const apart = newest.length < 2 ? newest : await dropAncestors(source, index, newest);
   const [only] = apart;
   if (only === undefined || apart.length === 1) return only === undefined ? null : { oid: only.oid };
   const { store } = source.repository;
@@ -201,10 +201,10 @@ async function dropAbove(
   return steps.filter((_, at) => !above[at]);
 }
 
-async function dropAncestors({ repository: { store } }: BlameSource, steps: readonly CodeStep[]): Promise<CodeStep[]> {
+async function dropAncestors(source: BlameSource, index: StepIndex, steps: readonly CodeStep[]): Promise<CodeStep[]> {
   const kept: CodeStep[] = [];
   for (const step of steps) {
-    const above = await Promise.all(steps.map((other) => other !== step && store.isAncestor(step.oid, other.oid)));
+    const above = await Promise.all(steps.map((other) => other !== step && isAbove(source, index, step, other)));
     if (!above.includes(true)) kept.push(step);
   }
   return kept;
