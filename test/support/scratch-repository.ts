@@ -9,7 +9,18 @@
  */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { lstat, mkdir, mkdtemp, readdir, readFile, readlink, realpath, rm, writeFile } from 'node:fs/promises';
+import {
+  appendFile,
+  lstat,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  readlink,
+  realpath,
+  rm,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
@@ -52,8 +63,7 @@ export async function makeScratchRepository(
   const root = await realpath(await mkdtemp(join(tmpdir(), 'teddy-scratch-')));
   const repository = openScratchRepository(root);
   await repository.git('init', '--quiet', '-b', 'main', `--object-format=${options.objectFormat ?? 'sha1'}`);
-  await repository.git('config', 'user.name', 'Ada Example');
-  await repository.git('config', 'user.email', 'ada@example.org');
+  await appendFile(join(root, '.git', 'config'), '[user]\n\tname = Ada Example\n\temail = ada@example.org\n');
   if (options.firstCommit ?? true) await repository.commit(files, 'First commit');
   return repository;
 }
@@ -65,7 +75,15 @@ export function openScratchRepository(root: string): ScratchRepository {
     await mkdir(dirname(join(root, path)), { recursive: true });
     await writeFile(join(root, path), content);
   };
-  const fsck = async () => void (await git('fsck', '--strict', '--no-dangling', '--no-progress'));
+  const fsck = async () => {
+    const info = await Promise.all(
+      ['info', 'pack'].map((name) => readdir(join(root, '.git', 'objects', name)).catch(() => null)),
+    );
+    // Git starts a process for each of these, whether there is one or not.
+    const none = info.every((names) => names?.every((name) => /\.(?:pack|idx|rev)$/.test(name)));
+    const settings = none ? ['-c', 'core.commitGraph=false', '-c', 'core.multiPackIndex=false'] : [];
+    await git(...settings, 'fsck', '--strict', '--no-dangling', '--no-progress');
+  };
   return {
     root,
     git,
