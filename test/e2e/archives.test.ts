@@ -159,7 +159,9 @@ test('a branch that was pushed before its session went on goes by the command th
   await repo.git('switch', '--quiet', 'main');
   await project.ok('session', 'archive', session);
   const synced = await project.run(['session', 'sync', '--all']);
-  const [, hint = ''] = /^sessions still has .*\. To delete it there: teddy (.*)$/m.exec(synced.stderr) ?? [];
+  const [, hint = ''] =
+    /^sessions still has .*\. To archive the whole session, and delete it there: teddy (.*)$/m.exec(synced.stderr) ??
+    [];
   expect(hint).toBe(`session archive ${session} --remote=sessions`);
   expect(await project.ok('session', 'list', '--archived')).toMatch(new RegExp(`${session} +2 turns .* archived `));
   expect(await project.ok(...hint.split(' '), '-y')).toBe(`teddy/${session} is deleted on sessions\n`);

@@ -72,6 +72,7 @@ test('in a clone of a colleague nothing is taken that was not named, and an arch
 
   const asked = await project.run(['session', 'archive', session, '--remote']);
   expect(asked).toMatchObject({ exitCode: 4 });
+  expect(asked.stderr).toContain(`error: Nothing was deleted on origin. Here, ${session} is archived. [NOT_APPROVED]`);
   expect(asked.stderr).toContain(`teddy/${session}  last turn by Ada Example <ada@example.org>, not landed there`);
   expect(await branchesOf(join(outside, 'origin.git'))).toContain(`teddy/${session}`);
   await project.ok('session', 'archive', session, '--remote', '-y');
@@ -79,6 +80,19 @@ test('in a clone of a colleague nothing is taken that was not named, and an arch
   const synced = await project.run(['session', 'sync', '--all'], { cwd: clone });
   expect(synced.stderr).toContain(`teddy/${session} was archived on origin; it stays here.`);
   expect(await branchesOf(clone)).toContain(`teddy/${session}`);
+});
+
+test('an archive with --remote deletes where the branch is pushed that it leaves', async () => {
+  const { repo } = project;
+  const [origin, mirror] = ['origin.git', 'mirror.git'].map((name) => join(outside, name)) as [string, string];
+  await repo.git('clone', '--quiet', '--bare', origin, mirror);
+  await repo.git('remote', 'add', 'mirror', mirror);
+  await repo.git('config', `branch.teddy/${session}.remote`, 'mirror');
+  for (const name of ['origin', 'mirror']) await project.ok('session', 'push', name);
+  const done = await project.run(['session', 'archive', '--remote', '-y']);
+  expect(done.stdout).toContain(`teddy/${session} is deleted on mirror\n`);
+  expect(await branchesOf(mirror)).not.toContain(`teddy/${session}`);
+  expect(await branchesOf(origin)).toContain(`teddy/${session}`);
 });
 
 test('the steps that are printed after a secret lead to a push of what was before it', async () => {

@@ -81,7 +81,9 @@ function sayLeft(terminal: Terminal, { ref, session, standing, problem }: Shared
       `${name} was archived on ${remote}; it stays here. To put it away: teddy session archive ${word}; to send it again: ${again}`,
     );
   if (standing === 'archived-here')
-    terminal.say(`${remote} still has ${name}. To delete it there: teddy session archive ${word} --remote=${remote}`);
+    terminal.say(
+      `${remote} still has ${name}. To archive the whole session, and delete it there: teddy session archive ${word} --remote=${remote}`,
+    );
   if (standing === 'renamed') terminal.say(`${remote} has ${name}, which has another name here.`);
 }
 

@@ -30,14 +30,15 @@ export interface RemoteArchive {
   missing: RefUpdate[];
 }
 
-/** Before anything is archived: a name that is wrong, or a remote that is away, is told first. Throws as `listRemoteArchive`. */
+/** Before anything is archived, which may move HEAD, that names one: a wrong name, or a remote that is away, is told first. Throws as `listRemoteArchive`. */
 export async function requireRemote(
   project: Project,
   wanted: string | undefined,
   options: TransferOptions,
-): Promise<void> {
+): Promise<string> {
   const { name } = await chooseRemote(project, wanted, { isPush: true });
   await project.repository.remotes.list(name, [archivePrefix], options);
+  return name;
 }
 
 /** Lists the refs that would go. Throws UNKNOWN_REMOTE, and the errors of `Remotes.list`. */
@@ -66,16 +67,18 @@ export async function listRemoteArchive(
     for (const { ref: branchRef, oid: tip } of there) {
       const nearest = await findNearestEntry(project, tip);
       if (nearest === null || !(await isLine(project, { branchRef, session, nearest }))) continue;
+      const archive = archiveRef(line);
+      const isThere = theirs.get(archive) === oid || theirs.get(flatArchiveRef(line)) === oid;
+      if (!isThere && !missing.some((one) => one.ref === archive))
+        missing.push({ ref: archive, old: theirs.get(archive) ?? null, new: oid });
+      // Two lines may have ended on one commit.
+      if (branches.some((one) => one.ref === branchRef)) continue;
       // Code that has landed only here is not on the remote.
       const base = theirs.get(`refs/heads/${await readBaseBranch(project, nearest.oid)}` as RefName);
       const bases = base !== undefined && (await store.readSize(base)) !== null ? [base] : [];
       const { author } = await store.readCommit(nearest.oid);
       const hasLanded = await hasLandedAsItStands(project, { oid: tip, session, nearest }, bases);
       branches.push({ ref: branchRef, tip, author: author.replace(/ \d+ [+-]\d+$/, ''), hasLanded });
-      const archive = archiveRef(line);
-      const isThere = theirs.get(archive) === oid || theirs.get(flatArchiveRef(line)) === oid;
-      if (!isThere && !missing.some((one) => one.ref === archive))
-        missing.push({ ref: archive, old: theirs.get(archive) ?? null, new: oid });
     }
   }
   return { remote, branches, left, listed, missing };

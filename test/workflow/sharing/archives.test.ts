@@ -97,6 +97,19 @@ test('an archive with the name of before is taken below its month, and is the sa
   expect(await listRemoteArchive(ada, '20260124-one' as SessionId, 'origin', request)).toMatchObject({ missing: [] });
 });
 
+test('two branches on one commit go once, and each leaves its archive there', async () => {
+  const other = `${two}--01-branch-01` as RefName;
+  await ada.repository.store.updateRefs([{ ref: other, old: null, new: tips['two'] as Oid }], 'branch');
+  await syncSessions(ada, all);
+  await archiveSession(ada, '20260124-two');
+  const there = await listRemoteArchive(ada, '20260124-two' as SessionId, 'origin', request);
+  expect(there.branches.map(({ ref }) => ref)).toEqual([two, other]);
+  await deleteOnRemote(ada, there, request);
+  const kept = await refsOf(origin);
+  expect(kept).toMatchObject({ [archiveRef(two)]: tips['two'], [archiveRef(other)]: tips['two'] });
+  expect(Object.keys(kept)).not.toContain(two);
+});
+
 test('one that goes on is pushed below its month, and nothing is deleted on the remote', async () => {
   await makeFlatThere();
   const ahead = await append(ada, archiveRef(one));

@@ -113,14 +113,11 @@ export class SessionArchiveCommand extends TeddyCommand {
     signal: AbortSignal,
   ): Promise<number> {
     const { archiveSession } = await import('../../../workflow/landing/archive-session.ts');
-    if (this.remote !== undefined) {
-      const { requireRemote } = await import('../../../workflow/landing/archive-remote.ts');
-      await requireRemote(project, this.remoteName(), { signal });
-    }
+    const remote = this.remote === undefined ? null : await this.findRemote(project, this.remote, signal);
     const archived = await archiveSession(project, target);
     if (!this.json) showArchived(terminal, archived);
-    const deleted =
-      this.remote === undefined ? [] : await this.deleteThere(terminal, project, archived.session, signal);
+    const { session } = archived;
+    const deleted = remote === null ? [] : await this.deleteThere(terminal, project, { session, remote }, signal);
     const { workTrees, switchedTo, kept } = archived;
     const more = { restored: false, workTrees, switchedTo, kept: kept.map(shortRef), deleted: deleted.map(shortRef) };
     if (this.json) this.printJson(terminal, 'session-archive', { ...toJson(archived), ...more });
@@ -131,11 +128,11 @@ export class SessionArchiveCommand extends TeddyCommand {
   private async deleteThere(
     terminal: Terminal,
     project: Project,
-    session: SessionId,
+    { session, remote }: { session: SessionId; remote: string },
     signal: AbortSignal,
   ): Promise<RefName[]> {
     const { deleteOnRemote, listRemoteArchive } = await import('../../../workflow/landing/archive-remote.ts');
-    const there = await listRemoteArchive(project, session, this.remoteName(), { signal });
+    const there = await listRemoteArchive(project, session, remote, { signal });
     const name = toVisible(there.remote.label);
     for (const ref of there.left)
       terminal.say(toVisible(`${shortRef(ref)} on ${name} has something that is not archived here, and stays.`));
@@ -155,15 +152,16 @@ export class SessionArchiveCommand extends TeddyCommand {
     return refs;
   }
 
-  private remoteName(): string | undefined {
-    return typeof this.remote === 'string' ? this.remote : undefined;
+  private async findRemote(project: Project, wanted: string | boolean, signal: AbortSignal): Promise<string> {
+    const { requireRemote } = await import('../../../workflow/landing/archive-remote.ts');
+    return requireRemote(project, typeof wanted === 'string' ? wanted : undefined, { signal });
   }
 
   private async requireYes({ notices }: Project, name: string, session: SessionId): Promise<void> {
     if (await notices.confirm?.(`Delete them on ${name}?`)) return;
     throw new TeddyError(
       'NOT_APPROVED',
-      `Nothing was deleted on ${name}.`,
+      `Nothing was deleted on ${name}. Here, ${session} is archived.`,
       `To delete without being asked: \`teddy session archive ${session} --remote=${toShellWord(name)} -y\`.`,
     );
   }
