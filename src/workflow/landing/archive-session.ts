@@ -2,7 +2,15 @@
 import { TeddyError } from '../../errors.ts';
 import type { LinkedWorkTree, RefTip, RefUpdate, Repository, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { mainLineRef, parseArchiveRef, shortRef, type Oid, type RefName, type SessionId } from '../../names.ts';
+import {
+  mainLineRef,
+  parseArchiveRef,
+  parseLineRef,
+  shortRef,
+  type Oid,
+  type RefName,
+  type SessionId,
+} from '../../names.ts';
 import { planArchive, resolveArchive } from '../../session/archives.ts';
 import { toArchiveCommand } from './archive-command.ts';
 import { toShellWord } from '../../session/shell-word.ts';
@@ -48,8 +56,7 @@ export async function archiveSession(project: Project, target?: string): Promise
   await repair(project);
   // The newest one that happens to be there is nothing to put away unasked.
   if (target === undefined && (await findHeadLine(project)) === null) throw unnamedError();
-  const { session, ref, name } = await findRecorded(project, target);
-  if (ref === null) throw commitError(name);
+  const { session, ref } = await findWhole(project, target, 'archive');
   let switchedTo: string | null = null;
   for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
     const archived = await archiveOnce(project, session, ref);
@@ -241,10 +248,19 @@ function unnamedError(): TeddyError {
   return new TeddyError('USAGE', 'You are on no branch of a session, so teddy cannot tell which one to archive.', hint);
 }
 
-export function commitError(name: string, done = 'archived'): TeddyError {
-  return new TeddyError(
+/** Throws USAGE for a commit, and for a conversation branch by its name: the session has more than that. */
+export async function findWhole(
+  project: Project,
+  target: string | undefined,
+  verb: 'archive' | 'delete',
+): Promise<{ session: SessionId; ref: RefName }> {
+  const { session, ref, name } = await findRecorded(project, target);
+  const branch = ref === null ? null : parseLineRef(ref)?.branch;
+  const isBranch = branch != null && target?.endsWith(branch) === true;
+  if (ref !== null && !isBranch) return { session, ref };
+  throw new TeddyError(
     'USAGE',
-    `${name} is a commit, and what is ${done} is a session.`,
-    'Name a session: `teddy session list` shows them.',
+    `${name} is ${isBranch ? `one branch of ${session}` : 'a commit'}, and \`teddy session ${verb}\` takes a whole session.`,
+    isBranch ? `All of it: \`teddy session ${verb} ${session}\`.` : 'Name a session: `teddy session list` shows them.',
   );
 }

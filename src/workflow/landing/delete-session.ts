@@ -15,11 +15,10 @@ import {
   type SessionId,
 } from '../../names.ts';
 import { hasLandedAsItStands } from '../line/find-open.ts';
-import { findRecorded } from '../line/find-recorded.ts';
 import { listLines, type KnownLine } from '../../session/lines.ts';
 import { nextTurn, readLine } from '../line/read.ts';
 import { repair } from '../line/repair.ts';
-import { commitError, findBase, listBranches, refuseCheckedOut, settle } from './archive-session.ts';
+import { findBase, findWhole, listBranches, refuseCheckedOut, settle } from './archive-session.ts';
 
 interface DoomedLine extends RefTip {
   turns: number;
@@ -43,8 +42,7 @@ export interface Deletion {
  */
 export async function planDeletion(project: Project, target: string): Promise<Deletion> {
   await repair(project);
-  const { session, ref, name } = await findRecorded(project, target);
-  if (ref === null) throw commitError(name, 'deleted');
+  const { session } = await findWhole(project, target, 'delete');
   const { branches } = await listBranches(project, session);
   await refuseHere(project, branches);
   await refuseWrites(project, branches);

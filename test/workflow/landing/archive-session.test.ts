@@ -84,6 +84,21 @@ test('without a name the newest session is not taken for the one that is meant',
   expect(await tipsOf(project, 'refs/')).toEqual(refs);
 });
 
+test('one branch of a session is not taken for the session, unless nothing else is left of it', async () => {
+  const project = await begin();
+  const refs = await tipsOf(project, 'refs/');
+  for (const target of [`teddy/${session}--01-branch-01`, `${session}--01-branch-01`])
+    await expect(archiveSession(project, target)).rejects.toMatchObject({
+      code: 'USAGE',
+      message: `teddy/${session}--01-branch-01 is one branch of ${session}, and \`teddy session archive\` takes a whole session.`,
+      hint: `All of it: \`teddy session archive ${session}\`.`,
+    });
+  expect(await tipsOf(project, 'refs/')).toEqual(refs);
+  const main = { ref: `refs/heads/${line}` as RefName, old: await project.tipOf(line), new: null };
+  await project.repository.store.updateRefs([main], 'gone');
+  expect((await archiveSession(project, 'add-login')).lines).toHaveLength(1);
+});
+
 test('a line that is checked out anywhere, or is being rebased, keeps all of them', async () => {
   const project = await begin();
   const refs = await tipsOf(project, 'refs/');

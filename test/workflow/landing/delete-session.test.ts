@@ -72,6 +72,14 @@ test('what has landed, and what a remote has, is said; the archive goes too and 
   expect(await refsOf(project)).toEqual(before);
 });
 
+test('one branch of a session is not taken for the session', async () => {
+  const project = await begin();
+  await expect(planDeletion(project, branch)).rejects.toMatchObject({
+    code: 'USAGE',
+    hint: `All of it: \`teddy session delete ${session}\`.`,
+  });
+});
+
 test('an archived session without branches can be deleted', async () => {
   const project = await begin();
   await archiveSession(project, session);
