@@ -279,22 +279,16 @@ async function compareValidation(run: RecordedRun, findings: Findings): Promise<
   const found = new Set(again.map(toKey));
   const unsure = (problem: Problem) => dependsOnMore(parsed.plan.actions[(problem.action ?? 0) - 1], problem, inspect);
   let unknown = 0;
-  for (const problem of report.validation_errors.filter((one) => !found.has(toKey(one)))) {
-    if (await unsure(problem)) unknown += 1;
-    else
-      findings.differ(
-        { action: problem.action ?? null },
-        `The report has a problem that the plan does not have: ${problem.message}`,
-      );
-  }
-  for (const problem of again.filter((one) => !told.has(toKey(one)))) {
-    if (await unsure(problem)) unknown += 1;
-    else
-      findings.differ(
-        { action: problem.action ?? null },
-        `The plan has a problem that the report does not have: ${problem.message}`,
-      );
-  }
+  const compare = async (problems: Problem[], text: string) => {
+    for (const problem of problems) {
+      if (await unsure(problem)) unknown += 1;
+      else findings.differ({ action: problem.action ?? null }, `${text}: ${problem.message}`);
+    }
+  };
+  const gone = report.validation_errors.filter((one) => !found.has(toKey(one)));
+  await compare(gone, 'The report has a problem that the plan does not have');
+  const come = again.filter((one) => !told.has(toKey(one)));
+  await compare(come, 'The plan has a problem that the report does not have');
   for (const action of parsed.plan.actions) findings.settle(action, 'skipped', 'the plan is not valid');
   return unknown;
 }

@@ -7,6 +7,7 @@ import type { ArchivedSession } from '../../../workflow/landing/archive-session.
 import type { ArchivedLanded } from '../../../workflow/landing/archive-landed.ts';
 import type { RestoredSession } from '../../../workflow/landing/restore-archived.ts';
 import { parseSince } from '../../arguments.ts';
+import { requireOne } from '../../plan-options.ts';
 import { renderError } from '../../render/error.ts';
 import { toTarget } from './target-option.ts';
 import { sessionOption, TeddyCommand, withInterrupt } from '../../teddy-command.ts';
@@ -62,13 +63,12 @@ export class SessionArchiveCommand extends TeddyCommand {
   dryRun = Option.Boolean('--dry-run', false, { description: 'With --landed: list the sessions; change nothing.' });
 
   protected run(terminal: Terminal): Promise<number> {
+    requireOne({ '--landed': this.landed, '--restore': this.restore, '--remote': this.remote !== undefined });
     if (this.landed) return this.putLandedAway(terminal);
     const alone = this.older !== undefined ? '--older' : this.dryRun ? '--dry-run' : null;
     if (alone !== null)
       throw new TeddyError('USAGE', `${alone} goes with --landed.`, `Add --landed, or leave ${alone} out.`);
     const target = toTarget(this.target, this.session);
-    if (this.restore && this.remote !== undefined)
-      throw new TeddyError('USAGE', '--restore and --remote exclude each other.', 'Use one of them.');
     return withInterrupt(terminal, 'teddy session archive', (signal) =>
       this.withProject(terminal, (project) =>
         this.restore ? this.bringBack(terminal, project, target) : this.putAway(terminal, project, target, signal),
@@ -77,8 +77,6 @@ export class SessionArchiveCommand extends TeddyCommand {
   }
 
   private putLandedAway(terminal: Terminal): Promise<number> {
-    const other = this.restore ? '--restore' : this.remote !== undefined ? '--remote' : null;
-    if (other !== null) throw new TeddyError('USAGE', `--landed and ${other} exclude each other.`, 'Use one of them.');
     if ((this.target ?? this.session) !== undefined)
       throw new TeddyError(
         'USAGE',

@@ -3,6 +3,7 @@ import { Option } from 'clipanion';
 import { TeddyError } from '../../../errors.ts';
 import type { Project } from '../../../ports/project.ts';
 import type { Shared, ShareRequest } from '../../../workflow/sharing/shared-line.ts';
+import { requireOne } from '../../plan-options.ts';
 import { endShared, showShared, showTransfer, toSharedJson } from '../../render/shared.ts';
 import { TeddyCommand, withInterrupt } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
@@ -22,7 +23,7 @@ export abstract class ShareCommand extends TeddyCommand {
   protected abstract share(project: Project, request: ShareRequest): Promise<Shared>;
 
   protected run(terminal: Terminal): Promise<number> {
-    if (this.all && this.session !== undefined) throw toTwice();
+    requireOne({ '-s': this.session !== undefined, '--all': this.all });
     return withInterrupt(terminal, `teddy session ${this.verb} --dry-run`, (signal) =>
       this.withProject(terminal, async (project) => {
         const shared = await this.shareWithProgress(terminal, project, signal);
@@ -70,8 +71,4 @@ export function parseMonths(months: readonly string[]): readonly string[] {
   if (wrong === undefined) return months;
   const message = `--archive cannot be ${JSON.stringify(wrong)}.`;
   throw new TeddyError('USAGE', message, 'Write the year and the month of the sessions: --archive 2026-01.');
-}
-
-function toTwice(): TeddyError {
-  return new TeddyError('USAGE', '-s and --all exclude each other.', 'Leave one of them out.');
 }
