@@ -152,15 +152,10 @@ async function closeAfter(project: Project, use: (project: Project) => Promise<n
 
 /** Throws INTERRUPTED on Ctrl-C. */
 async function confirm(terminal: Terminal, question: string): Promise<boolean> {
-  const { askYes } = await import('./ask/finish-write.ts');
-  const controller = new AbortController();
-  const stop = () => controller.abort();
-  terminal.context.signals.on('SIGINT', stop);
-  try {
-    return await askYes(terminal, controller.signal, `${toVisible(question)} [y/N] `, false);
-  } finally {
-    terminal.context.signals.off('SIGINT', stop);
-  }
+  const { askAgainHint, askYes } = await import('./ask/finish-write.ts');
+  return withInterrupt(terminal, 'teddy status', (signal) =>
+    askYes(terminal, signal, `${toVisible(question)} [y/N] `, false, askAgainHint),
+  );
 }
 
 export function terminalNotices(terminal: Terminal): Notices {

@@ -1,7 +1,7 @@
 /** `session land` and `session archive`, as a person sees them. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { archiveRef, type RefName } from '../../src/names.ts';
-import { hasTerminal, runInTerminal } from '../support/run-in-terminal.ts';
+import { ctrlC, hasTerminal, runInTerminal } from '../support/run-in-terminal.ts';
 import { createPlan, openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';
 
 let project: TeddyProject;
@@ -83,6 +83,23 @@ test('switch goes to a session and back, refuses as git does, and asks which on 
   expect(await run.exitCode).toBe(0);
   expect(await head()).toBe(`teddy/${session}`);
 });
+
+test.skipIf(!hasTerminal)(
+  'Ctrl-C at a question of a session says to run the command again, not what write sessions there are',
+  async () => {
+    await project.repo.git('switch', '--quiet', 'main');
+    for (const [args, question] of [
+      [['session', 'switch'], 'q: none '],
+      [['session', 'delete', session], 'Delete them? [y/N] '],
+    ] as const) {
+      const run = runInTerminal([...args], { cwd: project.repo.root });
+      await run.waitFor(question);
+      run.press(ctrlC);
+      expect(await run.exitCode).toBe(130);
+      expect(run.text()).toContain('[INTERRUPTED]\nhint:  Run the command again: it asks once more.\n');
+    }
+  },
+);
 
 test('delete names what would be lost, asks, keeps it, and what it prints takes it back', async () => {
   const { repo } = project;

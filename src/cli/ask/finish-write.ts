@@ -59,9 +59,10 @@ export async function askYes(
   signal: AbortSignal,
   question: string,
   usual: boolean,
+  hint = listHint,
 ): Promise<boolean> {
   for (;;) {
-    const answer = (await askOrStop(terminal, signal, question))?.trim().toLowerCase();
+    const answer = (await askOrStop(terminal, signal, question, hint))?.toLowerCase();
     if (answer === undefined || answer === 'n' || answer === 'no') return false;
     if (answer === 'y' || answer === 'yes') return true;
     if (answer === '') return usual;
@@ -72,24 +73,28 @@ export async function askYes(
 /** Whether an interrupted write session is taken up now; the end of the input means no. Throws INTERRUPTED on Ctrl-C, and for `q`. */
 export async function askRecover(terminal: Terminal, signal: AbortSignal): Promise<boolean> {
   for (;;) {
-    const answer = (await askOrStop(terminal, signal, 'Recover previous write session? [y,n,q,?] '))
-      ?.trim()
-      .toLowerCase();
+    const answer = (await askOrStop(terminal, signal, 'Recover previous write session? [y,n,q,?] '))?.toLowerCase();
     if (answer === undefined || answer === 'n' || answer === 'no') return false;
     if (answer === 'y' || answer === 'yes') return true;
     if (answer === 'q' || answer === 'quit')
-      throw new TeddyError(
-        'INTERRUPTED',
-        'Stopped before anything was done.',
-        '`teddy write list` shows what there is.',
-      );
+      throw new TeddyError('INTERRUPTED', 'Stopped before anything was done.', listHint);
     terminal.say('y  go on with it now\nn  leave it, and go on\nq  leave it, and stop here\n?  this help');
   }
 }
 
-/** Null when the input has ended. Throws INTERRUPTED on Ctrl-C. */
-export async function askOrStop(terminal: Terminal, signal: AbortSignal, question: string): Promise<string | null> {
+const listHint = '`teddy write list` shows what there is.';
+
+/** The hint after a question that is not about a write session. */
+export const askAgainHint = 'Run the command again: it asks once more.';
+
+/** The answer without the space around it; null when the input has ended. Throws INTERRUPTED, with the hint, on Ctrl-C. */
+export async function askOrStop(
+  terminal: Terminal,
+  signal: AbortSignal,
+  question: string,
+  hint = listHint,
+): Promise<string | null> {
   const answer = await askLine(terminal, signal, terminal.style('bold', question, 'stderr'));
-  if (!signal.aborted) return answer;
-  throw new TeddyError('INTERRUPTED', 'Interrupted before it was answered.', '`teddy write list` shows what there is.');
+  if (!signal.aborted) return answer?.trim() ?? null;
+  throw new TeddyError('INTERRUPTED', 'Interrupted before it was answered.', hint);
 }

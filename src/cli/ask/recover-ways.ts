@@ -143,7 +143,7 @@ export async function askWay(recovering: Recovering, view: WriteView): Promise<n
   terminal.say(help.slice(isDamaged ? 1 : 0).join('\n'));
   const question = `What now? [${isDamaged ? '' : 'f,'}s,o,d,q] `;
   for (;;) {
-    const answer = (await askOrStop(terminal, signal, question))?.trim().toLowerCase() ?? 'q';
+    const answer = (await askOrStop(terminal, signal, question))?.toLowerCase() ?? 'q';
     if (answer === 'f' && !isDamaged) return finalizeAndShow(recovering, view.id, false);
     if (answer === 's') await showLeft(recovering, view.id);
     if (answer === 'o' && (await exportAsked(recovering, view.id))) return 0;
@@ -161,7 +161,7 @@ export async function askWay(recovering: Recovering, view: WriteView): Promise<n
 /** False when nothing was written, after saying why. */
 async function exportAsked(recovering: Recovering, id: string): Promise<boolean> {
   const { terminal, project, signal } = recovering;
-  const path = (await askOrStop(terminal, signal, 'File: '))?.trim() ?? '';
+  const path = (await askOrStop(terminal, signal, 'File: ')) ?? '';
   if (path === '') return false;
   try {
     await exportLeft(recovering, id, path);

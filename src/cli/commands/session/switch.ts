@@ -63,7 +63,7 @@ const offered = 15;
 
 /** Throws NOT_APPROVED for no answer; INTERRUPTED on Ctrl-C. */
 async function pickSession(terminal: Terminal, project: Project): Promise<string> {
-  const { askOrStop } = await import('../../ask/finish-write.ts');
+  const { askAgainHint, askOrStop } = await import('../../ask/finish-write.ts');
   const now = project.clock.now();
   const sessions = takeFirst(sortNewest((await listNewest(project, offered)).sessions, now), offered);
   if (sessions.length === 0)
@@ -77,8 +77,8 @@ async function pickSession(terminal: Terminal, project: Project): Promise<string
   );
   return withInterrupt(terminal, 'teddy status', async (signal) => {
     for (;;) {
-      const answer = (await askOrStop(terminal, signal, 'Which one? Number or name, q: none '))?.trim();
-      if (answer === undefined || answer === '' || answer === 'q')
+      const answer = await askOrStop(terminal, signal, 'Which one? Number or name, q: none ', askAgainHint);
+      if (answer === null || answer === '' || answer === 'q')
         throw new TeddyError('NOT_APPROVED', 'Nothing was switched.', '`teddy session list` shows all sessions.');
       if (!/^\d{1,2}$/.test(answer)) return answer;
       const chosen = sessions[Number(answer) - 1];
