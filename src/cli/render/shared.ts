@@ -2,7 +2,7 @@
 import { exitCodes, type TeddyError } from '../../errors.ts';
 import type { TransferProgress } from '../../ports/git.ts';
 import { formatCount } from '../../session/format-count.ts';
-import { nameRef, type RefName } from '../../names.ts';
+import { nameRef, parseLineRef, type RefName } from '../../names.ts';
 import { nameSome } from '../../session/name-some.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import type { Shared, SharedLine, Step } from '../../workflow/sharing/shared-line.ts';
@@ -44,7 +44,7 @@ const words: Record<Step, string> = {
 export function showShared(
   terminal: Terminal,
   shared: Shared,
-  { dryRun, verb }: { dryRun: boolean; verb: string },
+  { dryRun, verb, selector }: { dryRun: boolean; verb: string; selector?: string | undefined },
 ): void {
   const { remote, session, lines, leftOut, monthsLeft, notes } = shared;
   const name = toVisible(remote.label);
@@ -53,9 +53,9 @@ export function showShared(
   for (const line of done) terminal.print(`${renderLine(terminal, line, dryRun)}\n`);
   for (const note of notes) terminal.say(`${terminal.style('yellow', 'note:', 'stderr')} ${toVisible(note)}`);
   for (const line of lines) if (line.did.length === 0) sayLeft(terminal, line, name);
-  sayLeftOut(terminal, leftOut, verb, name);
+  sayLeftOut(terminal, leftOut, `teddy session ${verb} ${name}`, selector);
   sayMonthsLeft(terminal, monthsLeft, verb, name);
-  sayAhead(terminal, lines, name, verb);
+  if (verb === 'pull') sayAhead(terminal, shared, selector);
   const hasProblem = shared.refusal !== null || lines.some(({ problem }) => problem !== null);
   const isElsewhere = verb === 'pull' && session !== null && !lines.some((line) => line.session === session);
   if (isElsewhere) terminal.say(`${name} does not have ${session}. \`teddy list\` names the remote that has it.`);
@@ -87,14 +87,14 @@ function sayLeft(terminal: Terminal, { ref, session, standing, problem }: Shared
   if (standing === 'renamed') terminal.say(`${remote} has ${name}, which has another name here.`);
 }
 
-/** Names the branches that stay here, so that nobody believes that the remote has them. */
-function sayLeftOut(terminal: Terminal, refs: readonly RefName[], verb: string, remote: string): void {
-  if (refs.length === 0) return;
-  const names = refs.slice(0, 5).map(toLabel);
-  const more = refs.length > names.length ? `, and ${refs.length - names.length} more` : '';
-  terminal.say(
-    `Left out: ${names.join(', ')}${more}. To send one: teddy session ${verb} ${remote} -s ${toShellWord(names[0] ?? '')}`,
-  );
+/** Names the branches that stay here, so that nobody believes that the remote has them; not other sessions' where one was named. */
+function sayLeftOut(terminal: Terminal, refs: readonly RefName[], push: string, selector: string | undefined): void {
+  const left = selector === undefined ? refs : refs.filter((ref) => parseLineRef(ref) === null);
+  const [first] = left;
+  if (first === undefined) return;
+  const isAll = left.some((ref) => parseLineRef(ref) !== null);
+  const way = isAll ? `all sessions: ${push} --all` : `one: ${push} -s ${toShellWord(toLabel(first))}`;
+  terminal.say(`Left out: ${nameSome(left.map(toLabel))}. To send ${way}`);
 }
 
 /** Archives come only when they are asked for. */
@@ -106,15 +106,17 @@ function sayMonthsLeft(terminal: Terminal, months: readonly string[], verb: stri
   );
 }
 
-function sayAhead(terminal: Terminal, lines: readonly SharedLine[], remote: string, verb: string): void {
-  if (verb !== 'pull') return;
+/** The command pushes what was pulled: without `-s` that is all sessions, or the one that HEAD is on. */
+function sayAhead(terminal: Terminal, { remote, session, lines }: Shared, selector: string | undefined): void {
   const ahead = lines.filter(
     ({ standing, did, problem }) =>
       problem === null && (standing === 'push' || standing === 'only-local' || did.includes('merged')),
   );
   if (ahead.length === 0) return;
+  const name = toVisible(remote.label);
   const many = ahead.length === 1 ? '1 line has' : `${ahead.length} lines have`;
-  terminal.say(`${many} something that ${remote} lacks: teddy session push ${remote}`);
+  const scope = selector !== undefined ? ` -s ${toShellWord(selector)}` : session === null ? ' --all' : '';
+  terminal.say(`${many} something that ${name} lacks: teddy session push ${name}${scope}`);
 }
 
 /** Names a ref as git does: `archive/...` for a line that is kept without a branch. */

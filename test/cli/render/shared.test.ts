@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { showShared } from '../../../src/cli/render/shared.ts';
 import { openTerminal } from '../../../src/cli/terminal.ts';
-import { mainLineRef, type SessionId } from '../../../src/names.ts';
+import { mainLineRef, type RefName, type SessionId } from '../../../src/names.ts';
 import type { Shared, SharedLine } from '../../../src/workflow/sharing/shared-line.ts';
 import { memoryContext } from '../../support/cli-context.ts';
 
@@ -13,11 +13,13 @@ function lineOf(did: SharedLine['did']): SharedLine {
   return { ref: mainLineRef(session), session, standing: 'only-remote', did, ...nothing };
 }
 
-function show(lines: SharedLine[], verb: string, dryRun = false) {
+function show(lines: SharedLine[], verb: string, dryRun = false, more: Partial<Shared> & { selector?: string } = {}) {
   const context = memoryContext();
   const remote = { name: 'origin', label: 'origin', isConfigured: true };
-  const shared: Shared = { remote, session, lines, leftOut: [], monthsLeft: [], notes: [], refusal: null };
-  showShared(openTerminal(context, 'never'), shared, { dryRun, verb });
+  const { selector, ...given } = more;
+  const nothing = { leftOut: [], monthsLeft: [], notes: [], refusal: null };
+  const shared: Shared = { remote, session, lines, ...nothing, ...given };
+  showShared(openTerminal(context, 'never'), shared, { dryRun, verb, selector });
   return context.read();
 }
 
@@ -33,4 +35,27 @@ test('a session that this remote does not have is not called up to date', () => 
     stdout: '',
     stderr: `origin: session ${session} and teddy/global.\norigin does not have ${session}. \`teddy list\` names the remote that has it.\n`,
   });
+});
+
+test('what a pull finds to be ahead is sent by the command that it names: all sessions, one, or that of HEAD', () => {
+  const ahead: SharedLine = { ...lineOf([]), standing: 'push' };
+  const wayOf = (more: Parameters<typeof show>[3]) =>
+    / lacks: (.*)/.exec(show([ahead], 'pull', false, more).stderr)?.[1];
+  expect(wayOf({ session: null })).toBe('teddy session push origin --all');
+  expect(wayOf({ selector: 'my attempt' })).toBe("teddy session push origin -s 'my attempt'");
+  expect(wayOf({})).toBe('teddy session push origin');
+});
+
+test('what was left out is sent by the command that it names, and other sessions are none of it where one was named', () => {
+  const line = 'refs/heads/teddy/20260124-other' as RefName;
+  const branch = 'refs/heads/my-attempt' as RefName;
+  const leftOf = (more: Parameters<typeof show>[3]) => /^Left out.*$/m.exec(show([], 'sync', false, more).stderr)?.[0];
+  const names = 'my-attempt, teddy/20260124-other';
+  expect(leftOf({ leftOut: [branch, line] })).toBe(
+    `Left out: ${names}. To send all sessions: teddy session sync origin --all`,
+  );
+  const alone = 'Left out: my-attempt. To send one: teddy session sync origin -s my-attempt';
+  expect(leftOf({ leftOut: [branch] })).toBe(alone);
+  expect(leftOf({ leftOut: [branch, line], selector: 'add-login' })).toBe(alone);
+  expect(leftOf({ leftOut: [line], selector: 'add-login' })).toBeUndefined();
 });

@@ -27,9 +27,9 @@ export abstract class ShareCommand extends TeddyCommand {
     return withInterrupt(terminal, `teddy session ${this.verb} --dry-run`, (signal) =>
       this.withProject(terminal, async (project) => {
         const shared = await this.shareWithProgress(terminal, project, signal);
-        const { json, dryRun, verb } = this;
+        const { json, dryRun, verb, session: selector } = this;
         if (json) this.printJson(terminal, `session-${verb}`, toSharedJson(shared, dryRun));
-        else showShared(terminal, shared, { dryRun, verb });
+        else showShared(terminal, shared, { dryRun, verb, selector });
         return endShared(terminal, shared, { json });
       }),
     );
