@@ -36,7 +36,7 @@ const words: Record<Step, string> = {
   taken: 'pulled',
   made: 'new here',
   merged: 'merged',
-  moved: 'moved aside',
+  moved: 'pulled',
   pushed: 'pushed',
 };
 
@@ -64,8 +64,8 @@ export function showShared(
 }
 
 function renderLine(terminal: Terminal, { ref, did, tail }: SharedLine, dryRun: boolean): string {
-  const steps = `${dryRun ? 'would be ' : ''}${[...new Set(did)].map((step) => words[step]).join(', ')}`;
-  const where = tail === null ? '' : `: what was only here is ${toLabel(tail)}`;
+  const steps = `${dryRun ? 'would be ' : ''}${[...new Set(did.map((step) => words[step]))].join(', ')}`;
+  const where = tail === null ? '' : `; what was only here ${dryRun ? 'would be' : 'is now'} on ${toLabel(tail)}`;
   return `${terminal.style('bold', toLabel(ref))}  ${steps}${where}`;
 }
 

@@ -28,6 +28,16 @@ test('a rehearsal says what would be done', () => {
   expect(show([lineOf(['taken', 'merged'])], 'sync', true).stdout).toBe(`teddy/${session}  would be pulled, merged\n`);
 });
 
+test("a line whose own commits made room for the remote's is pulled, and what was only here is elsewhere", () => {
+  const tail = mainLineRef(`${session}--02-branch-01` as SessionId);
+  const moved = { ...lineOf(['moved', 'taken']), tail };
+  const place = `on teddy/${session}--02-branch-01\n`;
+  expect(show([moved], 'pull').stdout).toBe(`teddy/${session}  pulled; what was only here is now ${place}`);
+  expect(show([moved], 'pull', true).stdout).toBe(
+    `teddy/${session}  would be pulled; what was only here would be ${place}`,
+  );
+});
+
 test('a session that this remote does not have is not called up to date', () => {
   expect(show([lineOf([])], 'pull').stderr).toContain('Nothing to pull.');
   const { stdout, stderr } = show([], 'pull');
