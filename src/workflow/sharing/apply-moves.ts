@@ -77,7 +77,12 @@ async function hold(act: () => Promise<void>): Promise<TeddyError | null> {
 /** A branch that is being rebased is checked out nowhere, and its tip is read again when that ends. */
 async function refuseRebase(workspace: Workspace | null, ref: RefName): Promise<void> {
   const operation = await workspace?.operationInProgress(ref);
-  if (operation === `rebase of ${shortRef(ref)}`) throw toRebased(ref);
+  if (operation === `rebase of ${shortRef(ref)}`)
+    throw new TeddyError(
+      'OPERATION_IN_PROGRESS',
+      `${shortRef(ref)} is being rebased.`,
+      'Finish or abort it with git (`git status` shows how), then run the command again.',
+    );
 }
 
 async function refuseWorkspace(
@@ -91,7 +96,12 @@ async function refuseWorkspace(
   await refuseOperation(workspace, ref);
   await refuseRunsIn(project, workspace);
   if (tail === null) return refuseEdits(project, workspace, move);
-  if (isCheckedOut(tail.ref)) throw toCheckedOut(tail.ref, 'another work tree');
+  if (isCheckedOut(tail.ref))
+    throw new TeddyError(
+      'LINE_CHECKED_OUT',
+      `${shortRef(tail.ref)} is checked out in another work tree, so it stays.`,
+      'Switch to another branch there, and run the command again.',
+    );
 }
 
 async function refuseEdits({ repository: { store } }: Project, workspace: Workspace, move: Move): Promise<void> {
@@ -148,22 +158,6 @@ async function markFetched(project: Project, ready: readonly ReadyMove[]): Promi
   if (came === undefined) return [];
   const [mark] = await project.repository.store.listRefs(fetchedRef);
   return mark === undefined ? [{ ref: fetchedRef, old: null, new: came }] : [];
-}
-
-function toRebased(ref: RefName): TeddyError {
-  return new TeddyError(
-    'OPERATION_IN_PROGRESS',
-    `${shortRef(ref)} is being rebased.`,
-    'Finish or abort it with git (`git status` shows how), then run the command again.',
-  );
-}
-
-function toCheckedOut(ref: RefName, where: string): TeddyError {
-  return new TeddyError(
-    'LINE_CHECKED_OUT',
-    `${shortRef(ref)} is checked out in ${where}, so it stays.`,
-    'Switch to another branch there, and run the command again.',
-  );
 }
 
 function toMoved(ref: RefName): TeddyError {

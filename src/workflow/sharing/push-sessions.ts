@@ -2,7 +2,7 @@
 import { TeddyError } from '../../errors.ts';
 import type { RefUpdate } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { mainLineRef, shortRef, type SessionId } from '../../names.ts';
+import { globalRef, mainLineRef, shortRef, type RefName, type SessionId } from '../../names.ts';
 import { readBaseBranch, readDefaultBranches } from '../../session/lines.ts';
 import { nameSome } from '../../session/name-some.ts';
 import { chooseRemote, type ChosenRemote } from './choose-remote.ts';
@@ -23,7 +23,7 @@ export async function pushSessions(project: Project, request: ShareRequest): Pro
   const sides = await readSides(project, remote, request);
   const scope = await chooseScope(project, { ...request, offLine: 'open' }, sides);
   const { session } = scope;
-  if (sides.isEmpty) throw await toEmpty(project, remote, session);
+  if (sides.isEmpty) throw await toEmpty(project, sides, session);
   const read = (here: Sides['here']) => readStandings(project, toSharedTips({ ...sides, here }, scope));
   const before = await read(sides.here);
   // Another process may have added to a line here, and pushed it, before the remote told of its refs.
@@ -33,7 +33,12 @@ export async function pushSessions(project: Project, request: ShareRequest): Pro
   const wished = request.selector === undefined ? tips : tips.map(revive);
   const updates = toPushes(wished);
   const outcome = await pushLines(project, { ...sides, named: scope.named }, updates, request);
-  if (outcome === 'moved') throw toChanged(remote);
+  if (outcome === 'moved')
+    throw new TeddyError(
+      'REMOTE_CHANGED',
+      `${remote.label} has changed while this was pushed. Nothing was pushed.`,
+      `Somebody else was faster: \`teddy session sync ${remote.label}\`.`,
+    );
   if (request.dryRun !== true) await moveTracking(project, remote, tips.filter(isUnseen).map(toSeen));
   const lines = notePushed(tips.map(toSharedLine), updates);
   return { remote, session, lines, leftOut: scope.leftOut, monthsLeft: [], notes: [], refusal: null };
@@ -78,26 +83,30 @@ function isBehind({ kind, standing, local, known }: StandingTips): boolean {
   return standing === 'diverged' && (known === null || known !== local);
 }
 
-/** Forges make the first branch that arrives their default. */
+/** Forges make the first branch that arrives their default. The code may be on no branch here but one of another remote. */
 export async function toEmpty(
   project: Project,
-  { label }: ChosenRemote,
+  { remote: { label }, here }: Pick<Sides, 'remote' | 'here'>,
   session: SessionId | null,
 ): Promise<TeddyError> {
   const base = session === null ? null : await readBaseBranch(project, mainLineRef(session));
-  const [usual] = (await readDefaultBranches(project)).filter(({ ref }) => ref.startsWith('refs/heads/'));
-  const branch = base ?? (usual === undefined ? 'main' : shortRef(usual.ref));
+  const usual = (await readDefaultBranches(project)).filter(({ ref }) => ref !== globalRef);
+  const remotes = here.filter(({ ref }) => /^refs\/remotes\/[^/]+\/(?!HEAD$|teddy\/)/.test(ref));
+  const ref = [
+    ...here.filter((one) => one.ref === `refs/heads/${base}`),
+    ...remotes.filter((one) => toName(one.ref) === base),
+    ...usual.filter((one) => one.ref.startsWith('refs/heads/')),
+    ...remotes.filter((one) => one.oid === usual[0]?.oid),
+  ][0]?.ref;
+  const branch = ref === undefined ? '<branch>' : toName(ref);
+  const source = ref?.startsWith('refs/remotes/') === true ? `${shortRef(ref)}:refs/heads/${branch}` : branch;
   return new TeddyError(
     'REMOTE_EMPTY',
     `${label} has no branch yet, and the first one that arrives becomes its default.`,
-    `Push the code branch first: \`git push ${label} ${branch}\`.`,
+    `Push the code branch first: \`git push ${label} ${source}\`.`,
   );
 }
 
-function toChanged({ label }: ChosenRemote): TeddyError {
-  return new TeddyError(
-    'REMOTE_CHANGED',
-    `${label} has changed while this was pushed. Nothing was pushed.`,
-    `Somebody else was faster: \`teddy session sync ${label}\`.`,
-  );
+function toName(ref: RefName): string {
+  return ref.replace(/^refs\/(?:heads|remotes\/[^/]+)\//, '');
 }

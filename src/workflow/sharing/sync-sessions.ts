@@ -23,7 +23,7 @@ export async function syncSessions(project: Project, request: ShareRequest): Pro
     const sides = await readSides(project, remote, request);
     const scope = await chooseScope(project, { ...request, offLine: 'open' }, sides);
     const { session } = scope;
-    if (sides.isEmpty) throw await toEmpty(project, remote, session);
+    if (sides.isEmpty) throw await toEmpty(project, sides, session);
     const taken = await takeIn(project, { ...sides, scope }, request);
     before = joinRounds(before, taken.lines);
     const updates = toPushes(await readStandings(project, taken.tips));

@@ -123,7 +123,12 @@ async function readArrived(
   return incoming.flatMap(({ ref, remote, local, session }, at) => {
     if (isAmong(unfit, ref)) return [];
     const tip = held.get(toRef(at));
-    if (tip === undefined || tip !== remote) throw toChanged(ref);
+    if (tip === undefined || tip !== remote)
+      throw new TeddyError(
+        'REMOTE_CHANGED',
+        `${shortRef(ref)} moved on the remote while it was fetched.`,
+        'Somebody else is pushing; run the command again.',
+      );
     return [{ ref, tip, local, session }];
   });
 }
@@ -161,7 +166,12 @@ async function moveLines(
     if (moves.length > 0 || tracking.length > 0) tips = await read();
     const isSettled = applied !== null && !applied.held.some(({ problem }) => problem.code === 'REF_MOVED');
     if (isSettled || (applied !== null && attempt === maxAttempts)) return { lines: [...lines.values()], tips, notes };
-    if (attempt === maxAttempts) throw toBusy();
+    if (attempt === maxAttempts)
+      throw new TeddyError(
+        'REF_MOVED',
+        `Lines moved ${maxAttempts} times while others were taken from the remote.`,
+        'Another program is busy on them; run the command again.',
+      );
   }
 }
 
@@ -245,21 +255,5 @@ function toNamesake({ label }: ChosenRemote, { ref, session, local, names: { arc
     'BRANCH_IN_THE_WAY',
     `${shortRef(ref)} of ${label} was not taken: a session here has the same name, and is another one.`,
     `Give yours another name: ${steps.map((step) => `\`${step}\``).join(', ')}, and so with each branch \`teddy/${session}--...\` here. Then run the command again.`,
-  );
-}
-
-function toChanged(ref: RefName): TeddyError {
-  return new TeddyError(
-    'REMOTE_CHANGED',
-    `${shortRef(ref)} moved on the remote while it was fetched.`,
-    'Somebody else is pushing; run the command again.',
-  );
-}
-
-function toBusy(): TeddyError {
-  return new TeddyError(
-    'REF_MOVED',
-    `Lines moved ${maxAttempts} times while others were taken from the remote.`,
-    'Another program is busy on them; run the command again.',
   );
 }

@@ -11,8 +11,9 @@ import { verifyLine } from '../../../src/workflow/verify/line.ts';
 import { listSessions } from '../../../src/workflow/review/list-sessions.ts';
 import { pullSessions } from '../../../src/workflow/sharing/pull-sessions.ts';
 import { pushSessions } from '../../../src/workflow/sharing/push-sessions.ts';
-import type { Shared } from '../../../src/workflow/sharing/shared-line.ts';
+import type { Shared, ShareRequest } from '../../../src/workflow/sharing/shared-line.ts';
 import { syncSessions } from '../../../src/workflow/sharing/sync-sessions.ts';
+import type { TeddyError } from '../../../src/errors.ts';
 import { memoryRemote, type MemoryRemote } from '../../support/memory-remotes.ts';
 import type { MemoryProject } from '../../support/memory-repository.ts';
 import { create, line, say, session, start, storyOfLine, turn } from '../../support/turns.ts';
@@ -597,6 +598,25 @@ describe('a remote', () => {
         code: 'REMOTE_EMPTY',
         hint: expect.stringContaining('git push origin main'),
       });
+  });
+
+  test('that is empty gets the code from another remote where no branch here has it', async () => {
+    const cid = await makeClone(await memoryRemote(), 'c');
+    await start(cid);
+    cid.remotes.set('hub', await memoryRemote());
+    const { store } = cid.repository;
+    const main = 'refs/heads/main' as RefName;
+    const known = { ref: 'refs/remotes/origin/main' as RefName, oid: await cid.tipOf('main') };
+    await store.updateRefs([{ ref: main, old: known.oid, new: null }], 'test');
+    const hintOf = (more: Partial<ShareRequest>) =>
+      syncSessions(cid, { ...request, remote: 'hub', ...more }).catch(({ hint }: TeddyError) => hint);
+    for (const all of [true, false])
+      expect(await hintOf({ all })).toBe('Push the code branch first: `git push hub <branch>`.');
+    await store.updateRefs([{ ref: known.ref, old: null, new: known.oid }], 'test');
+    expect(await hintOf({})).toBe('Push the code branch first: `git push hub origin/main:refs/heads/main`.');
+    const head = 'refs/remotes/origin/HEAD' as RefName;
+    await store.updateRefs([{ ref: head, old: null, new: known.oid }], 'test');
+    expect(await hintOf({ all: true })).toBe('Push the code branch first: `git push hub origin/main:refs/heads/main`.');
   });
 
   test('is the one that git would take, and without one the error says how to add one', async () => {
