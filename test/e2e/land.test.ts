@@ -79,6 +79,12 @@ test('switch goes to a session and back, refuses as git does, and asks which on 
   expect(await run.waitFor('q: none ')).toContain(` 1    ${session}  `);
   run.press('7\n');
   await run.waitFor('Answer a number from 1 to 1');
+  const other = await project.begin('try-that', '--no-switch');
+  run.press('try\n');
+  expect(await run.waitFor('Answer the whole name of one, or its number.')).toContain(
+    '"try" is part of the id of 2 sessions: ',
+  );
+  await repo.git('branch', '--quiet', '-D', `teddy/${other}`);
   run.press('1\n');
   expect(await run.exitCode).toBe(0);
   expect(await head()).toBe(`teddy/${session}`);

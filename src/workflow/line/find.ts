@@ -260,12 +260,12 @@ export class AmbiguousSessionError extends TeddyError {
   }
 }
 
-function ambiguousError(
+/** `matching`: in order of their creation. */
+export function ambiguousError(
   selector: string,
-  matching: readonly MainLine[],
+  matching: readonly Pick<MainLine, 'session'>[],
   { areNamesakes }: { areNamesakes: boolean },
-): TeddyError {
-  // In order of their creation.
+): AmbiguousSessionError {
   const sessions = matching.map(({ session }) => session);
   const some = sessions.slice(0, 5).join(', ') + (sessions.length > 5 ? ` and ${sessions.length - 5} more` : '');
   const what = areNamesakes ? 'the name' : 'part of the id';

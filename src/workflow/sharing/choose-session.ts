@@ -3,7 +3,7 @@ import { TeddyError } from '../../errors.ts';
 import type { RefTip } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { archivePrefix, parseLineRef, shortRef, type Oid, type RefName, type SessionId } from '../../names.ts';
-import { findHeadLine, findLine, findNamedTip } from '../line/find.ts';
+import { ambiguousError, findHeadLine, findLine, findNamedTip } from '../line/find.ts';
 import { chooseMain, type KnownLine } from '../../session/lines.ts';
 import { parseShared, type Scope, type Sides } from './shared-refs.ts';
 
@@ -106,18 +106,12 @@ async function findNamed(
     const similar = [...sessions].filter((session) => wanted !== '' && session.includes(wanted));
     const found = exact ?? (similar.length === 1 ? similar[0] : undefined);
     if (found !== undefined) return { session: found, line: null };
-    throw similar.length > 1 ? toAmbiguous(selector, similar) : error;
+    if (similar.length === 0) throw error;
+    const matching = similar.toSorted().map((one) => ({ session: one }));
+    throw ambiguousError(selector, matching, { areNamesakes: false });
   }
 }
 
 function isUnknown(error: unknown): boolean {
   return error instanceof TeddyError && error.code === 'UNKNOWN_SESSION';
-}
-
-function toAmbiguous(selector: string, sessions: SessionId[]): TeddyError {
-  return new TeddyError(
-    'AMBIGUOUS_SESSION',
-    `${JSON.stringify(selector)} is part of ${sessions.length} sessions: ${sessions.slice(0, 5).join(', ')}.`,
-    `Give the whole id, e.g. \`-s ${sessions.toSorted().at(-1)}\`.`,
-  );
 }

@@ -600,6 +600,18 @@ describe('a remote', () => {
       });
   });
 
+  test('with several sessions of which a part is named has the newest named, by a command', async () => {
+    origin = await makeRemote();
+    const [cid, dot] = [await makeClone(origin, 'c'), await makeClone(origin, 'd')];
+    for (const name of ['one-a', 'one-b']) await start(cid, name);
+    await pushSessions(cid, { ...request, all: true });
+    await expect(pullSessions(dot, { ...request, selector: 'one' })).rejects.toMatchObject({
+      message: '"one" is part of the id of 2 sessions: 20260124-one-a, 20260124-one-b.',
+      newest: '20260124-one-b',
+      selector: 'one',
+    });
+  });
+
   test('that is empty gets the code from another remote where no branch here has it', async () => {
     const cid = await makeClone(await memoryRemote(), 'c');
     await start(cid);

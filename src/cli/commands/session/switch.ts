@@ -2,6 +2,7 @@ import { Command, Option } from 'clipanion';
 import { TeddyError } from '../../../errors.ts';
 import type { Project } from '../../../ports/project.ts';
 import { shortRef } from '../../../names.ts';
+import { AmbiguousSessionError, findNamedTip } from '../../../workflow/line/find.ts';
 import { listNewest, sortNewest } from '../../../workflow/review/list-sessions.ts';
 import { sayBack } from '../../render/branched.ts';
 import { renderSessions, takeFirst } from '../../render/sessions.ts';
@@ -80,7 +81,12 @@ async function pickSession(terminal: Terminal, project: Project): Promise<string
       const answer = await askOrStop(terminal, signal, 'Which one? Number or name, q: none ', askAgainHint);
       if (answer === null || answer === '' || answer === 'q')
         throw new TeddyError('NOT_APPROVED', 'Nothing was switched.', '`teddy session list` shows all sessions.');
-      if (!/^\d{1,2}$/.test(answer)) return answer;
+      if (!/^\d{1,2}$/.test(answer)) {
+        const found: unknown = await findNamedTip(project, answer).catch((error: unknown) => error);
+        if (!(found instanceof AmbiguousSessionError)) return answer;
+        terminal.say(`${toVisible(found.message)} Answer the whole name of one, or its number.`);
+        continue;
+      }
       const chosen = sessions[Number(answer) - 1];
       if (chosen !== undefined) return chosen.session;
       terminal.say(`Answer a number from 1 to ${sessions.length}, or a name.`);
