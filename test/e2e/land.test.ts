@@ -53,6 +53,10 @@ test('a session lands with HEAD where it was, is archived, found by its id, and 
   expect(await project.repo.git('for-each-ref', '--format=%(refname)', 'refs/heads/teddy', 'refs/teddy')).toBe(
     `refs/heads/teddy/global\n${archive}`,
   );
+  const listed = await project.run(['session', 'list']);
+  const way = '1 session is archived: teddy session list --archived. Start one: teddy session new <name>';
+  expect(listed).toMatchObject({ stdout: '', stderr: `No session is in progress here. ${way}\n` });
+  expect(await project.ok('session', 'list', '--archived')).toContain(session);
   expect(await project.ok('session', 'history', session, '--format', 'markdown')).toContain('Do it');
   const refused = await project.refuses('UNKNOWN_SESSION', 2, ['session', 'plan', '-s', session, '-m', 'more']);
   expect(refused).toContain(`teddy session archive --restore ${session}`);

@@ -6,7 +6,6 @@ import { requireOne } from '../../plan-options.ts';
 import { renderSessions, takeFirst } from '../../render/sessions.ts';
 import { TeddyCommand } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
-import { toVisible } from '../../../session/visible-text.ts';
 
 export class SessionListCommand extends TeddyCommand {
   static override paths = [['session', 'list']];
@@ -77,12 +76,11 @@ function isOpen({ state }: ListedSession): boolean {
   return ['pending', 'open', 'closed', 'failed'].includes(state);
 }
 
-/** Other sessions may be archived, or have only conversation branches. */
 async function describeNone(project: Project): Promise<string> {
   const { listRecorded } = await import('../../../workflow/line/find-recorded.ts');
-  const others = (await listRecorded(project)).map(({ name }) => name);
-  if (others.length === 0) return 'There is no session yet. Start one: teddy session new <name>';
-  const [first = ''] = others;
-  const more = others.length === 1 ? '' : ` and ${others.length - 1} more`;
-  return `No session is in progress here; there is only ${toVisible(first)}${more}. Start one: teddy session new <name>`;
+  const { size } = new Set((await listRecorded(project)).map(({ session }) => session));
+  const start = 'Start one: teddy session new <name>';
+  if (size === 0) return `There is no session yet. ${start}`;
+  const archived = size === 1 ? '1 session is archived' : `${size} sessions are archived`;
+  return `No session is in progress here. ${archived}: teddy session list --archived. ${start}`;
 }
