@@ -115,7 +115,8 @@ test('undo of a line that is checked out nowhere is refused', async () => {
   const session = await project.begin('away');
   await everything();
   await project.repo.git('switch', '--quiet', 'main');
-  await project.refuses('NOT_ON_LINE', 3, ['session', 'undo', '-s', session]);
+  const refused = await project.refuses('NOT_ON_LINE', 3, ['session', 'undo', '-s', session]);
+  expect(refused).toContain(`Undo changes files, and teddy/${session} is not checked out in any work tree.`);
 });
 
 test('restore switches to the end of a turn, and the next turn goes on after it', async () => {

@@ -61,7 +61,7 @@ function requireWorkspace(line: ReadyLine, { repository }: Project): Workspace {
   const branch = shortRef(line.ref);
   throw new TeddyError(
     'NOT_ON_LINE',
-    `${branch} is checked out nowhere, and a turn is taken back in files.`,
+    `Undo changes files, and ${branch} is not checked out in any work tree.`,
     repository.workspace === null
       ? `Give it a work tree: \`git worktree add <directory> ${branch}\`.`
       : `Switch to it: \`git switch ${branch}\`.`,
