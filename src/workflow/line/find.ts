@@ -274,16 +274,13 @@ export function ambiguousError(
 }
 
 function unknownError(selector: string, sessions: { session: SessionId }[]): TeddyError {
-  const some = sessions
-    .slice(-3)
-    .map(({ session }) => session)
-    .join(', ');
+  const newest = sessions.slice(-3).toReversed();
   return new TeddyError(
     'UNKNOWN_SESSION',
     `No session or line is called ${JSON.stringify(selector)}.`,
-    some === ''
+    newest.length === 0
       ? 'Start one: `teddy session new <name>`.'
-      : `The newest: ${some}. All of them: \`teddy session list\`.`,
+      : `The newest: ${newest.map(({ session }) => session).join(', ')}. All of them: \`teddy session list\`.`,
   );
 }
 

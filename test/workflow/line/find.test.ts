@@ -169,7 +169,10 @@ describe('a named line', () => {
       message: expect.stringContaining(`${session}, 20260124-add-logout`),
     });
     for (const selector of ['nothing', '', '--all', 'main', 'a..b', 'x y', 'HEAD~1']) {
-      await expect(findLine(project, selector)).rejects.toMatchObject({ code: 'UNKNOWN_SESSION' });
+      await expect(findLine(project, selector)).rejects.toMatchObject({
+        code: 'UNKNOWN_SESSION',
+        hint: `The newest: 20260124-add-logout, ${session}. All of them: \`teddy session list\`.`,
+      });
     }
   });
 
