@@ -83,7 +83,8 @@ async function chooseLine(
   } catch (error) {
     // There is none at all: what all sessions share is all there is.
     if (isUnknown(error)) return { session: null, line: null };
-    throw error;
+    if (!(error instanceof TeddyError) || error.code !== 'NO_OPEN_SESSION') throw error;
+    throw new TeddyError(error.code, error.message, 'Name one with `-s`, or share all of them with `--all`.');
   }
 }
 

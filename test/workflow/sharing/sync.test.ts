@@ -5,6 +5,7 @@ import { editTree } from '../../../src/session/edit-tree.ts';
 import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
 import { findLine } from '../../../src/workflow/line/find.ts';
 import { findRecorded } from '../../../src/workflow/line/find-recorded.ts';
+import { archiveSession } from '../../../src/workflow/landing/archive-session.ts';
 import { deleteOnRemote, listRemoteArchive } from '../../../src/workflow/landing/archive-remote.ts';
 import { showHistory } from '../../../src/workflow/conversation/show-history.ts';
 import { verifyLine } from '../../../src/workflow/verify/line.ts';
@@ -610,6 +611,22 @@ describe('a remote', () => {
       newest: '20260124-one-b',
       selector: 'one',
     });
+  });
+
+  test('gets no session that nobody chose where none is open, and --all is what sends them', async () => {
+    origin = await makeRemote();
+    const cid = await makeClone(origin, 'c');
+    expect(await pushSessions(cid, request)).toMatchObject({ session: null });
+    await start(cid);
+    await archiveSession(cid, session);
+    for (const share of [pushSessions, syncSessions])
+      await expect(share(cid, request)).rejects.toMatchObject({
+        code: 'NO_OPEN_SESSION',
+        message: `You are on main, and no session of yours is open: ${session} (archived).`,
+        hint: 'Name one with `-s`, or share all of them with `--all`.',
+      });
+    const { lines } = await pushSessions(cid, { ...request, all: true });
+    expect(lines).toContainEqual(expect.objectContaining({ session, did: ['pushed'] }));
   });
 
   test('that is empty gets the code from another remote where no branch here has it', async () => {

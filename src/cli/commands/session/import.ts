@@ -43,7 +43,12 @@ export class SessionImportCommand extends TeddyCommand {
 
   protected run(terminal: Terminal): Promise<number> {
     const format = parseFormat(this.format);
-    if (this.file === '-') throw toNoStdin();
+    if (this.file === '-')
+      throw new TeddyError(
+        'USAGE',
+        'A log is read twice, so it cannot come from stdin.',
+        'Save it to a file, and name that; ./- is a file called -.',
+      );
     return withInterrupt(terminal, 'teddy session list', (signal) =>
       this.withProject(terminal, async (project) => {
         const { importSession, previewImport } = await import('../../../workflow/conversation/import-session.ts');
@@ -102,14 +107,6 @@ function parseFormat(text: string | undefined): ImportFormat | undefined {
     'UNKNOWN_FORMAT',
     `There is no format ${JSON.stringify(text)}.`,
     `Choose one of: ${importFormats.join(', ')}.`,
-  );
-}
-
-function toNoStdin(): TeddyError {
-  return new TeddyError(
-    'USAGE',
-    'A log is read twice, so it cannot come from stdin.',
-    'Save it to a file, and name that; ./- is a file called -.',
   );
 }
 

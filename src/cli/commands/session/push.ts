@@ -10,7 +10,7 @@ export class SessionPushCommand extends ShareCommand {
     description: 'Send a session to a remote.',
     details: `
       It sends the main line, its branches, what is archived of it, and teddy/global, with the commits below, as
-      git does. The session is the one that HEAD is on, else the newest; -s names another one, and --all sends
+      git does. The session is the one that HEAD is on, else the newest open one; -s names another, and --all sends
       all of them. The remote is a name that git knows, a URL or a path; without it, it is the one that
       teddy.sessionsRemote names, else the one of the branch, remote.pushDefault, origin, or the only one.
 

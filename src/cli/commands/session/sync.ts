@@ -11,7 +11,7 @@ export class SessionSyncCommand extends ShareCommand {
     details: `
       It runs \`session pull\` and \`session push\`, and both again if somebody else is faster, at most five times.
       When two clones have both synced, they hold the same branches. The session is the one that HEAD is on,
-      else the newest; -s names another one, and --all takes and sends all of them.
+      else the newest open one; -s names another, and --all takes and sends all of them.
 
       Of what is archived on the remote, sync takes the sessions that are here or named, and those of each month
       that you give with --archive.
