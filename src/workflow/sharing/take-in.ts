@@ -238,7 +238,7 @@ function toHostile({ label }: ChosenRemote, { ref, names }: SharedTips, { reason
   const look = `\`git fetch ${toShellWord(label)} ${names.remote} && teddy session verify FETCH_HEAD\``;
   return new TeddyError(
     'HOSTILE_SESSION',
-    `${shortRef(ref)} of ${label} was not taken: it fails the checks (${reason.replace(/\.$/, '')}).`,
+    `${shortRef(ref)} of ${label} cannot be taken: it fails the checks (${reason.replace(/\.$/, '')}).`,
     violations.length === 0
       ? 'Nothing of it is here. Ask whoever pushed it.'
       : `Nothing of it is here. To look at it: ${look}. Ask whoever pushed it.`,
@@ -246,14 +246,15 @@ function toHostile({ label }: ChosenRemote, { ref, names }: SharedTips, { reason
 }
 
 function toNamesake({ label }: ChosenRemote, { ref, session, local, names: { archive } }: SharedTips): TeddyError {
+  const name = `${session?.slice('20260124-'.length)}-2`;
+  const begun = `git branch -m teddy/${session} ${name}-begun`;
   const steps = [
-    ...(local === null ? [] : [`git switch teddy/${session}`, 'teddy session new <name>']),
-    ...(local === null ? [] : [`git branch -m teddy/${session} <name>-begun`]),
-    ...(archive === null ? [] : [`git branch <name>-kept ${archive}`, `git update-ref -d ${archive}`]),
+    ...(local === null ? [] : [`git switch teddy/${session}`, `teddy session new ${name}`, begun]),
+    ...(archive === null ? [] : [`git branch ${name}-kept ${archive}`, `git update-ref -d ${archive}`]),
   ];
   return new TeddyError(
     'BRANCH_IN_THE_WAY',
-    `${shortRef(ref)} of ${label} was not taken: a session here has the same name, and is another one.`,
+    `${shortRef(ref)} of ${label} cannot be taken: a session here has the same name, and is another one.`,
     `Give yours another name: ${steps.map((step) => `\`${step}\``).join(', ')}, and so with each branch \`teddy/${session}--...\` here. Then run the command again.`,
   );
 }

@@ -498,6 +498,10 @@ describe('two sessions that were begun with one name', () => {
       expect(shared.lines.find(({ ref }) => ref === main)?.problem).toMatchObject({
         code: 'BRANCH_IN_THE_WAY',
         exitCode: 3,
+        message: `${line} of origin cannot be taken: a session here has the same name, and is another one.`,
+        hint: expect.stringContaining(
+          `\`git switch ${line}\`, \`teddy session new add-login-2\`, \`git branch -m ${line} add-login-2-begun\`, and`,
+        ),
       });
       expect(did(shared)).toEqual({ global: 'merged pushed' });
       const { [`refs/heads/teddy/global`]: _, ...rest } = before;
