@@ -46,7 +46,7 @@ export function showShared(
   shared: Shared,
   { dryRun, verb, selector }: { dryRun: boolean; verb: string; selector?: string | undefined },
 ): void {
-  const { remote, session, lines, leftOut, monthsLeft, notes } = shared;
+  const { remote, session, lines, leftOut, monthsLeft, notes, pushed } = shared;
   const name = toVisible(remote.label);
   terminal.say(`${name}: ${session === null ? 'all sessions' : `session ${session}`} and teddy/global.`);
   const done = lines.filter(({ did }) => did.length > 0);
@@ -60,6 +60,7 @@ export function showShared(
   const isElsewhere = verb === 'pull' && session !== null && !lines.some((line) => line.session === session);
   if (isElsewhere) terminal.say(`${name} does not have ${session}. \`teddy list\` names the remote that has it.`);
   else if (done.length === 0 && !hasProblem) terminal.say(`Nothing to ${verb}.`);
+  if (pushed !== undefined) return showShared(terminal, pushed, { dryRun, verb: 'push' });
   if (dryRun) terminal.say('Nothing was changed: this was a dry run.');
 }
 
@@ -134,7 +135,7 @@ export function endShared(terminal: Terminal, shared: Shared, { json }: { json: 
 }
 
 export function toSharedJson(
-  { remote, session, lines, leftOut, monthsLeft, notes, refusal }: Shared,
+  { remote, session, lines, leftOut, monthsLeft, notes, refusal, pushed }: Shared,
   dryRun: boolean,
 ): object {
   return {
@@ -149,6 +150,7 @@ export function toSharedJson(
     monthsLeft,
     notes,
     error: refusal === null ? null : toErrorJson(refusal),
+    ...(pushed && { pushed: toSharedJson(pushed, dryRun) }),
   };
 }
 

@@ -13,12 +13,16 @@ import { takeIn } from './take-in.ts';
  * conversation branch of its own. A line that is kept out, or whose work tree is in the way, has its `problem`; the others are
  * taken. Throws UNKNOWN_REMOTE, UNKNOWN_SESSION, REMOTE_CHANGED, and as `Remotes`.
  */
-export async function pullSessions(project: Project, request: ShareRequest): Promise<Shared> {
+export async function pullSessions(
+  project: Project,
+  request: ShareRequest,
+  { offLine }: { offLine: 'open' | 'all' } = { offLine: 'all' },
+): Promise<Shared> {
   await repair(project);
   const remote = await chooseRemote(project, request.remote, { isPush: false });
   return retryWhileChanged(request.signal, async () => {
     const sides = await readSides(project, remote, request);
-    const scope = await chooseScope(project, { ...request, offLine: 'all' }, sides);
+    const scope = await chooseScope(project, { ...request, offLine }, sides);
     const { lines, tips, notes } = await takeIn(project, { ...sides, scope }, request);
     const monthsLeft = listMonthsLeft(scope, sides.listed, [...tips, ...lines]);
     // A line that is only here needs no pull.

@@ -53,6 +53,8 @@ export interface Shared {
   notes: string[];
   /** Why nothing was pushed after what was there had been taken. */
   refusal: TeddyError | null;
+  /** The push of a sync that pulls from another remote, which is `remote`. */
+  pushed?: Shared;
 }
 
 export function toSharedLine({ ref, session, standing, local, remote }: StandingTips): SharedLine {

@@ -6,8 +6,9 @@ import type { RefName } from '../../names.ts';
 import { chooseRemote, type ChosenRemote } from './choose-remote.ts';
 import { chooseScope } from './choose-session.ts';
 import { readStandings } from './plan-moves.ts';
+import { pullSessions } from './pull-sessions.ts';
 import { pushLines, toPushes } from './push-lines.ts';
-import { notePushed, toEmpty } from './push-sessions.ts';
+import { notePushed, pushSessions, toEmpty } from './push-sessions.ts';
 import { repair } from '../line/repair.ts';
 import { retryWhileChanged } from './retry-while-changed.ts';
 import { sortLines, type Shared, type SharedLine, type ShareRequest } from './shared-line.ts';
@@ -18,6 +19,8 @@ import { takeIn, type TakenIn } from './take-in.ts';
 export async function syncSessions(project: Project, request: ShareRequest): Promise<Shared> {
   await repair(project);
   const remote = await chooseRemote(project, request.remote, { isPush: false });
+  const target = await chooseRemote(project, request.remote, { isPush: true });
+  if (target.name !== remote.name) return pullThenPush(project, request, target);
   let before: SharedLine[] = [];
   return retryWhileChanged(request.signal, async ({ isLast }) => {
     const sides = await readSides(project, remote, request);
@@ -38,6 +41,13 @@ export async function syncSessions(project: Project, request: ShareRequest): Pro
   });
 }
 
+/** Sends nothing to the remote that is only pulled from: `remote.pushDefault` and its like name another one for that. */
+async function pullThenPush(project: Project, request: ShareRequest, target: ChosenRemote): Promise<Shared> {
+  const pulled = await pullSessions(project, request, { offLine: 'open' });
+  const pushed = await tryPush(() => pushSessions(project, { ...request, remote: target.name }));
+  return pushed instanceof TeddyError ? { ...pulled, refusal: pushed } : { ...pulled, pushed };
+}
+
 /** Lists the refs that a dry run would first make and then push. */
 function foresee({ lines }: TakenIn): RefUpdate[] {
   return lines.flatMap(({ ref, did, local, remote, standing }) => {
@@ -47,7 +57,7 @@ function foresee({ lines }: TakenIn): RefUpdate[] {
 }
 
 /** Lines that were taken in stay, and are reported, whatever keeps the rest from leaving. */
-async function tryPush(push: () => Promise<'done' | 'moved'>): Promise<'done' | 'moved' | TeddyError> {
+async function tryPush<Pushed>(push: () => Promise<Pushed>): Promise<Pushed | TeddyError> {
   try {
     return await push();
   } catch (error) {

@@ -1,6 +1,6 @@
 /** The words of a push, a pull and a sync. */
 import { expect, test } from 'vitest';
-import { showShared } from '../../../src/cli/render/shared.ts';
+import { showShared, toSharedJson } from '../../../src/cli/render/shared.ts';
 import { openTerminal } from '../../../src/cli/terminal.ts';
 import { mainLineRef, type RefName, type SessionId } from '../../../src/names.ts';
 import type { Shared, SharedLine } from '../../../src/workflow/sharing/shared-line.ts';
@@ -36,6 +36,27 @@ test("a line whose own commits made room for the remote's is pulled, and what wa
   expect(show([moved], 'pull', true).stdout).toBe(
     `teddy/${session}  would be pulled; what was only here would be ${place}`,
   );
+});
+
+test('a sync that pulls from one remote and pushes to another tells of both', () => {
+  const context = memoryContext();
+  const toShared = (name: string, did: SharedLine['did']): Shared => ({
+    remote: { name, label: name, isConfigured: true },
+    session,
+    lines: [lineOf(did)],
+    leftOut: [],
+    monthsLeft: [],
+    notes: [],
+    refusal: null,
+  });
+  const shared = { ...toShared('origin', ['taken']), pushed: toShared('mirror', ['pushed']) };
+  showShared(openTerminal(context, 'never'), shared, { dryRun: true, verb: 'sync' });
+  const { stdout, stderr } = context.read();
+  expect(stdout).toBe(`teddy/${session}  would be pulled\nteddy/${session}  would be pushed\n`);
+  expect(stderr).toBe(
+    `origin: session ${session} and teddy/global.\nmirror: session ${session} and teddy/global.\nNothing was changed: this was a dry run.\n`,
+  );
+  expect(toSharedJson(shared, true)).toMatchObject({ remote: 'origin', pushed: { remote: 'mirror' } });
 });
 
 test('a session that this remote does not have is not called up to date', () => {

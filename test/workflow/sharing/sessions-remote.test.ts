@@ -65,6 +65,27 @@ test('push, pull and sync go there with lines, teddy/global and archives, and th
   expect([await mainOf(fork), await mainOf(origin)]).toEqual([code, code]);
 });
 
+test('without it, sync pushes where push pushes, and sends nothing to the remote that it pulls from', async () => {
+  ada.configuration.delete('teddy.sessionsRemote');
+  ada.configuration.set('remote.pushdefault', 'sessions');
+  await pushSessions(ada, { ...request, remote: 'origin' });
+  const bea = await makeClone(origin, 'b');
+  await pullSessions(bea, request);
+  await bea.switchTo(line);
+  await turn(bea, 'Two', create('two.txt'));
+  await pushSessions(bea, request);
+  await turn(ada, 'Three', create('three.txt'));
+  const there = await refsOf(origin);
+  const { remote, lines, pushed, refusal } = await syncSessions(ada, request);
+  expect([remote.name, pushed?.remote.name, refusal]).toEqual(['origin', 'sessions', null]);
+  expect(lines.find(({ ref }) => ref === main)).toMatchObject({ did: ['moved'] });
+  expect(await refsOf(origin)).toEqual(there);
+  expect(await refsOf(fork)).toEqual({ ...there, [`${main}--02-branch-01`]: await ada.tipOf(`${line}--02-branch-01`) });
+  // A remote that is named is both.
+  expect(await syncSessions(ada, { ...request, remote: 'origin' })).not.toHaveProperty('pushed');
+  expect(await refsOf(origin)).toEqual(await refsOf(fork));
+});
+
 test('a remote that is named takes precedence', async () => {
   expect((await pushSessions(ada, { ...request, remote: 'origin' })).remote.name).toBe('origin');
   expect(await refsOf(fork)).toEqual({});

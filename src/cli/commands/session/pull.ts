@@ -11,7 +11,9 @@ export class SessionPullCommand extends ShareCommand {
     details: `
       The main line, its branches, what is archived of it, and teddy/global become branches here, and the
       remote-tracking branches follow. The session is the one that HEAD is on; if HEAD is on none, pull takes all
-      sessions. -s names a session, and --all takes all of them. Of what is archived on the remote, pull takes
+      sessions. -s names a session, and --all takes all of them. The remote is a name that git knows, a URL or a
+      path; without it, it is the one that teddy.sessionsRemote names, else the one of the branch, origin, or the
+      only one. Of what is archived on the remote, pull takes
       the sessions that are here or named, and those of each month that you give with --archive.
 
       Nothing here moves before teddy has checked what came: names, paths, sizes, entries, trailers. A line that

@@ -12,7 +12,8 @@ export class SessionPushCommand extends ShareCommand {
       It sends the main line, its branches, what is archived of it, and teddy/global, with the commits below, as
       git does. The session is the one that HEAD is on, else the newest open one; -s names another, and --all sends
       all of them. The remote is a name that git knows, a URL or a path; without it, it is the one that
-      teddy.sessionsRemote names, else the one of the branch, remote.pushDefault, origin, or the only one.
+      teddy.sessionsRemote names, else branch.<name>.pushRemote, remote.pushDefault, the one that the branch
+      follows, origin, or the only one.
 
       Either everything arrives or nothing does, and nothing is ever forced. If the remote has more, \`session
       sync\` takes that first. Nothing is deleted there: a branch that \`session archive\` put away here stays on the

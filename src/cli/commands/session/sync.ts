@@ -11,7 +11,8 @@ export class SessionSyncCommand extends ShareCommand {
     details: `
       It runs \`session pull\` and \`session push\`, and both again if somebody else is faster, at most five times.
       When two clones have both synced, they hold the same branches. The session is the one that HEAD is on,
-      else the newest open one; -s names another, and --all takes and sends all of them.
+      else the newest open one; -s names another, and --all takes and sends all of them. Without the name of a
+      remote, it pulls from the remote that \`session pull\` takes, and pushes to the one that \`session push\` takes.
 
       Of what is archived on the remote, sync takes the sessions that are here or named, and those of each month
       that you give with --archive.
