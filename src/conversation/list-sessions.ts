@@ -7,7 +7,7 @@ import { entryTime } from '../session/logged-entry.ts';
 import { findLanded } from '../session/find-landed.ts';
 import type { Tips } from '../session/lines.ts';
 import type { MainLine } from '../session/main-lines.ts';
-import { readStarts, type SessionStart } from '../session/session-starts.ts';
+import { readStarts } from '../session/session-starts.ts';
 import { awaitsVerdict, readLine, type TurnStatus } from './read-line.ts';
 
 export interface DescribedSession {
@@ -42,27 +42,26 @@ export interface DescribedSession {
   awaitsVerdict: boolean;
 }
 
-/** `toShown`: the line to tell of, where that is another one of the session. */
+/** All that is told of a session is told of its line in `lines`. `tips`: git has just said where all branches stand. */
 export async function describeSessions(
   source: SessionSource,
   lines: readonly MainLine[],
-  { starts, tips, toShown = (line) => line }: Partial<DescribeOptions> = {},
+  { tips }: { tips?: Tips } = {},
 ): Promise<DescribedSession[]> {
   const { store, cache } = source.repository;
-  const started = starts ?? (await readStarts(source, lines));
+  const started = await readStarts(source, lines);
   const landed = await findLanded(source, lines, started, tips);
   const index = await openLineIndex(cache);
   const described: DescribedSession[] = [];
   for (let at = 0; at < lines.length; at += describedAtOnce) {
     const some = lines.slice(at, at + describedAtOnce).map(async (line) => {
-      const shown = toShown(line);
       const agent = started.get(line.session)?.agent ?? null;
-      const progress = toKnownProgress(shown) ?? (await tellProgress(store, index, shown));
+      const progress = toKnownProgress(line) ?? (await tellProgress(store, index, line));
       const captured = agent === null ? null : await tellCaptured(store, index, line);
       const { entry } = line.nearest;
       return {
         session: line.session,
-        branch: shortRef(shown.ref),
+        branch: shortRef(line.ref),
         remote: line.remote,
         created: line.created,
         ...progress,
@@ -110,14 +109,6 @@ async function readCaptured(store: SessionStore, from: Oid): Promise<[title: str
     if ((title !== null && model !== null) || count === lastEntries) break;
   }
   return [title, model];
-}
-
-interface DescribeOptions {
-  /** The nearest entries of the lines, where they are known already. */
-  starts: ReadonlyMap<SessionId, SessionStart>;
-  /** git has just said where all branches stand. */
-  tips: Tips;
-  toShown(this: void, line: MainLine): MainLine;
 }
 
 function toState(line: MainLine, status: DescribedSession['status'], landed: Set<RefName>): DescribedSession['state'] {

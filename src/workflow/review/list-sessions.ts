@@ -45,13 +45,10 @@ export async function listNewest(
   const all = own === null ? found : found.filter(({ session }) => own.has(session));
   const isCurrent = (session: SessionId) => here?.session === session;
   const lines = limit < all.length ? takeNewest(all, limit, now, isCurrent) : all;
-  const described = await describeSessions(project, lines, {
-    tips,
-    toShown: (line) =>
-      here !== undefined && isCurrent(line.session) && here.ref !== line.ref
-        ? { ...line, ref: here.ref, oid: here.oid, entry: null }
-        : line,
-  });
+  const shown = lines.map((line) =>
+    here !== undefined && isCurrent(line.session) && here.ref !== line.ref ? { ...line, ...here, entry: null } : line,
+  );
+  const described = await describeSessions(project, shown, { tips });
   const sessions = described.map((session) => ({ ...session, current: isCurrent(session.session) }));
   return { sessions, count: all.length + older };
 }

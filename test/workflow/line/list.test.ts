@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decodeEntry } from '../../../src/session/entry.ts';
-import type { Oid, RefName } from '../../../src/names.ts';
+import { shortRef, type Oid, type RefName } from '../../../src/names.ts';
 import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
 import { checkPush, parsePushedRefs } from '../../../src/workflow/hooks/check-push.ts';
 import { archiveSession } from '../../../src/workflow/landing/archive-session.ts';
@@ -67,6 +67,17 @@ describe('a line', () => {
     await project.setRef('refs/remotes/origin/feature', early);
     await project.setRef('refs/remotes/origin/teddy/global', await project.tipOf('teddy/global'));
     expect(await namesOf(project)).toEqual([main, 'refs/heads/try-again', 'refs/remotes/origin/feature']);
+  });
+
+  test('that HEAD is on beside the main line is the one that the listing tells of, in each column', async () => {
+    const project = await withTurn();
+    const { ref } = await branchSession(project, { turn: '01', switch: false });
+    await say(project, 'Two', planOf([create('two.txt')]).replace('Do it', 'Second'));
+    const [own] = await listSessions(project);
+    expect(own).toMatchObject({ branch: line, turns: 2, title: 'Second', state: 'pending' });
+    await project.switchTo(shortRef(ref));
+    const [other] = await listSessions(project);
+    expect(other).toMatchObject({ branch: shortRef(ref), turns: 1, title: 'from turn 01', state: 'open' });
   });
 
   test('is none of the default branch, of the one that it started from, and of what grows from them', async () => {
