@@ -21,6 +21,7 @@ import {
   type AppendFiles,
   type Checkout,
 } from './index-lock.ts';
+import { nameSome } from '../session/name-some.ts';
 import { readHeadRef } from './layout.ts';
 import { installIndex, removeEmptyParents, type PublishOptions } from './publish.ts';
 import { releaseRefLocks } from './ref-record.ts';
@@ -52,6 +53,9 @@ interface Command {
   env?: Environment;
 }
 
+export const lockedHint =
+  'Wait for the other git process. If none is running any more, remove the file and run the command again.';
+export const filesHint = 'Commit or stash those edits, or move those files away, and run the command again.';
 const inTheWay = /would be overwritten|not uptodate|would be removed|would lose untracked files/;
 
 /**
@@ -316,33 +320,32 @@ export async function fastForward(options: CheckoutOptions, to: Oid): Promise<vo
     { args: ['update-ref', '--stdin'], input: `start\nupdate HEAD ${to}\nprepare\nabort\n` },
     { args: ['merge', ...flags, '--no-overwrite-ignore', to], env: { GIT_REFLOG_ACTION: 'teddy' } },
   ]);
-  if (exitCode !== 0) throw toRefusal(to, stderr);
+  if (exitCode !== 0) throw toRefusal(ref, stderr);
 }
 
-function toRefusal(commit: Oid, stderr: string): TeddyError {
-  const said = stderr
-    .trim()
-    .split('\n')
-    .filter((line) => !line.startsWith('hint:'))
+/** git names each file that it would overwrite on a line of its own, behind a tab, or as an entry of its index. */
+export function describeRefusal(outcome: string, stderr: string): string {
+  const found = [...stderr.matchAll(/^\t(.+)$|^error: Entry '(.+)' not uptodate/gm)];
+  const files = found.map(([, listed, entry]) => listed ?? entry ?? '');
+  if (files.length > 0 && inTheWay.test(stderr))
+    return `${outcome}: ${nameSome(files)} ${files.length === 1 ? 'is' : 'are'} in the way.`;
+  const said = stderr.split('\n').filter((line) => line !== '' && !line.startsWith('hint:'));
+  return `${outcome}: ${said
     .slice(0, 6)
     .map((line) => line.trim())
-    .join(' ');
-  const message = `git did not fast-forward to ${commit.slice(0, 10)}: ${said}`;
+    .join(' ')}`;
+}
+
+function toRefusal(ref: RefName, stderr: string): TeddyError {
+  const message = describeRefusal(`${shortRef(ref)} was not moved ahead`, stderr);
   if (/Not possible to fast-forward|Diverging branches|cannot lock ref .* but expected/.test(stderr))
     return new TeddyError('REF_MOVED', message, 'The branch has moved meanwhile: run the command again.');
-  if (/\.lock': File exists/.test(stderr)) {
-    const hint =
-      'Wait for the other git process. If none is running any more, remove the file and run the command again.';
-    return new TeddyError('LOCKED', message, hint);
-  }
+  if (/\.lock': File exists/.test(stderr)) return new TeddyError('LOCKED', message, lockedHint);
   if (/not concluded|unmerged files|unresolved conflict/.test(stderr)) {
     const hint = 'Finish or abort it with git (`git status` shows how), then run the command again.';
     return new TeddyError('OPERATION_IN_PROGRESS', message, hint);
   }
-  if (inTheWay.test(stderr)) {
-    const hint = 'Commit or stash those edits, or move those files away, and run the command again.';
-    return new TeddyError('FILES_IN_THE_WAY', message, hint);
-  }
+  if (inTheWay.test(stderr)) return new TeddyError('FILES_IN_THE_WAY', message, filesHint);
   return new TeddyError(
     /No space left on device|Disk quota exceeded/i.test(stderr) ? 'DISK_FULL' : 'GIT_FAILED',
     message,

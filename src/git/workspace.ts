@@ -6,7 +6,7 @@ import { TeddyError } from '../errors.ts';
 import type { CommitChange, Head, Scan, Store, Workspace } from '../ports/git.ts';
 import { nullIfGone } from '../disk/system-error.ts';
 import { parseOid, repoPathFromGit, shortRef, type Oid, type RefName, type RepoPath } from '../names.ts';
-import { readHeadCommit, runCheckout, fastForward } from './checkout.ts';
+import { describeRefusal, fastForward, filesHint, lockedHint, readHeadCommit, runCheckout } from './checkout.ts';
 import { readCheckouts } from './checkouts.ts';
 import {
   copyIndex,
@@ -224,10 +224,8 @@ async function switchTo(options: WorkspaceOptions, ref: RefName): Promise<void> 
   const isLocked = /\.lock'/.test(stderr);
   throw new TeddyError(
     isLocked ? 'LOCKED' : 'FILES_IN_THE_WAY',
-    `git did not switch to ${shortRef(ref)}: ${stderr.trim().split('\n').slice(0, 6).join(' ')}`,
-    isLocked
-      ? 'Wait for the other git process. If none is running any more, remove the file and run the command again.'
-      : 'Commit or stash those edits, or move those files away, and run the command again.',
+    describeRefusal(`git did not switch to ${shortRef(ref)}`, stderr),
+    isLocked ? lockedHint : filesHint,
   );
 }
 

@@ -119,7 +119,10 @@ test.each<[string, (() => Promise<unknown>)[], string]>([
   for (const step of spoil) await step();
   const before = await scratch.fingerprint();
   const error = await forward(ahead).then(String, (reason: unknown) => reason);
-  expect(error).toMatchObject({ code: 'FILES_IN_THE_WAY', message: expect.stringContaining(name) });
+  expect(error).toMatchObject({
+    code: 'FILES_IN_THE_WAY',
+    message: `main was not moved ahead: ${name} is in the way.`,
+  });
   expect(String(error)).not.toContain('equal.txt');
   expect(await scratch.fingerprint()).toEqual(before);
   expect(await scratch.list('.git/teddy')).toEqual([]);
