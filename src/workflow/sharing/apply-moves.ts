@@ -20,14 +20,26 @@ interface ReadyMove {
   workspace: Workspace | null;
 }
 
-/** `tracking`: remote-tracking branches that move along. Null: something has moved meanwhile, and nothing has changed. */
+/**
+ * `tracking`: remote-tracking branches that move along. Null: something has moved meanwhile, and nothing has changed. A dry run only
+ * looks at what is in the way.
+ */
 export async function applyMoves(
   project: Project,
   moves: readonly Move[],
   tracking: readonly RefUpdate[],
+  dryRun: boolean,
 ): Promise<AppliedMoves | null> {
   const { store } = project.repository;
   const { ready, held } = await prepareMoves(project, moves);
+  if (dryRun) {
+    for (const { move, workspace } of ready)
+      if (workspace !== null && move.tail !== null)
+        project.notices.info(
+          `HEAD in ${workspace.root} would move to ${shortRef(move.tail.ref)}; no file would change.`,
+        );
+    return { done: ready.map(({ move }) => move), held };
+  }
   const updates = [...ready.flatMap(toUpdates), ...tracking, ...(await markFetched(project, ready))];
   const outcome = updates.length === 0 ? 'done' : await store.updateRefs(updates, 'teddy: from a remote');
   if (outcome === 'moved') return null;

@@ -161,7 +161,7 @@ async function moveLines(
     const tracking = toTrackingUpdates(source.remote, standings);
     // Before any file of a session is checked out here.
     if (!dryRun && moves.length > 0) await project.repository.installAttributes();
-    const applied = dryRun ? { done: moves, held: [] } : await applyMoves(project, moves, tracking);
+    const applied = await applyMoves(project, moves, tracking, dryRun);
     if (applied !== null) noteMoves(lines, applied);
     if (moves.length > 0 || tracking.length > 0) tips = await read();
     const isSettled = applied !== null && !applied.held.some(({ problem }) => problem.code === 'REF_MOVED');

@@ -319,7 +319,9 @@ describe('a line that is checked out', () => {
     await syncSessions(ada, request);
     const before = await bea.tipOf(line);
     await bea.write({ 'README.md': '# Mine\n' });
+    const rehearsed = await pullSessions(bea, { ...request, dryRun: true });
     const shared = await pullSessions(bea, request);
+    expect(rehearsed).toEqual(shared);
     expect(did(shared)).toEqual({ global: 'taken' });
     expect(shared.lines.find(({ ref }) => ref === main)?.problem).toMatchObject({
       code: 'UNCOMMITTED_EDITS',
@@ -330,8 +332,22 @@ describe('a line that is checked out', () => {
     expect(await listMemos(bea)).toEqual(['Use pnpm']);
   });
 
+  test('goes along with what was only here, which a dry run says, too', async () => {
+    await turn(bea, 'Make c.txt', create('c.txt'));
+    const told: string[] = [];
+    bea.notices.info = (text) => told.push(text);
+    await syncSessions(bea, { ...request, dryRun: true });
+    await syncSessions(bea, request);
+    const { root } = bea.repository.workspace;
+    expect(told).toEqual([
+      `HEAD in ${root} would move to ${line}--02-branch-01; no file would change.`,
+      `HEAD in ${root} is on ${line}--02-branch-01 now; no file has changed.`,
+    ]);
+  });
+
   test('stays where it is in the middle of a merge', async () => {
     bea.state.operation = 'merge';
+    expect(await pullSessions(bea, { ...request, dryRun: true })).toEqual(await pullSessions(bea, request));
     const shared = await pullSessions(bea, request);
     expect(shared.lines.find(({ ref }) => ref === main)?.problem?.code).toBe('OPERATION_IN_PROGRESS');
   });
