@@ -1,8 +1,10 @@
 /** Decides the value of a setting by the first source that has one, and whether it can be used. */
 import { TeddyError } from '../errors.ts';
 import { findTemplateProblem } from './assisted-by.ts';
+import { hideCredentials } from './hide-credentials.ts';
 import { nearestName } from './nearest-name.ts';
 import { settingOf, settings, type Setting, type SettingName, type ValueKind } from './settings.ts';
+import { toShellWord } from './shell-word.ts';
 
 /** One place that may say something about a setting. */
 interface SettingSource {
@@ -51,6 +53,24 @@ export function requireUsable({ name, value, origin, problem }: FoundSetting): s
       ? `Change or unset ${origin.slice('environment '.length)}.`
       : `Change it: \`git config${scope} teddy.${name} ${/^\d+$/.test(fallback) ? fallback : toExample(takes)}\`.`,
   );
+}
+
+/** An address would leave no tracking branches, and so nothing that tells what was deleted there. */
+export function noSessionsRemoteError(name: string, names: readonly string[], isSet = true): TeddyError {
+  const label = hideCredentials(name);
+  const isName = /^[\w][\w.-]*$/.test(name);
+  const add = `\`git remote add ${isName ? name : 'sessions'} ${/^[^-].*[/:]/.test(name) ? toShellWord(label) : '<url>'}\``;
+  const set = `\`teddy config set sessionsRemote ${isName ? (findUsualRemote(names) ?? '<name>') : 'sessions'}\``;
+  return new TeddyError(
+    'UNKNOWN_REMOTE',
+    `teddy.sessionsRemote ${isSet ? 'is' : 'cannot be'} ${JSON.stringify(label)}${isSet ? ', and' : ':'} no remote has that name.`,
+    isName ? `Add it: ${add}; or name another one: ${set}.` : `Give it a name: ${add}, then ${set}.`,
+  );
+}
+
+/** Finds the remote that git takes where nothing names one. */
+export function findUsualRemote(names: readonly string[]): string | undefined {
+  return names.length === 1 ? names[0] : names.find((name) => name === 'origin');
 }
 
 /** `value` is normalized: booleans are `true` or `false`. `problem` reads on after `and`. */

@@ -105,7 +105,7 @@ test('sessions go to a remote of their own, and an archive comes from there with
   await repo.git('remote', 'add', 'origin', code);
   await repo.git('config', 'teddy.sessionsRemote', 'sessions');
   expect(await project.refuses('UNKNOWN_REMOTE', 2, ['session', 'sync', '--all'])).toContain(
-    'hint:  Add it: `git remote add sessions <url>`; or name another one: `git config teddy.sessionsRemote origin`.',
+    'hint:  Add it: `git remote add sessions <url>`; or name another one: `teddy config set sessionsRemote origin`.',
   );
   await repo.git('remote', 'add', 'sessions', sessions);
   await repo.git('switch', '--quiet', 'main');

@@ -176,6 +176,7 @@ test('a setting is set, checked and taken away, here or for all repositories', a
     ['set key sk-1', 'BAD_SETTING', 'no setting holds it'],
     ['set model', 'USAGE', 'teddy config set <name> <value>'],
     ['unset model x', 'USAGE', 'teddy config unset <name>'],
+    ['set sessionsRemote nosuch', 'UNKNOWN_REMOTE', 'Add it: `git remote add nosuch <url>`; or name another one:'],
     ['model x', 'USAGE', 'To set one: `teddy config set model x`.'],
   ] as const)
     expect(await project.refuses(code, 2, ['config', ...words.split(' ')], { env: { HOME: home } }), words).toContain(

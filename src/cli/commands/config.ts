@@ -2,7 +2,13 @@ import { Command, Option } from 'clipanion';
 import { findKey } from '../../app.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
-import { parseSetting, parseSettingName, requireUsable, type FoundSetting } from '../../session/decide-setting.ts';
+import {
+  noSessionsRemoteError,
+  parseSetting,
+  parseSettingName,
+  requireUsable,
+  type FoundSetting,
+} from '../../session/decide-setting.ts';
 import { settingOf, settings, type SettingName } from '../../session/settings.ts';
 import { TeddyCommand } from '../teddy-command.ts';
 import { padTo, widthOf } from '../render/cut-to-width.ts';
@@ -96,6 +102,10 @@ export class ConfigCommand extends TeddyCommand {
     const { repository, settings: known } = project;
     const scope = this.global ? 'global' : 'local';
     const key = `teddy.${name}`;
+    if (name === 'sessionsRemote' && value !== null && !this.global) {
+      const names = await repository.remotes.names();
+      if (!names.includes(value)) throw noSessionsRemoteError(value, names, false);
+    }
     const wasSet = await repository.changeSetting(scope, key, value);
     repository.reloadSettings();
     const found = await known.find(name);

@@ -2,6 +2,7 @@
 import { TeddyError } from '../../errors.ts';
 import { editableFiles, equalBytes } from '../line/guard-session-files.ts';
 import { findHeadLine } from '../line/find.ts';
+import { noSessionsRemoteError } from '../../session/decide-setting.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { isSessionPath } from '../../session/global-files.ts';
 import type { Project } from '../../ports/project.ts';
@@ -10,7 +11,12 @@ import type { RepoPath, Oid } from '../../names.ts';
 import { remainsOf, type Examination, type Found } from './finding.ts';
 
 export const findEnvironment: Examination = async (scene) => ({
-  found: [...(await findIdentity(scene)), ...(await findBranch(scene)), ...findAttributes(scene)],
+  found: [
+    ...(await findIdentity(scene)),
+    ...(await findBranch(scene)),
+    ...(await findRemote(scene)),
+    ...findAttributes(scene),
+  ],
   seen: 'environment',
 });
 
@@ -47,6 +53,16 @@ const findBranch: Find = async ({ project }) => {
       todo: 'Rename it: `git branch -m teddy <other>`.',
       mend: null,
     },
+  ];
+};
+
+const findRemote: Find = async ({ project }) => {
+  const { value, problem } = await project.settings.find('sessionsRemote');
+  const names = value === null || problem !== null ? null : await project.repository.remotes.names();
+  if (value === null || names === null || names.includes(value)) return [];
+  const { message, hint = null } = noSessionsRemoteError(value, names);
+  return [
+    { kind: 'unknown-remote', thing: 'teddy.sessionsRemote', meaning: message, fix: null, todo: hint, mend: null },
   ];
 };
 

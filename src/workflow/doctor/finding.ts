@@ -28,6 +28,7 @@ type FindingKind =
   | 'session-file'
   | 'identity'
   | 'branch-in-the-way'
+  | 'unknown-remote'
   | 'capture';
 
 export interface Finding {

@@ -1,9 +1,9 @@
 /** Which other repository is meant. */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
+import { findUsualRemote, noSessionsRemoteError } from '../../session/decide-setting.ts';
 import { hideCredentials } from '../../session/hide-credentials.ts';
 import { shortRef } from '../../names.ts';
-import { toShellWord } from '../../session/shell-word.ts';
 
 export interface ChosenRemote {
   /** The name in git's configuration; without one a URL or a path. */
@@ -25,10 +25,9 @@ export async function chooseRemote(
   const names = await project.repository.remotes.names();
   if (wanted !== undefined) return toChosen(wanted, names);
   const ofSessions = await project.settings.get('sessionsRemote');
-  if (ofSessions !== undefined && !names.includes(ofSessions)) throw toNoSessionsRemote(ofSessions, names);
+  if (ofSessions !== undefined && !names.includes(ofSessions)) throw noSessionsRemoteError(ofSessions, names);
   const configured = ofSessions ?? (await readConfigured(project, isPush));
-  const usual = names.includes('origin') ? 'origin' : names.length === 1 ? names[0] : undefined;
-  const name = configured ?? usual;
+  const name = configured ?? findUsualRemote(names);
   if (name !== undefined) return toChosen(name, names);
   throw names.length === 0 ? toNone() : toSeveral(names);
 }
@@ -52,19 +51,6 @@ async function readConfigured(project: Project, isPush: boolean): Promise<string
     if (value !== undefined && value !== '' && value !== '.') return value;
   }
   return undefined;
-}
-
-/** An address would leave no tracking branches, and so nothing that tells what was deleted there. */
-function toNoSessionsRemote(name: string, names: readonly string[]): TeddyError {
-  const label = hideCredentials(name);
-  const isName = /^[\w][\w.-]*$/.test(name);
-  const add = `\`git remote add ${isName ? name : 'sessions'} ${/^[^-].*[/:]/.test(name) ? toShellWord(label) : '<url>'}\``;
-  const set = `\`git config teddy.sessionsRemote ${isName ? (names[0] ?? '<name>') : 'sessions'}\``;
-  return new TeddyError(
-    'UNKNOWN_REMOTE',
-    `teddy.sessionsRemote is ${JSON.stringify(label)}, and no remote has that name.`,
-    isName ? `Add it: ${add}; or name another one: ${set}.` : `Give it a name: ${add}, then ${set}.`,
-  );
 }
 
 function toNone(): TeddyError {

@@ -3,6 +3,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { archiveRef, type RefName, type SessionId } from '../../../src/names.ts';
 import { archiveSession } from '../../../src/workflow/landing/archive-session.ts';
 import { deleteOnRemote, listRemoteArchive } from '../../../src/workflow/landing/archive-remote.ts';
+import { examineRepository } from '../../../src/workflow/doctor/examine-repository.ts';
 import { pullSessions } from '../../../src/workflow/sharing/pull-sessions.ts';
 import { pushSessions } from '../../../src/workflow/sharing/push-sessions.ts';
 import { syncSessions } from '../../../src/workflow/sharing/sync-sessions.ts';
@@ -92,11 +93,20 @@ test('a remote that is named takes precedence', async () => {
 });
 
 test.each([
-  ['forc', /`git remote add forc <url>`; or name another one: `git config teddy.sessionsRemote origin`/],
-  ['-x', /^Give it a name: `git remote add sessions <url>`, then `git config teddy.sessionsRemote sessions`/],
+  ['forc', /`git remote add forc <url>`; or name another one: `teddy config set sessionsRemote origin`/],
+  ['-x', /^Give it a name: `git remote add sessions <url>`, then `teddy config set sessionsRemote sessions`/],
   ['https://ada:secret@example.org/x.git', /^Give it a name: `git remote add sessions .*example.org\/x.git'?`/],
 ])('%s, which is the name of no remote, is refused, and nothing is sent', async (name, hint) => {
   ada.configuration.set('teddy.sessionsRemote', name);
+  ada.remotes.set('dead', fork);
+  const { findings } = await examineRepository(ada, { fix: false });
+  expect(findings).toMatchObject([
+    {
+      kind: 'unknown-remote',
+      meaning: expect.not.stringContaining('secret') as string,
+      todo: expect.stringMatching(hint) as string,
+    },
+  ]);
   for (const share of [pushSessions, pullSessions, syncSessions])
     await expect(share(ada, request)).rejects.toMatchObject({
       code: 'UNKNOWN_REMOTE',
