@@ -16,7 +16,7 @@ export const findOldArchives: Examination = async ({ project, refs }) => {
   const { lines, held } = await planMoves(project, archives);
   const moved = lines.length === 0 ? [] : [toFound(project, lines.map(nameRef))];
   return {
-    found: [...archives.filter(isInTheWay).map(toInTheWay), ...moved, ...held.map(toHeld)],
+    found: [...archives.flatMap(toUnread), ...moved, ...held.map(toHeld)],
     seen: count(archives.length, 'archive'),
   };
 };
@@ -81,18 +81,15 @@ function toHeld({ old, other }: Moves['held'][number]): Found {
   };
 }
 
-/** git holds no ref below another one. */
-function isInTheWay({ ref }: RefTip): boolean {
-  return /^refs\/teddy\/archive\/\d{4}-\d{2}$/.test(ref);
-}
-
-function toInTheWay({ ref, oid }: RefTip): Found {
-  return {
-    kind: 'branch-in-the-way',
-    thing: ref,
-    meaning: `The ref ${ref} is in the way: no session of that month can be archived beside it.`,
-    fix: null,
-    todo: `Give its commits a branch: \`git branch <name> ${oid.slice(0, 12)}\`, then \`git update-ref -d ${ref} ${oid}\`.`,
-    mend: null,
-  };
+/** Finds a ref that no command of teddy reads. git holds no ref below another one. */
+function toUnread({ ref, oid }: RefTip): Found[] {
+  if (parseArchiveRef(ref) !== null) return [];
+  const isMonth = /^refs\/teddy\/archive\/\d{4}-\d{2}$/.test(ref);
+  const meaning = isMonth
+    ? `The ref ${ref} is in the way: no session of that month can be archived beside it.`
+    : `teddy does not read ${ref}, and does not push it: an archive has the name of its line, below the month of its session.`;
+  const todo = `Give its commits a branch: \`git branch <name> ${oid.slice(0, 12)}\`, then \`git update-ref -d ${ref} ${oid}\`.`;
+  return [
+    { kind: isMonth ? 'branch-in-the-way' : 'misplaced-archive', thing: ref, meaning, fix: null, todo, mend: null },
+  ];
 }

@@ -21,6 +21,7 @@ type FindingKind =
   | 'quarantine'
   | 'deleted-session'
   | 'old-archive'
+  | 'misplaced-archive'
   | 'damaged-object'
   | 'lost-entry'
   | 'ended-work-tree'

@@ -132,18 +132,22 @@ test('a move that somebody else is faster than is made anew, and keeps what has 
   expect(await archives(project)).toEqual({ [present]: ahead });
 });
 
-test('refs below the archive that are no archives are left, and one that stands where a month would be is named', async () => {
+test('refs below the archive that are no archives are left and named, as is one that stands where a month would be', async () => {
   const { project, tip } = await begin();
   await fix(project);
   const strange = [
     'refs/teddy/archive/2026-02/20260124-add-login',
-    'refs/teddy/archive/x',
     'refs/teddy/archive/2026-03',
+    `refs/teddy/archive/2026-13/${session}`,
+    'refs/teddy/archive/x',
   ];
   for (const ref of strange) await project.setRef(ref, tip);
   const before = await archives(project);
   expect((await fix(project)).findings).toMatchObject([
+    { kind: 'misplaced-archive', thing: strange[0], outcome: 'left', todo: expect.stringContaining(tip) as string },
     { kind: 'branch-in-the-way', thing: 'refs/teddy/archive/2026-03', outcome: 'left' },
+    { kind: 'misplaced-archive', thing: strange[2], outcome: 'left' },
+    { kind: 'misplaced-archive', thing: strange[3], outcome: 'left' },
   ]);
   expect(await archives(project)).toEqual(before);
   expect(await listSessions(project, { archived: true })).toMatchObject([{ session, branch: present }]);
