@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, open, rename, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { TeddyError } from '../errors.ts';
-import { fallBackTo } from './system-error.ts';
+import { errorCode, errorReason, fallBackTo, toDiskError } from './system-error.ts';
 
 /** Some file systems cannot fsync a directory (EINVAL, ENOTSUP); there is nothing more to do there. */
 export async function syncDir(path: string): Promise<void> {
@@ -60,26 +60,9 @@ export async function removeFile(path: string): Promise<void> {
 
 /** Names the file and the reason; an error that is ours already stays as it is. */
 export function toWriteError(error: unknown, what: string): unknown {
-  const { code, message } = error as NodeJS.ErrnoException;
-  if (code === undefined || error instanceof TeddyError) return error;
-  if (code === 'ENOSPC' || code === 'EDQUOT') {
-    return new TeddyError(
-      'DISK_FULL',
-      `No space left while writing ${what}.`,
-      'Free some space and run the command again.',
-      {
-        cause: error,
-      },
-    );
-  }
-  return new TeddyError(
-    'WRITE_FAILED',
-    `${what} could not be written: ${message}`,
-    'Check the permissions of the repository.',
-    {
-      cause: error,
-    },
-  );
+  if (errorCode(error) === null || error instanceof TeddyError) return error;
+  const message = `${what} could not be written: ${errorReason(error)}.`;
+  return toDiskError(error, message, 'Check the permissions of the repository.');
 }
 
 /** False: nothing is there. */

@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import { parse } from 'smol-toml';
 import type { OpenableAgent } from '../conversation/render-agent-log.ts';
 import { removeDirectory, syncDirectory, writeDurably } from '../disk/durable-file.ts';
-import { errorCode, errorReason } from '../disk/system-error.ts';
+import { errorCode, errorReason, toDiskError } from '../disk/system-error.ts';
 import { TeddyError } from '../errors.ts';
 import type { AgentLogDirectory } from '../ports/disk.ts';
 import { findProgram } from './find-program.ts';
@@ -134,8 +134,6 @@ function toWriteError(error: unknown, path: string): unknown {
       `${path} is there already.`,
       'Run the command again: it takes another id.',
     );
-  if (code === 'ENOSPC' || code === 'EDQUOT')
-    return new TeddyError('DISK_FULL', `No space left while writing ${path}.`, 'Free some space, and run it again.');
   const hint = 'Check who may write into its folder, and run the command again.';
-  return new TeddyError('WRITE_FAILED', `${path} could not be written: ${errorReason(error)}.`, hint, { cause: error });
+  return toDiskError(error, `${path} could not be written: ${errorReason(error)}.`, hint);
 }

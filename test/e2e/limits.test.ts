@@ -122,7 +122,7 @@ describe('without room', () => {
 
     const filled = await teddy('session', 'execute', '-y');
     expect(filled).toMatchObject({ exitCode: 1 });
-    expect(filled.stderr).toMatch(/No space left .*\[DISK_FULL\]\nhint: {2}Free some space, .*--interrupted=resume/);
+    expect(filled.stderr).toMatch(/[Nn]o space left .*\[DISK_FULL\]\nhint: {2}Free some space, .*--interrupted=resume/);
     const kept = await teddy('session', 'execute', '--interrupted=keep');
     expect(kept.stderr).toMatch(/\[DISK_FULL\]\nhint: {2}Free some space, .*--interrupted=rollback/);
     expect(await teddy('session', 'execute', '--interrupted=rollback')).toMatchObject({ exitCode: 0 });

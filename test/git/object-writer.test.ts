@@ -1,7 +1,7 @@
 /** Loose objects on disk: readable by git, durable, shared as git shares them, and nothing left behind. */
 import { rmdirSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rm, stat, utimes } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { constants, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { TeddyError } from '../../src/errors.ts';
@@ -158,16 +158,19 @@ test('a write that fails says which object, and leaves no temporary file', async
   failing.link = '';
   const batch = objectBatch({ objectsDir: join(repo.root, 'README.md'), objectFormat: 'sha1' });
   await batch.blob('nowhere');
-  await expect(batch.flush()).rejects.toThrow(/^object [0-9a-f]{40} could not be written: ENOTDIR/);
+  await expect(batch.flush()).rejects.toThrow(
+    /^object [0-9a-f]{40} could not be written: not a directory \(ENOTDIR\)\.$/,
+  );
 });
 
 test('errors of the disk keep their meaning, and others pass through', () => {
-  const error = (code: string) => Object.assign(new Error('x'), { code });
+  const error = (code: keyof typeof constants.errno) =>
+    Object.assign(new Error("x, open 'a.tmp-file-1'"), { code, errno: -constants.errno[code] });
   expect(toWriteError(error('ENOSPC'), 'a')).toMatchObject({ code: 'DISK_FULL' });
   expect(toWriteError(error('EDQUOT'), 'a')).toMatchObject({ code: 'DISK_FULL' });
   expect(toWriteError(error('EACCES'), 'a')).toMatchObject({
     code: 'WRITE_FAILED',
-    message: 'a could not be written: x',
+    message: 'a could not be written: permission denied (EACCES).',
   });
   const known = new TeddyError('LOCKED', 'held');
   expect(toWriteError(known, 'a')).toBe(known);
