@@ -58,7 +58,7 @@ function describeMisuse(error: Error, { path, usage }: Definition): Misuse {
       ? { message: `\`${path}\` reads ${JSON.stringify(named)} as an option.`, advice: 'Put -- before it. ' }
       : {
           message: describeOption(reason, path, named.replace(/=.*/s, '')),
-          advice: named.startsWith('-L') && usage.includes('[:line') ? 'Lines stand behind the file: FILE:3-5. ' : '',
+          advice: adviseOption(named, usage),
         };
   }
   if (reason.includes('Extraneous positional argument')) {
@@ -75,4 +75,11 @@ function describeMisuse(error: Error, { path, usage }: Definition): Misuse {
 function describeOption(reason: string, path: string, option: string): string {
   const value = reason.includes('Invalid option name') ? ' that takes a value' : '';
   return `\`${path}\` has no option ${option}${value}.`;
+}
+
+function adviseOption(named: string, usage: string): string {
+  if (named.startsWith('-L') && usage.includes('[:line')) return 'Lines stand behind the file: FILE:3-5. ';
+  return /^--remote\b/.test(named) && usage.includes('[remote]')
+    ? 'Give the remote as a word of its own: `origin`. '
+    : '';
 }

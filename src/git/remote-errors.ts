@@ -94,7 +94,10 @@ function adviseUnreachable(words: string, label: string): string {
   if (/Permission denied \([a-z]/.test(words))
     return 'Add your key to the agent (`ssh-add`), and see that the server knows it.';
   if (/Permission denied/.test(words)) return 'See who may read and write there.';
-  if (/not appear to be a git repository|not found/.test(words)) return '`git remote -v` shows the addresses.';
+  if (/not appear to be a git repository|not found/.test(words))
+    return /[/:]/.test(label)
+      ? 'Check the path or the URL: no repository was found there.'
+      : '`git remote -v` shows the addresses.';
   if (/transport '.*' not allowed/.test(words))
     return 'git allows it by `protocol.<name>.allow`; see `git help config`.';
   return `See that it can be reached: \`git ls-remote ${label}\`.`;

@@ -25,6 +25,14 @@ test.each([
   expect(error.hint).toMatch(hint);
 });
 
+test('an address that is no repository is not looked for among the remotes that have names', () => {
+  const said = (label: string) => [`fatal: '${label}' does not appear to be a git repository`];
+  const hintFor = (label: string) =>
+    toRemoteError(label, { said: said(label), serverSaid: [], exitCode: 128, stdout: '' }).hint;
+  expect(hintFor('origin')).toBe('`git remote -v` shows the addresses.');
+  for (const label of ['../nosuch', 'ssh://git.example.org/x.git']) expect(hintFor(label)).toContain('Check the path');
+});
+
 test('a git that fails without a word has a next step, too', () => {
   const error = toGitFailure('version', { exitCode: 1, signal: null, stderr: '' });
   expect(error).toMatchObject({ code: 'GIT_FAILED', message: 'git version failed: exit code 1' });
