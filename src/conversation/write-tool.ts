@@ -1,4 +1,5 @@
 /** The one tool that a model has for writing: it announces a file. The content comes after it, as plain text. */
+import { hasText } from './import-values.ts';
 import { parseObject } from '../session/parse-object.ts';
 import { operations } from '../session/write-limits.ts';
 
@@ -43,20 +44,16 @@ export function parseToolCall(text: string): BeginArguments | { problem: string 
     return { problem: `There is no parameter ${names}: content is never part of a call. ${callAgain}` };
   }
   const { intent, target_file: target, operation } = value;
-  if (!isText(target)) return { problem: `Target file path is required. ${callAgain}` };
-  if (!isText(operation)) {
+  if (!hasText(target)) return { problem: `Target file path is required. ${callAgain}` };
+  if (!hasText(operation)) {
     return { problem: `Invalid operation type. Must be 'create', 'overwrite', or 'append'. ${callAgain}` };
   }
-  if (!isText(intent)) return { problem: `The intent is required, as text. ${callAgain}` };
+  if (!hasText(intent)) return { problem: `The intent is required, as text. ${callAgain}` };
   return { intent, target, operation };
 }
 
 const callAgain =
   'Call it again with the texts intent, target_file and operation, and send the content as plain text after its result.';
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string' && value.trim() !== '';
-}
 
 /** The result of a call that began a session: JSON. */
 export function renderBegun({

@@ -105,15 +105,8 @@ async function readHook(path: string): Promise<HookFile | null> {
     // `core.hooksPath=/dev/null` is how hooks are switched off.
     if (code !== 'ENOENT' && code !== 'ENOTDIR') throw error;
     // A link that leads nowhere is no hook, and somebody's all the same.
-    return (await isThere(path)) ? { text: null, isExecutable: false } : null;
+    return (await lstat(path).catch(() => null)) && { text: null, isExecutable: false };
   }
-}
-
-async function isThere(path: string): Promise<boolean> {
-  return lstat(path).then(
-    () => true,
-    () => false,
-  );
 }
 
 /** The same file under two names: whenever this is cut short, git still runs it. */

@@ -1,5 +1,5 @@
 /** One work tree: its HEAD, its index, and what the user has edited in it. */
-import { access, lstat, readFile, readdir, readlink } from 'node:fs/promises';
+import { lstat, readFile, readdir, readlink } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { Stats } from 'node:fs';
 import { TeddyError } from '../errors.ts';
@@ -125,7 +125,7 @@ async function findOperation(
   { gitDir, commonDir }: PublishOptions['layout'],
   ref: RefName | null,
 ): Promise<string | null> {
-  for (const [file, name] of operations) if (await exists(join(gitDir, file))) return name;
+  for (const [file, name] of operations) if (await fileExists(join(gitDir, file))) return name;
   // The store may speak for another work tree.
   const tree = gitDir === commonDir ? 'main-worktree' : `worktrees/${basename(gitDir)}`;
   for (const [head, name] of operationRefs) if ((await store.resolve(`${tree}/${head}`)) !== null) return name;
@@ -138,13 +138,6 @@ async function findOperation(
     }
   }
   return null;
-}
-
-async function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
 }
 
 /** Without an index every file would count as deleted. */

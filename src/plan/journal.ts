@@ -1,6 +1,7 @@
 /** The journal of a run: what each action began with and what came of it, so that a crash never leaves a riddle. */
 import { TeddyError } from '../errors.ts';
 import type { Oid, RefName, RepoPath, SessionId, TurnName } from '../names.ts';
+import { isObject } from '../session/parse-object.ts';
 import type { ActionType } from './plan.ts';
 import type { ActionLog, ReportedMemos } from './report.ts';
 
@@ -177,10 +178,6 @@ function isRecord(value: unknown): value is JournalRecord {
     default:
       return value.record === 'rollback';
   }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
 }
 
 function toDamaged(line: number): TeddyError {

@@ -14,7 +14,7 @@ export async function editTree(store: Store, batch: ObjectBatch, base: Oid | nul
 }
 
 async function editDir(store: Store, batch: ObjectBatch, base: Oid | null, edits: TreeEdit[]): Promise<Oid | null> {
-  const entries = new Map((base === null ? [] : await store.readTree(base)).map((entry) => [toKey(entry), entry]));
+  const entries = new Map((base === null ? [] : await store.readTree(base)).map((entry) => [toEntryKey(entry), entry]));
   for (const [name, below] of groupByFirstPart(edits)) {
     const next = await toEntry(store, batch, name, entries.get(name), below);
     if (next === null) entries.delete(name);
@@ -41,8 +41,8 @@ async function toEntry(
   return oid === null ? null : { mode: '40000', name, oid };
 }
 
-/** Names that are not UTF-8 may read alike; an edit never means one of them. */
-function toKey({ name, rawName }: TreeEntry): string {
+/** Names that are not UTF-8 may read alike; no path means one of them. */
+export function toEntryKey({ name, rawName }: TreeEntry): string {
   return rawName === undefined ? name : `\0${[...rawName].join(' ')}`;
 }
 

@@ -408,11 +408,8 @@ async function findProgram(name: string, env: Environment): Promise<string | nul
   return null;
 }
 
-function isThere(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  );
+async function isThere(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => null)) !== null;
 }
 
 /** Those that keep the logs of a directory in one of their own, whose name follows from it; and Codex, whose logs name it. */

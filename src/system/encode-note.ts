@@ -3,6 +3,7 @@ import type { CommandNote } from '../ports/disk.ts';
 import type { Head } from '../ports/git.ts';
 import { isSessionId, isTurnName, type RepoPath } from '../names.ts';
 import { seal, unseal } from '../disk/sealed-json.ts';
+import { isObject } from '../session/parse-object.ts';
 
 /** Who runs the command. */
 export interface NoteProcess {
@@ -57,10 +58,6 @@ function isNote(value: Record<string, unknown>): value is Record<string, unknown
     Array.isArray(kept['scan']) &&
     Array.isArray(kept['files'])
   );
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
 }
 
 function toBase64(bytes: Uint8Array): string {

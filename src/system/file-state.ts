@@ -113,13 +113,7 @@ async function resolveInProject(root: string, path: RepoPath): Promise<string> {
 /** The directory that it lies in is a repository; of those above, `isInProject` tells. */
 async function isInOwnRepository(path: RepoPath, real: string): Promise<boolean> {
   if (dirname(path) === '.') return false;
-  return lstat(join(dirname(real), '.git')).then(
-    () => true,
-    (error: unknown) => {
-      nullIfGone(error);
-      return false;
-    },
-  );
+  return (await lstat(join(dirname(real), '.git')).catch(nullIfGone)) !== null;
 }
 
 /** No parent is a link or a file. */

@@ -11,7 +11,7 @@ import { dirname, join } from 'node:path';
 import { claimFile, findHolder, type ClaimOptions } from '../disk/claim-file.ts';
 import { findHolders } from '../disk/lock-holders.ts';
 import { makePrivateDirectory } from '../disk/private-directory.ts';
-import { removeFile, replaceFile, toWriteError } from '../disk/replace-file.ts';
+import { removeFile, renameIfThere, replaceFile, toWriteError } from '../disk/replace-file.ts';
 import { errorCode, fallBackTo, nullIfGone } from '../disk/system-error.ts';
 import type { Bell, Spool, SpoolState } from '../ports/capture.ts';
 import type { Clock } from '../ports/project.ts';
@@ -284,13 +284,9 @@ function keptPath(dir: string): string {
 /** Put aside first: then no hook begins to write in it while it is looked at. */
 async function closeSpool({ dir, clock, ...processes }: SpoolOptions): Promise<string | null> {
   const kept = keptPath(dir);
-  const isMoved = await rename(dir, kept).then(
-    () => true,
-    (error: unknown) => {
-      if (errorCode(error) === 'ENOENT') return false;
-      throw toWriteError(error, kept);
-    },
-  );
+  const isMoved = await renameIfThere(dir, kept).catch((error: unknown) => {
+    throw toWriteError(error, kept);
+  });
   if (!isMoved) return null;
   const { waiting, unreadable } = await look({ dir: kept, clock, ...processes });
   const journals = await readdir(join(kept, 'opencode')).catch(noneThere);

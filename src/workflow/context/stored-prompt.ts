@@ -1,5 +1,5 @@
 /** The prompt of a request that is sent again: who pushed the line may have written it. */
-import { TeddyError } from '../../errors.ts';
+import { nullIfDamaged, TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import type { LogSection } from '../../session/context-log-sections.ts';
 import type { RequestInfo } from '../../session/context-log.ts';
@@ -24,7 +24,8 @@ async function isKnownPrompt(
 ): Promise<boolean> {
   const source = provenance.kind === 'shown' ? provenance.source : null;
   if (source?.kind !== 'blob') return renderKnown(agent, new Map(), mode) === body;
-  const own = await project.repository.store.readBlob(source.oid).catch(toNullIfDamaged);
+  // The prompt that a log names need not be in this clone.
+  const own = await project.repository.store.readBlob(source.oid).catch(nullIfDamaged);
   if (own === null) return false;
   const text = new TextDecoder().decode(own);
   if (!(await isTrusted(project, { kind: 'agent', text }))) return false;
@@ -38,10 +39,4 @@ function renderKnown(agent: string, own: ReadonlyMap<string, string>, mode: Requ
     if (error instanceof TeddyError && error.code === 'UNKNOWN_AGENT') return null;
     throw error;
   }
-}
-
-/** The prompt that a log names need not be in this clone. */
-function toNullIfDamaged(error: unknown): null {
-  if (error instanceof TeddyError && error.code === 'DAMAGED_SESSION') return null;
-  throw error;
 }

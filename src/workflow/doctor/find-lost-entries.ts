@@ -1,5 +1,5 @@
 /** Finds damaged objects below the lines, and entries that no ref reaches any more: these are offered as branches. */
-import { TeddyError } from '../../errors.ts';
+import { nullIfDamaged } from '../../errors.ts';
 import type { Commit, RefTip } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { decodeEntry, type Entry } from '../../session/entry.ts';
@@ -56,7 +56,7 @@ async function findLines({ repository: { store, cache }, remains }: Project): Pr
   const unreachable = new Map<Oid, LostCommit>();
   for (const oid of await remains.unreachableCommits()) {
     // An entry that git has half removed already cannot be brought back.
-    const commit = await store.readCommit(oid).catch(toNull);
+    const commit = await store.readCommit(oid).catch(nullIfDamaged);
     if (commit !== null) unreachable.set(oid, { oid, commit, entry: decodeEntry(commit.message) });
   }
   if (![...unreachable.values()].some(({ entry }) => entry !== null)) return [];
@@ -153,11 +153,6 @@ async function recover({ repository: { store } }: Project, line: LostLine): Prom
     if ((await store.updateRefs([update], 'teddy: lost entries found')) === 'done')
       return `They are on the branch ${shortRef(ref)}.`;
   }
-}
-
-function toNull(error: unknown): null {
-  if (error instanceof TeddyError && error.code === 'DAMAGED_SESSION') return null;
-  throw error;
 }
 
 /** Objects of the lines that are missing or empty. */

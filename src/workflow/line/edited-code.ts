@@ -1,6 +1,7 @@
 /** The code of a commit, all of its tree but `.teddy/`, changed path by path in memory. Its id is git's; nothing is written. */
 import type { ObjectBatch, Store, TreeEntry, TreeMode } from '../../ports/git.ts';
 import type { Oid, RepoPath } from '../../names.ts';
+import { toEntryKey } from '../../session/edit-tree.ts';
 
 export interface CodeFile {
   mode: TreeMode;
@@ -82,18 +83,13 @@ export async function readCodeFiles(store: Store, tree: Oid, paths: RepoPath[]):
 
 async function readDir(store: Store, oid: Oid): Promise<Dir> {
   const entries = await store.readTree(oid);
-  return { entries: new Map(entries.map((entry) => [toKey(entry), entry])), below: new Map(), oid };
+  return { entries: new Map(entries.map((entry) => [toEntryKey(entry), entry])), below: new Map(), oid };
 }
 
 /** A mode on disk with the execute bit of git's. As git does it, whoever may read the file may execute it. */
 export function withExecutable(mode: number, executable: boolean): number {
   if (executable === ((mode & 0o100) !== 0)) return mode;
   return executable ? mode | ((mode & 0o444) >> 2) : mode & ~0o111;
-}
-
-/** Names that are not UTF-8 may read alike; no path means one of them. */
-function toKey({ name, rawName }: TreeEntry): string {
-  return rawName === undefined ? name : `\0${[...rawName].join(' ')}`;
 }
 
 async function hashDir(batch: ObjectBatch, dir: Dir): Promise<Oid> {
