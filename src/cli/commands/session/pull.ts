@@ -13,8 +13,10 @@ export class SessionPullCommand extends ShareCommand {
       remote-tracking branches follow. The session is the one that HEAD is on; if HEAD is on none, pull takes all
       sessions. -s names a session, and --all takes all of them. The remote is a name that git knows, a URL or a
       path; without it, it is the one that teddy.sessionsRemote names, else the one of the branch, origin, or the
-      only one. Of what is archived on the remote, pull takes
-      the sessions that are here or named, and those of each month that you give with --archive.
+      only one.
+
+      Of what is archived on the remote, pull takes the sessions that are here or named, and those of each month
+      that you give with --archive.
 
       Nothing here moves before teddy has checked what came: names, paths, sizes, entries, trailers. A line that
       does not pass stays out and is named; the others are taken. If both sides added to a line, the remote's
