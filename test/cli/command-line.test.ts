@@ -1,10 +1,10 @@
 /** The surface that scripts and people rely on: streams, JSON, colours, help, spellings of options. */
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { runTeddy, teddyPath, environmentOf } from '../support/run-teddy.ts';
 import { createPlan, openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';
-import { slowTest } from '../support/slow-test.ts';
+import { quickTest as test, slowTest } from '../support/slow-test.ts';
 
 let project: TeddyProject;
 const escape = '\u001b[';

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import {
   beginTool,
   parseToolCall,
@@ -9,7 +9,7 @@ import {
   renderToolError,
   writeProtocol,
 } from '../../src/conversation/write-tool.ts';
-import { slowTest } from '../support/slow-test.ts';
+import { quickTest as test, slowTest } from '../support/slow-test.ts';
 
 const source = new URL('../../src', import.meta.url).pathname;
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect } from 'vitest';
 import type { SessionApi } from '../../src/http/session-api.ts';
 import type { Oid, RefName } from '../../src/names.ts';
 import type { FollowedLine } from '../../src/workflow/conversation/follow-line.ts';
@@ -7,7 +7,7 @@ import { openEvents, type EventClient } from '../support/event-client.ts';
 import { openTestServer, type TestServer, type TestServerOptions } from '../support/http-server.ts';
 import { startWait } from '../support/wait.ts';
 import { line, session, start } from '../support/turns.ts';
-import { slowTest } from '../support/slow-test.ts';
+import { quickTest as test, slowTest } from '../support/slow-test.ts';
 
 const path = `/api/sessions/${session}/events`;
 

@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { newSession } from '../../src/workflow/line/new-session.ts';
 import { openTestServer, type TestServer } from '../support/http-server.ts';
-import { slowTest } from '../support/slow-test.ts';
+import { quickTest as test, slowTest } from '../support/slow-test.ts';
 
 interface Operation {
   operationId: string;

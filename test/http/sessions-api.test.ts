@@ -1,12 +1,12 @@
 import { request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect } from 'vitest';
 import { decodeTranscript } from '../../src/conversation/decode-transcript.ts';
 import { TeddyError } from '../../src/errors.ts';
 import { openEvents } from '../support/event-client.ts';
 import { openTestServer, type Answer, type TestServer, type TestServerOptions } from '../support/http-server.ts';
 import { line, session, start, storyOfLine } from '../support/turns.ts';
-import { slowTest } from '../support/slow-test.ts';
+import { quickTest as test, slowTest } from '../support/slow-test.ts';
 
 const base = `/api/sessions/${session}`;
 const entries = `${base}/entries`;

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect } from 'vitest';
 import type { WriteApi } from '../../src/http/write-api.ts';
 import { openTestServer, type TestServer, type TestServerOptions } from '../support/http-server.ts';
-import { slowTest } from '../support/slow-test.ts';
+import { quickTest as test, slowTest } from '../support/slow-test.ts';
 
 const id = '0b9d2f6e-3c1a-4f7e-9a55-6d2f8c1e7b40';
 

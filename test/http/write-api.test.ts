@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect } from 'vitest';
 import { TeddyError, type ErrorCode } from '../../src/errors.ts';
 import { statusOfCode } from '../../src/http/status.ts';
 import { memoryWrites } from '../support/memory-writes.ts';
 import { line, start } from '../support/turns.ts';
 import { openTestServer, type TestServer, type TestServerOptions } from '../support/http-server.ts';
-import { slowTest } from '../support/slow-test.ts';
+import { quickTest as test, slowTest } from '../support/slow-test.ts';
 
 const base = '/api/write-session';
 const unknownId = '0b9d2f6e-3c1a-4f7e-9a55-6d2f8c1e7b40';

@@ -1,12 +1,12 @@
 import { createServer } from 'node:net';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, vi } from 'vitest';
 import type { TeddyError } from '../../src/errors.ts';
 import { openaiModel } from '../../src/model/openai.ts';
 import type { ModelEvent, ModelRequest } from '../../src/ports/model.ts';
 import { collect, requestOf, textOf } from '../support/ask-model.ts';
 import { startModelServer, type ModelServer, type ServerAnswer } from '../support/model-server.ts';
 import { startWait } from '../support/wait.ts';
-import { slowTest } from '../support/slow-test.ts';
+import { quickTest as test, slowTest } from '../support/slow-test.ts';
 
 const apiKey = 'sk-secret-0123456789abcdef';
 const messages: ModelRequest['messages'] = [

@@ -1,11 +1,11 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { parseReport } from '../../src/plan/report-schema.ts';
 import { parseContextLog } from '../../src/session/context-log-parse.ts';
 import { parseMemos } from '../../src/session/memos.ts';
 import { readPlainYaml } from '../../src/session/plain-yaml.ts';
 import { parseUntrustedYaml, yamlLimits } from '../../src/session/untrusted-yaml.ts';
 import { expectLinear } from '../support/growth.ts';
-import { slowTest } from '../support/slow-test.ts';
+import { quickTest as test, slowTest } from '../support/slow-test.ts';
 
 /** A log whose front matter is this text. */
 const asLog = (yaml: string) => `---\n${yaml}---\n<!-- teddy-0a system -->\nx\n<!-- teddy-0a message -->\nx\n`;

@@ -1,7 +1,7 @@
 import { Lexer, stringify } from 'yaml';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { isDeeplyNested } from '../../src/session/yaml-depth.ts';
-import { slowTest } from '../support/slow-test.ts';
+import { quickTest as test, slowTest } from '../support/slow-test.ts';
 
 const isRefused = (text: string) => isDeeplyNested(new Lexer().lex(text));
 

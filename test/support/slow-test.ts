@@ -1,4 +1,10 @@
+/** How the tests of a quick file are shared out: `npm test` runs the quick ones, `npm run test:all` those that it has left. */
 import { test } from 'vitest';
 
-/** A test that takes more than about a second; `npm run test:all` runs it, `npm test` does not. */
-export const slowTest = test.runIf(process.env['TEST_ALL'] === '1');
+const isAll = process.env['TEST_ALL'] === '1';
+
+/** A test that takes more than about a second. */
+export const slowTest = test.runIf(isAll);
+
+/** Beside a `slowTest`, in a file that `npm test` runs. */
+export const quickTest = test.skipIf(isAll);

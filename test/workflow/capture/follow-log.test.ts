@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { decodeTranscript } from '../../../src/conversation/decode-transcript.ts';
 import type { LogLine } from '../../../src/ports/agent-logs.ts';
 import { decodeEntry } from '../../../src/session/entry.ts';
@@ -6,7 +6,7 @@ import { shortRef, type RefName } from '../../../src/names.ts';
 import { openFollower, type FollowOptions } from '../../../src/workflow/capture/follow-log.ts';
 import { verifySession } from '../../../src/workflow/verify/session.ts';
 import { readAgentLogs } from '../../support/agent-logs.ts';
-import { slowTest } from '../../support/slow-test.ts';
+import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 import { memoryCapture, type MemoryCapture } from '../../support/memory-agent-logs.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { storyOf } from '../../support/turns.ts';

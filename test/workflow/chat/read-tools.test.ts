@@ -1,10 +1,10 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { TeddyError } from '../../../src/errors.ts';
 import { prepareLine } from '../../../src/workflow/line/prepare.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { callTool } from '../../support/tool-calls.ts';
 import { line, session, start } from '../../support/turns.ts';
-import { slowTest } from '../../support/slow-test.ts';
+import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 const own = `.teddy/sessions/${session}/session.context`;
 const secret = 'hunter2hunter2';

@@ -1,5 +1,5 @@
 /** A conversation: what is on the line after each step of it, and what the model is sent. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { checkHistory } from '../../../src/conversation/check-history.ts';
 import { toOpenaiMessages } from '../../../src/conversation/model-messages.ts';
 import { TeddyError } from '../../../src/errors.ts';
@@ -15,7 +15,7 @@ import { memoryProject, type MemoryProject } from '../../support/memory-reposito
 import { assistant, call, recordsOf, result, user } from '../../support/records.ts';
 import { scriptedModel, type ScriptedModel } from '../../support/scripted-model.ts';
 import { create, line, planOf, run, say, session, start, storyOfLine } from '../../support/turns.ts';
-import { slowTest } from '../../support/slow-test.ts';
+import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 const begun = ["'First commit'", 'start'];
 

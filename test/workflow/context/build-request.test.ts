@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, vi } from 'vitest';
 import { TeddyError } from '../../../src/errors.ts';
 import { parseContextLog, type ParsedContextLog } from '../../../src/session/context-log-parse.ts';
 import { countTokens, sectionText } from '../../../src/session/context-log-sections.ts';
@@ -14,7 +14,7 @@ import { verifyLine } from '../../../src/workflow/verify/line.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { scriptedModel } from '../../support/scripted-model.ts';
 import { create, edit, line, planOf, run, say, session, start, storyOfLine, turn } from '../../support/turns.ts';
-import { slowTest } from '../../support/slow-test.ts';
+import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 const dir = `.teddy/sessions/${session}`;
 const choice = { provider: 'recorded' as const, name: 'scripted', parameters: {}, model: null };

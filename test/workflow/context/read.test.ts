@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { readContext, type ReadContext } from '../../../src/workflow/context/read.ts';
 import { readGlobal } from '../../../src/workflow/line/global-branch.ts';
 import { readLine } from '../../../src/workflow/line/read.ts';
@@ -6,7 +6,7 @@ import { showContext } from '../../../src/workflow/context/show.ts';
 import { toTurnName, type RepoPath } from '../../../src/names.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { approver, create, line, planOf, run, say, session, start, turn } from '../../support/turns.ts';
-import { slowTest } from '../../support/slow-test.ts';
+import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 const sessionContext = `.teddy/sessions/${session}/session.context`;
 

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { TurnName } from '../../../src/names.ts';
 import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
 import { editGlobal } from '../../../src/workflow/context/edit-global.ts';
@@ -7,7 +7,7 @@ import { trustGlobal } from '../../../src/workflow/context/trust-global.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { scriptedModel } from '../../support/scripted-model.ts';
 import { line, say, session, start } from '../../support/turns.ts';
-import { slowTest } from '../../support/slow-test.ts';
+import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 const interrupted = new Error('cut');
 const logPath = `.teddy/sessions/${session}/01/_context.log`;

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { KnownRecord } from '../../../src/conversation/record.ts';
 import { encodeRecord } from '../../../src/conversation/transcript.ts';
 import type { SourceFile } from '../../../src/ports/disk.ts';
@@ -12,7 +12,7 @@ import { showHistory } from '../../../src/workflow/conversation/show-history.ts'
 import { showTurn } from '../../../src/workflow/review/show-turn.ts';
 import { memoryProject, withRace, type MemoryProject } from '../../support/memory-repository.ts';
 import { storyOf } from '../../support/turns.ts';
-import { slowTest } from '../../support/slow-test.ts';
+import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 const timestamp = '2026-01-20T10:00:00.000Z';
 const source = 'import';

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, vi } from 'vitest';
 import * as checks from '../../../src/conversation/check-history.ts';
 import { historyFormats, type HistoryFormat } from '../../../src/conversation/history.ts';
 import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
@@ -6,7 +6,7 @@ import { showHistory } from '../../../src/workflow/conversation/show-history.ts'
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { assistantSays, brings, calls, userSays, writeTurns, type WrittenTurn } from '../../support/transcripts.ts';
 import { create, line, say, session, start, turn } from '../../support/turns.ts';
-import { slowTest } from '../../support/slow-test.ts';
+import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 afterEach(() => vi.restoreAllMocks());
 

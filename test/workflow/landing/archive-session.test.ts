@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import type { Oid, RefName } from '../../../src/names.ts';
 import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
 import { archiveSession } from '../../../src/workflow/landing/archive-session.ts';
@@ -9,7 +9,7 @@ import { readConversation } from '../../../src/workflow/line/read-conversation.t
 import { memoryProject, withRace, type MemoryProject } from '../../support/memory-repository.ts';
 import { memoryWorkTree } from '../../support/memory-work-trees.ts';
 import { create, line, planOf, runUntilKilled, command, say, session, start, turn } from '../../support/turns.ts';
-import { slowTest } from '../../support/slow-test.ts';
+import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 const archive = `refs/teddy/archive/2026-01/${session}`;
 const heads = 'refs/heads/teddy/';

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import type { Oid, RefName, RepoPath } from '../../../src/names.ts';
 import { landSession } from '../../../src/workflow/landing/land-session.ts';
 import { undoTurn } from '../../../src/workflow/turn/undo.ts';
@@ -6,7 +6,7 @@ import { showHistory } from '../../../src/workflow/conversation/show-history.ts'
 import { memoryProject, withRace, type MemoryProject } from '../../support/memory-repository.ts';
 import { memoryWorkTree } from '../../support/memory-work-trees.ts';
 import { create, edit, line, planOf, say, session, start, storyOf, turn } from '../../support/turns.ts';
-import { slowTest } from '../../support/slow-test.ts';
+import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 const archive = `refs/teddy/archive/2026-01/${session}` as RefName;
 

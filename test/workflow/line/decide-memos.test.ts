@@ -1,11 +1,11 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { decodeEntry, encodeEntry, type Entry } from '../../../src/session/entry.ts';
 import { globalRef, type Oid, type RefName } from '../../../src/names.ts';
 import { addMemo } from '../../../src/workflow/context/change-memos.ts';
 import { memoryProject, withRace, type MemoryProject } from '../../support/memory-repository.ts';
 import { create, line, memos, planOf, run, say, session, start, storyOfLine } from '../../support/turns.ts';
 import type { MemoChange } from '../../../src/session/memos.ts';
-import { slowTest } from '../../support/slow-test.ts';
+import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 /** A pending plan with these memos; teddy/global knows `spaces`. */
 async function pending(...changes: string[]): Promise<MemoryProject> {

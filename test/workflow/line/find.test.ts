@@ -1,9 +1,9 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { Oid, RefName } from '../../../src/names.ts';
 import { findHeadLine, findLine } from '../../../src/workflow/line/find.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { create, line, memos, planOf, run, say, session, start, turn } from '../../support/turns.ts';
-import { slowTest } from '../../support/slow-test.ts';
+import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 /** A session on `base` with one whole turn; HEAD is on its line. */
 async function withSession(base = 'main'): Promise<MemoryProject> {

@@ -1,10 +1,10 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { editGlobal } from '../../../src/workflow/context/edit-global.ts';
 import type { SteeringText } from '../../../src/workflow/line/foreign-texts.ts';
 import { trustGlobal } from '../../../src/workflow/context/trust-global.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { line, say, session, start } from '../../support/turns.ts';
-import { slowTest } from '../../support/slow-test.ts';
+import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 const context = `.teddy/sessions/${session}/session.context`;
 

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { TeddyError } from '../../../src/errors.ts';
 import { parseReport } from '../../../src/plan/report-schema.ts';
 import type { Project } from '../../../src/ports/project.ts';
@@ -17,7 +17,7 @@ import {
   start,
   storyOfLine,
 } from '../../support/turns.ts';
-import { slowTest } from '../../support/slow-test.ts';
+import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 const dir = `.teddy/sessions/${session}`;
 const own = `${dir}/session.context`;

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { TurnRecords } from '../../../src/conversation/fold-history.ts';
 import type { Oid } from '../../../src/names.ts';
 import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
@@ -7,7 +7,7 @@ import { readConversation } from '../../../src/workflow/line/read-conversation.t
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { assistantSays, assistantWrites, userSays, writeTurns } from '../../support/transcripts.ts';
 import { create, line, planOf, run, say, session, start, turn } from '../../support/turns.ts';
-import { slowTest } from '../../support/slow-test.ts';
+import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 async function begin(): Promise<MemoryProject> {
   const project = await memoryProject();

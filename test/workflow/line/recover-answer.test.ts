@@ -1,5 +1,5 @@
 /** Answers that a killed command had received. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { decodeTranscript } from '../../../src/conversation/decode-transcript.ts';
 import type { TranscriptRecord } from '../../../src/conversation/record.ts';
 import { TeddyError } from '../../../src/errors.ts';
@@ -10,7 +10,7 @@ import { previewRequest } from '../../../src/workflow/turn/plan.ts';
 import { memoryProject, withRace, type MemoryProject } from '../../support/memory-repository.ts';
 import { scriptedModel } from '../../support/scripted-model.ts';
 import { create, line, planOf, run, say, session, start, storyOfLine } from '../../support/turns.ts';
-import { slowTest } from '../../support/slow-test.ts';
+import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 const place: AnswerTarget = {
   id: '019bf000-0000-7000-8000-00000000abcd',

@@ -1,9 +1,9 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { TeddyError } from '../../../src/errors.ts';
 import type { RepoPath } from '../../../src/names.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { line, say, session, start, storyOfLine } from '../../support/turns.ts';
-import { slowTest } from '../../support/slow-test.ts';
+import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 const megabyte = 1024 * 1024;
 

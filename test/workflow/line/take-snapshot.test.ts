@@ -1,9 +1,9 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { decodeEntry } from '../../../src/session/entry.ts';
 import { path } from '../../support/disk.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { create, line, planOf, run, say, session, start, storyOfLine } from '../../support/turns.ts';
-import { slowTest } from '../../support/slow-test.ts';
+import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 const dir = `.teddy/sessions/${session}`;
 

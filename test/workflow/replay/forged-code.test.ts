@@ -1,6 +1,6 @@
 /** Code that the plan does not give, in reports and commits that agree with each other in every hash. */
 import { createHash } from 'node:crypto';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect } from 'vitest';
 import type { Report } from '../../../src/plan/report.ts';
 import { parseReport } from '../../../src/plan/report-schema.ts';
 import { parseOid, type Oid } from '../../../src/names.ts';
@@ -13,7 +13,7 @@ import { file, forge, withLogs, type Forgery } from '../../support/forgery.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { tamper } from '../../support/tampering.ts';
 import { command, create, edit, line, session, start, turn } from '../../support/turns.ts';
-import { slowTest } from '../../support/slow-test.ts';
+import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 const evil = 'const port = 81;\nlisten(port);\nevil();\n';
 

@@ -1,5 +1,5 @@
 /** Many ways to get code into a commit that its plan does not give. None may pass `verify` and `replay --strict` together. */
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect } from 'vitest';
 import type { ActionLog, Report } from '../../../src/plan/report.ts';
 import type { Oid, RepoPath } from '../../../src/names.ts';
 import { findRecorded } from '../../../src/workflow/line/find-recorded.ts';
@@ -10,7 +10,7 @@ import { file, forge, withLogs, type Forgery } from '../../support/forgery.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { listSteps, tamper, type Tampering } from '../../support/tampering.ts';
 import { command, create, edit, line, session, start, turn } from '../../support/turns.ts';
-import { slowTest } from '../../support/slow-test.ts';
+import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 const before = 'const port = 80;\nlisten(port);\n';
 const evil = 'const port = 81;\nlisten(port);\nevil();\n';

@@ -1,10 +1,10 @@
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect } from 'vitest';
 import { findRecorded } from '../../../src/workflow/line/find-recorded.ts';
 import { replayLine, type ReplayOptions } from '../../../src/workflow/replay/line.ts';
 import type { ReplayedLine, ReplayedTurn } from '../../../src/workflow/replay/replayed.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { approver, command, create, edit, line, memos, planOf, run, say, start, turn } from '../../support/turns.ts';
-import { slowTest } from '../../support/slow-test.ts';
+import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 let project: MemoryProject;
 

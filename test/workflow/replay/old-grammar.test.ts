@@ -1,5 +1,5 @@
 /** Sessions from before reports recorded a grammar: their plans are read as they were read then. */
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect } from 'vitest';
 import { parsePlan } from '../../../src/plan/parse.ts';
 import type { EntryKind } from '../../../src/session/entry.ts';
 import type { Oid, RepoPath, TurnName } from '../../../src/names.ts';
@@ -12,7 +12,7 @@ import { verifyLine } from '../../../src/workflow/verify/line.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { listSteps, tamper } from '../../support/tampering.ts';
 import { create, edit, line, planOf, run, say, session, start } from '../../support/turns.ts';
-import { slowTest } from '../../support/slow-test.ts';
+import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 let project: MemoryProject;
 

@@ -1,5 +1,5 @@
 /** A review of many turns reads those that it shows: of the others, the labels of their commits, in one walk. */
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { renderReview } from '../../../src/cli/render/review.ts';
 import type { Store } from '../../../src/ports/git.ts';
 import type { Project } from '../../../src/ports/project.ts';
@@ -9,7 +9,7 @@ import { undoTurn } from '../../../src/workflow/turn/undo.ts';
 import { memoryProject } from '../../support/memory-repository.ts';
 import { scriptedModel } from '../../support/scripted-model.ts';
 import { create, say, start, turn } from '../../support/turns.ts';
-import { slowTest } from '../../support/slow-test.ts';
+import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 /** Its characters are escaped one by one: sixteen turns fill a review. */
 const longText = '_'.repeat(2_500);

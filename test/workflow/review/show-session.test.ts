@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { RefName } from '../../../src/names.ts';
 import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
 import { listSessions } from '../../../src/workflow/review/list-sessions.ts';
@@ -11,7 +11,7 @@ import { assistant, call, result, user } from '../../support/records.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { scriptedModel } from '../../support/scripted-model.ts';
 import { create, edit, line, planOf, run, say, session, start, turn } from '../../support/turns.ts';
-import { slowTest } from '../../support/slow-test.ts';
+import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 async function withTurns(): Promise<MemoryProject> {
   const project = await memoryProject();

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { TeddyError } from '../../../src/errors.ts';
 import type { Model } from '../../../src/ports/model.ts';
 import { parseReport } from '../../../src/plan/report-schema.ts';
@@ -9,7 +9,7 @@ import type { Executed } from '../../../src/workflow/run/finish.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { scriptedModel } from '../../support/scripted-model.ts';
 import { approveAll, command, create, planOf, say, session, start, storyOfLine } from '../../support/turns.ts';
-import { slowTest } from '../../support/slow-test.ts';
+import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 const missing = (path: string) => `### EDIT\n- **File Path:** ${path}\n\n#### REPLACE:\n\`\`\`\nx\n\`\`\`\n`;
 const broken = planOf([missing('none.ts')]);

@@ -1,5 +1,5 @@
 import type { Workspace } from '../../../src/ports/git.ts';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { TeddyError } from '../../../src/errors.ts';
 import { parseReport } from '../../../src/plan/report-schema.ts';
 import { decodeEntry } from '../../../src/session/entry.ts';
@@ -19,7 +19,7 @@ import {
   start,
   storyOfLine,
 } from '../../support/turns.ts';
-import { slowTest } from '../../support/slow-test.ts';
+import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 const dir = `.teddy/sessions/${session}`;
 

@@ -1,5 +1,5 @@
 /** A run that was killed: the next command says where, and it is gone on with, kept as it stands, or taken back. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { parseReport } from '../../../src/plan/report-schema.ts';
 import type { Project } from '../../../src/ports/project.ts';
 import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
@@ -21,7 +21,7 @@ import {
   start,
   storyOfLine,
 } from '../../support/turns.ts';
-import { slowTest } from '../../support/slow-test.ts';
+import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 const dir = `.teddy/sessions/${session}/01`;
 

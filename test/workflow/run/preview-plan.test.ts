@@ -1,9 +1,9 @@
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import type { RefName } from '../../../src/names.ts';
 import { previewPlan, type PlanPreview, type PreviewRequest } from '../../../src/workflow/run/preview-plan.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { command, create, line, memos, planOf, run, say, session, start, storyOfLine } from '../../support/turns.ts';
-import { slowTest } from '../../support/slow-test.ts';
+import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 const files = { 'README.md': '# Notes\n', 'src/a.ts': 'const a = 1;\nconst b = 2;\nconst c = 3;\n' };
 

@@ -1,5 +1,5 @@
 /** The tree of the code that a report has for each action. */
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect } from 'vitest';
 import { parseReport } from '../../../src/plan/report-schema.ts';
 import type { Oid, RepoPath } from '../../../src/names.ts';
 import { openEditedCode } from '../../../src/workflow/line/edited-code.ts';
@@ -19,7 +19,7 @@ import {
   start,
   turn,
 } from '../../support/turns.ts';
-import { slowTest } from '../../support/slow-test.ts';
+import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 let project: MemoryProject;
 

@@ -1,10 +1,10 @@
 /** Secrets that would leave are named, each once, and nothing that has left already. */
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect } from 'vitest';
 import type { Oid, RepoPath } from '../../../src/names.ts';
 import { checkOutgoing } from '../../../src/workflow/sharing/check-outgoing.ts';
 import { findNewSecrets } from '../../../src/workflow/sharing/check-outgoing.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
-import { slowTest } from '../../support/slow-test.ts';
+import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 let project: MemoryProject;
 let base: Oid;

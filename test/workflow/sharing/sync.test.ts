@@ -1,4 +1,4 @@
-import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect } from 'vitest';
 import type { Oid, RefName, RepoPath, SessionId } from '../../../src/names.ts';
 import { addMemo, listMemos, removeMemo } from '../../../src/workflow/context/change-memos.ts';
 import { editTree } from '../../../src/session/edit-tree.ts';
@@ -19,7 +19,7 @@ import { memoryRemote, type MemoryRemote } from '../../support/memory-remotes.ts
 import type { MemoryProject } from '../../support/memory-repository.ts';
 import { create, line, say, session, start, storyOfLine, turn } from '../../support/turns.ts';
 import { append, expectNoQuarantine, makeClone, makeRemote, makeSyncedClone, refsOf, request } from './clones.ts';
-import { slowTest } from '../../support/slow-test.ts';
+import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 const main = `refs/heads/${line}` as RefName;
 const archived = `refs/teddy/archive/2026-01/${session}` as RefName;

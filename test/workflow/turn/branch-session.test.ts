@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { parseContextLog } from '../../../src/session/context-log-parse.ts';
 import type { RefName } from '../../../src/names.ts';
 import type { KnownRecord } from '../../../src/conversation/record.ts';
@@ -8,7 +8,7 @@ import { memoryProject, withRace, type MemoryProject } from '../../support/memor
 import { assistant, user } from '../../support/records.ts';
 import { scriptedModel } from '../../support/scripted-model.ts';
 import { create, line, planOf, run, say, session, start, storyOfLine, turn } from '../../support/turns.ts';
-import { slowTest } from '../../support/slow-test.ts';
+import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 const dir = `.teddy/sessions/${session}`;
 

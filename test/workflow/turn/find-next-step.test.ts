@@ -1,12 +1,12 @@
 /** The next step on a line. */
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import type { TurnName } from '../../../src/names.ts';
 import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
 import { findNextStep } from '../../../src/workflow/turn/find-next-step.ts';
 import { chat } from '../../support/chat.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { command, create, line, planOf, run, runUntilKilled, say, session, start, turn } from '../../support/turns.ts';
-import { slowTest } from '../../support/slow-test.ts';
+import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 async function begin(): Promise<MemoryProject> {
   const project = await memoryProject();

@@ -1,11 +1,11 @@
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
 import { findLine } from '../../../src/workflow/line/find.ts';
 import { restoreTurn } from '../../../src/workflow/turn/restore.ts';
 import { undoTurn } from '../../../src/workflow/turn/undo.ts';
 import { memoryProject } from '../../support/memory-repository.ts';
 import { create, line, planOf, say, session, start, storyOfLine, turn } from '../../support/turns.ts';
-import { slowTest } from '../../support/slow-test.ts';
+import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 test('a turn is restored at its report, not at its undo, and the next turn follows it', async () => {
   const project = await memoryProject();

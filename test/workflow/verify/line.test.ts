@@ -1,5 +1,5 @@
 /** Every kind of entry, on several lines: honest, and with one thing changed and all later commits made anew. */
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect } from 'vitest';
 import type { Commit, TreeMode } from '../../../src/ports/git.ts';
 import type { Oid, RepoPath } from '../../../src/names.ts';
 import { editTree } from '../../../src/session/edit-tree.ts';
@@ -9,7 +9,7 @@ import type { VerifiedLine } from '../../../src/session/violation.ts';
 import type { MemoryProject } from '../../support/memory-repository.ts';
 import { recordedSession } from '../../support/recorded-session.ts';
 import { line, session } from '../../support/turns.ts';
-import { slowTest } from '../../support/slow-test.ts';
+import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 let project: MemoryProject;
 let recorded: RecordedLine;

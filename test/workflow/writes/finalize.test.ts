@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import type { Project } from '../../../src/ports/project.ts';
 import { decodeEntry } from '../../../src/session/entry.ts';
 import { appendWrite } from '../../../src/workflow/writes/append.ts';
@@ -7,7 +7,7 @@ import { finalizeWrite, type Finalized } from '../../../src/workflow/writes/fina
 import { findWrite } from '../../../src/workflow/writes/list.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { line, start } from '../../support/turns.ts';
-import { slowTest } from '../../support/slow-test.ts';
+import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 

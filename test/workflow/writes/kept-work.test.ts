@@ -1,5 +1,5 @@
 /** Files and staging that belong to somebody are never lost to a write, nor cleared away from under them. */
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { TeddyError } from '../../../src/errors.ts';
 import { decodeEntry } from '../../../src/session/entry.ts';
 import { appendWrite } from '../../../src/workflow/writes/append.ts';
@@ -11,7 +11,7 @@ import { findWrite } from '../../../src/workflow/writes/list.ts';
 import { discardWrite, finalizeLeft, takeUpWrite } from '../../../src/workflow/writes/recover.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { line, start } from '../../support/turns.ts';
-import { slowTest } from '../../support/slow-test.ts';
+import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 const controlled: WriteRequest = { intent: 'x', target: 'a', operation: 'create', hasController: true };
 const bytes = (text: string) => new TextEncoder().encode(text);

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { TeddyError } from '../../../src/errors.ts';
 import type { Model, ModelMessage, ModelToolCall } from '../../../src/ports/model.ts';
 import type { Oid, RefName } from '../../../src/names.ts';
@@ -11,7 +11,7 @@ import {
 } from '../../../src/workflow/writes/write-with-model.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { scriptedModel, type ScriptedAnswer } from '../../support/scripted-model.ts';
-import { slowTest } from '../../support/slow-test.ts';
+import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 let ids = 0;
 
