@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { RefUpdate } from '../ports/git.ts';
+import { GitKilledError, TeddyError } from '../errors.ts';
 import type { Oid, RefName } from '../names.ts';
 import { removeFile, replaceFile } from '../disk/replace-file.ts';
 import { isAlive, readBootId } from '../disk/process-identity.ts';
@@ -11,7 +11,7 @@ import type { RepositoryLayout } from './layout.ts';
 import { findLivingGits } from './living-gits.ts';
 import { findHolders } from '../disk/lock-holders.ts';
 import { findLock, probeUpdates } from './refs.ts';
-import type { GitRunner } from './run.ts';
+import { maxDeaths, type Environment, type GitRunner } from './run.ts';
 import { readWorkTreeDirs } from './work-trees.ts';
 
 const lockWaitMs = 1000;
@@ -37,18 +37,54 @@ export interface AtWork {
 const any = Symbol('any');
 
 export async function withRefRecord<Value>(
-  { commonDir, gitDir }: GitDirs,
-  updates: RefUpdate[],
+  dirs: GitDirs,
+  updates: readonly NotedUpdate[],
   move: () => Promise<Value>,
 ): Promise<Value> {
-  const name = `refs-${process.pid}-${await readBootId()}-${randomBytes(4).toString('hex')}.json`;
-  const path = join(commonDir, 'teddy', name);
-  await replaceFile(path, JSON.stringify(updates.map((update) => ({ ref: update.ref, new: update.new, gitDir }))));
+  const path = await noteUpdates(dirs, updates);
   try {
     return await move();
   } finally {
     await removeFile(path);
   }
+}
+
+/** Returns the path of the note. Throws WRITE_FAILED, DISK_FULL. */
+async function noteUpdates({ commonDir, gitDir }: GitDirs, updates: readonly NotedUpdate[]): Promise<string> {
+  const name = `refs-${process.pid}-${await readBootId()}-${randomBytes(4).toString('hex')}.json`;
+  const path = join(commonDir, 'teddy', name);
+  const noted = updates.map((update) => ({ ref: update.ref, new: update.new, gitDir: update.gitDir ?? gitDir }));
+  await replaceFile(path, JSON.stringify(noted));
+  return path;
+}
+
+/** As `probeUpdates`, for updates of one git directory; a git that is killed in it leaves no lock, but where nothing can be noted. */
+export async function probeNoted(
+  git: GitRunner,
+  layout: LockDirs,
+  updates: NotedUpdate[],
+  env: Environment,
+): Promise<string> {
+  const note = await noteUpdates(layout, updates).catch(nullIfUnwritten);
+  try {
+    for (let deaths = 1; ; deaths += 1) {
+      const notedMs = Date.now();
+      try {
+        return await probeUpdates(git, updates, env);
+      } catch (error) {
+        if (!(error instanceof GitKilledError) || note === null) throw error;
+        await releaseRefLocks(git, layout, updates, { notedMs, latestMs: Date.now() });
+        if (deaths === maxDeaths) throw error;
+      }
+    }
+  } finally {
+    if (note !== null) await removeFile(note);
+  }
+}
+
+function nullIfUnwritten(error: unknown): null {
+  if (error instanceof TeddyError && ['WRITE_FAILED', 'DISK_FULL'].includes(error.code)) return null;
+  throw error;
 }
 
 /** Removes the locks that dead processes of ours have left on refs. */

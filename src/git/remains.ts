@@ -11,8 +11,8 @@ import { parseHolderPid, parseRecordName, readRecord } from './index-lock.ts';
 import type { RepositoryLayout } from './layout.ts';
 import { findHolders } from '../disk/lock-holders.ts';
 import { findDeadPacks, removeDeadPacks } from './pack-leftovers.ts';
-import { findDeadRefRecords, repairRefLocks } from './ref-record.ts';
-import { findLock, findTableLock, listRefs, probeUpdates, type ProbedUpdate } from './refs.ts';
+import { findDeadRefRecords, probeNoted, repairRefLocks, type NotedUpdate } from './ref-record.ts';
+import { findLock, findTableLock, listRefs } from './refs.ts';
 import type { Environment, GitRunner } from './run.ts';
 import { readWorkTreeDirs } from './work-trees.ts';
 import type { RefTip } from '../ports/git.ts';
@@ -66,7 +66,7 @@ async function lookAround(git: GitRunner, layout: RepositoryLayout): Promise<Rem
   for (const { name } of await findDeadPacks(packs).catch(() => [])) {
     found.push({ kind: 'leftover', path: join(packs, name) });
   }
-  found.push(...(await findForeignLocks(git, commonDir, [main, ...linked], found)));
+  found.push(...(await findForeignLocks(git, layout, [main, ...linked], found)));
   if (await areAttributesChanged(commonDir)) found.push({ kind: 'attributes', path: attributesPath(commonDir) });
   return found;
 }
@@ -107,13 +107,14 @@ async function findTemporaries(gitDir: string): Promise<Remain[]> {
 
 async function findForeignLocks(
   git: GitRunner,
-  commonDir: string,
+  layout: RepositoryLayout,
   trees: TreeDir[],
   ours: Remain[],
 ): Promise<Remain[]> {
+  const { commonDir } = layout;
   const perTree = trees.map(({ gitDir }) => join(gitDir, 'index.lock'));
   const shared = ['config.lock', 'shallow.lock'].map((name) => join(commonDir, name));
-  const refs = await findRefLocks(git, trees);
+  const refs = await findRefLocks(git, layout, trees);
   const known = await findOwnLocks(commonDir, trees, ours);
   const found: Remain[] = [];
   for (const path of new Set([...perTree, ...shared, ...refs])) {
@@ -159,10 +160,10 @@ async function isSameFile(a: string, b: string): Promise<boolean> {
 }
 
 /** Those that git names when it is asked to prepare updates that change nothing: only it knows where they are. */
-async function findRefLocks(git: GitRunner, trees: TreeDir[]): Promise<string[]> {
+async function findRefLocks(git: GitRunner, layout: RepositoryLayout, trees: TreeDir[]): Promise<string[]> {
   const found: string[] = [];
-  const probe = async (updates: ProbedUpdate[], env?: Environment): Promise<string | undefined> => {
-    const refusal = await probeUpdates(git, updates, env);
+  const probe = async (updates: NotedUpdate[], env: Environment = {}): Promise<string | undefined> => {
+    const refusal = await probeNoted(git, layout, updates, env);
     const lock = findLock(refusal);
     if (lock !== null) found.push(lock === 'reftable' ? await findTableLock(git) : lock);
     return lock === null ? undefined : /cannot lock ref '([^']+)'/.exec(refusal)?.[1];
@@ -172,9 +173,10 @@ async function findRefLocks(git: GitRunner, trees: TreeDir[]): Promise<string[]>
   for (const { gitDir } of trees) {
     const env = { GIT_DIR: gitDir };
     const head = await git.run(['rev-parse', '--verify', '--quiet', 'HEAD'], { env, accept: [1, 128] });
-    if (head.exitCode === 0) await probe([{ ref: 'HEAD', new: parseOid(head.stdout.toString('utf8').trim()) }], env);
+    if (head.exitCode !== 0) continue;
+    await probe([{ ref: 'HEAD', new: parseOid(head.stdout.toString('utf8').trim()), gitDir }], env);
   }
-  let refs: ProbedUpdate[] = (await listRefs(git, ['refs/heads/teddy/', 'refs/teddy/'])).map(({ ref, oid }) => ({
+  let refs: NotedUpdate[] = (await listRefs(git, ['refs/heads/teddy/', 'refs/teddy/'])).map(({ ref, oid }) => ({
     ref,
     new: oid,
   }));
