@@ -7,6 +7,8 @@ import { isBeforeStart, maxStarts, type GitRunner } from './run.ts';
 
 export interface RemoteResult {
   exitCode: number;
+  /** By a signal; null: by itself. */
+  endedBy: NodeJS.Signals | null;
   stdout: string;
   /** git's own words, line by line, without credentials. */
   said: string[];
@@ -43,9 +45,12 @@ function interrupted(): TeddyError {
   );
 }
 
-type Ended = RemoteResult & { endedBy: NodeJS.Signals | null };
-
-async function callOnce(git: GitRunner, args: string[], input: string, options: TransferOptions): Promise<Ended> {
+async function callOnce(
+  git: GitRunner,
+  args: string[],
+  input: string,
+  options: TransferOptions,
+): Promise<RemoteResult> {
   const child = git.start(args);
   const words = collectWords(options.onProgress);
   const stdout: Buffer[] = [];

@@ -7,7 +7,9 @@ import { parseOid, type RefName } from '../names.ts';
 import { findRemote, toRemoteNames, type RemoteAddress } from './remote-address.ts';
 import { callRemote, type RemoteResult } from './remote-call.ts';
 import { cut, isPassing, toRemoteError } from './remote-errors.ts';
-import type { GitRunner } from './run.ts';
+import type { RepositoryLayout } from './layout.ts';
+import { releaseRefLocks, withRefRecord } from './ref-record.ts';
+import { hasDied, type GitRunner } from './run.ts';
 import type { GitSetting } from './settings.ts';
 
 const maxTries = 3;
@@ -19,6 +21,7 @@ type Ancestry = Pick<Store, 'readSize' | 'isAncestor'>;
 
 export interface RemotesOptions {
   git: GitRunner;
+  layout: RepositoryLayout;
   store: Ancestry;
   porcelain(): Promise<SimpleGit>;
   settings(): Promise<ReadonlyMap<string, GitSetting>>;
@@ -28,14 +31,14 @@ export interface RemotesOptions {
   onStep?: ((step: string) => void) | undefined;
 }
 
-export function gitRemotes({ git, store, porcelain, settings, cwd, onStep }: RemotesOptions): Remotes {
+export function gitRemotes({ git, layout, store, porcelain, settings, cwd, onStep }: RemotesOptions): Remotes {
   const names = async () => toRemoteNames(await settings());
   const find = async (remote: string) => findRemote(remote, await names(), cwd, porcelain);
   return {
     names,
     list: async (remote, prefixes, options) => listRemote(git, await find(remote), prefixes, options),
     async fetch(remote, refs, options) {
-      await fetchRefs(git, await find(remote), refs, options);
+      await fetchRefs({ git, layout, address: await find(remote) }, refs, options);
       onStep?.('fetched');
     },
     async push(remote, updates, options) {
@@ -53,7 +56,8 @@ async function listRemote(
   options: TransferOptions,
 ): Promise<{ refs: RefTip[]; isEmpty: boolean }> {
   // All of them: git asks for all in any case, and only so it is known whether there is any.
-  const { stdout } = await callUntilItWorks(git, address, ['ls-remote', '--', address.argument], '', options);
+  const args = ['ls-remote', '--', address.argument];
+  const { stdout } = await callUntilItWorks(git, address, { args, input: '' }, options);
   const rows = stdout.split('\n').filter((row) => /^[0-9a-f]{40,64}\trefs\/./.test(row) && !row.endsWith('^{}'));
   const refs = rows
     .map((row) => ({ ref: row.slice(row.indexOf('\t') + 1) as RefName, oid: row.slice(0, row.indexOf('\t')) }))
@@ -61,27 +65,34 @@ async function listRemote(
   return { refs: refs.map(({ ref, oid }) => ({ ref, oid: parseOid(oid) })), isEmpty: rows.length === 0 };
 }
 
+/** A git that is killed in it, alone or with teddy, leaves no lock. */
 async function fetchRefs(
-  git: GitRunner,
-  address: RemoteAddress,
+  { git, layout, address }: Pick<RemotesOptions, 'git' | 'layout'> & { address: RemoteAddress },
   refs: readonly { from: RefName; to: RefName }[],
   options: TransferOptions,
 ): Promise<void> {
   if (refs.length === 0) return;
-  await callUntilItWorks(git, address, toFetchArguments(address, options.isAgain), toFetchInput(refs), options);
+  const args = toFetchArguments(address, options.isAgain);
+  const input = toFetchInput(refs);
+  const noted = refs.map(({ to }) => ({ ref: to, new: null }));
+  await withRefRecord(layout, noted, async () => {
+    const notedMs = Date.now();
+    const release = () => releaseRefLocks(git, layout, noted, { notedMs, latestMs: Date.now() });
+    await callUntilItWorks(git, address, { args, input, release }, options);
+  });
 }
 
 /** A try that failed has changed nothing that another one would have to know of. */
 async function callUntilItWorks(
   git: GitRunner,
   address: RemoteAddress,
-  args: string[],
-  input: string,
+  { args, input, release }: { args: string[]; input: string; release?: () => Promise<unknown> },
   options: TransferOptions,
 ): Promise<RemoteResult> {
   for (let tries = 1; ; tries += 1) {
     const result = await callRemote(git, args, input, options);
     if (result.exitCode === 0) return result;
+    if (hasDied(result.exitCode, result.endedBy)) await release?.();
     if (tries === maxTries || !isPassing(result)) throw toRemoteError(address.label, result);
     await waitBeforeTry(tries, options);
   }

@@ -99,7 +99,7 @@ export async function openRepository({ cwd, env, trace, onStep, trustsHead }: Op
       const { gitRemotes } = await import('./remote-transfers.ts');
       const porcelain = () =>
         openPorcelain(root ?? layout.gitDir, { ...toLayoutEnvironment(childEnv, layout), ...silentEnvironment });
-      return gitRemotes({ git: open(layout, silentEnvironment), store, porcelain, settings, cwd, onStep });
+      return gitRemotes({ git: open(layout, silentEnvironment), layout, store, porcelain, settings, cwd, onStep });
     }),
     changeSetting: (scope, key, value) => changeGitSetting(git, scope, key, value),
     reloadSettings() {

@@ -7,6 +7,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openProject } from '../../src/app.ts';
 import type { Project } from '../../src/ports/project.ts';
 import type { RefName } from '../../src/names.ts';
+import { examineRepository } from '../../src/workflow/doctor/examine-repository.ts';
+import { pullSessions } from '../../src/workflow/sharing/pull-sessions.ts';
 import { appendWrite } from '../../src/workflow/writes/append.ts';
 import { beginWrite } from '../../src/workflow/writes/begin.ts';
 import { finalizeWrite } from '../../src/workflow/writes/finalize.ts';
@@ -249,5 +251,35 @@ test('a file is written although a killed teddy has left its lock on the index',
   await repo.write(`.git/teddy/append-${pid}-${bootId}-0123abcd.json`, JSON.stringify(dead));
   expect(await finalizeWrite(project, { id: record.id })).toMatchObject({ isWritten: true });
   expect(await repo.git('show', 'HEAD:guide.txt')).toBe('Read it.');
+  expect(await locks()).toEqual([]);
+});
+
+/** The lines that git reads make the locks that it would hold by then. */
+function lockAll(pattern: string): string {
+  const lock = `path=${join(repo.root, '.git')}/$ref.lock; mkdir -p "$(dirname "$path")"; printf %s "$oid" > "$path"`;
+  return `while IFS=' :' read -r ${pattern}; do case "$ref" in refs/*) ${lock};; esac; done; ${killed}`;
+}
+
+test('the locks of a fetch that was killed are gone, and the next pull takes the line', async () => {
+  await start(project);
+  const ref = await repo.git('symbolic-ref', 'HEAD');
+  const origin = join(repo.root, '.git/origin.git');
+  await repo.git('clone', '--quiet', '--bare', repo.root, origin);
+  await repo.git('remote', 'add', 'origin', origin);
+  await repo.git('switch', '--quiet', 'main');
+  await repo.git('update-ref', '-d', ref);
+  await project.repository.close();
+  await open();
+  const pull = () => pullSessions(project, { all: true, signal: new AbortController().signal });
+  await disturb('fetch --progress', lockAll('oid ref'), 1);
+  await expect(pull()).rejects.toMatchObject({ code: 'REMOTE_UNREACHABLE' });
+  expect(await locks()).toEqual([]);
+  expect((await pull()).lines.map((line) => line.ref)).toContain(ref);
+});
+
+test('the locks of a git that was killed while doctor asked it for locks are gone', async () => {
+  await start(project);
+  await disturb('update-ref --stdin', lockAll('verb ref oid'), 1);
+  await examineRepository(project, { fix: false });
   expect(await locks()).toEqual([]);
 });

@@ -20,7 +20,7 @@ test.each([
     /who may read and write there/,
   ],
 ])('%j is %s, with its own next step', (said, code, hint) => {
-  const error = toRemoteError('origin', { said, serverSaid: [], exitCode: 128, stdout: '' });
+  const error = toRemoteError('origin', { said, serverSaid: [], exitCode: 128, endedBy: null, stdout: '' });
   expect(error.code).toBe(code);
   expect(error.hint).toMatch(hint);
 });
@@ -28,7 +28,7 @@ test.each([
 test('an address that is no repository is not looked for among the remotes that have names', () => {
   const said = (label: string) => [`fatal: '${label}' does not appear to be a git repository`];
   const hintFor = (label: string) =>
-    toRemoteError(label, { said: said(label), serverSaid: [], exitCode: 128, stdout: '' }).hint;
+    toRemoteError(label, { said: said(label), serverSaid: [], exitCode: 128, endedBy: null, stdout: '' }).hint;
   expect(hintFor('origin')).toBe('`git remote -v` shows the addresses.');
   for (const label of ['../nosuch', 'ssh://git.example.org/x.git']) expect(hintFor(label)).toContain('Check the path');
 });
