@@ -72,6 +72,8 @@ export interface RunJournal {
   read(key: string): Promise<Uint8Array>;
   /** Moves a file out of the work tree at `root`, and says where it is now: a roll back loses nothing. */
   moveAside(root: string, path: RepoPath): Promise<string>;
+  /** Undoes that. False: it stays where it is, since the path is taken by now or the system refuses. */
+  moveBack(root: string, path: RepoPath, from: string): Promise<boolean>;
   /** The log stays, for the next command. */
   close(): Promise<void>;
   /** The run has its report, or was rolled back. */

@@ -1,6 +1,19 @@
 /** Journals of runs: a directory for each, with a log that is appended to and one file for the bytes that are kept. */
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, readdir, readFile, rename, rm, type FileHandle, realpath, cp, lstat } from 'node:fs/promises';
+import {
+  cp,
+  link,
+  lstat,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  unlink,
+  type FileHandle,
+} from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { TeddyError } from '../errors.ts';
 import { decodeJournal, encodeRecord, type JournalRecord, type RunRecord } from '../plan/journal.ts';
@@ -24,7 +37,7 @@ export function runJournals({ dir, onStep, ...processes }: RunJournalOptions): R
   const openJournal = (name: string, exists: boolean) =>
     journalIn({ runs, aside: join(dir, 'aside'), name, exists, step });
   return {
-    claim: (place) => claimRun(runs, place, { ...processes, onStep }).catch(throwUnwritable),
+    claim: (place) => claimRun(runs, place, { ...processes, onStep }),
     begin: (place) => openJournal(runName(place), false),
     async find(place) {
       const name = runName(place);
@@ -142,6 +155,7 @@ function journalIn({ runs, aside, name, exists, step }: JournalOptions): RunJour
     },
     read: (key) => readKept(join(dir, keptName), key),
     moveAside: (root, path) => moveAside(root, path, join(aside, name)),
+    moveBack,
     close,
     async discard() {
       await close();
@@ -212,10 +226,6 @@ async function readKept(path: string, key: string): Promise<Uint8Array> {
   throw new TeddyError('DAMAGED_SESSION', `The journal's copy ${key} is cut off: ${path}.`, 'Look at `git status`.');
 }
 
-function throwUnwritable(error: unknown): never {
-  throw errorCode(error) === null || error instanceof TeddyError ? error : toJournalError(error);
-}
-
 function throwUnreadable(error: unknown): never {
   throw toJournalError(error, 'read');
 }
@@ -232,6 +242,17 @@ export async function moveAside(root: string, path: RepoPath, to: string): Promi
   } catch (error) {
     const message = `${path} could not be moved aside: ${errorReason(error)}.`;
     throw new TeddyError('WRITE_FAILED', message, 'Check the permissions of its directory.', { cause: error });
+  }
+}
+
+async function moveBack(root: string, path: RepoPath, from: string): Promise<boolean> {
+  try {
+    await link(from, join(await realpath(root), path));
+    await unlink(from);
+    return true;
+  } catch (error) {
+    ignoreSystemError(error);
+    return false;
   }
 }
 

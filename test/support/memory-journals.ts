@@ -44,6 +44,10 @@ export function memoryJournals({ fs }: MemoryDisk, journals: Map<string, MemoryJ
         await fs.promises.rm(`${root}/${path}`);
         return `/aside/${path}`;
       },
+      async moveBack(_, path) {
+        await fs.promises.writeFile(`${root}/${path}`, journal.aside.get(path) ?? '');
+        return journal.aside.delete(path);
+      },
       close: () => Promise.resolve(),
       discard: async () => void journals.delete(name),
     };

@@ -167,16 +167,25 @@ async function exchange(
   const { files, workspace, journal } = place;
   const { path } = file;
   if (found.kind === 'other') return 'there is no file at its path now';
+  let aside: string | null = null;
   if (found.kind !== 'absent') {
     const claim = wanted.kind === 'absent' && file.byCommand ? await findClaim(place, path, found) : 'none';
     if (typeof claim === 'object') return claim.reason;
     const owner = claim === 'none' ? findOwner(place, file, found) : claim === 'copy' ? 'plan' : null;
     if (owner !== 'plan') {
-      const to = await journal.moveAside(workspace.root, path);
-      (owner === null ? outcome.aside : outcome.kept).push({ path, to });
+      aside = await journal.moveAside(workspace.root, path);
+      (owner === null ? outcome.aside : outcome.kept).push({ path, to: aside });
     }
   }
-  await files.putState(path, wanted);
+  try {
+    await files.putState(path, wanted);
+  } catch (error) {
+    if (aside !== null && (await journal.moveBack(workspace.root, path, aside))) {
+      outcome.aside = outcome.aside.filter(({ to }) => to !== aside);
+      outcome.kept = outcome.kept.filter(({ to }) => to !== aside);
+    }
+    throw error;
+  }
   outcome.restored.push(path);
   return null;
 }
