@@ -54,13 +54,13 @@ export async function claimFile(path: string, options: ClaimOptions): Promise<Cl
     heldBy = await take(path, mine, options);
     if (heldBy === null) await removeLeftovers(path, options);
   } catch (error) {
-    await releaseClaim(path, mine.nonce);
+    await releaseClaim(path, mine);
     throw error;
   } finally {
     await removeFile(mine.path).catch(ignoreSystemError);
     if (heldBy !== null) own.delete(mine.nonce);
   }
-  return heldBy === null ? { release: () => releaseClaim(path, mine.nonce) } : { heldBy };
+  return heldBy === null ? { release: () => releaseClaim(path, mine) } : { heldBy };
 }
 
 /** The process that holds it; null: nobody who lives does. */
@@ -151,11 +151,13 @@ function successorOf(path: string, nonce: string): string {
   return `${path}.after-${nonce}`;
 }
 
-async function releaseClaim(path: string, nonce: string): Promise<void> {
+/** Its own file is gone already, unless the system refused that once. */
+async function releaseClaim(path: string, mine: OwnFile): Promise<void> {
   try {
-    if ((await readHolder(path))?.nonce === nonce) await removeFile(path);
+    if ((await readHolder(path))?.nonce === mine.nonce) await removeFile(path);
   } finally {
-    own.delete(nonce);
+    await removeFile(mine.path).catch(ignoreSystemError);
+    own.delete(mine.nonce);
   }
 }
 

@@ -2,6 +2,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TeddyError } from '../errors.ts';
+import { errorCode, errorReason, toDiskError } from '../disk/system-error.ts';
 import type { RunClaim, RunDirs } from '../ports/git.ts';
 import { runName } from '../names.ts';
 import { claimFile, type ClaimOptions } from '../disk/claim-file.ts';
@@ -11,16 +12,22 @@ const doings = {
   answered: 'Wait for the answer, and say it then; `teddy session say` adds it now, without asking a model.',
 };
 
-/** `runs`: the directory of claims. Throws LOCKED, also while this very process has the claim. */
+/** `runs`: the directory of claims. Throws LOCKED, also while this very process has the claim; WRITE_FAILED, DISK_FULL, as does `release`. */
 export async function claimRun(
   runs: string,
   place: RunDirs,
   options: ClaimOptions,
   doing: keyof typeof doings = 'executed',
 ): Promise<RunClaim> {
-  await mkdir(runs, { recursive: true });
-  const claim = await claimFile(join(runs, `${runName(place)}.json`), options);
-  if ('release' in claim) return claim;
+  await mkdir(runs, { recursive: true }).catch(throwUnclaimed);
+  const claim = await claimFile(join(runs, `${runName(place)}.json`), options).catch(throwUnclaimed);
+  if ('release' in claim) return { release: () => claim.release().catch(throwUnclaimed) };
   const who = claim.heldBy === process.pid ? 'this process' : `process ${claim.heldBy}`;
   throw new TeddyError('LOCKED', `Turn ${place.turn} of ${place.session} is being ${doing} by ${who}.`, doings[doing]);
+}
+
+function throwUnclaimed(error: unknown): never {
+  if (errorCode(error) === null || error instanceof TeddyError) throw error;
+  const message = `The claim of a turn could not be taken or given back: ${errorReason(error)}.`;
+  throw toDiskError(error, message, 'Check the permissions of `.git/teddy`.');
 }

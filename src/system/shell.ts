@@ -20,7 +20,7 @@ import {
   renderShCommand,
   gateDescriptor,
 } from './shell-command.ts';
-import { errorReason } from '../disk/system-error.ts';
+import { errorReason, ignoreSystemError } from '../disk/system-error.ts';
 import type { ProcessGroup } from '../plan/journal.ts';
 
 export interface ShellOptions {
@@ -58,7 +58,7 @@ export function shell(root: string, options: ShellOptions = {}): Shell {
         if (holder !== undefined) await writeFile(join(scratch, scratchHolder), await holder()).catch(throwUnstarted);
         return await runScript(script, cwd, scratch, runOptions, settings).catch(throwUnstarted);
       } finally {
-        await rm(scratch, { recursive: true, force: true });
+        await rm(scratch, { recursive: true, force: true }).catch(ignoreSystemError);
       }
     },
   };
