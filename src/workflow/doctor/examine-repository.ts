@@ -1,6 +1,7 @@
 /** Looks at everything that crashes and other clones can leave behind, and mends what is surely ours. */
 import { TeddyError } from '../../errors.ts';
 import type { AgentSetup } from '../../ports/capture.ts';
+import type { Remain } from '../../ports/disk.ts';
 import type { RefTip } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { listLines } from '../../session/lines.ts';
@@ -105,17 +106,13 @@ function formatAge(ms: number): string {
 
 /** Files of ours that a killed process was writing or removing, and the record of a server that is gone. */
 const findLeftovers: Examination = async (scene) => {
-  const { remains } = scene.project;
   const files = remainsOf(scene, 'leftover').map((remain): Found => ({
     kind: 'leftover',
     thing: remain.path,
     meaning: 'A process of teddy that is dead was writing or removing this; nothing needs it.',
     fix: 'removes it',
     todo: null,
-    async mend() {
-      await remains.clear(remain);
-      return 'It is removed.';
-    },
+    mend: () => clear(scene, remain, 'It is removed.'),
   }));
   const servers = remainsOf(scene, 'server').map((remain): Found => ({
     kind: 'dead-server',
@@ -123,10 +120,7 @@ const findLeftovers: Examination = async (scene) => {
     meaning: 'A `teddy serve` was killed, and its address and token are still on record; no program uses them.',
     fix: 'removes the record',
     todo: null,
-    async mend() {
-      await remains.clear(remain);
-      return 'The record is removed.';
-    },
+    mend: () => clear(scene, remain, 'The record is removed.'),
   }));
   const strangers = remainsOf(scene, 'stranger').map(
     ({ path }) => `${path} is none of teddy's files; it is left alone.`,
@@ -134,9 +128,13 @@ const findLeftovers: Examination = async (scene) => {
   return { found: [...files, ...servers], seen: 'leftovers', notes: strangers };
 };
 
+async function clear({ project }: Scene, remain: Remain, said: string): Promise<string> {
+  await project.remains.clear(remain);
+  return said;
+}
+
 /** Lines that a killed command was moving: the ref, the index and the files may not fit, and locks may be left. */
 const findPublications: Examination = async (scene) => {
-  const { remains } = scene.project;
   const publications = remainsOf(scene, 'publication').map((remain): Found => {
     const line = shortRef(remain.ref);
     return {
@@ -145,10 +143,7 @@ const findPublications: Examination = async (scene) => {
       meaning: `A command was killed while it added an entry to ${line} in ${remain.root}; its lock, or an index that does not fit, may be left.`,
       fix: 'finishes it if the entry is on the line, else takes it back, as the next command there does',
       todo: null,
-      async mend() {
-        await remains.clear(remain);
-        return `What was left in ${remain.root} is finished or taken back.`;
-      },
+      mend: () => clear(scene, remain, `What was left in ${remain.root} is finished or taken back.`),
     };
   });
   const records = remainsOf(scene, 'ref-record').map((remain): Found => {
@@ -159,10 +154,7 @@ const findPublications: Examination = async (scene) => {
       meaning: `A command was killed while it moved ${refs === '' ? 'a ref' : refs}; git's lock of it may be left.`,
       fix: 'removes the lock if it is the one that the record tells of, and the record',
       todo: null,
-      async mend() {
-        await remains.clear(remain);
-        return 'The record is gone, and with it the lock that it told of.';
-      },
+      mend: () => clear(scene, remain, 'The record is gone, and with it the lock that it told of.'),
     };
   });
   return { found: [...publications, ...records], seen: 'interrupted commands' };
