@@ -167,20 +167,22 @@ async function restoreFiles(
 
 async function restoreFile(files: ProjectFiles, change: ReadyChange): Promise<string | null> {
   const { path, seen } = change;
+  const wanted = toWanted(change);
+  if (wanted === null) return 'the target of the link is not UTF-8';
   try {
     const found = await files.readState(path);
     if (!isAsSeen(found, seen)) return 'it has changed just now';
     if (found.kind === 'other') return 'it is no file now';
     // An undo that was killed in the middle may have left some.
     await files.removeLeftovers(path);
-    const wanted = toWanted(change);
-    if (wanted === null) return 'the target of the link is not UTF-8';
     await files.putState(path, wanted);
     if (wanted.kind === 'absent') await files.removeEmptyDirectories(listParents(path));
     return null;
   } catch (error) {
     if (!(error instanceof TeddyError)) throw error;
-    return error.message.replace(/\.$/, '');
+    // The file may be back all the same, where the disk refused what comes after that.
+    const found = await files.readState(path).catch(() => null);
+    return found !== null && isAsWanted(found, wanted) ? null : error.message.replace(/\.$/, '');
   }
 }
 
@@ -209,6 +211,12 @@ function isLink({ mode }: CodeFile): boolean {
 }
 
 /** A directory of the turn's may be gone, with the last file in it that was taken back. */
+function isAsWanted(found: FileState, wanted: FileState | NewFile): boolean {
+  if (wanted.kind !== 'new-file') return isAsSeen(found, wanted);
+  const isExecutable = found.kind === 'file' && (found.mode & 0o100) !== 0;
+  return found.kind === 'file' && isExecutable === wanted.executable && equalBytes(found.bytes, wanted.bytes);
+}
+
 function isAsSeen(found: FileState, seen: FileState): boolean {
   if (found.kind === 'link') return seen.kind === 'link' && found.target === seen.target;
   if (found.kind === 'file')

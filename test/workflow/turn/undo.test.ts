@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
+import { TeddyError } from '../../../src/errors.ts';
 import type { RepoPath } from '../../../src/names.ts';
 import { undoTurn } from '../../../src/workflow/turn/undo.ts';
 import { memoryProject } from '../../support/memory-repository.ts';
-import { create, line, planOf, say, start, storyOfLine, turn } from '../../support/turns.ts';
+import { create, edit, line, planOf, say, start, storyOfLine, turn } from '../../support/turns.ts';
 
 test('an undo takes back the code of its turn alone, and keeps what later turns did', async () => {
   const project = await memoryProject();
@@ -49,6 +50,20 @@ test('an edit between the look and the write is left', async () => {
     left: [{ path: 'one.txt', reason: 'it has changed just now' }],
   });
   expect(await project.read('one.txt')).toBe('mine\n');
+});
+
+test('a file that is back is taken back, whatever the disk refused after that', async () => {
+  const project = await memoryProject({ 'old.txt': 'old\n' });
+  await start(project);
+  await turn(project, 'One', create('one.txt'), edit('old.txt', 'old', 'new'));
+  const files = project.filesOf(project.repository.workspace.root);
+  const putState: typeof files.putState = async (path, state) => {
+    await files.putState(path, state);
+    throw new TeddyError('WRITE_FAILED', `${path} could not be written: i/o error (EIO).`, 'Look at the disk.');
+  };
+  const failing = { ...project, filesOf: () => ({ ...files, putState }) };
+  expect(await undoTurn(failing, {})).toMatchObject({ restored: ['one.txt', 'old.txt'], left: [] });
+  expect((await project.repository.workspace.status({ untracked: true })).edits).toEqual([]);
 });
 
 test('when the entry cannot be added, the error says that the files are taken back, and the next undo adds it', async () => {
