@@ -3,7 +3,7 @@ import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { findUsualRemote, noSessionsRemoteError } from '../../session/decide-setting.ts';
 import { hideCredentials } from '../../session/hide-credentials.ts';
-import { shortRef } from '../../names.ts';
+import { shortRef, type RefName } from '../../names.ts';
 
 export interface ChosenRemote {
   /** The name in git's configuration; without one a URL or a path. */
@@ -20,13 +20,13 @@ export interface ChosenRemote {
 export async function chooseRemote(
   project: Project,
   wanted: string | undefined,
-  { isPush }: { isPush: boolean },
+  { isPush, head }: { isPush: boolean; head?: RefName | null },
 ): Promise<ChosenRemote> {
   const names = await project.repository.remotes.names();
   if (wanted !== undefined) return toChosen(wanted, names);
   const ofSessions = await project.settings.get('sessionsRemote');
   if (ofSessions !== undefined && !names.includes(ofSessions)) throw noSessionsRemoteError(ofSessions, names);
-  const configured = ofSessions ?? (await readConfigured(project, isPush));
+  const configured = ofSessions ?? (await readConfigured(project, isPush, head));
   const name = configured ?? findUsualRemote(names);
   if (name !== undefined) return toChosen(name, names);
   throw names.length === 0 ? toNone() : toSeveral(names);
@@ -36,10 +36,19 @@ function toChosen(name: string, names: readonly string[]): ChosenRemote {
   return { name, label: hideCredentials(name), isConfigured: names.includes(name) };
 }
 
+/** The branch that HEAD is on. */
+export async function readHeadRef({ repository: { workspace } }: Project): Promise<RefName | null> {
+  return (await workspace?.head())?.ref ?? null;
+}
+
 /** A dot stands for this repository. */
-async function readConfigured(project: Project, isPush: boolean): Promise<string | undefined> {
-  const { store, workspace } = project.repository;
-  const head = (await workspace?.head())?.ref ?? null;
+async function readConfigured(
+  project: Project,
+  isPush: boolean,
+  known: RefName | null | undefined,
+): Promise<string | undefined> {
+  const { store } = project.repository;
+  const head = known === undefined ? await readHeadRef(project) : known;
   const ofBranch = head === null ? null : `branch.${shortRef(head)}`;
   const keys = [
     ...(isPush && ofBranch !== null ? [`${ofBranch}.pushremote`] : []),

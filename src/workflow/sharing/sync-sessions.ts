@@ -3,7 +3,7 @@ import { exitCodes, TeddyError } from '../../errors.ts';
 import type { RefUpdate } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import type { RefName } from '../../names.ts';
-import { chooseRemote, type ChosenRemote } from './choose-remote.ts';
+import { chooseRemote, readHeadRef, type ChosenRemote } from './choose-remote.ts';
 import { chooseScope } from './choose-session.ts';
 import { readStandings } from './plan-moves.ts';
 import { pullSessions } from './pull-sessions.ts';
@@ -18,8 +18,9 @@ import { takeIn, type TakenIn } from './take-in.ts';
 /** Throws as `pullSessions`, and REMOTE_EMPTY. What keeps the rest from being pushed after that is its `refusal`. */
 export async function syncSessions(project: Project, request: ShareRequest): Promise<Shared> {
   await repair(project);
-  const remote = await chooseRemote(project, request.remote, { isPush: false });
-  const target = await chooseRemote(project, request.remote, { isPush: true });
+  const head = await readHeadRef(project);
+  const remote = await chooseRemote(project, request.remote, { isPush: false, head });
+  const target = await chooseRemote(project, request.remote, { isPush: true, head });
   if (target.name !== remote.name) return pullThenPush(project, request, target);
   let before: SharedLine[] = [];
   return retryWhileChanged(request.signal, async ({ isLast }) => {
