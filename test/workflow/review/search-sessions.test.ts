@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { GivenRecord } from '../../../src/conversation/given-record.ts';
@@ -349,7 +350,8 @@ test('every text that was said is found, where it was said, and nothing else', a
         const { session: id } = await newSession(fresh, { name: `s${at}`, switch: false });
         for (const [number, [message, answer]] of exchanges.entries()) {
           for (const one of [record('user', message), record('assistant', answer)])
-            await appendRecords(fresh, { selector: id, records: [one] });
+            // Without an id of its own, the same words are the same record.
+            await appendRecords(fresh, { selector: id, records: [{ ...one, id: randomUUID() }] });
           const key = `s${at} 0${number + 1}`;
           all.push({ place: 'message', key, text: message }, { place: 'answer', key, text: answer });
         }
