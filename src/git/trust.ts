@@ -3,7 +3,7 @@ import { mkdir, open, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Trust } from '../ports/project.ts';
 import { syncDir, toWriteError } from '../disk/replace-file.ts';
-import { fallBackTo } from '../disk/system-error.ts';
+import { errorReason, fallBackTo, toDiskError } from '../disk/system-error.ts';
 
 /** `commonDir` is the directory that all work trees of the repository share. */
 export function gitTrust(commonDir: string): Trust {
@@ -22,8 +22,12 @@ export function gitTrust(commonDir: string): Trust {
   };
 }
 
-function readText(path: string): Promise<string> {
-  return readFile(path, 'utf8').catch(fallBackTo('', 'ENOENT'));
+async function readText(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8').catch(fallBackTo('', 'ENOENT'));
+  } catch (error) {
+    throw toDiskError(error, `${path} could not be read: ${errorReason(error)}.`, 'Check its permissions.');
+  }
 }
 
 async function append(path: string, lines: string): Promise<void> {

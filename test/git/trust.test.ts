@@ -1,4 +1,4 @@
-import { appendFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -52,6 +52,14 @@ describe('what is trusted', () => {
     await gitTrust(dir).add([one]);
     await writeFile(path(), `${one}0\n`);
     expect(await gitTrust(dir).has(one)).toBe(false);
+  });
+
+  test('cannot be told from what cannot be read', async () => {
+    await mkdir(path(), { recursive: true });
+    await expect(gitTrust(dir).has(one)).rejects.toMatchObject({
+      code: 'WRITE_FAILED',
+      message: expect.stringContaining('trusted could not be read: illegal operation on a directory (EISDIR)'),
+    });
   });
 
   test('loses nothing when many add at once', async () => {

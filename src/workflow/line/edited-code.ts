@@ -1,7 +1,9 @@
 /** The code of a commit, all of its tree but `.teddy/`, changed path by path in memory. Its id is git's; nothing is written. */
+import type { FileState, NewFile } from '../../ports/disk.ts';
 import type { ObjectBatch, Store, TreeEntry, TreeMode } from '../../ports/git.ts';
 import type { Oid, RepoPath } from '../../names.ts';
 import { toEntryKey } from '../../session/edit-tree.ts';
+import { equalBytes } from './guard-session-files.ts';
 
 export interface CodeFile {
   mode: TreeMode;
@@ -90,6 +92,16 @@ async function readDir(store: Store, oid: Oid): Promise<Dir> {
 export function withExecutable(mode: number, executable: boolean): number {
   if (executable === ((mode & 0o100) !== 0)) return mode;
   return executable ? mode | ((mode & 0o444) >> 2) : mode & ~0o111;
+}
+
+/** Whether nothing would change if `wanted` were put there. What is neither a file nor a link is never as wanted. */
+export function isInState(found: FileState, wanted: FileState | NewFile): boolean {
+  if (found.kind === 'file' && wanted.kind === 'new-file')
+    return ((found.mode & 0o100) !== 0) === wanted.executable && equalBytes(found.bytes, wanted.bytes);
+  if (found.kind === 'file' && wanted.kind === 'file')
+    return found.mode === wanted.mode && equalBytes(found.bytes, wanted.bytes);
+  if (found.kind === 'link' && wanted.kind === 'link') return found.target === wanted.target;
+  return found.kind === 'absent' && wanted.kind === 'absent';
 }
 
 async function hashDir(batch: ObjectBatch, dir: Dir): Promise<Oid> {

@@ -6,7 +6,6 @@ import type { Oid, RepoPath } from '../../names.ts';
 import type { Checkouts } from './read-checkouts.ts';
 import type { KnownOrigin, TouchedFile } from './find-touched.ts';
 import { withExecutable } from '../line/edited-code.ts';
-import { equalBytes } from '../line/guard-session-files.ts';
 import { parentOf } from './keep-before.ts';
 import { anotherRepository } from '../line/new-files.ts';
 import { toText } from '../line/read.ts';
@@ -72,11 +71,4 @@ export async function readWanted(
   const executable = mode === '100755';
   if (found.kind !== 'file') return { kind: 'new-file', bytes, executable };
   return { kind: 'file', bytes, mode: withExecutable(found.mode, executable) };
-}
-
-export function isSame(found: FileState, wanted: FileState | NewFile): boolean {
-  if (found.kind === 'file' && wanted.kind === 'file')
-    return found.mode === wanted.mode && equalBytes(found.bytes, wanted.bytes);
-  if (found.kind === 'link' && wanted.kind === 'link') return found.target === wanted.target;
-  return found.kind === 'absent' && wanted.kind === 'absent';
 }

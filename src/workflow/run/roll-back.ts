@@ -8,11 +8,12 @@ import type { FileState, NewFile, ProjectFiles, RunJournal } from '../../ports/d
 import type { Scan, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import type { RepoPath } from '../../names.ts';
+import { isInState } from '../line/edited-code.ts';
 import { findTouched, type KnownOrigin, type TouchedFile } from './find-touched.ts';
 import { parentOf } from './keep-before.ts';
 import { isRepository } from '../line/new-files.ts';
 import { readCheckouts, slice, type Checkouts } from './read-checkouts.ts';
-import { isSame, readOrigins, readWanted } from './read-origin.ts';
+import { readOrigins, readWanted } from './read-origin.ts';
 
 export interface RolledBack {
   restored: RepoPath[];
@@ -148,7 +149,7 @@ async function tryPutBack(place: Putting, file: TouchedFile, outcome: RolledBack
   if (origin.kind === 'out-of-reach') return origin.reason;
   const found = await files.readState(path);
   const wanted = await readWanted(place, path, origin, found);
-  const reason = isSame(found, wanted) ? null : await exchange(place, file, { found, wanted }, outcome);
+  const reason = isInState(found, wanted) ? null : await exchange(place, file, { found, wanted }, outcome);
   // Not before it is there: a copy of it elsewhere is given up for it.
   if (reason === null && 'bytes' in wanted) {
     const sha256 = project.hash(wanted.bytes);

@@ -6,12 +6,12 @@ import type { Scan } from '../../ports/git.ts';
 import type { Masker } from '../../ports/project.ts';
 import { isGuardedPath } from '../../session/global-files.ts';
 import type { RepoPath } from '../../names.ts';
+import { isInState } from '../line/edited-code.ts';
 import { keepSessionFiles, listChanged, restoreSessionFiles, type RestoredFiles } from '../line/guard-session-files.ts';
 import { isUntracked, keepEdits } from './keep-before.ts';
 import { noteFiles } from './left-files.ts';
 import { maskString } from '../line/mask-text.ts';
 import { maskedOutput } from '../line/masked-output.ts';
-import { isSame } from './read-origin.ts';
 import type { Runner } from './run.ts';
 
 type Start = (
@@ -89,7 +89,7 @@ async function isAsBefore(
   if (state === undefined || before === undefined || after === undefined) return false;
   if (isUntracked(before) !== isUntracked(after)) return false;
   const wanted = state.kind === 'file' ? { ...state, bytes: await log.journal.read(state.key) } : state;
-  return isSame(await files.readState(path), wanted);
+  return isInState(await files.readState(path), wanted);
 }
 
 /** The output is masked as a whole: where it is cut first, a piece of a secret might stay. */

@@ -6,8 +6,7 @@ import type { Entry } from '../../session/entry.ts';
 import { parseTurnName, shortRef, type Oid, type RepoPath, type TurnName } from '../../names.ts';
 import { appendEntry } from '../line/append-entry.ts';
 import { checkUndo, type LeftFile, type SeenChange } from './check-undo.ts';
-import { withExecutable, type CodeFile } from '../line/edited-code.ts';
-import { equalBytes } from '../line/guard-session-files.ts';
+import { isInState, withExecutable, type CodeFile } from '../line/edited-code.ts';
 import { editTree } from '../../session/edit-tree.ts';
 import { nameSome } from '../../session/name-some.ts';
 import { prepareLine, type ReadyLine } from '../line/prepare.ts';
@@ -182,7 +181,7 @@ async function restoreFile(files: ProjectFiles, change: ReadyChange): Promise<st
     if (!(error instanceof TeddyError)) throw error;
     // The file may be back all the same, where the disk refused what comes after that.
     const found = await files.readState(path).catch(() => null);
-    return found !== null && isAsWanted(found, wanted) ? null : error.message.replace(/\.$/, '');
+    return found !== null && isInState(found, wanted) ? null : error.message.replace(/\.$/, '');
   }
 }
 
@@ -211,15 +210,6 @@ function isLink({ mode }: CodeFile): boolean {
 }
 
 /** A directory of the turn's may be gone, with the last file in it that was taken back. */
-function isAsWanted(found: FileState, wanted: FileState | NewFile): boolean {
-  if (wanted.kind !== 'new-file') return isAsSeen(found, wanted);
-  const isExecutable = found.kind === 'file' && (found.mode & 0o100) !== 0;
-  return found.kind === 'file' && isExecutable === wanted.executable && equalBytes(found.bytes, wanted.bytes);
-}
-
 function isAsSeen(found: FileState, seen: FileState): boolean {
-  if (found.kind === 'link') return seen.kind === 'link' && found.target === seen.target;
-  if (found.kind === 'file')
-    return seen.kind === 'file' && found.mode === seen.mode && equalBytes(found.bytes, seen.bytes);
-  return found.kind === seen.kind || (found.kind === 'absent' && seen.kind === 'other');
+  return isInState(found, seen) || (seen.kind === 'other' && (found.kind === 'other' || found.kind === 'absent'));
 }
