@@ -47,10 +47,7 @@ export function passGit(args: string[]): 'start' | OtherThanStart {
     return 'kill-in-transaction';
   }
   if (fault.kind === 'trace-gits') return { script: toTraceScript(join(fault.dir, String(points.gits.length))) };
-  if (fault.kind === 'kill-in-git' && fault.at === points.gits.length) {
-    print({ line: 'hit', point: name });
-    return { script: toKillScript(fault) };
-  }
+  if (fault.kind === 'kill-in-git' && fault.at === points.gits.length) return { script: toKillScript(fault, name) };
   if (fault.kind !== 'fail-git' || fault.at !== points.gits.length) return 'start';
   print({ line: 'hit', point: name });
   return fault.how;
@@ -61,10 +58,19 @@ function toTraceScript(log: string): string {
   return `exec strace -f -qq -y -s 200 -o '${log}' -e signal=none -e trace=openat,${changingCalls} git "$@"`;
 }
 
-function toKillScript({ call, everything }: { call: number; everything: boolean }): string {
-  const filter = `-e signal=none -e trace=${changingCalls} -e inject=${changingCalls}:signal=KILL:when=${call}`;
-  const traced = `strace -f -qq -o /dev/null ${filter} git "$@"`;
-  return everything ? `${traced}; [ $? -gt 128 ] && kill -9 ${process.pid}; kill -9 $$` : `exec ${traced}`;
+/**
+ * strace counts for each process and name: where the call is git's own, it must not hit a child that is sooner there. The
+ * script announces the kill itself, once it has happened.
+ */
+function toKillScript({ name, call, isChild, everything }: Extract<Fault, { kind: 'kill-in-git' }>, git: string) {
+  const filter = `-e signal=none -e trace=${name} -e inject=${name}:signal=KILL:when=${call}`;
+  const hit = JSON.stringify({ line: 'hit', point: git } satisfies ChildLine);
+  return `
+log=$(mktemp)
+strace ${isChild ? '-f ' : ''}-qq -o "$log" ${filter} git "$@" 3>&-; status=$?
+grep -q '= ?$' "$log" && echo '${hit}' >&3; rm "$log"
+[ $status -gt 128 ] || exit $status
+kill -9 ${everything ? `${process.pid} -$$` : '$$'}`;
 }
 
 function dieAt(point: string): void {

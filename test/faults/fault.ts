@@ -17,8 +17,11 @@ export type Fault =
   | { kind: 'kill-in-transaction'; at: number }
   /** Nothing; strace writes down what each git does to files, in `dir`, one file for each. */
   | { kind: 'trace-gits'; dir: string }
-  /** SIGKILL of the n-th git as it enters its `call`-th change of a file; with `everything`, of us as well. */
-  | { kind: 'kill-in-git'; at: number; call: number; everything: boolean }
+  /**
+   * SIGKILL of the n-th git, or else of a process that it has started, as that process enters its `call`-th system call
+   * of that name; with `everything`, of the others and of us as well.
+   */
+  | { kind: 'kill-in-git'; at: number; name: string; call: number; isChild: boolean; everything: boolean }
   /** The n-th file-system call fails; a write has then written half of its bytes. */
   | { kind: 'fail-call'; at: number; code: 'ENOSPC' | 'EIO' | 'EACCES' }
   /** The n-th git fails: `refused` does nothing, `killed` dies at once, `answer-lost` does its work and exits with 1. */

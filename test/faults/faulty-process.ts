@@ -24,5 +24,6 @@ export function spawn(file: string, args: string[], options: SpawnOptions): Chil
   const wish = file === 'git' ? passGit(args) : 'start';
   if (wish === 'start') return realSpawn(file, args, options);
   const script = typeof wish === 'string' ? scripts[wish] : wish.script;
-  return realSpawn('sh', ['-c', script, 'sh', ...args], options);
+  // What a script announces itself goes where the child program's own lines go.
+  return realSpawn('sh', ['-c', script, 'sh', ...args], { ...options, stdio: ['pipe', 'pipe', 'pipe', 1] });
 }

@@ -7,11 +7,14 @@ import { runChild } from './run-child.ts';
 import type { Copies, Scene } from './scenes.ts';
 import type { CheckOutcome, Job } from './sweep.ts';
 
-/** A git, the change of a file in it, and the lock that it holds there. */
+/** A git, and one of its changes of a file while a lock is held. */
 export interface LockedCall {
   at: number;
+  name: string;
+  /** Counted for each name in each process by itself, as strace counts. */
   call: number;
-  lock: string;
+  /** It is a process that this git has started. */
+  isChild: boolean;
 }
 
 const changing = new Set(changingCalls.split(','));
@@ -27,28 +30,28 @@ export async function findLockedCalls(copies: Copies, scene: Scene): Promise<Loc
   const { failure, points } = await runChild({ program: copies.program, operation: scene.operation, root, fault });
   if (failure !== null) throw new Error(`${scene.name} fails by itself: ${failure.text}`);
   const found: LockedCall[] = [];
-  for (const name of await readdir(dir)) {
+  for (const name of (await readdir(dir)).toSorted((a, b) => Number(a) - Number(b))) {
     const isCheckout = checkouts.includes(points?.gits[Number(name) - 1] ?? '');
     const calls = readLockedCalls(await readFile(join(dir, name), 'utf8'), isCheckout);
     found.push(...calls.map((call) => ({ at: Number(name), ...call })));
   }
   await rm(dir, { recursive: true });
-  return found.toSorted((a, b) => a.at - b.at || a.call - b.call);
+  return found;
 }
 
 function readLockedCalls(trace: string, isCheckout: boolean): Omit<LockedCall, 'at'>[] {
   const found: Omit<LockedCall, 'at'>[] = [];
   const held = new Set<string>();
-  let call = 0;
+  const counts = new Map<string, number>();
   for (const row of trace.split('\n')) {
-    const [, name = '', rest = ''] = /^\d+\s+(\w+)\((.*)/.exec(row) ?? [];
+    const [, pid = '', name = '', rest = ''] = /^(\d+)\s+(\w+)\((.*)/.exec(row) ?? [];
     const [, path = ''] = /"([^"]*\.(?:lock|new))"/.exec(rest) ?? [];
     if (name === 'openat' && rest.includes('O_CREAT') && !path.includes('/teddy/index-') && isLock(path))
       held.add(path);
     if (!changing.has(name)) continue;
-    call += 1;
-    const [lock] = held;
-    if (lock !== undefined || isCheckout) found.push({ call, lock: lock?.replace(/^.*\.git\//, '') ?? 'none' });
+    const call = (counts.get(`${pid} ${name}`) ?? 0) + 1;
+    counts.set(`${pid} ${name}`, call);
+    if (held.size > 0 || isCheckout) found.push({ name, call, isChild: !trace.startsWith(`${pid} `) });
     if (/^(?:rename|unlink)/.test(name)) held.delete(path);
   }
   return found;
@@ -60,7 +63,7 @@ function isLock(path: string): boolean {
 
 /** `every`: of the calls, so many are left out between two. */
 export function toJobs(scene: Scene, calls: LockedCall[], everything: boolean): Job[] {
-  return calls.map(({ at, call }) => ({ scene, fault: { kind: 'kill-in-git', at, call, everything } }));
+  return calls.map((call) => ({ scene, fault: { kind: 'kill-in-git', ...call, everything } }));
 }
 
 /** Whoever lost a git has come to its end without it, or says so with a code; killed with it, it says nothing. */
