@@ -8,8 +8,8 @@ import { findRemote, toRemoteNames, type RemoteAddress } from './remote-address.
 import { callRemote, type RemoteResult } from './remote-call.ts';
 import { cut, isPassing, toRemoteError } from './remote-errors.ts';
 import type { RepositoryLayout } from './layout.ts';
-import { releaseRefLocks, withRefRecord } from './ref-record.ts';
-import { hasDied, type GitRunner } from './run.ts';
+import { releaseRefLocks, withRefRecord, type NotedUpdate } from './ref-record.ts';
+import { hasDied as isDeath, type GitRunner } from './run.ts';
 import type { GitSetting } from './settings.ts';
 
 const maxTries = 3;
@@ -42,7 +42,7 @@ export function gitRemotes({ git, layout, store, porcelain, settings, cwd, onSte
       onStep?.('fetched');
     },
     async push(remote, updates, options) {
-      const outcome = await pushRefs(git, store, await find(remote), updates, options);
+      const outcome = await pushRefs({ git, layout, store, address: await find(remote) }, updates, options);
       onStep?.('pushed');
       return outcome;
     },
@@ -65,35 +65,53 @@ async function listRemote(
   return { refs: refs.map(({ ref, oid }) => ({ ref, oid: parseOid(oid) })), isEmpty: rows.length === 0 };
 }
 
-/** A git that is killed in it, alone or with teddy, leaves no lock. */
+type Release = () => Promise<unknown>;
+type Transfer = Pick<RemotesOptions, 'git' | 'layout'> & { address: RemoteAddress };
+
+/** A git that is killed in it, alone or with teddy, leaves no lock on `refs`. `transfer` is told how to release those of its own. */
+function withRefLocks<Value>(
+  { git, layout }: Transfer,
+  refs: readonly NotedUpdate[],
+  transfer: (release: Release) => Promise<Value>,
+): Promise<Value> {
+  if (refs.length === 0) return transfer(() => Promise.resolve());
+  return withRefRecord(layout, refs, () => {
+    const notedMs = Date.now();
+    return transfer(() => releaseRefLocks(git, layout, refs, { notedMs, latestMs: Date.now() }));
+  });
+}
+
 async function fetchRefs(
-  { git, layout, address }: Pick<RemotesOptions, 'git' | 'layout'> & { address: RemoteAddress },
+  place: Transfer,
   refs: readonly { from: RefName; to: RefName }[],
   options: TransferOptions,
 ): Promise<void> {
   if (refs.length === 0) return;
+  const { git, address } = place;
   const args = toFetchArguments(address, options.isAgain);
   const input = toFetchInput(refs);
   const noted = refs.map(({ to }) => ({ ref: to, new: null }));
-  await withRefRecord(layout, noted, async () => {
-    const notedMs = Date.now();
-    const release = () => releaseRefLocks(git, layout, noted, { notedMs, latestMs: Date.now() });
-    await callUntilItWorks(git, address, { args, input, release }, options);
-  });
+  await withRefLocks(place, noted, (release) => callUntilItWorks(git, address, { args, input, release }, options));
+}
+
+/** Its git was killed, by whomever: nothing that it said tells why. */
+function hasDied({ exitCode, endedBy }: RemoteResult): boolean {
+  return isDeath(exitCode, endedBy);
 }
 
 /** A try that failed has changed nothing that another one would have to know of. */
 async function callUntilItWorks(
   git: GitRunner,
   address: RemoteAddress,
-  { args, input, release }: { args: string[]; input: string; release?: () => Promise<unknown> },
+  { args, input, release }: { args: string[]; input: string; release?: Release },
   options: TransferOptions,
 ): Promise<RemoteResult> {
   for (let tries = 1; ; tries += 1) {
     const result = await callRemote(git, args, input, options);
     if (result.exitCode === 0) return result;
-    if (hasDied(result.exitCode, result.endedBy)) await release?.();
-    if (tries === maxTries || !isPassing(result)) throw toRemoteError(address.label, result);
+    if (hasDied(result)) await release?.();
+    else if (!isPassing(result)) throw toRemoteError(address.label, result);
+    if (tries === maxTries) throw toRemoteError(address.label, result);
     await waitBeforeTry(tries, options);
   }
 }
@@ -107,20 +125,37 @@ async function waitBeforeTry(tries: number, { signal }: TransferOptions): Promis
 }
 
 async function pushRefs(
-  git: GitRunner,
-  store: Ancestry,
-  address: RemoteAddress,
+  place: Transfer & { store: Ancestry },
   updates: readonly RefUpdate[],
   options: TransferOptions,
 ): Promise<'done' | 'moved'> {
   if (updates.length === 0) return 'done';
-  await refuseRewrites(store, address, updates);
+  const { address } = place;
+  await refuseRewrites(place.store, address, updates);
   const args = toPushArguments(address, updates);
+  const tracked = toTracked(address, updates);
+  return withRefLocks(place, tracked, (release) => pushUntilItWorks(place, { args, updates, release }, options));
+}
+
+/** git moves them after a push, where the remote is fetched as usual. */
+function toTracked({ argument, isNamed }: RemoteAddress, updates: readonly RefUpdate[]): NotedUpdate[] {
+  if (!isNamed) return [];
+  return updates.flatMap(({ ref, new: tip }) =>
+    ref.startsWith('refs/heads/') ? { ref: ref.replace('heads', `remotes/${argument}`) as RefName, new: tip } : [],
+  );
+}
+
+async function pushUntilItWorks(
+  { git, address }: Transfer,
+  { args, updates, release }: { args: string[]; updates: readonly RefUpdate[]; release: Release },
+  options: TransferOptions,
+): Promise<'done' | 'moved'> {
   for (let tries = 1; ; tries += 1) {
     const result = await callRemote(git, args, '', options);
+    if (hasDied(result)) await release();
     const outcome = readPushOutcome(address.label, result, updates.length);
     if (outcome === 'done') return 'done';
-    if (outcome === 'unknown' && !isPassing(result) && result.exitCode !== 0)
+    if (outcome === 'unknown' && result.exitCode !== 0 && !isPassing(result) && !hasDied(result))
       throw toRemoteError(address.label, result);
     const found = await findOutcome(git, address, updates, options);
     if (found !== 'untouched') return found;

@@ -9,6 +9,7 @@ import type { Project } from '../../src/ports/project.ts';
 import type { RefName } from '../../src/names.ts';
 import { examineRepository } from '../../src/workflow/doctor/examine-repository.ts';
 import { pullSessions } from '../../src/workflow/sharing/pull-sessions.ts';
+import { pushSessions } from '../../src/workflow/sharing/push-sessions.ts';
 import { appendWrite } from '../../src/workflow/writes/append.ts';
 import { beginWrite } from '../../src/workflow/writes/begin.ts';
 import { finalizeWrite } from '../../src/workflow/writes/finalize.ts';
@@ -260,21 +261,42 @@ function lockAll(pattern: string): string {
   return `while IFS=' :' read -r ${pattern}; do case "$ref" in refs/*) ${lock};; esac; done; ${killed}`;
 }
 
-test('the locks of a fetch that was killed are gone, and the next pull takes the line', async () => {
+/** Returns the line that HEAD is on, which `origin` has as well. */
+async function startShared(): Promise<string> {
   await start(project);
-  const ref = await repo.git('symbolic-ref', 'HEAD');
   const origin = join(repo.root, '.git/origin.git');
   await repo.git('clone', '--quiet', '--bare', repo.root, origin);
   await repo.git('remote', 'add', 'origin', origin);
-  await repo.git('switch', '--quiet', 'main');
-  await repo.git('update-ref', '-d', ref);
   await project.repository.close();
   await open();
-  const pull = () => pullSessions(project, { all: true, signal: new AbortController().signal });
-  await disturb('fetch --progress', lockAll('oid ref'), 1);
+  return repo.git('symbolic-ref', 'HEAD');
+}
+
+const sharing = { all: true, signal: new AbortController().signal };
+
+test('the locks of a fetch that was killed are gone, and the next one takes the line', async () => {
+  const ref = await startShared();
+  await repo.git('switch', '--quiet', 'main');
+  await repo.git('update-ref', '-d', ref);
+  const pull = () => pullSessions(project, sharing);
+  await disturb('fetch --progress', lockAll('oid ref'), 100);
   await expect(pull()).rejects.toMatchObject({ code: 'REMOTE_UNREACHABLE' });
   expect(await locks()).toEqual([]);
+  await disturb('fetch --progress', lockAll('oid ref'), 1);
   expect((await pull()).lines.map((line) => line.ref)).toContain(ref);
+});
+
+test('the locks of a push that was killed while it moved remote-tracking branches are gone, and it is known to have been done', async () => {
+  const ref = await startShared();
+  await say(project, 'Go', planOf([create('made.txt')]));
+  const lock = join(repo.root, '.git', `${ref.replace('heads', 'remotes/origin')}.lock`);
+  await disturb('push --progress', `git "$@"; git rev-parse ${ref} >${lock}; ${killed}`, 1);
+  const { lines } = await pushSessions(project, sharing);
+  expect(lines.find((one) => one.ref === ref)?.did).toEqual(['pushed']);
+  expect(await locks()).toEqual([]);
+  const tip = await repo.git('rev-parse', ref);
+  expect(await repo.git('ls-remote', 'origin', ref)).toBe(`${tip}\t${ref}`);
+  expect(await repo.git('rev-parse', ref.replace('heads', 'remotes/origin'))).toBe(tip);
 });
 
 test('the locks of a git that was killed while doctor asked it for locks are gone', async () => {
