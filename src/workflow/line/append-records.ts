@@ -20,6 +20,7 @@ import {
   type TurnName,
 } from '../../names.ts';
 import { appendEntry } from './append-entry.ts';
+import { nextAfter } from './write-entry.ts';
 import { maskRecord } from './mask-record.ts';
 import { prepareLine, type ReadyLine } from './prepare.ts';
 import { nextTurn, readTurn, toText, type LineState } from './read.ts';
@@ -133,10 +134,8 @@ function toEntry(project: Project, state: LineState, turn: TurnName, kind: UnitK
   const isPartial = records.some(({ type }) => type === 'assistant_partial');
   return {
     kind,
-    session: state.session,
+    ...nextAfter(state.entry, project),
     turn,
-    id: project.ids.entryId(),
-    created: state.entry.created,
     ...describeRecords(records),
     ...(isPartial ? { status: 'PARTIAL' } : {}),
   };

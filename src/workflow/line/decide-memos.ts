@@ -7,6 +7,7 @@ import { memosPath } from '../../session/global-files.ts';
 import { changeMemos, parseMemos, type MemoChange } from '../../session/memos.ts';
 import { globalRef, turnNumber, type Oid, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
 import { appendEntry } from './append-entry.ts';
+import { nextAfter } from './write-entry.ts';
 import { listLines } from '../../session/lines.ts';
 import { changeGlobal, readGlobal } from './global-branch.ts';
 import { maskEntry } from './mask-text.ts';
@@ -71,10 +72,8 @@ async function applyMemos(
   const { entry: last } = state;
   const entry: Entry = {
     kind: 'memo',
-    session: last.session,
+    ...nextAfter(last, project),
     turn,
-    id: project.ids.entryId(),
-    created: last.created,
     title: changes.length === 1 ? (changes[0]?.fact ?? '') : `${changes.length} memos`,
     details: changes.map(({ kind, fact }) => `${kind === 'add' ? '[+]' : '[-]'} ${fact}`),
   };

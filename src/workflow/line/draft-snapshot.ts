@@ -11,7 +11,7 @@ import type { LeftOutFile } from './new-files.ts';
 import type { ReadyLine } from './prepare.ts';
 import { readLineAt, readRecords, type LineState } from './read.ts';
 import { addNewFiles } from './snapshot-new-files.ts';
-import type { Draft, FileEdit } from './write-entry.ts';
+import { nextAfter, type Draft, type FileEdit } from './write-entry.ts';
 import { parseRepoPath } from '../../session/paths.ts';
 
 /** A line whose files are checked out. */
@@ -173,10 +173,8 @@ function modifiedError(path: RepoPath): TeddyError {
 export function toSnapshotEntry(project: Project, last: Entry, turn: TurnName | null, paths: RepoPath[]): Entry {
   return {
     kind: 'snapshot',
-    session: last.session,
+    ...nextAfter(last, project),
     turn,
-    id: project.ids.entryId(),
-    created: last.created,
     title: `${paths.length} ${paths.length === 1 ? 'file' : 'files'} of the user's own edits`,
     details: paths.length <= 10 ? paths : [...paths.slice(0, 9), `and ${paths.length - 9} more`],
   };

@@ -8,7 +8,7 @@ import type { Entry } from '../../session/entry.ts';
 import { formatCount } from '../../session/format-count.ts';
 import { joinPath, turnDir, type Oid } from '../../names.ts';
 import { appendEntry, type Target } from './append-entry.ts';
-import type { Draft, FileEdit } from './write-entry.ts';
+import { nextAfter, type Draft, type FileEdit } from './write-entry.ts';
 import { readTurn, toText, type LineState, type Turn } from './read.ts';
 import type { Received, Usage } from './receive-answer.ts';
 
@@ -158,10 +158,8 @@ export function toAnswerEntry(
 ): Entry {
   return {
     kind,
-    session: state.session,
+    ...nextAfter(state.entry, project),
     turn,
-    id: project.ids.entryId(),
-    created: state.entry.created,
     title: '',
     details: [],
     agent,

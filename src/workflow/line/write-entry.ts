@@ -35,6 +35,11 @@ export interface WrittenEntry {
   isOnTip: boolean;
 }
 
+/** The next entry has an id of its own, and the rest of the one before it. */
+export function nextAfter(last: Entry, { ids }: Project): Pick<Entry, 'session' | 'id' | 'created'> {
+  return { session: last.session, id: ids.entryId(), created: last.created };
+}
+
 /** The commit that would be appended, as an object on no branch. Durable. With `starts`, that of a new line. */
 export async function writeDraft(
   project: Project,

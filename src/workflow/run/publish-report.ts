@@ -8,7 +8,7 @@ import type { Entry } from '../../session/entry.ts';
 import { isSessionPath } from '../../session/global-files.ts';
 import { joinPath, turnDir, type Oid, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
 import { appendEntry } from '../line/append-entry.ts';
-import type { FileEdit } from '../line/write-entry.ts';
+import { nextAfter, type FileEdit } from '../line/write-entry.ts';
 import { addTrees } from './left-files.ts';
 import { maskPaths, maskString } from '../line/mask-text.ts';
 import {
@@ -181,10 +181,8 @@ function toEntry(project: Project, last: Entry, report: Report, sha256: string):
   const { status } = report.run_summary;
   return {
     kind: 'report',
-    session: last.session,
+    ...nextAfter(last, project),
     turn: report.turn,
-    id: project.ids.entryId(),
-    created: last.created,
     ...labelReport(report),
     ...(report.plan.agent === null ? {} : { agent: report.plan.agent }),
     status,

@@ -18,7 +18,7 @@ import {
   type TurnName,
 } from '../../names.ts';
 import { publishDraft } from '../line/append-entry.ts';
-import type { Draft } from '../line/write-entry.ts';
+import { nextAfter, type Draft } from '../line/write-entry.ts';
 import { prepareLine, type ReadyLine } from '../line/prepare.ts';
 import { findTurn, readTurnFile, type LineState } from '../line/read.ts';
 import { canStay, switchOrTakeBack } from '../line/switch.ts';
@@ -103,10 +103,8 @@ async function publishBranch(
     const draft: Draft = {
       entry: {
         kind: 'branch',
-        session: state.session,
+        ...nextAfter(state.entry, project),
         turn,
-        id: project.ids.entryId(),
-        created: state.entry.created,
         title: `from turn ${original}`,
         details: [],
         ...(await readAgent(project, state, original)),

@@ -24,7 +24,7 @@ import { maskMessage } from '../line/mask-message.ts';
 import type { ReadyLine } from '../line/prepare.ts';
 import { findWaiting, toText, type LineState, type Turn } from '../line/read.ts';
 import { takeSnapshot } from '../line/take-snapshot.ts';
-import type { Draft, FileEdit } from '../line/write-entry.ts';
+import { nextAfter, type Draft, type FileEdit } from '../line/write-entry.ts';
 
 export interface OpenTurn {
   turn: TurnName;
@@ -191,10 +191,8 @@ async function toMessageDraft(
   const [title = '', ...details] = message.trim().split('\n');
   const entry: Entry = {
     kind: 'message',
-    session: state.session,
+    ...nextAfter(state.entry, project),
     turn,
-    id: project.ids.entryId(),
-    created: state.entry.created,
     title,
     details,
     agent: info.agent,

@@ -5,6 +5,7 @@ import { joinPath, shortRef, turnDir, type Oid, type SessionId, type TurnName } 
 import { isPlan, maxPlanBytes, parsePlan } from '../../plan/parse.ts';
 import type { Project } from '../../ports/project.ts';
 import { appendEntry } from '../line/append-entry.ts';
+import { nextAfter } from '../line/write-entry.ts';
 import { appendRecords } from '../line/append-records.ts';
 import { newSession } from '../line/new-session.ts';
 import { prepareLine, type ReadyLine } from '../line/prepare.ts';
@@ -142,10 +143,8 @@ async function keepMarkdown(
     return {
       entry: {
         kind: 'plan',
-        session,
+        ...nextAfter(state.entry, project),
         turn,
-        id: project.ids.entryId(),
-        created: state.entry.created,
         title: toTitle(plan),
         details: [],
         sha256: project.hash(plan),

@@ -5,6 +5,7 @@ import type { Project } from '../../ports/project.ts';
 import type { Entry } from '../../session/entry.ts';
 import { parseTurnName, shortRef, type Oid, type RepoPath, type TurnName } from '../../names.ts';
 import { appendEntry } from '../line/append-entry.ts';
+import { nextAfter } from '../line/write-entry.ts';
 import { checkUndo, type LeftFile, type SeenChange } from './check-undo.ts';
 import { isInState, withExecutable, type CodeFile } from '../line/edited-code.ts';
 import { editTree } from '../../session/edit-tree.ts';
@@ -125,10 +126,8 @@ async function writeCode(project: Project, tip: Oid, restored: UndoChange[]): Pr
 function toEntry(project: Project, state: LineState, turn: TurnName, restored: UndoChange[]): Entry {
   return {
     kind: 'undo',
-    session: state.session,
+    ...nextAfter(state.entry, project),
     turn,
-    id: project.ids.entryId(),
-    created: state.entry.created,
     title: `${restored.length} ${restored.length === 1 ? 'file' : 'files'} of turn ${turn} taken back`,
     details: restored.map(({ path }) => path),
   };

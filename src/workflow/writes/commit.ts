@@ -6,6 +6,7 @@ import { decodeEntry, type Entry } from '../../session/entry.ts';
 import type { Oid } from '../../names.ts';
 import type { Install, ValidationSummary, WriteRecord } from '../../write/write.ts';
 import { appendEntry } from '../line/append-entry.ts';
+import { nextAfter } from '../line/write-entry.ts';
 import type { LineState } from '../line/read.ts';
 import { toMessageLines } from './keep-ask.ts';
 import { inspectTarget } from './inspect-target.ts';
@@ -69,10 +70,8 @@ function toEntry(
   const validation = describeValidation(summary);
   return {
     kind: 'write',
-    session: state.session,
+    ...nextAfter(state.entry, project),
     turn: isOpen ? (state.latest?.turn ?? null) : null,
-    id: project.ids.entryId(),
-    created: state.entry.created,
     title: `${operation} ${target}`,
     details: [intent, `${size} bytes`, ...(ask === undefined ? [] : toMessageLines(ask.message))],
     sha256,

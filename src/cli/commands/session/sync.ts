@@ -1,7 +1,7 @@
-import { Command, Option } from 'clipanion';
+import { Command } from 'clipanion';
 import type { Project } from '../../../ports/project.ts';
 import type { Shared, ShareRequest } from '../../../workflow/sharing/shared-line.ts';
-import { parseMonths, ShareCommand } from './share-command.ts';
+import { archiveOption, parseMonths, ShareCommand } from './share-command.ts';
 
 export class SessionSyncCommand extends ShareCommand {
   static override paths = [['session', 'sync']];
@@ -36,10 +36,7 @@ export class SessionSyncCommand extends ShareCommand {
     ],
   });
 
-  archive = Option.Array('--archive', [], {
-    description: 'Also take the archived sessions of a month, 2026-01; several times for several months.',
-  });
-
+  archive = archiveOption();
   protected readonly verb = 'sync';
 
   protected async share(project: Project, request: ShareRequest): Promise<Shared> {
