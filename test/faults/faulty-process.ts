@@ -24,6 +24,6 @@ export function spawn(file: string, args: string[], options: SpawnOptions): Chil
   const wish = file === 'git' ? passGit(args) : 'start';
   if (wish === 'start') return realSpawn(file, args, options);
   const script = typeof wish === 'string' ? scripts[wish] : wish.script;
-  // What a script announces itself goes where the child program's own lines go.
+  // The last one is for a script that announces something itself.
   return realSpawn('sh', ['-c', script, 'sh', ...args], { ...options, stdio: ['pipe', 'pipe', 'pipe', 1] });
 }

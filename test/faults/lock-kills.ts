@@ -6,6 +6,7 @@ import { changingCalls } from './fault.ts';
 import { runChild } from './run-child.ts';
 import type { Copies, Scene } from './scenes.ts';
 import type { CheckOutcome, Job } from './sweep.ts';
+import { sharedName } from './sync-scenes.ts';
 
 /** A git, and one of its changes of a file while a lock is held. */
 export interface LockedCall {
@@ -22,7 +23,7 @@ const changing = new Set(changingCalls.split(','));
 /** They change files of the user's, index and HEAD: each moment of them counts. */
 const checkouts = ['switch', 'merge', 'worktree'];
 
-/** Locks of indexes that are teddy's own, and nobody else's, do not count. */
+/** Locks of indexes that are teddy's own, and nobody else's, do not count, nor do those of a remote: its server sees to them. */
 export async function findLockedCalls(copies: Copies, scene: Scene): Promise<LockedCall[]> {
   const { root } = await copies.copy(scene);
   const dir = await mkdtemp(join(tmpdir(), 'teddy-trace-'));
@@ -46,7 +47,7 @@ function readLockedCalls(trace: string, isCheckout: boolean): Omit<LockedCall, '
   for (const row of trace.split('\n')) {
     const [, pid = '', name = '', rest = ''] = /^(\d+)\s+(\w+)\((.*)/.exec(row) ?? [];
     const [, path = ''] = /"([^"]*\.(?:lock|new))"/.exec(rest) ?? [];
-    if (name === 'openat' && rest.includes('O_CREAT') && !path.includes('/teddy/index-') && isLock(path))
+    if (name === 'openat' && rest.includes('O_CREAT') && isLock(path) && !rest.includes(`/${sharedName}>`))
       held.add(path);
     if (!changing.has(name)) continue;
     const call = (counts.get(`${pid} ${name}`) ?? 0) + 1;
@@ -58,7 +59,7 @@ function readLockedCalls(trace: string, isCheckout: boolean): Omit<LockedCall, '
 }
 
 function isLock(path: string): boolean {
-  return path.endsWith('.lock') && !path.includes('/teddy/snapshot-');
+  return path.endsWith('.lock') && !/\/teddy\/(?:snapshot|index)-/.test(path);
 }
 
 /** `every`: of the calls, so many are left out between two. */

@@ -27,7 +27,8 @@ export interface SyncStage extends Copies {
 const run = promisify(execFile);
 /** Below a scene's directory: the clone in which something happens, and what it shares with. */
 const clone = 'work';
-const sharedName = 'shared.git';
+/** The remote of all clones. */
+export const sharedName = 'shared.git';
 
 export function sharedOf({ root }: Pick<ScratchRepository, 'root'>): ScratchRepository {
   return openScratchRepository(join(dirname(root), sharedName));
