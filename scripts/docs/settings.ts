@@ -93,7 +93,9 @@ export function renderSettings(): string {
 
 function toRow(setting: Setting): string[] {
   const { name, variable, tracked, untracked = [], purpose, fallback } = setting;
-  const also = [...(variable === null ? [] : [variable]), ...(tracked ? ['config.yaml'] : [])].map(code).join(', ');
+  const also = [...(variable === undefined ? [] : [variable]), ...(tracked ? ['config.yaml'] : [])]
+    .map(code)
+    .join(', ');
   const except = [...untracked].map((value) => `, but not ${code(value)}`).join('');
   const shown = /^(?:none|not sent|no limit)$/.test(fallback) ? fallback : code(fallback);
   return [

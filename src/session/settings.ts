@@ -5,9 +5,9 @@ import { presets } from './presets.ts';
 export interface Setting {
   name: string;
   /** The variable of the environment that is asked first, if there is one. */
-  variable: string | null;
+  variable?: string;
   /** `.teddy/config.yaml` may set it: it is tracked, hence untrusted. */
-  tracked: boolean;
+  tracked?: boolean;
   /** A list names every possible value. */
   takes: ValueKind | readonly string[];
   /** A tracked file cannot set these values. */
@@ -21,11 +21,10 @@ export type ValueKind = 'text' | 'url' | 'count' | 'number' | 'seconds' | 'boole
 
 export const providers = [...presets.map(({ name }) => name), 'manual', 'recorded'] as const;
 
-export const settings = [
+const table = [
   {
     name: 'provider',
     variable: 'TEDDY_PROVIDER',
-    tracked: false,
     takes: providers,
     purpose: 'who answers',
     fallback: 'openai',
@@ -41,47 +40,36 @@ export const settings = [
   {
     name: 'baseUrl',
     variable: 'OPENAI_BASE_URL',
-    tracked: false,
     takes: 'url',
     purpose: 'the endpoint',
     fallback: "OpenAI's own",
   },
   {
     name: 'temperature',
-    variable: null,
-    tracked: false,
     takes: 'number',
     purpose: 'sent with every request',
     fallback: 'not sent',
   },
   {
     name: 'reasoning',
-    variable: null,
-    tracked: false,
     takes: ['low', 'medium', 'high'],
     purpose: 'how much the model is to think, where it can',
     fallback: 'not sent',
   },
   {
     name: 'maxAnswerTokens',
-    variable: null,
-    tracked: false,
     takes: 'count',
     purpose: 'how long one answer may be; a longer one is gone on with',
     fallback: "the model's limit; 32000 at most for anthropic",
   },
   {
     name: 'stream',
-    variable: null,
-    tracked: false,
     takes: 'boolean',
     purpose: 'answers arrive piece by piece; without it, each is asked for whole',
     fallback: 'true',
   },
   {
     name: 'recording',
-    variable: null,
-    tracked: false,
     takes: 'text',
     purpose: 'what the provider recorded answers from',
     fallback: 'none',
@@ -96,7 +84,6 @@ export const settings = [
   },
   {
     name: 'contextTokens',
-    variable: null,
     tracked: true,
     takes: 'count',
     purpose: 'how large a request may be',
@@ -104,7 +91,6 @@ export const settings = [
   },
   {
     name: 'maxTurns',
-    variable: null,
     tracked: true,
     takes: 'count',
     purpose: 'turns of one session',
@@ -112,7 +98,6 @@ export const settings = [
   },
   {
     name: 'maxTokens',
-    variable: null,
     tracked: true,
     takes: 'count',
     purpose: 'tokens of one session',
@@ -120,7 +105,6 @@ export const settings = [
   },
   {
     name: 'snapshot',
-    variable: null,
     tracked: true,
     takes: ['tracked', 'all', 'none'],
     untracked: ['all'],
@@ -129,31 +113,24 @@ export const settings = [
   },
   {
     name: 'timeout',
-    variable: null,
-    tracked: false,
     takes: 'seconds',
     purpose: 'seconds that a script may take',
     fallback: '120',
   },
   {
     name: 'searchCommand',
-    variable: null,
-    tracked: false,
     takes: 'text',
     purpose: 'the shell command that RESEARCH runs once a query',
     fallback: 'none',
   },
   {
     name: 'sign',
-    variable: null,
-    tracked: false,
     takes: 'boolean',
     purpose: "entries carry the user's signature, as git makes it",
     fallback: 'false',
   },
   {
     name: 'approvals',
-    variable: null,
     tracked: true,
     takes: ['0', '1', 'others'],
     untracked: ['0'],
@@ -162,7 +139,6 @@ export const settings = [
   },
   {
     name: 'assistedBy',
-    variable: null,
     tracked: true,
     takes: 'trailer',
     untracked: ['false'],
@@ -171,15 +147,12 @@ export const settings = [
   },
   {
     name: 'assistedByHook',
-    variable: null,
-    tracked: false,
     takes: 'boolean',
     purpose: 'whether the git hooks name models in your own commits, where these had a part',
     fallback: 'false',
   },
   {
     name: 'notes',
-    variable: null,
     tracked: true,
     takes: ['git-ai', 'off'],
     purpose: 'the authorship log that a landing gets as a note, which says what lines models have brought',
@@ -187,32 +160,24 @@ export const settings = [
   },
   {
     name: 'capture',
-    variable: null,
-    tracked: false,
     takes: 'boolean',
     purpose: 'sessions of other agents in this repository become lines; `teddy capture install` sets it',
     fallback: 'false',
   },
   {
     name: 'gate',
-    variable: null,
-    tracked: false,
     takes: ['page', 'terminal', 'off'],
     purpose: 'how you see the plan of an agent that waits: a page opens, or nothing; off: it does not wait',
     fallback: 'page',
   },
   {
     name: 'sessionsRemote',
-    variable: null,
-    tracked: false,
     takes: 'text',
     purpose: 'the remote for sessions, where that is another one than for code; a name that git knows',
     fallback: 'as git decides',
   },
   {
     name: 'redact',
-    variable: null,
-    tracked: false,
     takes: 'boolean',
     purpose: 'mask secrets in what a model is shown',
     fallback: 'true',
@@ -220,7 +185,9 @@ export const settings = [
   ...limitSettings,
 ] as const satisfies readonly Setting[];
 
-export type SettingName = (typeof settings)[number]['name'];
+export type SettingName = (typeof table)[number]['name'];
+
+export const settings: readonly (Setting & { name: SettingName })[] = table;
 
 export function settingOf(name: SettingName): Setting & { name: SettingName } {
   const found = settings.find((setting) => setting.name === name);

@@ -70,8 +70,6 @@ export const retiredSettings = Object.keys(defaultLimits)
 /** Rows for the table of settings. */
 export const limitSettings = names.map((name) => ({
   name: `write.${name}` as const satisfies LimitSetting,
-  variable: null,
-  tracked: false as const,
   takes: 'count' as const,
   purpose: purposes[name],
   fallback: String(defaultLimits[name]),

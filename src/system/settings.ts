@@ -30,7 +30,7 @@ export function readSettings({ env, store, root, notices }: SettingsOptions): Se
     const { variable, tracked } = settingOf(name);
     const key = `teddy.${name}`;
     return decideSetting(name, [
-      ...(variable === null ? [] : [{ origin: `environment ${variable}`, text: env[variable] }]),
+      ...(variable === undefined ? [] : [{ origin: `environment ${variable}`, text: env[variable] }]),
       { origin: `git config (${(await store.settingOrigin(key)) ?? ''})`, text: await store.setting(key) },
       ...(tracked ? [{ origin: '.teddy/config.yaml', text: (await load()).values.get(name) }] : []),
     ]);

@@ -154,7 +154,7 @@ function isUsable(found: FoundSetting[], wanted: string): boolean {
 }
 
 function toListed(found: FoundSetting) {
-  const { variable, tracked, purpose, fallback } = settingOf(found.name);
+  const { variable = null, tracked = false, purpose, fallback } = settingOf(found.name);
   return { ...found, fallback, purpose, variable, tracked };
 }
 
