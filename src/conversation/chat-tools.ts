@@ -3,7 +3,7 @@
  */
 import type { ModelTool, ModelToolCall } from '../ports/model.ts';
 import { numberOf, parseArguments, quoteName, textOf, type Values } from './call-arguments.ts';
-import { beginTool, parseToolCall, type BeginArguments } from './write-tool.ts';
+import { beginTool, objectOf, parseToolCall, type BeginArguments } from './write-tool.ts';
 
 const maxQueryLength = 1000;
 const maxTimeoutS = 86_400;
@@ -14,16 +14,11 @@ const readFileTool = {
   description:
     'Reads a text file of the project, at most 2,000 lines at once. Secrets are masked; files that git ignores or that are ' +
     'named like secrets are not read.',
-  parameters: {
-    type: 'object',
-    properties: {
-      path: { type: 'string', description: `The path of the file, ${pathForm}` },
-      from_line: { type: 'integer', minimum: 1, description: 'The first line to read, from 1.' },
-      to_line: { type: 'integer', minimum: 1, description: 'The last line to read.' },
-    },
-    required: ['path'],
-    additionalProperties: false,
-  },
+  parameters: objectOf(['path'], {
+    path: { type: 'string', description: `The path of the file, ${pathForm}` },
+    from_line: { type: 'integer', minimum: 1, description: 'The first line to read, from 1.' },
+    to_line: { type: 'integer', minimum: 1, description: 'The last line to read.' },
+  }),
 };
 
 const listFilesTool = {
@@ -31,18 +26,13 @@ const listFilesTool = {
   description:
     'Lists the files of the project that git does not ignore, one path a line. Where there are too many, directories are ' +
     'folded to one line each.',
-  parameters: {
-    type: 'object',
-    properties: {
-      path: { type: 'string', description: `The directory to list, ${pathForm} Without it the whole project.` },
-      pattern: {
-        type: 'string',
-        description: 'Lists only files that match, seen from the directory: `*.ts` at any depth, `src/**/*.test.ts`.',
-      },
+  parameters: objectOf([], {
+    path: { type: 'string', description: `The directory to list, ${pathForm} Without it the whole project.` },
+    pattern: {
+      type: 'string',
+      description: 'Lists only files that match, seen from the directory: `*.ts` at any depth, `src/**/*.test.ts`.',
     },
-    required: [],
-    additionalProperties: false,
-  },
+  }),
 };
 
 const searchTextTool = {
@@ -50,20 +40,15 @@ const searchTextTool = {
   description:
     'Finds lines in the text files of the project, at most 200 of them. Files that `read_file` does not read are left out, ' +
     'and so are matches inside secrets.',
-  parameters: {
-    type: 'object',
-    properties: {
-      query: { type: 'string', description: 'What the line contains, exactly as it is, in one line.' },
-      is_regex: { type: 'boolean', description: 'The query is a regular expression, as Perl has them.' },
-      path: {
-        type: 'string',
-        description: `The file or directory to search, ${pathForm} Without it the whole project.`,
-      },
-      ignore_case: { type: 'boolean', description: 'Upper and lower case are the same.' },
+  parameters: objectOf(['query'], {
+    query: { type: 'string', description: 'What the line contains, exactly as it is, in one line.' },
+    is_regex: { type: 'boolean', description: 'The query is a regular expression, as Perl has them.' },
+    path: {
+      type: 'string',
+      description: `The file or directory to search, ${pathForm} Without it the whole project.`,
     },
-    required: ['query'],
-    additionalProperties: false,
-  },
+    ignore_case: { type: 'boolean', description: 'Upper and lower case are the same.' },
+  }),
 };
 
 const runCommandTool = {
@@ -71,16 +56,11 @@ const runCommandTool = {
   description:
     'Runs a shell script in the work tree, after the user has approved it. It has no input, and what it leaves running is ' +
     'ended with it. The result has the exit code, the last lines of the output and the files that changed.',
-  parameters: {
-    type: 'object',
-    properties: {
-      command: { type: 'string', description: 'The script, as bash runs it.' },
-      cwd: { type: 'string', description: `The directory to run it in, ${pathForm} Without it the root.` },
-      timeout_s: { type: 'integer', minimum: 1, maximum: maxTimeoutS, description: 'The seconds it may take.' },
-    },
-    required: ['command'],
-    additionalProperties: false,
-  },
+  parameters: objectOf(['command'], {
+    command: { type: 'string', description: 'The script, as bash runs it.' },
+    cwd: { type: 'string', description: `The directory to run it in, ${pathForm} Without it the root.` },
+    timeout_s: { type: 'integer', minimum: 1, maximum: maxTimeoutS, description: 'The seconds it may take.' },
+  }),
 };
 
 const editFileTool = {
@@ -88,29 +68,19 @@ const editFileTool = {
   description:
     'Replaces passages of one text file of the project, and commits it. The user sees the diff and approves it. Each edit ' +
     'applies to the result of those before it; its `find` is copied exactly from the file and found there once.',
-  parameters: {
-    type: 'object',
-    properties: {
-      path: { type: 'string', description: `The path of the file, ${pathForm}` },
-      edits: {
-        type: 'array',
-        minItems: 1,
-        description: 'The edits, in order.',
-        items: {
-          type: 'object',
-          properties: {
-            find: { type: 'string', description: 'The lines to replace, exactly as they are in the file.' },
-            replace: { type: 'string', description: 'What takes their place; empty to delete them.' },
-          },
-          required: ['find', 'replace'],
-          additionalProperties: false,
-        },
-      },
-      match_all: { type: 'boolean', description: 'Replaces every place where a `find` is found, not just one.' },
+  parameters: objectOf(['path', 'edits'], {
+    path: { type: 'string', description: `The path of the file, ${pathForm}` },
+    edits: {
+      type: 'array',
+      minItems: 1,
+      description: 'The edits, in order.',
+      items: objectOf(['find', 'replace'], {
+        find: { type: 'string', description: 'The lines to replace, exactly as they are in the file.' },
+        replace: { type: 'string', description: 'What takes their place; empty to delete them.' },
+      }),
     },
-    required: ['path', 'edits'],
-    additionalProperties: false,
-  },
+    match_all: { type: 'boolean', description: 'Replaces every place where a `find` is found, not just one.' },
+  }),
 };
 
 const lookingTools = [readFileTool, listFilesTool, searchTextTool];

@@ -3,26 +3,26 @@ import { hasText } from './import-values.ts';
 import { parseObject } from '../session/parse-object.ts';
 import { operations } from '../session/write-limits.ts';
 
+/** The JSON schema of an object that has these properties and no others. */
+export function objectOf<Properties extends object>(required: (keyof Properties)[], properties: Properties) {
+  return { type: 'object', properties, required, additionalProperties: false };
+}
+
 /** The tool as the model sees it. It has no parameter for content, which breaks as JSON when it is long. */
 export const beginTool = {
   name: 'WritePlanTool_begin',
   description:
     'Begins to write one file of the project. It takes no content: the content is your next answer, as plain text, ended by ' +
     'the end marker on a line of its own.',
-  parameters: {
-    type: 'object',
-    properties: {
-      intent: { type: 'string', description: 'What the file is for, or what changes in it, in a short sentence.' },
-      target_file: { type: 'string', description: 'The path of the file, relative to the root of the project.' },
-      operation: {
-        type: 'string',
-        enum: [...operations],
-        description: 'create makes a new file, overwrite replaces the whole of one, append adds to its end.',
-      },
+  parameters: objectOf(['intent', 'target_file', 'operation'], {
+    intent: { type: 'string', description: 'What the file is for, or what changes in it, in a short sentence.' },
+    target_file: { type: 'string', description: 'The path of the file, relative to the root of the project.' },
+    operation: {
+      type: 'string',
+      enum: [...operations],
+      description: 'create makes a new file, overwrite replaces the whole of one, append adds to its end.',
     },
-    required: ['intent', 'target_file', 'operation'],
-    additionalProperties: false,
-  },
+  }),
 };
 
 export interface BeginArguments {
