@@ -9,9 +9,8 @@ import { addForgotten, findDamagedObjects, findLostEntries } from './find-lost-e
 import { findDivergedLines, findMemoPairs } from './find-diverged-lines.ts';
 import { findCapture } from './find-capture.ts';
 import { findEnvironment, findSessionFiles } from './find-environment.ts';
-import { findRuns, findWrites } from './find-interrupted.ts';
 import { findOldArchives } from './find-old-archives.ts';
-import { findWorkTrees } from './find-work-trees.ts';
+import { findRuns, findWorkTrees, findWrites } from './find-unfinished.ts';
 import { count, type Examination, type Finding, type Found, type Scene, remainsOf } from './finding.ts';
 import { formatCount } from '../../session/format-count.ts';
 import { nameSome } from '../../session/name-some.ts';
@@ -46,7 +45,7 @@ const findAnswers: Examination = async (scene) => ({
     const isThere = scene.refs.some(({ ref }) => ref === place.ref);
     const found = { kind: 'staged-answer' as const, thing: path };
     const meaning = `${what}; it is of turn ${place.turn} on ${line}.`;
-    if (!isThere) return { ...found, meaning, fix: null, todo: toGone(line), mend: null };
+    if (!isThere) return { ...found, meaning, todo: toGone(line) };
     return {
       ...found,
       meaning,
@@ -66,9 +65,7 @@ function toDamaged(thing: string, what: string): Found {
     kind: 'staged-answer',
     thing,
     meaning: `${what}; what says where it belongs, or part of the answer, is damaged.`,
-    fix: null,
     todo: `Look at it: \`ls ${toShellWord(thing)}\`. The next command on a line keeps its bytes below refs/teddy/keep/answers/.`,
-    mend: null,
   };
 }
 
@@ -82,9 +79,7 @@ const findForeignLocks: Examination = async (scene) => ({
     kind: 'foreign-lock',
     thing: path,
     meaning: `Another program has locked this for ${formatAge(ageMs)}${describe(heldBy)}, and git refuses to change what it guards.`,
-    fix: null,
     todo: `Wait for it; if nothing is at work there any more: \`rm ${toShellWord(path)}\`.`,
-    mend: null,
   })),
   seen: 'locks',
 });
@@ -111,7 +106,6 @@ const findLeftovers: Examination = async (scene) => {
     thing: remain.path,
     meaning: 'A process of teddy that is dead was writing or removing this; nothing needs it.',
     fix: 'removes it',
-    todo: null,
     mend: () => clear(scene, remain, 'It is removed.'),
   }));
   const servers = remainsOf(scene, 'server').map((remain): Found => ({
@@ -119,7 +113,6 @@ const findLeftovers: Examination = async (scene) => {
     thing: remain.path,
     meaning: 'A `teddy serve` was killed, and its address and token are still on record; no program uses them.',
     fix: 'removes the record',
-    todo: null,
     mend: () => clear(scene, remain, 'The record is removed.'),
   }));
   const strangers = remainsOf(scene, 'stranger').map(
@@ -142,7 +135,6 @@ const findPublications: Examination = async (scene) => {
       thing: remain.path,
       meaning: `A command was killed while it added an entry to ${line} in ${remain.root}; its lock, or an index that does not fit, may be left.`,
       fix: 'finishes it if the entry is on the line, else takes it back, as the next command there does',
-      todo: null,
       mend: () => clear(scene, remain, `What was left in ${remain.root} is finished or taken back.`),
     };
   });
@@ -153,7 +145,6 @@ const findPublications: Examination = async (scene) => {
       thing: remain.path,
       meaning: `A command was killed while it moved ${refs === '' ? 'a ref' : refs}; git's lock of it may be left.`,
       fix: 'removes the lock if it is the one that the record tells of, and the record',
-      todo: null,
       mend: () => clear(scene, remain, 'The record is gone, and with it the lock that it told of.'),
     };
   });
@@ -208,18 +199,18 @@ function noteFailure(examined: Examined, error: unknown): null {
   return null;
 }
 
-function toReported({ kind, thing, meaning, fix, todo }: Found): ReportedFinding {
+function toReported({ kind, thing, meaning, fix = null, todo = null }: Found): ReportedFinding {
   return { kind, thing, meaning, fix, todo, outcome: 'left', said: null };
 }
 
 async function mend(found: Found): Promise<ReportedFinding> {
   const reported = toReported(found);
-  if (found.mend === null) return reported;
+  if (found.mend === undefined) return reported;
   try {
     return { ...reported, said: await found.mend(), outcome: 'mended' };
   } catch (error) {
     if (!(error instanceof TeddyError) || error.code === 'INTERRUPTED') throw error;
-    return { ...reported, outcome: 'failed', said: error.message, todo: error.hint ?? found.todo };
+    return { ...reported, outcome: 'failed', said: error.message, todo: error.hint ?? reported.todo };
   }
 }
 
@@ -235,7 +226,6 @@ const findQuarantine: Examination = async ({ project, refs }) => {
         thing: quarantinePrefix,
         meaning: `A pull or sync was killed, and ${count(left.length, 'ref')} that it had fetched and not taken ${left.length === 1 ? 'is' : 'are'} still there.`,
         fix: 'removes them; the next pull fetches them again',
-        todo: null,
         async mend() {
           await clearQuarantine(project, refs);
           return 'They are removed.';
@@ -255,9 +245,7 @@ const findCommands: Examination = async (scene) => ({
         ...found,
         meaning:
           'The note of a command that a conversation ran is damaged: nothing says what it may have changed in .teddy/.',
-        fix: null,
         todo: `Look at \`git diff HEAD -- .teddy\`, take back what is not yours, then remove the note: \`rm ${toShellWord(path)}\`.`,
-        mend: null,
       };
     }
     const line = shortRef(note.ref);
@@ -266,16 +254,13 @@ const findCommands: Examination = async (scene) => ({
       return {
         ...found,
         meaning,
-        fix: null,
         todo: `${line} is gone: look at ${note.root}, then \`rm ${toShellWord(path)}\`.`,
-        mend: null,
       };
     }
     return {
       ...found,
       meaning,
       fix: 'puts .teddy/ back as it was, as the next command on that line does',
-      todo: null,
       async mend() {
         await prepareLine(scene.project, note.ref);
         return 'Its .teddy/ is as it was before the command.';
@@ -323,7 +308,6 @@ function toExpired(project: Project, old: RefTip[], names: string): Found {
     thing: deletedPrefix,
     meaning: `${count(old.length, 'branch', 'branches')} of sessions that were deleted more than 30 days ago: ${names}.`,
     fix: 'removes what is kept of them for good',
-    todo: null,
     async mend() {
       const updates = old.map(({ ref, oid }) => ({ ref, old: oid, new: null }));
       await addForgotten(project, old);

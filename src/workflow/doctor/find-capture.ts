@@ -64,5 +64,5 @@ async function findHooks(setup: AgentSetup): Promise<Found[]> {
 }
 
 function toFound(thing: string, meaning: string, todo: string): Found {
-  return { kind: 'capture', thing, meaning, fix: null, todo, mend: null };
+  return { kind: 'capture', thing, meaning, todo };
 }

@@ -43,9 +43,7 @@ function toFound(ours: RefTip, theirs: RefTip, remote: string): Found {
     kind: 'diverged-line',
     thing: shortRef(ours.ref),
     meaning: `Both this clone and ${shortRef(theirs.ref)}, as last fetched, have added to the line: it is synced on neither side.`,
-    fix: null,
     todo: `\`teddy session sync ${toShellWord(remote)}\` gives the entries that only this clone has a branch of their own; nothing is lost.`,
-    mend: null,
   };
 }
 
@@ -114,7 +112,6 @@ function toMemoPair(project: Project, { turn, title }: Entry, ref: RefName): Fou
     thing: line,
     meaning: `The memos of turn ${turn} (${title}) are on teddy/global and not on ${line}: the run that took them was killed in between.`,
     fix: 'puts them on the line, as the next `teddy session execute` there does',
-    todo: null,
     async mend() {
       await finishMemos(project, await prepareLine(project, ref));
       return `They are on ${line} as well.`;

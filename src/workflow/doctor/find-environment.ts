@@ -33,9 +33,7 @@ const findIdentity: Find = async ({ project }) => {
         kind: 'identity',
         thing: 'user.name, user.email',
         meaning: 'git does not know who you are, so that no entry can be written.',
-        fix: null,
         todo: error.hint ?? 'Set user.name and user.email with `git config`.',
-        mend: null,
       },
     ];
   }
@@ -49,9 +47,7 @@ const findBranch: Find = async ({ project }) => {
       kind: 'branch-in-the-way',
       thing: 'refs/heads/teddy',
       meaning: 'A branch called `teddy` is in the way: git cannot hold teddy/<session> beside it.',
-      fix: null,
       todo: 'Rename it: `git branch -m teddy <other>`.',
-      mend: null,
     },
   ];
 };
@@ -61,9 +57,7 @@ const findRemote: Find = async ({ project }) => {
   const names = value === null || problem !== null ? null : await project.repository.remotes.names();
   if (value === null || names === null || names.includes(value)) return [];
   const { message, hint = null } = noSessionsRemoteError(value, names);
-  return [
-    { kind: 'unknown-remote', thing: 'teddy.sessionsRemote', meaning: message, fix: null, todo: hint, mend: null },
-  ];
+  return [{ kind: 'unknown-remote', thing: 'teddy.sessionsRemote', meaning: message, todo: hint }];
 };
 
 /** Before the first session there is nothing to keep. */
@@ -74,7 +68,6 @@ function findAttributes(scene: Parameters<Examination>[0]): Found[] {
     thing: path,
     meaning: 'The rules that keep git from rewriting session files were changed.',
     fix: 'writes the marked block again; other lines stay as they are',
-    todo: null,
     async mend() {
       await scene.project.repository.installAttributes();
       return 'The block is there again.';
@@ -115,7 +108,6 @@ async function judge(
         ...found,
         meaning: `${path} is on the line, and not on disk.`,
         fix: 'writes it again, as the next command on the line does',
-        todo: null,
         async mend() {
           await workspace.writeSessionFile(path, published.bytes);
           return 'It is written again.';
@@ -128,9 +120,7 @@ async function judge(
     {
       ...found,
       meaning: `${path} differs from what was published, and published files never change.`,
-      fix: null,
       todo: `Take it back: \`git restore --source=HEAD --staged --worktree ${toShellWord(path)}\`.`,
-      mend: null,
     },
   ];
 }

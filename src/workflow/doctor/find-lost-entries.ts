@@ -182,12 +182,10 @@ function toDamagedObject({ oid, ref, path }: DamagedObject, refs: readonly RefTi
     kind: 'damaged-object',
     thing: oid,
     meaning: `${what} of ${nameRef(ref)} is missing or damaged: what needs it cannot be read here.`,
-    fix: null,
     todo:
       remotes[0] === undefined
         ? elsewhere
         : `${remotes.join(', ')} may have it: \`git fetch --refetch ${toShellWord(remotes[0])}\`.`,
-    mend: null,
   };
 }
 

@@ -49,7 +49,6 @@ function toFound(project: Project, names: readonly string[]): Found {
     thing: archivePrefix,
     meaning: `${count(names.length, 'archive')} ${isOne ? 'is' : 'are'} not below the month of ${isOne ? 'its session' : 'their sessions'}, as an earlier teddy kept them: ${nameSome(names)}. teddy reads ${isOne ? 'it' : 'them'} all the same.`,
     fix: 'moves each below its month, all of them or none',
-    todo: null,
     mend: () => moveAll(project),
   };
 }
@@ -75,9 +74,7 @@ function toHeld({ old, other }: Moves['held'][number]): Found {
     kind: 'old-archive',
     thing: old.ref,
     meaning: `${shortRef(line)} is archived as ${other.ref} as well, and each has commits that the other does not have; teddy reads ${other.ref}.`,
-    fix: null,
     todo: `Give the other commits a branch: \`git branch ${shortRef(line).slice('teddy/20260124-'.length)}-kept ${old.oid.slice(0, 12)}\`, then \`git update-ref -d ${old.ref} ${old.oid}\`.`,
-    mend: null,
   };
 }
 
@@ -89,7 +86,5 @@ function toUnread({ ref, oid }: RefTip): Found[] {
     ? `The ref ${ref} is in the way: no session of that month can be archived beside it.`
     : `teddy does not read ${ref}, and does not push it: an archive has the name of its line, below the month of its session.`;
   const todo = `Give its commits a branch: \`git branch <name> ${oid.slice(0, 12)}\`, then \`git update-ref -d ${ref} ${oid}\`.`;
-  return [
-    { kind: isMonth ? 'branch-in-the-way' : 'misplaced-archive', thing: ref, meaning, fix: null, todo, mend: null },
-  ];
+  return [{ kind: isMonth ? 'branch-in-the-way' : 'misplaced-archive', thing: ref, meaning, todo }];
 }

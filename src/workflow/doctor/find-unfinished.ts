@@ -1,9 +1,11 @@
-/** Finds runs and write sessions that were cut off and that nobody goes on with. */
+/** Finds runs and write sessions that were cut off, and work trees whose line has ended or that were never finished. */
 import type { JournaledRun } from '../../plan/journal.ts';
 import { shortRef, joinPath, turnDir } from '../../names.ts';
 import type { Project } from '../../ports/project.ts';
 import { formatCount } from '../../session/format-count.ts';
 import { toShellWord } from '../../session/shell-word.ts';
+import { listWorkTrees, type ListedWorkTree } from '../line/list-work-trees.ts';
+import { removeWorkTrees } from '../line/remove-work-tree.ts';
 import { describeInterrupted, describeWays } from '../line/unfinished-run.ts';
 import { clearWrite, judgeWrite } from '../writes/clean.ts';
 import { readWriteLimits } from '../writes/held.ts';
@@ -28,7 +30,7 @@ function toFound(
 ): Found[] {
   const { id, record, state } = write;
   const target = record?.target ?? 'an unknown file';
-  const base = { kind: 'staged-write' as const, thing: path, fix: null, mend: null };
+  const base = { kind: 'staged-write' as const, thing: path };
   switch (verdict) {
     case 'damaged':
       return [
@@ -60,7 +62,6 @@ function toFound(
           ...base,
           meaning: `A write session for ${target} is over or abandoned, and its files are still there.`,
           fix: 'keeps what it has received below refs/teddy/keep/writes/ and clears it away, as the next command that writes does',
-          todo: null,
           mend: () => clear(project, write),
         },
       ];
@@ -86,7 +87,7 @@ export const findRuns: Examination = async (scene) => {
 };
 
 async function toCutOffRun(project: Project, path: string, left: JournaledRun | null): Promise<Found> {
-  const found = { kind: 'interrupted-run' as const, thing: path, fix: null, mend: null };
+  const found = { kind: 'interrupted-run' as const, thing: path };
   if (left === null) {
     const meaning = 'The journal of a run is damaged: what the run has changed is not known any more.';
     const todo = `Look at \`git status\`, then move ${toShellWord(path)} away; the plan can be executed again.`;
@@ -117,7 +118,6 @@ function toReported({ journals }: Project, thing: string, { run }: JournaledRun)
     thing,
     meaning: `The run of turn ${run.turn} on ${shortRef(run.ref)} was killed after its report was on the line; its journal is still there.`,
     fix: 'removes the journal, as the next command on that line does',
-    todo: null,
     async mend() {
       const claim = await journals.claim(run);
       try {
@@ -128,4 +128,55 @@ function toReported({ journals }: Project, thing: string, { run }: JournaledRun)
       return 'The journal is removed.';
     },
   };
+}
+
+export const findWorkTrees: Examination = async ({ project }) => {
+  const all = await project.repository.linkedWorkTrees();
+  if (all.length === 0) return { found: [], seen: null };
+  const trees = (await listWorkTrees(project)).filter(({ madeFor }) => madeFor !== null);
+  const unfinished = trees.filter(({ isUnfinished }) => isUnfinished).map(toUnfinished);
+  const ended = trees.filter(({ end, isUnfinished }) => end !== null && !isUnfinished);
+  return {
+    found: [...unfinished, ...ended.map((tree) => toEnded(project, tree))],
+    seen: count(all.length, 'linked work tree'),
+  };
+};
+
+function toUnfinished({ root, line }: ListedWorkTree): Found {
+  return {
+    kind: 'ended-work-tree',
+    thing: root,
+    meaning: `A work tree for ${shortRef(line)} was not finished: the command that made it was killed, or is at it now.`,
+    todo: `If it was killed: \`git worktree remove --force ${toShellWord(root)}\`.`,
+  };
+}
+
+function toEnded(project: Project, tree: ListedWorkTree): Found {
+  const { root, line, end } = tree;
+  const reason = findReason(tree);
+  const found = { kind: 'ended-work-tree' as const, thing: root };
+  const meaning = `${shortRef(line)} has ended (${end}), and its work tree is still there${reason === null ? '' : `; ${reason}`}.`;
+  if (reason !== null) {
+    const todo = `See \`git -C ${toShellWord(root)} status\`, then \`teddy worktree remove ${toShellWord(shortRef(line))}\`.`;
+    return { ...found, meaning, todo };
+  }
+  return {
+    ...found,
+    meaning,
+    fix: 'removes the work tree with git, if it is still clean then; the branch stays',
+    async mend() {
+      await removeWorkTrees(project, { kind: 'one', selector: root, path: root });
+      return 'The work tree is removed.';
+    },
+  };
+}
+
+/** Why somebody may want it still. */
+function findReason({ changes, ignored, lock, operation, isCurrent, ref, line }: ListedWorkTree): string | null {
+  if (isCurrent) return 'you are in it';
+  if (lock !== null) return 'it is locked';
+  if (operation !== null) return `a ${operation} is in progress there`;
+  if (changes > 0) return `${count(changes, 'change')} in it ${changes === 1 ? 'is' : 'are'} in no commit`;
+  if (ignored.length > 0) return 'files that git ignores are in it';
+  return ref !== null && ref !== line ? `${shortRef(ref)} is checked out there` : null;
 }

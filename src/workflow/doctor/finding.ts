@@ -47,9 +47,9 @@ export interface Finding {
 /** Says what it did, in a sentence. Throws where it cannot; then nothing has changed. */
 type Mend = () => Promise<string>;
 
-export interface Found extends Finding {
-  /** Null where `fix` is. */
-  mend: Mend | null;
+export interface Found extends Pick<Finding, 'kind' | 'thing' | 'meaning'>, Partial<Pick<Finding, 'fix' | 'todo'>> {
+  /** Given where `fix` is. */
+  mend?: Mend;
 }
 
 export interface Scene {
