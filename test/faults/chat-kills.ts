@@ -5,17 +5,10 @@ import type { ChatStage } from './chat-scenes.ts';
 import type { Fault, Points } from './fault.ts';
 import { runChild, type ChildRun } from './run-child.ts';
 import type { Scene } from './scenes.ts';
-import { sweepWith, type Job, type Tally } from './sweep.ts';
+import { sweepWith, wasKilled, type Job, type Tally } from './sweep.ts';
 
 export function killAt(scene: Scene, step: string, at: number): Job {
   return { scene, fault: { kind: 'kill-at-nth', step, at } };
-}
-
-/** Nothing happens before the program has been loaded. */
-export function atRandomTimes(scene: Scene, durationMs: number, count: number): Job[] {
-  return Array.from({ length: count }, (_, at) => {
-    return { scene, kill: { afterMs: durationMs * (0.3 + 0.7 * Math.random()), everything: at % 2 === 0 } };
-  });
 }
 
 /** How often it is passed before an answer is staged; with 2, before the calls of the first are noted beside it. */
@@ -44,13 +37,4 @@ export async function killRecovery(stage: ChatStage, scene: Scene, fault: Fault,
     checkChat(scene, repository, joinHeard(first, run), ['one', 'two']);
   await sweepWith(stage, jobs, tally, wasKilled, check);
   return steps;
-}
-
-export function wasKilled({ signal, hit }: ChildRun): string[] {
-  return signal === 'SIGKILL' && hit !== null ? [] : [`it was not killed (${String(signal)})`];
-}
-
-/** How many calls a run makes differs a little, with what happens at the same time; the last ones may not be reached. */
-export function wasKilledOrDone(run: ChildRun): string[] {
-  return run.hit === null && run.exitCode === 0 ? [] : wasKilled(run);
 }

@@ -1,19 +1,25 @@
 /** SIGKILL at any moment of a conversation, and a system that says no. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { checkChat, wentOn } from './check-chat.ts';
-import { atRandomTimes, countBefore, killRecovery, wasKilledOrDone } from './chat-kills.ts';
+import { countBefore, killRecovery } from './chat-kills.ts';
 import { openChatStage, type ChatStage } from './chat-scenes.ts';
-import { allWays, failCalls, failEachGit, failedCleanly } from './failure.ts';
+import { allWays, failEachCall, failEachGit, failedCleanly } from './failure.ts';
 import type { Fault } from './fault.ts';
 import { raceToSay } from './say-race.ts';
 import type { Scene } from './scenes.ts';
 import {
+  atEachStep,
   chooseCalls,
   emptyTally,
   everyNth,
+  finish,
+  inEachTransaction,
+  planJobs,
+  planRandomKills,
   readPoints,
   report,
   sweepWith,
+  wasKilledOrDone,
   type CheckOutcome,
   type Job,
   type Tally,
@@ -35,32 +41,26 @@ const total = emptyTally();
 test('a kill at every step of a conversation loses nothing that was said, and nothing is there twice', async () => {
   const tally = emptyTally();
   const known = new Set<string>();
-  const jobs: Job[] = [];
-  for (const scene of scenes) {
-    const { points } = await readPoints(stage, scene);
+  const jobs = await planJobs(stage, scenes, (points) => {
     points.steps.forEach((step) => known.add(step));
-    jobs.push(...everyNth(points.steps.length).map((at) => ({ scene, fault: { kind: 'kill-at-step', at } }) as const));
-  }
+    return atEachStep(points);
+  });
   await sweepChats(jobs, tally, wasKilledOrDone);
-  finish('SIGKILL at each step of a conversation', tally);
-  expect(tally.problems).toEqual([]);
+  finish(total, 'SIGKILL at each step of a conversation', tally);
   expect([...known].filter((step) => !tally.hits.has(step))).toEqual([]);
 });
 
 test('a kill before calls to the file system, everywhere in a conversation, does as well', async () => {
   const tally = emptyTally();
   const known = new Set<string>();
-  const jobs: Job[] = [];
-  for (const scene of scenes) {
-    const { points } = await readPoints(stage, scene);
-    points.calls.forEach((call) => known.add(call));
+  const jobs = await planJobs(stage, scenes, ({ calls }) => {
+    calls.forEach((call) => known.add(call));
     // The first of each name is one of them.
-    const places = new Set([...everyNth(points.calls.length, callStride), ...chooseCalls(points.calls, 0, 1)]);
-    jobs.push(...[...places].map((at) => ({ scene, fault: { kind: 'kill-at-call', at } }) as const));
-  }
+    const places = new Set([...everyNth(calls.length, callStride), ...chooseCalls(calls, 0, 1)]);
+    return [...places].map((at) => ({ kind: 'kill-at-call', at }));
+  });
   await sweepChats(jobs, tally, wasKilledOrDone);
-  finish('SIGKILL before file-system calls of a conversation', tally);
-  expect(tally.problems).toEqual([]);
+  finish(total, 'SIGKILL before file-system calls of a conversation', tally);
   const ofAnswers = [...known].filter((call) => call.endsWith(' staged answer'));
   expect(ofAnswers.length).toBeGreaterThan(5);
   expect(ofAnswers.filter((call) => !tally.hits.has(call))).toEqual([]);
@@ -68,27 +68,16 @@ test('a kill before calls to the file system, everywhere in a conversation, does
 
 test('git and teddy dying together while git holds the lock of the ref does as well', async () => {
   const tally = emptyTally();
-  const jobs: Job[] = [];
-  for (const scene of scenes) {
-    const { points } = await readPoints(stage, scene);
-    const count = points.gits.filter((name) => name === 'update-ref').length;
-    jobs.push(...everyNth(count).map((at) => ({ scene, fault: { kind: 'kill-in-transaction', at } }) as const));
-  }
+  const jobs = await planJobs(stage, scenes, inEachTransaction);
   await sweepChats(jobs, tally, wasKilledOrDone);
-  finish('SIGKILL of git and teddy inside a ref transaction of a conversation', tally);
-  expect(tally.problems).toEqual([]);
+  finish(total, 'SIGKILL of git and teddy inside a ref transaction of a conversation', tally);
 });
 
 test('a kill at any time does as well, with what the conversation has started or without it', async () => {
   const tally = emptyTally();
-  const jobs: Job[] = [];
-  for (const scene of scenes) {
-    const { durationMs } = await readPoints(stage, scene);
-    jobs.push(...atRandomTimes(scene, durationMs, randomKills));
-  }
+  const jobs = await planRandomKills(stage, scenes, randomKills);
   await sweepChats(jobs, tally, () => []);
-  finish('SIGKILL of a conversation at random times', tally);
-  expect(tally.problems).toEqual([]);
+  finish(total, 'SIGKILL of a conversation at random times', tally);
 });
 
 test('a kill of the command that goes on does as well, wherever the one before has died', async () => {
@@ -103,8 +92,7 @@ test('a kill of the command that goes on does as well, wherever the one before h
     await killRecovery(stage, chat, fault, tally);
   for (const fault of [at('write-made', 1), at('write-content', 2), at('write-dropped', 1)])
     await killRecovery(stage, write, fault, tally);
-  finish('SIGKILL of what goes on with a conversation', tally);
-  expect(tally.problems).toEqual([]);
+  finish(total, 'SIGKILL of what goes on with a conversation', tally);
   const recovery = ['asked', 'heard', 'ref-moved', 'staging-content', 'staging-made', 'staging-metadata'];
   expect([...tally.hits.keys()]).toEqual(expect.arrayContaining(recovery));
 });
@@ -124,10 +112,7 @@ test('these were at least 800 runs, and each way on was gone', () => {
 test('whichever call to the file system fails, it says so, and what was said is kept', async () => {
   const tally = emptyTally();
   const jobs: Job[] = [];
-  for (const scene of scenes) {
-    const { points } = await readPoints(stage, scene);
-    jobs.push(...failCalls(scene, everyNth(points.calls.length, callStride)));
-  }
+  for (const scene of scenes) jobs.push(...(await failEachCall(stage, scene, callStride)));
   await sweepChats(jobs, tally, failedCleanly);
   report('file-system calls of a conversation failing (ENOSPC, EIO, EACCES, short writes)', tally);
   expect(tally.problems).toEqual([]);
@@ -159,10 +144,4 @@ test('eight processes that speak on one line, half of it the same, are each hear
 
 async function sweepChats(jobs: Job[], tally: Tally, checkOutcome: CheckOutcome): Promise<void> {
   await sweepWith(stage, jobs, tally, checkOutcome, checkChat);
-}
-
-function finish(title: string, tally: Tally): void {
-  report(title, tally);
-  total.runs += tally.runs;
-  total.problems.push(...tally.problems);
 }

@@ -1,9 +1,9 @@
 /** The fast part of the faults that happen to a conversation. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { checkChat } from './check-chat.ts';
-import { atRandomTimes, countAll, countBefore, killAt } from './chat-kills.ts';
+import { countAll, countBefore, killAt } from './chat-kills.ts';
 import { openChatStage, type ChatStage } from './chat-scenes.ts';
-import { emptyTally, readPoints, report, sweepWith } from './sweep.ts';
+import { atRandomTimes, emptyTally, readPoints, report, sweepWith } from './sweep.ts';
 
 let stage: ChatStage;
 beforeAll(async () => void (stage = await openChatStage()));

@@ -1,21 +1,24 @@
 /** SIGKILL everywhere in a drain, and a system that says no. */
 import { rm } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { atRandomTimes, wasKilledOrDone } from './chat-kills.ts';
 import { checkDrain, openDrainStage, type DrainStage } from './drain-scenes.ts';
 import { allWays, failCalls, failEachGit, failedCleanly } from './failure.ts';
 import {
+  atEachStep,
   chooseCalls,
   emptyTally,
   everyNth,
+  inEachTransaction,
+  planRandomKills,
   readPoints,
   report,
   sweepWith,
+  wasKilledOrDone,
   type CheckOutcome,
   type Job,
   type Tally,
 } from './sweep.ts';
-import type { Points } from './fault.ts';
+import type { Fault, Points } from './fault.ts';
 import { runChild } from './run-child.ts';
 import { mountSmallDisk, pageBytes } from './small-disk.ts';
 
@@ -49,12 +52,9 @@ async function sweepDrains(
 
 test('a kill at every step of a drain, in every ref transaction and before every git loses and repeats nothing', async () => {
   const { scene } = stage;
-  const count = points.gits.filter((name) => name === 'update-ref').length;
-  const jobs: Job[] = [
-    ...everyNth(points.steps.length).map((at) => ({ scene, fault: { kind: 'kill-at-step', at } }) as const),
-    ...everyNth(count).map((at) => ({ scene, fault: { kind: 'kill-in-transaction', at } }) as const),
-    ...everyNth(points.gits.length).map((at) => ({ scene, fault: { kind: 'kill-at-git', at } }) as const),
-  ];
+  const atGits = everyNth(points.gits.length).map((at): Fault => ({ kind: 'kill-at-git', at }));
+  const faults = [...atEachStep(points), ...inEachTransaction(points), ...atGits];
+  const jobs = faults.map((fault): Job => ({ scene, fault }));
   const { hits } = await sweepDrains('SIGKILL at each step, ref transaction and git of a drain', jobs, wasKilledOrDone);
   expect([...new Set(points.steps)].filter((step) => !hits.has(step))).toEqual([]);
 });
@@ -68,9 +68,8 @@ test('a kill before every call to the file system does as well', async () => {
 });
 
 test('a kill at any time does as well, with the gits or without them', async () => {
-  const { scene } = stage;
-  const { durationMs } = await readPoints(stage, scene);
-  await sweepDrains('SIGKILL of a drain at random times', atRandomTimes(scene, durationMs, 100), () => []);
+  const jobs = await planRandomKills(stage, [stage.scene], 100);
+  await sweepDrains('SIGKILL of a drain at random times', jobs, () => []);
 });
 
 test('whichever call to the file system fails, it says so, and the next drain or sweep has every record', async () => {

@@ -1,8 +1,8 @@
 /** The fast part of the faults that happen to a drain. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { killAt, wasKilledOrDone } from './chat-kills.ts';
+import { killAt } from './chat-kills.ts';
 import { checkDrain, openDrainStage, type DrainStage } from './drain-scenes.ts';
-import { emptyTally, everyNth, readPoints, report, sweepWith, type Job } from './sweep.ts';
+import { emptyTally, everyNth, readPoints, report, sweepWith, wasKilledOrDone, type Job } from './sweep.ts';
 
 let stage: DrainStage;
 beforeAll(async () => void (stage = await openDrainStage()));

@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { atRandomTimes } from './chat-kills.ts';
 import { openChatStage, type ChatStage } from './chat-scenes.ts';
 import { readImportSteps } from './known-steps.ts';
 import { killImports, openImportScene } from './import-kills.ts';
 import { runChild } from './run-child.ts';
-import { emptyTally, report, type Job } from './sweep.ts';
+import { atRandomTimes, emptyTally, report, type Job } from './sweep.ts';
 
 let stage: ChatStage;
 beforeAll(async () => void (stage = await openChatStage()));

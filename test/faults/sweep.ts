@@ -1,4 +1,5 @@
 /** Runs faults in many copies of a scene, two at a time, and counts what was hit. */
+import { expect } from 'vitest';
 import type { Fault, Points } from './fault.ts';
 import { checkRun } from './check-run.ts';
 import { runChild, type ChildJob, type ChildRun } from './run-child.ts';
@@ -73,6 +74,47 @@ export async function readPoints(copies: Copies, scene: Scene): Promise<{ points
   return { points, durationMs };
 }
 
+/** A job for each fault that `choose` makes of the points of a scene. */
+export async function planJobs(copies: Copies, scenes: Scene[], choose: (points: Points) => Fault[]): Promise<Job[]> {
+  const jobs: Job[] = [];
+  for (const scene of scenes)
+    jobs.push(...choose((await readPoints(copies, scene)).points).map((fault) => ({ scene, fault })));
+  return jobs;
+}
+
+export function atEachStep({ steps }: Points): Fault[] {
+  return everyNth(steps.length).map((at) => ({ kind: 'kill-at-step', at }));
+}
+
+/** git and teddy die together while git holds the lock of the ref. */
+export function inEachTransaction({ gits }: Points): Fault[] {
+  const count = gits.filter((name) => name === 'update-ref').length;
+  return everyNth(count).map((at) => ({ kind: 'kill-in-transaction', at }));
+}
+
+/** Every second one with its gits. Nothing happens before the program has been loaded. */
+export function atRandomTimes(scene: Scene, durationMs: number, count: number): Job[] {
+  return Array.from({ length: count }, (_, at) => {
+    return { scene, kill: { afterMs: durationMs * (0.25 + 0.8 * Math.random()), everything: at % 2 === 0 } };
+  });
+}
+
+export async function planRandomKills(copies: Copies, scenes: Scene[], countOfEach: number): Promise<Job[]> {
+  const jobs: Job[] = [];
+  for (const scene of scenes)
+    jobs.push(...atRandomTimes(scene, (await readPoints(copies, scene)).durationMs, countOfEach));
+  return jobs;
+}
+
+export function wasKilled({ signal, hit }: ChildRun): string[] {
+  return signal === 'SIGKILL' && hit !== null ? [] : [`it was not killed (${String(signal)})`];
+}
+
+/** How many calls a run makes differs a little, with what happens at the same time; the last ones may not be reached. */
+export function wasKilledOrDone(run: ChildRun): string[] {
+  return run.hit === null && run.exitCode === 0 ? [] : wasKilled(run);
+}
+
 /** 1, 1 + stride, ... up to `count`. */
 export function everyNth(count: number, stride = 1): number[] {
   return Array.from({ length: Math.ceil(count / stride) }, (_, at) => 1 + at * stride);
@@ -98,4 +140,11 @@ export function report(title: string, tally: Tally): void {
   const rows = [...tally.hits].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([name, count]) => `${name} ${count}`);
   console.log(`faults: ${title}: ${tally.runs} runs, ${tally.problems.length} problems`);
   if (rows.length > 0) console.log(`  hit: ${rows.join(', ')}`);
+}
+
+/** Reports a part of `total`, which has no problems. */
+export function finish(total: Tally, title: string, tally: Tally): void {
+  report(title, tally);
+  total.runs += tally.runs;
+  expect(tally.problems).toEqual([]);
 }

@@ -1,10 +1,9 @@
 /** SIGKILL everywhere while lines go from one place to another. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { atRandomTimes, wasKilled, wasKilledOrDone } from './chat-kills.ts';
 import { sharingSteps } from './known-steps.ts';
 import { atGits, atSteps, planKills, sweepSync, type KillPlan } from './sync-kills.ts';
 import { openSyncStage, type SyncSceneName, type SyncStage } from './sync-scenes.ts';
-import { emptyTally, report } from './sweep.ts';
+import { atRandomTimes, emptyTally, report, wasKilled, wasKilledOrDone } from './sweep.ts';
 
 let stage: SyncStage;
 const plans: KillPlan[] = [];

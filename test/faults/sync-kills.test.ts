@@ -1,10 +1,9 @@
 /** The fast part of the kills while lines go from one place to another. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { wasKilled } from './chat-kills.ts';
 import { sharingSteps } from './known-steps.ts';
 import { planKills, sweepSync } from './sync-kills.ts';
 import { openSyncStage, type SyncSceneName, type SyncStage } from './sync-scenes.ts';
-import { emptyTally, report, type Job } from './sweep.ts';
+import { emptyTally, report, wasKilled, type Job } from './sweep.ts';
 import type { Fault } from './fault.ts';
 
 let stage: SyncStage;

@@ -7,7 +7,7 @@ import { findLeftovers } from './check-run.ts';
 import type { Points } from './fault.ts';
 import { runChild, type ChildRun } from './run-child.ts';
 import type { Scene } from './scenes.ts';
-import { sweepWith, type CheckOutcome, type Job, type Tally } from './sweep.ts';
+import { atEachStep, inEachTransaction, sweepWith, type CheckOutcome, type Job, type Tally } from './sweep.ts';
 import { sharedOf, type SyncStage } from './sync-scenes.ts';
 
 /** Ref, or HEAD of the clone, to what it is at; `shared ` stands before those of the remote. */
@@ -44,13 +44,7 @@ export function atGits({ scene, points }: KillPlan): Job[] {
 
 /** At each step, and inside of each transaction of refs. */
 export function atSteps({ scene, points }: KillPlan): Job[] {
-  const transactions = points.gits.filter((name) => name === 'update-ref').length;
-  return [
-    ...points.steps.map((_, at): Job => ({ scene, fault: { kind: 'kill-at-step', at: at + 1 } })),
-    ...Array.from({ length: transactions }, (_, at): Job => {
-      return { scene, fault: { kind: 'kill-in-transaction', at: at + 1 } };
-    }),
-  ];
+  return [...atEachStep(points), ...inEachTransaction(points)].map((fault) => ({ scene, fault }));
 }
 
 export async function sweepSync(

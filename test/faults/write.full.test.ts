@@ -3,17 +3,21 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { checkWrite, wentOn } from './check-write.ts';
 import { allWays, failCalls, failEachGit, failedCleanly } from './failure.ts';
 import { readKnownSteps, readWriteSteps } from './known-steps.ts';
-import type { ChildRun } from './run-child.ts';
 import type { Scene } from './scenes.ts';
 import { raceToBegin } from './write-race.ts';
 import { openWriteStage, type WriteStage } from './write-scenes.ts';
 import {
+  atEachStep,
   chooseCalls,
   emptyTally,
-  everyNth,
+  finish,
+  inEachTransaction,
+  planJobs,
+  planRandomKills,
   readPoints,
   report,
   sweepWith,
+  wasKilledOrDone,
   type CheckOutcome,
   type Job,
   type Tally,
@@ -39,14 +43,9 @@ const isSampled = (_: number, at: number) => at % stride === 0;
 
 test('a kill at every step of a write session leaves the old target or the new one, and one entry in the end', async () => {
   const tally = emptyTally();
-  const jobs: Job[] = [];
-  for (const scene of scenes) {
-    const { points } = await readPoints(stage, scene);
-    jobs.push(...everyNth(points.steps.length).map((at) => ({ scene, fault: { kind: 'kill-at-step', at } }) as const));
-  }
+  const jobs = await planJobs(stage, scenes, atEachStep);
   await sweepWrites(jobs, tally, wasKilledOrDone);
-  finish('SIGKILL at each step of a write session', tally);
-  expect(tally.problems).toEqual([]);
+  finish(total, 'SIGKILL at each step of a write session', tally);
   const steps = [...readWriteSteps(), ...readKnownSteps().filter(isOfAnEntry)];
   expect(steps.filter((step) => !tally.hits.has(step))).toEqual([]);
 });
@@ -70,38 +69,22 @@ test('a kill before calls to the file system, everywhere in a write session, doe
       tally,
       wasKilledOrDone,
     );
-  finish('SIGKILL before file-system calls of a write session', tally);
-  expect(tally.problems).toEqual([]);
+  finish(total, 'SIGKILL before file-system calls of a write session', tally);
   if (isWhole) expect(listMissed().map(([call]) => call)).toEqual([]);
 });
 
 test('git and teddy dying together while git holds the lock of the ref does as well', async () => {
   const tally = emptyTally();
-  const jobs: Job[] = [];
-  for (const scene of scenes) {
-    const { points } = await readPoints(stage, scene);
-    const count = points.gits.filter((name) => name === 'update-ref').length;
-    jobs.push(...everyNth(count).map((at) => ({ scene, fault: { kind: 'kill-in-transaction', at } }) as const));
-  }
+  const jobs = await planJobs(stage, scenes, inEachTransaction);
   await sweepWrites(jobs, tally, wasKilledOrDone);
-  finish('SIGKILL of git and teddy inside a ref transaction of a write session', tally);
-  expect(tally.problems).toEqual([]);
+  finish(total, 'SIGKILL of git and teddy inside a ref transaction of a write session', tally);
 });
 
 test('a kill at any time does as well, with the gits or without them', async () => {
   const tally = emptyTally();
-  const jobs: Job[] = [];
-  for (const scene of scenes) {
-    const { durationMs } = await readPoints(stage, scene);
-    const kills = Array.from({ length: randomKills }, (_, at) => ({
-      scene,
-      kill: { afterMs: durationMs * (0.25 + 0.8 * Math.random()), everything: at % 2 === 0 },
-    }));
-    jobs.push(...kills);
-  }
+  const jobs = await planRandomKills(stage, scenes, randomKills);
   await sweepWrites(jobs, tally, () => []);
-  finish('SIGKILL of a write session at random times', tally);
-  expect(tally.problems).toEqual([]);
+  finish(total, 'SIGKILL of a write session at random times', tally);
 });
 
 test('these were at least 1,000 runs, and each way on was gone', () => {
@@ -147,19 +130,7 @@ async function sweepWrites(jobs: Job[], tally: Tally, checkOutcome: CheckOutcome
   await sweepWith(stage, jobs, tally, checkOutcome, checkWrite);
 }
 
-/** How often is saved, and how many calls that takes, differs a little; the last ones may not be reached. */
-function wasKilledOrDone({ hit, exitCode, signal }: ChildRun): string[] {
-  const isFine = hit === null ? exitCode === 0 : signal === 'SIGKILL';
-  return isFine ? [] : [`it was not killed (${String(signal)})`];
-}
-
 /** Publishing an entry passes these steps; a run and an answer pass others. */
 function isOfAnEntry(step: string): boolean {
   return !/^(?:write|claim|staging|journal)/.test(step) && step !== 'journaled';
-}
-
-function finish(title: string, tally: Tally): void {
-  report(title, tally);
-  total.runs += tally.runs;
-  total.problems.push(...tally.problems);
 }
