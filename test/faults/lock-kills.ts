@@ -2,10 +2,11 @@
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { expect } from 'vitest';
 import { changingCalls } from './fault.ts';
 import { runChild } from './run-child.ts';
 import type { Copies, Scene } from './scenes.ts';
-import type { CheckOutcome, Job } from './sweep.ts';
+import type { CheckOutcome, Job, Tally } from './sweep.ts';
 import { sharedName } from './sync-scenes.ts';
 
 /** A git, and one of its changes of a file while a lock is held. */
@@ -73,3 +74,9 @@ export const diedOrWentOn: CheckOutcome = ({ failure, signal, timedOut, acknowle
   if (signal !== null || acknowledged.length > 0) return [];
   return failure?.code == null ? [`not an error of ours: ${failure?.text}`] : [];
 };
+
+/** Now and then a run makes a call less, and nothing is killed; where that is usual, the sweep proves nothing. */
+export function expectKills({ runs, hits }: Tally): void {
+  const kills = [...hits.values()].reduce((sum, count) => sum + count, 0);
+  expect(kills).toBeGreaterThan(0.9 * runs);
+}

@@ -1,6 +1,6 @@
 /** Gits that are killed while they hold a lock, alone or together with teddy: the next command removes it. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { diedOrWentOn, findLockedCalls, toJobs } from './lock-kills.ts';
+import { diedOrWentOn, expectKills, findLockedCalls, toJobs } from './lock-kills.ts';
 import { openStage, otherScenes, type Scene, type Stage } from './scenes.ts';
 import { emptyTally, report, sweep, type Job } from './sweep.ts';
 import { planKills, sweepSync } from './sync-kills.ts';
@@ -46,6 +46,7 @@ test.each([
   );
   report(`gits killed while they hold a lock (${jobs.length} such moments)`, tally);
   expect(tally.problems).toEqual([]);
+  expectKills(tally);
 });
 
 function isShared({ name }: Scene): boolean {

@@ -1,7 +1,7 @@
 /** The fast part of the kills of gits that hold a lock; all of them are in `locks.full.test.ts`. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { canTrace } from './system-calls.ts';
-import { diedOrWentOn, findLockedCalls, toJobs } from './lock-kills.ts';
+import { diedOrWentOn, expectKills, findLockedCalls, toJobs } from './lock-kills.ts';
 import { planKills, sweepSync } from './sync-kills.ts';
 import { openSyncStage, type SyncStage } from './sync-scenes.ts';
 import { emptyTally, everyNth, report } from './sweep.ts';
@@ -22,4 +22,5 @@ test.for([
   await sweepSync(stage, [await planKills(stage, scene)], toJobs(scene, some, everything), tally, diedOrWentOn);
   report(`gits killed while they hold a lock in a landing (${calls.length} such moments)`, tally);
   expect(tally.problems).toEqual([]);
+  expectKills(tally);
 });
