@@ -143,8 +143,8 @@ function stageAnswer(options: AnswerStagingOptions, place: AnswerTarget): Staged
       isOver = true;
       stopTimer();
       await saving;
-      if (directory) await discardQuietly(path);
-      underWay.delete(place.id);
+      // Until it is gone no command of this process may take it for left: its answer may not be on the line yet.
+      if (directory === null || (await discardQuietly(path))) underWay.delete(place.id);
     },
     async leave() {
       await save();
@@ -155,9 +155,12 @@ function stageAnswer(options: AnswerStagingOptions, place: AnswerTarget): Staged
   };
 }
 
-/** The next command finds what cannot be removed, and sees that the answer is kept. */
-async function discardQuietly(path: string): Promise<void> {
-  await removeStagingDirectory(path).catch(ignoreSystemError);
+/** False: it cannot be removed. The next process finds it, and sees that the answer is kept. */
+function discardQuietly(path: string): Promise<boolean> {
+  return removeStagingDirectory(path).then(
+    () => true,
+    (error: unknown) => ignoreSystemError(error) ?? false,
+  );
 }
 
 /** No reason to stop a command: what is there stays there. Null after a warning. */
@@ -249,7 +252,7 @@ function toOrphan(options: AnswerStagingOptions, path: string, id: string, place
       mine = join(options.dir, `${id}.${process.pid}.${await options.bootId()}`);
       return orWarn(options, async () => ((await renameIfThere(path, mine)) ? toLeftAnswer(mine) : null));
     },
-    discard: () => discardQuietly(mine),
+    discard: async () => void (await discardQuietly(mine)),
   };
 }
 

@@ -105,6 +105,19 @@ describe('what other processes are being answered', () => {
 });
 
 describe('an answer that arrives', () => {
+  test('that cannot be removed is not taken for left by another command of its process', async () => {
+    const answer = staging().begin(place);
+    answer.add('all of it');
+    await answer.save();
+    await rm(path('content.txt'));
+    await mkdir(path('content.txt'));
+    await answer.discard();
+    expect(await staging().orphans()).toEqual([]);
+    await rm(path('content.txt'), { recursive: true });
+    await answer.discard();
+    expect(await readdir(dir)).toEqual([]);
+  });
+
   test('writes nothing when it is discarded before a save is due', async () => {
     const answer = staging().begin(place);
     answer.add('line\n'.repeat(1000));
