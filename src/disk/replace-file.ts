@@ -1,6 +1,6 @@
 /** Small files that survive a crash: written whole, fsynced, renamed into place. */
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, rename, unlink } from 'node:fs/promises';
+import { mkdir, open, readFile, rename, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { TeddyError } from '../errors.ts';
 import { errorCode, errorReason, fallBackTo, toDiskError } from './system-error.ts';
@@ -63,6 +63,14 @@ export function toWriteError(error: unknown, what: string): unknown {
   if (errorCode(error) === null || error instanceof TeddyError) return error;
   const message = `${what} could not be written: ${errorReason(error)}.`;
   return toDiskError(error, message, 'Check the permissions of the repository.');
+}
+
+/** The text of a small file, or `fallback` where there is none. Throws WRITE_FAILED where it cannot be read. */
+export async function readTextOr(path: string, fallback: string): Promise<string> {
+  return readFile(path, 'utf8').catch((error: unknown) => {
+    if (errorCode(error) === 'ENOENT') return fallback;
+    throw toDiskError(error, `${path} could not be read: ${errorReason(error)}.`, 'Check its permissions.');
+  });
 }
 
 /** False: nothing is there. */

@@ -9,7 +9,7 @@ import { callRemote, type RemoteResult } from './remote-call.ts';
 import { cut, isPassing, toRemoteError } from './remote-errors.ts';
 import type { RepositoryLayout } from './layout.ts';
 import { releaseRefLocks, withRefRecord, type NotedUpdate } from './ref-record.ts';
-import { hasDied as isDeath, type GitRunner } from './run.ts';
+import { hasDied, type GitRunner } from './run.ts';
 import type { GitSetting } from './settings.ts';
 
 const maxTries = 3;
@@ -94,11 +94,6 @@ async function fetchRefs(
   await withRefLocks(place, noted, (release) => callUntilItWorks(git, address, { args, input, release }, options));
 }
 
-/** Its git was killed, by whomever: nothing that it said tells why. */
-function hasDied({ exitCode, endedBy }: RemoteResult): boolean {
-  return isDeath(exitCode, endedBy);
-}
-
 /** A try that failed has changed nothing that another one would have to know of. */
 async function callUntilItWorks(
   git: GitRunner,
@@ -109,7 +104,7 @@ async function callUntilItWorks(
   for (let tries = 1; ; tries += 1) {
     const result = await callRemote(git, args, input, options);
     if (result.exitCode === 0) return result;
-    if (hasDied(result)) await release?.();
+    if (hasDied(result.exitCode, result.endedBy)) await release?.();
     else if (!isPassing(result)) throw toRemoteError(address.label, result);
     if (tries === maxTries) throw toRemoteError(address.label, result);
     await waitBeforeTry(tries, options);
@@ -152,10 +147,11 @@ async function pushUntilItWorks(
 ): Promise<'done' | 'moved'> {
   for (let tries = 1; ; tries += 1) {
     const result = await callRemote(git, args, '', options);
-    if (hasDied(result)) await release();
+    const hasBeenKilled = hasDied(result.exitCode, result.endedBy);
+    if (hasBeenKilled) await release();
     const outcome = readPushOutcome(address.label, result, updates.length);
     if (outcome === 'done') return 'done';
-    if (outcome === 'unknown' && result.exitCode !== 0 && !isPassing(result) && !hasDied(result))
+    if (outcome === 'unknown' && result.exitCode !== 0 && !isPassing(result) && !hasBeenKilled)
       throw toRemoteError(address.label, result);
     const found = await findOutcome(git, address, updates, options);
     if (found !== 'untouched') return found;

@@ -1,18 +1,17 @@
 /** Which contents the user of this clone has written or accepted: a file of object ids, one a line, only ever added to. */
-import { mkdir, open, readFile } from 'node:fs/promises';
+import { mkdir, open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Trust } from '../ports/project.ts';
-import { syncDir, toWriteError } from '../disk/replace-file.ts';
-import { errorReason, fallBackTo, toDiskError } from '../disk/system-error.ts';
+import { readTextOr, syncDir, toWriteError } from '../disk/replace-file.ts';
 
 /** `commonDir` is the directory that all work trees of the repository share. */
 export function gitTrust(commonDir: string): Trust {
   const path = join(commonDir, 'teddy', 'trusted');
   return {
     // Read again each time: another process may have asked meanwhile, and its answer counts here too.
-    has: async (oid) => (await readText(path)).split('\n').includes(oid),
+    has: async (oid) => (await readTextOr(path, '')).split('\n').includes(oid),
     async add(oids) {
-      const text = await readText(path);
+      const text = await readTextOr(path, '');
       const known = new Set(text.split('\n'));
       const added = oids.filter((oid) => !known.has(oid));
       // A write that was torn by a crash must not take the first new line with it.
@@ -20,14 +19,6 @@ export function gitTrust(commonDir: string): Trust {
       if (added.length > 0) await append(path, start + added.map((oid) => `${oid}\n`).join(''));
     },
   };
-}
-
-async function readText(path: string): Promise<string> {
-  try {
-    return await readFile(path, 'utf8').catch(fallBackTo('', 'ENOENT'));
-  } catch (error) {
-    throw toDiskError(error, `${path} could not be read: ${errorReason(error)}.`, 'Check its permissions.');
-  }
 }
 
 async function append(path: string, lines: string): Promise<void> {

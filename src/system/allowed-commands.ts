@@ -1,10 +1,8 @@
 /** The commands that the user has allowed, in a file for each session: `.git/teddy/allowed/<session>.json`. */
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AllowedCommand } from '../conversation/allowed-commands.ts';
 import { makePrivateDirectory } from '../disk/private-directory.ts';
-import { replaceFile, toWriteError } from '../disk/replace-file.ts';
-import { fallBackTo } from '../disk/system-error.ts';
+import { readTextOr, replaceFile, toWriteError } from '../disk/replace-file.ts';
 import type { AllowedCommands } from '../ports/disk.ts';
 import { parseJson } from '../session/parse-object.ts';
 
@@ -12,7 +10,7 @@ export function allowedCommands(dir: string): AllowedCommands {
   const pathOf = (session: string) => join(dir, `${session}.json`);
   return {
     async list(session) {
-      return parse(await readFile(pathOf(session), 'utf8').catch(fallBackTo('[]', 'ENOENT')));
+      return parse(await readTextOr(pathOf(session), '[]'));
     },
     async keep(session, commands) {
       try {
@@ -25,7 +23,7 @@ export function allowedCommands(dir: string): AllowedCommands {
   };
 }
 
-/** A file that cannot be read allows nothing. */
+/** A file that says something else allows nothing. */
 function parse(text: string): AllowedCommand[] {
   const value = parseJson(text);
   return Array.isArray(value) ? value.filter(isAllowedCommand) : [];

@@ -49,13 +49,13 @@ async function begin({ dir, ...processes }: CommandNotesOptions, note: CommandNo
   try {
     await replaceDurably(files.note, encodeNote(note, { pid: process.pid, bootId: await processes.bootId() }), 0o600);
   } catch (error) {
-    await claim.release();
+    await release(claim);
     throw error;
   }
   return {
     started: (group) => noteGroup(files.group, group),
     discard: () => discard(files, claim),
-    leave: () => claim.release().catch(throwUnwritable),
+    leave: () => release(claim),
   };
 }
 
@@ -78,8 +78,12 @@ async function discard(files: NoteFiles, claim: Claim): Promise<void> {
   } catch (error) {
     throw toNoteError(error, 'removed');
   } finally {
-    await claim.release();
+    await release(claim);
   }
+}
+
+function release(claim: Claim): Promise<void> {
+  return claim.release().catch(throwUnwritable);
 }
 
 async function findLeft(options: CommandNotesOptions): Promise<LeftCommand[]> {
@@ -90,7 +94,7 @@ async function findLeft(options: CommandNotesOptions): Promise<LeftCommand[]> {
       if (found !== null) left.push(found);
     }
   } catch (error) {
-    for (const { release } of left) await release();
+    for (const one of left) await one.release();
     throw error;
   }
   return left.toSorted((a, b) => ((a.note?.startedAt ?? '') < (b.note?.startedAt ?? '') ? 1 : -1));
@@ -105,20 +109,19 @@ async function readIds(dir: string): Promise<string[]> {
 async function takeUp(files: NoteFiles, options: CommandNotesOptions): Promise<LeftCommand | null> {
   const claim = await claimLeft(files, options);
   if (claim === null) return null;
-  const release = () => claim.release();
   try {
     const text = await readText(files.note);
     if (text !== null) {
       const found = await readFound(files, text, options);
-      return { path: files.note, ...found, discard: () => discard(files, claim), release };
+      return { path: files.note, ...found, discard: () => discard(files, claim), release: () => release(claim) };
     }
     // Nothing had been started by then, or all of it was put back.
     for (const path of [files.group, `${files.group}.tmp`, `${files.note}.tmp`]) await removeFile(path);
   } catch (error) {
-    await release();
+    await release(claim);
     throw error;
   }
-  await release();
+  await release(claim);
   return null;
 }
 

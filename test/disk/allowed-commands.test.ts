@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -24,4 +24,10 @@ test('what is allowed is kept for each session, and what cannot be read allows n
   expect(await list(one)).toEqual(allowed);
   await writeFile(path, (await readFile(path, 'utf8')).slice(1));
   expect(await list(one)).toEqual([]);
+});
+
+test('a list that the system does not give back is an error', async () => {
+  await mkdir(join(dir, '20260101-one.json'));
+  const reading = allowedCommands(dir).list('20260101-one' as SessionId);
+  await expect(reading).rejects.toMatchObject({ code: 'WRITE_FAILED', message: expect.stringContaining('EISDIR') });
 });

@@ -1,5 +1,5 @@
 /** Notes of commands on a real disk: private, whole, and of a dead process found once. */
-import { mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -58,6 +58,14 @@ function toVersion(text: string, version: number): string {
 }
 
 describe('a note', () => {
+  test('whose claim cannot be given back says so', async () => {
+    const open = await notes().begin(note);
+    const claim = await path('.claim');
+    await rm(claim);
+    await mkdir(claim);
+    await expect(open.discard()).rejects.toMatchObject({ code: 'WRITE_FAILED' });
+  });
+
   test('says after a crash what was noted, byte for byte', async () => {
     const open = await notes().begin(note);
     open.started(group);
