@@ -66,11 +66,15 @@ export function toWriteError(error: unknown, what: string): unknown {
 }
 
 /** The text of a small file, or `fallback` where there is none. Throws WRITE_FAILED where it cannot be read. */
-export async function readTextOr(path: string, fallback: string): Promise<string> {
-  return readFile(path, 'utf8').catch((error: unknown) => {
-    if (errorCode(error) === 'ENOENT') return fallback;
+export function readTextOr(path: string, fallback: string): Promise<string> {
+  return readFile(path, 'utf8').catch(fallBackTo(fallback, 'ENOENT')).catch(throwUnread(path));
+}
+
+/** For `catch`: what the system does not tell is not taken for nothing. */
+export function throwUnread(path: string): (error: unknown) => never {
+  return (error) => {
     throw toDiskError(error, `${path} could not be read: ${errorReason(error)}.`, 'Check its permissions.');
-  });
+  };
 }
 
 /** False: nothing is there. */

@@ -1,13 +1,14 @@
 /** `index.lock`, taken as git takes it; recorded first, so that a crash of ours can be told from somebody else's lock. */
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
-import { copyFile, link, mkdir, open, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
+import { copyFile, link, mkdir, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TeddyError } from '../errors.ts';
 import type { Oid, RefName } from '../names.ts';
 import { isAlive, readBootId, type Holder } from '../disk/process-identity.ts';
-import { removeFile, renameIfThere, replaceFile, toWriteError } from '../disk/replace-file.ts';
+import { removeFile, renameIfThere, replaceFile, throwUnread, toWriteError } from '../disk/replace-file.ts';
+import { nullIfGone } from '../disk/system-error.ts';
 import { toLockError } from './refs.ts';
 
 const lockWaitMs = 2000;
@@ -227,7 +228,5 @@ export async function readRecord(path: string): Promise<(AppendRecord & { writte
 }
 
 export async function fileExists(path: string): Promise<boolean> {
-  const file = await open(path, 'r').catch(() => null);
-  await file?.close();
-  return file !== null;
+  return (await stat(path).catch(nullIfGone).catch(throwUnread(path))) !== null;
 }

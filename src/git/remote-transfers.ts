@@ -134,10 +134,8 @@ async function pushRefs(
 
 /** git moves them after a push, where the remote is fetched as usual. */
 function toTracked({ argument, isNamed }: RemoteAddress, updates: readonly RefUpdate[]): NotedUpdate[] {
-  if (!isNamed) return [];
-  return updates.flatMap(({ ref, new: tip }) =>
-    ref.startsWith('refs/heads/') ? { ref: ref.replace('heads', `remotes/${argument}`) as RefName, new: tip } : [],
-  );
+  const branches = updates.filter(({ ref }) => isNamed && ref.startsWith('refs/heads/'));
+  return branches.map((update) => ({ ...update, ref: update.ref.replace('heads', `remotes/${argument}`) as RefName }));
 }
 
 async function pushUntilItWorks(

@@ -1,10 +1,11 @@
 /** After a SIGKILL at any step of a publication, the next process finishes it or takes it back. */
 import { spawn } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { fileExists } from '../../src/git/index-lock.ts';
 import { openRepository } from '../../src/git/repository.ts';
 import { publicationOf } from '../support/publication.ts';
 import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
@@ -101,6 +102,14 @@ describe.each([
     if (tip === 'old') expect(await again.workspace?.publish(await publicationOf(again))).toBe('done');
     await again.close();
   });
+});
+
+test('a file that the system does not let us look at is not taken for one that is gone', async () => {
+  const dir = await mkdtemp(join(tmpdir(), 'teddy-loop-'));
+  await symlink('loop', join(dir, 'loop'));
+  await expect(fileExists(join(dir, 'loop'))).rejects.toMatchObject({ code: 'WRITE_FAILED' });
+  expect(await fileExists(join(dir, 'none'))).toBe(false);
+  await rm(dir, { recursive: true });
 });
 
 test('a user who has removed the lock and staged something keeps it', async () => {

@@ -8,7 +8,6 @@ import { endShared, showShared, showTransfer, toSharedJson } from '../../render/
 import { TeddyCommand, withInterrupt } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
 
-/** For the commands that take archives as well. */
 export function archiveOption(): string[] {
   return Option.Array('--archive', [], {
     description: 'Also take the archived sessions of a month, 2026-01; several times for several months.',
