@@ -98,7 +98,7 @@ async function tryCheckout(
     await takeIndexLock(layout.gitDir, files);
     isLocked = true;
     await copyIndex(layout.gitDir, files.index);
-    const notedMs = await readNotedMs(files);
+    const { mtimeMs: notedMs } = await stat(files.record);
     // Files that git writes must be younger than the note, also where the clock goes in steps: that tells them from the user's.
     await sleep(Math.max(0, notedMs + clockStepMs - Date.now()));
     const equal = leavesEqual ? await listEqualFiles({ git, store, gitDir: layout.gitDir }, wanted) : '';
@@ -112,9 +112,11 @@ async function tryCheckout(
         onStart: (pid) => noteChild(files, pid),
       });
       if (exitCode === 0) continue;
-      isLeft = died || /No space left on device|Disk quota exceeded/i.test(stderr);
-      if (!isLeft) return { exitCode, stderr, died };
-      const isDone = await settleCheckout(options, wanted, files, notedMs);
+      isLeft = true;
+      const isTorn = died || /No space left on device|Disk quota exceeded/i.test(stderr);
+      // git may have done all of its work before it failed.
+      const isDone =
+        (isTorn || (await hasArrived(options, wanted))) && (await settleCheckout(options, wanted, files, notedMs));
       isLeft = false;
       return isDone ? { exitCode: 0, stderr: '', died } : { exitCode, stderr, died };
     }
@@ -130,10 +132,6 @@ async function tryCheckout(
   }
 }
 
-async function readNotedMs(files: AppendFiles): Promise<number> {
-  return (await stat(files.record)).mtimeMs;
-}
-
 /** Nobody is at work in it any more. True: HEAD had come where it should, and index and files are there as well. */
 export async function settleCheckout(
   options: CheckoutOptions,
@@ -142,14 +140,18 @@ export async function settleCheckout(
   notedMs: number,
 ): Promise<boolean> {
   const { git, layout, store } = options;
-  const { ref, from, to } = wanted;
+  const { from, to } = wanted;
   await releaseHeadLocks(options, wanted, files, notedMs);
-  const isThere = ((await readHeadRef(git)) ?? 'HEAD') === ref && (await store.resolve(ref)) === to;
+  const isThere = await hasArrived(options, wanted);
   // git has written its index, whole, before it moves HEAD.
   if (isThere && (await holdsLock(layout.gitDir, files)) && (await fileExists(files.index)))
     await installIndex(layout.gitDir, files);
   if (!isThere) await takeBackFiles({ git, store, ...layout }, { from, to }, notedMs);
   return isThere;
+}
+
+async function hasArrived({ git, store }: CheckoutOptions, { ref, to }: Wanted): Promise<boolean> {
+  return ((await readHeadRef(git)) ?? 'HEAD') === ref && (await store.resolve(ref)) === to;
 }
 
 export function toBusyError(ref: RefName): TeddyError {
@@ -204,7 +206,6 @@ interface CheckoutDirs {
 
 /** So many files are in memory at a time. */
 const filesAtATime = 100;
-
 /**
  * git has looked for work of the user's in its way before it wrote the first file, and would have refused. So a file that was
  * changed since, and holds what git writes or the beginning of that, is git's; any other one stays.

@@ -179,6 +179,13 @@ test('a git that is killed as it switches to a new session has left no file and 
   expect(await locks()).toEqual([]);
 });
 
+test('a git that has switched to a new session, and says that it failed, is believed what it has done', async () => {
+  await disturb('switch --quiet', 'git "$@"; exit 1', 100);
+  await start(project);
+  expect(await repo.git('status', '--porcelain')).toBe('');
+  expect(await locks()).toEqual([]);
+});
+
 test('a file of the user that was in the way of a killed switch stays, whatever it holds', async () => {
   const { ref } = await start(project);
   await repo.commit({ 'b.txt': 'B of the line\n' });
