@@ -78,7 +78,7 @@ test('the table of settings has each setting that there is, with all that may se
   const listed = rows.map(([, name = '', also = '']) => ({ name, also: also.trim() }));
   const known = settings.map((setting) => {
     const { name, variable, tracked, untracked = [] }: Setting = setting;
-    const also = [...(variable === null ? [] : [variable]), ...(tracked ? ['config.yaml'] : [])];
+    const also = [...(variable === undefined ? [] : [variable]), ...(tracked ? ['config.yaml'] : [])];
     const except = [...untracked].map((value) => `, but not \`${value}\``).join('');
     return { name, also: also.map((one) => `\`${one}\``).join(', ') + except };
   });
@@ -87,7 +87,7 @@ test('the table of settings has each setting that there is, with all that may se
 
 test('the environment variables that the settings come from are among those that are listed', () => {
   const listed = section(read('docs/settings.md'), 'Environment variables');
-  for (const { variable } of settings) if (variable !== null) expect(listed).toContain(`\`${variable}\``);
+  for (const { variable } of settings) if (variable !== undefined) expect(listed).toContain(`\`${variable}\``);
 });
 
 test('the table of agents has each agent that comes with teddy', () => {
