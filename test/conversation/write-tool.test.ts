@@ -35,7 +35,7 @@ function isTool(value: unknown): value is Tool {
 async function findTools(): Promise<Tool[]> {
   const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.ts'));
   // A tool is a JSON Schema in the source: no other file is loaded.
-  const mentioned = files.filter((path) => /\bparameters: \{/.test(readFileSync(join(source, path), 'utf8')));
+  const mentioned = files.filter((path) => /\bparameters: (?:\{|\w+\()/.test(readFileSync(join(source, path), 'utf8')));
   const modules = await Promise.all(
     mentioned.map(async (path) => (await import(pathToFileURL(join(source, path)).href)) as Record<string, unknown>),
   );
