@@ -28,6 +28,7 @@ export function passCall(name: string): string | null {
   points.calls.push(name);
   const isHere = 'at' in fault && fault.at === points.calls.length;
   if (isHere && fault.kind === 'kill-at-call') dieAt(name);
+  if (fault.kind === 'kill-at-first-call' && fault.name === name) dieAt(name);
   if (!isHere || fault.kind !== 'fail-call') return null;
   print({ line: 'hit', point: name });
   return fault.code;

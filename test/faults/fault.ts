@@ -11,6 +11,8 @@ export type Fault =
   | { kind: 'kill-at-nth'; step: string; at: number }
   /** SIGKILL before the n-th file-system call. */
   | { kind: 'kill-at-call'; at: number }
+  /** SIGKILL before the first file-system call of that name. */
+  | { kind: 'kill-at-first-call'; name: string }
   /** SIGKILL before the n-th git is started. */
   | { kind: 'kill-at-git'; at: number }
   /** SIGKILL of git while it holds the lock of the ref, and of us, in the n-th ref transaction. */
