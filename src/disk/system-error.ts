@@ -40,3 +40,9 @@ export const nullIfGone = fallBackTo(null, 'ENOENT', 'ENOTDIR');
 export function ignoreSystemError(error: unknown): void {
   if (errorCode(error) === null) throw error;
 }
+
+/** For `catch`: false where the system refuses it; a defect of ours is thrown on. */
+export function falseIfRefused(error: unknown): false {
+  ignoreSystemError(error);
+  return false;
+}

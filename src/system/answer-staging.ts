@@ -17,7 +17,7 @@ import type { ClaimOptions } from '../disk/claim-file.ts';
 import { removeDirectory } from '../disk/durable-file.ts';
 import { renameIfThere } from '../disk/replace-file.ts';
 import { claimRun } from './run-claim.ts';
-import { errorCode, errorReason, fallBackTo, ignoreSystemError } from '../disk/system-error.ts';
+import { errorCode, errorReason, fallBackTo, falseIfRefused } from '../disk/system-error.ts';
 
 export interface AnswerStagingOptions {
   /** Holds a directory for each answer that is under way. */
@@ -156,11 +156,8 @@ function stageAnswer(options: AnswerStagingOptions, place: AnswerTarget): Staged
 }
 
 /** False: it cannot be removed. The next process finds it, and sees that the answer is kept. */
-function discardQuietly(path: string): Promise<boolean> {
-  return removeStagingDirectory(path).then(
-    () => true,
-    (error: unknown) => ignoreSystemError(error) ?? false,
-  );
+async function discardQuietly(path: string): Promise<boolean> {
+  return (await removeStagingDirectory(path).catch(falseIfRefused)) !== false;
 }
 
 /** No reason to stop a command: what is there stays there. Null after a warning. */

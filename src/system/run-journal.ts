@@ -1,19 +1,7 @@
 /** Journals of runs: a directory for each, with a log that is appended to and one file for the bytes that are kept. */
 import { randomBytes } from 'node:crypto';
-import {
-  cp,
-  link,
-  lstat,
-  mkdir,
-  open,
-  readdir,
-  readFile,
-  realpath,
-  rename,
-  rm,
-  unlink,
-  type FileHandle,
-} from 'node:fs/promises';
+import { cp, link, lstat, mkdir, open, readdir, readFile, realpath, rename, rm, unlink } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { TeddyError } from '../errors.ts';
 import { decodeJournal, encodeRecord, type JournalRecord, type RunRecord } from '../plan/journal.ts';
@@ -22,7 +10,14 @@ import { runName, type RepoPath } from '../names.ts';
 import type { Processes } from '../disk/claim-file.ts';
 import { syncDirectory } from '../disk/durable-file.ts';
 import { claimRun } from './run-claim.ts';
-import { errorCode, errorReason, ignoreSystemError, nullIfGone, toDiskError } from '../disk/system-error.ts';
+import {
+  errorCode,
+  errorReason,
+  falseIfRefused,
+  ignoreSystemError,
+  nullIfGone,
+  toDiskError,
+} from '../disk/system-error.ts';
 
 export interface RunJournalOptions extends Processes {
   /** `<git-common-dir>/teddy`. */
@@ -246,14 +241,8 @@ export async function moveAside(root: string, path: RepoPath, to: string): Promi
 }
 
 async function moveBack(root: string, path: RepoPath, from: string): Promise<boolean> {
-  try {
-    await link(from, join(await realpath(root), path));
-    await unlink(from);
-    return true;
-  } catch (error) {
-    ignoreSystemError(error);
-    return false;
-  }
+  const linked = realpath(root).then((real) => link(from, join(real, path)));
+  return (await linked.then(() => unlink(from)).catch(falseIfRefused)) !== false;
 }
 
 async function move(root: string, path: RepoPath, to: string): Promise<string> {

@@ -94,7 +94,7 @@ export function withExecutable(mode: number, executable: boolean): number {
   return executable ? mode | ((mode & 0o444) >> 2) : mode & ~0o111;
 }
 
-/** Whether nothing would change if `wanted` were put there. What is neither a file nor a link is never as wanted. */
+/** Whether nothing would change if `wanted` were put there. What is neither a file nor a link never counts as what is wanted. */
 export function isInState(found: FileState, wanted: FileState | NewFile): boolean {
   if (found.kind === 'file' && wanted.kind === 'new-file')
     return ((found.mode & 0o100) !== 0) === wanted.executable && equalBytes(found.bytes, wanted.bytes);
