@@ -19,6 +19,8 @@ export interface ObjectReader {
   info(name: string): Promise<ObjectInfo | null>;
   /** With `take`, which has to be quick, the bytes are handed to it in pieces as they come, and `bytes` stays empty. */
   contents(name: string, take?: TakePiece): Promise<(ObjectInfo & { bytes: Buffer }) | null>;
+  /** Asks a new git from now on. */
+  renew(): void;
   close(): Promise<void>;
 }
 
@@ -119,7 +121,7 @@ export function objectReader(git: GitRunner): ObjectReader {
   }
 
   /** Its questions are answered still; the next one goes to a new child. */
-  function retire(): void {
+  function renew(): void {
     if (current === null) return;
     sendAll(current);
     const { child } = current;
@@ -135,7 +137,7 @@ export function objectReader(git: GitRunner): ObjectReader {
     let answer = await ask(question);
     for (let looks = 1; answer === null && looks < maxLooks && looksAgain < maxLooksInAll && !isClosed; looks += 1) {
       looksAgain += 1;
-      retire();
+      renew();
       await sleep(lookAgainMs);
       answer = await ask(question);
     }
@@ -180,9 +182,10 @@ export function objectReader(git: GitRunner): ObjectReader {
       const answer = await askSafely({ command: 'contents', name, take });
       return answer && { ...answer.info, bytes: answer.bytes };
     },
+    renew,
     async close() {
       isClosed = true;
-      retire();
+      renew();
       await Promise.all(retired);
     },
   };

@@ -27,7 +27,8 @@ export async function updateRefs(
     const refusal = await runTransaction(git, updates, reflog);
     if (refusal === null) return 'done';
     if (refusal === 'died') await releaseLocks({ notedMs, latestMs: Date.now() });
-    const tips = await readTips(git, updates);
+    const refs = updates.map((update) => update.ref);
+    const tips = new Map((await listRefs(git, refs)).map(({ ref, oid }) => [ref, oid]));
     // A git that did not say no may have done its work before it failed.
     const isThere = updates.every((update) => tips.get(update.ref) === (update.new ?? undefined));
     if (isThere && !/but expected|already exists|unable to resolve/.test(refusal)) return 'done';
@@ -57,7 +58,8 @@ export function findTableLock(git: GitRunner): Promise<string> {
 
 /** Returns git's complaint about such an update without doing it; empty when nothing is in its way. */
 export async function probeUpdates(git: GitRunner, updates: ProbedUpdate[], env: Environment = {}): Promise<string> {
-  const input = ['start', ...updates.map(encodeProbe), 'prepare', 'abort', ''].join('\n');
+  const lines = updates.map(({ ref, new: oid }) => (oid === null ? `delete ${ref}` : `update ${ref} ${oid}`));
+  const input = ['start', ...lines, 'prepare', 'abort', ''].join('\n');
   return (await git.run(['update-ref', '--stdin'], { input, env, accept: [1, 128] })).stderr;
 }
 
@@ -65,10 +67,6 @@ export interface ProbedUpdate {
   ref: RefName | 'HEAD' | 'ORIG_HEAD';
   /** Null: it is to be removed. */
   new: Oid | null;
-}
-
-function encodeProbe({ ref, new: oid }: ProbedUpdate): string {
-  return oid === null ? `delete ${ref}` : `update ${ref} ${oid}`;
 }
 
 /** Null when it was committed, else what git said; `died`: it was killed, and may have done its work. */
@@ -93,11 +91,6 @@ async function runTransaction(
 function encodeUpdate(update: RefUpdate): string {
   if (update.new === null) return `delete ${update.ref} ${update.old ?? ''}`.trimEnd();
   return `update ${update.ref} ${update.new} ${update.old ?? zeroOid(update.new)}`;
-}
-
-async function readTips(git: GitRunner, updates: RefUpdate[]): Promise<Map<RefName, Oid>> {
-  const refs = updates.map(({ ref }) => ref);
-  return new Map((await listRefs(git, refs)).map(({ ref, oid }) => [ref, oid]));
 }
 
 export async function listRefs(git: GitRunner, prefixes: string[]): Promise<RefTip[]> {

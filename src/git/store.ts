@@ -99,6 +99,7 @@ export function gitStore(options: StoreOptions): Store & { close(): Promise<void
     },
     readSize: async (oid) => (await reader.info(oid))?.size ?? null,
     resolve: async (revision) => (await reader.info(`${revision}^{commit}`))?.oid ?? null,
+    readAnew: () => reader.renew(),
     readRef: async (ref) => (await reader.info(ref))?.oid ?? null,
     listRefs: (...prefixes) => listRefs(git, prefixes),
     firstParents: (from, not = []) => walkFirstParents(git, { readCommit, has }, from, not),

@@ -91,6 +91,8 @@ export interface Store {
   readRef(ref: RefName): Promise<Oid | null>;
   /** The commit that a revision names, or null. `revision` is never taken as an option. */
   resolve(revision: string): Promise<Oid | null>;
+  /** Asks for refs as they are from now on: a git that lives on can miss it when they are packed twice within a second. */
+  readAnew(): void;
   /** In order of their names. */
   listRefs(...prefixes: string[]): Promise<RefTip[]>;
   /** Commits from `from` along first parents, newest first, none of them reachable from `not`. */

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { isUtf8 } from 'node:buffer';
 import type { AnswerTarget, AnswerStaging, LeftAnswer, OrphanedAnswer, StagedAnswer } from '../ports/disk.ts';
 import type { Clock } from '../ports/project.ts';
-import { isSessionId, isTurnName, type RefName } from '../names.ts';
+import { isSessionId, isTurnName } from '../names.ts';
 import {
   makeStagingDirectory,
   readStagedContent,
@@ -276,11 +276,8 @@ function isPlace(value: unknown): value is AnswerTarget {
   const place = (value ?? {}) as Partial<Record<keyof AnswerTarget, unknown>>;
   const texts = [place.id, place.session, place.turn, place.ref, place.provider, place.model, place.agent];
   if (!texts.every((text) => typeof text === 'string') || typeof place.recordCount !== 'number') return false;
-  return isSessionId(String(place.session)) && isTurnName(String(place.turn)) && isBranchRef(place.ref as RefName);
-}
-
-function isBranchRef(ref: RefName): boolean {
-  return ref.startsWith('refs/heads/');
+  const isBranch = String(place.ref).startsWith('refs/heads/');
+  return isSessionId(String(place.session)) && isTurnName(String(place.turn)) && isBranch;
 }
 
 /**

@@ -57,6 +57,7 @@ export function memoryStore(disk: MemoryDisk, { ident, settings }: MemoryStoreOp
       return found?.mode === '40000' ? readTree(disk, found.oid) : null;
     },
     readSize: async (oid) => (await readObject(disk, oid))?.size ?? null,
+    readAnew: () => undefined,
     async resolve(revision) {
       const oid = await git.resolveRef({ fs, gitdir, ref: revision }).catch(() => null);
       return oid !== null && (await readObject(disk, oid))?.type === 'commit' ? parseOid(oid) : null;

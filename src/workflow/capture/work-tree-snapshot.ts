@@ -50,7 +50,7 @@ export async function appendCode(
   { turn, who }: { turn: TurnName | null; who: string },
 ): Promise<Oid | null> {
   const { store } = project.repository;
-  const appended = await retryWhileMoved(line.ref, async () => {
+  const appended = await retryWhileMoved(project, line.ref, async () => {
     const tip = await store.resolve(line.ref);
     if (tip !== line.tip) Object.assign(line, await readBranchLine(project, line, turn));
     const changes = await store.diffTrees(line.tip, tree, { without: '.teddy' as RepoPath });

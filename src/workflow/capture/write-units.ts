@@ -115,7 +115,7 @@ export async function writeUnits(
   from: TurnPosition,
   wanted: UnitsToWrite,
 ): Promise<WrittenUnits> {
-  return retryWhileMoved(line.ref, async () => {
+  return retryWhileMoved(project, line.ref, async () => {
     const tip = await project.repository.store.resolve(line.ref);
     if (tip !== line.tip) Object.assign(line, await readBranchLine(project, line, from.turn));
     const { planned, position } = planEntries(line, from, wanted);

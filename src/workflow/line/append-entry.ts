@@ -41,13 +41,18 @@ export async function appendEntry<Decided extends Decision>(
   const { store } = project.repository;
   const { ref } = target;
   let { workspace } = target;
-  return retryWhileMoved(ref, async () => {
+  return retryWhileMoved(project, ref, async () => {
     // The caller's reading may be old: the entry is compared against the tip of this moment.
     const tip = await store.resolve(ref);
     if (tip === null)
       throw new TeddyError('REF_MOVED', `${shortRef(ref)} is gone.`, '`teddy session list` shows the lines.');
     const decided = await decide(await readLineAt(store, target, tip));
-    if (decided.entry === null) return { commit: null, value: decided.value } as Appended<Decided>;
+    if (decided.entry === null) {
+      // Where something is appended, git compares the tip once more.
+      store.readAnew();
+      const isStill = (await store.resolve(ref)) === tip;
+      return isStill ? ({ commit: null, value: decided.value } as Appended<Decided>) : null;
+    }
     const commit = await publishDraft(project, { ref, workspace }, tip, decided);
     if (commit !== null) return { commit, value: decided.value } as Appended<Decided>;
     // A command of a plan, or the user in another terminal, may have switched branches: then only the ref has to move.
@@ -60,22 +65,23 @@ export async function appendEntry<Decided extends Decision>(
 }
 
 /** `attempt` returns null after a lost race, and then starts from what is there now. Throws REF_MOVED after ten. */
-export async function retryWhileMoved<Value>(ref: RefName, attempt: () => Promise<Value | null>): Promise<Value> {
+export async function retryWhileMoved<Value>(
+  { repository: { store } }: Project,
+  ref: RefName,
+  attempt: () => Promise<Value | null>,
+): Promise<Value> {
   for (let count = 1; count <= maxAttempts; count += 1) {
     const value = await attempt();
     if (value !== null) return value;
-    await waitForOthers(count);
+    // Grows, so that many writers spread out instead of losing to each other again.
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * 15 * 2 ** Math.min(count, 6)));
+    store.readAnew();
   }
   throw new TeddyError(
     'REF_MOVED',
     `${shortRef(ref)} moved ${maxAttempts} times while an entry was appended.`,
     'Another program is busy on this line; run the command again.',
   );
-}
-
-function waitForOthers(attempt: number): Promise<void> {
-  // Grows, so that many writers spread out instead of losing to each other again.
-  return new Promise((resolve) => setTimeout(resolve, Math.random() * 15 * 2 ** Math.min(attempt, 6)));
 }
 
 /**

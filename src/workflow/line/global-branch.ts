@@ -96,7 +96,7 @@ export async function changeGlobal(
   message: string,
   change: (current: GlobalBranch) => GlobalEdit[] | null | Promise<GlobalEdit[] | null>,
 ): Promise<Oid | null> {
-  const { commit } = await retryWhileMoved(globalRef, async () => {
+  const { commit } = await retryWhileMoved(project, globalRef, async () => {
     await ensureGlobal(project);
     const current = await readGlobal(project);
     if (current === null) return null;

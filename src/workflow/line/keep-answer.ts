@@ -14,29 +14,21 @@ import type { Received, Usage } from './receive-answer.ts';
 
 export type ReceivedText = Pick<Received, 'text' | 'thoughts' | 'usage' | 'continuations'>;
 
-/** Only a complete answer has these. */
-interface AnswerDraft {
-  kind: 'plan' | 'reply';
-  title: string;
-  details: string[];
-}
-
 /** Null: the turn does not wait for it any more, and nothing was kept. */
 export async function keepWhole(
   project: Project,
   target: Target,
   place: AnswerTarget,
   received: ReceivedText,
-  { kind, title, details }: AnswerDraft,
+  { kind, title, details }: Pick<Entry, 'title' | 'details'> & { kind: 'plan' | 'reply' },
 ): Promise<Oid | null> {
   const { text } = received;
   const dir = turnDir(place.session, place.turn);
-  const plan: FileEdit[] = kind === 'plan' ? [{ path: joinPath(dir, 'plan.md'), bytes: text }] : [];
-  const message =
-    kind === 'plan' ? { role: 'assistant' as const, file: 'plan.md' } : { role: 'assistant' as const, content: text };
-  const record = { type: 'assistant' as const, message, source: kind === 'plan' ? 'plan' : 'text' };
-  const sha256 = kind === 'plan' ? { sha256: project.hash(text) } : {};
   const isPlan = kind === 'plan';
+  const plan: FileEdit[] = isPlan ? [{ path: joinPath(dir, 'plan.md'), bytes: text }] : [];
+  const message = { role: 'assistant' as const, ...(isPlan ? { file: 'plan.md' } : { content: text }) };
+  const record = { type: 'assistant' as const, message, source: isPlan ? 'plan' : 'text' };
+  const sha256 = isPlan ? { sha256: project.hash(text) } : {};
   return appendIfAwaited(project, target, place, { isPlan }, (state, turn) => ({
     entry: { ...toAnswerEntry(project, state, place, kind, received.usage), title, details, ...sha256 },
     files: [...plan, toTranscript(project, turn, place, received, { ...record, ...toReplyTo(place, turn) })],

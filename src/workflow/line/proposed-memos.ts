@@ -52,7 +52,7 @@ export async function dropProposal(project: Project, fact: string): Promise<bool
 
 async function changeProposed(project: Project, change: (facts: string[]) => string[]): Promise<void> {
   const { store } = project.repository;
-  await retryWhileMoved(proposedRef, async () => {
+  await retryWhileMoved(project, proposedRef, async () => {
     const { oid, facts } = await readProposed(project);
     const changed = change(facts);
     if (changed.length === facts.length) return true;

@@ -23,7 +23,7 @@ import { writeDraft, type FileEdit } from './write-entry.ts';
 export async function takeSnapshot(project: Project, line: ReadyLine, turn: TurnName | null): Promise<LineState> {
   const { workspace } = line;
   if (workspace === null) return line.state;
-  return retryWhileMoved(line.ref, () => trySnapshot(project, { ...line, workspace }, turn));
+  return retryWhileMoved(project, line.ref, () => trySnapshot(project, { ...line, workspace }, turn));
 }
 
 /** Null after a lost race: the edits have to be compared with the new tip. */

@@ -1,0 +1,60 @@
+/**
+ * git compares a file of refs that it has read before by its size, its inode, and the whole second of its time: one that lives on
+ * misses it when refs are packed twice within a second, as `git gc` may do, and then goes on naming the old tip.
+ */
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { openProject } from '../../src/app.ts';
+import type { Oid, RefName } from '../../src/names.ts';
+import type { Project } from '../../src/ports/project.ts';
+import { appendEntry } from '../../src/workflow/line/append-entry.ts';
+import { appendRecords } from '../../src/workflow/line/append-records.ts';
+import { newSession } from '../../src/workflow/line/new-session.ts';
+import { user } from '../support/records.ts';
+import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
+
+let repo: ScratchRepository;
+let project: Project;
+let ref: RefName;
+let before: Oid;
+let after: Oid;
+
+beforeEach(async () => {
+  repo = await makeScratchRepository();
+  const notices = { info: () => undefined, warn: () => undefined };
+  project = await openProject({ cwd: repo.root, env: process.env, notices });
+  const { session } = await newSession(project, { name: 'packed', switch: false });
+  ref = `refs/heads/teddy/${session}` as RefName;
+  before = (await repo.git('rev-parse', ref)) as Oid;
+  after = (await repo.git('commit-tree', `${before}^{tree}`, '-p', before, '-m', 'Mine')) as Oid;
+  while (!(await moveUnseen())) await repo.git('update-ref', ref, before);
+});
+afterEach(async () => {
+  await project.repository.close();
+  await repo.close();
+});
+
+/** Moves the line right after git has read where it is. False: the second was over by then, and git will see it. */
+async function moveUnseen(): Promise<boolean> {
+  const packed = join(repo.root, '.git/packed-refs');
+  const second = Math.floor(Date.now() / 1000);
+  await repo.git('pack-refs', '--all');
+  await project.repository.store.resolve(ref);
+  await writeFile(packed, (await readFile(packed, 'utf8')).replace(before, after));
+  return Math.floor(Date.now() / 1000) === second;
+}
+
+test('that nothing is to be appended is decided by where the line is now', async () => {
+  const seen: Oid[] = [];
+  await appendEntry(project, { ref, workspace: null }, (state) => {
+    seen.push(state.tip);
+    return { entry: null };
+  });
+  expect(seen.at(-1)).toBe(after);
+});
+
+test('an entry that comes too late for the old tip goes on the new one', async () => {
+  const { commit } = await appendRecords(project, { records: [user('a', 'Look at this.')] });
+  expect(await repo.git('rev-parse', `${commit}^`)).toBe(after);
+});
