@@ -5,15 +5,7 @@ import { hasText } from './import-values.ts';
 
 type Fields = Record<string, unknown>;
 
-interface Counts {
-  /** All of them, cached or not. */
-  input: number;
-  output: number;
-  cached?: number;
-  reasoning?: number;
-}
-
-export function toUsage(model: unknown, provider: unknown, counts: Counts, costUsd?: unknown): UnitUsage {
+export function toUsage(model: unknown, provider: unknown, counts: Tokens, costUsd?: unknown): UnitUsage {
   const { input, output, cached = 0, reasoning = 0 } = counts;
   const tokens: Tokens = { input, output, ...(cached > 0 ? { cached } : {}), ...(reasoning > 0 ? { reasoning } : {}) };
   return {

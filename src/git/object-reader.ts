@@ -6,7 +6,7 @@ import { isOid, type Oid } from '../names.ts';
 import { toGitFailure } from './git-failure.ts';
 import { refuseOldGit } from './git-version.ts';
 import type { ObjectType } from '../session/object-format.ts';
-import { isBeforeStart, maxStarts, type GitRunner } from './run.ts';
+import { isBeforeStart, lookAgainMs, maxLooks, maxStarts, type GitRunner } from './run.ts';
 
 interface ObjectInfo {
   oid: Oid;
@@ -50,13 +50,8 @@ interface Conversation {
   unsent: string;
 }
 
-/**
- * While another git packs and prunes, a git that looks for an object can miss it: it is not loose any more, and the pack that has it
- * is not known yet. One that starts anew knows the packs of today. Where much is missing indeed, it is not asked for ever.
- */
-const maxLooks = 3;
+/** Where much is missing indeed, git is not asked again for ever. */
 const maxLooksInAll = 32;
-const lookAgainMs = 20;
 
 export function objectReader(git: GitRunner): ObjectReader {
   let current: Conversation | null = null;

@@ -66,9 +66,12 @@ export function hasDied(code: number | null, signal: NodeJS.Signals | null): boo
 const moving = new Set(['update-ref', 'switch', 'merge', 'worktree', 'fetch', 'push', 'clone', 'commit-tree']);
 
 /**
- * While another git packs and prunes, a git can miss an object that is there. One that starts anew knows the packs of today: what
- * only reads is run once more before an object is said to be damaged.
+ * While another git packs and prunes, a git can miss an object that is there: it is not loose any more, and the pack that has it is
+ * not known yet. One that starts anew knows the packs of today: what only reads is run again before an object is said to be damaged.
  */
+export const maxLooks = 3;
+export const lookAgainMs = 20;
+
 function missesObject(args: string[], end: GitEnd): boolean {
   const command = toCommand(args);
   return end.exitCode !== 0 && !moving.has(command) && toGitFailure(command, end) instanceof DamagedObjectError;
@@ -175,7 +178,10 @@ export function gitRunner(
       if (halfMadeWorkTree.test(result.stderr)) await mend?.();
       result = await runUntilAnswered(args, options);
     }
-    if (missesObject(args, result)) result = await runUntilAnswered(args, options);
+    for (let looks = 1; looks < maxLooks && missesObject(args, result); looks += 1) {
+      await sleep(lookAgainMs);
+      result = await runUntilAnswered(args, options);
+    }
     trace?.(`git ${args.join(' ')}  ${Math.round(performance.now() - started)} ms, exit ${result.exitCode}`);
     // A git that died has given no answer, whatever its exit code would mean.
     if (result.died && options.acceptDeath !== true) throw toDeath(args, result);
@@ -201,7 +207,7 @@ export function gitRunner(
     const isRepeated =
       count === 0 &&
       ((isBeforeStart(signal) && starts < maxStarts) ||
-        (starts === 1 && missesObject(args, { exitCode, signal, stderr })));
+        (starts < maxLooks && missesObject(args, { exitCode, signal, stderr })));
     if (isRepeated) yield* lines(args, starts + 1);
     else if (exitCode !== 0) throw toGitFailure(args[0] ?? '', { exitCode, signal, stderr });
   }

@@ -1,11 +1,12 @@
 /** Commits along first parents, oldest first, each with what it changed: three children for all of them, not one for each. */
 import { PassThrough } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { DamagedObjectError, TeddyError } from '../errors.ts';
-import type { ChangedCommit, Commit, CommitChange, TreeEntry, TreeMode } from '../ports/git.ts';
+import type { ChangedCommit, CommitChange, Store, TreeMode } from '../ports/git.ts';
 import { maxChangedPaths, pathCounter } from '../session/count-paths.ts';
 import { parseOid, repoPathFromGit, type Oid } from '../names.ts';
 import { failureOf } from './git-failure.ts';
-import type { GitRunner } from './run.ts';
+import { lookAgainMs, maxLooks, type GitRunner } from './run.ts';
 import { followTo } from './walk-first-parents.ts';
 
 /** So many commits are asked for at a time: they are read while their changes are told. */
@@ -13,10 +14,7 @@ const commitsAtATime = 64;
 /** git is seldom silent for so long, unless it gathers more paths than it has memory for. */
 const silenceMs = 250;
 
-interface Objects {
-  readCommit(oid: Oid): Promise<Commit>;
-  readTree(oid: Oid): Promise<TreeEntry[]>;
-}
+type Objects = Pick<Store, 'readCommit' | 'readTree'>;
 
 interface Step {
   oid: Oid;
@@ -29,7 +27,16 @@ export async function* walkChanges(
   from: Oid,
   not: readonly Oid[],
 ): AsyncGenerator<ChangedCommit> {
-  const steps = await listSteps(git, objects, from, not);
+  yield* tellChanges(git, objects, await listSteps(git, objects, from, not));
+}
+
+/** Where git misses an object of a step, another goes on from there. */
+async function* tellChanges(
+  git: GitRunner,
+  objects: Objects,
+  steps: readonly Step[],
+  looks = 1,
+): AsyncGenerator<ChangedCommit> {
   if (steps.length === 0) return;
   const diff = startDiff(git, steps);
   const told = readChanges(diff);
@@ -38,10 +45,18 @@ export async function* walkChanges(
       const some = steps.slice(at, at + commitsAtATime);
       const commits = await Promise.all(some.map(({ oid }) => objects.readCommit(oid)));
       for (const [i, { oid }] of some.entries()) {
-        const next = await unlessEndless(told.next(), diff, objects, steps.slice(at + i));
+        const left = steps.slice(at + i);
+        const next = await unlessEndless(told.next(), diff, objects, left).catch((error: unknown) => {
+          if (looks === maxLooks || !(error instanceof DamagedObjectError)) throw error;
+          return { done: true } as const;
+        });
         const commit = commits[i];
-        if (next.done || next.value.oid !== oid || commit === undefined)
-          throw new DamagedObjectError(`git diff-tree did not tell what ${oid} changed.`, 'Run `git fsck`.');
+        if (next.done || next.value.oid !== oid || commit === undefined) {
+          if (looks === maxLooks)
+            throw new DamagedObjectError(`git diff-tree did not tell what ${oid} changed.`, 'Run `git fsck`.');
+          await sleep(lookAgainMs);
+          return yield* tellChanges(git, objects, left, looks + 1);
+        }
         yield { oid, commit, changes: next.value.changes };
       }
     }
@@ -145,6 +160,8 @@ async function* readChanges({ stdout, failure }: Diff): AsyncGenerator<ListedCha
       if (told !== null && told.changes.length > maxChangedPaths) throw toEndless(told.oid);
     } else {
       if (told !== null) yield told;
+      // git gives a line back as it is where it does not find the commit.
+      if (header.includes('\n')) throw new DamagedObjectError(`git diff-tree did not find ${header.slice(0, 10)}.`);
       told = { oid: parseOid(header), changes: [] };
     }
   }

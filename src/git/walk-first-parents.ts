@@ -1,5 +1,5 @@
 /** Commits along first parents, newest first: a few by following them, many with the help of `git rev-list`. */
-import type { Commit, WalkedCommit } from '../ports/git.ts';
+import type { Commit, Store, WalkedCommit } from '../ports/git.ts';
 import { parseOid, type Oid } from '../names.ts';
 import { toGitFailure, type GitEnd } from './git-failure.ts';
 import type { GitRunner } from './run.ts';
@@ -9,10 +9,7 @@ export interface FoundCommit {
   commit: Commit;
 }
 
-interface CommitReader {
-  readCommit(oid: Oid): Promise<Commit>;
-  has(oid: Oid): Promise<boolean>;
-}
+type CommitReader = Pick<Store, 'readCommit'> & { has(oid: Oid): Promise<boolean> };
 
 /** Most walks end earlier, and to start a process takes as long as to read so many. */
 const followedCommits = 48;

@@ -10,6 +10,7 @@ import { DamagedObjectError } from '../../src/errors.ts';
 import { objectReader, type ObjectReader } from '../../src/git/object-reader.ts';
 import { openRepository } from '../../src/git/repository.ts';
 import { gitRunner, toChildEnvironment, type GitRunner } from '../../src/git/run.ts';
+import { walkChanges } from '../../src/git/walk-changes.ts';
 import type { Repository } from '../../src/ports/git.ts';
 import type { Oid } from '../../src/names.ts';
 import { path } from '../support/disk.ts';
@@ -202,7 +203,7 @@ test('a walk that git cannot finish fails instead of ending early', async () => 
   for await (const { oid } of repository.store.firstParents(head, [])) expect(oid).toBe(head);
 });
 
-test('a git that misses an object is started once more before the object is called missing', async () => {
+test('a git that misses an object is started twice more before the object is called missing', async () => {
   const bin = await realpath(await mkdtemp(join(tmpdir(), 'teddy-missing-')));
   const counter = join(bin, 'count');
   const script = `#!/bin/sh
@@ -225,9 +226,10 @@ exit 128
     return text;
   };
   for (const read of [readText, readLines]) {
-    expect(await runWith(1, read)).toEqual({ outcome: head, starts: 2 });
+    for (const failures of [1, 2])
+      expect(await runWith(failures, read)).toEqual({ outcome: head, starts: failures + 1 });
     const failed = await runWith(5, read);
-    expect(failed).toEqual({ outcome: expect.any(DamagedObjectError) as Error, starts: 2 });
+    expect(failed).toEqual({ outcome: expect.any(DamagedObjectError) as Error, starts: 3 });
   }
   // A command that moves something is not run twice.
   expect((await runWith(1, (git) => git.text(['update-ref', 'refs/heads/x', head]))).starts).toBe(1);
@@ -256,6 +258,48 @@ describe('an object that a git does not find', () => {
     await use(one, () => starts).finally(() => one.close());
     await empty.close();
   }
+
+  test.each([0, 1, 2, 3])('of a walk is asked of others, of which the first %i are as blind', async (blind) => {
+    const empty = await makeScratchRepository({}, { firstCommit: false });
+    const [git, other] = [repo, empty].map(({ root }) => gitRunner(root, toChildEnvironment(process.env)));
+    const tips: string[] = [];
+    for (const name of ['a', 'b', 'c']) tips.push(await repo.commit({ [`walked-${blind}.txt`]: name }));
+    let starts = 0;
+    const start = (args: string[]) => ((starts += 1) <= blind ? other : git)?.start(args);
+    const { store, close } = await openRepository({ cwd: repo.root, env: process.env });
+    const walk = async () => {
+      const walked: Oid[] = [];
+      for await (const { oid } of walkChanges({ ...git, start } as GitRunner, store, tips[2] as Oid, [head]))
+        walked.push(oid);
+      return walked;
+    };
+    if (blind < 3) expect((await walk()).slice(-3)).toEqual(tips);
+    else await expect(walk()).rejects.toBeInstanceOf(DamagedObjectError);
+    expect(starts).toBe(Math.min(blind + 1, 3));
+    await Promise.all([close(), empty.close()]);
+  });
+
+  test('in the middle of a walk is asked of another one, and nothing is told twice', async () => {
+    const tips: string[] = [];
+    for (const name of ['a', 'b', 'c']) tips.push(await repo.commit({ 'middle.txt': name }));
+    const git = gitRunner(repo.root, toChildEnvironment(process.env));
+    let starts = 0;
+    const start = (args: string[]) =>
+      (starts += 1) > 1
+        ? git.start(args)
+        : spawn('sh', ['-c', `sed '2s/^......../00000000/' | git "$@"`, 'sh', ...args], {
+            cwd: repo.root,
+            stdio: 'pipe',
+          });
+    const { store, close } = await openRepository({ cwd: repo.root, env: process.env });
+    const walked: [oid: Oid, paths: string[]][] = [];
+    const base = (await store.resolve(`${tips[0]}^`)) as Oid;
+    for await (const { oid, changes } of walkChanges({ ...git, start }, store, tips[2] as Oid, [base]))
+      walked.push([oid, changes.map((change) => change.path)]);
+    expect(walked).toEqual(tips.map((oid) => [oid, ['middle.txt']]));
+    expect(starts).toBe(2);
+    await close();
+  });
 
   test('is asked of another one, which knows the packs of today', async () => {
     await withBlindChildren(1, async (one, starts) => {

@@ -30,7 +30,7 @@ export interface IncomingRef {
   session?: SessionId | null;
 }
 
-interface RefusedRef {
+export interface RefusedRef {
   ref: RefName;
   /** For a person; what comes from the remote stands in it as it is. */
   reason: string;

@@ -4,11 +4,10 @@ import type { RefUpdate } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { parseLineRef, shortRef, type RefName, type SessionId } from '../../names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
-import type { Violation } from '../../session/violation.ts';
 import { applyMoves, type AppliedMoves } from './apply-moves.ts';
 import type { ChosenRemote } from './choose-remote.ts';
 import { planMoves, readStandings, type Move, type StandingTips } from './plan-moves.ts';
-import type { IncomingRef } from './check-incoming.ts';
+import type { IncomingRef, RefusedRef } from './check-incoming.ts';
 import { clearQuarantine, withQuarantine } from '../line/quarantine.ts';
 import { toSharedLine, type ShareRequest, type SharedLine } from './shared-line.ts';
 import { listRefsHere, toSharedTips, toTracking, type Scope, type SharedTips, type Sides } from './shared-refs.ts';
@@ -24,14 +23,6 @@ export interface TakenIn {
   /** The same as values, as they stand afterwards; without those that were kept out. */
   tips: SharedTips[];
   notes: string[];
-}
-
-interface Refused {
-  ref: RefName;
-  reason: string;
-  violations: Violation[];
-  isNamesake?: true;
-  isUnread?: true;
 }
 
 export async function takeIn(project: Project, source: Source, request: ShareRequest): Promise<TakenIn> {
@@ -86,7 +77,7 @@ async function fetchAndCheck(
   incoming: readonly SharedTips[],
   toRef: (index: number) => RefName,
   request: ShareRequest & { isAgain: boolean },
-): Promise<Refused[]> {
+): Promise<RefusedRef[]> {
   const wanted = incoming.map(({ names }, at) => ({ from: names.remote, to: toRef(at) }));
   const refs = new Map(incoming.map(({ ref, names }) => [names.remote, ref]));
   const { signal, onProgress, isAgain } = request;
@@ -107,7 +98,7 @@ async function fetchAndCheck(
   return [...unfit, ...refused, ...unjudged.map(({ ref }) => ({ ref, reason: 'it was not checked', violations: [] }))];
 }
 
-function isAmong(refused: readonly Refused[], ref: RefName): boolean {
+function isAmong(refused: readonly RefusedRef[], ref: RefName): boolean {
   return refused.some((one) => one.ref === ref);
 }
 
@@ -115,7 +106,7 @@ function isAmong(refused: readonly Refused[], ref: RefName): boolean {
 async function readArrived(
   project: Project,
   incoming: readonly SharedTips[],
-  unfit: readonly Refused[],
+  unfit: readonly RefusedRef[],
   toRef: (index: number) => RefName,
 ): Promise<IncomingRef[]> {
   const prefix = toRef(0).replace(/[^/]+$/, '');
@@ -134,7 +125,7 @@ async function readArrived(
 }
 
 /** Leaves out the lines that were kept out: they are no reason to do anything here. */
-function withoutRefused(source: Source, refused: readonly Refused[]): Source {
+function withoutRefused(source: Source, refused: readonly RefusedRef[]): Source {
   return { ...source, listed: source.listed.filter(({ ref }) => !isAmong(refused, ref)) };
 }
 
@@ -142,7 +133,7 @@ function withoutRefused(source: Source, refused: readonly Refused[]): Source {
 async function moveLines(
   project: Project,
   source: Source,
-  { refused, known }: { refused: readonly Refused[]; known: SharedTips[] | null },
+  { refused, known }: { refused: readonly RefusedRef[]; known: SharedTips[] | null },
   { dryRun = false }: ShareRequest,
 ): Promise<TakenIn> {
   const { store } = project.repository;
@@ -214,7 +205,7 @@ function toTrackingUpdates(remote: ChosenRemote, lines: readonly StandingTips[])
   });
 }
 
-function toRefusedLine({ remote }: Source, tips: SharedTips, refused: readonly Refused[]): SharedLine[] {
+function toRefusedLine({ remote }: Source, tips: SharedTips, refused: readonly RefusedRef[]): SharedLine[] {
   const found = refused.find(({ ref }) => ref === tips.ref);
   if (found === undefined) return [];
   const line = toSharedLine({ ...tips, standing: tips.local === null ? 'only-remote' : 'pull' });
@@ -224,7 +215,7 @@ function toRefusedLine({ remote }: Source, tips: SharedTips, refused: readonly R
 }
 
 /** Sessions whose main line is another one there. With a branch alone nobody brings a whole session to a stop. */
-function listNamesakes(refused: readonly Refused[]): Set<SessionId> {
+function listNamesakes(refused: readonly RefusedRef[]): Set<SessionId> {
   return new Set(
     refused.flatMap(({ ref, isNamesake }) => {
       const line = parseLineRef(ref);
@@ -234,7 +225,11 @@ function listNamesakes(refused: readonly Refused[]): Set<SessionId> {
 }
 
 /** Nobody is advised to take published commits back: others may have gone on from them. */
-function toHostile({ label }: ChosenRemote, { ref, names }: SharedTips, { reason, violations }: Refused): TeddyError {
+function toHostile(
+  { label }: ChosenRemote,
+  { ref, names }: SharedTips,
+  { reason, violations }: RefusedRef,
+): TeddyError {
   const look = `\`git fetch ${toShellWord(label)} ${names.remote} && teddy session verify FETCH_HEAD\``;
   return new TeddyError(
     'HOSTILE_SESSION',
