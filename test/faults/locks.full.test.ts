@@ -44,7 +44,7 @@ test.each([
     tally,
     diedOrWentOn,
   );
-  report(`gits killed while they hold a lock (${jobs.length} such moments)`, tally);
+  report(`gits ${everything ? 'and teddy ' : ''}killed while they hold a lock (${jobs.length} such moments)`, tally);
   expect(tally.problems).toEqual([]);
   expectKills(tally);
 });
