@@ -1,6 +1,8 @@
 /** The product works while git packs, prunes and removes around it without a pause. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { environmentOf } from '../support/run-teddy.ts';
 import type { ScratchRepository } from '../support/scratch-repository.ts';
 import { runChild } from './run-child.ts';
@@ -24,6 +26,8 @@ export async function besideGc<Value>(repository: ScratchRepository, work: () =>
     // With its gits, which are in its group.
     process.kill(-(child.pid ?? 0), 'SIGTERM');
     await ended;
+    // git's graph of commits is a cache: a repack that drops what no ref has leaves it in there until the next gc.
+    await rm(join(repository.root, '.git/objects/info/commit-graph'), { force: true });
     await repository.fsck();
   }
 }
