@@ -88,7 +88,7 @@ async function fetchRefs(
 ): Promise<void> {
   if (refs.length === 0) return;
   const { git, address } = place;
-  const args = toFetchArguments(address, options.isAgain);
+  const args = toFetchArguments(address, options.isWhole);
   const input = toFetchInput(refs);
   const noted = refs.map(({ to }) => ({ ref: to, new: null }));
   await withRefLocks(place, noted, (release) => callUntilItWorks(git, address, { args, input, release }, options));
@@ -273,12 +273,13 @@ const fetchFlags = [
   '--no-filter',
 ];
 
-function toFetchArguments(address: RemoteAddress, isAgain = false): string[] {
+function toFetchArguments({ argument }: RemoteAddress, isWhole = false): string[] {
   const checks = ['-c', 'fetch.fsckObjects=true', '-c', 'transfer.fsckObjects=true'];
-  // Refs of the quarantine are derived: to wait for the disk with each of thousands would be for nothing.
   // Loose objects that are in an old pack already are not written: a `git gc` may be about to drop that pack. A pack of their own stays.
-  const whole = isAgain ? ['-c', 'fetch.unpackLimit=1'] : [];
-  return [...silent, ...checks, ...whole, '-c', 'core.fsync=committed', 'fetch', ...fetchFlags, '--', address.argument];
+  if (isWhole) checks.push('-c', 'fetch.unpackLimit=1');
+  const flags = isWhole ? ['--refetch', ...fetchFlags] : fetchFlags;
+  // Refs of the quarantine are derived: to wait for the disk with each of thousands would be for nothing.
+  return [...silent, ...checks, '-c', 'core.fsync=committed', 'fetch', ...flags, '--', argument];
 }
 
 /** Throws HOSTILE_SESSION for a name that no ref has, GIT_FAILED for a destination outside of the quarantine. */

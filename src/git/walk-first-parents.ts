@@ -25,22 +25,14 @@ export async function* walkFirstParents(
   not: readonly Oid[],
 ): AsyncGenerator<FoundCommit> {
   const near = await followTo(reader, from, not);
-  if (near !== null) {
-    yield* near;
-    return;
-  }
-  if (not.length > 0) {
-    yield* readListed(reader, git.lines(['rev-list', '--first-parent', from, '--not', ...not]));
-    return;
-  }
+  if (near !== null) return yield* near;
+  if (not.length > 0)
+    return yield* readListed(reader, git.lines(['rev-list', '--first-parent', from, '--not', ...not]));
   let walked = 0;
   for (let next: Oid | undefined = from; next !== undefined; walked += 1) {
     // A shallow clone ends where the parent's object is missing.
     if (next !== from && !(await reader.has(next))) return;
-    if (walked === followedCommits) {
-      yield* walkOn(git, reader, next);
-      return;
-    }
+    if (walked === followedCommits) return yield* walkOn(git, reader, next);
     const commit: Commit = await reader.readCommit(next);
     yield { oid: next, commit };
     next = commit.parents[0];

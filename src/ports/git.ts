@@ -416,8 +416,8 @@ export interface TransferProgress {
 export interface TransferOptions {
   signal: AbortSignal;
   onProgress?: ((progress: TransferProgress) => void) | undefined;
-  /** True when the last fetch did not bring everything: this one keeps what it brings in a pack of its own. */
-  isAgain?: boolean;
+  /** True: brings everything, whatever is here already. Only for a fetch. */
+  isWhole?: boolean;
 }
 
 /**

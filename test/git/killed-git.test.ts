@@ -1,4 +1,4 @@
-/** A git that is killed in the middle of its work, by whomever: what it was doing is done again, or known to be undone. */
+/** A git that is killed in the middle of its work, or whose work another git undoes: it is done again, or known to be undone. */
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, link, mkdir, readFile, readdir, rm, utimes, writeFile } from 'node:fs/promises';
@@ -291,6 +291,24 @@ test('the locks of a fetch that was killed are gone, and the next one takes the 
   expect(await locks()).toEqual([]);
   await disturb('fetch --progress', lockAll('oid ref'), 1);
   expect((await pull()).lines.map((line) => line.ref)).toContain(ref);
+});
+
+test('a line of which another git drops a commit, each time that it was fetched, is fetched whole', async () => {
+  const ref = await startShared();
+  await say(project, 'Go', planOf([create('made.txt')]));
+  await pushSessions(project, sharing);
+  const commit = await repo.git('rev-parse', `${ref}^`);
+  const object = join(repo.root, '.git/objects', commit.slice(0, 2), commit.slice(2));
+  await repo.git('switch', '--quiet', 'main');
+  await repo.git('update-ref', '-d', ref);
+  await repo.git('update-ref', '-d', ref.replace('heads', 'remotes/origin'));
+  // It is there while the second fetch asks for it.
+  const kept = join(repo.root, '.git/kept');
+  await disturb('fetch --progress', `mv ${kept} ${object}; git "$@"; mv ${object} ${kept}; exit 0`, 2);
+  const { lines } = await pullSessions(project, sharing);
+  expect(lines.find((one) => one.ref === ref)).toMatchObject({ did: ['made'], problem: null });
+  await repo.fsck();
+  expect(await repo.git('for-each-ref', 'refs/teddy/quarantine')).toBe('');
 });
 
 test('the locks of a push that was killed while it moved remote-tracking branches are gone, and it is known to have been done', async () => {

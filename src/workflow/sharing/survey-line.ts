@@ -1,5 +1,6 @@
 /** A first look at a line from elsewhere: how much it is, and whether it is one at all. What follows may then read it. */
 import { foldPart } from '../../session/paths.ts';
+import { DamagedObjectError } from '../../errors.ts';
 import type { Store, TreeEntry } from '../../ports/git.ts';
 import { decodeEntry } from '../../session/entry.ts';
 import { maxChangedPaths } from '../../session/count-paths.ts';
@@ -32,7 +33,7 @@ interface Descent {
 
 export const tooManyPaths = `its commits change more than ${maxChangedPaths} paths`;
 
-/** A string: why it is none that can be taken. `known`: the tips here of the same session. */
+/** A string: why it is none that can be taken. `known`: the tips here of the same session. Throws DAMAGED_SESSION. */
 export async function surveyLine(
   store: Store,
   { tip, session }: { tip: Oid; session: SessionId },
@@ -46,6 +47,9 @@ export async function surveyLine(
     return surveyLine(store, { tip, session }, []);
   if (count === 0) return { startId: null };
   if (startId === null && (end === null || !(await isOfSession(store, end, session)))) {
+    // Whether there is a start below it, nobody can say.
+    if (end !== null && (await store.readSize(end)) === null && !(await store.isShallow()))
+      throw new DamagedObjectError(`The commit ${end} is missing.`, 'See `git fsck`.');
     return below === undefined ? `no commit of it is an entry of ${session}` : 'it has no start';
   }
   return { startId };

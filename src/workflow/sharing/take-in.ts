@@ -13,6 +13,7 @@ import { toSharedLine, type ShareRequest, type SharedLine } from './shared-line.
 import { listRefsHere, toSharedTips, toTracking, type Scope, type SharedTips, type Sides } from './shared-refs.ts';
 
 const maxAttempts = 10;
+const maxTries = 3;
 
 export interface Source extends Pick<Sides, 'remote' | 'listed' | 'here'> {
   scope: Scope;
@@ -27,12 +28,13 @@ export interface TakenIn {
 
 export async function takeIn(project: Project, source: Source, request: ShareRequest): Promise<TakenIn> {
   await clearQuarantine(project, source.here);
-  for (let isLastTry = false; ; isLastTry = true) {
-    const taken = await tryTakeIn(project, source, request, isLastTry);
-    if (taken === null) continue;
-    if (request.dryRun !== true) await packMany(project, taken);
-    return taken;
-  }
+  const before = toSharedTips(source, source.scope);
+  const incoming = before.filter(({ local, remote }) => remote !== null && remote !== local);
+  const taken = await (incoming.length === 0
+    ? moveLines(project, source, { refused: [], known: before }, request)
+    : withQuarantine(project, (toRef) => takeChecked(project, source, incoming, toRef, request)));
+  if (request.dryRun !== true) await packMany(project, taken);
+  return taken;
 }
 
 /** From so many new refs on, git is slower with a file for each. */
@@ -51,24 +53,25 @@ export async function packMany(
 }
 
 /**
- * Null when an object of a line is missing, unless it is the last try: `git fetch` takes an unreachable object for
- * present, and a `git gc` may drop it in the same moment. With the quarantine empty, the next fetch brings it.
+ * `git fetch` takes an object that no ref reaches for present, and a `git gc` may drop it in the same moment. A line of which an
+ * object is missing is looked at once more, and then everything is fetched. What has come stays in quarantine until the end:
+ * without it, the next gc would drop more.
  */
-async function tryTakeIn(
+async function takeChecked(
   project: Project,
   source: Source,
+  incoming: readonly SharedTips[],
+  toRef: (index: number) => RefName,
   request: ShareRequest,
-  isLastTry: boolean,
-): Promise<TakenIn | null> {
-  const before = toSharedTips(source, source.scope);
-  const incoming = before.filter(({ local, remote }) => remote !== null && remote !== local);
-  if (incoming.length === 0) return moveLines(project, source, { refused: [], known: before }, request);
-  return withQuarantine(project, async (toRef) => {
-    const refused = await fetchAndCheck(project, source, incoming, toRef, { ...request, isAgain: isLastTry });
-    if (!isLastTry && refused.some(({ isUnread }) => isUnread === true)) return null;
+): Promise<TakenIn> {
+  for (let tries = 1; ; tries += 1) {
+    const isWhole = tries === maxTries;
+    const toOwn = (index: number) => toRef(tries * incoming.length + index);
+    const refused = await fetchAndCheck(project, source, incoming, toOwn, { ...request, isWhole });
+    if (!isWhole && refused.some(({ isUnread }) => isUnread === true)) continue;
     const taken = await moveLines(project, withoutRefused(source, refused), { refused, known: null }, request);
-    return { ...taken, lines: [...taken.lines, ...before.flatMap((tips) => toRefusedLine(source, tips, refused))] };
-  });
+    return { ...taken, lines: [...taken.lines, ...incoming.flatMap((tips) => toRefusedLine(source, tips, refused))] };
+  }
 }
 
 async function fetchAndCheck(
@@ -76,13 +79,13 @@ async function fetchAndCheck(
   { remote }: Source,
   incoming: readonly SharedTips[],
   toRef: (index: number) => RefName,
-  request: ShareRequest & { isAgain: boolean },
+  request: ShareRequest & { isWhole: boolean },
 ): Promise<RefusedRef[]> {
   const wanted = incoming.map(({ names }, at) => ({ from: names.remote, to: toRef(at) }));
   const refs = new Map(incoming.map(({ ref, names }) => [names.remote, ref]));
-  const { signal, onProgress, isAgain } = request;
+  const { signal, onProgress, isWhole } = request;
   const { fetchHonest } = await import('./fetch-honest.ts');
-  const unfit = (await fetchHonest(project, remote.name, wanted, { signal, onProgress, isAgain })).map((one) => ({
+  const unfit = (await fetchHonest(project, remote.name, wanted, { signal, onProgress, isWhole })).map((one) => ({
     ...one,
     ref: refs.get(one.ref) ?? one.ref,
     violations: [],

@@ -145,14 +145,14 @@ describe('a session goes from one clone to another', () => {
     await expectNoQuarantine(bea);
   });
 
-  slowTest('and an object that is missing each time is fetched twice, and the line is refused', async () => {
+  slowTest('and an object that is missing each time is fetched three times, and the line is refused', async () => {
     const fetches = await dropAfterFetch(bea, Number.POSITIVE_INFINITY);
     await turn(ada, 'Make b.txt', create('b.txt'));
     await pushSessions(ada, request);
     const before = await bea.tipOf(line);
     const { lines } = await pullSessions(bea, request);
     expect(lines.flatMap(({ problem }) => problem?.code ?? [])).toEqual(['HOSTILE_SESSION']);
-    expect(fetches()).toBe(2);
+    expect(fetches()).toBe(3);
     expect(await bea.tipOf(line)).toBe(before);
     await expectNoQuarantine(bea);
   });
