@@ -30,7 +30,8 @@ export abstract class TeddyCommand extends Command<CliContext> {
       terminal = openTerminal(this.context, this.toColorMode());
       return await this.run(terminal);
     } catch (error) {
-      const told = error instanceof AmbiguousSessionError ? withCommand(error, this.context.words) : error;
+      const told =
+        error instanceof AmbiguousSessionError ? withCommand(error, this.context.words) : keepSession(error, this);
       return renderError(terminal, told, { json: this.json, debug: isDebug(this.context) });
     }
   }
@@ -114,6 +115,14 @@ export abstract class TeddyCommand extends Command<CliContext> {
     if (this.color === 'auto' || this.color === 'always' || this.color === 'never') return this.color;
     throw new TeddyError('USAGE', `--color=${String(this.color)} is not known.`, 'It can be auto, always or never.');
   }
+}
+
+/** Without the session that was named, a next step would go to the one that HEAD is on, or to the newest. */
+function keepSession(error: unknown, command: object): unknown {
+  const { session } = command as { session?: unknown };
+  if (typeof session !== 'string' || !(error instanceof TeddyError) || error.hint === undefined) return error;
+  const step = /`teddy session (?:plan|execute|chat)(?![^`]* -s )/g;
+  return Object.assign(error, { hint: error.hint.replace(step, (all) => `${all} -s ${toShellWord(session)}`) });
 }
 
 /** Offers the command again, with the newest session of those that match. */

@@ -65,7 +65,7 @@ describe('without a terminal', () => {
     expect(said).toContain(`Nothing waits on teddy/${session}`);
     expect(said).toContain('`teddy session plan -m "..."`');
     expect(await project.refuses('NOTHING_TO_RESUME', 3, [...resume, '-s', session, '-y'])).toContain(
-      `\`teddy session plan -s ${session} -m "..."\``,
+      `\`teddy session plan -s ${session} -m "..."\`, or to talk: \`teddy session chat -s ${session}\`.`,
     );
     expect(project.server.requests()).toHaveLength(2);
   });

@@ -125,13 +125,14 @@ export class SessionResumeCommand extends TeddyCommand {
   /** Throws NOTHING_TO_RESUME if nobody can be asked. */
   private async askNext(resuming: Resuming): Promise<number> {
     const { terminal, project, signal, step } = resuming;
-    if (!this.canAsk(terminal)) throw toNothing(step, this.session);
+    if (!this.canAsk(terminal)) throw toNothing(step);
     terminal.say(describeStep(step));
     const { askMessage } = await import('../../ask/message.ts');
     const message = await askMessage(terminal, project, signal);
     if (message !== null) return this.ask(resuming, message);
     terminal.say('Nothing was said, and nothing has changed.');
-    terminal.say(`Next: ${toPlanCommand(this.session)}`);
+    const option = this.session === undefined ? '' : ` -s ${toShellWord(this.session)}`;
+    terminal.say(`Next: teddy session plan${option} -m "..."`);
     return 0;
   }
 
@@ -151,14 +152,10 @@ function describeStep(step: NextStep): string {
   return `Going on with turn ${step.turn} of ${session}: ${waiting}.`;
 }
 
-function toNothing({ line }: NextStep, selector: string | undefined): TeddyError {
+function toNothing({ line }: NextStep): TeddyError {
   return new TeddyError(
     'NOTHING_TO_RESUME',
     `Nothing waits on ${shortRef(line.ref)}: no plan to execute, and no message without an answer.`,
-    `Say what is next: \`${toPlanCommand(selector)}\`, or to talk: \`teddy session chat\`.`,
+    'Say what is next: `teddy session plan -m "..."`, or to talk: `teddy session chat`.',
   );
-}
-
-function toPlanCommand(selector: string | undefined): string {
-  return `teddy session plan${selector === undefined ? '' : ` -s ${toShellWord(selector)}`} -m "..."`;
 }
