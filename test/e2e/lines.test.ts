@@ -89,6 +89,11 @@ test('an archive with --remote deletes where the branch is pushed that it leaves
   await repo.git('remote', 'add', 'mirror', mirror);
   await repo.git('config', `branch.teddy/${session}.remote`, 'mirror');
   for (const name of ['origin', 'mirror']) await project.ok('session', 'push', name);
+  const part = ['session', 'archive', session.slice(0, -1), '--remote', '-y'];
+  const hint = `\`teddy session archive ${session} --remote=mirror -y\``;
+  expect(await project.refuses('USAGE', 2, part)).toContain(`is only a part of ${session}`);
+  expect(await project.refuses('USAGE', 2, part)).toContain(hint);
+  expect(await branchesOf(repo.root)).toContain(`teddy/${session}`);
   const done = await project.run(['session', 'archive', '--remote', '-y']);
   expect(done.stdout).toContain(`teddy/${session} is deleted on mirror\n`);
   expect(await branchesOf(mirror)).not.toContain(`teddy/${session}`);

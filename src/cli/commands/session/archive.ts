@@ -9,7 +9,7 @@ import type { RestoredSession } from '../../../workflow/landing/restore-archived
 import { parseSince } from '../../arguments.ts';
 import { requireOne } from '../../plan-options.ts';
 import { renderError } from '../../render/error.ts';
-import { toTarget } from './target-option.ts';
+import { requireWholeName, toTarget } from './target-option.ts';
 import { sessionOption, TeddyCommand, withInterrupt } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
 import { toVisible } from '../../../session/visible-text.ts';
@@ -26,8 +26,8 @@ export class SessionArchiveCommand extends TeddyCommand {
       the session started from, unless edits are in the way. If another work tree is on one of them, nothing
       changes.
 
-      Branches on a remote stay, unless you give --remote. Then teddy lists them first, with the authors of
-      their last turns and what has not landed, and asks. It deletes only branches that have nothing which is not
+      Branches on a remote stay, unless you give --remote. Then teddy archives the session here, lists its branches
+      there, with the authors of their last turns and what has not landed, and asks. It deletes only branches that have nothing which is not
       archived here.
 
       With --landed, teddy puts away all sessions whose main line has landed as it stands; with --older, only
@@ -53,7 +53,7 @@ export class SessionArchiveCommand extends TeddyCommand {
     tolerateBoolean: true,
     description: 'Also delete its branches on the remote, after a list and a question.',
   });
-  yes = Option.Boolean('-y,--yes', false, { description: 'Delete on the remote without asking.' });
+  yes = Option.Boolean('-y,--yes', false, { description: 'Delete there without asking; takes a whole name.' });
   restore = Option.Boolean('--restore', false, { description: 'Make the branches again; the archive stays.' });
 
   landed = Option.Boolean('--landed', false, { description: 'Put away all sessions that have landed.' });
@@ -110,8 +110,12 @@ export class SessionArchiveCommand extends TeddyCommand {
     target: string | undefined,
     signal: AbortSignal,
   ): Promise<number> {
-    const { archiveSession } = await import('../../../workflow/landing/archive-session.ts');
+    const { archiveSession, findWhole } = await import('../../../workflow/landing/archive-session.ts');
     const remote = this.remote === undefined ? null : await this.findRemote(project, this.remote, signal);
+    if (remote !== null && this.yes && target !== undefined) {
+      const { session, ref } = await findWhole(project, target, 'archive');
+      requireWholeName(target, { session, refs: [ref], command: toCommand(session, remote) });
+    }
     const archived = await archiveSession(project, target);
     if (!this.json) showArchived(terminal, archived);
     const { session } = archived;
@@ -156,13 +160,17 @@ export class SessionArchiveCommand extends TeddyCommand {
   }
 
   private async requireYes({ notices }: Project, name: string, session: SessionId): Promise<void> {
-    if (await notices.confirm?.(`Delete them on ${name}?`)) return;
+    if (await notices.confirm?.(`${session} is archived here. Delete them on ${name}, too?`)) return;
     throw new TeddyError(
       'NOT_APPROVED',
       `Nothing was deleted on ${name}. Here, ${session} is archived.`,
-      `To delete without being asked: \`teddy session archive ${session} --remote=${toShellWord(name)} -y\`.`,
+      `To delete without being asked: \`${toCommand(session, name)}\`.`,
     );
   }
+}
+
+function toCommand(session: SessionId, remote: string): string {
+  return `teddy session archive ${session} --remote=${toShellWord(remote)} -y`;
 }
 
 function requireTarget(target: string | undefined): string {

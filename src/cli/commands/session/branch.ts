@@ -38,20 +38,15 @@ export class SessionBranchCommand extends PlanningCommand {
         const own = project.repository.workspace;
         const before = await own?.head();
         const made = await branchSession(project, { turn: this.turn, selector: this.session, switch: !this.noSwitch });
+        const { turn, commit, switched } = made;
         const branch = shortRef(made.ref);
         // If the line that was left is checked out in another work tree, that work tree was switched.
-        const isHere = made.switched && (made.from.workspace ?? own) === own;
+        const isHere = switched && (made.from.workspace ?? own) === own;
         const option = isHere ? '' : ` -s ${toShellWord(branch)}`;
         showBranched(terminal, made);
         if (isHere) sayBack(terminal, before);
         if (message === undefined || choice === null) {
-          if (this.json)
-            this.printJson(terminal, 'session-branch', {
-              branch,
-              turn: made.turn,
-              commit: made.commit,
-              switched: made.switched,
-            });
+          if (this.json) this.printJson(terminal, 'session-branch', { branch, turn, commit, switched });
           else terminal.say(`Next: teddy session plan${option} -m "what to do instead"`);
           return 0;
         }
@@ -66,8 +61,7 @@ export class SessionBranchCommand extends PlanningCommand {
           choice,
           approveForeign: this.toForeignApproval(terminal, signal),
         });
-        if (this.json)
-          this.printJson(terminal, 'session-branch', { branch, turn: opened.turn, switched: made.switched });
+        if (this.json) this.printJson(terminal, 'session-branch', { branch, turn: opened.turn, switched });
         else {
           terminal.say(`Your message is recorded; turn ${opened.turn} is open.`);
           terminal.say(`Next: teddy session plan${option}`);

@@ -3,7 +3,7 @@ import { TeddyError } from '../../../errors.ts';
 import type { Project } from '../../../ports/project.ts';
 import { shortRef } from '../../../names.ts';
 import type { Deletion } from '../../../workflow/landing/delete-session.ts';
-import { toTarget } from './target-option.ts';
+import { requireWholeName, toTarget } from './target-option.ts';
 import { sessionOption, TeddyCommand } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
 import { toVisible } from '../../../session/visible-text.ts';
@@ -52,24 +52,14 @@ export class SessionDeleteCommand extends TeddyCommand {
     const { deleteSession, planDeletion } = await import('../../../workflow/landing/delete-session.ts');
     const deletion = await planDeletion(project, target);
     const { session, lines, archives, left } = deletion;
-    const names = [
-      session,
-      session.slice('20260124-'.length),
-      ...[...lines, ...archives].map(({ ref }) => shortRef(ref)),
-    ];
-    // The same command, run once more, must not mean another session.
-    if (this.yes && !names.includes(target))
-      throw new TeddyError(
-        'USAGE',
-        `-y takes a whole name, and ${JSON.stringify(target)} is only a part of ${session}.`,
-        `If that one is meant: \`teddy session delete ${session} -y\`.`,
-      );
+    const command = `teddy session delete ${session} -y`;
+    if (this.yes) requireWholeName(target, { session, refs: [...lines, ...archives].map(({ ref }) => ref), command });
     if (!this.json) describeDeletion(terminal, deletion);
     if (!this.yes && (await project.notices.confirm?.('Delete them?')) !== true)
       throw new TeddyError(
         'NOT_APPROVED',
         `Nothing of ${session} was deleted.`,
-        `To delete without being asked: \`teddy session delete ${session} -y\`.`,
+        `To delete without being asked: \`${command}\`.`,
       );
     const kept = await deleteSession(project, deletion);
     if (this.json) {

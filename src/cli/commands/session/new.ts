@@ -43,41 +43,28 @@ export class SessionNewCommand extends TeddyCommand {
     requireOne({ '--no-switch': this.noSwitch, '--worktree': this.worktree });
     return this.withProject(terminal, async (project) => {
       await this.offerOrphans(terminal, project);
-      const made = await newSession(project, {
-        name: this.name,
-        switch: !this.noSwitch,
-        worktree: this.worktree,
-        from: this.from,
-      });
+      const { name, from, worktree } = this;
+      const made = await newSession(project, { name, switch: !this.noSwitch, worktree, from });
+      const { session, directory, commit, switched, workTree } = made;
       const branch = shortRef(made.ref);
       if (this.json) {
-        this.printJson(terminal, 'session-new', {
-          session: made.session,
-          branch,
-          directory: made.directory,
-          commit: made.commit,
-          switched: made.switched,
-          workTree: made.workTree,
-        });
+        this.printJson(terminal, 'session-new', { session, branch, directory, commit, switched, workTree });
         return 0;
       }
       if (made.made !== null) terminal.say(`Made ${made.made}.`);
-      const name = terminal.style('bold', branch, 'stderr');
-      if (made.workTree !== null) {
-        terminal.say(`Made the branch ${name} and its work tree ${toVisible(made.workTree)}.`);
-        terminal.say(`Next: cd ${toShellWord(made.workTree)} && teddy session plan -m "what you want"`);
-        terminal.print(`${resolve(made.workTree, made.directory)}\n`);
+      const bold = terminal.style('bold', branch, 'stderr');
+      if (workTree !== null) {
+        terminal.say(`Made the branch ${bold} and its work tree ${toVisible(workTree)}.`);
+        terminal.say(`Next: cd ${toShellWord(workTree)} && teddy session plan -m "what you want"`);
+        terminal.print(`${resolve(workTree, directory)}\n`);
         return 0;
       }
-      terminal.say(made.switched ? `Switched to the new branch ${name}.` : `Made the branch ${name}.`);
-      const option = made.switched ? '' : ` -s ${made.session}`;
+      terminal.say(switched ? `Switched to the new branch ${bold}.` : `Made the branch ${bold}.`);
+      const option = switched ? '' : ` -s ${session}`;
       terminal.say(`Next: teddy session plan${option} -m "what you want", or to talk: teddy session chat${option}`);
-      const root = made.switched ? project.repository.workspace?.root : undefined;
-      const directory =
-        root === undefined
-          ? `${branch}:${made.directory}`
-          : relative(this.context.cwd(), resolve(root, made.directory));
-      terminal.print(`${directory}\n`);
+      const root = switched ? project.repository.workspace?.root : undefined;
+      const here = root === undefined ? null : relative(this.context.cwd(), resolve(root, directory));
+      terminal.print(`${here ?? `${branch}:${directory}`}\n`);
       return 0;
     });
   }
