@@ -60,10 +60,16 @@ test('a kill before calls to the file system, everywhere in a conversation, does
     return [...places].map((at) => ({ kind: 'kill-at-call', at }));
   });
   await sweepChats(jobs, tally, wasKilledOrDone);
-  finish(total, 'SIGKILL before file-system calls of a conversation', tally);
   const ofAnswers = [...known].filter((call) => call.endsWith(' staged answer'));
   expect(ofAnswers.length).toBeGreaterThan(5);
-  expect(ofAnswers.filter((call) => !tally.hits.has(call))).toEqual([]);
+  // How many calls a conversation makes differs a little, and one that is made seldom may have been passed over.
+  const missed = ofAnswers.filter((call) => !tally.hits.has(call));
+  const firsts = missed.flatMap((name) =>
+    scenes.map((scene): Job => ({ scene, fault: { kind: 'kill-at-first-call', name } })),
+  );
+  await sweepChats(firsts, tally, wasKilledOrDone);
+  finish(total, 'SIGKILL before file-system calls of a conversation', tally);
+  expect(missed.filter((call) => !tally.hits.has(call))).toEqual([]);
 });
 
 test('git and teddy dying together while git holds the lock of the ref does as well', async () => {
