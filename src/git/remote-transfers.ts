@@ -257,10 +257,10 @@ const maxArgumentsChars = 1_000_000;
 
 const silent = ['-c', 'credential.interactive=false'];
 
+/** Without --atomic, with which git lets go of a pack before a ref holds what is in it: a `git repack -ad` could drop it. */
 const fetchFlags = [
   '--progress',
   '--stdin',
-  '--atomic',
   // Without it git would also move the remote-tracking branches of what is fetched.
   '--refmap=',
   '--no-tags',

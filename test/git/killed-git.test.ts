@@ -311,6 +311,29 @@ test('a line of which another git drops a commit, each time that it was fetched,
   expect(await repo.git('for-each-ref', 'refs/teddy/quarantine')).toBe('');
 });
 
+test('a repack in the moment in which a fetch makes its refs drops nothing of what has come', async () => {
+  const ref = await startShared();
+  await say(project, 'Go', planOf([create('made.txt')]));
+  await pushSessions(project, sharing);
+  await repo.git('switch', '--quiet', 'main');
+  for (const one of [ref, ref.replace('heads', 'remotes/origin')]) await repo.git('update-ref', '-d', one);
+  await repo.git('reflog', 'expire', '--expire=now', '--all');
+  await repo.git('gc', '--quiet', '--prune=now');
+  await repo.git('config', 'fetch.unpackLimit', '1');
+  const hooks = join(repo.root, '.git/repacks');
+  const hook = join(hooks, 'reference-transaction');
+  await mkdir(hooks);
+  const repack = 'echo once >>.git/prepared; git -c core.hooksPath=/dev/null repack -adq';
+  await writeFile(hook, `#!/bin/sh\n[ "$1" != prepared ] || { ${repack}; }\n`);
+  await chmod(hook, 0o755);
+  const withHooks = `for a do shift; [ "$a" != core.hooksPath=/dev/null ] || a=core.hooksPath=${hooks}; set -- "$@" "$a"; done`;
+  await disturb('fetch --progress', withHooks, 100);
+  const { lines } = await pullSessions(project, sharing);
+  expect(lines.find((one) => one.ref === ref)).toMatchObject({ did: ['made'], problem: null });
+  expect(await repo.read('.git/prepared')).toBe('once\n');
+  await repo.fsck();
+});
+
 test('the locks of a push that was killed while it moved remote-tracking branches are gone, and it is known to have been done', async () => {
   const ref = await startShared();
   await say(project, 'Go', planOf([create('made.txt')]));
