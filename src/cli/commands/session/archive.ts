@@ -26,9 +26,9 @@ export class SessionArchiveCommand extends TeddyCommand {
       the session started from, unless edits are in the way. If another work tree is on one of them, nothing
       changes.
 
-      Branches on a remote stay, unless you give --remote. Then teddy archives the session here, lists its branches
-      there, with the authors of their last turns and what has not landed, and asks. It deletes only branches that have nothing which is not
-      archived here.
+      Branches on a remote stay, unless you give --remote. Then teddy archives the session here, lists its
+      branches there, with the authors of their last turns and what has not landed, and asks. It deletes only
+      branches that have nothing which is not archived here.
 
       With --landed, teddy puts away all sessions whose main line has landed as it stands; with --older, only
       those whose last step, on any of their branches, is older. A session that is checked out in a work tree
