@@ -39,7 +39,6 @@ export interface Branched {
 
 /** Throws UNKNOWN_TURN; FILES_IN_THE_WAY when edits prevent the switch, and the new branch is taken back then. */
 export async function branchSession(project: Project, request: BranchRequest): Promise<Branched> {
-  const { workspace } = project.repository;
   parseTurnName(request.turn);
   const line = await prepareLine(project, request.selector, { forks: true });
   const { state } = line;
@@ -47,7 +46,7 @@ export async function branchSession(project: Project, request: BranchRequest): P
   const leave = await findOpening(project, state, original);
   const files = await readContext(project, state, original);
   const { ref, turn, commit } = await publishBranch(project, state, original, leave, files);
-  const place = request.switch ? (line.workspace ?? workspace) : null;
+  const place = request.switch ? (line.workspace ?? project.repository.workspace) : null;
   if (place) await switchOrTakeBack(project, place, ref, commit, canStay);
   return { from: line, ref, turn, commit, switched: place !== null };
 }
@@ -79,12 +78,13 @@ async function readContext(
   turn: TurnName,
 ): Promise<{ name: string; text: string }[]> {
   const { store } = project.repository;
-  const names = ['turn.context', '_context.log'];
-  const texts = await Promise.all(names.map((name) => readTurnFile(store, state.entryOid, state.session, turn, name)));
-  return names.flatMap((name, at) => {
-    const text = texts[at];
-    return text === null || text === undefined ? [] : [{ name, text }];
-  });
+  const files: { name: string; text: string }[] = [];
+  for (const name of ['turn.context', '_context.log']) {
+    const text = await readTurnFile(store, state.entryOid, state.session, turn, name);
+    if (text !== null) files.push({ name, text });
+  }
+  // Without a file the turn would not be on the line, and the next message would open another one of its number.
+  return files.length > 0 ? files : [{ name: 'turn.context', text: '' }];
 }
 
 async function publishBranch(

@@ -4,6 +4,7 @@ import type { RefName } from '../../../src/names.ts';
 import type { KnownRecord } from '../../../src/conversation/record.ts';
 import { appendRecords } from '../../../src/workflow/line/append-records.ts';
 import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
+import { verifySession } from '../../../src/workflow/verify/session.ts';
 import { memoryProject, withRace, type MemoryProject } from '../../support/memory-repository.ts';
 import { assistant, user } from '../../support/records.ts';
 import { scriptedModel } from '../../support/scripted-model.ts';
@@ -69,6 +70,22 @@ describe('a conversation branch', () => {
     expect(after.messages[1].content.endsWith('Two, differently')).toBe(true);
     expect(after.messages[0]).not.toEqual(before.messages[0]);
     expect(after.frontMatter).toMatchObject({ turn: '02-branch-01', agent: 'dev' });
+  });
+
+  slowTest('of a turn without a request, as of an imported session, is a turn of its own', async () => {
+    const project = await memoryProject();
+    await start(project);
+    for (const id of ['one', 'two']) {
+      await appendRecords(project, { records: [user(`${id}-said`, id)] });
+      await appendRecords(project, { records: [assistant(`${id}-answered`, id)] });
+    }
+    await branch(project, '2');
+    expect(await project.read(`${dir}/02-branch-01/turn.context`)).toBe('');
+    expect(await say(project, 'Two, differently', 'Fine.')).toMatchObject({ turn: '02-branch-01' });
+    expect(await say(project, 'Three', 'Fine.')).toMatchObject({ turn: '03' });
+    const { lines } = await verifySession(project, { all: true, fsck: false });
+    expect(lines).toHaveLength(2);
+    expect(lines.flatMap(({ violations }) => violations)).toEqual([]);
   });
 
   slowTest('goes on with turn 03 after its own first turn', async () => {
