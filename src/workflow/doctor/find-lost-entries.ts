@@ -119,9 +119,9 @@ function chooseRef({ entries }: LostLine, taken: ReadonlySet<RefName>): RefName 
   const session = entries[0]?.session as Entry['session'];
   const isFree = (ref: RefName) => ![ref, archiveRef(ref), flatArchiveRef(ref)].some((name) => taken.has(name));
   const main = mainLineRef(session);
-  if (entries.at(-1)?.kind === 'start' && isFree(main)) return main;
   const branch = entries.find(({ kind, turn }) => kind === 'branch' && turn !== null)?.turn;
   if (branch && isFree(conversationBranchRef(session, branch))) return conversationBranchRef(session, branch);
+  if (!branch && entries.at(-1)?.kind === 'start' && isFree(main)) return main;
   const turn = entries.find((entry) => entry.turn !== null)?.turn ?? null;
   const next = turn === null ? 1 : turnNumber(turn) + 1;
   for (let number = 1; ; number += 1) {

@@ -5,6 +5,7 @@ import type { CommandNote, Remain } from '../../../src/ports/disk.ts';
 import type { Oid, RefName, SessionId, TurnName } from '../../../src/names.ts';
 import { examineRepository, type Examined } from '../../../src/workflow/doctor/examine-repository.ts';
 import { newSession } from '../../../src/workflow/line/new-session.ts';
+import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import {
   command,
@@ -139,6 +140,28 @@ test('an entry counts as lost when others were built on it, or when a reflog kno
   expect(await project.tipOf(`${line}--02-branch-02`)).toBe(opened);
   expect(await project.tipOf(line)).toBe(before);
   expect(await project.tipOf(`${line}--02-branch-01`)).toBe(before);
+});
+
+test('a lost conversation branch gets its own name, also where the main line is lost and comes after it', async () => {
+  const project = await begun();
+  await say(project, 'One', 'Fine.');
+  await branchSession(project, { turn: '1', switch: false });
+  const other = `${line}--01-branch-01`;
+  const [main, branch] = [await project.tipOf(line), await project.tipOf(other)];
+  const store = project.repository.store;
+  const lost = new Set<Oid>();
+  for (const tip of [branch, main]) for await (const { oid } of store.firstParents(tip)) lost.add(oid);
+  await store.updateRefs(
+    [
+      { ref: `refs/heads/${other}` as RefName, old: branch, new: null },
+      { ref, old: main, new: null },
+    ],
+    'test: lost',
+  );
+  project.remains.unreachable = [...lost];
+  expect(kindsOf(await fix(project))).toEqual(['lost-entry mended', 'lost-entry mended']);
+  expect(await project.tipOf(other)).toBe(branch);
+  expect(await project.tipOf(line)).toBe(main);
 });
 
 test('without an identity, and with a branch called teddy, it is said what to do', async () => {
