@@ -94,21 +94,41 @@ test('a fast-forward that was cut off when the files were there already is finis
   expect(await clean.git('status', '--porcelain')).toBe('');
 });
 
-test('a shallow clone takes lines, and sends what is added to them', async () => {
-  gitText(dir, ['clone', '--quiet', '--depth', '1', `file://${join(dir, 'shared.git')}`, 'shallow']);
-  const root = join(dir, 'shallow');
+/** A clone with these options, and what works in it. */
+async function inClone(name: string, options: string[], work: (project: Project, root: string) => Promise<void>) {
+  const root = join(dir, name);
+  gitText(dir, ['clone', '--quiet', ...options, `file://${join(dir, 'shared.git')}`, name]);
   gitText(root, ['config', 'user.name', 'Ada Example']);
   gitText(root, ['config', 'user.email', 'ada@example.org']);
-  const shallow = await openProject({ cwd: root, env: process.env, notices });
+  const project = await openProject({ cwd: root, env: process.env, notices });
   try {
-    expect(await shallow.repository.store.isShallow()).toBe(true);
+    expect(await project.repository.store.isShallow()).toBe(true);
+    await work(project, root);
+  } finally {
+    await project.repository.close();
+  }
+}
+
+test('a shallow clone takes lines, and sends what is added to them', () =>
+  inClone('shallow', ['--depth', '1'], async (shallow, root) => {
     const { lines } = await pullSessions(shallow, request);
     expect(lines.map(({ problem }) => problem)).toEqual(lines.map(() => null));
     gitText(root, ['switch', '--quiet', branches['elsewhere'] ?? '']);
     await say(shallow, 'Make s.txt', planOf([create('s.txt')]));
     await run(shallow);
     expect((await pushSessions(shallow, request)).lines.filter(({ did }) => did.includes('pushed'))).toHaveLength(1);
-  } finally {
-    await shallow.repository.close();
-  }
-});
+  }));
+
+test('a line that a shallow clone cuts off stays out, until it has all of the history as the hint says', () =>
+  inClone('cut', ['--depth', '1', '--no-single-branch'], async (cut, root) => {
+    const { lines } = await pullSessions(cut, request);
+    const kept = lines.flatMap(({ problem }) => problem ?? []);
+    expect(kept[0]).toMatchObject({
+      code: 'HOSTILE_SESSION',
+      hint: expect.stringContaining('`git fetch --unshallow`'),
+    });
+    gitText(root, ['fetch', '--quiet', '--unshallow']);
+    const again = await pullSessions(cut, request);
+    expect(again.lines.map(({ problem }) => problem)).toEqual(again.lines.map(() => null));
+    expect(again.lines.filter(({ did }) => did.includes('made'))).toHaveLength(kept.length);
+  }));

@@ -55,7 +55,8 @@ export function showShared(
   for (const line of lines) if (line.did.length === 0) sayLeft(terminal, line, name);
   sayLeftOut(terminal, leftOut, `teddy session ${verb} ${name}`, selector);
   sayMonthsLeft(terminal, monthsLeft, verb, name);
-  if (verb === 'pull') sayAhead(terminal, shared, selector);
+  // After a dry run it may be refused: there is more to pull.
+  if (verb === 'pull' && !(dryRun && done.length > 0)) sayAhead(terminal, shared, selector);
   const hasProblem = shared.refusal !== null || lines.some(({ problem }) => problem !== null);
   const isElsewhere = verb === 'pull' && session !== null && !lines.some((line) => line.session === session);
   if (isElsewhere) terminal.say(`${name} does not have ${session}. \`teddy list\` names the remote that has it.`);

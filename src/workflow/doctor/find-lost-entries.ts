@@ -149,8 +149,7 @@ async function recover({ repository: { store } }: Project, line: LostLine): Prom
     const refs: RefTip[] = await store.listRefs('refs/heads/teddy/', 'refs/remotes/*/teddy/*', 'refs/teddy/archive/');
     const taken = new Set(refs.map(({ ref }) => ref.replace(/^refs\/remotes\/[^/]+\//, 'refs/heads/') as RefName));
     const ref = chooseRef(line, taken);
-    const update = { ref, old: null, new: line.tip.oid };
-    if ((await store.updateRefs([update], 'teddy: lost entries found')) === 'done')
+    if ((await store.updateRefs([{ ref, old: null, new: line.tip.oid }], 'teddy: lost entries found')) === 'done')
       return `They are on the branch ${shortRef(ref)}.`;
   }
 }

@@ -238,7 +238,7 @@ function toHostile(
     'HOSTILE_SESSION',
     `${shortRef(ref)} of ${label} cannot be taken: it fails the checks (${reason.replace(/\.$/, '')}).`,
     violations.length === 0
-      ? 'Nothing of it is here. Ask whoever pushed it.'
+      ? 'Nothing of it is here. Ask whoever pushed it; in a shallow clone, run `git fetch --unshallow` first.'
       : `Nothing of it is here. To look at it: ${look}. Ask whoever pushed it.`,
   );
 }

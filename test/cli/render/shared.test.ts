@@ -77,6 +77,13 @@ test('what a pull finds to be ahead is sent by the command that it names: all se
   expect(wayOf({})).toBe('teddy session push origin');
 });
 
+test('a rehearsed pull names no push, which would be refused until the pull was made', () => {
+  const ahead: SharedLine = { ...lineOf([]), standing: 'push' };
+  expect(show([lineOf(['taken']), ahead], 'pull', true).stderr).not.toContain('push');
+  expect(show([lineOf(['taken']), ahead], 'pull').stderr).toContain('teddy session push origin');
+  expect(show([ahead], 'pull', true).stderr).toContain('teddy session push origin');
+});
+
 test('what was left out is sent by the command that it names, and other sessions are none of it where one was named', () => {
   const line = 'refs/heads/teddy/20260124-other' as RefName;
   const branch = 'refs/heads/my-attempt' as RefName;
