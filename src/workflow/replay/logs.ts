@@ -10,8 +10,8 @@ export function compareLogs(run: RecordedRun, findings: Findings): void {
   if (report.plan.title !== parsed.plan.title) findings.differ({}, 'The title in the report is not that of the plan.');
   if (logs.size !== report.action_logs.length) findings.differ({}, 'The report tells of an action twice.');
   for (const index of logs.keys()) {
-    if (actions[index - 1] === undefined)
-      findings.differ({ action: index }, `The report tells of action ${index}, and the plan has ${actions.length}.`);
+    if (!actions.some((action) => action.index === index))
+      findings.differ({ action: index }, `The report tells of action ${index}, which the plan does not have.`);
   }
   for (const action of actions) compareLog(action, logs.get(action.index), findings);
   const contradiction = findContradiction(run);

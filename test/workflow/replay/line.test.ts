@@ -162,6 +162,11 @@ describe('replay of honest turns', () => {
     expect((await expectSame(['CREATE skipped'])).note).toContain("1 of the plan's problems");
   });
 
+  test('an action that cannot be read keeps its number, and those after it are the same again', async () => {
+    await turn(project, 'Wrong', create('../outside.txt'), create('README.md'), create('b.txt'));
+    expect((await expectSame(['CREATE skipped', 'CREATE skipped'])).status).toBe('VALIDATION_FAILED');
+  });
+
   test('files that a run leaves out of its commit are not missed', async () => {
     await project.commit('Ignore\n', { '.gitignore': '*.log\n' });
     await turn(project, 'Make', create('.env', 'A=1\n'), create('b.txt'));
