@@ -3,8 +3,8 @@ import type { AgentName, AgentSetup, AgentState, HookScript, SpoolState } from '
 import type { Project } from '../../ports/project.ts';
 import type { Capture } from '../../ports/agent-logs.ts';
 import { lastDrainKey, listFollowedLogs, type FollowedLog } from './capture.ts';
-import type { SessionId } from '../../names.ts';
-import { listArchives, type Archive } from '../../session/archives.ts';
+import { archivePrefix, deletedPrefix, shortRef, type RefName } from '../../names.ts';
+import { toShellWord } from '../../session/shell-word.ts';
 
 type StatusProject = Pick<Project, 'repository' | 'settings' | 'spool' | 'clock'>;
 
@@ -36,7 +36,7 @@ export async function readCaptureStatus(
   setup: AgentSetup,
   capture: Pick<Capture, 'states'>,
 ): Promise<CaptureStatus> {
-  const [agents, script, spool, setting, followed, drained, logs, archived] = await Promise.all([
+  const [agents, script, spool, setting, followed, drained, logs, refs] = await Promise.all([
     setup.list(),
     setup.script(),
     project.spool.look(),
@@ -44,7 +44,7 @@ export async function readCaptureStatus(
     listFollowedLogs(capture),
     capture.states.read(lastDrainKey),
     findNewestLogs(project, setup),
-    listArchives(project.repository.store),
+    project.repository.store.listRefs('refs/heads/', archivePrefix, deletedPrefix),
   ]);
   const captured = agents.map((agent) => ({
     ...agent,
@@ -63,7 +63,7 @@ export async function readCaptureStatus(
     warnings: [
       ...warnOfRepository(spool, setting === 'true', project.clock.now()),
       ...warnOfScript(script, agents),
-      ...warnOfLogs(followed, archived),
+      ...warnOfLogs(followed, refs),
       ...warnOfDrainer(drained),
       ...captured.flatMap((agent) =>
         warnOfAgent(agent, isOn && !spool.paused ? (logs.get(agent.name) ?? 0) : 0, spool.since),
@@ -83,10 +83,7 @@ function warnOfDrainer(drained: Record<string, unknown> | null): string[] {
 /** So many are named. */
 const namedLogs = 3;
 
-function warnOfLogs(followed: readonly FollowedLog[], archived: readonly Archive[]): string[] {
-  const kept = new Set<SessionId | null>(archived.flatMap(({ session, branch }) => (branch === null ? [session] : [])));
-  const toCommand = (session: SessionId | null) =>
-    `teddy session ${kept.has(session) ? 'archive' : 'delete'} --restore ${session}`;
+function warnOfLogs(followed: readonly FollowedLog[], refs: readonly { ref: RefName }[]): string[] {
   const vanished = followed.filter(({ stopped, isWhole }) => stopped === 'vanished' && !isWhole);
   const gone = followed.filter(({ stopped }) => stopped === 'line-gone');
   const strange = followed.filter(({ unknown }) => unknown > 0);
@@ -96,10 +93,7 @@ function warnOfLogs(followed: readonly FollowedLog[], archived: readonly Archive
       .map(({ agent, path }) => `A log of ${agent} vanished before all of it was read: ${path}.`),
     ...gone
       .slice(0, namedLogs)
-      .map(
-        ({ agent, session }) =>
-          `A session of ${agent} goes on, and its line is deleted or archived: \`${toCommand(session)}\` brings it back, and then the rest is taken.`,
-      ),
+      .map((log) => `A session of ${log.agent} goes on, and ${toWayBack(log, refs)}; then the rest is taken.`),
     ...strange
       .slice(0, namedLogs)
       .map(
@@ -107,6 +101,17 @@ function warnOfLogs(followed: readonly FollowedLog[], archived: readonly Archive
           `${unknown === 1 ? 'A line' : `${unknown} lines`} of ${agent}${agentVersion === null ? '' : ` ${agentVersion}`} ${unknown === 1 ? 'is' : 'are'} of a kind that teddy does not know, or longer than 64 MiB: ${path}. Those of unknown kinds are in raw.jsonl of their turns.`,
       ),
   ];
+}
+
+/** Where neither an archive nor a deletion of teddy's keeps the line, git has renamed or deleted its branch. */
+function toWayBack({ session, branches }: FollowedLog, refs: readonly { ref: RefName }[]): string {
+  const isIn = (prefix: string) => refs.some(({ ref }) => ref.startsWith(prefix) && ref.endsWith(`/${session}`));
+  const by = isIn(archivePrefix) ? 'archive' : isIn(deletedPrefix) ? 'delete' : null;
+  if (by !== null)
+    return `its line is deleted or archived: \`teddy session ${by} --restore ${session}\` brings it back`;
+  const gone = branches.flatMap(({ ref }) => ref ?? []).find((ref) => !refs.some((one) => one.ref === ref));
+  const name = toShellWord(gone === undefined ? `teddy/${session}` : shortRef(gone));
+  return `its branch ${name} is not here: \`git branch -m <its new name> ${name}\` if you have renamed it, else \`teddy doctor --fix\` looks for it`;
 }
 
 async function findNewestLogs({ repository }: StatusProject, setup: AgentSetup): Promise<Map<AgentName, number>> {

@@ -112,16 +112,21 @@ test.each<[string, () => unknown, RegExp]>([
   expect((await status()).warnings).toEqual([expect.stringMatching(warning)]);
 });
 
-test('status names the command that brings a line back: it was archived, or deleted', async () => {
+test('status names the command that brings a line back: it was renamed, deleted or archived', async () => {
   await install();
   const capture = memoryCapture('claude-code');
   const log = newFollowedLog('claude-code', '/log.jsonl', '2026-01-24T10:00:00.000Z');
-  await capture.states.write(log.path, { ...log, session: '20260124-gone', stopped: 'line-gone' });
+  const at = { turn: null, written: 0, length: 0 };
+  const branches = [{ leaves: null, ref: 'refs/heads/teddy/20260124-gone' as RefName, at }];
+  await capture.states.write(log.path, { ...log, session: '20260124-gone', branches, stopped: 'line-gone' });
   const warnings = async () => (await readCaptureStatus(project, setup, capture)).warnings;
-  expect(await warnings()).toEqual([expect.stringContaining('`teddy session delete --restore 20260124-gone`')]);
+  expect(await warnings()).toEqual([expect.stringContaining('`git branch -m <its new name> teddy/20260124-gone`')]);
   const { store, workspace } = project.repository;
-  const [ref, { oid }] = ['refs/teddy/archive/20260124-gone' as RefName, await workspace.head()];
-  await store.updateRefs([{ ref, old: null, new: oid }], 'test');
+  const { oid } = await workspace.head();
+  const keep = (ref: string) => store.updateRefs([{ ref: ref as RefName, old: null, new: oid }], 'test');
+  await keep('refs/teddy/keep/deleted/20260124T100000Z/heads/teddy/20260124-gone');
+  expect(await warnings()).toEqual([expect.stringContaining('`teddy session delete --restore 20260124-gone`')]);
+  await keep('refs/teddy/archive/20260124-gone');
   expect(await warnings()).toEqual([expect.stringContaining('`teddy session archive --restore 20260124-gone`')]);
 });
 

@@ -16,11 +16,13 @@ import { TeddyError } from '../../../../errors.ts';
 abstract class ContextEditCommand extends TeddyCommand {
   session = sessionOption();
   global = Option.Boolean('--global', false, { description: 'Edit global.context, the list of all sessions.' });
+  named = Option.Rest({ name: 'path', required: 1 });
+  protected abstract readonly kind: 'add' | 'drop';
 
-  protected edit(terminal: Terminal, kind: 'add' | 'drop', given: readonly string[]): Promise<number> {
-    if (given.some((path) => path.trim() === '')) {
+  protected run(terminal: Terminal): Promise<number> {
+    const { kind, named: given } = this;
+    if (given.some((path) => path.trim() === ''))
       throw new TeddyError('USAGE', 'A path is empty.', `Name a file, a directory or a pattern.`);
-    }
     const { signal } = new AbortController();
     return this.withProject(terminal, async (project) => {
       const { editContextList } = await import('../../../../workflow/context/edit-list.ts');
@@ -52,11 +54,7 @@ export class SessionContextAddCommand extends ContextEditCommand {
     ],
   });
 
-  named = Option.Rest({ name: 'path', required: 1 });
-
-  protected run(terminal: Terminal): Promise<number> {
-    return this.edit(terminal, 'add', this.named);
-  }
+  protected override readonly kind = 'add';
 }
 
 export class SessionContextDropCommand extends ContextEditCommand {
@@ -71,11 +69,7 @@ export class SessionContextDropCommand extends ContextEditCommand {
     examples: [['Stop showing a directory', '$0 session context drop docs']],
   });
 
-  named = Option.Rest({ name: 'path', required: 1 });
-
-  protected run(terminal: Terminal): Promise<number> {
-    return this.edit(terminal, 'drop', this.named);
-  }
+  protected override readonly kind = 'drop';
 }
 
 /** A path is relative to the current folder, as for git, or else to the project's root, as in the lists. */
