@@ -90,6 +90,28 @@ describe('session import', () => {
     expect(await project.repo.fingerprint()).toEqual(before);
   });
 
+  test('a second import names the way to a session that was archived, or that only a remote has', async () => {
+    const log = await writeLog('chat.jsonl', 2);
+    const [, session = ''] = /sessions\/(.+)/.exec(await project.ok('session', 'import', log)) ?? [];
+    const again = async () => {
+      const { stderr } = await project.run(['session', 'import', log]);
+      const [, next = ''] = /^Next: teddy (.+)$/m.exec(stderr) ?? [];
+      await project.ok(...next.split(' '));
+    };
+    await project.ok('session', 'archive', session);
+    await again();
+    expect(await branches()).toBe(`teddy/${session}`);
+    await project.repo.git('update-ref', `refs/remotes/origin/teddy/${session}`, `refs/heads/teddy/${session}`);
+    await project.repo.git('branch', '--quiet', '-D', `teddy/${session}`);
+    await project.repo.git(
+      'update-ref',
+      '-d',
+      `refs/teddy/archive/${session.replace(/^(....)(..).*/, '$1-$2')}/${session}`,
+    );
+    await again();
+    expect(await project.repo.git('symbolic-ref', '--short', 'HEAD')).toBe(`teddy/${session}`);
+  });
+
   test('a dry run names lines and writes nothing', async () => {
     const log = await writeLog('chat.jsonl', 2);
     await writeFile(log, `${await readFile(log, 'utf8')}{"type":\n`);

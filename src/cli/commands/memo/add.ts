@@ -8,9 +8,7 @@ export class MemoAddCommand extends TeddyCommand {
   static override usage = Command.Usage({
     category: 'Memos',
     description: 'Remember a fact for every session.',
-    details: `
-      The fact is on \`teddy/global\` at once, and in the next request of each session.
-    `,
+    details: 'The fact is on `teddy/global` at once, and in the next request of each session.',
     examples: [
       ['Tell every session', '$0 memo add "Use pnpm, never npm"'],
       ['A fact that begins with a hyphen', '$0 memo add -- "-O2 breaks the parser"'],

@@ -8,9 +8,7 @@ export class MemoRemoveCommand extends TeddyCommand {
   static override usage = Command.Usage({
     category: 'Memos',
     description: 'Forget a fact.',
-    details: `
-      Name it by its words, or by its number in \`teddy memo list\`.
-    `,
+    details: 'Name it by its words, or by its number in `teddy memo list`.',
     examples: [
       ['By its number', '$0 memo remove 3'],
       ['By its words', '$0 memo remove "Use pnpm, never npm"'],

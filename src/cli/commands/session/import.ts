@@ -83,7 +83,7 @@ export class SessionImportCommand extends TeddyCommand {
 
   private showImported(terminal: Terminal, imported: ImportedSession): void {
     if (this.json) return this.printJson(terminal, 'import', { dryRun: false, ...imported });
-    const { isNew, line, directory, made, entries, turns, report, maskedSecrets, format } = imported;
+    const { isNew, session, line, directory, made, entries, turns, report, maskedSecrets, format } = imported;
     if (made !== null) terminal.say(`Made ${made}.`);
     const name = terminal.style('bold', line, 'stderr');
     if (isNew) {
@@ -94,7 +94,10 @@ export class SessionImportCommand extends TeddyCommand {
       terminal.say(`It was imported before, and nothing has changed: ${name}.`);
       if (this.name !== undefined) terminal.say('It keeps its name: --name was not used.');
     }
-    terminal.say(`Next: git switch ${line}`);
+    // It may have been archived since, or only be on a remote.
+    const way = line.startsWith('refs/') ? 'archive --restore' : 'switch';
+    const next = line === `teddy/${session}` ? `git switch ${line}` : `teddy session ${way} ${session}`;
+    terminal.say(`Next: ${next}`);
     terminal.print(`${directory}\n`);
   }
 }
