@@ -81,7 +81,8 @@ export async function listRemoteArchive(
       branches.push({ ref: branchRef, tip, author: author.replace(/ \d+ [+-]\d+$/, ''), hasLanded });
     }
   }
-  return { remote, branches, left, listed, missing };
+  // Another archive may have what its own does not.
+  return { remote, branches, left: left.filter((ref) => !branches.some((one) => one.ref === ref)), listed, missing };
 }
 
 /** A commit that is not here is in no archive that is. */

@@ -15,7 +15,7 @@ import { planArchive, resolveArchive } from '../../session/archives.ts';
 import { toArchiveCommand } from './archive-command.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { repair } from '../line/repair.ts';
-import { findHeadLine } from '../line/find.ts';
+import { findFreeBranch, findHeadLine } from '../line/find.ts';
 import { chooseMain, listLines, readBaseBranch, readDefaultBranches, type KnownLine } from '../../session/lines.ts';
 import { hasLandedAsItStands } from '../line/find-open.ts';
 import { readEnd } from '../line/read-end.ts';
@@ -225,7 +225,8 @@ export async function settle(project: Project, session: SessionId, branches: rea
 }
 
 /** Throws BRANCH_IN_THE_WAY. */
-export async function planLineArchive({ repository: { store } }: Project, line: KnownLine) {
+export async function planLineArchive(project: Project, line: KnownLine) {
+  const { store } = project.repository;
   const { ref, oid, session, isMain, branch } = line;
   // The main line of another name is kept under that of its session.
   const archive = await planArchive(store, isMain || branch !== null ? ref : mainLineRef(session), oid);
@@ -234,7 +235,7 @@ export async function planLineArchive({ repository: { store } }: Project, line: 
   throw new TeddyError(
     'BRANCH_IN_THE_WAY',
     `${held} holds commits that ${shortRef(ref)} does not have, and is not overwritten.`,
-    `Give them a branch, \`git branch ${shortRef(mainLineRef(session)).slice('teddy/20260124-'.length)}-kept ${held}\`, then \`git update-ref -d ${held} ${old}\`, and archive again.`,
+    `Give them a branch, \`git branch ${await findFreeBranch(project, session)} ${held}\`, then \`git update-ref -d ${held} ${old}\`, and archive again.`,
   );
 }
 

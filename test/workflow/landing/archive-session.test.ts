@@ -184,8 +184,15 @@ slowTest('an archive of the name with other commits is never overwritten; one th
   await project.commit('Here\n', { 'here.txt': 'here\n' });
   await project.switchTo('main');
   const refs = await tipsOf(project, 'refs/');
-  await expect(archiveSession(project, session)).rejects.toMatchObject({ code: 'BRANCH_IN_THE_WAY' });
+  const name = session.slice('20260124-'.length);
+  const refused = (hint: string) => ({ code: 'BRANCH_IN_THE_WAY', hint: expect.stringContaining(hint) });
+  await expect(archiveSession(project, session)).rejects.toMatchObject(
+    refused(`\`git branch ${name}-again ${archive}\``),
+  );
   expect(await tipsOf(project, 'refs/')).toEqual(refs);
+  // The name that it gives is free.
+  await project.setRef(`refs/heads/${name}-again`, tip as Oid);
+  await expect(archiveSession(project, session)).rejects.toMatchObject(refused(`\`git branch ${name}-again-2 `));
 });
 
 test('it says what has landed, and which work trees were made for the lines', async () => {

@@ -110,6 +110,19 @@ test('two branches on one commit go once, and each leaves its archive there', as
   expect(Object.keys(kept)).not.toContain(two);
 });
 
+test('a branch whose tip only another archive has is deleted there, and not said to stay as well', async () => {
+  const other = `${two}--02-branch-01` as RefName;
+  await archiveSession(ada, '20260124-two');
+  const [held, before] = [tips['two'] as Oid, (await ada.repository.store.readCommit(tips['two'] as Oid)).parents[0]];
+  const updates = [
+    { ref: archiveRef(two), old: held, new: before as Oid },
+    { ref: archiveRef(other), old: null, new: held },
+  ];
+  await ada.repository.store.updateRefs(updates, 'archived under another name');
+  const there = await listRemoteArchive(ada, '20260124-two' as SessionId, 'origin', request);
+  expect([there.branches.map(({ ref }) => ref), there.left]).toEqual([[two], []]);
+});
+
 test('one that goes on is pushed below its month, and nothing is deleted on the remote', async () => {
   await makeFlatThere();
   const ahead = await append(ada, archiveRef(one));
