@@ -1,7 +1,5 @@
 import { Command } from 'clipanion';
-import type { Project } from '../../../ports/project.ts';
-import type { Shared, ShareRequest } from '../../../workflow/sharing/shared-line.ts';
-import { archiveOption, parseMonths, ShareCommand } from './share-command.ts';
+import { archiveOption, ShareCommand } from './share-command.ts';
 
 export class SessionPullCommand extends ShareCommand {
   static override paths = [['session', 'pull']];
@@ -35,12 +33,7 @@ export class SessionPullCommand extends ShareCommand {
     ],
   });
 
-  archive = archiveOption();
+  protected override readonly archive = archiveOption();
   protected readonly verb = 'pull';
-
-  protected async share(project: Project, request: ShareRequest): Promise<Shared> {
-    const months = parseMonths(this.archive);
-    const { pullSessions } = await import('../../../workflow/sharing/pull-sessions.ts');
-    return pullSessions(project, { ...request, months });
-  }
+  protected load = async () => (await import('../../../workflow/sharing/pull-sessions.ts')).pullSessions;
 }

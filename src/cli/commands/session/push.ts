@@ -1,6 +1,4 @@
 import { Command } from 'clipanion';
-import type { Project } from '../../../ports/project.ts';
-import type { Shared, ShareRequest } from '../../../workflow/sharing/shared-line.ts';
 import { ShareCommand } from './share-command.ts';
 
 export class SessionPushCommand extends ShareCommand {
@@ -32,9 +30,5 @@ export class SessionPushCommand extends ShareCommand {
   });
 
   protected readonly verb = 'push';
-
-  protected async share(project: Project, request: ShareRequest): Promise<Shared> {
-    const { pushSessions } = await import('../../../workflow/sharing/push-sessions.ts');
-    return pushSessions(project, request);
-  }
+  protected load = async () => (await import('../../../workflow/sharing/push-sessions.ts')).pushSessions;
 }

@@ -25,8 +25,10 @@ export abstract class ShareCommand extends TeddyCommand {
   });
 
   protected override trustsHead = () => 'once' as const;
+  protected readonly archive: string[] = [];
   protected abstract readonly verb: string;
-  protected abstract share(project: Project, request: ShareRequest): Promise<Shared>;
+  /** Returns the workflow. */
+  protected abstract load(): Promise<(project: Project, request: ShareRequest) => Promise<Shared>>;
 
   protected run(terminal: Terminal): Promise<number> {
     requireOne({ '-s': this.session !== undefined, '--all': this.all });
@@ -59,8 +61,11 @@ export abstract class ShareCommand extends TeddyCommand {
 
   private async shareWithProgress(terminal: Terminal, project: Project, signal: AbortSignal): Promise<Shared> {
     const { remote, session: selector, all, dryRun } = this;
+    const request = { remote, selector, all, dryRun, signal, onProgress: showTransfer(terminal) };
+    const months = parseMonths(this.archive);
     try {
-      return await this.share(project, { remote, selector, all, dryRun, signal, onProgress: showTransfer(terminal) });
+      const share = await this.load();
+      return await share(project, { ...request, months });
     } catch (error) {
       throw await this.withSessionHint(project, error);
     } finally {
@@ -72,7 +77,7 @@ export abstract class ShareCommand extends TeddyCommand {
 const ofRemotes = ['UNKNOWN_REMOTE', 'REMOTE_UNREACHABLE'];
 
 /** Throws USAGE. */
-export function parseMonths(months: readonly string[]): readonly string[] {
+function parseMonths(months: readonly string[]): readonly string[] {
   const wrong = months.find((month) => !/^\d{4}-(?:0[1-9]|1[0-2])$/.test(month));
   if (wrong === undefined) return months;
   const message = `--archive cannot be ${JSON.stringify(wrong)}.`;

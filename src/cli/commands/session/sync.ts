@@ -1,7 +1,5 @@
 import { Command } from 'clipanion';
-import type { Project } from '../../../ports/project.ts';
-import type { Shared, ShareRequest } from '../../../workflow/sharing/shared-line.ts';
-import { archiveOption, parseMonths, ShareCommand } from './share-command.ts';
+import { archiveOption, ShareCommand } from './share-command.ts';
 
 export class SessionSyncCommand extends ShareCommand {
   static override paths = [['session', 'sync']];
@@ -36,12 +34,7 @@ export class SessionSyncCommand extends ShareCommand {
     ],
   });
 
-  archive = archiveOption();
+  protected override readonly archive = archiveOption();
   protected readonly verb = 'sync';
-
-  protected async share(project: Project, request: ShareRequest): Promise<Shared> {
-    const months = parseMonths(this.archive);
-    const { syncSessions } = await import('../../../workflow/sharing/sync-sessions.ts');
-    return syncSessions(project, { ...request, months });
-  }
+  protected load = async () => (await import('../../../workflow/sharing/sync-sessions.ts')).syncSessions;
 }
