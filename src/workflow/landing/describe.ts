@@ -1,11 +1,14 @@
 /** Describes a landing: in its message the turns whose code it brings and the models that had a part in it, and to the user a target that is behind its upstream. */
+import { findPlanTitle } from '../../plan/plan-comments.ts';
+import type { Commit, Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { findDisclosed, joinAssistants, renderDisclosure, toDisclosure } from '../../session/assisted-by.ts';
 import { decodeEntry } from '../../session/entry.ts';
-import { shortRef, type Oid, type RefName, type SessionId, type TurnName } from '../../names.ts';
+import { shortRef, type Oid, type RefName, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
 import type { LandableLine } from './landing.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { readBaseStart } from '../../session/lines.ts';
+import { readTurnFile } from '../line/read.ts';
 import { readAssistance } from '../line/read-assistance.ts';
 import type { LandingTarget } from './choose-target.ts';
 
@@ -37,20 +40,30 @@ async function readTitles(
   const changing = new Set<TurnName>();
   const undone = new Set<TurnName>();
   const others: string[] = [];
-  for await (const { commit } of store.firstParents(tip, base === null ? [] : [base])) {
+  for await (const { oid, commit } of store.firstParents(tip, base === null ? [] : [base])) {
     const entry = decodeEntry(commit.message);
     const isOwn = entry?.session === session;
     if (!isOwn || entry.kind === 'undo' || entry.kind === 'snapshot') others.push(toSubject(commit.message));
     if (!isOwn || entry.turn === null) continue;
     const { kind, turn, title } = entry;
     if (kind === 'plan' || (kind === 'write' && !titles.has(turn))) titles.set(turn, title);
-    if (kind === 'report' || kind === 'write') changing.add(turn);
+    // One that was rejected or rolled back has a report all the same.
+    const isRun = kind === 'report' && (entry.status === 'SUCCESS' || (await changesCode(store, oid, commit)));
+    if (kind === 'write' || isRun) changing.add(turn);
     if (kind === 'undo') undone.add(turn);
   }
-  const found = [...titles].flatMap(([turn, title]) =>
-    changing.has(turn) && !undone.has(turn) ? [{ turn, title }] : [],
-  );
+  const found: { turn: TurnName; title: string }[] = [];
+  for (const turn of changing) {
+    if (undone.has(turn)) continue;
+    // A plan may have landed before it was executed.
+    const plan = titles.has(turn) ? null : await readTurnFile(store, tip, session, turn, 'plan.md');
+    found.push({ turn, title: titles.get(turn) ?? findPlanTitle(plan ?? '').title });
+  }
   return { turns: found.toReversed(), others: others.toReversed() };
+}
+
+async function changesCode(store: Store, oid: Oid, { parents }: Commit): Promise<boolean> {
+  return (await store.diffTrees(parents[0] ?? null, oid, { without: '.teddy' as RepoPath })).length > 0;
 }
 
 function toSubject(message: string): string {
