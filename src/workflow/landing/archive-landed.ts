@@ -100,11 +100,8 @@ async function archiveOne(
   if (archived !== 'moved') return archived;
   // Somebody else has archived it, at the same time.
   if ((await listBranches(project, session)).branches.length === 0) return null;
-  throw new TeddyError(
-    'REF_MOVED',
-    `The branches of ${session} have moved meanwhile.`,
-    'Somebody works on the session. Run the command again to look at it anew.',
-  );
+  const hint = 'Somebody works on the session. Run the command again to look at it anew.';
+  throw new TeddyError('REF_MOVED', `The branches of ${session} have moved meanwhile.`, hint);
 }
 
 async function previewArchive(

@@ -133,11 +133,8 @@ async function refuseAbsent(
 ): Promise<ArchivedSession> {
   if (parseArchiveRef(asked) !== null || (await resolveArchive(store, mainLineRef(session))) !== null)
     return { session, lines: [], kept: [], switchedTo: null, workTrees: [] };
-  throw new TeddyError(
-    'UNKNOWN_SESSION',
-    `${session} has no branch here.`,
-    '`teddy session list` shows which sessions have one.',
-  );
+  const hint = '`teddy session list` shows which sessions have one.';
+  throw new TeddyError('UNKNOWN_SESSION', `${session} has no branch here.`, hint);
 }
 
 /** Null: none of them is checked out in this work tree. */
@@ -164,11 +161,8 @@ export async function refuseCheckedOut(
 async function checkedOutError({ linkedWorkTrees }: Repository, ref: RefName, root: string): Promise<TeddyError> {
   const isOurs = (await linkedWorkTrees()).some((tree) => tree.root === root && tree.madeFor !== null);
   const leave = `Switch that work tree to another branch first: \`git -C ${toShellWord(root)} switch --detach\``;
-  return new TeddyError(
-    'LINE_CHECKED_OUT',
-    `${shortRef(ref)} is checked out in ${root}.`,
-    isOurs ? `${leave}; or remove it: \`teddy worktree remove ${toShellWord(root)}\`.` : `${leave}.`,
-  );
+  const hint = isOurs ? `${leave}; or remove it: \`teddy worktree remove ${toShellWord(root)}\`.` : `${leave}.`;
+  return new TeddyError('LINE_CHECKED_OUT', `${shortRef(ref)} is checked out in ${root}.`, hint);
 }
 
 /** Switches to the branch that the session started from. Throws LINE_CHECKED_OUT where edits, or nothing to switch to, prevent it. */

@@ -105,11 +105,8 @@ export async function takeBack(project: Project, session: string): Promise<RefTi
   ]);
   if ((await store.updateRefs(updates, `teddy: took back ${session}`)) === 'done') return wanted;
   const inTheWay = wanted.map(({ ref }) => shortRef(ref)).join(', ');
-  throw new TeddyError(
-    'BRANCH_IN_THE_WAY',
-    `One of these is there already: ${inTheWay}. Nothing was changed.`,
-    'Rename it: `git branch -m <name> <other>`.',
-  );
+  const hint = 'Rename it: `git branch -m <name> <other>`.';
+  throw new TeddyError('BRANCH_IN_THE_WAY', `One of these is there already: ${inTheWay}. Nothing was changed.`, hint);
 }
 
 /** The ref that was deleted, and when. Null for what no deletion has made. */
@@ -131,11 +128,8 @@ async function refuseHere(project: Project, branches: readonly KnownLine[]): Pro
   const here = await refuseCheckedOut(project, branches);
   if (here === null) return;
   const base = await findBase(project, here.line);
-  throw new TeddyError(
-    'LINE_CHECKED_OUT',
-    `${shortRef(here.line.ref)} is checked out here.`,
-    `Leave it first: \`git switch ${base ?? '--detach'}\`.`,
-  );
+  const hint = `Leave it first: \`git switch ${base ?? '--detach'}\`.`;
+  throw new TeddyError('LINE_CHECKED_OUT', `${shortRef(here.line.ref)} is checked out here.`, hint);
 }
 
 async function refuseWrites(project: Project, branches: readonly KnownLine[]): Promise<void> {

@@ -2,7 +2,8 @@
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { decodeLandings, landingText, type LandedFrom } from '../../session/landing.ts';
-import { shortRef, type Oid } from '../../names.ts';
+import { decodeEntry } from '../../session/entry.ts';
+import { shortRef, type Oid, type TurnName } from '../../names.ts';
 import type { LandingTarget } from './choose-target.ts';
 import type { LandableLine } from './landing.ts';
 
@@ -13,6 +14,8 @@ export interface LandingBase {
   hasLanded: boolean;
   /** Commits of this session that are not on this line: those of another attempt. */
   others: Oid[];
+  /** The newest commit that has landed an undo there of a turn that the line still has, if nothing of the line has landed since. */
+  takenBack: Oid | null;
   /** The commit that has landed this line as it stands, if one has. */
   landedAs: Oid | null;
 }
@@ -33,18 +36,35 @@ export async function findLandingBase(
   target: LandingTarget,
 ): Promise<LandingBase> {
   const { store } = project.repository;
-  if (target.tip === null) return { oid: null, hasLanded: false, others: [], landedAs: null };
+  if (target.tip === null) return { oid: null, hasLanded: false, others: [], takenBack: null, landedAs: null };
   const merged = await store.mergeBase(line.tip, [target.tip]);
   const landings = await findLandings(project, target.tip, merged);
   const tips = await requireTips(project, line, target, landings);
-  const own = landings.filter(({ session }) => session === line.session).map(({ tip }) => tip);
-  const isOther = await Promise.all(own.map(async (tip) => !(await store.isAncestor(tip, line.tip))));
+  const own = landings.filter(({ session }) => session === line.session);
+  const isOther = await Promise.all(own.map(async ({ tip }) => !(await store.isAncestor(tip, line.tip))));
   return {
     oid: tips.length === 0 ? merged : await store.mergeBase(line.tip, [target.tip, ...tips]),
     hasLanded: own.length > 0 || merged === line.tip,
-    others: own.filter((_, at) => isOther[at]),
+    others: own.filter((_, at) => isOther[at]).map(({ tip }) => tip),
+    takenBack: isOther[0] === true ? await findTakenBack(project, line, own[0]) : null,
     landedAs: landings.find(({ tip, isFirst }) => isFirst && tip === line.tip)?.commit ?? null,
   };
+}
+
+async function findTakenBack(
+  { repository: { store } }: Project,
+  line: LandableLine,
+  landing: FoundLanding | undefined,
+): Promise<Oid | null> {
+  if (landing === undefined) return null;
+  const undone = new Set<TurnName | null>();
+  // Newest first: a turn that it has of its own comes after its undo.
+  for await (const { commit } of store.firstParents(landing.tip, [line.tip])) {
+    const entry = decodeEntry(commit.message);
+    if (entry?.kind === 'undo') undone.add(entry.turn);
+    else if (entry?.kind !== 'approval') undone.delete(entry?.turn ?? null);
+  }
+  return undone.size > 0 ? landing.commit : null;
 }
 
 /** Commits below the common ancestor are in both histories, and need no telling. */

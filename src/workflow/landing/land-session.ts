@@ -100,7 +100,7 @@ async function landOnce(
   const message = encodeLanding(text, [{ session: line.session, tip: line.tip }, ...along], assistedBy);
   const place = { line, target, workspace, base, sides, message, hasNote, isDryRun: request.isDryRun === true };
   const tree = await mergeSides(project, place);
-  const finished = tree === null ? await finishLanding(project, place) : null;
+  const finished = tree === null && base.takenBack === null ? await finishLanding(project, place) : null;
   if (tree === null && finished === null) throw await toNothing(project, place);
   const landed = {
     line,
@@ -260,6 +260,12 @@ async function finishLanding(
 
 async function toNothing(project: Project, { line, target, base }: Landing): Promise<TeddyError> {
   const onto = shortRef(target.ref);
+  if (base.takenBack !== null)
+    return new TeddyError(
+      'NOTHING_TO_LAND',
+      `${line.name} has no code that ${onto} has not had.`,
+      toRevert(onto, base.takenBack),
+    );
   return new TeddyError(
     'NOTHING_TO_LAND',
     base.hasLanded
@@ -286,7 +292,14 @@ async function toConflict(project: Project, landing: Landing, conflicts: readonl
   );
 }
 
+function toRevert(onto: string, landing: Oid): string {
+  const oid = landing.slice(0, 10);
+  return `${onto} took code of this line back in ${oid}, which landed an undo. To bring it again, on ${onto}: \`git revert --no-edit ${oid}\`.`;
+}
+
 function tellOthers({ notices }: Project, { line, target, base }: Landing): void {
+  if (base.takenBack !== null)
+    return notices.warn(`Not all of it has landed: ${toRevert(shortRef(target.ref), base.takenBack)}`);
   if (base.others.length === 0) return;
   const commits = nameSome(base.others.map((oid) => oid.slice(0, 10)));
   notices.warn(
@@ -295,11 +308,8 @@ function tellOthers({ notices }: Project, { line, target, base }: Landing): void
 }
 
 function toMoved({ name }: LandableLine): TeddyError {
-  return new TeddyError(
-    'REF_MOVED',
-    `The branch has moved again and again while ${name} was landed.`,
-    'Run the command again when nobody else works on it.',
-  );
+  const hint = 'Run the command again when nobody else works on it.';
+  return new TeddyError('REF_MOVED', `The branch has moved again and again while ${name} was landed.`, hint);
 }
 
 /** Warns of what is on its way on a line, and is not part of its code yet. */

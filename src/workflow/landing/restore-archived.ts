@@ -31,9 +31,6 @@ export async function restoreArchived(project: Project, target: string): Promise
 }
 
 function toNotArchived(session: SessionId): TeddyError {
-  return new TeddyError(
-    'UNKNOWN_SESSION',
-    `Nothing is archived of ${session}.`,
-    '`git for-each-ref refs/teddy/archive/` shows what is.',
-  );
+  const hint = '`git for-each-ref refs/teddy/archive/` shows what is.';
+  return new TeddyError('UNKNOWN_SESSION', `Nothing is archived of ${session}.`, hint);
 }

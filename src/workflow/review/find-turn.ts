@@ -53,11 +53,8 @@ function isTurnLike(text: string): boolean {
 
 async function findByTarget(project: Project, text: string, selector: string | undefined): Promise<FoundTurn> {
   if (selector === undefined) return lastTurnOf(project, await findRecorded(project, text));
-  throw new TeddyError(
-    'USAGE',
-    `${JSON.stringify(text)} is no turn, and -s names a session as well.`,
-    'Give a turn, such as 02 or 02-branch-01, or leave out `-s`.',
-  );
+  const hint = 'Give a turn, such as 02 or 02-branch-01, or leave out `-s`.';
+  throw new TeddyError('USAGE', `${JSON.stringify(text)} is no turn, and -s names a session as well.`, hint);
 }
 
 async function lastTurnOf({ repository: { store } }: Project, line: RecordedLine): Promise<FoundTurn> {

@@ -78,9 +78,6 @@ function joinRounds(before: readonly SharedLine[], lines: readonly SharedLine[])
 }
 
 function toBusy({ label }: ChosenRemote): TeddyError {
-  return new TeddyError(
-    'REMOTE_CHANGED',
-    `${label} changed again and again while this was pushed.`,
-    'What others had pushed is here now. Run the command again.',
-  );
+  const hint = 'What others had pushed is here now. Run the command again.';
+  return new TeddyError('REMOTE_CHANGED', `${label} changed again and again while this was pushed.`, hint);
 }

@@ -65,11 +65,8 @@ async function findOpening(project: Project, state: LineState, turn: TurnName): 
     if (entry.kind === 'start') break;
   }
   if (parent !== null) return parent;
-  throw new TeddyError(
-    'UNKNOWN_TURN',
-    `The commit that opened turn ${turn} is not in this clone.`,
-    'A shallow clone may lack it: `git fetch --unshallow`.',
-  );
+  const hint = 'A shallow clone may lack it: `git fetch --unshallow`.';
+  throw new TeddyError('UNKNOWN_TURN', `The commit that opened turn ${turn} is not in this clone.`, hint);
 }
 
 async function readContext(

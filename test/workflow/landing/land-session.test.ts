@@ -1,11 +1,12 @@
 import { expect } from 'vitest';
 import type { Oid, RefName, RepoPath } from '../../../src/names.ts';
 import { landSession } from '../../../src/workflow/landing/land-session.ts';
+import { restoreTurn } from '../../../src/workflow/turn/restore.ts';
 import { undoTurn } from '../../../src/workflow/turn/undo.ts';
 import { showHistory } from '../../../src/workflow/conversation/show-history.ts';
 import { memoryProject, withRace, type MemoryProject } from '../../support/memory-repository.ts';
 import { memoryWorkTree } from '../../support/memory-work-trees.ts';
-import { create, edit, line, planOf, say, session, start, storyOf, turn } from '../../support/turns.ts';
+import { approver, create, edit, line, planOf, run, say, session, start, storyOf, turn } from '../../support/turns.ts';
 import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 const archive = `refs/teddy/archive/2026-01/${session}` as RefName;
@@ -49,6 +50,39 @@ test('a line lands as one commit on its base branch: its code, the turns, the tr
   expect(await project.repository.store.resolve(archive)).toBe(tip);
   expect(await project.repository.workspace.head()).toEqual(head);
   expect(await storyOf(project, await project.tipOf('main'))).toEqual(["'First commit'", "'Somebody else'", "'Do it'"]);
+});
+
+test('a restored turn whose undo has landed does not come again, and the way to bring it is named', async () => {
+  const project = await begin();
+  await landSession(project, {});
+  await undoTurn(project, {});
+  const undone = (await landSession(project, {})).commit;
+  expect(await pathsOf(project, 'main')).toEqual(['README.md']);
+  await restoreTurn(project, { turn: '01' });
+  const way = `\`git revert --no-edit ${undone?.slice(0, 10)}\``;
+  await expect(landSession(project, {})).rejects.toMatchObject({
+    code: 'NOTHING_TO_LAND',
+    hint: expect.stringContaining(way),
+  });
+  await turn(project, 'Two', create('two.txt'));
+  await landSession(project, {});
+  expect(await pathsOf(project, 'main')).toEqual(['README.md', 'two.txt']);
+  expect(project.said.join('\n')).toContain(`Not all of it has landed: main took code of this line back`);
+  project.said.length = 0;
+  await turn(project, 'Three', create('three.txt'));
+  await landSession(project, {});
+  expect(project.said.join('\n')).not.toContain('took code');
+});
+
+test('the message names turns that changed code, also of a plan that had landed before it was run, and no others', async () => {
+  const project = await begin();
+  const ask = (title: string) => say(project, title, planOf([create(`${title}.txt`)]).replace('Do it', title));
+  await ask('Never');
+  expect((await run(project, { approver: approver(['no']) })).report.run_summary.status).toBe('SKIPPED');
+  await ask('Later');
+  expect((await landSession(project, {})).message).toMatch(/^Do it\n\nTeddy-/);
+  await run(project);
+  expect((await landSession(project, {})).message).toMatch(/^Later\n\nTeddy-/);
 });
 
 slowTest('three landings in a row bring what is new each time, with commits on the branch in between', async () => {

@@ -106,11 +106,8 @@ function parseFormat(text: string | undefined): ImportFormat | undefined {
   if (text === undefined) return undefined;
   const format = importFormats.find((known) => known === text);
   if (format !== undefined) return format;
-  throw new TeddyError(
-    'UNKNOWN_FORMAT',
-    `There is no format ${JSON.stringify(text)}.`,
-    `Choose one of: ${importFormats.join(', ')}.`,
-  );
+  const hint = `Choose one of: ${importFormats.join(', ')}.`;
+  throw new TeddyError('UNKNOWN_FORMAT', `There is no format ${JSON.stringify(text)}.`, hint);
 }
 
 function showProgress(terminal: Terminal): (progress: ImportProgress) => void {
