@@ -1,8 +1,10 @@
 /** Where hooks are put, what becomes of those that were there, with real git that runs them. */
+import { execFileSync } from 'node:child_process';
 import { chmod, lstat, mkdir, readFile, readlink, realpath, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { TeddyError } from '../../src/errors.ts';
 import { openRepository } from '../../src/git/repository.ts';
 import type { HookSource } from '../../src/ports/git.ts';
 import { sha256 } from '../../src/system/hash.ts';
@@ -211,7 +213,6 @@ describe('the hooks are looked for where git runs them from', () => {
     expect(await locate(undefined, env)).toMatchObject({ dir: join(home, 'hooks'), kind: 'own' });
     await repo.git('config', '--unset', 'core.hooksPath');
     expect(await locate(linked, env)).toMatchObject({ dir: join(repo.root, '.git/hooks'), kind: 'own', origin: null });
-    await repo.git('worktree', 'remove', '--force', linked);
     const shared = `${repo.root} shared`;
     await writeFile(join(home, '.gitconfig'), `[core]\n\thooksPath = "${shared}"\n`);
     expect(await locate(undefined, env)).toEqual({ dir: shared, kind: 'shared', origin: 'global ~/.gitconfig' });
@@ -220,6 +221,17 @@ describe('the hooks are looked for where git runs them from', () => {
       code: 'HOOK_IN_THE_WAY',
       hint: expect.stringContaining('--shared') as string,
     });
+    // Its way out is also one in a linked work tree.
+    const refused = use((project) => installHooks(project, source, options), linked, env);
+    const { hint = '' } = await refused.then(
+      () => Promise.reject(new Error('They were installed.')),
+      (error: TeddyError) => error,
+    );
+    execFileSync('sh', ['-c', /`(git config .+)`/.exec(hint)?.[1] ?? 'false'], { cwd: linked });
+    for (const root of [linked, repo.root])
+      expect(await locate(root, env)).toMatchObject({ dir: join(repo.root, '.git/hooks'), kind: 'own' });
+    await repo.git('config', '--unset', 'core.hooksPath');
+    await repo.git('worktree', 'remove', '--force', linked);
     await use((project) => installHooks(project, source, { shared: true }), undefined, env);
     expect(await openScratchRepository(shared).list('.')).toEqual([...hookNames].toSorted());
     await rm(shared, { recursive: true });

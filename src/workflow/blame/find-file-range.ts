@@ -86,6 +86,7 @@ async function toMissing(
     commit === null
       ? `\`git ls-files ${toShellWord(`:/${dir}`)}\``
       : `\`${['git ls-tree -r --full-tree --name-only', ...[revision, dir].filter(Boolean).map(toShellWord)].join(' ')}\``;
+  if (place === '') return missing('The root of the project is a directory.', `Name a file: ${list('')} lists them.`);
   const parsed = parsePath(place, workspace?.root);
   if (!('path' in parsed))
     return missing(`${place} is no file of the project: ${parsed.problem}.`, `${list('')} lists the files.`);

@@ -38,11 +38,14 @@ function leaveToAuthors(place: HookTarget, hooks: ListedHook[]): InstalledHooks 
   };
 }
 
+/** Also right in a linked work tree, where `.git` is a file. */
+const own = '`git config core.hooksPath "$(git rev-parse --path-format=absolute --git-common-dir)/hooks"`';
+
 function toSwitchedOff({ origin }: HookTarget): TeddyError {
   return new TeddyError(
     'HOOK_IN_THE_WAY',
     `Hooks are switched off: core.hooksPath is /dev/null (${origin}).`,
-    'Unset it there, or give this repository hooks of its own: `git config core.hooksPath .git/hooks`.',
+    `Unset it there, or give this repository hooks of its own: ${own}.`,
   );
 }
 
@@ -50,7 +53,7 @@ export function toShared({ dir, origin }: HookTarget, options: string): TeddyErr
   return new TeddyError(
     'HOOK_IN_THE_WAY',
     `Other repositories use the same hooks: core.hooksPath is ${dir} (${origin}).`,
-    `With \`--shared\` they are ${options}; or give this repository hooks of its own: \`git config core.hooksPath .git/hooks\`.`,
+    `With \`--shared\` they are ${options}; or give this repository hooks of its own: ${own}.`,
   );
 }
 

@@ -90,18 +90,12 @@ function refuseUsed({ root, isCurrent, lock, operation }: ListedWorkTree): void 
     throw new TeddyError('WORK_TREE_IN_USE', `You are in ${root}.`, 'Change to another directory of the repository.');
   }
   if (lock !== null) {
-    throw new TeddyError(
-      'LOCKED',
-      `${root} is locked${lock === '' ? '' : `: ${lock}`}.`,
-      `If nobody needs it: \`git worktree unlock ${toShellWord(root)}\`.`,
-    );
+    const hint = `If nobody needs it: \`git worktree unlock ${toShellWord(root)}\`.`;
+    throw new TeddyError('LOCKED', `${root} is locked${lock === '' ? '' : `: ${lock}`}.`, hint);
   }
   if (operation === null) return;
-  throw new TeddyError(
-    'OPERATION_IN_PROGRESS',
-    `A ${operation} is in progress in ${root}.`,
-    'Finish or abort it there with git first.',
-  );
+  const hint = 'Finish or abort it there with git first.';
+  throw new TeddyError('OPERATION_IN_PROGRESS', `A ${operation} is in progress in ${root}.`, hint);
 }
 
 function refuseChanged({ root, isUnfinished, changes }: ListedWorkTree): void {
