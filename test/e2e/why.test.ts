@@ -165,6 +165,7 @@ test('bad input is refused with the way out', async () => {
     'There is no file src/none.ts.',
   );
   expect(await project.refuses('FILE_NOT_FOUND', 2, ['why', 'src'])).toContain('git ls-files :/src');
+  expect(await project.refuses('FILE_NOT_FOUND', 2, ['why', '.'])).toContain('The root of the project is a directory.');
   expect(await project.refuses('FILE_NOT_FOUND', 2, ['blame', '../outside.txt'])).toContain('outside.txt');
   expect(await project.refuses('USAGE', 2, ['why', 'src/app.ts:9'])).toContain('src/app.ts has 4 lines.');
   expect(await project.refuses('USAGE', 2, ['why', 'src/app.ts:3-2'])).toContain('3-2 names no lines.');
