@@ -130,4 +130,9 @@ test('status says where one is, also as teddy alone', async () => {
   expect(await project.ok('status')).toContain(`(detached), at an entry of ${session}.`);
   await project.repo.git('switch', '--quiet', 'main');
   expect(await project.ok('status')).toContain(`Next: git switch teddy/${session}\n`);
+  await project.repo.git('switch', '--quiet', `teddy/${session}`);
+  await project.repo.git('update-ref', '-d', `refs/heads/teddy/${session}`);
+  expect(await project.ok('status')).toMatch(/^Next: teddy doctor$/m);
+  await project.ok('doctor', '--fix');
+  expect(await project.ok('status')).toContain('Turn 01 is closed.');
 });

@@ -4,10 +4,11 @@ import { TeddyError } from '../../errors.ts';
 import { findPlanTitle } from '../../plan/plan-comments.ts';
 import type { ParsedPlan } from '../../plan/plan.ts';
 import type { ActionLog, RunStatus } from '../../plan/report.ts';
+import type { Head } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Entry, VerdictWord } from '../../session/entry.ts';
 import { isSessionPath } from '../../session/global-files.ts';
-import { shortRef, type Oid, type SessionId, type TurnName } from '../../names.ts';
+import { parseLineRef, shortRef, type Oid, type SessionId, type TurnName } from '../../names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { findFreeBranch, findLine, lineName, type Line } from '../line/find.ts';
 import { hasLandedAsItStands } from '../line/find-open.ts';
@@ -92,7 +93,7 @@ export async function readStatus(project: Project): Promise<Status> {
     leftoverWrites,
     proposedMemos: proposed.length,
   };
-  return { ...status, next: line === null ? await toStart(project) : await toNext(project, status, line) };
+  return { ...status, next: line === null ? await toStart(project, head) : await toNext(project, status, line) };
 }
 
 /** Nothing is said or asked: it is what status is for. */
@@ -205,7 +206,9 @@ async function readLeftoverWrites(project: Project): Promise<string[]> {
     .map(({ id }) => id);
 }
 
-async function toStart(project: Project): Promise<string[]> {
+async function toStart(project: Project, head: Head | null): Promise<string[]> {
+  // Its branch is gone: a session that began here would begin with nothing.
+  if (head?.ref != null && head.oid === null && parseLineRef(head.ref) !== null) return ['teddy doctor'];
   const others = await listMainLines(project);
   return ['teddy session new <name>', ...(others.length === 0 ? [] : ['teddy session list'])];
 }
