@@ -158,6 +158,20 @@ test('the command that a conflict names merges by hand, and the next landing goe
   expect(await main.read('b.txt')).toBe(numbered([1, 'both 1'], [8, 'session 8']));
 });
 
+test('a file whose content is missing is not landed, and no branch or file has moved then', async () => {
+  await turn(create('damaged.txt'));
+  const oid = await line.git('rev-parse', 'HEAD:damaged.txt');
+  await rm(join(line.root, '.git/objects', oid.slice(0, 2), oid.slice(2)));
+  const before = [await main.fingerprint(), await main.list('.')];
+  await expect(landSession(project, { target: session })).rejects.toMatchObject({
+    code: 'GIT_FAILED',
+    message: `damaged.txt (${oid}) is missing here. Nothing was landed.`,
+  });
+  expect([await main.fingerprint(), await main.list('.')]).toEqual(before);
+  await line.git('hash-object', '-w', 'damaged.txt');
+  expect(await land()).toEqual(['added damaged.txt']);
+});
+
 test('the archive outlives the branch and a gc, and a clone that has nothing else of the session finds it', async () => {
   const tip = await line.git('rev-parse', 'HEAD');
   await line.git('switch', '--quiet', '-c', 'elsewhere', 'main~1');

@@ -41,11 +41,8 @@ export async function editGlobal(project: Project, name: string, compose: Compos
 export async function removeAgent(project: Project, name: string): Promise<{ file: string; commit: Oid | null }> {
   const { name: file, agent } = parseGlobalFile(name);
   if (agent === null) {
-    throw new TeddyError(
-      'USAGE',
-      `${file} stays; only an agent is removed.`,
-      `Empty it: \`teddy global edit ${file}\`.`,
-    );
+    const hint = `Empty it: \`teddy global edit ${file}\`.`;
+    throw new TeddyError('USAGE', `${file} stays; only an agent is removed.`, hint);
   }
   const commit = await changeGlobal(project, `global: remove ${file}\n`, ({ agents }) => {
     if (agents.has(agent)) return [{ name: file, text: null }];
@@ -58,11 +55,8 @@ export async function removeAgent(project: Project, name: string): Promise<{ fil
 function check({ name, agent }: GlobalFile, text: string): void {
   if (name === 'memos.yaml') parseMemos(text);
   if (agent === null || text.trim() !== '') return;
-  throw new TeddyError(
-    'VALIDATION_FAILED',
-    `${name} is empty.`,
-    `An agent says who it is; to take it away: \`teddy global remove ${name}\`.`,
-  );
+  const hint = `An agent says who it is; to take it away: \`teddy global remove ${name}\`.`;
+  throw new TeddyError('VALIDATION_FAILED', `${name} is empty.`, hint);
 }
 
 /** Nobody writes the same thing twice because of a colon. */

@@ -1,6 +1,6 @@
 /** Brings the code of a line to a branch, as one commit there; of `.teddy/` the branch keeps its own. */
 import { userMessages } from '../../conversation/transcript.ts';
-import { TeddyError } from '../../errors.ts';
+import { DamagedObjectError, TeddyError } from '../../errors.ts';
 import type { ObjectBatch, Store, TreeChange, TreeEntry, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { decodeEntry, type EntryKind } from '../../session/entry.ts';
@@ -102,6 +102,8 @@ async function landOnce(
   const tree = await mergeSides(project, place);
   const finished = tree === null && base.takenBack === null ? await finishLanding(project, place) : null;
   if (tree === null && finished === null) throw await toNothing(project, place);
+  const changes = tree === null ? [] : await project.repository.store.diffTrees(target.tip, tree);
+  await requireContents(project.repository.store, changes);
   const landed = {
     line,
     onto: target.ref,
@@ -111,7 +113,7 @@ async function landOnce(
     message,
     along: along.map(({ session }) => session),
     assistedBy,
-    changes: tree === null ? [] : await project.repository.store.diffTrees(target.tip, tree),
+    changes,
     root: workspace?.root ?? null,
     archive: null,
     note: null,
@@ -125,6 +127,13 @@ async function landOnce(
   tellOthers(project, place);
   const archive = await keepArchive(project, line);
   return { ...landed, commit, archive: archive?.ref ?? null, note: await discloseLines(project, place, commit) };
+}
+
+/** git merges files that one side alone has changed by their names, whether their contents are there or not. */
+async function requireContents(store: Store, changes: readonly TreeChange[]): Promise<void> {
+  for (const { path, after, mode } of changes)
+    if (after !== null && mode !== '160000' && (await store.readSize(after)) === null)
+      throw new DamagedObjectError(`${path} (${after}) is missing here. Nothing was landed.`, 'See `teddy doctor`.');
 }
 
 /** The landing stands, whatever becomes of its authorship log. */
