@@ -11,8 +11,8 @@ const roots = ['main', 'index', 'app', 'ports', 'errors', 'names'];
 
 /** How often the layout is broken today. A number here may only fall; whoever lowers one writes the new one down. */
 const ceilings = {
-  files: 836,
-  lines: 98_130,
+  files: 835,
+  lines: 98_127,
   importsBetweenVerbs: 53,
   filesWithOneImporter: 283,
   smallFilesWithOneImporter: 25,

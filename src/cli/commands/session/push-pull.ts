@@ -1,6 +1,38 @@
 import { Command } from 'clipanion';
 import { archiveOption, ShareCommand } from './share-command.ts';
 
+export class SessionPushCommand extends ShareCommand {
+  static override paths = [['session', 'push']];
+  static override usage = Command.Usage({
+    category: 'Elsewhere',
+    description: 'Send a session to a remote.',
+    details: `
+      It sends the main line, its branches, what is archived of it, and teddy/global, with the commits below, as
+      git does. The session is the one that HEAD is on, else the newest open one; -s names another, and --all sends
+      all of them. The remote is a name that git knows, a URL or a path; without it, it is the one that
+      teddy.sessionsRemote names, else branch.<name>.pushRemote, remote.pushDefault, the one that the branch
+      follows, origin, or the only one.
+
+      Either everything arrives or nothing does, and nothing is ever forced. If the remote has more, \`session
+      sync\` takes that first. Nothing is deleted there: a branch that \`session archive\` put away here stays on the
+      remote, and only \`session archive\` with --remote deletes it. A branch that was deleted or archived there is
+      not sent again until it has more, unless -s names it. teddy verifies what would leave, and searches it for
+      secrets.
+
+      Exit codes: 0 done, or nothing to do; 2 no such remote or session; 3 the remote is ahead, is empty, or has
+      changed meanwhile, or a secret or a faulty line would leave; 5 the remote cannot be reached, or refused.
+    `,
+    examples: [
+      ['The session that HEAD is on, to origin', '$0 session push'],
+      ['What would be sent', '$0 session push --dry-run'],
+      ['All sessions, to another place', '$0 session push ssh://git.example.org/notes.git --all'],
+    ],
+  });
+
+  protected readonly verb = 'push';
+  protected load = async () => (await import('../../../workflow/sharing/push-sessions.ts')).pushSessions;
+}
+
 export class SessionPullCommand extends ShareCommand {
   static override paths = [['session', 'pull']];
   static override usage = Command.Usage({
