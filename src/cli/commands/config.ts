@@ -91,11 +91,8 @@ export class ConfigCommand extends TeddyCommand {
     if (value === undefined) return { name: setting, value: null };
     const parsed = parseSetting(setting, value);
     if ('value' in parsed) return { name: setting, value: parsed.value };
-    throw new TeddyError(
-      'BAD_SETTING',
-      `teddy.${setting} was not changed: ${parsed.problem}.`,
-      `It is for: ${settingOf(setting).purpose}. \`teddy config ${setting}\` prints what it is now.`,
-    );
+    const hint = `It is for: ${settingOf(setting).purpose}. \`teddy config ${setting}\` prints what it is now.`;
+    throw new TeddyError('BAD_SETTING', `teddy.${setting} was not changed: ${parsed.problem}.`, hint);
   }
 
   private async change(terminal: Terminal, project: Project, { name, value }: Change): Promise<number> {
@@ -142,11 +139,8 @@ interface Change {
 
 function refuseKey(name: string): void {
   if (!/^(?:teddy\.)?key$/i.test(name)) return;
-  throw new TeddyError(
-    'BAD_SETTING',
-    'The key is never printed, and no setting holds it.',
-    '`teddy config` says where it comes from.',
-  );
+  const hint = '`teddy config` says where it comes from.';
+  throw new TeddyError('BAD_SETTING', 'The key is never printed, and no setting holds it.', hint);
 }
 
 function isUsable(found: FoundSetting[], wanted: string): boolean {

@@ -70,7 +70,9 @@ async function takeChecked(
     const refused = await fetchAndCheck(project, source, incoming, toOwn, { ...request, isWhole });
     if (!isWhole && refused.some(({ isUnread }) => isUnread === true)) continue;
     const taken = await moveLines(project, withoutRefused(source, refused), { refused, known: null }, request);
-    return { ...taken, lines: [...taken.lines, ...incoming.flatMap((tips) => toRefusedLine(source, tips, refused))] };
+    const isCut = refused.length > 0 && (await project.repository.store.isShallow());
+    const kept = incoming.flatMap((tips) => toRefusedLine(source, tips, { refused, isCut }));
+    return { ...taken, lines: [...taken.lines, ...kept] };
   }
 }
 
@@ -208,12 +210,16 @@ function toTrackingUpdates(remote: ChosenRemote, lines: readonly StandingTips[])
   });
 }
 
-function toRefusedLine({ remote }: Source, tips: SharedTips, refused: readonly RefusedRef[]): SharedLine[] {
+function toRefusedLine(
+  { remote }: Source,
+  tips: SharedTips,
+  { refused, isCut }: { refused: readonly RefusedRef[]; isCut: boolean },
+): SharedLine[] {
   const found = refused.find(({ ref }) => ref === tips.ref);
   if (found === undefined) return [];
   const line = toSharedLine({ ...tips, standing: tips.local === null ? 'only-remote' : 'pull' });
   const isTwin = found.isNamesake === true && tips.session !== null && listNamesakes(refused).has(tips.session);
-  const problem = isTwin ? toNamesake(remote, tips) : toHostile(remote, tips, found);
+  const problem = isTwin ? toNamesake(remote, tips) : toHostile(remote, tips, found, isCut);
   return [{ ...line, problem, violations: found.violations }];
 }
 
@@ -232,14 +238,14 @@ function toHostile(
   { label }: ChosenRemote,
   { ref, names }: SharedTips,
   { reason, violations }: RefusedRef,
+  isCut: boolean,
 ): TeddyError {
-  const look = `\`git fetch ${toShellWord(label)} ${names.remote} && teddy session verify FETCH_HEAD\``;
+  const look = `To look at it: \`git fetch ${toShellWord(label)} ${names.remote} && teddy session verify FETCH_HEAD\`.`;
+  const first = violations.length > 0 ? look : isCut ? 'This clone is shallow: `git fetch --unshallow` first.' : '';
   return new TeddyError(
     'HOSTILE_SESSION',
     `${shortRef(ref)} of ${label} cannot be taken: it fails the checks (${reason.replace(/\.$/, '')}).`,
-    violations.length === 0
-      ? 'Nothing of it is here. Ask whoever pushed it; in a shallow clone, run `git fetch --unshallow` first.'
-      : `Nothing of it is here. To look at it: ${look}. Ask whoever pushed it.`,
+    ['Nothing of it is here.', first, 'Ask whoever pushed it.'].filter(Boolean).join(' '),
   );
 }
 

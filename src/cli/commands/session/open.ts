@@ -55,11 +55,8 @@ export class SessionOpenCommand extends TeddyCommand {
 function toAgent(text: string): OpenableAgent {
   const agent = openableAgents.find((known) => known === text);
   if (agent !== undefined) return agent;
-  throw new TeddyError(
-    'UNKNOWN_AGENT',
-    `A session cannot be opened with ${JSON.stringify(text)}.`,
-    `Choose one of: ${openableAgents.join(', ')}.`,
-  );
+  const hint = `Choose one of: ${openableAgents.join(', ')}.`;
+  throw new TeddyError('UNKNOWN_AGENT', `A session cannot be opened with ${JSON.stringify(text)}.`, hint);
 }
 
 function showOpened(terminal: Terminal, opened: OpenedSession): void {

@@ -139,11 +139,8 @@ export class SessionVerifyCommand extends TeddyCommand {
     if (requireApproval === undefined || requireApproval === false) return undefined;
     if (requireApproval === true || requireApproval === 'anybody') return 'anybody';
     if (requireApproval === 'others') return 'others';
-    throw new TeddyError(
-      'USAGE',
-      `--require-approval=${requireApproval} is not known.`,
-      'Give `--require-approval` alone for an approval by anybody, or `--require-approval=others`.',
-    );
+    const hint = 'Give `--require-approval` alone for an approval by anybody, or `--require-approval=others`.';
+    throw new TeddyError('USAGE', `--require-approval=${requireApproval} is not known.`, hint);
   }
 
   private toTarget(): string | undefined {
