@@ -5,7 +5,7 @@ import { isOverlap } from './run.ts';
 
 /** Another try may change these. */
 const passing =
-  /Could not resolve host|Name or service not known|Temporary failure in name resolution|Failed to connect|Couldn't connect|Connection (?:refused|reset|closed|timed out)|Operation timed out|timed out|Network is unreachable|No route to host|requested URL returned error: (?:5\d\d|429)|HTTP (?:5\d\d|429)|RPC failed|early EOF|unexpected disconnect|hung up unexpectedly|Empty reply|transfer closed|Recv failure|Send failure|SSL_ERROR_SYSCALL|gnutls_handshake|expected flush after|bytes of body are still expected|invalid server response|bad band|protocol error|remote failure/i;
+  /Could not resolve host|Name or service not known|Temporary failure in name resolution|Failed to connect|Couldn't connect|Connection (?:refused|reset|closed|timed out)|Operation timed out|timed out|Network is unreachable|No route to host|requested URL returned error: (?:5\d\d|429)|HTTP (?:5\d\d|429)|RPC failed|early EOF|unexpected disconnect|hung up unexpectedly|Empty reply|transfer closed|Recv failure|Send failure|SSL_ERROR_SYSCALL|gnutls_handshake|expected flush after|bytes of body are still expected|invalid server response|bad band|protocol error|remote failure|did not send all necessary objects/i;
 const lasting =
   /Authentication failed|could not read (?:Username|Password)|Permission denied|Host key verification failed|requested URL returned error: 4(?!29)\d\d|not appear to be a git repository|not found|dubious ownership|not allowed|no space left|quota exceeded|couldn't find remote ref|fsck error|unable to find remote helper/i;
 

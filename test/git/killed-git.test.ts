@@ -311,6 +311,18 @@ test('a line of which another git drops a commit, each time that it was fetched,
   expect(await repo.git('for-each-ref', 'refs/teddy/quarantine')).toBe('');
 });
 
+test('a fetch that counted on an object which another git drops is tried again', async () => {
+  const ref = await startShared();
+  await repo.git('switch', '--quiet', 'main');
+  await repo.git('update-ref', '-d', ref);
+  const words = `fatal: bad object ${'1'.repeat(40)}\nerror: ${repo.root} did not send all necessary objects`;
+  await disturb('fetch --progress', `echo '${words}' >&2; exit 1`, 1);
+  expect((await pullSessions(project, sharing)).lines.map((line) => line.ref)).toContain(ref);
+  await disturb('fetch --progress', `echo '${words}' >&2; exit 1`, 100);
+  await repo.git('update-ref', '-d', ref);
+  await expect(pullSessions(project, sharing)).rejects.toMatchObject({ code: 'REMOTE_UNREACHABLE' });
+});
+
 test('a repack in the moment in which a fetch makes its refs drops nothing of what has come', async () => {
   const ref = await startShared();
   await say(project, 'Go', planOf([create('made.txt')]));
