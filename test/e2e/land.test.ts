@@ -1,4 +1,5 @@
 /** `session land` and `session archive`, as a person sees them. */
+import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { archiveRef, type RefName } from '../../src/names.ts';
 import { ctrlC, hasTerminal, runInTerminal } from '../support/run-in-terminal.ts';
@@ -196,5 +197,24 @@ test('a session in the place of a remote, an answer that a person brings, and no
   expect(resumed.stderr).toContain('teddy session plan --from');
   expect(resumed.exitCode).toBe(asked.exitCode);
   expect(await fresh.refuses('USAGE', 2, ['global', 'edit'], options)).toContain('There is no terminal for an editor');
+  await fresh.close();
+});
+
+test('what an undo took back comes to the branch again by the command that land names, typed where land was', async () => {
+  const fresh = await openTeddyProject();
+  const { repo } = fresh;
+  await fresh.begin('back');
+  await fresh.plan(createPlan('back.txt', 'back\n'));
+  await fresh.ok('session', 'execute', '-y');
+  await fresh.ok('session', 'land');
+  await fresh.ok('session', 'undo');
+  await fresh.ok('session', 'land');
+  await fresh.ok('session', 'restore', '01');
+  const line = await repo.git('symbolic-ref', 'HEAD');
+  const tip = await repo.git('rev-parse', line);
+  const refused = await fresh.refuses('NOTHING_TO_LAND', 3, ['session', 'land']);
+  execFileSync('sh', ['-c', /`(git .+)`/.exec(refused)?.[1] ?? 'false'], { cwd: repo.root, stdio: 'ignore' });
+  expect(await repo.git('show', 'main:back.txt')).toBe('back');
+  expect(await repo.git('rev-parse', line)).toBe(tip);
   await fresh.close();
 });

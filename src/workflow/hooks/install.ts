@@ -39,13 +39,13 @@ function leaveToAuthors(place: HookTarget, hooks: ListedHook[]): InstalledHooks 
 }
 
 /** Also right in a linked work tree, where `.git` is a file. */
-const own = '`git config core.hooksPath "$(git rev-parse --path-format=absolute --git-common-dir)/hooks"`';
+const ownHooks = '`git config core.hooksPath "$(git rev-parse --path-format=absolute --git-common-dir)/hooks"`';
 
 function toSwitchedOff({ origin }: HookTarget): TeddyError {
   return new TeddyError(
     'HOOK_IN_THE_WAY',
     `Hooks are switched off: core.hooksPath is /dev/null (${origin}).`,
-    `Unset it there, or give this repository hooks of its own: ${own}.`,
+    `Unset it there, or give this repository hooks of its own: ${ownHooks}.`,
   );
 }
 
@@ -53,7 +53,7 @@ export function toShared({ dir, origin }: HookTarget, options: string): TeddyErr
   return new TeddyError(
     'HOOK_IN_THE_WAY',
     `Other repositories use the same hooks: core.hooksPath is ${dir} (${origin}).`,
-    `With \`--shared\` they are ${options}; or give this repository hooks of its own: ${own}.`,
+    `With \`--shared\` they are ${options}; or give this repository hooks of its own: ${ownHooks}.`,
   );
 }
 

@@ -89,21 +89,20 @@ export async function discloseModels(project: Project, { tip }: LandableLine, ba
   return [...trailers, ...findDisclosed(template, ownMessages, trailers)];
 }
 
-/** `root`: of the work tree that has the target checked out, if any. The command works before the landing and after it. */
-export async function tellBehind(
-  { repository, notices }: Project,
-  { ref, tip }: LandingTarget,
-  root: string | null,
-): Promise<void> {
-  const upstream = await findUpstream(repository.store, ref);
+/** `git` as a person here types it to act on a branch. `root`: of the work tree that has the branch checked out, if any. */
+export function toGitOn({ repository }: Project, ref: RefName, root: string | null): string {
+  if (root === null) return `git switch ${toShellWord(shortRef(ref))} && git`;
+  return root === repository.workspace?.root ? 'git' : `git -C ${toShellWord(root)}`;
+}
+
+/** `root`: as for `toGitOn`. The command works before the landing and after it. */
+export async function tellBehind(project: Project, { ref, tip }: LandingTarget, root: string | null): Promise<void> {
+  const upstream = await findUpstream(project.repository.store, ref);
   if (upstream === null || tip === null) return;
-  const missing = await repository.store.findReachable('', upstream.oid, [tip]);
+  const missing = await project.repository.store.findReachable('', upstream.oid, [tip]);
   if (missing.length === 0) return;
-  const [branch, from] = [shortRef(ref), upstream.name];
-  const git = root === null || root === repository.workspace?.root ? 'git' : `git -C ${toShellWord(root)}`;
-  const turnTo = root === null ? `git switch ${toShellWord(branch)} && ` : '';
-  notices.warn(
-    `${branch} is ${countCommits(missing.length)} behind ${from}. To bring it up to date: \`${turnTo}${git} merge ${toShellWord(from)}\``,
+  project.notices.warn(
+    `${shortRef(ref)} is ${countCommits(missing.length)} behind ${upstream.name}. To bring it up to date: \`${toGitOn(project, ref, root)} merge ${toShellWord(upstream.name)}\``,
   );
 }
 

@@ -14,7 +14,7 @@ import { findRecorded } from '../line/find-recorded.ts';
 import { refuseRunsIn } from '../line/unfinished-run.ts';
 import { addAuthorshipNote, type AuthorshipNote } from './authorship-log.ts';
 import { chooseTarget, type LandingTarget } from './choose-target.ts';
-import { describeLanding, discloseModels, tellBehind, tellBrought } from './describe.ts';
+import { describeLanding, discloseModels, tellBehind, tellBrought, toGitOn } from './describe.ts';
 import { findLandingBase, type LandingBase } from './find-base.ts';
 import { toArchiveCommand } from './archive-command.ts';
 import { keepArchive } from './keep-archive.ts';
@@ -267,14 +267,13 @@ async function finishLanding(
   return { commit: base.landedAs, archive: archive?.ref ?? null, note, wasCutOff: true };
 }
 
-async function toNothing(project: Project, { line, target, base }: Landing): Promise<TeddyError> {
+async function toNothing(project: Project, landing: Landing): Promise<TeddyError> {
+  const { line, target, base } = landing;
   const onto = shortRef(target.ref);
-  if (base.takenBack !== null)
-    return new TeddyError(
-      'NOTHING_TO_LAND',
-      `${line.name} has no code that ${onto} has not had.`,
-      toRevert(onto, base.takenBack),
-    );
+  if (base.takenBack !== null) {
+    const message = `${line.name} has no code that ${onto} has not had.`;
+    return new TeddyError('NOTHING_TO_LAND', message, toRevert(project, landing, base.takenBack));
+  }
   return new TeddyError(
     'NOTHING_TO_LAND',
     base.hasLanded
@@ -290,28 +289,27 @@ async function toConflict(project: Project, landing: Landing, conflicts: readonl
   const { line, target, workspace, sides, message } = landing;
   const pick = await preparePick(project, sides, message);
   const onto = shortRef(target.ref);
-  const isHere = workspace !== null && workspace.root === project.repository.workspace?.root;
-  const git = workspace === null || isHere ? 'git' : `git -C ${toShellWord(workspace.root)}`;
-  const way = workspace === null ? `git switch ${toShellWord(onto)} && ` : '';
+  const git = toGitOn(project, target.ref, workspace?.root ?? null);
   const paths = conflicts.length === 0 ? 'git names no file' : nameSome(conflicts);
   return new TeddyError(
     'LAND_CONFLICT',
     `${line.name} and ${onto} have changed the same lines: ${paths}. Nothing was changed.`,
-    `By hand: \`${way}${git} cherry-pick ${pick.slice(0, 16)}\`, resolve, \`git add\` the files, \`git cherry-pick --continue\` (or \`--abort\`).`,
+    `By hand: \`${git} cherry-pick ${pick.slice(0, 16)}\`, resolve, \`git add\` the files, \`git cherry-pick --continue\` (or \`--abort\`).`,
   );
 }
 
-function toRevert(onto: string, landing: Oid): string {
-  const oid = landing.slice(0, 10);
-  return `${onto} took code of this line back in ${oid}, which landed an undo. To bring it again, on ${onto}: \`git revert --no-edit ${oid}\`.`;
+function toRevert(project: Project, { target, workspace }: Landing, landing: Oid): string {
+  const revert = `${toGitOn(project, target.ref, workspace?.root ?? null)} revert --no-edit ${landing.slice(0, 10)}`;
+  return `${shortRef(target.ref)} took code of this line back when an undo was landed. To bring it there again: \`${revert}\`.`;
 }
 
-function tellOthers({ notices }: Project, { line, target, base }: Landing): void {
+function tellOthers(project: Project, landing: Landing): void {
+  const { line, target, base } = landing;
   if (base.takenBack !== null)
-    return notices.warn(`Not all of it has landed: ${toRevert(shortRef(target.ref), base.takenBack)}`);
+    return project.notices.warn(`Not all of it has landed: ${toRevert(project, landing, base.takenBack)}`);
   if (base.others.length === 0) return;
   const commits = nameSome(base.others.map((oid) => oid.slice(0, 10)));
-  notices.warn(
+  project.notices.warn(
     `${shortRef(target.ref)} had code of another line of ${line.session} already (${commits}); it stays there.`,
   );
 }

@@ -240,12 +240,15 @@ function toHostile(
   { reason, violations }: RefusedRef,
   isCut: boolean,
 ): TeddyError {
-  const look = `To look at it: \`git fetch ${toShellWord(label)} ${names.remote} && teddy session verify FETCH_HEAD\`.`;
-  const first = violations.length > 0 ? look : isCut ? 'This clone is shallow: `git fetch --unshallow` first.' : '';
+  const look = `To look at it: \`git fetch ${toShellWord(label)} ${names.remote} && teddy session verify FETCH_HEAD\`. `;
+  const next =
+    isCut && violations.length === 0
+      ? 'This clone is shallow: run `git fetch --unshallow`, and then the command again.'
+      : `${violations.length === 0 ? '' : look}Ask whoever pushed it.`;
   return new TeddyError(
     'HOSTILE_SESSION',
     `${shortRef(ref)} of ${label} cannot be taken: it fails the checks (${reason.replace(/\.$/, '')}).`,
-    ['Nothing of it is here.', first, 'Ask whoever pushed it.'].filter(Boolean).join(' '),
+    `Nothing of it is here. ${next}`,
   );
 }
 

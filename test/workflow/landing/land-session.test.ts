@@ -59,7 +59,7 @@ test('a restored turn whose undo has landed does not come again, and the way to 
   const undone = (await landSession(project, {})).commit;
   expect(await pathsOf(project, 'main')).toEqual(['README.md']);
   await restoreTurn(project, { turn: '01' });
-  const way = `\`git revert --no-edit ${undone?.slice(0, 10)}\``;
+  const way = `git revert --no-edit ${undone?.slice(0, 10)}\``;
   await expect(landSession(project, {})).rejects.toMatchObject({
     code: 'NOTHING_TO_LAND',
     hint: expect.stringContaining(way),
