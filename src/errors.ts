@@ -187,6 +187,11 @@ export function toWorldError(error: unknown): TeddyError | null {
   );
 }
 
+/** The words of whatever was thrown. */
+export function toMessage(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 export function notCapturedError(): TeddyError {
   return new TeddyError(
     'NOT_CAPTURED',

@@ -1,6 +1,6 @@
 /** Chooses the importer of a format. */
 import type { ImportFormat, ImportOptions } from './importer.ts';
-import { openClaudeCodeImporter } from './import-claude-code.ts';
+import { claudeTitle, isClaudePrompt, keepClaudeTitle, readClaudeLine, type ClaudeTitles } from './claude-lines.ts';
 import { toCodexEntry } from './codex-entry.ts';
 import { openCodexReader } from './codex-lines.ts';
 import {
@@ -17,6 +17,7 @@ import { openJsonElements, type JsonPart } from './json-elements.ts';
 import { readOpenaiMessage } from './openai-messages.ts';
 import { splitContent } from './content-calls.ts';
 import { decodeTranscript } from './decode-transcript.ts';
+import { openRewindFinder, type RewindFinder } from './rewinds.ts';
 import type { TranscriptRecord, KnownRecord, UserRecord, AssistantRecord, PartialRecord } from './record.ts';
 
 const openers: Record<ImportFormat, (options: ImportOptions) => MeasuredImporter> = {
@@ -28,6 +29,49 @@ const openers: Record<ImportFormat, (options: ImportOptions) => MeasuredImporter
 
 export function openImporter(format: ImportFormat, options: ImportOptions): MeasuredImporter {
   return openers[format](options);
+}
+
+/**
+ * Reads the sessions of Claude Code, `~/.claude/projects/<project>/<session>.jsonl`. Lines are read in the order in which they stand. What the user took back (`/rewind`) stands there as well: the importer finds
+ * it, and reads the part of the log that it is asked for. Side chains (the conversations of subagents) are left out, but a log of nothing else is a session of its own. A summary that the program wrote when
+ * it compacted the conversation is marked as one, unless nothing stands before it: then it is all that is left of what was said, and
+ * becomes the user's message.
+ */
+function openClaudeCodeImporter(options: ImportOptions): MeasuredImporter {
+  const context = openContext('claude-code', options);
+  const titles: ClaudeTitles = {};
+  let hasBegun = false;
+  let isSubagent: boolean | null = null;
+  const { part } = options;
+  const finder = part === undefined ? openRewindFinder() : null;
+  const read = (object: Record<string, unknown>, place: SourcePosition): void => {
+    const { type, uuid } = object;
+    if (part?.takes(place.line, uuid ?? null) === false) return;
+    if (typeof type !== 'string') return context.log.skip(place.line, 'an object without a type');
+    if (keepClaudeTitle(titles, object)) return context.log.leaveOut('titles');
+    // A log that begins with a side chain is that of a subagent: in the log of a session somebody speaks before it.
+    if (type === 'user' || type === 'assistant') isSubagent ??= object['isSidechain'] === true;
+    if (object['isSidechain'] !== true || isSubagent === true) addToTree(finder, object, place);
+    if (!['user', 'assistant', 'attachment'].includes(type)) return context.log.leaveOut('lines of bookkeeping');
+    if (object['isSidechain'] === true && isSubagent !== true) return context.log.leaveOut('lines of side chains');
+    // A session that was resumed or forked repeats what it continues.
+    if (hasText(uuid) && !context.ids.isNew('line', uuid)) return context.log.leaveOut('repeated lines');
+    readClaudeLine(context, object, place, hasBegun);
+    hasBegun ||= type !== 'attachment' && object['isMeta'] !== true;
+  };
+  const readLine = objectReader(context, read);
+  const line = (place: SourcePosition): void => (part?.takes(place.line) === false ? undefined : readLine(place));
+  const importer = openLineImporter(context, { line, title: () => claudeTitle(titles) });
+  return finder === null ? importer : { ...importer, rewinds: finder.find };
+}
+
+function addToTree(finder: RewindFinder | null, object: Record<string, unknown>, { line }: SourcePosition): void {
+  const { type, uuid, parentUuid, logicalParentUuid } = object;
+  if (finder === null || !hasText(uuid)) return;
+  const named = parentUuid === null ? (logicalParentUuid ?? null) : parentUuid;
+  const parent = named === null || hasText(named) ? named : undefined;
+  const isSpoken = type === 'user' || type === 'assistant';
+  finder.add({ line, uuid, parent, isPrompt: type === 'user' && isClaudePrompt(object), isSpoken });
 }
 
 /** The members to keep of the object around the messages, or of one that is a message itself. */

@@ -1,5 +1,5 @@
 import { getSystemErrorMap } from 'node:util';
-import { TeddyError } from '../errors.ts';
+import { TeddyError, toMessage } from '../errors.ts';
 
 /** An error number of the system, e.g. `ENOENT`, or null for any other failure. */
 export function errorCode(error: unknown): string | null {
@@ -11,7 +11,7 @@ export function errorReason(error: unknown): string {
   const errno = error instanceof Error ? (error as NodeJS.ErrnoException).errno : undefined;
   const known = errno === undefined ? undefined : getSystemErrorMap().get(errno);
   if (known) return `${known[1]} (${known[0]})`;
-  return error instanceof Error ? error.message : String(error);
+  return toMessage(error);
 }
 
 /** Where the disk has refused something: DISK_FULL when no space is left, else WRITE_FAILED. */

@@ -3,6 +3,7 @@ import { chmod, copyFile, link, lstat, mkdir, open, realpath, readlink, rename, 
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { randomBytes } from 'node:crypto';
 import type { HookFile, HookTarget, Hooks } from '../ports/git.ts';
+import { writeDurably } from '../disk/durable-file.ts';
 import { removeFile, syncDir } from '../disk/replace-file.ts';
 import type { RepositoryLayout } from './layout.ts';
 import { withOwnErrors } from './own-errors.ts';
@@ -135,13 +136,7 @@ async function installHook(path: string, script: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   const temporary = temporaryBeside(path);
   try {
-    const file = await open(temporary, 'wx', 0o755);
-    try {
-      await file.writeFile(script);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
+    await writeDurably(temporary, script, 0o755);
     await rename(temporary, path);
   } catch (error) {
     await removeFile(temporary);

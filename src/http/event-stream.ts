@@ -4,6 +4,7 @@
  * It does the work of `streamSSE` of hono (4.13.19), which has neither a heartbeat, nor an end for a client that takes nothing, nor a
  * limit for the number of streams; these are most of this file. It may go when hono has them.
  */
+import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { Refusal } from './refusal.ts';
 
@@ -150,17 +151,9 @@ function openClient(response: ServerResponse, limits: StreamLimits, signal: Abor
   };
 }
 
-function untilDrained(response: ServerResponse, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const settle = () => {
-      response.off('drain', settle).off('close', settle);
-      signal.removeEventListener('abort', settle);
-      resolve();
-    };
-    if (signal.aborted || response.destroyed) return resolve();
-    response.on('drain', settle).on('close', settle);
-    signal.addEventListener('abort', settle);
-  });
+/** `signal` ends with the connection. */
+async function untilDrained(response: ServerResponse, signal: AbortSignal): Promise<void> {
+  await once(response, 'drain', { signal }).catch(() => undefined);
 }
 
 const escapes: Record<string, string> = { '\u0085': '\\u0085', '\u2028': '\\u2028', '\u2029': '\\u2029' };

@@ -1,6 +1,6 @@
 /** Reads reports back. Apart from `report.ts`, so that writing a report does not load zod. */
 import * as z from 'zod/mini';
-import { TeddyError } from '../errors.ts';
+import { TeddyError, toMessage } from '../errors.ts';
 import { isSessionId, isTurnName } from '../names.ts';
 import { readPlainYaml } from '../session/plain-yaml.ts';
 import { parseReportYaml } from './report-logs.ts';
@@ -132,7 +132,7 @@ function parseYaml(yaml: string): unknown {
   try {
     return parseReportYaml(yaml);
   } catch (error) {
-    throw damaged(error instanceof Error ? error.message : String(error));
+    throw damaged(toMessage(error));
   }
 }
 

@@ -8,9 +8,8 @@ import type { TeddyError } from '../../src/errors.ts';
 import { openRepository } from '../../src/git/repository.ts';
 import type { HookSource } from '../../src/ports/git.ts';
 import { sha256 } from '../../src/system/hash.ts';
-import { installHooks } from '../../src/workflow/hooks/install.ts';
+import { installHooks, uninstallHooks } from '../../src/workflow/hooks/install.ts';
 import { hookNames, listHooks, type HookedProject } from '../../src/workflow/hooks/list.ts';
-import { uninstallHooks } from '../../src/workflow/hooks/uninstall.ts';
 import { makeScratchRepository, openScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
 
 let repo: ScratchRepository;

@@ -8,6 +8,7 @@ import type { Terminal } from '../terminal.ts';
 
 /** The options that both commands take for the lines in question. */
 abstract class LineCommand extends TeddyCommand {
+  place = Option.String({ name: 'file[:line[-line]]', required: true });
   revision = Option.String('--rev', {
     description: 'The file as it was in this commit. Default: as it is in the work tree.',
   });
@@ -19,10 +20,10 @@ abstract class LineCommand extends TeddyCommand {
   protected override trustsHead = () => 'always' as const;
 
   /** A path is relative to the current folder, as for git. */
-  protected toRequest(terminal: Terminal, project: Project, place: string) {
+  protected toRequest(terminal: Terminal, project: Project) {
     const root = project.repository.workspace?.root;
     const cwd = readWorkingDirectory(terminal.context);
-    const path = root === undefined ? place : relative(root, resolve(cwd, place)).split(sep).join('/');
+    const path = root === undefined ? this.place : relative(root, resolve(cwd, this.place)).split(sep).join('/');
     return { place: path, revision: this.revision, moves: this.moves, copies: this.copies };
   }
 }
@@ -50,15 +51,13 @@ export class WhyCommand extends LineCommand {
     ],
   });
 
-  place = Option.String({ name: 'file[:line[-line]]', required: true });
-
   protected run(terminal: Terminal): Promise<number> {
     return this.withProject(terminal, async (project) => {
       const [{ explainPlace }, { toWhyDocument }] = await Promise.all([
         import('../../workflow/blame/why.ts'),
         import('../../workflow/blame/document.ts'),
       ]);
-      const why = await explainPlace(project, this.toRequest(terminal, project, this.place));
+      const why = await explainPlace(project, this.toRequest(terminal, project));
       const { renderWhy } = await import('../render/why.ts');
       if (this.json) this.printJson(terminal, 'why', toWhyDocument(why));
       else await this.page(terminal, project, renderWhy(terminal, why));
@@ -90,14 +89,13 @@ export class BlameCommand extends LineCommand {
     ],
   });
 
-  place = Option.String({ name: 'file[:line[-line]]', required: true });
   porcelain = Option.Boolean('--porcelain', false, { description: 'For programs that read `git blame --porcelain`.' });
 
   protected run(terminal: Terminal): Promise<number> {
     requireOne({ '--porcelain': this.porcelain, '--json': this.json });
     return this.withProject(terminal, async (project) => {
       const { blameFile } = await import('../../workflow/blame/blame-file.ts');
-      const blamed = await blameFile(project, this.toRequest(terminal, project, this.place));
+      const blamed = await blameFile(project, this.toRequest(terminal, project));
       if (this.porcelain) {
         const { renderPorcelain } = await import('../render/blame-porcelain.ts');
         terminal.print(await renderPorcelain(project, blamed));

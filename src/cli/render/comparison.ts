@@ -94,6 +94,6 @@ function renderChange(terminal: Terminal, { kind, added, removed, change }: File
   return `${counts} ${terminal.style('green', bar('+', added))}${terminal.style('red', bar('-', removed))}`.trimEnd();
 }
 
-function sum(files: readonly FileDiff[], key: 'added' | 'removed'): number {
+export function sum(files: readonly Pick<FileDiff, 'added' | 'removed'>[], key: 'added' | 'removed'): number {
   return files.reduce((total, file) => total + file[key], 0);
 }

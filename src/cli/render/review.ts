@@ -3,6 +3,7 @@ import type { TurnName } from '../../names.ts';
 import { formatCount } from '../../session/format-count.ts';
 import type { ChangedFile, ReviewedTurn, TurnLabel } from '../../workflow/review/turn.ts';
 import { countOf, describeSpending } from '../../session/describe-spending.ts';
+import { sum } from './comparison.ts';
 import { escapeMarkdown, toCode } from './escape-markdown.ts';
 import { cutTo, describeAnswerer, describePerson, renderFiles, renderTurnDetails, toOutcome } from './review-turn.ts';
 import { listApprovers, type Worker } from '../../workflow/review/who.ts';
@@ -119,10 +120,6 @@ function shorten(names: readonly string[], max: number, mark = '; '): string {
 function describeChange(files: readonly ChangedFile[]): string {
   const [added, removed] = [sum(files, 'added'), sum(files, 'removed')];
   return `${countOf(files.length, 'file')} changed, +${formatCount(added)} -${formatCount(removed)}`;
-}
-
-function sum(files: readonly ChangedFile[], key: 'added' | 'removed'): number {
-  return files.reduce((total, file) => total + file[key], 0);
 }
 
 /** The user's own commits are where they were made. */

@@ -172,10 +172,6 @@ export async function listRecentCaptures(
   );
 }
 
-export function toMessage(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
 export function interruptedError(): TeddyError {
   return new TeddyError('INTERRUPTED', 'Interrupted.', 'Nothing is lost: `teddy capture sweep` takes in the rest.');
 }

@@ -1,8 +1,9 @@
 /** Takes what the hooks have noted, follows the logs that they tell of while turns are open, and ends when nothing is left to do. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { toMessage } from '../../errors.ts';
 import { agentNames, type AgentName, type AgentUnit } from '../../conversation/agent-log.ts';
 import { asText } from '../../conversation/import-values.ts';
-import { captureSource } from '../../conversation/record.ts';
+import { captureSource, type KnownRecord } from '../../conversation/record.ts';
 import type { Bell } from '../../ports/capture.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Capture } from '../../ports/agent-logs.ts';
@@ -10,7 +11,7 @@ import { repair } from '../line/repair.ts';
 import { openFollower, type Follower } from './follow-log.ts';
 import { foldSubAgents } from './fold-sub-agents.ts';
 import { closeLostGates } from './gate.ts';
-import { interruptedError, lastDrainKey, toMessage } from './capture.ts';
+import { interruptedError, lastDrainKey } from './capture.ts';
 import { isOurSession, leftOutKey, openPauses } from './is-ours.ts';
 import { appendCode, readCode, type CodeState } from './work-tree-snapshot.ts';
 import { workTreeOf } from './work-tree-of.ts';
@@ -272,19 +273,14 @@ async function addWords(project: Project, follower: Follower, { path, words }: F
   const timestamp = new Date(words.at * 1000).toISOString();
   const idOf = (text: string) => `hook-${project.hash(`${path}\n${timestamp}\n${text}`).slice(0, 32)}`;
   const base = (text: string) => ({ id: idOf(text), timestamp, source: captureSource });
-  const units: AgentUnit[] = [];
-  const { prompt, answer } = words;
-  if (prompt !== null && project.hash(prompt.trim()) !== user)
-    units.push({
-      kind: 'message',
-      branch: 0,
-      records: [{ type: 'user', ...base(prompt), message: { role: 'user', content: prompt } }],
-    });
-  if (answer !== null && project.hash(answer.trim()) !== assistant)
-    units.push({
-      kind: 'reply',
-      branch: 0,
-      records: [{ type: 'assistant', ...base(answer), message: { role: 'assistant', content: answer } }],
-    });
+  const said = [
+    { role: 'user', kind: 'message', text: words.prompt, last: user },
+    { role: 'assistant', kind: 'reply', text: words.answer, last: assistant },
+  ] as const;
+  const units = said.flatMap(({ role, kind, text, last }): AgentUnit[] => {
+    if (text === null || project.hash(text.trim()) === last) return [];
+    const record = { type: role, ...base(text), message: { role, content: text } };
+    return [{ kind, branch: 0, records: [record as KnownRecord] }];
+  });
   return units.length === 0 ? 0 : follower.add(units);
 }

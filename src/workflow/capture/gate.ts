@@ -1,6 +1,7 @@
 /** Holds an agent at its plan until somebody has said yes or no to it. It never says yes by itself. */
 import type { AgentName } from '../../conversation/agent-log.ts';
 import { asText, fieldsOf } from '../../conversation/import-values.ts';
+import { toMessage } from '../../errors.ts';
 import type { Capture } from '../../ports/agent-logs.ts';
 import type { Project } from '../../ports/project.ts';
 import {
@@ -19,7 +20,7 @@ import { appendVerdict } from '../line/append-verdict.ts';
 import { readApproval } from '../line/needed-approval.ts';
 import { readLine, readTurn, toText } from '../line/read.ts';
 import { describeRejection, lastWord, readVerdicts, type Verdict } from '../line/read-verdicts.ts';
-import { toFollowedLog, toMessage } from './capture.ts';
+import { toFollowedLog } from './capture.ts';
 import { workspaceOn } from './work-tree-of.ts';
 
 /** An agent asks whether it may go on with a plan. */

@@ -1,4 +1,4 @@
-/** Puts teddy's hooks where git looks for them. What is there already is kept, and runs first. */
+/** Puts teddy's hooks where git looks for them, or takes them away. What is there already is kept, and runs first. */
 import { TeddyError } from '../../errors.ts';
 import type { HookTarget, Hooks, HookSource } from '../../ports/git.ts';
 import { beforePath, callOf, listHooks, renderHook, type HookedProject, type ListedHook } from './list.ts';
@@ -49,7 +49,7 @@ function toSwitchedOff({ origin }: HookTarget): TeddyError {
   );
 }
 
-export function toShared({ dir, origin }: HookTarget, options: string): TeddyError {
+function toShared({ dir, origin }: HookTarget, options: string): TeddyError {
   return new TeddyError(
     'HOOK_IN_THE_WAY',
     `Other repositories use the same hooks: core.hooksPath is ${dir} (${origin}).`,
@@ -91,4 +91,31 @@ async function install(
   if (state === 'foreign' && before === null) await hooks.keep(path, beforePath(path));
   await hooks.install(path, script);
   return true;
+}
+
+export interface UninstalledHooks {
+  place: HookTarget;
+  hooks: (ListedHook & { removed: boolean; restored: boolean })[];
+}
+
+/** Puts back what was there before. `shared`: also where others use the same hooks; else that throws HOOK_IN_THE_WAY. */
+export async function uninstallHooks(
+  project: HookedProject,
+  source: HookSource,
+  { shared }: { shared: boolean },
+): Promise<UninstalledHooks> {
+  const { place, hooks } = await listHooks(project, source);
+  if (place.kind === 'shared' && !shared && hooks.some(isToRemove)) throw toShared(place, 'taken away');
+  const done = [];
+  for (const hook of hooks) {
+    const removed = isToRemove(hook);
+    if (removed) await project.repository.hooks.putBack(hook.path, hook.before);
+    done.push({ ...hook, removed, restored: removed && hook.before !== null });
+  }
+  return { place, hooks: done };
+}
+
+/** Where ours was deleted by hand, what it had put aside still comes back. */
+function isToRemove({ state, before }: ListedHook): boolean {
+  return state === 'installed' || state === 'outdated' || (state === 'missing' && before !== null);
 }

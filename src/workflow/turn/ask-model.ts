@@ -1,5 +1,5 @@
 /** Asks the model for an open turn, and keeps what it answers: a plan, a reply, or the part that arrived. */
-import { TeddyError } from '../../errors.ts';
+import { TeddyError, toMessage } from '../../errors.ts';
 import { isPlan, parsePlan } from '../../plan/parse.ts';
 import type { AnswerTarget, StagedAnswer } from '../../ports/disk.ts';
 import type { Model, ModelRequest } from '../../ports/model.ts';
@@ -283,6 +283,5 @@ async function findProblems(
 
 /** A failure as part of a warning: its reason, and the next step where the error has one. */
 function describeFailure(error: unknown): string {
-  if (error instanceof TeddyError && error.hint !== undefined) return `${error.message} ${error.hint}`;
-  return error instanceof Error ? error.message : String(error);
+  return `${toMessage(error)}${error instanceof TeddyError && error.hint !== undefined ? ` ${error.hint}` : ''}`;
 }

@@ -1,5 +1,5 @@
 /** Takes back the code of a turn where the files are as the turn left them; an edit of the user's is never lost. */
-import { TeddyError } from '../../errors.ts';
+import { TeddyError, toMessage } from '../../errors.ts';
 import type { Store, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Entry } from '../../session/entry.ts';
@@ -103,10 +103,9 @@ async function publishUndo(project: Project, line: ReadyLine, turn: TurnName, re
     }));
     return commit;
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
     throw new TeddyError(
       'UNDO_INCOMPLETE',
-      `The files of turn ${turn} are taken back on disk, but the entry could not be added: ${reason}`,
+      `The files of turn ${turn} are taken back on disk, but the entry could not be added: ${toMessage(error)}`,
       `\`teddy session undo ${turn}\` again adds it; until then they are edits of yours, and \`git diff\` shows them.`,
       { cause: error },
     );

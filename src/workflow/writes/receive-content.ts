@@ -1,7 +1,7 @@
 /** Receives a content as plain text, up to its end marker: saved as it comes, and its writer asked when nothing does. */
 import { defaultLimits } from '../../session/write-limits.ts';
 import { ContentTooLarge, isDiskError } from '../../write/write-errors.ts';
-import { TeddyError } from '../../errors.ts';
+import { TeddyError, toMessage } from '../../errors.ts';
 import type { Clock, Notices } from '../../ports/project.ts';
 import { openByteBuffer, type ByteBuffer } from '../../write/byte-buffer.ts';
 import { openScanner, type Scanned, type Scanner } from '../../write/done-scanner.ts';
@@ -180,7 +180,7 @@ async function receiveTrailing(intake: Intake, arrivals: Arrivals): Promise<void
   } catch (error) {
     if (error instanceof Aborted) throw error;
     const what = isAnswer ? 'The answer broke off behind its' : 'The stream broke off behind the';
-    notices.warn(`${what} end marker: ${error instanceof Error ? error.message : String(error)}`);
+    notices.warn(`${what} end marker: ${toMessage(error)}`);
   }
 }
 

@@ -1,9 +1,8 @@
 import { expect } from 'vitest';
 import type { Oid, RefName } from '../../../src/names.ts';
 import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
-import { archiveSession } from '../../../src/workflow/landing/archive-session.ts';
+import { archiveSession, restoreArchived } from '../../../src/workflow/landing/archive-session.ts';
 import { landSession } from '../../../src/workflow/landing/land-session.ts';
-import { restoreArchived } from '../../../src/workflow/landing/restore-archived.ts';
 import { listSessions } from '../../../src/workflow/review/list-sessions.ts';
 import { readConversation } from '../../../src/workflow/line/read-conversation.ts';
 import { memoryProject, withRace, type MemoryProject } from '../../support/memory-repository.ts';

@@ -1,9 +1,8 @@
 /** Branches that have nothing but what an archive of their line has as well. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import { archiveRef, mainLineRef, type Oid, type SessionId } from '../../../src/names.ts';
-import { archiveSession } from '../../../src/workflow/landing/archive-session.ts';
+import { archiveSession, restoreArchived } from '../../../src/workflow/landing/archive-session.ts';
 import { deleteOnRemote, listRemoteArchive } from '../../../src/workflow/landing/archive-remote.ts';
-import { restoreArchived } from '../../../src/workflow/landing/restore-archived.ts';
 import { findRecorded } from '../../../src/workflow/line/find-recorded.ts';
 import { findLine } from '../../../src/workflow/line/find.ts';
 import { listSessions } from '../../../src/workflow/review/list-sessions.ts';

@@ -1,4 +1,4 @@
-/** `teddy global edit`, and `teddy memo edit`, which is the same for memos.yaml. */
+/** `teddy global edit` and `remove`, and `teddy memo edit`, which is the same for memos.yaml. */
 import { Command, Option } from 'clipanion';
 import { composeText } from '../../../app.ts';
 import { toSurroundings } from '../../context.ts';
@@ -56,5 +56,29 @@ export class MemoEditCommand extends EditingCommand {
 
   protected run(terminal: Terminal): Promise<number> {
     return this.edit(terminal, 'memo-edit', 'memos.yaml');
+  }
+}
+
+export class GlobalRemoveCommand extends TeddyCommand {
+  static override paths = [['global', 'remove']];
+  static override usage = Command.Usage({
+    category: 'Shared by all sessions',
+    description: 'Remove an agent of your own.',
+    details: `
+      A built-in agent of the same name comes back. The removed text stays in the history of \`teddy/global\`.
+    `,
+    examples: [['Remove one', '$0 global remove agents/release-notes.md']],
+  });
+
+  file = Option.String({ name: 'file' });
+
+  protected run(terminal: Terminal): Promise<number> {
+    return this.withProject(terminal, async (project) => {
+      const { removeAgent } = await import('../../../workflow/context/edit-global.ts');
+      const { file, commit } = await removeAgent(project, this.file);
+      if (this.json) this.printJson(terminal, 'global-remove', { file, commit });
+      else terminal.print(`Removed ${file} from teddy/global.\n`);
+      return 0;
+    });
   }
 }

@@ -1,7 +1,7 @@
 import { Command, Option } from 'clipanion';
 import { hookSource } from '../../../app.ts';
 import { exitCodes } from '../../../errors.ts';
-import type { UninstalledHooks } from '../../../workflow/hooks/uninstall.ts';
+import type { UninstalledHooks } from '../../../workflow/hooks/install.ts';
 import { renderPlace, toHookJson, toPlaceJson } from './status.ts';
 import { TeddyCommand } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
@@ -26,7 +26,7 @@ export class HooksUninstallCommand extends TeddyCommand {
 
   protected run(terminal: Terminal): Promise<number> {
     return this.withProject(terminal, async (project) => {
-      const { uninstallHooks } = await import('../../../workflow/hooks/uninstall.ts');
+      const { uninstallHooks } = await import('../../../workflow/hooks/install.ts');
       const done = await uninstallHooks(project, hookSource(this.context.main), { shared: this.shared });
       if (this.json) this.printJson(terminal, 'hooks-uninstall', toJson(done));
       else show(terminal, done);

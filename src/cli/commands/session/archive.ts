@@ -3,9 +3,8 @@ import { TeddyError } from '../../../errors.ts';
 import type { Project } from '../../../ports/project.ts';
 import { shortRef, type RefName, type SessionId } from '../../../names.ts';
 import { toShellWord } from '../../../session/shell-word.ts';
-import type { ArchivedSession } from '../../../workflow/landing/archive-session.ts';
+import type { ArchivedSession, RestoredSession } from '../../../workflow/landing/archive-session.ts';
 import type { ArchivedLanded } from '../../../workflow/landing/archive-landed.ts';
-import type { RestoredSession } from '../../../workflow/landing/restore-archived.ts';
 import { parseSince } from '../../arguments.ts';
 import { requireOne } from '../../plan-options.ts';
 import { renderError } from '../../render/error.ts';
@@ -97,7 +96,7 @@ export class SessionArchiveCommand extends TeddyCommand {
   }
 
   private async bringBack(terminal: Terminal, project: Project, target: string | undefined): Promise<number> {
-    const { restoreArchived } = await import('../../../workflow/landing/restore-archived.ts');
+    const { restoreArchived } = await import('../../../workflow/landing/archive-session.ts');
     const restored = await restoreArchived(project, requireTarget(target));
     if (this.json) this.printJson(terminal, 'session-archive', { ...toJson(restored), restored: true });
     else showRestored(terminal, restored);

@@ -3,7 +3,6 @@ import { exitCodes, TeddyError } from '../../../errors.ts';
 import type { Selection } from '../../../workflow/run/select-actions.ts';
 import { parseActionList } from './action-list.ts';
 import { interruptedChoices, type ExecutionOptions } from './execution-options.ts';
-import { openOwnWorkTree } from './own-work-tree.ts';
 import { requireOne } from '../../plan-options.ts';
 import { parseReplans } from './replanning.ts';
 import { sessionOption, TeddyCommand, withInterrupt } from '../../teddy-command.ts';
@@ -87,11 +86,13 @@ export class SessionExecuteCommand extends TeddyCommand {
         const [{ executeAndShow }, { keepingTypedAhead }] = await loading;
         // A key that was pressed before the question was shown approves nothing.
         const asking = keepingTypedAhead(terminal, () => undefined);
-        const selector = this.worktree
-          ? await openOwnWorkTree(project, this.session, { needsPlan: true })
-          : this.session;
+        const { openWorkTree } = this.worktree ? await import('../../../workflow/line/open-work-tree.ts') : {};
+        const own = await openWorkTree?.(project, this.session, { needsPlan: true });
         const page = (text: string) => this.page(terminal, project, text);
-        return executeAndShow({ terminal: asking, project, signal, page }, { ...options, selector });
+        return executeAndShow(
+          { terminal: asking, project, signal, page },
+          { ...options, selector: own?.ref ?? this.session },
+        );
       }),
     );
   }

@@ -2,7 +2,6 @@ import { Command, Option } from 'clipanion';
 import { TeddyError } from '../../../errors.ts';
 import { shortRef } from '../../../names.ts';
 import type { Project } from '../../../ports/project.ts';
-import { openOwnWorkTree } from './own-work-tree.ts';
 import { PlanningCommand, requireOne } from '../../plan-options.ts';
 import { withInterrupt } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
@@ -68,8 +67,9 @@ export class SessionPlanCommand extends PlanningCommand {
       this.withProject(terminal, async (project) => {
         if (!this.dryRun) await this.offerOrphans(terminal, project, signal);
         const message = await this.composeMessage(terminal, project, signal);
-        if (message?.trim() !== '' && this.worktree)
-          this.session = await openOwnWorkTree(project, this.session, { needsPlan: false });
+        const isApart = this.worktree && message?.trim() !== '';
+        const { openWorkTree } = isApart ? await import('../../../workflow/line/open-work-tree.ts') : {};
+        this.session = (await openWorkTree?.(project, this.session, { needsPlan: false }))?.ref ?? this.session;
         if (!this.dryRun) return this.plan(terminal, project, message, signal);
         const { previewRequest } = await import('../../../workflow/turn/plan.ts');
         const choice = await this.choose(terminal, project, { asksEndpoint: false });

@@ -1,3 +1,4 @@
+/** `teddy memo add` and `teddy memo remove`. */
 import { Command, Option } from 'clipanion';
 import { TeddyCommand } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
@@ -23,6 +24,31 @@ export class MemoAddCommand extends TeddyCommand {
       const { fact, added } = await addMemo(project, this.fact);
       if (this.json) this.printJson(terminal, 'memo-add', { fact, added });
       else terminal.print(`${added ? 'Remembered' : 'A memo already'}: ${toVisible(fact)}\n`);
+      return 0;
+    });
+  }
+}
+
+export class MemoRemoveCommand extends TeddyCommand {
+  static override paths = [['memo', 'remove']];
+  static override usage = Command.Usage({
+    category: 'Memos',
+    description: 'Forget a fact.',
+    details: 'Name it by its words, or by its number in `teddy memo list`.',
+    examples: [
+      ['By its number', '$0 memo remove 3'],
+      ['By its words', '$0 memo remove "Use pnpm, never npm"'],
+    ],
+  });
+
+  fact = Option.String({ name: 'fact or number' });
+
+  protected run(terminal: Terminal): Promise<number> {
+    return this.withProject(terminal, async (project) => {
+      const { removeMemo } = await import('../../../workflow/context/change-memos.ts');
+      const { fact } = await removeMemo(project, this.fact);
+      if (this.json) this.printJson(terminal, 'memo-remove', { fact });
+      else terminal.print(`Forgotten: ${toVisible(fact)}\n`);
       return 0;
     });
   }

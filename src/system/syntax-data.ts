@@ -1,0 +1,63 @@
+/** YAML, TOML and XML. */
+import { parseXml, XmlError } from '@rgrove/parse-xml';
+import { parse, TomlError } from 'smol-toml';
+import { parseAllDocuments } from 'yaml';
+import { locator } from '../write/positions.ts';
+import type { Finding } from '../write/write.ts';
+
+/** The parser takes more than a second and some 200 MB for it. */
+const maxLength = 1024 * 1024;
+/** Each key is compared with all others of its map. */
+const maxLinesForUniqueKeys = 2000;
+const maxTold = 100;
+
+/** Any number of documents, with tags of any kind; aliases are not followed. */
+export function checkYaml(text: string): Finding[] | { skipped: string } {
+  if (text.length > maxLength) return { skipped: 'YAML of over 1 MiB is not parsed' };
+  if (/^[ \t]*\{[{%]/m.test(text)) return { skipped: 'it is a template' };
+  const uniqueKeys = text.split('\n', maxLinesForUniqueKeys + 1).length <= maxLinesForUniqueKeys;
+  const documents = parseAllDocuments(text, { prettyErrors: false, uniqueKeys, logLevel: 'silent', strict: true });
+  const errors = 'empty' in documents ? (documents.errors ?? []) : documents.flatMap(({ errors: each }) => each);
+  if (errors.some(({ code }) => code === 'RESOURCE_EXHAUSTION')) return { skipped: 'it is nested too deeply' };
+  const locate = locator(text);
+  return errors.slice(0, maxTold).map(({ message, pos }) => ({
+    check: 'syntax',
+    message: toSentence(message),
+    ...locate(Math.min(pos[0], text.length)),
+  }));
+}
+
+function toSentence(message: string): string {
+  return /[.!?]$/.test(message) ? message : `${message}.`;
+}
+
+/** TOML 1.0. */
+export function checkToml(text: string): Finding[] | { skipped: string } {
+  try {
+    parse(text);
+    return [];
+  } catch (error) {
+    if (!(error instanceof TomlError)) throw error;
+    if (error.message.includes('excessively nested')) return { skipped: 'it is nested too deeply' };
+    return [{ check: 'syntax', message: toReason(error.message), line: error.line, column: error.column }];
+  }
+}
+
+/** Well-formed or not; what a DTD declares is not known here. */
+export function checkXml(text: string): Finding[] {
+  try {
+    parseXml(text, { ignoreUndefinedEntities: true });
+    return [];
+  } catch (error) {
+    if (!(error instanceof XmlError)) throw error;
+    const { line, column } = error;
+    return [{ check: 'syntax', message: toReason(error.message), line, column }];
+  }
+}
+
+/** The first line without the place, which is told by itself; TOML's other lines draw it. */
+function toReason(message: string): string {
+  const [line = ''] = message.replace(/^Invalid TOML document: /, '').split('\n', 1);
+  const reason = line.replace(/ \(line \d+, column \d+\)$/, '');
+  return `${reason.charAt(0).toUpperCase()}${reason.slice(1)}.`;
+}
