@@ -87,8 +87,6 @@ export interface HookScript {
 export interface AgentSetup {
   list(): Promise<AgentState[]>;
   script(): Promise<HookScript>;
-  /** When an agent last wrote a log of a session in one of these directories, in seconds since 1970. Not all can be asked. */
-  newestLogs(directories: readonly string[]): Promise<Map<AgentName, number>>;
   /** Writes it anew where it is not as it should be. */
   installScript(): Promise<void>;
   removeScript(): Promise<void>;

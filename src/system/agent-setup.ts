@@ -1,19 +1,6 @@
 /** Our hooks in the user's configuration of each agent, and the script that they run. */
-import { constants } from 'node:fs';
-import {
-  access,
-  chmod,
-  lstat,
-  mkdir,
-  open,
-  readdir,
-  readFile,
-  readlink,
-  realpath,
-  rmdir,
-  stat,
-} from 'node:fs/promises';
-import { basename, delimiter, dirname, join, resolve } from 'node:path';
+import { chmod, lstat, mkdir, readFile, readlink, realpath, rmdir, stat } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
 import { parse as parseToml } from 'smol-toml';
 import { removeFile, replaceFile } from '../disk/replace-file.ts';
 import { replaceDurably } from '../disk/durable-file.ts';
@@ -23,6 +10,7 @@ import type { AgentName, AgentSetup, AgentState, HookScript } from '../ports/cap
 import type { HookProgram } from '../ports/git.ts';
 import { isObject, parseObject } from '../session/parse-object.ts';
 import { toShellWord } from '../session/shell-word.ts';
+import { findProgram } from './find-program.ts';
 import { sha256 } from './hash.ts';
 import {
   addHooks,
@@ -168,7 +156,6 @@ export function agentSetup(options: SetupOptions): AgentSetup {
   return {
     list: () => Promise.all(agents.map((agent) => lookAt(agent, options))),
     script: () => readScript(options),
-    newestLogs: (directories) => findNewestLogs(agents, directories, options.env),
     async installScript() {
       const { path, state } = await readScript(options);
       if (state !== 'installed') await write(path, await renderScript(options), 0o755);
@@ -202,7 +189,7 @@ function hasGate(agent: KnownAgent, text: string): boolean {
 
 async function lookAt(agent: OwnFile, options: SetupOptions): Promise<AgentState> {
   const { name, title, path } = agent;
-  const program = await findProgram(agent.program, options.env);
+  const program = findProgram(agent.program, options.env);
   const found = program !== null || (await isThere(agent.home(options.env)));
   const canGate = agent.settings?.gate !== undefined;
   const state = { name, title, program, found, path, canGate, trusted: null };
@@ -396,77 +383,8 @@ async function readScript(options: SetupOptions): Promise<HookScript> {
   return { path, state: text === (await renderScript(options)) ? 'installed' : 'outdated' };
 }
 
-async function findProgram(name: string, env: Environment): Promise<string | null> {
-  for (const dir of (env['PATH'] ?? '').split(delimiter).filter((path) => path.startsWith('/'))) {
-    const path = join(dir, name);
-    const isProgram = await access(path, constants.X_OK).then(
-      async () => (await stat(path)).isFile(),
-      () => false,
-    );
-    if (isProgram) return path;
-  }
-  return null;
-}
-
 async function isThere(path: string): Promise<boolean> {
   return (await stat(path).catch(() => null)) !== null;
-}
-
-/** Those that keep the logs of a directory in one of their own, whose name follows from it; and Codex, whose logs name it. */
-async function findNewestLogs(
-  agents: readonly OwnFile[],
-  directories: readonly string[],
-  env: Environment,
-): Promise<Map<AgentName, number>> {
-  const newest = new Map<AgentName, number>();
-  const note = (name: AgentName, at: number) => newest.set(name, Math.max(at, newest.get(name) ?? 0));
-  for (const { name, home } of agents) {
-    for (const directory of directories) {
-      const encoded = directory.replace(/[^A-Za-z0-9]/g, '-');
-      const logs = {
-        'claude-code': ['projects', encoded],
-        qwen: ['projects', encoded, 'chats'],
-        pi: ['sessions', `--${directory.slice(1).replaceAll('/', '-')}--`],
-      }[name as string];
-      if (logs === undefined) continue;
-      for (const { at } of await listLogs(join(home(env), ...logs))) note(name, at);
-    }
-    if (name !== 'codex') continue;
-    const logs = (await listLogs(join(home(env), 'sessions'))).toSorted((one, other) => other.at - one.at);
-    for (const { path, at } of logs.slice(0, newestRollouts)) {
-      const head = await readHead(path);
-      if (directories.some((directory) => head.includes(`"cwd":${JSON.stringify(directory)}`))) note(name, at);
-    }
-  }
-  return newest;
-}
-
-/** The newest of many tell whether Codex has worked here of late. */
-const newestRollouts = 20;
-
-async function listLogs(dir: string): Promise<{ path: string; at: number }[]> {
-  const names = await readdir(dir, { recursive: true }).catch(() => []);
-  const logs = names.filter((name) => name.endsWith('.jsonl')).map((name) => join(dir, name));
-  const found = await Promise.all(
-    logs.map(async (path) => ({
-      path,
-      at: await stat(path).then(
-        ({ mtimeMs }) => mtimeMs / 1000,
-        () => 0,
-      ),
-    })),
-  );
-  return found;
-}
-
-async function readHead(path: string): Promise<string> {
-  const file = await open(path, 'r');
-  try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(64 * 1024));
-    return buffer.toString('utf8', 0, bytesRead);
-  } finally {
-    await file.close();
-  }
 }
 
 /** Null when there is none. */

@@ -292,7 +292,14 @@ test('status and doctor say what is wrong, each with its way out', async () => {
   const logs = inHome('.claude/projects', repo.root.replace(/[^A-Za-z0-9]/g, '-'));
   await run('install', '--yes');
   await mkdir(logs, { recursive: true });
-  await writeFile(join(logs, 'a.jsonl'), '{}\n');
+  const line = {
+    type: 'user',
+    uuid: 'u1',
+    sessionId: 'a',
+    cwd: repo.root,
+    message: { role: 'user', content: 'Hello' },
+  };
+  await writeFile(join(logs, 'a.jsonl'), `${JSON.stringify(line)}\n`);
   expect((await readStatus()).warnings.join('\n')).not.toContain('never called');
   const later = new Date(Date.now() + 3_600_000);
   await utimes(join(logs, 'a.jsonl'), later, later);

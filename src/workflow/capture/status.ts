@@ -1,12 +1,15 @@
 /** Says whether capture works: in this repository, and for each agent. */
 import type { AgentName, AgentSetup, AgentState, HookScript, SpoolState } from '../../ports/capture.ts';
 import type { Project } from '../../ports/project.ts';
-import type { Capture } from '../../ports/agent-logs.ts';
+import type { Capture, FoundLog } from '../../ports/agent-logs.ts';
+import { agentNames } from '../../conversation/agent-log.ts';
+import { openAgentLog } from '../../conversation/open-agent-log.ts';
 import { lastDrainKey, listFollowedLogs, type FollowedLog } from './capture.ts';
 import { archivePrefix, deletedPrefix, shortRef, type RefName } from '../../names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 
-type StatusProject = Pick<Project, 'repository' | 'settings' | 'spool' | 'clock'>;
+type StatusProject = Pick<Project, 'repository' | 'settings' | 'spool' | 'clock' | 'hash'>;
+type StatusCapture = Pick<Capture, 'states' | 'logs'>;
 
 interface CapturedAgent extends AgentState {
   /** When it called last in this repository, in seconds since 1970. */
@@ -34,16 +37,15 @@ const lateAfterSeconds = 60;
 export async function readCaptureStatus(
   project: StatusProject,
   setup: AgentSetup,
-  capture: Pick<Capture, 'states'>,
+  capture: StatusCapture,
 ): Promise<CaptureStatus> {
-  const [agents, script, spool, setting, followed, drained, logs, refs] = await Promise.all([
+  const [agents, script, spool, setting, followed, drained, refs] = await Promise.all([
     setup.list(),
     setup.script(),
     project.spool.look(),
     project.settings.get('capture'),
     listFollowedLogs(capture),
     capture.states.read(lastDrainKey),
-    findNewestLogs(project, setup),
     project.repository.store.listRefs('refs/heads/', archivePrefix, deletedPrefix),
   ]);
   const captured = agents.map((agent) => ({
@@ -52,6 +54,7 @@ export async function readCaptureStatus(
     sessions: followed.filter((log) => log.agent === agent.name && log.session !== null).length,
   }));
   const isOn = spool.exists && setting === 'true';
+  const logs = isOn && !spool.paused ? await findNewestLogs(project, capture, spool.since) : null;
   return {
     captured: isOn,
     paused: spool.paused,
@@ -65,9 +68,7 @@ export async function readCaptureStatus(
       ...warnOfScript(script, agents),
       ...warnOfLogs(followed, refs),
       ...warnOfDrainer(drained),
-      ...captured.flatMap((agent) =>
-        warnOfAgent(agent, isOn && !spool.paused ? (logs.get(agent.name) ?? 0) : 0, spool.since),
-      ),
+      ...captured.flatMap((agent) => warnOfAgent(agent, logs?.get(agent.name) ?? 0, spool.since)),
     ],
   };
 }
@@ -114,9 +115,35 @@ function toWayBack({ session, branches }: FollowedLog, refs: readonly { ref: Ref
   return `its branch ${name} is not here: \`git branch -m <its new name> ${name}\` if you have renamed it, else \`teddy doctor --fix\` looks for it`;
 }
 
-async function findNewestLogs({ repository }: StatusProject, setup: AgentSetup): Promise<Map<AgentName, number>> {
-  const trees = await repository.workTrees();
-  return setup.newestLogs(trees.map(({ root }) => root));
+/** So many of an agent's newest logs, and of the lines of each, are read to learn where it has worked. */
+const [maxLogs, maxLines] = [20, 50];
+
+/** When each agent last wrote the log of a session in this repository, in seconds since 1970. */
+async function findNewestLogs(
+  project: StatusProject,
+  { logs }: StatusCapture,
+  since: number,
+): Promise<Map<AgentName, number>> {
+  const newest = new Map<AgentName, number>();
+  const roots = (await project.repository.workTrees()).map(({ root }) => root);
+  const found: FoundLog[] = [];
+  for await (const log of logs.find(roots, 1000 * since)) found.push(log);
+  for (const agent of agentNames)
+    for (const log of found.filter((one) => one.agent === agent).slice(-maxLogs)) {
+      const cwd = await readDirectory(project, logs, log);
+      const top = cwd === null ? null : await logs.topOf(cwd);
+      if (top !== null && roots.includes(top)) newest.set(agent, log.stat.mtimeMs / 1000);
+    }
+  return newest;
+}
+
+async function readDirectory({ hash }: StatusProject, logs: Capture['logs'], { agent, path }: FoundLog) {
+  const reader = openAgentLog(agent, { hash, importedAt: '' });
+  for await (const line of (await logs.read(path, null))?.lines ?? []) {
+    reader.line(line);
+    if (reader.head().cwd !== null || line.number >= maxLines) break;
+  }
+  return reader.head().cwd ?? logs.directory(agent, path);
 }
 
 function warnOfRepository(spool: SpoolState, isSet: boolean, now: Date): string[] {

@@ -6,13 +6,14 @@ import { newFollowedLog } from '../../../src/workflow/capture/capture.ts';
 import { chooseAgents, installCapture, stopCapture, uninstallHooksOf } from '../../../src/workflow/capture/install.ts';
 import { readCaptureStatus } from '../../../src/workflow/capture/status.ts';
 import { examineRepository } from '../../../src/workflow/doctor/examine-repository.ts';
-import { memoryCapture } from '../../support/memory-agent-logs.ts';
+import { memoryCapture, type MemoryCapture } from '../../support/memory-agent-logs.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 
 let project: MemoryProject;
 let agents: AgentState[];
 let script: HookScript['state'];
-let logs: Map<AgentName, number>;
+/** When Codex last wrote its log, in seconds since 1970, and where it began; null: there is none. */
+let codexLog: { at: number; cwd: string } | null;
 /** The agent whose file cannot be changed. */
 let blocked: AgentName | null;
 
@@ -25,7 +26,7 @@ beforeEach(async () => {
     { ...agent, name: 'codex', title: 'Codex', path: '/home/.codex/hooks.json', trusted: true },
     { ...agent, name: 'gemini', title: 'Gemini CLI', path: '/home/.gemini/settings.json', found: false },
   ];
-  [script, logs, blocked] = ['missing', new Map(), null];
+  [script, codexLog, blocked] = ['missing', null, null];
 });
 
 const setHooks = (name: AgentName, hooks: AgentState['hooks']) =>
@@ -33,7 +34,6 @@ const setHooks = (name: AgentName, hooks: AgentState['hooks']) =>
 const setup: AgentSetup = {
   list: async () => agents,
   script: async () => ({ path: '/home/agent-hook', state: script }),
-  newestLogs: async () => logs,
   installScript: async () => void (script = 'installed'),
   removeScript: async () => void (script = 'missing'),
   async install(name) {
@@ -48,7 +48,18 @@ const setup: AgentSetup = {
   },
 };
 const install = async (...names: string[]) => installCapture(project, setup, await chooseAgents(setup, names));
-const status = () => readCaptureStatus(project, setup, memoryCapture('claude-code'));
+function captureOf(): MemoryCapture {
+  const capture = memoryCapture('codex');
+  const [path, written] = ['/rollout-1.jsonl', codexLog];
+  if (written === null) return capture;
+  const payload = { id: 's1', cwd: written.cwd, cli_version: '0.169.0' };
+  capture.files.set(path, `${JSON.stringify({ type: 'session_meta', ordinal: 0, payload })}\n`);
+  capture.logs.find = async function* () {
+    yield { agent: 'codex', path, stat: { device: 1, inode: 1, size: 1, mtimeMs: 1000 * written.at } };
+  };
+  return capture;
+}
+const status = () => readCaptureStatus(project, setup, captureOf());
 const spoolState = (changes: Partial<SpoolState>) => {
   const { look } = project.spool;
   project.spool.look = async () => ({ ...(await look()), ...changes });
@@ -99,7 +110,7 @@ test.each<[string, () => unknown, RegExp]>([
   ],
   [
     'an agent never called, and has worked',
-    () => logs.set('codex', 4_000_000_000),
+    () => (codexLog = { at: 4_000_000_000, cwd: '/project/src' }),
     /Codex has worked here, and its hooks have never/,
   ],
   ['lines could not be read', () => spoolState({ unreadable: 2 }), /2 notes of hooks could not be read/],
@@ -132,10 +143,16 @@ test('status names the command that brings a line back: it was renamed, deleted 
 
 test('an agent that called after its newest log, or is paused, is not suspected', async () => {
   await install();
-  logs.set('codex', 4_000_000_000);
+  codexLog = { at: 4_000_000_000, cwd: '/project' };
   spoolState({ lastBells: new Map([['codex', 4_000_000_000]]) });
   expect((await status()).warnings).toEqual([]);
   spoolState({ lastBells: new Map(), paused: true });
+  expect((await status()).warnings).toEqual([]);
+});
+
+test('an agent that has worked elsewhere is not suspected', async () => {
+  await install();
+  codexLog = { at: 4_000_000_000, cwd: '/other' };
   expect((await status()).warnings).toEqual([]);
 });
 
