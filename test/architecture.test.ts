@@ -11,12 +11,12 @@ const roots = ['main', 'index', 'app', 'ports', 'errors', 'names'];
 
 /** How often the layout is broken today. A number here may only fall; whoever lowers one writes the new one down. */
 const ceilings = {
-  files: 835,
+  files: 827,
   lines: 98_121,
   importsBetweenVerbs: 53,
-  filesWithOneImporter: 283,
-  smallFilesWithOneImporter: 25,
-  filesThatHaveNotEarnedTheirPlace: 14,
+  filesWithOneImporter: 275,
+  smallFilesWithOneImporter: 16,
+  filesThatHaveNotEarnedTheirPlace: 10,
   filesThatReadTheProcess: 1,
 };
 

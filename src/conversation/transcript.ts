@@ -1,6 +1,12 @@
 /** `transcript.jsonl`: what was said in a turn, one JSON object a line, appended and never rewritten. */
 import type { Tokens } from '../session/entry.ts';
-import { summarySource, type AssistantRecord, type KnownRecord, type TranscriptRecord } from './record.ts';
+import {
+  captureSource,
+  summarySource,
+  type AssistantRecord,
+  type KnownRecord,
+  type TranscriptRecord,
+} from './record.ts';
 
 /** `line`: from 1. `reason`: in half a sentence, for a person. */
 export interface LineIssue {
@@ -69,6 +75,12 @@ export function endsDenied(records: readonly TranscriptRecord[]): boolean {
 /** Another agent has made the turn's plan: it is not for teddy to execute. */
 export function hasAgentPlan(records: readonly TranscriptRecord[]): boolean {
   return records.some(({ type }) => type === 'plan');
+}
+
+/** Whether the next turn may begin without an answer: the agent that it is of may have been killed, and has its own plans judged. */
+export function mayEndOpen(records: readonly TranscriptRecord[]): boolean {
+  const message = records.findLast(({ type }) => type === 'user');
+  return (message?.type === 'user' && message.source === captureSource) || hasAgentPlan(records);
 }
 
 /** Somebody has approved or rejected the plan of another agent since the user's last message. */

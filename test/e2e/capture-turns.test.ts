@@ -158,3 +158,46 @@ test('drainers that are killed lose nothing and double nothing', async () => {
   const verified = await teddy('session', 'verify', found[0] ?? '');
   expect(verified.exitCode, verified.stdout).toBe(0);
 });
+
+test("the agent's turn that a sync has moved to a branch is answered there, and the next ones follow it", async () => {
+  const [remote, clone] = [join(home, 'remote.git'), join(home, 'clone')];
+  await repo.git('init', '--quiet', '--bare', remote);
+  await repo.git('remote', 'add', 'origin', remote);
+  await repo.git('push', '--quiet', 'origin', 'main');
+  const go = async (cwd: string, ...words: string[]) => {
+    const { exitCode, stderr } = await runTeddy(words, { cwd, env: env() });
+    expect(exitCode, stderr).toBe(0);
+  };
+  const take = async (message: string, answer: string) => {
+    ring('UserPromptSubmit', { prompt: message });
+    write('user', message);
+    ring('Stop', { last_assistant_message: answer });
+    write('assistant', answer);
+  };
+  await take('Add a file', 'It is there.');
+  await until(async () => (await lines()).length === 1 && (await textsOf((await lines())[0] ?? '')).length === 2);
+  const [line = ''] = await lines();
+  await go(repo.root, 'session', 'push', '-s', line);
+  await repo.git('clone', '--quiet', remote, clone);
+  for (const [name, value] of [['user.name', 'Ada'] as const, ['user.email', 'ada@example.com'] as const])
+    await repo.git('-C', clone, 'config', name, value);
+  await go(clone, 'session', 'pull');
+  await go(clone, 'session', 'say', '-s', line, '-m', 'Why a file?');
+  await go(clone, 'session', 'say', '-s', line, '--role', 'assistant', '-m', 'It was asked for.');
+  await go(clone, 'session', 'push', '-s', line);
+  ring('UserPromptSubmit', { prompt: 'Add another' });
+  write('user', 'Add another');
+  await until(async () => (await textsOf(line)).at(-1) === 'Add another');
+  await go(repo.root, 'session', 'sync', '-s', line);
+  ring('Stop', { last_assistant_message: 'Done.' });
+  write('assistant', 'Done.');
+  const branch = `${line}--02-branch-01`;
+  await until(async () => (await textsOf(branch)).at(-1) === 'Done.');
+  await take('And a third', 'Also done.');
+  await until(async () => (await textsOf(branch)).at(-1) === 'Also done.');
+  expect(await textsOf(line)).toEqual(['Add a file', 'It is there.', 'Why a file?', 'It was asked for.']);
+  const both = ['Add a file', 'It is there.'];
+  expect(await textsOf(branch)).toEqual([...both, 'Add another', 'Done.', 'And a third', 'Also done.']);
+  await go(repo.root, 'session', 'verify', '--all');
+  await go(repo.root, 'session', 'sync', '-s', line);
+});

@@ -1,8 +1,9 @@
-/** A repository in whose spool two agents' hooks have called, the logs that they tell of, and what a drain has to make of both. */
+/** A repository in whose spool the hooks of agents have called, the logs that they tell of, and what a drain has to make of both. */
 import { cp, mkdir, mkdtemp, readdir, realpath, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { decodeTranscript } from '../../src/conversation/decode-transcript.ts';
+import { runTeddy } from '../support/run-teddy.ts';
 import { makeScratchRepository, openScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
 import { buildChild } from './build-child.ts';
 import { findLeftovers } from './check-run.ts';
@@ -25,8 +26,16 @@ export interface DrainedLine {
 
 const time = (second: number) => new Date(1_795_000_000_000 + 1000 * second).toISOString();
 
-/** The log of an agent, and its calls: a turn with a tool and a sub-agent, one more, one in its place, and in another session a message. */
-function tell(root: string): { files: Record<string, string>; bells: object[] } {
+interface Told {
+  files: Record<string, string>;
+  bells: object[];
+}
+
+/**
+ * The logs of an agent, and its calls: a turn with a tool and a sub-agent, one more, one in its place; in another session a message;
+ * and in a third one a turn, which was captured `before`, and one more, which has to leave the message that waits after it.
+ */
+function tell(root: string): { before: Told; now: Told } {
   const logs = join(`${root}.home`, '.claude/projects', root.replaceAll(/[^A-Za-z0-9]/g, '-'));
   const pathOf = (session: string) => join(logs, `${session}.jsonl`);
   let second = 0;
@@ -54,19 +63,52 @@ function tell(root: string): { files: Record<string, string>; bells: object[] } 
     const payload = { session_id: session, transcript_path: pathOf(session), cwd: root, hook_event_name: event };
     return { v: 1, agent: 'claude-code', at: 1_795_000_010, ppid: 0, payload: { ...payload, ...more } };
   };
-  return {
+  const third = [record('s3', null, 'u5', 'user', 'ask-6'), record('s3', 'u5', 'a5', 'assistant', text('say-6'))];
+  const next = [record('s3', 'a5', 'u6', 'user', 'ask-7'), record('s3', 'u6', 'a6', 'assistant', text('say-7'))];
+  const before = {
+    files: { [pathOf('s3')]: third.join('') },
+    bells: [bell('s3', 'Stop', { last_assistant_message: 'say-6' })],
+  };
+  const now = {
     files: {
       [pathOf('s1')]: one.join(''),
       [join(logs, 's1/subagents/agent-x.jsonl')]: helper.join(''),
       [join(logs, 's1/subagents/agent-x.meta.json')]: JSON.stringify({ agentType: 'general', toolUseId: 't1' }),
       [pathOf('s2')]: record('s2', null, 'u4', 'user', 'ask-5'),
+      [pathOf('s3')]: [...third, ...next].join(''),
     },
     bells: [
       bell('s1', 'UserPromptSubmit', { prompt: 'ask-3' }),
       bell('s1', 'Stop', { last_assistant_message: 'say-3' }),
       bell('s2', 'UserPromptSubmit', { prompt: 'ask-5' }),
+      bell('s3', 'Stop', { last_assistant_message: 'say-7' }),
     ],
   };
+  return { before, now };
+}
+
+async function write(root: string, { files, bells }: Told): Promise<void> {
+  const spool = join(root, '.git/teddy/spool');
+  const hourAgo = new Date(Date.now() - 3_600_000);
+  const lines = bells.map((bell) => `${JSON.stringify(bell)}\n`).join('');
+  for (const [path, content] of Object.entries({ ...files, [join(spool, 'claude-code.jsonl')]: lines })) {
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, content);
+    // A sweep waits until a log is quiet.
+    await utimes(path, hourAgo, hourAgo);
+  }
+}
+
+/** A turn is captured, and the user says something on its line that nobody answers. */
+async function prepare({ root }: ScratchRepository, program: string): Promise<void> {
+  await write(root, tell(root).before);
+  const drained = await runChild({ program, operation: 'drain', root });
+  const said = await runTeddy(['session', 'say', '-s', 'claude-code-ask-6', '-m', 'ask-8', '--id', 'u7'], {
+    cwd: root,
+  });
+  if (drained.failure !== null || said.exitCode !== 0)
+    throw new Error(`The line cannot be made: ${drained.failure?.text} ${said.stderr}`);
+  await rm(`${root}.home`, { recursive: true });
 }
 
 export async function openDrainStage(): Promise<DrainStage> {
@@ -74,6 +116,8 @@ export async function openDrainStage(): Promise<DrainStage> {
   const repository = await makeScratchRepository({ 'src/kept.txt': 'kept\n', 'src/edited.txt': 'before\n' });
   await dirty(repository);
   await repository.git('config', 'teddy.capture', 'true');
+  const program = await buildChild(dir);
+  await prepare(repository, program);
   const template = join(dir, 'drain');
   await cp(repository.root, template, { recursive: true, preserveTimestamps: true });
   await repository.close();
@@ -86,23 +130,14 @@ export async function openDrainStage(): Promise<DrainStage> {
     entries: [],
     status: [],
   };
-  const copies = copiesIn(dir, await buildChild(dir));
+  const copies = copiesIn(dir, program);
   const stage: DrainStage = {
     ...copies,
     scene,
     expected: [],
     async copy(one, into) {
       const copy = await copies.copy(one, into);
-      const { files, bells } = tell(copy.root);
-      const spool = join(copy.root, '.git/teddy/spool');
-      const hourAgo = new Date(Date.now() - 3_600_000);
-      const lines = bells.map((bell) => `${JSON.stringify(bell)}\n`).join('');
-      for (const [path, content] of Object.entries({ ...files, [join(spool, 'claude-code.jsonl')]: lines })) {
-        await mkdir(dirname(path), { recursive: true });
-        await writeFile(path, content);
-        // A sweep waits until a log is quiet.
-        await utimes(path, hourAgo, hourAgo);
-      }
+      await write(copy.root, tell(copy.root).now);
       return copy;
     },
     async discard(copy) {

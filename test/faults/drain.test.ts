@@ -11,6 +11,11 @@ afterAll(() => stage.close());
 /** Between the lines and what is noted of them: the state of a log, and the calls that were dealt with. */
 const ownCalls = ['rename follower state', 'unlink spool', 'rename drainer claim'];
 
+test('a drain that nothing disturbs leaves a turn that waits to the user, and the agent goes on beside it', () => {
+  const found = stage.expected.filter(({ ref }) => ref.includes('ask-6')).map(({ records }) => records);
+  expect(found).toEqual(['u5,a5,u7', 'u5,a5,u6,a6']);
+});
+
 test('a drain that is killed leaves every record to the next one, which has each of them once', async () => {
   const { scene } = stage;
   const { points } = await readPoints(stage, scene);

@@ -4,7 +4,7 @@ import { openAgentLog } from '../../conversation/open-agent-log.ts';
 import type { KnownRecord } from '../../conversation/record.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Capture } from '../../ports/agent-logs.ts';
-import type { Follower } from './follow-log.ts';
+import { nameOf, type Follower } from './follow-log.ts';
 
 /**
  * Writes what is new of them on the line and in the turn that is open; one that goes on in the background gets a note each time. How
@@ -39,10 +39,6 @@ export async function foldSubAgents(project: Project, capture: Capture, follower
     for (const name of Object.keys(folded)) folded[name] = earlier[name] ?? { records: 0, size: 0 };
     throw error;
   });
-}
-
-function nameOf(path: string): string {
-  return (path.split('/').at(-1) ?? path).replace(/\.jsonl$/, '');
 }
 
 /** `before`: how many records the earlier notes have. */

@@ -16,8 +16,23 @@ import {
 } from './capture.ts';
 import { readLineTurns, readRecords } from '../line/read.ts';
 import { leftOutKey } from './is-ours.ts';
-import { findCapturedLine, openBranchLine, openFork, startLine, type ForeignSession } from './open-line.ts';
-import { writeUnits, type BranchLine, type TurnPosition } from './write-units.ts';
+import {
+  findCapturedLine,
+  findRecordElsewhere,
+  openBranchLine,
+  openFork,
+  startLine,
+  type ForeignSession,
+  type OpenedFork,
+} from './open-line.ts';
+import {
+  findFresh,
+  refreshBranchLine,
+  writeUnits,
+  type BranchLine,
+  type FreshUnit,
+  type TurnPosition,
+} from './write-units.ts';
 
 interface Advance {
   entries: number;
@@ -67,6 +82,18 @@ export interface FollowOptions {
   beforeMessage?(line: BranchLine): Promise<void>;
 }
 
+/** A branch of the conversation as it is written to. */
+interface OpenBranch {
+  line: BranchLine;
+  /** The turn of a branch that was made for what comes now, and what that turn repeats. */
+  opens: TurnName | null;
+  before: AgentUnit | null;
+}
+
+const plain = (line: BranchLine): OpenBranch => ({ line, opens: null, before: null });
+const forked = ({ line, turn, repeats }: OpenedFork): OpenBranch => ({ line, opens: turn, before: repeats });
+const startOfLine: TurnPosition = { turn: null, length: 0, written: 0 };
+
 export async function openFollower(
   project: Project,
   capture: Capture,
@@ -89,7 +116,7 @@ export async function openFollower(
   let rawWritten = 0;
   let latest = log.latest ?? 0;
   const recent: string[] = [];
-  const lines = new Map<number, BranchLine>();
+  const lines = new Map<number, OpenBranch>();
 
   function openReader({ checkpoint }: FollowedLog): AgentLogReader {
     const options = { hash: project.hash, importedAt: now() };
@@ -101,7 +128,7 @@ export async function openFollower(
     log = { ...log, position: null, checkpoint: null };
     [reader, position, raw, rawWritten, unknownBefore] = [openReader(log), null, [], 0, 0];
     pending.splice(0);
-    places = log.branches.map(() => ({ turn: null, length: 0, written: 0 }));
+    places = log.branches.map(() => startOfLine);
     lines.clear();
   };
 
@@ -156,7 +183,7 @@ export async function openFollower(
       if (step === undefined) break;
       if ('fork' in step) {
         log.branches[step.fork.branch] ??= newBranch({ branch: step.fork.leaves, after: step.fork.after });
-        places[step.fork.branch] ??= { turn: null, length: 0, written: 0 };
+        places[step.fork.branch] ??= startOfLine;
         pending.shift();
         continue;
       }
@@ -192,64 +219,92 @@ export async function openFollower(
         texts[record.type] = project.hash(record.message.content.trim());
   };
 
+  const placeOf = (branch: number): TurnPosition => places[branch] ?? startOfLine;
+
   const writeBranch = async (branch: number, units: AgentUnit[]) => {
     const [first] = units;
     if (first === undefined) return { entries: 0, records: 0 };
-    const open = await openBranch(branch, first);
-    if (open === null) return null;
-    const { line, opens, before } = open;
-    if (first.kind === 'message') await beforeMessage?.(line);
-    const written = await writeUnits(project, line, places[branch] ?? { turn: null, length: 0, written: 0 }, {
-      units: before === null ? units : [before, ...units],
-      raw: raw
-        .slice(rawWritten)
-        .filter(({ text }) => text !== null && !isLeftOut(fieldsOf(parseJson(text))['timestamp'])),
-      ...(opens === null ? {} : { opens }),
-    });
-    if (written.entries > 0) rawWritten = raw.length;
-    places[branch] = written.position;
-    latest = branch;
-    return written;
+    for (;;) {
+      const open = await openBranch(branch, first);
+      if (open === null) return null;
+      const { line, opens, before } = open;
+      await refreshBranchLine(project, line, placeOf(branch).turn);
+      const fresh = findFresh(line, placeOf(branch), units);
+      if (fresh !== null && (await moveBranch(branch, line, fresh))) continue;
+      if (first.kind === 'message') await beforeMessage?.(line);
+      const written = await writeUnits(project, line, placeOf(branch), {
+        units: before === null ? units : [before, ...units],
+        raw: raw
+          .slice(rawWritten)
+          .filter(({ text }) => text !== null && !isLeftOut(fieldsOf(parseJson(text))['timestamp'])),
+        ...(opens === null ? {} : { opens }),
+      });
+      if (written.isLeft) continue;
+      Object.assign(open, { opens: null, before: null });
+      if (written.entries > 0) rawWritten = raw.length;
+      places[branch] = written.position;
+      latest = branch;
+      return written;
+    }
   };
 
-  const openBranch = async (branch: number, first: AgentUnit) => {
+  /** Goes on where the agent's conversation does by now; false: that is here. */
+  const moveBranch = async (branch: number, line: BranchLine, { id, unit, after }: FreshUnit): Promise<boolean> => {
+    if (after === undefined) return false;
+    const { last, ...place } = placeOf(branch);
+    const isHere = line.known.has(after);
+    // Where the log is read from its beginning, another branch may have what comes next.
+    const sought = last === undefined ? id : isHere ? null : after;
+    const elsewhere = sought === null ? null : await findRecordElsewhere(project, line, sought);
+    if (elsewhere !== null) goOn(branch, plain(elsewhere.line), { ...startOfLine, turn: elsewhere.turn, last: after });
+    else if (isHere && line.isTaken) {
+      const left = await openBranchLine(project, line.ref, startOfLine);
+      goOn(branch, forked(await openFork(project, { left, after, first: unit, foreign: toForeign() })), startOfLine);
+    } else {
+      // Where not even that record is on any branch, the user has moved the line back.
+      places[branch] = isHere ? { ...place, last: after } : place;
+      return !isHere;
+    }
+    return true;
+  };
+
+  const openBranch = async (branch: number, first: AgentUnit): Promise<OpenBranch | null> => {
     const open = lines.get(branch);
-    if (open !== undefined) return { line: open, opens: null, before: null };
+    if (open !== undefined) return open;
     const found = await findBranch(branch, first);
     if (found === null) return null;
-    lines.set(branch, found.line);
-    const followed = log.branches[branch] ?? newBranch(null);
-    followed.ref = found.line.ref;
-    log.branches[branch] = followed;
+    goOn(branch, found, placeOf(branch));
     const firstRecord = log.firstRecord ?? first.records[0]?.id ?? null;
     log = { ...log, firstRecord, session: log.session ?? found.line.session };
     return found;
   };
 
+  const goOn = (branch: number, open: OpenBranch, place: TurnPosition): void => {
+    lines.set(branch, open);
+    places[branch] = place;
+    log.branches[branch] = { ...(log.branches[branch] ?? newBranch(null)), ref: open.line.ref };
+  };
+
   const findBranch = async (branch: number, first: AgentUnit) => {
     const followed = log.branches[branch];
-    const place: TurnPosition = places[branch] ?? { turn: null, length: 0, written: 0 };
-    const plain = (line: BranchLine) => ({ line, opens: null, before: null });
     if (followed?.ref) {
       // The user has deleted or archived it: what comes is taken when it is there again.
       isLineGone = (await project.repository.store.resolve(followed.ref)) === null;
-      return isLineGone ? null : plain(await openBranchLine(project, followed.ref, place));
+      return isLineGone ? null : plain(await openBranchLine(project, followed.ref, placeOf(branch)));
     }
     const foreign = toForeign();
     if (followed?.leaves) {
       const left = await openBranch(followed.leaves.branch, first);
       if (left === null) return null;
-      const whole = await openBranchLine(project, left.line.ref, { turn: null, length: 0, written: 0 });
-      const opened = await openFork(project, { left: whole, after: followed.leaves.after, first, foreign });
-      return { line: opened.line, opens: opened.turn, before: opened.repeats };
+      const whole = await openBranchLine(project, left.line.ref, startOfLine);
+      return forked(await openFork(project, { left: whole, after: followed.leaves.after, first, foreign }));
     }
     const there = await findCapturedLine(project, foreign);
-    if (there !== null) return plain(await openBranchLine(project, there, { turn: null, length: 0, written: 0 }));
+    if (there !== null) return plain(await openBranchLine(project, there, startOfLine));
     const base = await findForkedFrom(first);
     if (base !== null) {
       if (base.first === null) return null;
-      const opened = await openFork(project, { left: base.line, after: base.after, first: base.first, foreign });
-      return { line: opened.line, opens: opened.turn, before: opened.repeats };
+      return forked(await openFork(project, { left: base.line, after: base.after, first: base.first, foreign }));
     }
     const message = pending.find((step) => 'unit' in step && step.unit.kind === 'message');
     return plain(await startLine(project, foreign, message !== undefined && 'unit' in message ? message.unit : first));
@@ -272,25 +327,15 @@ export async function openFollower(
       const isOrigin = forkedFrom === null ? other.firstRecord === firstId : other.id === forkedFrom.id;
       if (!isOrigin) continue;
       if ((await project.repository.store.resolve(ref)) === null) continue;
-      const line = await openBranchLine(project, ref, { turn: null, length: 0, written: 0 });
+      const line = await openBranchLine(project, ref, startOfLine);
       if (forkedFrom !== null) return { line, after: await lastRecordBefore(other, forkedFrom.endOffset), first };
-      const repeated = repeatedUnits(line);
-      if (repeated !== null) return { line, ...repeated };
+      // A fork repeats the records of its origin under their own ids. That may be older than a teddy that reads plans.
+      const units = pending.flatMap((step) => ('unit' in step && step.unit.kind !== 'plan' ? [step.unit] : []));
+      const fresh = findFresh(line, startOfLine, units);
+      const after = fresh === null ? units.at(-1)?.records.at(-1)?.id : fresh.after;
+      if (after !== undefined) return { line, after, first: fresh?.unit ?? null };
     }
     return null;
-  };
-
-  /** A fork repeats the records of its origin under their own ids: the last of them, and the first unit that is new, if any. */
-  const repeatedUnits = (line: BranchLine): { after: string; first: AgentUnit | null } | null => {
-    let after: string | null = null;
-    for (const step of pending) {
-      // The origin may be older than a teddy that reads plans.
-      if (!('unit' in step) || step.unit.kind === 'plan') continue;
-      const last = step.unit.records.at(-1)?.id;
-      if (step.unit.records.every(({ id }) => line.known.has(id)) && last !== undefined) after = last;
-      else return after === null ? null : { after, first: step.unit };
-    }
-    return after === null ? null : { after, first: null };
   };
 
   const lastRecordBefore = async (other: FollowedLog, endOffset: number | null): Promise<string | null> => {
@@ -339,9 +384,12 @@ export async function openFollower(
 
   const place = async () => {
     const ref = log.branches[latest]?.ref ?? null;
-    const at = places[latest] ?? { turn: null, length: 0, written: 0 };
     if (ref === null || (await project.repository.store.resolve(ref)) === null) return null;
-    return { line: lines.get(latest) ?? (await openBranchLine(project, ref, at)), turn: at.turn };
+    const { turn, last } = placeOf(latest);
+    const line = lines.get(latest)?.line ?? (await openBranchLine(project, ref, placeOf(latest)));
+    await refreshBranchLine(project, line, turn);
+    const isThere = last === undefined || line.known.has(last);
+    return (isThere ? null : await findRecordElsewhere(project, line, last)) ?? { line, turn };
   };
   const noted = async (id: string): Promise<number> => {
     const { line } = (await place()) ?? {};
@@ -379,7 +427,7 @@ function holdsText(value: unknown, text: string, depth = 0): boolean {
   return Object.values(value).some((inner) => holdsText(inner, text, depth + 1));
 }
 
-/** Its file's name stands for the id of a session that has none. */
-function nameOf(path: string): string {
+/** The name of a log's file, which stands for the id of a session that has none. */
+export function nameOf(path: string): string {
   return (path.split('/').at(-1) ?? path).replace(/\.jsonl?$/, '').replace(/\s/g, '-');
 }

@@ -78,11 +78,12 @@ export async function startLine(project: Project, foreign: ForeignSession, first
     const draft = { ...(await draftStart(project, session, started, base, origin)), at: foreign.startedAt };
     const ref = mainLineRef(session);
     const tip = await publishDraft(project, { ref, workspace: null }, base.oid, draft, { create: true });
-    if (tip !== null)
-      return { ref, session, created: draft.entry.created, tip, known: new Map(), lastTurn: 0, planned: new Set() };
+    if (tip !== null) return { ref, session, created: draft.entry.created, tip, ...emptyLine() };
     taken.add(session);
   }
 }
+
+const emptyLine = () => ({ known: new Map(), lastTurn: 0, planned: new Set<TurnName>(), isTaken: false });
 
 /** Work that began a while ago began on an older commit of the branch. */
 const recentMs = 10 * 60 * 1000;
@@ -135,6 +136,22 @@ async function readCreated({ repository: { store } }: Project, tip: Oid): Promis
   return '';
 }
 
+/** The other branch of the session that holds a record: the one on which its turn is the last where there are several. */
+export async function findRecordElsewhere(
+  project: Project,
+  { ref: own, session, created }: BranchLine,
+  id: string,
+): Promise<{ line: BranchLine; turn: TurnName } | null> {
+  const found: { line: BranchLine; turn: TurnName }[] = [];
+  for (const { ref } of await project.repository.store.listRefs(`refs/heads/teddy/${session}--*`)) {
+    if (ref === own) continue;
+    const line = await readBranchLine(project, { ref, session, created }, null);
+    const turn = line.known.get(id);
+    if (turn !== undefined) found.push({ line, turn });
+  }
+  return found.find(({ line, turn }) => line.lastTurn === turnNumber(turn)) ?? found[0] ?? null;
+}
+
 export interface OpenedFork {
   line: BranchLine;
   /** The first turn of the conversation branch. */
@@ -153,16 +170,17 @@ export interface ForkRequest {
 
 /**
  * Opens a conversation branch after a record of another branch, or finds it where it is there already. A message begins a turn, so
- * the branch leaves before the turn that follows; whatever goes on in the middle of a turn leaves before it, and repeats the turn
- * so far.
+ * the branch leaves before the turn that follows; whatever goes on in the middle of a turn, or after one that somebody else has
+ * gone on with, leaves before it, and repeats the turn so far.
  */
 export async function openFork(project: Project, { left, after, first, foreign }: ForkRequest): Promise<OpenedFork> {
   const { store } = project.repository;
   const { session, created } = left;
   const turn = after === null ? null : (left.known.get(after) ?? null);
-  const isMessage = first.kind === 'message' && first.queued !== true;
-  const from = toTurnName(turn === null ? 1 : turnNumber(turn) + (isMessage ? 1 : 0));
-  const repeats = isMessage || turn === null ? null : await readRepeats(project, left, turn, after);
+  const isShared = turn !== null && left.isTaken && turnNumber(turn) === left.lastTurn;
+  const isNext = first.kind === 'message' && first.queued !== true && !isShared;
+  const from = toTurnName(turn === null ? 1 : turnNumber(turn) + (isNext ? 1 : 0));
+  const repeats = isNext || turn === null ? null : await readRepeats(project, left, turn, after);
   const firstId = first.records[0]?.id ?? '';
   const id = toDerivedId(
     project.hash,

@@ -3,12 +3,12 @@ import { TeddyError } from '../../errors.ts';
 import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { isSessionPath } from '../../session/global-files.ts';
-import type { Oid, RepoPath, TurnName } from '../../names.ts';
+import { turnNumber, type Oid, type RepoPath, type TurnName } from '../../names.ts';
 import { publishCommit, retryWhileMoved } from '../line/append-entry.ts';
 import { addNewFiles } from '../line/snapshot-new-files.ts';
 import { writeDraft } from '../line/write-entry.ts';
 import { workspaceOn } from './work-tree-of.ts';
-import { readBranchLine, type BranchLine } from './write-units.ts';
+import { refreshBranchLine, type BranchLine } from './write-units.ts';
 
 /** The code as it was at one time. */
 export interface CodeState {
@@ -51,15 +51,15 @@ export async function appendCode(
 ): Promise<Oid | null> {
   const { store } = project.repository;
   const appended = await retryWhileMoved(project, line.ref, async () => {
-    const tip = await store.resolve(line.ref);
-    if (tip !== line.tip) Object.assign(line, await readBranchLine(project, line, turn));
+    await refreshBranchLine(project, line, turn);
     const changes = await store.diffTrees(line.tip, tree, { without: '.teddy' as RepoPath });
     const paths = changes.map(({ path }) => path).filter((path) => !isSessionPath(path));
     if (paths.length === 0) return { commit: null };
     const entry = {
       kind: 'snapshot' as const,
       session: line.session,
-      turn,
+      // A later turn may be there by now, of somebody else.
+      turn: turn !== null && turnNumber(turn) < line.lastTurn ? null : turn,
       id: project.ids.entryId(),
       created: line.created,
       title: `${paths.length} ${paths.length === 1 ? 'file' : 'files'} ${who}`,

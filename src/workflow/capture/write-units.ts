@@ -3,7 +3,7 @@ import { endLine } from '../../session/context-log-sections.ts';
 import type { AgentLine, AgentUnit } from '../../conversation/agent-log.ts';
 import { decodeTranscript } from '../../conversation/decode-transcript.ts';
 import { captureSource, type KnownRecord } from '../../conversation/record.ts';
-import { encodeRecord, versionLimits } from '../../conversation/transcript.ts';
+import { encodeRecord, hasAgentPlan, mayEndOpen, versionLimits } from '../../conversation/transcript.ts';
 import { TeddyError } from '../../errors.ts';
 import type { LineCommit } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -25,7 +25,7 @@ import { publishCommit, retryWhileMoved } from '../line/append-entry.ts';
 import { describeUnits } from '../line/describe-units.ts';
 import { maskUnit } from '../line/mask-record.ts';
 import { maskEntry } from '../line/mask-text.ts';
-import { readLineTurns, readTurnFile, toText } from '../line/read.ts';
+import { readLineTurns, readTurn, readTurnFile, toText, type Turn } from '../line/read.ts';
 import { dateAuthor, writeDraft, type Draft } from '../line/write-entry.ts';
 import { toDerivedId } from './derived-id.ts';
 import { workspaceOn } from './work-tree-of.ts';
@@ -42,6 +42,8 @@ export interface BranchLine {
   lastTurn: number;
   /** The turns that have a plan, as far as `known` has their records. */
   planned: Set<TurnName>;
+  /** The last turn waits for an answer to somebody else's message, or for a run of teddy's: no turn of the agent's can follow. */
+  isTaken: boolean;
 }
 
 /** The place in the conversation, as it is noted between two readings of the log. */
@@ -52,6 +54,15 @@ export interface TurnPosition {
   written: number;
   /** The turn has nothing but notes yet: the first message joins it. */
   isSilent?: boolean;
+  /** The record after which the next one comes. */
+  last?: string;
+}
+
+/** The first record that the line does not have, its unit, and the record of the agent's after which it comes. */
+export interface FreshUnit {
+  id: string;
+  unit: AgentUnit;
+  after: string | undefined;
 }
 
 export interface UnitsToWrite {
@@ -68,6 +79,8 @@ export interface WrittenUnits {
   records: number;
   /** Null: nothing was new. */
   commit: Oid | null;
+  /** The agent's conversation does not go on there, since somebody wrote to the line at this moment. */
+  isLeft?: true;
 }
 
 /** Reads the branch again, with the records of all turns from `from` on. Throws REF_MOVED where it is gone. */
@@ -83,6 +96,8 @@ export async function readBranchLine(
   const first = from === null ? 0 : turnNumber(from);
   const known = new Map<string, TurnName>();
   const planned = new Set<TurnName>();
+  const last = turns.at(-1);
+  let isOwn = false;
   const isWanted = (path: string): boolean => {
     const [turn = '', name] = path.split('/');
     if (!isTurnName(turn) || turnNumber(turn) < first) return false;
@@ -92,11 +107,39 @@ export async function readBranchLine(
   for await (const files of store.readFilesBelow(entryOid, sessionDir(session), isWanted)) {
     for (const { path, bytes } of files) {
       const turn = path.split('/')[0] as TurnName;
-      for (const record of decodeTranscript(toText(bytes)).records)
-        if (record.type !== 'other') known.set(record.id, turn);
+      const { records } = decodeTranscript(toText(bytes));
+      for (const record of records) if (record.type !== 'other') known.set(record.id, turn);
+      if (turn === last) isOwn = mayEndOpen(records) && (hasAgentPlan(records) || !planned.has(turn));
     }
   }
-  return { ref, session, created, tip, known, lastTurn: Math.max(0, ...turns.map(turnNumber)), planned };
+  const isTaken = last !== undefined && !isOwn && waitsForOthers(await readTurn(store, entryOid, session, last));
+  return { ref, session, created, tip, known, lastTurn: Math.max(0, ...turns.map(turnNumber)), planned, isTaken };
+}
+
+/** Reads it anew where it has moved. */
+export async function refreshBranchLine(project: Project, line: BranchLine, from: TurnName | null): Promise<void> {
+  const tip = await project.repository.store.resolve(line.ref);
+  if (tip !== line.tip) Object.assign(line, await readBranchLine(project, line, from));
+}
+
+function waitsForOthers({ status, records }: Turn): boolean {
+  // A branch that was just opened has nothing in its turn yet.
+  return status === 'planned' || (status === 'open' && records.length > 0 && !mayEndOpen(records));
+}
+
+/** Null: the line has them all. */
+export function findFresh(
+  { known }: BranchLine,
+  { last }: TurnPosition,
+  units: readonly AgentUnit[],
+): FreshUnit | null {
+  let after = last;
+  for (const unit of units)
+    for (const { id } of unit.records) {
+      if (!known.has(id)) return { id, unit, after };
+      after = id;
+    }
+  return null;
 }
 
 interface PlannedEntry {
@@ -107,7 +150,7 @@ interface PlannedEntry {
 /**
  * `line` is brought up to date. A message opens the next turn, unless it was typed while the model was at work; so does a plan where
  * the turn has one already. Each unit becomes an entry; where the versions of a turn's transcript would grow too large, many become
- * one.
+ * one. Nothing is written where the agent's conversation does not go on there.
  */
 export async function writeUnits(
   project: Project,
@@ -115,9 +158,11 @@ export async function writeUnits(
   from: TurnPosition,
   wanted: UnitsToWrite,
 ): Promise<WrittenUnits> {
-  return retryWhileMoved(project, line.ref, async () => {
-    const tip = await project.repository.store.resolve(line.ref);
-    if (tip !== line.tip) Object.assign(line, await readBranchLine(project, line, from.turn));
+  return retryWhileMoved<WrittenUnits>(project, line.ref, async () => {
+    await refreshBranchLine(project, line, from.turn);
+    const { after } = findFresh(line, from, wanted.units) ?? {};
+    if (after !== undefined && (line.isTaken || !line.known.has(after)))
+      return { position: from, entries: 0, records: 0, commit: null, isLeft: true };
     const { planned, position } = planEntries(line, from, wanted);
     const records = planned.flatMap(({ turn, units }) =>
       units.flatMap((unit) => unit.records.map(({ id }) => ({ id, turn }))),
@@ -136,16 +181,19 @@ export async function writeUnits(
 
 function planEntries(line: BranchLine, from: TurnPosition, { units, opens }: UnitsToWrite) {
   const planned: PlannedEntry[] = [];
-  let { turn, length, written, isSilent = false } = from;
+  let { turn, length, written, isSilent = false, last } = from;
   let [lastTurn, opening] = [line.lastTurn, opens];
   // The user has moved the line back: its turn is gone.
   if (turn !== null && turnNumber(turn) > lastTurn) [turn, written, length] = [null, 0, 0];
   const withPlan = new Set(line.planned);
+  const added = new Map<string, TurnName>();
+  const find = (id: string) => line.known.get(id) ?? added.get(id);
   for (const [at, unit] of units.entries()) {
-    const fresh = unit.records.filter(({ id }) => !line.known.has(id));
-    const seenIn = unit.records.map(({ id }) => line.known.get(id)).find((one) => one !== undefined);
+    const fresh = unit.records.filter(({ id }) => find(id) === undefined);
+    const seenIn = unit.records.map(({ id }) => find(id)).find((one) => one !== undefined);
     // An earlier attempt has opened the branch.
     if (seenIn !== undefined && seenIn === opening) opening = undefined;
+    if (fresh.length > 0 || seenIn !== undefined) last = unit.records.at(-1)?.id ?? last;
     if (fresh.length === 0) {
       if (seenIn !== undefined && seenIn !== turn) [turn, written, length] = [seenIn, 0, 0];
       continue;
@@ -166,17 +214,18 @@ function planEntries(line: BranchLine, from: TurnPosition, { units, opens }: Uni
     isSilent = isNote && (isSilent || length === 0);
     const name = turn ?? toTurnName(1);
     if (isPlan(unit)) withPlan.add(name);
+    for (const { id } of fresh) added.set(id, name);
     length += fresh.reduce((sum, record) => sum + encodeRecord(record).length, 0);
-    const last = planned.at(-1);
+    const entry = planned.at(-1);
     const isOver = written + length > versionLimits.free + versionLimits.times * length;
-    const mayJoin = last?.turn === name && !isPlan(unit) && !last.units.some(isPlan);
-    if (isOver && mayJoin) last.units.push({ ...unit, records: fresh });
+    const mayJoin = entry?.turn === name && !isPlan(unit) && !entry.units.some(isPlan);
+    if (isOver && mayJoin) entry.units.push({ ...unit, records: fresh });
     else {
       planned.push({ turn: name, units: [{ ...unit, records: fresh }] });
       written += length;
     }
   }
-  return { planned, position: { turn, length, written, isSilent } };
+  return { planned, position: { turn, length, written, isSilent, ...(last === undefined ? {} : { last }) } };
 }
 
 function isPlan({ kind }: Pick<AgentUnit, 'kind'>): boolean {

@@ -27,8 +27,8 @@ import {
 } from './walked-line.ts';
 import type { OrderFacts } from '../../session/line-order.ts';
 import { toLabel, type Entry } from '../../session/entry.ts';
-import { captureSource, type TranscriptRecord } from '../../conversation/record.ts';
-import { hasAgentPlan } from '../../conversation/transcript.ts';
+import type { TranscriptRecord } from '../../conversation/record.ts';
+import { hasAgentPlan, mayEndOpen } from '../../conversation/transcript.ts';
 import { toText } from '../line/read.ts';
 import { parseLogFront } from '../../session/context-log-parse.ts';
 import type { Asked } from './verify.ts';
@@ -285,11 +285,8 @@ async function readFacts(walk: WalkedLine, { commit, entry }: Step): Promise<Ord
   const isOpening = entry.turn !== null && !walk.order.has(entry.turn);
   const latest = isOpening || entry.kind === 'message' ? await readWalkedTurn(walk, walk.order.latest(), parent) : null;
   const own = entry.kind === 'plan' ? await readWalkedTurn(walk, entry.turn, parent) : null;
-  const message = latest?.records.findLast(({ type }) => type === 'user');
-  const isCaptured = message?.type === 'user' && message.source === captureSource;
-  const mayEndOpen = isCaptured || (latest !== null && hasAgentPlan(latest.records));
   return {
-    latest: latest && !mayEndOpen ? statusOf(latest) : null,
+    latest: latest && !mayEndOpen(latest.records) ? statusOf(latest) : null,
     hasMessage: own && own.records.some(({ type }) => type === 'user'),
     isAgentPlan: entry.kind === 'plan' && hasAgentPlan(await readAdded(walk, { commit, entry })),
   };

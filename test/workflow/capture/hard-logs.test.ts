@@ -1,70 +1,24 @@
 /** A captured line where the state of its log is lost, the log is odd, or the user works on the line as well. */
 import { describe, expect, test } from 'vitest';
-import { decodeTranscript } from '../../../src/conversation/decode-transcript.ts';
-import { shortRef } from '../../../src/names.ts';
-import { openFollower, type FollowOptions } from '../../../src/workflow/capture/follow-log.ts';
-import { verifySession } from '../../../src/workflow/verify/session.ts';
-import { memoryCapture, type MemoryCapture } from '../../support/memory-agent-logs.ts';
-import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
+import {
+  answered,
+  capture,
+  faultsOf,
+  filesOf,
+  linesOf,
+  path,
+  said,
+  textsOf,
+  toLine,
+} from '../../support/followed-log.ts';
+import { memoryCapture } from '../../support/memory-agent-logs.ts';
+import { memoryProject } from '../../support/memory-repository.ts';
 
-const path = '/home/user/.claude/projects/-project/s1.jsonl';
-const options: FollowOptions = { cwd: null, isOurs: async () => true, isLeftOut: () => false };
 const main = 'teddy/20260124-claude-code-add-a-file';
-
-const base = { sessionId: 's1', cwd: '/project', version: '2.1.330', timestamp: '2026-01-24T10:00:00.000Z' };
-const toLine = (value: object) => `${JSON.stringify({ ...base, ...value })}\n`;
-const said = (uuid: string, parentUuid: string | null, content: string) =>
-  toLine({ type: 'user', uuid, parentUuid, message: { role: 'user', content } });
-const answered = (uuid: string, parentUuid: string, text: string) =>
-  toLine({
-    type: 'assistant',
-    uuid,
-    parentUuid,
-    message: { id: uuid, role: 'assistant', content: [{ type: 'text', text }], stop_reason: 'end_turn' },
-  });
 const odd = (number: number, text = 'x') => toLine({ type: `from-the-future-${number}`, text });
 
 const first = said('u1', null, 'Add a file') + answered('a1', 'u1', 'It is there.');
 const second = said('u2', 'a1', 'And another') + answered('a2', 'u2', 'Done.');
-
-async function capture(project: MemoryProject, logs: MemoryCapture, text: string): Promise<void> {
-  logs.files.set(path, text);
-  const follower = await openFollower(project, logs, { agent: 'claude-code', path }, options);
-  await follower.advance();
-  await follower.settle();
-}
-
-async function filesOf(project: MemoryProject, line: string, name: string): Promise<Record<string, string>> {
-  const { store } = project.repository;
-  const files: Record<string, string> = {};
-  for (const { path: file, oid } of await store.listTree(await project.tipOf(line)))
-    if (file.endsWith(name)) files[file.split('/').at(-2) ?? ''] = new TextDecoder().decode(await store.readBlob(oid));
-  return files;
-}
-
-async function textsOf(project: MemoryProject, line: string): Promise<Record<string, string[]>> {
-  const files = Object.entries(await filesOf(project, line, 'transcript.jsonl'));
-  return Object.fromEntries(
-    files.map(([turn, text]) => [
-      turn,
-      decodeTranscript(text).records.flatMap((record) =>
-        (record.type === 'user' || record.type === 'assistant') && 'content' in record.message
-          ? [record.message.content]
-          : [],
-      ),
-    ]),
-  );
-}
-
-async function linesOf(project: MemoryProject): Promise<string[]> {
-  return (await project.repository.store.listRefs('refs/heads/teddy/')).map(({ ref }) => shortRef(ref));
-}
-
-async function faultsOf(project: MemoryProject): Promise<string[]> {
-  const { signal } = new AbortController();
-  const { lines } = await verifySession(project, { target: undefined, all: true, fsck: false, signal });
-  return lines.flatMap(({ violations }) => violations.map(({ message }) => message));
-}
 
 describe('lines that no reader understands', () => {
   test('are kept also when the drainer ends before the next entry', async () => {

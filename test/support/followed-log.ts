@@ -1,0 +1,64 @@
+/** A log of Claude Code in a test's own words, followed in a repository in memory, and what the lines have of it. */
+import { decodeTranscript } from '../../src/conversation/decode-transcript.ts';
+import { shortRef } from '../../src/names.ts';
+import { openFollower, type Follower, type FollowOptions } from '../../src/workflow/capture/follow-log.ts';
+import { verifySession } from '../../src/workflow/verify/session.ts';
+import type { MemoryCapture } from './memory-agent-logs.ts';
+import type { MemoryProject } from './memory-repository.ts';
+
+export const path = '/home/user/.claude/projects/-project/s1.jsonl';
+const options: FollowOptions = { cwd: null, isOurs: async () => true, isLeftOut: () => false };
+
+const base = { sessionId: 's1', cwd: '/project', version: '2.1.330', timestamp: '2026-01-24T10:00:00.000Z' };
+export const toLine = (value: object) => `${JSON.stringify({ ...base, ...value })}\n`;
+export const said = (uuid: string, parentUuid: string | null, content: string) =>
+  toLine({ type: 'user', uuid, parentUuid, message: { role: 'user', content } });
+export const answered = (uuid: string, parentUuid: string, text: string) =>
+  toLine({
+    type: 'assistant',
+    uuid,
+    parentUuid,
+    message: { id: uuid, role: 'assistant', content: [{ type: 'text', text }], stop_reason: 'end_turn' },
+  });
+
+/** The agent's part is over: all of it is taken. `text`: the whole log by now. */
+export async function capture(project: MemoryProject, logs: MemoryCapture, text: string): Promise<Follower> {
+  logs.files.set(path, text);
+  const follower = await openFollower(project, logs, { agent: 'claude-code', path }, options);
+  await follower.advance();
+  await follower.settle();
+  return follower;
+}
+
+export async function filesOf(project: MemoryProject, line: string, name: string): Promise<Record<string, string>> {
+  const { store } = project.repository;
+  const files: Record<string, string> = {};
+  for (const { path: file, oid } of await store.listTree(await project.tipOf(line)))
+    if (file.endsWith(name)) files[file.split('/').at(-2) ?? ''] = new TextDecoder().decode(await store.readBlob(oid));
+  return files;
+}
+
+/** Returns what was said, by turn. */
+export async function textsOf(project: MemoryProject, line: string): Promise<Record<string, string[]>> {
+  const files = Object.entries(await filesOf(project, line, 'transcript.jsonl'));
+  return Object.fromEntries(
+    files.map(([turn, text]) => [
+      turn,
+      decodeTranscript(text).records.flatMap((record) =>
+        (record.type === 'user' || record.type === 'assistant') && 'content' in record.message
+          ? [record.message.content]
+          : [],
+      ),
+    ]),
+  );
+}
+
+export async function linesOf(project: MemoryProject): Promise<string[]> {
+  return (await project.repository.store.listRefs('refs/heads/teddy/')).map(({ ref }) => shortRef(ref));
+}
+
+export async function faultsOf(project: MemoryProject): Promise<string[]> {
+  const { signal } = new AbortController();
+  const { lines } = await verifySession(project, { target: undefined, all: true, fsck: false, signal });
+  return lines.flatMap(({ violations }) => violations.map(({ message }) => message));
+}
