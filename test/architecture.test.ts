@@ -11,8 +11,8 @@ const roots = ['main', 'index', 'app', 'ports', 'errors', 'names'];
 
 /** How often the layout is broken today. A number here may only fall; whoever lowers one writes the new one down. */
 const ceilings = {
-  files: 827,
-  lines: 98_121,
+  files: 826,
+  lines: 98_118,
   importsBetweenVerbs: 53,
   filesWithOneImporter: 275,
   smallFilesWithOneImporter: 16,

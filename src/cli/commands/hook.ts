@@ -3,9 +3,8 @@ import { text } from 'node:stream/consumers';
 import { Command, Option } from 'clipanion';
 import { openCapture, openMessageFile } from '../../app.ts';
 import { TeddyError } from '../../errors.ts';
-import type { LinePosition } from '../../workflow/hooks/describe-place.ts';
+import type { LinePosition, RewrittenEntry } from '../../workflow/hooks/tell.ts';
 import type { CheckedPush } from '../../workflow/hooks/check-push.ts';
-import type { RewrittenEntry } from '../../workflow/hooks/find-rewritten.ts';
 import { resolvePath } from '../context.ts';
 import { TeddyCommand, withInterrupt } from '../teddy-command.ts';
 import type { Terminal } from '../terminal.ts';
@@ -68,7 +67,7 @@ export class HookCommand extends TeddyCommand {
 
   private warnOfRewritten(terminal: Terminal): Promise<number> {
     return this.withProject(terminal, async (project) => {
-      const { findRewritten } = await import('../../workflow/hooks/find-rewritten.ts');
+      const { findRewritten } = await import('../../workflow/hooks/tell.ts');
       const rewritten = await findRewritten(project, await text(this.context.stdin));
       if (rewritten === null) return 0;
       const warning = terminal.style(['yellow', 'bold'], 'warning:', 'stderr');
@@ -85,7 +84,7 @@ export class HookCommand extends TeddyCommand {
     // The third argument is 0 when files were checked out.
     if (this.args[2] === '0') return Promise.resolve(0);
     return this.withProject(terminal, async (project) => {
-      const { describePlace } = await import('../../workflow/hooks/describe-place.ts');
+      const { describePlace } = await import('../../workflow/hooks/tell.ts');
       const place = await describePlace(project);
       if (place !== null) terminal.say(toVisible(renderPlace(place)));
       return 0;

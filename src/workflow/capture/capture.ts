@@ -1,6 +1,5 @@
 /** All of capture shares this: the state of a log that is followed, and the ways to list such states. */
-import type { AgentCheckpoint, AgentName } from '../../conversation/agent-log.ts';
-import { agentNames } from '../../conversation/agent-log.ts';
+import { agentNames, type AgentCheckpoint, type AgentName } from '../../conversation/agent-log.ts';
 import { TeddyError } from '../../errors.ts';
 import { isObject } from '../../session/parse-object.ts';
 import type { Capture, LogPosition } from '../../ports/agent-logs.ts';

@@ -2,10 +2,9 @@
 import type { AgentLine, AgentLogReader, AgentStep, AgentUnit } from '../../conversation/agent-log.ts';
 import { fieldsOf, parseJson } from '../../conversation/import-values.ts';
 import { openAgentLog } from '../../conversation/open-agent-log.ts';
-import type { LogPosition } from '../../ports/agent-logs.ts';
+import type { Capture, LogPosition } from '../../ports/agent-logs.ts';
 import type { Project } from '../../ports/project.ts';
 import type { TurnName } from '../../names.ts';
-import type { Capture } from '../../ports/agent-logs.ts';
 import {
   listFollowedLogs,
   newBranch,

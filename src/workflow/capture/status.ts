@@ -54,7 +54,7 @@ export async function readCaptureStatus(
     sessions: followed.filter((log) => log.agent === agent.name && log.session !== null).length,
   }));
   const isOn = spool.exists && setting === 'true';
-  const logs = isOn && !spool.paused ? await findNewestLogs(project, capture, spool.since) : null;
+  const logs = isOn && !spool.paused ? await findNewestLogs(project, capture.logs, spool.since) : null;
   return {
     captured: isOn,
     paused: spool.paused,
@@ -119,19 +119,14 @@ function toWayBack({ session, branches }: FollowedLog, refs: readonly { ref: Ref
 const [maxLogs, maxLines] = [20, 50];
 
 /** When each agent last wrote the log of a session in this repository, in seconds since 1970. */
-async function findNewestLogs(
-  project: StatusProject,
-  { logs }: StatusCapture,
-  since: number,
-): Promise<Map<AgentName, number>> {
+async function findNewestLogs(project: StatusProject, logs: Capture['logs'], since: number) {
   const newest = new Map<AgentName, number>();
   const roots = (await project.repository.workTrees()).map(({ root }) => root);
   const found: FoundLog[] = [];
   for await (const log of logs.find(roots, 1000 * since)) found.push(log);
   for (const agent of agentNames)
     for (const log of found.filter((one) => one.agent === agent).slice(-maxLogs)) {
-      const cwd = await readDirectory(project, logs, log);
-      const top = cwd === null ? null : await logs.topOf(cwd);
+      const top = await logs.topOf((await readDirectory(project, logs, log)) ?? '');
       if (top !== null && roots.includes(top)) newest.set(agent, log.stat.mtimeMs / 1000);
     }
   return newest;

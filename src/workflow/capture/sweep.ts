@@ -1,9 +1,8 @@
 /** Finds the logs of sessions in this repository that no hook told of, and takes in what is new in them. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { notCapturedError, TeddyError, toMessage } from '../../errors.ts';
-import type { FoundLog } from '../../ports/agent-logs.ts';
 import type { Project } from '../../ports/project.ts';
-import type { Capture } from '../../ports/agent-logs.ts';
+import type { Capture, FoundLog } from '../../ports/agent-logs.ts';
 import { repair } from '../line/repair.ts';
 import { interruptedError, lastDrainKey, toFollowedLog, type FollowedLog } from './capture.ts';
 import { openFollower, type Follower } from './follow-log.ts';

@@ -1,6 +1,5 @@
 /** The newest turns of a line that fit into so many characters, masked. */
-import type { TurnName } from '../../names.ts';
-import { compareTurns } from '../../names.ts';
+import { compareTurns, type TurnName } from '../../names.ts';
 import type { Project } from '../../ports/project.ts';
 import { cutText } from '../../session/cut-text.ts';
 import { renderTurn, type HistoryPart } from '../../session/history-text.ts';

@@ -1,4 +1,4 @@
-/** Finds the code that a turn has changed: its report commit against the commit before. */
+/** Finds the code that a turn has changed: its report against the commit before, or all that another agent did in it. */
 import { TeddyError } from '../../errors.ts';
 import type { Store } from '../../ports/git.ts';
 import { decodeEntry } from '../../session/entry.ts';
@@ -26,16 +26,26 @@ export async function findUndoable(store: Store, state: LineState, wanted: TurnN
     const entry = decodeEntry(commit.message);
     if (entry === null || entry.session !== state.session || entry.turn === null) continue;
     if (entry.kind === 'undo') undone.add(entry.turn);
-    if (entry.kind !== 'report' || (wanted === null ? undone.has(entry.turn) : entry.turn !== wanted)) continue;
-    const changes = await readChanges(store, commit.parents[0] ?? null, oid);
+    // Only another agent's snapshot has a head.
+    if (entry.kind !== 'report' && entry.head === undefined) continue;
+    if (wanted === null ? undone.has(entry.turn) : entry.turn !== wanted) continue;
+    const isReport = entry.kind === 'report';
+    const before = isReport ? (commit.parents[0] ?? null) : await findBefore(store, oid, entry.turn);
+    const changes = await readChanges(store, before, oid);
     if (changes.length > 0) return { turn: entry.turn, changes };
-    if (wanted !== null) break;
   }
   throw new TeddyError(
     'NOTHING_TO_UNDO',
     wanted === null ? `No turn of this line has code to take back.` : `Turn ${wanted} has changed no code.`,
     '`teddy session log` shows the turns.',
   );
+}
+
+/** The last commit before the turn. */
+async function findBefore(store: Store, from: Oid, turn: TurnName): Promise<Oid | null> {
+  for await (const { oid, commit } of store.firstParents(from))
+    if (decodeEntry(commit.message)?.turn !== turn) return oid;
+  return null;
 }
 
 async function readChanges(store: Store, before: Oid | null, after: Oid): Promise<UndoChange[]> {

@@ -3,7 +3,7 @@ import type { HookName, HookSource, MessageFile } from '../../../src/ports/git.t
 import type { RefName } from '../../../src/names.ts';
 import { addDuringTrailer } from '../../../src/workflow/hooks/add-during-trailer.ts';
 import { parsePushedRefs } from '../../../src/workflow/hooks/check-push.ts';
-import { describePlace } from '../../../src/workflow/hooks/describe-place.ts';
+import { describePlace } from '../../../src/workflow/hooks/tell.ts';
 import { installHooks, uninstallHooks } from '../../../src/workflow/hooks/install.ts';
 import { hookNames, listHooks, renderHook } from '../../../src/workflow/hooks/list.ts';
 import { newSession } from '../../../src/workflow/line/new-session.ts';

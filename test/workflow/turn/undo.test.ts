@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { TeddyError } from '../../../src/errors.ts';
-import type { RepoPath } from '../../../src/names.ts';
+import { shortRef, type RepoPath } from '../../../src/names.ts';
 import { undoTurn } from '../../../src/workflow/turn/undo.ts';
+import { captureTurns } from '../../support/captured-line.ts';
 import { memoryProject } from '../../support/memory-repository.ts';
 import { create, edit, line, planOf, say, start, storyOfLine, turn } from '../../support/turns.ts';
 
@@ -80,4 +81,18 @@ test('when the entry cannot be added, the error says that the files are taken ba
   expect(await project.read('one.txt')).toBeNull();
   expect(await undoTurn(project, {})).toMatchObject({ turn: '01', restored: ['one.txt'] });
   expect(await project.readAt(await project.tipOf(line), 'one.txt')).toBeNull();
+});
+
+test("another agent's turn is taken back as its snapshots have it, all of them together", async () => {
+  const project = await memoryProject();
+  const { ref } = await captureTurns(project, 'claude-code', [
+    { model: 'claude-opus', files: { 'one.txt': 'one\n' } },
+    { model: 'claude-opus', files: { 'one.txt': 'more\n', 'two.txt': 'two\n' } },
+  ]);
+  await project.switchTo(shortRef(ref));
+  expect(await undoTurn(project, {})).toMatchObject({ turn: '02', restored: ['two.txt', 'one.txt'], left: [] });
+  expect(await project.read('one.txt')).toBe('one\n');
+  expect((await undoTurn(project, {})).turn).toBe('01');
+  expect(await project.read('one.txt')).toBeNull();
+  await expect(undoTurn(project, {})).rejects.toMatchObject({ code: 'NOTHING_TO_UNDO' });
 });

@@ -1,6 +1,7 @@
-/** Where in a session somebody is who has just switched to a branch. */
+/** Says where in a session somebody is after a switch, and which entry a commit of theirs has replaced. */
 import type { Project } from '../../ports/project.ts';
-import { mainLineRef, type SessionId, type TurnName } from '../../names.ts';
+import { decodeEntry, type Entry } from '../../session/entry.ts';
+import { mainLineRef, parseOid, type Oid, type SessionId, type TurnName } from '../../names.ts';
 import { findHeadLine, lineName } from '../line/find.ts';
 import { readLine, type TurnStatus } from '../line/read.ts';
 
@@ -23,4 +24,20 @@ export async function describePlace(project: Project): Promise<LinePosition | nu
     line: line.ref === mainLineRef(line.session) ? null : lineName(line),
     turn: latest && { turn: latest.turn, status: latest.status },
   };
+}
+
+export interface RewrittenEntry {
+  /** The commit that was there before; git still has it. */
+  oid: Oid;
+  entry: Entry;
+}
+
+/** `text`: what git tells its hook post-rewrite, `<old> <new>` a line. Null: no entry is among the old ones. */
+export async function findRewritten({ repository: { store } }: Project, text: string): Promise<RewrittenEntry | null> {
+  for (const [, old = ''] of text.matchAll(/^([0-9a-f]+) [0-9a-f]+(?: |$)/gm)) {
+    const oid = parseOid(old);
+    const entry = decodeEntry((await store.readCommit(oid)).message);
+    if (entry !== null) return { oid, entry };
+  }
+  return null;
 }
