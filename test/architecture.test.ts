@@ -11,7 +11,7 @@ const roots = ['main', 'index', 'app', 'ports', 'errors', 'names'];
 
 /** How often the layout is broken today. A number here may only fall; whoever lowers one writes the new one down. */
 const ceilings = {
-  files: 826,
+  files: 825,
   lines: 98_118,
   importsBetweenVerbs: 53,
   filesWithOneImporter: 275,

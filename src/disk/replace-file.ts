@@ -3,25 +3,14 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, open, readFile, rename, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { TeddyError } from '../errors.ts';
+import { syncDirectory } from './durable-file.ts';
 import { errorCode, errorReason, fallBackTo, toDiskError } from './system-error.ts';
 
-/** Some file systems cannot fsync a directory (EINVAL, ENOTSUP); there is nothing more to do there. */
+/** A directory that is gone has nothing to lose, and some cannot be synced. */
 export async function syncDir(path: string): Promise<void> {
-  let dir;
-  try {
-    dir = await open(path, 'r');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
-    throw toWriteError(error, path);
-  }
-  try {
-    await dir.sync();
-  } catch (error) {
-    const isUnable = ['EINVAL', 'ENOTSUP', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '');
-    if (!isUnable) throw toWriteError(error, path);
-  } finally {
-    await dir.close();
-  }
+  await syncDirectory(path).catch((error: unknown) => {
+    if (!['ENOENT', 'EPERM'].includes(errorCode(error) ?? '')) throw toWriteError(error, path);
+  });
 }
 
 /**

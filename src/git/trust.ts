@@ -1,5 +1,5 @@
 /** Which contents the user of this clone has written or accepted: a file of object ids, one a line, only ever added to. */
-import { mkdir, open } from 'node:fs/promises';
+import { appendFile, mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Trust } from '../ports/project.ts';
 import { readTextOr, syncDir, toWriteError } from '../disk/replace-file.ts';
@@ -24,13 +24,7 @@ export function gitTrust(commonDir: string): Trust {
 async function append(path: string, lines: string): Promise<void> {
   try {
     await mkdir(dirname(path), { recursive: true });
-    const file = await open(path, 'a');
-    try {
-      await file.appendFile(lines);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
+    await appendFile(path, lines, { flush: true });
     await syncDir(dirname(path));
   } catch (error) {
     throw toWriteError(error, path);

@@ -4,6 +4,7 @@
  *
  * Comments, order, indentation and line ends of the rest stay as they are.
  */
+import { isDeepStrictEqual } from 'node:util';
 import {
   createScanner,
   findNodeAtLocation,
@@ -62,7 +63,9 @@ export function findOwnHooks(text: string, { hooks: wanted, isOurs }: HookSpec):
         if (!isObject(hook) || typeof hook['command'] !== 'string' || !isOurs(hook['command'])) return [];
         const isExact = wanted.some(
           (one) =>
-            one.event === event && isObject(group) && sameJson({ ...group, hooks: hook }, toGroup(one, one.entry)),
+            one.event === event &&
+            isObject(group) &&
+            isDeepStrictEqual({ ...group, hooks: hook }, toGroup(one, one.entry)),
         );
         return [{ event, command: hook['command'], at: [groupAt, hookAt] as const, isExact }];
       }),
@@ -189,18 +192,6 @@ function withoutMark(text: string): string {
 
 function listOf(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [];
-}
-
-/** Whatever the order of the keys. */
-function sameJson(one: unknown, other: unknown): boolean {
-  return JSON.stringify(sorted(one)) === JSON.stringify(sorted(other));
-}
-
-function sorted(value: unknown): unknown {
-  if (!isObject(value)) return value;
-  return Object.entries(value)
-    .toSorted(([one], [other]) => (one < other ? -1 : 1))
-    .map(([key, inner]) => [key, sorted(inner)]);
 }
 
 /** Reads one value; undefined when the text is no JSON, or has none there. */

@@ -2,7 +2,8 @@
 import { type IncomingMessage, type RequestOptions, STATUS_CODES } from 'node:http';
 import { request } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
-import { type LookupAddress, lookup } from 'node:dns';
+import type { LookupAddress } from 'node:dns';
+import { lookup as lookUp } from 'node:dns/promises';
 import { TeddyError } from '../errors.ts';
 import { isPublicAddress } from '../session/public-address.ts';
 import { parsePageUrl } from '../session/urls.ts';
@@ -21,6 +22,11 @@ interface PageFetcherOptions {
 }
 
 type Limits = Required<Omit<PageFetcherOptions, 'ca'>> & Pick<PageFetcherOptions, 'ca'>;
+
+/** Looks a host up once; what is connected to afterwards is what was checked here. */
+export type LookupHost = (host: string) => Promise<LookupAddress[]>;
+
+export const systemLookup: LookupHost = (host) => lookUp(host, { all: true });
 
 const defaults = { lookup: systemLookup, isPublic: isPublicAddress, timeoutMs: 10_000, maxBytes: 1024 * 1024 };
 const maxRedirects = 5;
@@ -172,15 +178,6 @@ function toPageError(
   }
   const said = error.code === 'PAGE_REFUSED' ? 'is not fetched' : 'could not be fetched';
   return new TeddyError(error.code, `${url} ${said}: ${error.message}.`, error.hint, { cause: error });
-}
-
-/** Looks a host up once; what is connected to afterwards is what was checked here. */
-export type LookupHost = (host: string) => Promise<LookupAddress[]>;
-
-export function systemLookup(host: string): Promise<LookupAddress[]> {
-  return new Promise((resolve, reject) => {
-    lookup(host, { all: true }, (error, addresses) => (error ? reject(error) : resolve(addresses)));
-  });
 }
 
 /** All addresses of a host or of an address itself. Throws PAGE_REFUSED when one of them is not public. */

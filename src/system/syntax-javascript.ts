@@ -2,7 +2,7 @@
  * JavaScript and TypeScript, in a process of their own: the parser is native code that dies of deep nesting, and takes half a
  * gigabyte for 10 MiB.
  */
-import { spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { OxcError, ParserOptions } from 'oxc-parser';
@@ -86,23 +86,21 @@ function toReal(path: string): string {
 function runChild(args: string[], text: string): Promise<string | { skipped: string }> {
   // These are for the user's own programs, and may slow every start, or stop it for a debugger.
   const { NODE_OPTIONS: _, NODE_EXTRA_CA_CERTS: __, ...env } = process.env;
+  const options = { env, timeout: timeoutMs, killSignal: 'SIGKILL', maxBuffer: Infinity } as const;
   return new Promise((resolve) => {
-    const child = spawn(process.execPath, ['--input-type=module', '--eval', script, ...args], {
-      env,
-      timeout: timeoutMs,
-      killSignal: 'SIGKILL',
-      stdio: ['pipe', 'pipe', 'ignore'],
-    });
-    const chunks: Buffer[] = [];
-    child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk));
+    const child = execFile(
+      process.execPath,
+      ['--input-type=module', '--eval', script, ...args],
+      options,
+      (error, out) => {
+        if (error === null) resolve(out);
+        else if (typeof error.code === 'string')
+          resolve({ skipped: `oxc-parser could not be started: ${error.message}` });
+        else resolve({ skipped: toEnding(error.code ?? null, error.signal ?? null) });
+      },
+    );
     // It may die before it has read everything; how it ends says so.
-    child.stdin.on('error', () => undefined);
-    child.on('error', (error) => resolve({ skipped: `oxc-parser could not be started: ${error.message}` }));
-    child.on('close', (exitCode, signal) => {
-      if (exitCode === 0) resolve(Buffer.concat(chunks).toString());
-      else resolve({ skipped: toEnding(exitCode, signal) });
-    });
-    child.stdin.end(text);
+    child.stdin?.on('error', () => undefined).end(text);
   });
 }
 

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { Command, Option } from 'clipanion';
 import { version } from '../../../package.json';
 import { TeddyError } from '../../errors.ts';
@@ -124,9 +125,6 @@ export function describeFailure(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
-export function untilAborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
+export async function untilAborted(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, 'abort');
 }

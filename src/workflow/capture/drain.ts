@@ -272,14 +272,13 @@ async function addWords(project: Project, follower: Follower, { path, words }: F
   const { user, assistant } = follower.lastTexts();
   const timestamp = new Date(words.at * 1000).toISOString();
   const idOf = (text: string) => `hook-${project.hash(`${path}\n${timestamp}\n${text}`).slice(0, 32)}`;
-  const base = (text: string) => ({ id: idOf(text), timestamp, source: captureSource });
   const said = [
     { role: 'user', kind: 'message', text: words.prompt, last: user },
     { role: 'assistant', kind: 'reply', text: words.answer, last: assistant },
   ] as const;
   const units = said.flatMap(({ role, kind, text, last }): AgentUnit[] => {
     if (text === null || project.hash(text.trim()) === last) return [];
-    const record = { type: role, ...base(text), message: { role, content: text } };
+    const record = { type: role, id: idOf(text), timestamp, source: captureSource, message: { role, content: text } };
     return [{ kind, branch: 0, records: [record as KnownRecord] }];
   });
   return units.length === 0 ? 0 : follower.add(units);

@@ -15,9 +15,11 @@ import {
 } from './capture.ts';
 import { readLineTurns, readRecords } from '../line/read.ts';
 import { leftOutKey } from './is-ours.ts';
+import { workTreeOf } from './work-tree-of.ts';
 import {
   findCapturedLine,
   findRecordElsewhere,
+  isOfSession,
   openBranchLine,
   openFork,
   startLine,
@@ -26,6 +28,7 @@ import {
 } from './open-line.ts';
 import {
   findFresh,
+  isLeft,
   refreshBranchLine,
   writeUnits,
   type BranchLine,
@@ -228,8 +231,10 @@ export async function openFollower(
       if (open === null) return null;
       const { line, opens, before } = open;
       await refreshBranchLine(project, line, placeOf(branch).turn);
+      line.isTaken ||= line.hasCode && !(await isWorkedOn(line));
       const fresh = findFresh(line, placeOf(branch), units);
       if (fresh !== null && (await moveBranch(branch, line, fresh))) continue;
+      if (!lines.has(branch)) return null;
       if (first.kind === 'message') await beforeMessage?.(line);
       const written = await writeUnits(project, line, placeOf(branch), {
         units: before === null ? units : [before, ...units],
@@ -256,15 +261,25 @@ export async function openFollower(
     const sought = last === undefined ? id : isHere ? null : after;
     const elsewhere = sought === null ? null : await findRecordElsewhere(project, line, sought);
     if (elsewhere !== null) goOn(branch, plain(elsewhere.line), { ...startOfLine, turn: elsewhere.turn, last: after });
-    else if (isHere && line.isTaken) {
+    else if (isHere && isLeft(line, { id, unit, after })) {
       const left = await openBranchLine(project, line.ref, startOfLine);
       goOn(branch, forked(await openFork(project, { left, after, first: unit, foreign: toForeign() })), startOfLine);
-    } else {
+    } else if (isHere || (await isOfSession(project, line.tip, toForeign()))) {
       // Where not even that record is on any branch, the user has moved the line back.
       places[branch] = isHere ? { ...place, last: after } : place;
       return !isHere;
+    } else {
+      isLineGone = true;
+      lines.delete(branch);
+      return false;
     }
     return true;
+  };
+
+  /** Whether the agent's HEAD is on the line. */
+  const isWorkedOn = async ({ ref }: BranchLine): Promise<boolean> => {
+    const workspace = await workTreeOf(project, toForeign().cwd ?? '/');
+    return workspace !== null && (await workspace.head()).ref === ref;
   };
 
   const openBranch = async (branch: number, first: AgentUnit): Promise<OpenBranch | null> => {

@@ -23,11 +23,11 @@ import {
 import { publishDraft } from '../line/append-entry.ts';
 import type { Base } from '../line/choose-start.ts';
 import { findLeave, writeOpening } from '../line/conversation-branch.ts';
-import { readLineTurns, readRecords } from '../line/read.ts';
+import { findEntry, readLineTurns, readRecords } from '../line/read.ts';
 import { draftStart, readTakenIds, refuseTrackedFile } from '../line/new-session.ts';
 import { toDerivedId } from './derived-id.ts';
 import { workTreeOf } from './work-tree-of.ts';
-import { readBranchLine, type BranchLine, type TurnPosition } from './write-units.ts';
+import { isNext, readBranchLine, type BranchLine, type TurnPosition } from './write-units.ts';
 
 /** Whose session it is, and where and when it began. */
 export interface ForeignSession {
@@ -83,7 +83,8 @@ export async function startLine(project: Project, foreign: ForeignSession, first
   }
 }
 
-const emptyLine = () => ({ known: new Map(), lastTurn: 0, planned: new Set<TurnName>(), isTaken: false });
+const nobody = { isTaken: false, isShared: false, hasCode: false };
+const emptyLine = () => ({ known: new Map(), lastTurn: 0, planned: new Set<TurnName>(), ...nobody });
 
 /** Work that began a while ago began on an older commit of the branch. */
 const recentMs = 10 * 60 * 1000;
@@ -125,31 +126,36 @@ export async function openBranchLine(project: Project, ref: RefName, at: TurnPos
   const tip = await project.repository.store.resolve(ref);
   if (parsed === null || tip === null)
     throw new TeddyError('REF_MOVED', `${shortRef(ref)} is gone.`, '`teddy session list` shows the lines.');
-  return readBranchLine(project, { ref, session: parsed.session, created: await readCreated(project, tip) }, at.turn);
-}
-
-async function readCreated({ repository: { store } }: Project, tip: Oid): Promise<string> {
-  for await (const { commit } of store.firstParents(tip)) {
-    const entry = decodeEntry(commit.message);
-    if (entry !== null) return entry.created;
-  }
-  return '';
+  return readBranchLine(project, { ref, session: parsed.session }, at.turn);
 }
 
 /** The other branch of the session that holds a record: the one on which its turn is the last where there are several. */
 export async function findRecordElsewhere(
   project: Project,
-  { ref: own, session, created }: BranchLine,
+  { ref: own, session }: BranchLine,
   id: string,
 ): Promise<{ line: BranchLine; turn: TurnName } | null> {
   const found: { line: BranchLine; turn: TurnName }[] = [];
   for (const { ref } of await project.repository.store.listRefs(`refs/heads/teddy/${session}--*`)) {
     if (ref === own) continue;
-    const line = await readBranchLine(project, { ref, session, created }, null);
+    const line = await readBranchLine(project, { ref, session }, null);
     const turn = line.known.get(id);
     if (turn !== undefined) found.push({ line, turn });
   }
   return found.find(({ line, turn }) => line.lastTurn === turnNumber(turn)) ?? found[0] ?? null;
+}
+
+/** Whether the line has an entry that names the agent's session: another one may have got the name of its branch. */
+export async function isOfSession(
+  { repository: { store } }: Project,
+  tip: Oid,
+  { agent, id }: Foreign,
+): Promise<boolean> {
+  for await (const { commit } of store.firstParents(tip)) {
+    const { foreign } = decodeEntry(commit.message) ?? {};
+    if (foreign?.agent === agent && foreign.id === id) return true;
+  }
+  return false;
 }
 
 export interface OpenedFork {
@@ -177,10 +183,10 @@ export async function openFork(project: Project, { left, after, first, foreign }
   const { store } = project.repository;
   const { session, created } = left;
   const turn = after === null ? null : (left.known.get(after) ?? null);
-  const isShared = turn !== null && left.isTaken && turnNumber(turn) === left.lastTurn;
-  const isNext = first.kind === 'message' && first.queued !== true && !isShared;
-  const from = toTurnName(turn === null ? 1 : turnNumber(turn) + (isNext ? 1 : 0));
-  const repeats = isNext || turn === null ? null : await readRepeats(project, left, turn, after);
+  const isTaken = (left.isTaken || left.isShared) && turn !== null && turnNumber(turn) === left.lastTurn;
+  const opensNext = isNext(first) && !isTaken;
+  const from = toTurnName(turn === null ? 1 : turnNumber(turn) + (opensNext ? 1 : 0));
+  const repeats = opensNext || turn === null ? null : await readRepeats(project, left, turn, after);
   const firstId = first.records[0]?.id ?? '';
   const id = toDerivedId(
     project.hash,
@@ -190,19 +196,18 @@ export async function openFork(project: Project, { left, after, first, foreign }
   const known = await findOpening(project, session, id);
   if (known !== null)
     return {
-      line: await readBranchLine(project, { ref: known.ref, session, created }, null),
+      line: await readBranchLine(project, { ref: known.ref, session }, null),
       turn: known.turn,
       repeats,
     };
-  const leave = await findLeave(project, { tip: left.tip, opens: null }, from);
+  const leave = await findLeave(project, { tip: (await findEntry(store, left.tip)).oid, opens: null }, from);
   for (let number = 1; ; number += 1) {
     const named = toTurnName(turnNumber(from), number);
     const ref = conversationBranchRef(session, named);
     if ((await store.resolve(ref)) !== null) continue;
     const opening = await writeOpening(project, leave, { session, created }, { from, turn: named, id, foreign });
     const moved = await store.updateRefs([{ ref, old: null, new: opening }], `teddy: capture a fork of ${session}`);
-    if (moved === 'done')
-      return { line: await readBranchLine(project, { ref, session, created }, null), turn: named, repeats };
+    if (moved === 'done') return { line: await readBranchLine(project, { ref, session }, null), turn: named, repeats };
   }
 }
 

@@ -112,6 +112,8 @@ function toWayBack({ session, branches }: FollowedLog, refs: readonly { ref: Ref
     return `its line is deleted or archived: \`teddy session ${by} --restore ${session}\` brings it back`;
   const gone = branches.flatMap(({ ref }) => ref ?? []).find((ref) => !refs.some((one) => one.ref === ref));
   const name = toShellWord(gone === undefined ? `teddy/${session}` : shortRef(gone));
+  if (gone === undefined)
+    return `another session has its branch ${name} now: \`git branch -m ${name} <another name>\` frees it`;
   return `its branch ${name} is not here: \`git branch -m <its new name> ${name}\` if you have renamed it, else \`teddy doctor --fix\` looks for it`;
 }
 

@@ -148,9 +148,9 @@ async function sweepLog(
   const recordsBefore = follower.log().records;
   await follower.advance();
   await settleWhenQuiet(project, capture, found, follower, signal);
-  const { stopped, entries, records, branches, id } = follower.log();
+  const { stopped, entries, records, branches, latest = 0, id } = follower.log();
   if (stopped === 'elsewhere') return null;
-  const line = branches[0]?.ref?.replace('refs/heads/', '') ?? null;
+  const line = branches[latest]?.ref?.replace('refs/heads/', '') ?? null;
   const { agent, path } = found;
   return { agent, id, path, line, entries: entries - before, records: records - recordsBefore };
 }

@@ -25,7 +25,7 @@ import { publishCommit, retryWhileMoved } from '../line/append-entry.ts';
 import { describeUnits } from '../line/describe-units.ts';
 import { maskUnit } from '../line/mask-record.ts';
 import { maskEntry } from '../line/mask-text.ts';
-import { readLineTurns, readTurn, readTurnFile, toText, type Turn } from '../line/read.ts';
+import { readLineTurns, readTurn, readTurnFile, toText } from '../line/read.ts';
 import { dateAuthor, writeDraft, type Draft } from '../line/write-entry.ts';
 import { toDerivedId } from './derived-id.ts';
 import { workspaceOn } from './work-tree-of.ts';
@@ -44,6 +44,10 @@ export interface BranchLine {
   planned: Set<TurnName>;
   /** The last turn waits for an answer to somebody else's message, or for a run of teddy's: no turn of the agent's can follow. */
   isTaken: boolean;
+  /** In the last turn, somebody else has gone on after the agent's words: no more of those can follow. */
+  isShared: boolean;
+  /** The newest code on the line is somebody else's: a work tree that is not on the line does not have it. */
+  hasCode: boolean;
 }
 
 /** The place in the conversation, as it is noted between two readings of the log. */
@@ -86,22 +90,23 @@ export interface WrittenUnits {
 /** Reads the branch again, with the records of all turns from `from` on. Throws REF_MOVED where it is gone. */
 export async function readBranchLine(
   project: Project,
-  { ref, session, created }: Pick<BranchLine, 'ref' | 'session' | 'created'>,
+  { ref, session }: Pick<BranchLine, 'ref' | 'session'>,
   from: TurnName | null,
 ): Promise<BranchLine> {
   const { store } = project.repository;
   const tip = await store.resolve(ref);
   if (tip === null) throw new TeddyError('REF_MOVED', `${ref} is gone.`, '`teddy session list` shows the lines.');
-  const { turns, entryOid } = await readLineTurns(store, tip);
+  const { turns, entryOid, entry } = await readLineTurns(store, tip);
   const first = from === null ? 0 : turnNumber(from);
   const known = new Map<string, TurnName>();
   const planned = new Set<TurnName>();
   const last = turns.at(-1);
-  let isOwn = false;
+  let [isOwn, isShared, hasCode] = [false, false, tip !== entryOid];
   const isWanted = (path: string): boolean => {
     const [turn = '', name] = path.split('/');
     if (!isTurnName(turn) || turnNumber(turn) < first) return false;
     if (name === 'plan.md') planned.add(turn);
+    if (turn === last) [isShared, hasCode] = [isShared || name === '_context.log', hasCode || name === 'report.md'];
     return name === 'transcript.jsonl';
   };
   for await (const files of store.readFilesBelow(entryOid, sessionDir(session), isWanted)) {
@@ -109,22 +114,23 @@ export async function readBranchLine(
       const turn = path.split('/')[0] as TurnName;
       const { records } = decodeTranscript(toText(bytes));
       for (const record of records) if (record.type !== 'other') known.set(record.id, turn);
-      if (turn === last) isOwn = mayEndOpen(records) && (hasAgentPlan(records) || !planned.has(turn));
+      if (turn !== last) continue;
+      isOwn = mayEndOpen(records) && (hasAgentPlan(records) || !planned.has(turn));
+      const said = records.findLast(({ type }) => type === 'user' || type.startsWith('assistant'));
+      isShared ||= said !== undefined && 'source' in said && !['import', captureSource].includes(said.source);
     }
   }
-  const isTaken = last !== undefined && !isOwn && waitsForOthers(await readTurn(store, entryOid, session, last));
-  return { ref, session, created, tip, known, lastTurn: Math.max(0, ...turns.map(turnNumber)), planned, isTaken };
+  const latest = last === undefined || isOwn ? null : await readTurn(store, entryOid, session, last);
+  // A branch that was just opened has nothing in its turn yet.
+  const waits = latest?.status === 'open' && latest.records.length > 0 && !mayEndOpen(latest.records);
+  const [isTaken, lastTurn] = [latest?.status === 'planned' || waits, Math.max(0, ...turns.map(turnNumber))];
+  return { ref, session, created: entry.created, tip, known, lastTurn, planned, isTaken, isShared, hasCode };
 }
 
 /** Reads it anew where it has moved. */
 export async function refreshBranchLine(project: Project, line: BranchLine, from: TurnName | null): Promise<void> {
   const tip = await project.repository.store.resolve(line.ref);
   if (tip !== line.tip) Object.assign(line, await readBranchLine(project, line, from));
-}
-
-function waitsForOthers({ status, records }: Turn): boolean {
-  // A branch that was just opened has nothing in its turn yet.
-  return status === 'planned' || (status === 'open' && records.length > 0 && !mayEndOpen(records));
 }
 
 /** Null: the line has them all. */
@@ -140,6 +146,19 @@ export function findFresh(
       after = id;
     }
   return null;
+}
+
+/** Whether the agent's conversation goes on elsewhere: others have gone on there, or a sync has moved the turn off the line. */
+export function isLeft(line: BranchLine, { unit, after }: FreshUnit): boolean {
+  if (after === undefined) return false;
+  const turn = line.known.get(after);
+  const isInLast = line.isShared && turn !== undefined && turnNumber(turn) === line.lastTurn && !isNext(unit);
+  return line.isTaken || turn === undefined || isInLast;
+}
+
+/** A message opens the next turn, unless it was typed while the model was at work. */
+export function isNext({ kind, queued }: AgentUnit): boolean {
+  return kind === 'message' && queued !== true;
 }
 
 interface PlannedEntry {
@@ -160,8 +179,8 @@ export async function writeUnits(
 ): Promise<WrittenUnits> {
   return retryWhileMoved<WrittenUnits>(project, line.ref, async () => {
     await refreshBranchLine(project, line, from.turn);
-    const { after } = findFresh(line, from, wanted.units) ?? {};
-    if (after !== undefined && (line.isTaken || !line.known.has(after)))
+    const fresh = findFresh(line, from, wanted.units);
+    if (fresh !== null && isLeft(line, fresh))
       return { position: from, entries: 0, records: 0, commit: null, isLeft: true };
     const { planned, position } = planEntries(line, from, wanted);
     const records = planned.flatMap(({ turn, units }) =>
@@ -171,7 +190,7 @@ export async function writeUnits(
     const commit = await writeEntries(project, line, planned, wanted.raw);
     const target = { ref: line.ref, workspace: await workspaceOn(project, line.ref) };
     if (!(await publishCommit(project, target, line.tip, commit, `teddy: capture ${line.session}`))) return null;
-    line.tip = commit;
+    Object.assign(line, { tip: commit, isTaken: false, isShared: false, hasCode: false });
     for (const { id, turn } of records) line.known.set(id, turn);
     for (const { turn, units } of planned) if (units.some(isPlan)) line.planned.add(turn);
     line.lastTurn = Math.max(line.lastTurn, ...planned.map(({ turn }) => turnNumber(turn)));
@@ -201,10 +220,10 @@ function planEntries(line: BranchLine, from: TurnPosition, { units, opens }: Uni
     // A teddy that did not read plans yet has written what comes after it.
     if (isPlan(unit) && units.slice(at + 1).some(({ records }) => records.some(({ id }) => line.known.has(id))))
       continue;
-    const isMessage = unit.kind === 'message' && unit.queued !== true && !isSilent;
+    const isMessage = isNext(unit) && !isSilent;
     // A plan belongs to the latest turn, which has no other.
-    const isNext = isPlan(unit) && turn !== null && (withPlan.has(turn) || turnNumber(turn) < lastTurn);
-    const opensTurn = turn === null || isMessage || isNext;
+    const isNextPlan = isPlan(unit) && turn !== null && (withPlan.has(turn) || turnNumber(turn) < lastTurn);
+    const opensTurn = turn === null || isMessage || isNextPlan;
     if (opening !== undefined || (opensTurn && seenIn === undefined)) {
       turn = opening ?? toTurnName(lastTurn + 1);
       [written, length, opening] = [0, 0, undefined];
@@ -262,13 +281,9 @@ async function* toCommits(
   for (const one of planned) {
     const { entry, files, at } = await toDraft(project, line, transcripts, one, []);
     const message = encodeEntry(await maskEntry(project.masker, entry));
-    const bytes = files.map(({ path, bytes: content }) => ({ path, bytes: toBytes(content) }));
+    const bytes = files.map(({ path, bytes: content }) => ({ path, bytes: Buffer.from(content ?? '') }));
     yield { ...dateAuthor(ident, at), message, files: bytes };
   }
-}
-
-function toBytes(content: Uint8Array | string | null): Uint8Array {
-  return typeof content === 'string' ? new TextEncoder().encode(content) : (content ?? new Uint8Array());
 }
 
 async function toDraft(

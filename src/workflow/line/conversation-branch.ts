@@ -17,8 +17,8 @@ export async function findLeave(project: Project, { tip, opens }: WrittenLine, f
   let leave = tip;
   for await (const { commit } of project.repository.store.firstParents(tip)) {
     const entry = decodeEntry(commit.message);
-    if (entry === null || entry.turn === null || turnNumber(entry.turn) < turnNumber(from)) break;
-    leave = commit.parents[0] ?? leave;
+    if (entry !== null && (entry.turn === null || turnNumber(entry.turn) < turnNumber(from))) break;
+    if (entry !== null) leave = commit.parents[0] ?? leave;
   }
   return leave;
 }

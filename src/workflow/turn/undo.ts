@@ -64,7 +64,7 @@ function requireWorkspace(line: ReadyLine, { repository }: Project): Workspace {
     `Undo changes files, and ${branch} is not checked out in any work tree.`,
     repository.workspace === null
       ? `Give it a work tree: \`git worktree add <directory> ${branch}\`.`
-      : `Switch to it: \`git switch ${branch}\`.`,
+      : `Switch to it: \`teddy session switch ${branch}\`.`,
   );
 }
 

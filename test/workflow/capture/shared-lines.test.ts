@@ -1,10 +1,11 @@
 /** A captured line on which somebody else has gone on, or whose newest turn was moved to another branch. */
 import { describe, expect, test } from 'vitest';
+import type { KnownRecord } from '../../../src/conversation/record.ts';
 import { appendRecords } from '../../../src/workflow/line/append-records.ts';
 import { answered, capture, faultsOf, linesOf, said, textsOf } from '../../support/followed-log.ts';
 import { memoryCapture, type MemoryCapture } from '../../support/memory-agent-logs.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
-import { create, planOf, say, storyOfLine } from '../../support/turns.ts';
+import { create, planOf, run, say, storyOfLine } from '../../support/turns.ts';
 
 const session = '20260124-claude-code-add-a-file';
 const main = `teddy/${session}`;
@@ -15,11 +16,13 @@ const question = said('u2', 'a1', 'And another');
 const second = question + answered('a2', 'u2', 'Done.');
 const third = said('u3', 'a2', 'A third') + answered('a3', 'u3', 'Also done.');
 
-async function addMessage(project: MemoryProject, content: string): Promise<void> {
-  const message = { role: 'user' as const, content };
-  const record = { type: 'user' as const, id: 'said-1', timestamp: '2026-01-24T11:00:00.000Z', message };
+async function add(project: MemoryProject, role: 'user' | 'assistant', content: string): Promise<void> {
+  const base = { id: `said-${role}`, timestamp: '2026-01-24T11:00:00.000Z', source: 'text' };
+  const record = { type: role, ...base, message: { role, content } } as KnownRecord;
   await appendRecords(project, { selector: session, records: [record], isFresh: true });
 }
+
+const addMessage = (project: MemoryProject, content: string) => add(project, 'user', content);
 
 /** The same entries, whether the state of the log is there or lost. */
 describe.each(['kept', 'lost'])('where the state of the log is %s', (state) => {
@@ -85,6 +88,66 @@ describe.each(['kept', 'lost'])('where the state of the log is %s', (state) => {
     expect(await faultsOf(project)).toEqual([]);
   });
 
+  test.each([
+    ['an answer', async (project: MemoryProject) => add(project, 'assistant', 'Here it is.')],
+    ["a model's answer", async (project: MemoryProject) => say(project, undefined, 'Here.\n', { selector: session })],
+    [
+      'a message and its answer',
+      async (project: MemoryProject) => {
+        await addMessage(project, 'And a folder');
+        await add(project, 'assistant', 'Here it is.');
+      },
+    ],
+  ])("%s in a turn of the agent's that is open stays apart from the agent's own", async (_, answer) => {
+    const [project, logs] = [await memoryProject(), memoryCapture('claude-code')];
+    await capture(project, logs, first + question);
+    await answer(project);
+    await goOn(project, logs, first + second);
+    await goOn(project, logs, first + second + third);
+    expect((await textsOf(project, main))['02']).not.toContain('Done.');
+    expect(await textsOf(project, branch)).toMatchObject({
+      '02-branch-01': ['And another', 'Done.'],
+      '03': ['A third', 'Also done.'],
+    });
+    expect(await faultsOf(project)).toEqual([]);
+  });
+
+  test.each([
+    ['leaves it on the line', 'main', false],
+    ['follows it where the agent works on the line', main, true],
+  ])("the agent's turn after code of somebody else's %s", async (_, head, isOnLine) => {
+    const [project, logs] = [await memoryProject(), memoryCapture('claude-code')];
+    await capture(project, logs, first);
+    await project.switchTo(main);
+    await say(project, 'Make it', planOf([create('b.txt')]));
+    await run(project);
+    await project.switchTo(head);
+    await goOn(project, logs, first + second);
+    expect((await storyOfLine(project, main)).includes('report 02')).toBe(true);
+    expect(await textsOf(project, isOnLine ? main : branch)).toMatchObject(
+      isOnLine ? { '03': ['And another', 'Done.'] } : { '02-branch-01': ['And another', 'Done.'] },
+    );
+    expect((await linesOf(project)).includes(branch)).toBe(!isOnLine);
+    expect(await faultsOf(project)).toEqual([]);
+  });
+
+  test.each([
+    ['after a turn', first],
+    ['in the middle of one', first + question],
+  ])("a commit of the user's own %s stays on the line that they made it on", async (_, before) => {
+    const [project, logs] = [await memoryProject(), memoryCapture('claude-code')];
+    await capture(project, logs, before);
+    await project.switchTo(main);
+    await project.commit('Mine\n', { 'mine.txt': 'mine\n' });
+    await project.switchTo('main');
+    await goOn(project, logs, first + second);
+    await goOn(project, logs, first + second + third);
+    expect(await project.readAt(await project.tipOf(main), 'mine.txt')).toBe('mine\n');
+    expect(await project.readAt(await project.tipOf(branch), 'mine.txt')).toBeNull();
+    expect(await textsOf(project, branch)).toMatchObject({ '02-branch-01': ['And another', 'Done.'] });
+    expect(await faultsOf(project)).toEqual([]);
+  });
+
   test("a turn of somebody else's that is over is followed by the agent's", async () => {
     const [project, logs] = [await memoryProject(), memoryCapture('claude-code')];
     await capture(project, logs, first);
@@ -94,4 +157,17 @@ describe.each(['kept', 'lost'])('where the state of the log is %s', (state) => {
     expect(Object.keys(await textsOf(project, main))).toEqual(['01', '02', '03']);
     expect(await faultsOf(project)).toEqual([]);
   });
+});
+
+test('a branch that another session has got by now takes no turn of this one', async () => {
+  const [project, logs] = [await memoryProject(), memoryCapture('claude-code')];
+  await capture(project, logs, first);
+  const tip = await project.tipOf(main);
+  await project.repository.store.updateRefs([{ ref: `refs/heads/${main}` as never, old: tip, new: null }], 'delete');
+  const other = memoryCapture('claude-code');
+  const theirs = [said('v1', null, 'Add a file'), answered('b1', 'v1', 'There.')].join('').replaceAll('"s1"', '"s2"');
+  await capture(project, other, theirs);
+  const follower = await capture(project, logs, first + second);
+  expect(follower.log()).toMatchObject({ stopped: 'line-gone', entries: 2 });
+  expect(await textsOf(project, main)).toEqual({ '01': ['Add a file', 'There.'] });
 });

@@ -1,4 +1,3 @@
-/** `teddy memo add` and `teddy memo remove`. */
 import { Command, Option } from 'clipanion';
 import { TeddyCommand } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
