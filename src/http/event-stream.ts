@@ -151,7 +151,6 @@ function openClient(response: ServerResponse, limits: StreamLimits, signal: Abor
   };
 }
 
-/** `signal` ends with the connection. */
 async function untilDrained(response: ServerResponse, signal: AbortSignal): Promise<void> {
   await once(response, 'drain', { signal }).catch(() => undefined);
 }

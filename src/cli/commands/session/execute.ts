@@ -1,7 +1,7 @@
 import { Command, Option } from 'clipanion';
 import { exitCodes, TeddyError } from '../../../errors.ts';
 import type { Selection } from '../../../workflow/run/select-actions.ts';
-import { interruptedChoices, type ExecutionOptions } from './execution-options.ts';
+import { interruptedChoices, parseActionList, type ExecutionOptions } from './execution-options.ts';
 import { requireOne } from '../../plan-options.ts';
 import { parseReplans } from './replanning.ts';
 import { sessionOption, TeddyCommand, withInterrupt } from '../../teddy-command.ts';
@@ -158,25 +158,5 @@ function parseWord<Word extends string>(
     'USAGE',
     `${flag}=${text} is not known.`,
     `It is ${words.slice(0, -1).join(', ')} or ${words.at(-1)}.`,
-  );
-}
-
-const maxRange = 10_000;
-
-/** Reads `1,3` and `2-4`. Throws USAGE. */
-export function parseActionList(flag: string, text: string | undefined): number[] | undefined {
-  return text?.split(',').flatMap((part) => parseRange(flag, part.trim()));
-}
-
-function parseRange(flag: string, part: string): number[] {
-  const [, from, to] = /^(\d{1,9})(?:-(\d{1,9}))?$/.exec(part) ?? [];
-  const [first, last] = [Number(from), Number(to ?? from)];
-  if (from !== undefined && last >= first && last - first < maxRange) {
-    return Array.from({ length: last - first + 1 }, (_, at) => first + at);
-  }
-  throw new TeddyError(
-    'USAGE',
-    `${flag}: ${JSON.stringify(part)} is not the number of an action.`,
-    `Give numbers and ranges: ${flag} 1,3-5.`,
   );
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseActionList } from '../../../../src/cli/commands/session/execute.ts';
+import { parseActionList } from '../../../../src/cli/commands/session/execution-options.ts';
 
 test('a list holds numbers and ranges, in any order', () => {
   expect(parseActionList('--only', '7, 1,3-5')).toEqual([7, 1, 3, 4, 5]);
