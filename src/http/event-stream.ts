@@ -137,7 +137,8 @@ function openClient(response: ServerResponse, limits: StreamLimits, signal: Abor
   return {
     async send(text) {
       write(text);
-      if (response.writableNeedDrain) await untilDrained(response, signal);
+      // The signal, which ends with the connection, ends the wait as well: nothing is sent then.
+      if (response.writableNeedDrain) await once(response, 'drain', { signal }).catch(() => undefined);
     },
     isStalled: () => isStalled,
     end() {
@@ -149,10 +150,6 @@ function openClient(response: ServerResponse, limits: StreamLimits, signal: Abor
       response.end();
     },
   };
-}
-
-async function untilDrained(response: ServerResponse, signal: AbortSignal): Promise<void> {
-  await once(response, 'drain', { signal }).catch(() => undefined);
 }
 
 const escapes: Record<string, string> = { '\u0085': '\\u0085', '\u2028': '\\u2028', '\u2029': '\\u2029' };

@@ -92,9 +92,7 @@ function warnOfLogs(followed: readonly FollowedLog[], refs: readonly { ref: RefN
     ...vanished
       .slice(0, namedLogs)
       .map(({ agent, path }) => `A log of ${agent} vanished before all of it was read: ${path}.`),
-    ...gone
-      .slice(0, namedLogs)
-      .map((log) => `A session of ${log.agent} goes on, and ${toWayBack(log, refs)}; then the rest is taken.`),
+    ...gone.slice(0, namedLogs).map((log) => `A session of ${log.agent} goes on, and ${toWayBack(log, refs)}.`),
     ...strange
       .slice(0, namedLogs)
       .map(
@@ -109,12 +107,12 @@ function toWayBack({ session, branches }: FollowedLog, refs: readonly { ref: Ref
   const isIn = (prefix: string) => refs.some(({ ref }) => ref.startsWith(prefix) && ref.endsWith(`/${session}`));
   const by = isIn(archivePrefix) ? 'archive' : isIn(deletedPrefix) ? 'delete' : null;
   if (by !== null)
-    return `its line is deleted or archived: \`teddy session ${by} --restore ${session}\` brings it back`;
+    return `its line is deleted or archived: \`teddy session ${by} --restore ${session}\` brings it back; then the rest is taken`;
   const gone = branches.flatMap(({ ref }) => ref ?? []).find((ref) => !refs.some((one) => one.ref === ref));
   const name = toShellWord(gone === undefined ? `teddy/${session}` : shortRef(gone));
   if (gone === undefined)
-    return `another session has its branch ${name} now: \`git branch -m ${name} <another name>\` frees it`;
-  return `its branch ${name} is not here: \`git branch -m <its new name> ${name}\` if you have renamed it, else \`teddy doctor --fix\` looks for it`;
+    return `its branch ${name} is back, or another session has it by now: \`teddy capture sweep\` takes the rest if it is its own`;
+  return `its branch ${name} is not here: \`git branch -m <its new name> ${name}\` if you have renamed it, else \`teddy doctor --fix\` looks for it; then the rest is taken`;
 }
 
 /** So many of an agent's newest logs, and of the lines of each, are read to learn where it has worked. */

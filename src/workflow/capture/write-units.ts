@@ -123,7 +123,8 @@ export async function readBranchLine(
   const latest = last === undefined || isOwn ? null : await readTurn(store, entryOid, session, last);
   // A branch that was just opened has nothing in its turn yet.
   const waits = latest?.status === 'open' && latest.records.length > 0 && !mayEndOpen(latest.records);
-  const [isTaken, lastTurn] = [latest?.status === 'planned' || waits, Math.max(0, ...turns.map(turnNumber))];
+  const isTaken = latest?.status === 'planned' || waits;
+  const lastTurn = Math.max(0, ...turns.map(turnNumber));
   return { ref, session, created: entry.created, tip, known, lastTurn, planned, isTaken, isShared, hasCode };
 }
 

@@ -134,6 +134,12 @@ test('status names the command that brings a line back: it was renamed, deleted 
   expect(await warnings()).toEqual([expect.stringContaining('`git branch -m <its new name> teddy/20260124-gone`')]);
   const { store, workspace } = project.repository;
   const { oid } = await workspace.head();
+  const branch = 'refs/heads/teddy/20260124-gone' as RefName;
+  await store.updateRefs([{ ref: branch, old: null, new: oid }], 'test');
+  expect(await warnings()).toEqual([
+    expect.stringMatching(/is back, or another session has it .*`teddy capture sweep`/),
+  ]);
+  await store.updateRefs([{ ref: branch, old: oid, new: null }], 'test');
   const keep = (ref: string) => store.updateRefs([{ ref: ref as RefName, old: null, new: oid }], 'test');
   await keep('refs/teddy/keep/deleted/20260124T100000Z/heads/teddy/20260124-gone');
   expect(await warnings()).toEqual([expect.stringContaining('`teddy session delete --restore 20260124-gone`')]);

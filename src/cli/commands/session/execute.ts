@@ -85,13 +85,12 @@ export class SessionExecuteCommand extends TeddyCommand {
         const [{ executeAndShow }, { keepingTypedAhead }] = await loading;
         // A key that was pressed before the question was shown approves nothing.
         const asking = keepingTypedAhead(terminal, () => undefined);
-        const { openWorkTree } = this.worktree ? await import('../../../workflow/line/open-work-tree.ts') : {};
-        const own = await openWorkTree?.(project, this.session, { needsPlan: true });
+        if (this.worktree) {
+          const { openWorkTree } = await import('../../../workflow/line/open-work-tree.ts');
+          this.session = (await openWorkTree(project, this.session, { needsPlan: true })).ref;
+        }
         const page = (text: string) => this.page(terminal, project, text);
-        return executeAndShow(
-          { terminal: asking, project, signal, page },
-          { ...options, selector: own?.ref ?? this.session },
-        );
+        return executeAndShow({ terminal: asking, project, signal, page }, { ...options, selector: this.session });
       }),
     );
   }

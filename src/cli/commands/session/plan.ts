@@ -67,9 +67,10 @@ export class SessionPlanCommand extends PlanningCommand {
       this.withProject(terminal, async (project) => {
         if (!this.dryRun) await this.offerOrphans(terminal, project, signal);
         const message = await this.composeMessage(terminal, project, signal);
-        const isApart = this.worktree && message?.trim() !== '';
-        const { openWorkTree } = isApart ? await import('../../../workflow/line/open-work-tree.ts') : {};
-        this.session = (await openWorkTree?.(project, this.session, { needsPlan: false }))?.ref ?? this.session;
+        if (this.worktree && message?.trim() !== '') {
+          const { openWorkTree } = await import('../../../workflow/line/open-work-tree.ts');
+          this.session = (await openWorkTree(project, this.session, { needsPlan: false })).ref;
+        }
         if (!this.dryRun) return this.plan(terminal, project, message, signal);
         const { previewRequest } = await import('../../../workflow/turn/plan.ts');
         const choice = await this.choose(terminal, project, { asksEndpoint: false });
