@@ -39,14 +39,22 @@ async function view(...args: string[]): Promise<string> {
   return /^http:\S+/m.exec(run.output())?.[0] ?? '';
 }
 
+/** The answer up to its actions, and the rest when `rest` resolves. */
+function inTwoParts(answer: string, rest: Promise<void>): ServerAnswer {
+  const at = answer.indexOf('## Action Plan');
+  const toEvent = (content: string, reason: string | null) =>
+    `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content }, finish_reason: reason }] })}\n\n`;
+  return { raw: [toEvent(answer.slice(0, at), null), rest, toEvent(answer.slice(at), 'stop'), 'data: [DONE]\n\n'] };
+}
+
 const twoActions = planOf(createAction('a.txt', 'A\n'), executeAction('echo working on it; echo done > b.txt'));
 
 describe.runIf(hasChromium)('the live page', () => {
   slowTest('a new user sees the sessions, says something, watches the answer, and decides', async () => {
-    await open(
-      [twoActions, planOf(createAction('c.txt', 'C\n')), planOf(createAction('d.txt', 'D\n'.repeat(300)))],
-      15,
-    );
+    let sendRest = () => {};
+    const rest = new Promise<void>((resolve) => (sendRest = resolve));
+    const last = inTwoParts(planOf(createAction('d.txt', 'D\n')), rest);
+    await open([twoActions, planOf(createAction('c.txt', 'C\n')), last], 15);
     const { page, faults } = await visit(await view('--list'));
     expect(new URL(page.url()).search).toBe('');
     await page.getByRole('searchbox').fill('nothing of the kind');
@@ -91,6 +99,7 @@ describe.runIf(hasChromium)('the live page', () => {
     const terminal = project.start(['session', 'plan', '-m', 'Make d.txt']);
     await page.getByText('gpt-test answers pathfinder, elsewhere').waitFor();
     await expect.poll(() => page.locator('#live-elsewhere pre').textContent()).toContain('# Try it');
+    sendRest();
     await terminal.result;
     await page.locator('#t03').getByText('Make d.txt').first().waitFor();
     await page.getByLabel('1. CREATE d.txt').waitFor();

@@ -49,10 +49,10 @@ interface TextAnswer {
 
 /**
  * These bytes as a 200 event stream, or as what `contentType` says, one write each, then the end of the response, or of
- * the socket if `destroy`.
+ * the socket if `destroy`. What comes after a promise is not sent before that resolves.
  */
 interface RawAnswer {
-  raw: (string | Uint8Array)[];
+  raw: (string | Uint8Array | Promise<void>)[];
   destroy?: boolean;
   contentType?: string;
 }
@@ -215,7 +215,9 @@ async function sendRaw(
 ): Promise<void> {
   response.writeHead(200, { 'content-type': contentType });
   response.flushHeaders();
-  for (const bytes of raw) {
+  for (const part of raw) {
+    const bytes = await part;
+    if (bytes === undefined) continue;
     await new Promise<unknown>((resolve) => response.write(bytes, resolve));
     // Lets the bytes arrive by themselves, so that a character may be torn apart between two reads.
     await new Promise((resolve) => setTimeout(resolve, 5));
