@@ -58,6 +58,13 @@ function write(type: 'user' | 'assistant', text: string): void {
   appendFileSync(log(), `${JSON.stringify(line)}\n`);
 }
 
+function take(message: string, answer: string): void {
+  ring('UserPromptSubmit', { prompt: message });
+  write('user', message);
+  ring('Stop', { last_assistant_message: answer });
+  write('assistant', answer);
+}
+
 async function lines(): Promise<string[]> {
   return (await repo.git('for-each-ref', '--format=%(refname:short)', 'refs/heads/teddy')).split('\n').filter(Boolean);
 }
@@ -124,6 +131,7 @@ test('a turn with hooks is on a line while the user stays where they are', async
   expect(landed.exitCode, landed.stderr).toBe(0);
   expect(await repo.git('status', '--porcelain', '--branch')).toBe('## main');
   expect(await repo.git('show', 'main:b.txt')).toBe('made by the agent');
+  expect(await repo.git('log', '-1', '--format=%s', 'main')).toBe('Add a file');
 });
 
 /** It may have come to its end since it was looked for. */
@@ -168,13 +176,7 @@ test("the agent's turn that a sync has moved to a branch is answered there, and 
     const { exitCode, stderr } = await runTeddy(words, { cwd, env: env() });
     expect(exitCode, stderr).toBe(0);
   };
-  const take = async (message: string, answer: string) => {
-    ring('UserPromptSubmit', { prompt: message });
-    write('user', message);
-    ring('Stop', { last_assistant_message: answer });
-    write('assistant', answer);
-  };
-  await take('Add a file', 'It is there.');
+  take('Add a file', 'It is there.');
   await until(async () => (await lines()).length === 1 && (await textsOf((await lines())[0] ?? '')).length === 2);
   const [line = ''] = await lines();
   await go(repo.root, 'session', 'push', '-s', line);
@@ -193,11 +195,41 @@ test("the agent's turn that a sync has moved to a branch is answered there, and 
   write('assistant', 'Done.');
   const branch = `${line}--02-branch-01`;
   await until(async () => (await textsOf(branch)).at(-1) === 'Done.');
-  await take('And a third', 'Also done.');
+  take('And a third', 'Also done.');
   await until(async () => (await textsOf(branch)).at(-1) === 'Also done.');
   expect(await textsOf(line)).toEqual(['Add a file', 'It is there.', 'Why a file?', 'It was asked for.']);
   const both = ['Add a file', 'It is there.'];
   expect(await textsOf(branch)).toEqual([...both, 'Add another', 'Done.', 'And a third', 'Also done.']);
   await go(repo.root, 'session', 'verify', '--all');
   await go(repo.root, 'session', 'sync', '-s', line);
+});
+
+test('the files of another work tree that is on the line stay as they are', async () => {
+  const look = join(home, 'look');
+  /** The line, by now, on which the turn is. */
+  const makeFile = async (name: string, message: string) => {
+    ring('UserPromptSubmit', { prompt: message });
+    write('user', message);
+    let line = '';
+    await until(async () => {
+      line = (await lines()).at(-1) ?? 'main';
+      return (await textsOf(line)).at(-1) === message;
+    });
+    await writeFile(join(repo.root, name), 'made by the agent\n');
+    ring('Stop', { last_assistant_message: 'Done.' });
+    write('assistant', 'Done.');
+    await until(async () => (await subjects(line)).at(-1)?.includes('changed by claude-code') === true);
+    return line;
+  };
+  const line = await makeFile('b.txt', 'Add a file');
+  await repo.git('worktree', 'add', '--quiet', look, line);
+  const tip = await repo.git('rev-parse', line);
+  const branch = await makeFile('c.txt', 'Add another');
+  expect(branch).toBe(`${line}--02-branch-01`);
+  expect(await repo.git('rev-parse', line)).toBe(tip);
+  expect(await repo.git('-C', look, 'status', '--porcelain')).toBe('');
+  expect(await textsOf(branch)).toEqual(['Add a file', 'Done.', 'Add another', 'Done.']);
+  expect(await repo.git('show', `${branch}:c.txt`)).toBe('made by the agent');
+  const verified = await teddy('session', 'verify', '--all');
+  expect(verified.exitCode, verified.stdout).toBe(0);
 });

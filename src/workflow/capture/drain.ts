@@ -7,11 +7,12 @@ import { captureSource, type KnownRecord } from '../../conversation/record.ts';
 import type { Bell } from '../../ports/capture.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Capture } from '../../ports/agent-logs.ts';
+import { shortRef } from '../../names.ts';
 import { repair } from '../line/repair.ts';
 import { openFollower, type Follower } from './follow-log.ts';
 import { foldSubAgents } from './fold-sub-agents.ts';
 import { closeLostGates } from './gate.ts';
-import { interruptedError, lastDrainKey } from './capture.ts';
+import { interruptedError, noteProblems } from './capture.ts';
 import { isOurSession, leftOutKey, openPauses } from './is-ours.ts';
 import { appendCode, readCode, type CodeState } from './work-tree-snapshot.ts';
 import { workTreeOf } from './work-tree-of.ts';
@@ -93,7 +94,7 @@ export async function drain(project: Project, capture: Capture, options: DrainOp
     if ('heldBy' in claim) return sum.bells === 0 ? null : sum;
     try {
       await drainClaimed(project, capture, options, sum);
-      await noteProblems(project, capture, sum);
+      if (sum.bells > 0) await noteProblems(project, capture, sum.problems);
     } finally {
       await claim.release();
     }
@@ -102,12 +103,6 @@ export async function drain(project: Project, capture: Capture, options: DrainOp
     if (options.signal.aborted) throw interruptedError();
     if (waiting.length === 0 || paused) return sum;
   }
-}
-
-/** Nobody sees what a drainer prints that a hook has started: `status` shows it. */
-async function noteProblems({ clock }: Project, { states }: Capture, { bells, problems }: Drained): Promise<void> {
-  if (bells === 0) return;
-  await states.write(lastDrainKey, { at: clock.now().toISOString(), problems: problems.slice(0, 5) });
 }
 
 async function drainClaimed(
@@ -263,7 +258,10 @@ async function finish(project: Project, capture: Capture, one: Followed, sum: Dr
   sum.entries += await foldSubAgents(project, capture, follower);
   const place = after === null ? null : await follower.place();
   if (after === null || place === null) return;
-  await appendCode(project, place.line, after, { turn: place.turn, who: `changed by ${one.agent}` });
+  const { line, turn } = place;
+  if (await appendCode(project, line, after, { turn, who: `changed by ${one.agent}` })) return;
+  const why = `is checked out elsewhere, or has somebody else's code`;
+  sum.problems.push(`${shortRef(line.ref)} ${why}: it goes without what ${one.agent} changed in turn ${turn ?? '01'}.`);
 }
 
 /** The log is gone: what the hooks told of the turn is written in its place, unless it was read in time. */

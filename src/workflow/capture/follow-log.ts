@@ -15,7 +15,7 @@ import {
 } from './capture.ts';
 import { readLineTurns, readRecords } from '../line/read.ts';
 import { leftOutKey } from './is-ours.ts';
-import { workTreeOf } from './work-tree-of.ts';
+import { isOthers } from './work-tree-of.ts';
 import {
   findCapturedLine,
   findRecordElsewhere,
@@ -231,7 +231,7 @@ export async function openFollower(
       if (open === null) return null;
       const { line, opens, before } = open;
       await refreshBranchLine(project, line, placeOf(branch).turn);
-      line.isTaken ||= line.hasCode && !(await isWorkedOn(line));
+      line.isTaken ||= await isOthers(project, line, toForeign().cwd ?? '/');
       const fresh = findFresh(line, placeOf(branch), units);
       if (fresh !== null && (await moveBranch(branch, line, fresh))) continue;
       if (!lines.has(branch)) return null;
@@ -274,12 +274,6 @@ export async function openFollower(
       return false;
     }
     return true;
-  };
-
-  /** Whether the agent's HEAD is on the line. */
-  const isWorkedOn = async ({ ref }: BranchLine): Promise<boolean> => {
-    const workspace = await workTreeOf(project, toForeign().cwd ?? '/');
-    return workspace !== null && (await workspace.head()).ref === ref;
   };
 
   const openBranch = async (branch: number, first: AgentUnit): Promise<OpenBranch | null> => {

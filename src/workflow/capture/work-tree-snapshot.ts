@@ -7,7 +7,7 @@ import { turnNumber, type Oid, type RepoPath, type TurnName } from '../../names.
 import { publishCommit, retryWhileMoved } from '../line/append-entry.ts';
 import { addNewFiles } from '../line/snapshot-new-files.ts';
 import { writeDraft } from '../line/write-entry.ts';
-import { workspaceOn } from './work-tree-of.ts';
+import { isOthers, workspaceOn } from './work-tree-of.ts';
 import { refreshBranchLine, type BranchLine } from './write-units.ts';
 
 /** The code as it was at one time. */
@@ -15,6 +15,8 @@ export interface CodeState {
   tree: Oid;
   /** The commit that HEAD was on. */
   head: Oid | null;
+  /** The work tree that it was read from. */
+  root: string;
 }
 
 /**
@@ -34,7 +36,8 @@ export async function readCode(project: Project, workspace: Workspace): Promise<
     const committed = head.oid === null ? null : (await store.readCommit(head.oid)).tree;
     const tracked = isEdited || committed === null ? await workspace.snapshotTree(submodules) : committed;
     const untracked = status.untracked.filter((path) => !isSessionPath(path));
-    return { tree: (await addNewFiles(project, workspace, tracked, untracked)).tree, head: head.oid };
+    const { tree } = await addNewFiles(project, workspace, tracked, untracked);
+    return { tree, head: head.oid, root: workspace.root };
   } catch (error) {
     // The files are being changed, or git cannot record one of them: the next snapshot takes them in.
     if (error instanceof TeddyError && error.code === 'SNAPSHOT_FAILED') return null;
@@ -42,19 +45,23 @@ export async function readCode(project: Project, workspace: Workspace): Promise<
   }
 }
 
-/** Appends a snapshot where the code differs from the line's; `who` made the edits. `line` is brought up to date. */
+/**
+ * Appends a snapshot where the code differs from the line's; `who` made the edits. `line` is brought up to date. False: the code has
+ * no place there, and nothing was written.
+ */
 export async function appendCode(
   project: Project,
   line: BranchLine,
-  { tree, head }: CodeState,
+  { tree, head, root }: CodeState,
   { turn, who }: { turn: TurnName | null; who: string },
-): Promise<Oid | null> {
+): Promise<boolean> {
   const { store } = project.repository;
-  const appended = await retryWhileMoved(project, line.ref, async () => {
+  return retryWhileMoved(project, line.ref, async () => {
     await refreshBranchLine(project, line, turn);
     const changes = await store.diffTrees(line.tip, tree, { without: '.teddy' as RepoPath });
     const paths = changes.map(({ path }) => path).filter((path) => !isSessionPath(path));
-    if (paths.length === 0) return { commit: null };
+    if (paths.length === 0) return true;
+    if (await isOthers(project, line, root)) return false;
     const entry = {
       kind: 'snapshot' as const,
       session: line.session,
@@ -70,7 +77,6 @@ export async function appendCode(
     const target = { ref: line.ref, workspace: await workspaceOn(project, line.ref) };
     if (!(await publishCommit(project, target, line.tip, commit, `teddy: capture ${line.session}`))) return null;
     line.tip = commit;
-    return { commit };
+    return true;
   });
-  return appended.commit;
 }

@@ -248,9 +248,7 @@ function planEntries(line: BranchLine, from: TurnPosition, { units, opens }: Uni
   return { planned, position: { turn, length, written, isSilent, ...(last === undefined ? {} : { last }) } };
 }
 
-function isPlan({ kind }: Pick<AgentUnit, 'kind'>): boolean {
-  return kind === 'plan';
-}
+const isPlan = ({ kind }: Pick<AgentUnit, 'kind'>): boolean => kind === 'plan';
 
 /** So few are objects of their own; more are one pack. */
 const looseEntries = 8;

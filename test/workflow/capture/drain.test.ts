@@ -13,6 +13,7 @@ import { memoryContext } from '../../support/cli-context.ts';
 import type { MemorySpool } from '../../support/memory-spool.ts';
 import { memoryCapture, type MemoryCapture } from '../../support/memory-agent-logs.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
+import { memoryWorkTree } from '../../support/memory-work-trees.ts';
 import { storyOf } from '../../support/turns.ts';
 
 const path = '/home/user/.claude/projects/-project/s1.jsonl';
@@ -111,6 +112,33 @@ describe('the hooks of a turn', () => {
       expect((await story(setting, branch)).at(-1)).toMatch(/^snapshot/);
       expect(await linesOf(setting)).toEqual(lines);
     }
+  });
+
+  test.each([
+    [
+      'another work tree is on the line by then',
+      ({ project }: Setting) => void project.linked.push(memoryWorkTree(`refs/heads/${line}` as RefName)),
+    ],
+    [
+      'others have brought code to the line by then',
+      async ({ project }: Setting) => {
+        await project.switchTo(line);
+        await project.commit('Mine\n', { 'mine.txt': 'mine\n' });
+        await project.switchTo('main');
+      },
+    ],
+  ])('leave the line as it is where %s, and say so', async (_, meanwhile) => {
+    const setting = await setUp();
+    setting.capture.files.set(path, prompt + answer);
+    await sweepAll(setting);
+    await meanwhile(setting);
+    const tip = await setting.project.tipOf(line);
+    await setting.project.write({ 'b.txt': 'made by the agent\n' });
+    ring(setting, 'Stop', { last_assistant_message: 'It is there.' });
+    expect(await run(setting)).toMatchObject({
+      problems: [expect.stringContaining(`${line} is checked out elsewhere, or has somebody else's code`)],
+    });
+    expect(await setting.project.tipOf(line)).toBe(tip);
   });
 
   test('take what a sub-agent has done since a drainer was killed that had not noted how far it came', async () => {

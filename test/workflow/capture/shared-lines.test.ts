@@ -1,10 +1,12 @@
 /** A captured line on which somebody else has gone on, or whose newest turn was moved to another branch. */
 import { describe, expect, test } from 'vitest';
 import type { KnownRecord } from '../../../src/conversation/record.ts';
+import type { RefName } from '../../../src/names.ts';
 import { appendRecords } from '../../../src/workflow/line/append-records.ts';
 import { answered, capture, faultsOf, linesOf, said, textsOf } from '../../support/followed-log.ts';
 import { memoryCapture, type MemoryCapture } from '../../support/memory-agent-logs.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
+import { memoryWorkTree } from '../../support/memory-work-trees.ts';
 import { create, planOf, run, say, storyOfLine } from '../../support/turns.ts';
 
 const session = '20260124-claude-code-add-a-file';
@@ -145,6 +147,24 @@ describe.each(['kept', 'lost'])('where the state of the log is %s', (state) => {
     expect(await project.readAt(await project.tipOf(main), 'mine.txt')).toBe('mine\n');
     expect(await project.readAt(await project.tipOf(branch), 'mine.txt')).toBeNull();
     expect(await textsOf(project, branch)).toMatchObject({ '02-branch-01': ['And another', 'Done.'] });
+    expect(await faultsOf(project)).toEqual([]);
+  });
+
+  test.each([
+    ['after a turn', first],
+    ['in the middle of one', first + question],
+  ])('a line that another work tree is on %s stays as it is there', async (_, before) => {
+    const [project, logs] = [await memoryProject(), memoryCapture('claude-code')];
+    await capture(project, logs, before);
+    project.linked.push(memoryWorkTree(`refs/heads/${main}` as RefName));
+    const tip = await project.tipOf(main);
+    await goOn(project, logs, first + second);
+    await goOn(project, logs, first + second + third);
+    expect(await project.tipOf(main)).toBe(tip);
+    expect(await textsOf(project, branch)).toMatchObject({
+      '02-branch-01': ['And another', 'Done.'],
+      '03': ['A third', 'Also done.'],
+    });
     expect(await faultsOf(project)).toEqual([]);
   });
 
