@@ -3,6 +3,7 @@ import { findPlanTitle } from '../../plan/plan-comments.ts';
 import type { Commit, Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { findDisclosed, joinAssistants, renderDisclosure, toDisclosure } from '../../session/assisted-by.ts';
+import { countOf } from '../../session/describe-spending.ts';
 import { decodeEntry } from '../../session/entry.ts';
 import { shortRef, type Oid, type RefName, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
 import type { LandableLine } from './landing.ts';
@@ -28,8 +29,8 @@ export async function describeLanding(project: Project, line: LandableLine, base
 }
 
 /**
- * Turns that changed code and were not undone, oldest first, each by its plan or else by what it wrote. `others`: the subjects of
- * what changes code besides, as the user's own commits, merges and what was undone.
+ * Turns that changed code and were not undone, oldest first, each by its plan or else by what it wrote, or what was asked of it.
+ * `others`: the subjects of what changes code besides, as the user's own commits, merges and what was undone.
  */
 async function readTitles(
   { repository: { store } }: Project,
@@ -37,19 +38,23 @@ async function readTitles(
   base: Oid | null,
 ): Promise<{ turns: { turn: TurnName; title: string }[]; others: string[] }> {
   const titles = new Map<TurnName, string>();
+  const asked = new Map<TurnName, string>();
   const changing = new Set<TurnName>();
   const undone = new Set<TurnName>();
   const others: string[] = [];
   for await (const { oid, commit } of store.firstParents(tip, base === null ? [] : [base])) {
     const entry = decodeEntry(commit.message);
     const isOwn = entry?.session === session;
-    if (!isOwn || entry.kind === 'undo' || entry.kind === 'snapshot') others.push(toSubject(commit.message));
+    const isOfAgent = isOwn && entry.kind === 'snapshot' && entry.turn !== null && entry.head !== undefined;
+    if (!isOwn || entry.kind === 'undo' || (entry.kind === 'snapshot' && !isOfAgent)) others.push(toSubject(commit.message));
     if (!isOwn || entry.turn === null) continue;
     const { kind, turn, title } = entry;
+    // The first message of a turn comes last.
+    if (kind === 'message' || isOfAgent) asked.set(turn, title);
     if (kind === 'plan' || (kind === 'write' && !titles.has(turn))) titles.set(turn, title);
     // One that was rejected or rolled back has a report all the same.
     const isRun = kind === 'report' && (entry.status === 'SUCCESS' || (await changesCode(store, oid, commit)));
-    if (kind === 'write' || isRun) changing.add(turn);
+    if (kind === 'write' || isRun || isOfAgent) changing.add(turn);
     if (kind === 'undo') undone.add(turn);
   }
   const found: { turn: TurnName; title: string }[] = [];
@@ -57,7 +62,8 @@ async function readTitles(
     if (undone.has(turn)) continue;
     // A plan may have landed before it was executed.
     const plan = titles.has(turn) ? null : await readTurnFile(store, tip, session, turn, 'plan.md');
-    found.push({ turn, title: titles.get(turn) ?? findPlanTitle(plan ?? '').title });
+    const known = titles.get(turn) ?? (plan === null ? asked.get(turn) : undefined);
+    found.push({ turn, title: known ?? findPlanTitle(plan ?? '').title });
   }
   return { turns: found.toReversed(), others: others.toReversed() };
 }
@@ -102,7 +108,7 @@ export async function tellBehind(project: Project, { ref, tip }: LandingTarget, 
   const missing = await project.repository.store.findReachable('', upstream.oid, [tip]);
   if (missing.length === 0) return;
   project.notices.warn(
-    `${shortRef(ref)} is ${countCommits(missing.length)} behind ${upstream.name}. To bring it up to date: \`${toGitOn(project, ref, root)} merge ${toShellWord(upstream.name)}\``,
+    `${shortRef(ref)} is ${countOf(missing.length, 'commit')} behind ${upstream.name}. To bring it up to date: \`${toGitOn(project, ref, root)} merge ${toShellWord(upstream.name)}\``,
   );
 }
 
@@ -141,10 +147,6 @@ export async function tellBrought(
   if (length === 0) return;
   const [come, them] = length === 1 ? ['comes', 'it'] : ['come', 'them'];
   project.notices.warn(
-    `${countCommits(length)} of ${branch} ${come} along: ${line.session} began there, and ${shortRef(ref)} does not have ${them}.`,
+    `${countOf(length, 'commit')} of ${branch} ${come} along: ${line.session} began there, and ${shortRef(ref)} does not have ${them}.`,
   );
-}
-
-function countCommits(count: number): string {
-  return count === 1 ? '1 commit' : `${count} commits`;
 }

@@ -4,6 +4,7 @@ import { landSession } from '../../../src/workflow/landing/land-session.ts';
 import { restoreTurn } from '../../../src/workflow/turn/restore.ts';
 import { undoTurn } from '../../../src/workflow/turn/undo.ts';
 import { showHistory } from '../../../src/workflow/conversation/show-history.ts';
+import { captureTurns } from '../../support/captured-line.ts';
 import { memoryProject, withRace, type MemoryProject } from '../../support/memory-repository.ts';
 import { memoryWorkTree } from '../../support/memory-work-trees.ts';
 import { approver, create, edit, line, planOf, run, say, session, start, storyOf, turn } from '../../support/turns.ts';
@@ -83,6 +84,17 @@ test('the message names turns that changed code, also of a plan that had landed 
   expect((await landSession(project, {})).message).toMatch(/^Do it\n\nTeddy-/);
   await run(project);
   expect((await landSession(project, {})).message).toMatch(/^Later\n\nTeddy-/);
+});
+
+test('the message names turns of an agent by what they were asked for', async () => {
+  const project = await memoryProject();
+  const changing = (name: string) => ({ model: null, files: { [name]: 'text\n' } });
+  const first = await captureTurns(project, 'codex', [changing('a.txt'), { model: null }]);
+  expect((await landSession(project, { target: first.session })).message).toMatch(/^Message 0\n\nAssisted-by: /);
+  const second = await captureTurns(project, 'codex', [{ model: null }, changing('b.txt'), changing('c.txt')]);
+  expect((await landSession(project, { target: second.session })).message).toMatch(
+    /^Message 2\n\n- 02 Message 1\n- 03 Message 2\n\nAssisted-by: /,
+  );
 });
 
 slowTest('three landings in a row bring what is new each time, with commits on the branch in between', async () => {
