@@ -7,6 +7,7 @@ import { openCapture } from '../../app.ts';
 import type { RecentCapture } from '../../workflow/capture/capture.ts';
 import { TeddyCommand } from '../teddy-command.ts';
 import type { Terminal } from '../terminal.ts';
+import { countOf } from '../../session/describe-spending.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { toVisible } from '../../session/visible-text.ts';
 
@@ -103,9 +104,9 @@ function describeState(status: Status): string[] {
   if (plan !== null) {
     const title = plan.title === null ? '' : `: ${toVisible(plan.title)}`;
     if (plan.problems > 0)
-      return [`Turn ${turn.turn} has a plan that is not valid${title} (${count(plan.problems, 'problem')}).`];
+      return [`Turn ${turn.turn} has a plan that is not valid${title} (${countOf(plan.problems, 'problem')}).`];
     const word = verdict === null ? '' : `, ${verdict.verdict} by ${toVisible(verdict.author)}`;
-    return [`Turn ${turn.turn} has a plan to execute${title} (${count(plan.actions, 'action')})${word}.`];
+    return [`Turn ${turn.turn} has a plan to execute${title} (${countOf(plan.actions, 'action')})${word}.`];
   }
   if (handedIn !== null)
     return [
@@ -130,7 +131,7 @@ function endSentence(text: string): string {
 /** `failed: action 2 of 3 (EXECUTE npm test), exit 1`. */
 function describeOutcome({ status, error, failed, actions, problems, isUndone }: FailedOutcome): string {
   const undone = isUndone ? '; it was undone' : '';
-  if (status === 'VALIDATION_FAILED') return `was not run: its plan is not valid (${count(problems, 'problem')})`;
+  if (status === 'VALIDATION_FAILED') return `was not run: its plan is not valid (${countOf(problems, 'problem')})`;
   if (status === 'SKIPPED') return `is closed: all of its actions were skipped`;
   const why = error === null ? '' : `: ${toVisible(error)}`;
   if (status === 'ABORTED') return `was aborted${why}${undone}`;
@@ -144,14 +145,10 @@ function describeFiles({ edits, operation, leftoverWrites, proposedMemos }: Stat
   const some = edits.slice(0, 3).map(toVisible).join(', ') + (edits.length > 3 ? ', ...' : '');
   return [
     ...(operation === null ? [] : [`A ${operation} is in progress: finish or abort it with git.`]),
-    ...(edits.length === 0 ? [] : [`${count(edits.length, 'file')} edited: ${some}.`]),
-    ...(leftoverWrites.length === 0 ? [] : [`${count(leftoverWrites.length, 'write session')} left over.`]),
-    ...(proposedMemos === 0 ? [] : [`${count(proposedMemos, 'memo')} proposed by agents: teddy memo list`]),
+    ...(edits.length === 0 ? [] : [`${countOf(edits.length, 'file')} edited: ${some}.`]),
+    ...(leftoverWrites.length === 0 ? [] : [`${countOf(leftoverWrites.length, 'write session')} left over.`]),
+    ...(proposedMemos === 0 ? [] : [`${countOf(proposedMemos, 'memo')} proposed by agents: teddy memo list`]),
   ];
-}
-
-function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? '' : 's'}`;
 }
 
 function describeCapture({ agent, line, turn, model, awaitsVerdict }: RecentCapture): string {

@@ -1,5 +1,6 @@
 /** Renders the result of `session execute` when the turn is closed, for a person and for a program. */
 import { exitCodes } from '../../errors.ts';
+import { countOf } from '../../session/describe-spending.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import type { ExecutedOrReplanned, ReplanStop } from '../../workflow/run/execute-or-replan.ts';
 import type { Executed } from '../../workflow/run/finish.ts';
@@ -37,10 +38,10 @@ export function showExecuted(terminal: Terminal, { line, report, commit, leftOut
     );
   if (report.rollback) {
     const { restored } = report.rollback;
-    terminal.say(`Rolled back: put back ${countFiles(restored.length)}.`);
+    terminal.say(`Rolled back: put back ${countOf(restored.length, 'file')}.`);
   }
   const changed = report.changes.length;
-  const files = `${changed} ${changed === 1 ? 'file' : 'files'} changed`;
+  const files = `${countOf(changed, 'file')} changed`;
   terminal.print(
     `${terminal.style(status === 'SUCCESS' ? 'green' : 'red', status)} turn ${report.turn} of ${line.session}: ${files}, report ${commit.slice(0, 10)}${error === null ? '' : `: ${toVisible(describeError(report) ?? error)}`}\n`,
   );
@@ -63,12 +64,8 @@ export function showRolledBack(
   selector: string | undefined,
 ): void {
   const option = selector === undefined ? '' : ` -s ${toShellWord(selector)}`;
-  terminal.print(`Rolled back turn ${turn} of ${session}: put back ${countFiles(restored.length)}.\n`);
+  terminal.print(`Rolled back turn ${turn} of ${session}: put back ${countOf(restored.length, 'file')}.\n`);
   terminal.say(`The plan is pending again: teddy session execute${option}`);
-}
-
-function countFiles(count: number): string {
-  return count === 1 ? '1 file' : `${count} files`;
 }
 
 /** After the last execution, says what the user can do now. `option` names the line in a command. */

@@ -1,6 +1,7 @@
 /** The rows of `session list`: which ones, in which order, and how wide. */
 import type { ListedSession } from '../../workflow/review/list-sessions.ts';
 import type { Style, Terminal } from '../terminal.ts';
+import { countOf } from '../../session/describe-spending.ts';
 import { toVisible } from '../../session/visible-text.ts';
 import { cutToWidth, padTo, widthOf } from './cut-to-width.ts';
 import { describeAge } from './time.ts';
@@ -23,7 +24,7 @@ const widestName = (columns: number) => Math.min(36, Math.floor(columns * 0.35))
 export function renderSessions(terminal: Terminal, sessions: ListedSession[], nowMs: number): string {
   const rows = sessions.map((one) => ({
     one,
-    cells: [one.session, toTurns(one), describeAge(one.updated, nowMs), toState(one)],
+    cells: [one.session, countOf(one.turns, 'turn'), describeAge(one.updated, nowMs), toState(one)],
   }));
   const widths = [0, 1, 2, 3].map((at) =>
     rows.reduce((most, { cells }) => Math.max(most, widthOf(cells[at] ?? '')), 0),
@@ -44,10 +45,6 @@ export function renderSessions(terminal: Terminal, sessions: ListedSession[], no
     })
     .map((row) => `${row}\n`)
     .join('');
-}
-
-function toTurns({ turns }: ListedSession): string {
-  return `${turns} ${turns === 1 ? 'turn' : 'turns'}`;
 }
 
 function toState({ state, archived, remote, awaitsVerdict }: ListedSession): string {

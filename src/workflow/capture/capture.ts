@@ -120,6 +120,11 @@ export async function noteOwnLog(
 /** The state that says what the last drainer could not do. */
 export const lastDrainKey = 'last-drain';
 
+/** Nobody sees what a drainer prints that a hook has started: `status` shows it. */
+export async function noteProblems({ clock }: Project, { states }: Capture, problems: string[]): Promise<void> {
+  await states.write(lastDrainKey, { at: clock.now().toISOString(), problems: problems.slice(0, 5) });
+}
+
 /** The logs that are followed in this repository, the one that was read last first. */
 export async function listFollowedLogs({ states }: Pick<Capture, 'states'>): Promise<FollowedLog[]> {
   const logs = (await states.list()).map(toFollowedLog).filter((log) => log !== null);

@@ -4,7 +4,7 @@ import { notCapturedError, TeddyError, toMessage } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Capture, FoundLog } from '../../ports/agent-logs.ts';
 import { repair } from '../line/repair.ts';
-import { interruptedError, lastDrainKey, toFollowedLog, type FollowedLog } from './capture.ts';
+import { interruptedError, noteProblems, toFollowedLog, type FollowedLog } from './capture.ts';
 import { openFollower, type Follower } from './follow-log.ts';
 import { foldSubAgents } from './fold-sub-agents.ts';
 import { isOurSession, openPauses } from './is-ours.ts';
@@ -112,8 +112,7 @@ async function sweepClaimed(
       swept.problems.push(`${found.path}: ${toMessage(error)}`);
     }
   }
-  const at = project.clock.now().toISOString();
-  await capture.states.write(lastDrainKey, { at, problems: swept.problems.slice(0, 5) });
+  await noteProblems(project, capture, swept.problems);
   return swept;
 }
 

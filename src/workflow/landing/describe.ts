@@ -46,7 +46,8 @@ async function readTitles(
     const entry = decodeEntry(commit.message);
     const isOwn = entry?.session === session;
     const isOfAgent = isOwn && entry.kind === 'snapshot' && entry.turn !== null && entry.head !== undefined;
-    if (!isOwn || entry.kind === 'undo' || (entry.kind === 'snapshot' && !isOfAgent)) others.push(toSubject(commit.message));
+    if (!isOwn || entry.kind === 'undo' || (entry.kind === 'snapshot' && !isOfAgent))
+      others.push(toSubject(commit.message));
     if (!isOwn || entry.turn === null) continue;
     const { kind, turn, title } = entry;
     // The first message of a turn comes last.

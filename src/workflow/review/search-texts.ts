@@ -56,7 +56,7 @@ export async function readSearchedTurn(
   return {
     texts: texts.filter(({ place, text }) => places.includes(place) && text !== ''),
     title: toTitle(plan, records),
-    time: records.reduce((latest, record) => laterOf(latest, timeOf(record)), ''),
+    time: records.map(timeOf).reduce((latest, time) => (time > latest ? time : latest), ''),
   };
 }
 
@@ -137,8 +137,4 @@ function toTitle(plan: string | null, records: readonly TranscriptRecord[]): str
 function timeOf(record: TranscriptRecord): string {
   if (record.type === 'other' || Number.isNaN(Date.parse(record.timestamp))) return '';
   return new Date(record.timestamp).toISOString();
-}
-
-function laterOf(one: string, other: string): string {
-  return other > one ? other : one;
 }

@@ -1,7 +1,7 @@
 import { Command, Option } from 'clipanion';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openCapture } from '../../../app.ts';
-import { formatCount } from '../../../session/format-count.ts';
+import { countOf } from '../../../session/describe-spending.ts';
 import type { Swept, SweptLog } from '../../../workflow/capture/sweep.ts';
 import { parseSince } from '../../arguments.ts';
 import { TeddyCommand, withInterrupt } from '../../teddy-command.ts';
@@ -48,13 +48,13 @@ export class CaptureSweepCommand extends TeddyCommand {
 
 function describe({ agent, line, id, entries }: SweptLog): string {
   if (line === null) return `${agent} ${toVisible(id)}: nothing to keep yet`;
-  return `${toVisible(line)}: ${entries === 1 ? '1 entry' : `${formatCount(entries)} entries`}`;
+  return `${toVisible(line)}: ${countOf(entries, 'entry', 'entries')}`;
 }
 
 function saySum(terminal: Terminal, { logs, unchanged, problems }: Swept): void {
   for (const problem of problems) terminal.say(toVisible(problem));
   const grown = logs.filter(({ entries }) => entries > 0).length;
-  const what = grown === 1 ? '1 session has' : `${formatCount(grown)} sessions have`;
-  const others = unchanged === 1 ? '1 log has' : `${formatCount(unchanged)} logs have`;
-  terminal.say(`${what} new entries; ${others} not changed.`);
+  const rest = unchanged + logs.length - grown;
+  const has = (count: number, what: string) => `${countOf(count, what)} ${count === 1 ? 'has' : 'have'}`;
+  terminal.say(`${has(grown, 'session')} new entries; ${has(rest, 'log')} nothing new.`);
 }

@@ -2,7 +2,6 @@ import { Command, Option } from 'clipanion';
 import { openAgentSetup } from '../../../app.ts';
 import { TeddyError } from '../../../errors.ts';
 import { toVisible } from '../../../session/visible-text.ts';
-import type { AgentOutcome } from '../../../workflow/capture/install.ts';
 import { TeddyCommand } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
 import { showOutcome, toExitCode, toOutcomeJson } from './install.ts';
@@ -59,7 +58,8 @@ export class CaptureUninstallCommand extends TeddyCommand {
         });
       else {
         if (stopped !== null) showStopped(terminal, stopped);
-        for (const outcome of outcomes.filter(isWorthSaying(this.all))) showOutcome(terminal, outcome);
+        // Most agents have none.
+        for (const one of outcomes) if (!this.all || one.outcome !== 'missing') showOutcome(terminal, one);
         if (!isUser && left.length > 0)
           terminal.say(
             `The hooks of ${left.map(({ title }) => title).join(', ')} stay for other repositories; \`teddy capture uninstall --all\` removes them.`,
@@ -68,11 +68,6 @@ export class CaptureUninstallCommand extends TeddyCommand {
       return toExitCode(outcomes);
     });
   }
-}
-
-/** Most agents have none. */
-function isWorthSaying(all: boolean): (outcome: AgentOutcome) => boolean {
-  return ({ outcome }) => !all || outcome !== 'missing';
 }
 
 function showStopped(terminal: Terminal, { was, kept }: { was: boolean; kept: string | null }): void {

@@ -1,5 +1,5 @@
 import { Command, Option } from 'clipanion';
-import { historyFormats, type HistoryFormat, type Repair } from '../../../conversation/history.ts';
+import { historyFormats, type HistoryFormat } from '../../../conversation/history.ts';
 import { TeddyError } from '../../../errors.ts';
 import type { ShownHistory } from '../../../workflow/conversation/show-history.ts';
 import { toTarget } from './target-option.ts';
@@ -71,13 +71,10 @@ function toFormat(text = 'openai'): HistoryFormat {
 const shownRepairs = 20;
 
 function sayRepairs(terminal: Terminal, { repairs }: ShownHistory): void {
-  for (const repair of repairs.slice(0, shownRepairs)) {
-    terminal.say(`${terminal.style('yellow', 'repaired:', 'stderr')} ${toVisible(renderRepair(repair))}`);
+  for (const { turn, text } of repairs.slice(0, shownRepairs)) {
+    const repair = turn === undefined ? text : `turn ${turn}: ${text}`;
+    terminal.say(`${terminal.style('yellow', 'repaired:', 'stderr')} ${toVisible(repair)}`);
   }
   const more = repairs.length - shownRepairs;
   if (more > 0) terminal.say(`... and ${more} more; --json shows all.`);
-}
-
-function renderRepair({ turn, text }: Repair): string {
-  return turn === undefined ? text : `turn ${turn}: ${text}`;
 }

@@ -1,6 +1,7 @@
 import { Command, Option } from 'clipanion';
 import { composeText } from '../../../app.ts';
 import { shortRef } from '../../../names.ts';
+import { countOf } from '../../../session/describe-spending.ts';
 import { toShellWord } from '../../../session/shell-word.ts';
 import type { AuthorshipNote } from '../../../workflow/landing/authorship-log.ts';
 import type { Landed } from '../../../workflow/landing/land-session.ts';
@@ -103,7 +104,7 @@ function showLanded(
 ): void {
   const branch = toVisible(shortRef(onto));
   const what = wasCutOff ? 'had already landed' : 'landed';
-  const files = wasCutOff ? '' : `${countFiles(changes.length)}, `;
+  const files = wasCutOff ? '' : `${countOf(changes.length, 'file')}, `;
   terminal.print(`${toVisible(line.name)} ${what} on ${branch}: ${files}commit ${commit?.slice(0, 10)}\n`);
   sayAlong(terminal, along);
   if (assistedBy.length > 0 && !wasCutOff)
@@ -120,7 +121,7 @@ function showLanded(
 }
 
 function sayNote(terminal: Terminal, { ref, lines, files }: AuthorshipNote, remote: string | null): void {
-  const what = `${lines} ${lines === 1 ? 'line' : 'lines'} by models, in ${countFiles(files)}`;
+  const what = `${countOf(lines, 'line')} by models, in ${countOf(files, 'file')}`;
   terminal.say(`Its authorship log is in ${ref}: ${what}.`);
   if (remote !== null) terminal.say(`To push the log as well: git push ${toVisible(toShellWord(remote))} ${ref}`);
 }
@@ -131,13 +132,9 @@ function sayAlong(terminal: Terminal, along: readonly string[]): void {
 
 function showDryRun(terminal: Terminal, { line, onto, message, along, changes, root }: Landed): void {
   const where = root === null ? '' : `, and the files in ${root} would be updated`;
-  const count = countFiles(changes.length);
+  const count = countOf(changes.length, 'file');
   terminal.say(toVisible(`${line.name} would land on ${shortRef(onto)}${where}: ${count}. No branch was moved.`));
   sayAlong(terminal, along);
   const rows = changes.map(({ path, change }) => `${change.slice(0, 1).toUpperCase()} ${path}\n`);
   terminal.print(toVisible(`${message}\n${rows.join('')}`));
-}
-
-function countFiles(count: number): string {
-  return `${count} ${count === 1 ? 'file' : 'files'}`;
 }
