@@ -51,7 +51,7 @@ export class SessionLandCommand extends TeddyCommand {
     description: 'The branch to land on. Default: the one that the session started from.',
   });
   message = Option.String('-m,--message', {
-    description: "The commit's subject and body. Default: the title of the newest plan and a list of the turns.",
+    description: "The commit's subject and body. Default: the title of the newest turn and a list of the turns.",
   });
   edit = Option.Boolean('--edit', false, { description: 'Write the message in your editor.' });
   dryRun = Option.Boolean('--dry-run', false, { description: 'Show what would land; change nothing.' });
