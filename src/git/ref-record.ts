@@ -250,7 +250,7 @@ async function awaitQuiet({ root, gitDir, commonDir }: LockDirs): Promise<number
     if (gits === null) return sleep(lockWaitMs, nowMs);
     quietMs = gits.length === 0 ? (quietMs ?? nowMs) : null;
     if (quietMs !== null && nowMs - quietMs >= settledMs) return quietMs;
-    if (performance.now() > deadline) return null;
+    if (quietMs === null && performance.now() > deadline) return null;
     await sleep(settledMs / 2);
   }
 }

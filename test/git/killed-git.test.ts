@@ -3,7 +3,8 @@ import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, link, mkdir, readFile, readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { openProject } from '../../src/app.ts';
 import type { Project } from '../../src/ports/project.ts';
 import type { RefName } from '../../src/names.ts';
@@ -15,6 +16,13 @@ import { beginWrite } from '../../src/workflow/writes/begin.ts';
 import { finalizeWrite } from '../../src/workflow/writes/finalize.ts';
 import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
 import { create, planOf, run, say, start } from '../support/turns.ts';
+
+/** How long the system takes to show which gits are at work. */
+const slow = vi.hoisted(() => ({ ms: 0 }));
+vi.mock('../../src/git/living-gits.ts', async (load) => {
+  const real = await load<typeof import('../../src/git/living-gits.ts')>();
+  return { findLivingGits: async (dirs: string[]) => (await sleep(slow.ms), real.findLivingGits(dirs)) };
+});
 
 let repo: ScratchRepository;
 let project: Project;
@@ -123,6 +131,11 @@ test('a lock that a killed teddy has left is removed beside gits that hold none,
     await repo.write(`.git/teddy/refs-${pid}-${bootId}-0123abcd.json`, JSON.stringify(updates));
     await writeFile(lock, '');
   };
+  slow.ms = 1_100;
+  await leave();
+  await project.repository.workspace?.repair();
+  expect(await locks()).toEqual([]);
+  slow.ms = 0;
   const reader = spawn('git', ['cat-file', '--batch'], { cwd: repo.root });
   await leave();
   await project.repository.workspace?.repair();
