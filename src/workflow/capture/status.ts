@@ -77,7 +77,7 @@ function warnOfDrainer(drained: Record<string, unknown> | null): string[] {
   const problems = drained?.['problems'];
   if (!Array.isArray(problems)) return [];
   return problems.map(
-    (problem) => `The last drainer met this: ${String(problem)} Try it again: \`teddy capture sweep\`.`,
+    (problem) => `The last drainer met this: ${String(problem)} \`teddy capture sweep\` looks again.`,
   );
 }
 
