@@ -12,7 +12,7 @@ const roots = ['main', 'index', 'app', 'ports', 'errors', 'names'];
 /** How often the layout is broken today. A number here may only fall; whoever lowers one writes the new one down. */
 const ceilings = {
   files: 825,
-  lines: 98_113,
+  lines: 98_111,
   importsBetweenVerbs: 53,
   filesWithOneImporter: 275,
   smallFilesWithOneImporter: 16,

@@ -70,11 +70,7 @@ async function traceLines(
   const { without = [] } = query;
   const origins = new Map<Oid, Origin | null>(without.map((oid) => [oid, null]));
   let grafts: Grafts = new Map<Oid, readonly Oid[]>([...known.grafts, ...without.map((oid) => [oid, []] as const)]);
-  let runs = (await blame.lines({ ...query, grafts })).map((run): TracedRun => ({
-    ...run,
-    byContent: false,
-    origin: null,
-  }));
+  let runs = (await blame.lines({ ...query, grafts })).map(toTraced);
   for (let round = 1; round <= maxRounds && known.steps.size > 0; round += 1) {
     const untraced = groupUntraced(runs, known, origins);
     if (untraced.length === 0) break;
@@ -125,6 +121,10 @@ async function keepOwn(
 function toLines<Run extends Omit<BlamedRun, 'commit'>>(run: Run): (Run & { texts: [string] })[] {
   const { line, originalLine } = run;
   return run.texts.map((text, at) => ({ ...run, line: line + at, originalLine: originalLine + at, texts: [text] }));
+}
+
+function toTraced(run: BlamedRun): TracedRun {
+  return { ...run, byContent: false, origin: null };
 }
 
 /** Lines of commits that are no step of a session, the most of one file for each. */

@@ -261,7 +261,7 @@ async function finish(project: Project, capture: Capture, one: Followed, sum: Dr
   const { line, turn } = place;
   if (await appendCode(project, line, after, { turn, who: `changed by ${one.agent}` })) return;
   const why = `${shortRef(line.ref)} is checked out elsewhere, or has somebody else's code`;
-  sum.problems.push(`${why}: what ${one.agent} changed in turn ${turn ?? '01'} comes on a branch with its next turn.`);
+  sum.problems.push(`${why}: what ${one.agent} changed in turn ${turn ?? '01'} comes with its next turn.`);
 }
 
 /** The log is gone: what the hooks told of the turn is written in its place, unless it was read in time. */

@@ -87,13 +87,7 @@ async function listSearched(project: Project, sinceMs: number | null): Promise<S
     const time = entryTime(line.nearest.entry);
     // Nobody makes a session the newest by writing a time to come.
     const order = `${time > latest ? 0 : 1} ${line.nearest.entry.id}`;
-    others.push({
-      ...nameLine(line, others),
-      line,
-      time,
-      order,
-      tree: `${line.nearest.oid}:${sessionDir(line.session)}`,
-    });
+    others.push({ ...nameLine(line, others), line, time, order, tree: toTree(line) });
     sessions.set(line.session, others);
   }
   const byTime = (a: SearchedLine, b: SearchedLine) => (a.order < b.order ? 1 : a.order > b.order ? -1 : 0);
@@ -117,6 +111,10 @@ function nameLine(line: KnownLine, others: readonly SearchedLine[]): Pick<Search
   const lineName = nameRef(ref);
   const isNamesake = others.some((other) => other.line.branchRef === branchRef);
   return { lineName, selector: isNamesake ? lineName : isMain ? session : shortRef(branchRef) };
+}
+
+function toTree({ nearest, session }: KnownLine): string {
+  return `${nearest.oid}:${sessionDir(session)}`;
 }
 
 interface Candidate {

@@ -143,16 +143,16 @@ function viewCalls(viewing: Viewing, output: OutputLines): Pick<ChatListener, 'o
       endText(viewing);
       viewing.stopRunning();
       output.end();
-      calls.push({
-        name: call.name,
-        summary: call.summary,
-        outcome: outcome.reason ?? (outcome.isError ? 'failed' : 'done'),
-      });
+      calls.push({ name: call.name, summary: call.summary, outcome: toWord(outcome) });
       // A call that was denied, or not understood, never ran.
       show(call);
       if (!isQuiet) sayDim(terminal, `  ${describeResult(call, outcome)}`);
     },
   };
+}
+
+function toWord({ isError, reason }: ToolOutcome): CalledTool['outcome'] {
+  return reason ?? (isError ? 'failed' : 'done');
 }
 
 function toApproval(viewing: Viewing): ChatListener['approve'] {
