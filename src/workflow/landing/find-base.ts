@@ -1,5 +1,6 @@
 /** From which commit on a line's code is new to a branch: what landed there before counts as merged. */
 import { TeddyError } from '../../errors.ts';
+import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { decodeLandings, landingText, type LandedFrom } from '../../session/landing.ts';
 import { decodeEntry } from '../../session/entry.ts';
@@ -20,7 +21,7 @@ export interface LandingBase {
   landedAs: Oid | null;
 }
 
-interface FoundLanding extends LandedFrom {
+export interface FoundLanding extends LandedFrom {
   commit: Oid;
   /** Its commit is of this session, and brings others along. */
   isFirst: boolean;
@@ -38,7 +39,7 @@ export async function findLandingBase(
   const { store } = project.repository;
   if (target.tip === null) return { oid: null, hasLanded: false, others: [], takenBack: null, landedAs: null };
   const merged = await store.mergeBase(line.tip, [target.tip]);
-  const landings = await findLandings(project, target.tip, merged);
+  const landings = await findLandings(store, target.tip, merged);
   const tips = await requireTips(project, line, target, landings);
   const own = landings.filter(({ session }) => session === line.session);
   const isOther = await Promise.all(own.map(async ({ tip }) => !(await store.isAncestor(tip, line.tip))));
@@ -68,8 +69,8 @@ async function findTakenBack(
 }
 
 /** Commits below the common ancestor are in both histories, and need no telling. */
-async function findLandings(
-  { repository: { store } }: Project,
+export async function findLandings(
+  store: Pick<Store, 'findReachable' | 'readCommit'>,
   from: Oid,
   merged: Oid | null,
 ): Promise<FoundLanding[]> {

@@ -1,11 +1,11 @@
 /** Brings the code of a line to a branch, as one commit there; of `.teddy/` the branch keeps its own. */
 import { userMessages } from '../../conversation/transcript.ts';
 import { DamagedObjectError, TeddyError } from '../../errors.ts';
-import type { ObjectBatch, Store, TreeChange, TreeEntry, Workspace } from '../../ports/git.ts';
+import type { Store, TreeChange, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { decodeEntry, type EntryKind } from '../../session/entry.ts';
 import { encodeLanding, type LandedFrom } from '../../session/landing.ts';
-import { shortRef, type Oid, type RefName, type RepoPath, type SessionId } from '../../names.ts';
+import { shortRef, type Oid, type RefName, type SessionId } from '../../names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { nameSome } from '../../session/name-some.ts';
 import { repair } from '../line/repair.ts';
@@ -19,9 +19,9 @@ import { findLandingBase, type LandingBase } from './find-base.ts';
 import { toArchiveCommand } from './archive-command.ts';
 import { keepArchive } from './keep-archive.ts';
 import type { LandRequest, LandableLine } from './landing.ts';
+import { readSides, type LandingSides } from './sides.ts';
 import { isSessionPath } from '../../session/global-files.ts';
 import { readLine } from '../line/read.ts';
-import { editTree } from '../../session/edit-tree.ts';
 
 export interface Landed {
   line: LandableLine;
@@ -93,7 +93,7 @@ async function landOnce(
   const base = await findLandingBase(project, line, target);
   if (isFirst) await tellBehind(project, target, workspace?.root ?? null);
   if (isFirst) await tellBrought(project, line, target, base.oid);
-  const sides = await readSides(project, { base: base.oid, target: target.tip, tip: line.tip });
+  const sides = await readSides(project.repository.store, { base: base.oid, target: target.tip, tip: line.tip });
   const along = await findAlong(project, line, base.oid);
   const assistedBy = await discloseModels(project, line, base.oid);
   const text = await composeMessage(project, line, base.oid, request);
@@ -339,36 +339,6 @@ async function tellEdits({ repository, notices }: Project, { ref, name }: Landab
   notices.warn(
     `${files} from the tip of ${name} in ${tree.root}, and only what is committed is landed: ${nameSome(paths)}.`,
   );
-}
-
-/** Three trees that differ in code alone. */
-interface LandingSides {
-  base: Oid;
-  ours: Oid;
-  theirs: Oid;
-}
-
-/** Commits; null stands for no code at all. All three get the `.teddy/` of `target`, so that no merge can touch it. */
-async function readSides(
-  { repository: { store } }: Project,
-  { base, target, tip }: { base: Oid | null; target: Oid | null; tip: Oid },
-): Promise<LandingSides> {
-  const batch = store.batch();
-  const treeOf = async (commit: Oid | null) => (commit === null ? null : (await store.readCommit(commit)).tree);
-  const ours = await treeOf(target);
-  const own = ours === null ? null : ((await store.readTree(ours)).find(({ name }) => name === '.teddy') ?? null);
-  const sides = {
-    base: await replaceSessions(store, batch, await treeOf(base), own),
-    ours: ours ?? (await batch.tree([])),
-    theirs: await replaceSessions(store, batch, await treeOf(tip), own),
-  };
-  await batch.flush();
-  return sides;
-}
-
-function replaceSessions(store: Store, batch: ObjectBatch, tree: Oid | null, own: TreeEntry | null): Promise<Oid> {
-  const entry = own === null ? null : { mode: own.mode, oid: own.oid };
-  return editTree(store, batch, tree, [{ path: '.teddy' as RepoPath, entry }]);
 }
 
 /**
