@@ -14,6 +14,7 @@ import { removeHalfMadeWorkTrees } from './half-made-work-trees.ts';
 import { gitBlame } from './blame.ts';
 import { gitHooks } from './hooks.ts';
 import { withOwnErrors } from './own-errors.ts';
+import { withoutForeignPrograms } from './foreign-programs.ts';
 import { changeGitSetting, readGitSettings, type GitSetting } from './settings.ts';
 import { gitStore } from './store.ts';
 import { gitWorkTrees } from './work-trees.ts';
@@ -28,7 +29,8 @@ export interface OpenOptions {
   onStep?: (step: string) => void;
   /**
    * `once`: the caller looks at HEAD right away, so it is where it was found with the repository, and is not asked for once more.
-   * `always`: the caller changes nothing, and tells of the repository as it was found.
+   * `always`: the caller changes nothing, and tells of the repository as it was found. It runs no program that the repository's own
+   * configuration names.
    */
   trustsHead?: 'once' | 'always' | undefined;
 }
@@ -42,15 +44,18 @@ export interface OpenedRepository extends Repository {
 
 /** Throws NOT_A_REPOSITORY, GIT_TOO_OLD, GIT_MISSING. */
 export async function openRepository({ cwd, env, trace, onStep, trustsHead }: OpenOptions): Promise<OpenedRepository> {
-  const childEnv = toChildEnvironment(env);
+  const ownEnv = toChildEnvironment(env);
   // Only here do GIT_DIR and GIT_WORK_TREE of the user count; from then on our calls name what was found.
   const redirected = { GIT_DIR: env['GIT_DIR'], GIT_WORK_TREE: env['GIT_WORK_TREE'] };
-  const here = gitRunner(cwd, { ...childEnv, ...redirected }, trace);
+  const here = gitRunner(cwd, { ...ownEnv, ...redirected }, trace);
   // Asked for at once, beside the discovery: hardly a command does without, and each process in turn costs its time.
   let loading = readGitSettings(here, env);
   loading.catch(() => undefined);
   const settings = () => loading;
   const { layout, head, isShallow } = await findRepository(here);
+  const own = trustsHead === 'always' ? withoutForeignPrograms(await loading, ownEnv) : null;
+  const childEnv = own?.env ?? ownEnv;
+  if (own !== null) loading = Promise.resolve(own.settings);
   const open = (found: RepositoryLayout, added: Environment = {}): GitRunner =>
     gitRunner(found.root ?? found.gitDir, { ...toLayoutEnvironment(childEnv, found), ...added }, trace, () =>
       removeHalfMadeWorkTrees(found),

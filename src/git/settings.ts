@@ -5,10 +5,14 @@ export interface GitSetting {
   value: string;
   /** `local .git/config`, `global ~/.gitconfig`, `command line`. */
   origin: string;
+  /** The value is of the repository's own configuration, which may be somebody else's. */
+  isForeign: boolean;
+  /** All values that the user has chosen: those of the system, the global configuration, the environment and the command line. */
+  chosen: readonly string[];
 }
 
 /** Keys as git prints them, in lower case but for the subsection; the last value wins. */
-export async function readGitSettings(git: GitRunner, env: Environment): Promise<Map<string, GitSetting>> {
+export async function readGitSettings(git: GitRunner, env: Environment): Promise<ReadonlyMap<string, GitSetting>> {
   const { stdout } = await git.run(['config', '--list', '--show-scope', '--show-origin', '-z']);
   const fields = splitNul(stdout);
   const settings = new Map<string, GitSetting>();
@@ -17,7 +21,10 @@ export async function readGitSettings(git: GitRunner, env: Environment): Promise
     const end = row.indexOf('\n');
     // A key without `=` counts as true.
     const [key, value] = end < 0 ? [row, 'true'] : [row.slice(0, end), row.slice(end + 1)];
-    settings.set(key, { value, origin: toOrigin(scope, source, env['HOME']) });
+    const isForeign = scope === 'local' || scope === 'worktree';
+    const before = settings.get(key)?.chosen ?? [];
+    const chosen = isForeign ? before : [...before, value];
+    settings.set(key, { value, origin: toOrigin(scope, source, env['HOME']), isForeign, chosen });
   }
   return settings;
 }

@@ -34,6 +34,8 @@ export class DoctorCommand extends TeddyCommand {
 
   fix = Option.Boolean('--fix', false, { description: 'Fix what can be fixed.' });
 
+  protected override trustsHead = () => (this.fix ? undefined : 'always');
+
   protected async run(terminal: Terminal): Promise<number> {
     try {
       return await this.withProject(terminal, async (project) => {

@@ -23,6 +23,8 @@ export class CaptureStatusCommand extends TeddyCommand {
     ],
   });
 
+  protected override trustsHead = () => 'always' as const;
+
   protected run(terminal: Terminal): Promise<number> {
     return this.withProject(terminal, async (project) => {
       const { readCaptureStatus } = await import('../../../workflow/capture/status.ts');

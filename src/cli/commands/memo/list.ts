@@ -16,6 +16,8 @@ export class MemoListCommand extends TeddyCommand {
     examples: [['All facts', '$0 memo list']],
   });
 
+  protected override trustsHead = () => 'always' as const;
+
   protected run(terminal: Terminal): Promise<number> {
     return this.withProject(terminal, async (project) => {
       const [{ listMemos }, { listProposed }] = await Promise.all([

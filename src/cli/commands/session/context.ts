@@ -28,6 +28,8 @@ export class SessionContextCommand extends TeddyCommand {
   session = sessionOption();
   why = Option.String('--why', { description: 'Show which lines concern this path of the project or URL.' });
 
+  protected override trustsHead = () => 'always' as const;
+
   protected run(terminal: Terminal): Promise<number> {
     if (this.why?.trim() === '') {
       throw new TeddyError('USAGE', '--why needs a path.', 'Name one: `teddy session context --why src/app.ts`.');

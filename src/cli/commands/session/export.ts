@@ -54,6 +54,8 @@ export class SessionExportCommand extends TeddyCommand {
   revision = Option.String('--rev', { description: 'With --format: the lines of this commit. Default: the tip.' });
   force = Option.Boolean('--force', false, { description: 'Replace an existing file.' });
 
+  protected override trustsHead = () => 'always' as const;
+
   protected run(terminal: Terminal): Promise<number> {
     const { html, dir, md, jsonl, bundle, format, output, revision } = this;
     requireOne({

@@ -30,6 +30,8 @@ export class SessionStatsCommand extends TeddyCommand {
 
   since = Option.String('--since', { description: 'How far back: 30m, 12h, 7d, 4w, or a date such as 2026-11-01.' });
 
+  protected override trustsHead = () => 'always' as const;
+
   protected run(terminal: Terminal): Promise<number> {
     const sinceMs = this.since === undefined ? null : parseSince(this.since, Date.now());
     return withInterrupt(terminal, 'teddy session stats', (signal) =>

@@ -17,6 +17,8 @@ export class WorktreeListCommand extends TeddyCommand {
     examples: [['All of them', '$0 worktree list']],
   });
 
+  protected override trustsHead = () => 'always' as const;
+
   protected run(terminal: Terminal): Promise<number> {
     return this.withProject(terminal, async (project) => {
       const { listWorkTrees } = await import('../../../workflow/line/list-work-trees.ts');

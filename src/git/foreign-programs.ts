@@ -1,0 +1,80 @@
+/**
+ * The programs that a repository's own configuration names. Whoever copies a repository with its `.git/config`, as from an archive or
+ * a shared folder, has not chosen them, and a command that only reads runs none of them: what the user's global configuration says
+ * counts, else git's own program, else none.
+ */
+import type { GitSetting } from './settings.ts';
+import type { Environment } from './run.ts';
+
+/** The first one that fits the address counts, so that none of ours could come before: a variable has to say it. */
+const gitProxy = /^core\.gitproxy$/;
+
+/** Here too the first one counts. Only a remote that is a path on this machine has it run here. */
+const uploadPack = /^remote\..*\.uploadpack$/;
+/** Of all protocols, `ext` alone runs what an address says. */
+const protocol = /^protocol\.(?:ext\.)?allow$/;
+
+/** Keys as git prints them, and what stands for a value that nobody chose. */
+const programs: readonly (readonly [RegExp, string])[] = [
+  [/^core\.fsmonitor$/, 'false'],
+  [/^core\.sshcommand$/, 'ssh'],
+  [/^core\.(?:askpass|pager)$/, ''],
+  [/^core\.alternaterefscommand$/, 'true'],
+  [gitProxy, 'none'],
+  [/^filter\..*\.(?:clean|smudge|process)$/, ''],
+  [/^diff\..*\.textconv$/, 'cat'],
+  // A merge that fails leaves a conflict; one that does nothing would look like a merge.
+  [/^merge\..*\.driver$/, 'false'],
+  [/^gpg(?:\.openpgp)?\.program$/, 'gpg'],
+  [/^gpg\.x509\.program$/, 'gpgsm'],
+  [/^gpg\.ssh\.program$/, 'ssh-keygen'],
+  [/^credential\.(?:.*\.)?helper$/, ''],
+  [uploadPack, 'never'],
+  [protocol, 'never'],
+];
+
+export interface OwnConfiguration {
+  settings: ReadonlyMap<string, GitSetting>;
+  /** For every git that is started: it takes precedence over the repository's configuration. */
+  env: Environment;
+}
+
+export function withoutForeignPrograms(settings: ReadonlyMap<string, GitSetting>, env: Environment): OwnConfiguration {
+  const own = new Map(settings);
+  const pairs: [string, string][] = [];
+  for (const [key, { isForeign, chosen }] of settings) {
+    if (!isForeign) continue;
+    const neutral = programs.find(([pattern]) => pattern.test(key))?.[1];
+    if (neutral === undefined) continue;
+    // An empty helper forgets those before it; the others that the user has chosen follow.
+    const values = key.endsWith('helper')
+      ? [neutral, ...chosen]
+      : [isSwitch(key) ? neutral : (chosen.at(-1) ?? neutral)];
+    pairs.push(...values.map((value): [string, string] => [toConfigKey(key), value]));
+    own.set(key, { value: values.at(-1) ?? neutral, origin: 'teddy', isForeign: false, chosen });
+    const filter = /^(filter\..*)\.(?:clean|smudge|process)$/.exec(key)?.[1];
+    if (filter !== undefined && chosen.length === 0) pairs.push([`${filter}.required`, 'false']);
+  }
+  return { settings: own, env: pairs.length === 0 ? env : addSettings(env, pairs) };
+}
+
+function isSwitch(key: string): boolean {
+  return toConfigKey(key) !== key;
+}
+
+/** The key that keeps the program of another one from being run. */
+function toConfigKey(key: string): string {
+  if (uploadPack.test(key)) return 'protocol.file.allow';
+  return protocol.test(key) ? 'protocol.ext.allow' : key;
+}
+
+function addSettings(env: Environment, pairs: readonly [string, string][]): Environment {
+  const known = Number(env['GIT_CONFIG_COUNT'] ?? 0);
+  const added: Environment = { GIT_CONFIG_COUNT: String(known + pairs.length) };
+  if (pairs.some(([key]) => gitProxy.test(key))) added['GIT_PROXY_COMMAND'] = '';
+  for (const [at, [key, value]] of pairs.entries()) {
+    added[`GIT_CONFIG_KEY_${known + at}`] = key;
+    added[`GIT_CONFIG_VALUE_${known + at}`] = value;
+  }
+  return { ...env, ...added };
+}
