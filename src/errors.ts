@@ -53,6 +53,7 @@ export const exitCodes = {
   UNKNOWN_REMOTE: 2,
   UNKNOWN_BRANCH: 2,
   UNKNOWN_HOOK: 2,
+  SHALLOW_CLONE: 2,
   // 3: refused by a guard
   TURN_OPEN: 3,
   PLAN_PENDING: 3,

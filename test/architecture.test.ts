@@ -64,6 +64,7 @@ const verbsBelow: Record<string, string[]> = {
   sharing: ['verify'],
   landing: ['blame', 'sharing'],
   hooks: ['sharing', 'verify'],
+  ci: ['landing', 'sharing', 'verify', 'replay'],
   doctor: ['writes'],
 };
 
@@ -215,7 +216,7 @@ describe('architecture', () => {
   test('the folders of workflow are those of the tour', () => {
     const folders = new Set([...imported.keys()].flatMap((path) => verbOf(path) ?? []));
     const known =
-      'line turn context run conversation chat writes review blame verify replay page sharing landing doctor hooks capture';
+      'line turn context run conversation chat writes review blame verify replay page sharing landing doctor hooks capture ci';
     expect([...folders].toSorted()).toEqual(known.split(' ').toSorted());
   });
 

@@ -172,6 +172,10 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
   ],
   UNKNOWN_BRANCH: ['The branch does not exist.', 'See `git branch`; `--onto <branch>` names another one for `land`.'],
   UNKNOWN_HOOK: ['teddy has no such hook.', 'The hint lists the hooks.'],
+  SHALLOW_CLONE: [
+    'The history of this clone is cut off, so nothing in it can be verified.',
+    'Run `git fetch --unshallow`.',
+  ],
   TURN_OPEN: [
     'The turn has no answer yet, so there is no end to go back to.',
     '`teddy session branch <turn>` goes back to its beginning.',

@@ -61,6 +61,7 @@ const commands: Record<string, () => Promise<Command>> = {
   'session history': async () => (await import('./commands/session/history.ts')).SessionHistoryCommand,
   'session replay': async () => (await import('./commands/session/replay.ts')).SessionReplayCommand,
   'session verify': async () => (await import('./commands/session/verify.ts')).SessionVerifyCommand,
+  'ci verify': async () => (await import('./commands/ci/verify.ts')).CiVerifyCommand,
   'session import': async () => (await import('./commands/session/import.ts')).SessionImportCommand,
   'capture drain': async () => (await import('./commands/capture/drain.ts')).CaptureDrainCommand,
   'capture gate': async () => (await import('./commands/capture/gate.ts')).CaptureGateCommand,

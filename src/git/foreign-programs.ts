@@ -11,7 +11,7 @@ const gitProxy = /^core\.gitproxy$/;
 
 /** Here too the first one counts. Only a remote that is a path on this machine has it run here. */
 const uploadPack = /^remote\..*\.uploadpack$/;
-/** Of all protocols, `ext` alone runs what an address says. */
+/** The protocol `ext` alone runs what an address says. */
 const protocol = /^protocol\.(?:ext\.)?allow$/;
 
 /** Keys as git prints them, and what stands for a value that nobody chose. */

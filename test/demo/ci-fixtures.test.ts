@@ -129,7 +129,7 @@ test('code that only a command explains fails, and passes where the user chose t
   const lenient = await run(bare, [], { ...env, TEDDY_STRICT: '0' });
   expect(lenient.exitCode, lenient.output).toBe(0);
   expect(lenient.output).toContain(`${name}: ${open}\n`);
-  expect(lenient.output).toMatch(/let pass, since TEDDY_STRICT is 0\.\n$/);
+  expect(lenient.output).toMatch(/let pass by --no-strict\. 1 commit without a session: not looked at\.\n$/);
   expect(lenient.output).not.toContain('All sessions are what they say');
   const again = await run(bare, [], { ...env, TEDDY_RUN_COMMANDS: '1' });
   expect(again.exitCode, again.output).toBe(1);
@@ -204,19 +204,22 @@ test('a merge of the genuine line that holds another plan and report fails, and 
 test('session files whose entries cannot be told as such do not pass as a change without a session', async () => {
   const { repo } = project;
   const [tip, tree] = [await repo.git('rev-parse', line), await repo.git('rev-parse', `${line}^{tree}`)];
-  const message = (await repo.git('log', '-1', '--format=%B', `${line}~1`)).replace(/^Teddy-Session: .*$/m, '$&\n$&');
-  const forged = await repo.git('commit-tree', tree, '-p', 'main', '-m', message);
-  await repo.git('push', '--quiet', bare, `${forged}:refs/heads/forged`);
-  const found = await run(bare, [], { BASE: 'main', HEAD: 'forged' });
-  expect(found).toMatchObject({
-    exitCode: 1,
-    output: expect.stringContaining(`  .teddy/sessions/${line.slice(6)}\n`) as string,
-  });
+  const message = await repo.git('log', '-1', '--format=%B', `${line}~1`);
+  for (const [name, trailer, said] of [
+    ['twice', '$&\n$&', 'The trailer Teddy-Session stands there more than once.'],
+    ['not-at-all', '', `  .teddy/sessions/${line.slice(6)}\n`],
+  ] as const) {
+    const forgedMessage = message.replace(/^Teddy-Session: .*$/m, trailer);
+    const forged = await repo.git('commit-tree', tree, '-p', 'main', '-m', forgedMessage);
+    await repo.git('push', '--quiet', bare, `${forged}:refs/heads/${name}`);
+    const found = await run(bare, [], { BASE: 'main', HEAD: name });
+    expect(found).toMatchObject({ exitCode: 1, output: expect.stringContaining(said) as string });
+  }
   expect(await repo.git('rev-parse', line)).toBe(tip);
 });
 
 test('a change without a session passes, and says so; what cannot be found out does not pass', async () => {
-  const none = { exitCode: 0, output: 'No teddy session to verify.\n' };
+  const none = { exitCode: 0, output: 'There is no teddy session in this change.\n' };
   expect(await run(bare, [], { BASE: 'main', HEAD: 'plain' })).toEqual(none);
   expect(await run(bare, ['teddy/20260124-no-such'])).toMatchObject({ exitCode: 2 });
   expect(await run(bare, [], { BASE: 'no-such' })).toMatchObject({ exitCode: 2 });

@@ -1,4 +1,4 @@
-/** What is read of a repository that was copied with its configuration: none of the programs that this names is run. */
+/** Commands that only read run no program that a copied repository's own configuration names. */
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

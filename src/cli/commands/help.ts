@@ -39,6 +39,7 @@ Groups
                                     begin, append, finalize, list, status, show,
                                     recover, cancel, clean
   teddy hooks ...                   git hooks: install, uninstall, status
+  teddy ci ...                      what a build server checks: verify
   teddy capture ...                 sessions of other agents, while they run:
                                     install, uninstall, status, pause, resume,
                                     sweep, drain, gate
@@ -193,6 +194,13 @@ After an interruption
 
 Each agent calls a hook that notes its call; teddy then reads the agent's log.
 Nothing leaves this machine unless you push it.
+`,
+  ci: `teddy ci: what a build server checks
+
+  teddy ci verify                   verify and replay the sessions of a change,
+                                    and those that its commits have landed
+
+docs/ci.md has the files for GitHub Actions and other servers.
 `,
   hooks: `teddy hooks: what git itself does for sessions
 

@@ -1,11 +1,28 @@
-/** Renders a replay for GitHub Actions: workflow commands for the job's log, and a table for the step summary. */
+/** Shows a replay on GitHub Actions: workflow commands for the job's log, and a table for the step summary. */
+import { appendFile } from 'node:fs/promises';
 import type { Difference, ReplayedLine, UnprovenPath } from '../../workflow/replay/replayed.ts';
 import { describeActions, describePlace, describeProof, outcomeTexts, summarise } from './replay.ts';
 import { toVisible } from '../../session/visible-text.ts';
+import { resolvePath } from '../context.ts';
+import type { Terminal } from '../terminal.ts';
 
 /** A runner shows at most ten errors and ten warnings per step. */
 const maxAnnotations = 10;
 const maxSummaryRows = 200;
+
+/** Does nothing elsewhere. With `json`, stdout is one document; the runner also reads stderr. */
+export async function annotate(terminal: Terminal, replayed: ReplayedLine, json: boolean): Promise<void> {
+  const { context } = terminal;
+  if (context.env['GITHUB_ACTIONS'] !== 'true') return;
+  const text = renderAnnotations(replayed);
+  if (text !== '' && json) terminal.say(text.trimEnd());
+  else terminal.print(text);
+  const summary = context.env['GITHUB_STEP_SUMMARY'];
+  if (summary === undefined || summary === '') return;
+  await appendFile(resolvePath(context, summary), renderStepSummary(replayed)).catch((error: Error) =>
+    terminal.say(`warning: The step summary could not be written: ${toVisible(error.message)}`),
+  );
+}
 
 /**
  * Renders one line each: `::error file=src/a.ts,title=...::...`, and `::warning` for a path that is not proven; empty

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { appendFile } from 'node:fs/promises';
 import { Command, Option } from 'clipanion';
 import { openExportFile } from '../../../app.ts';
 import type { Project } from '../../../ports/project.ts';
@@ -7,7 +6,6 @@ import { isSame, isUnproven, type ReplayedLine } from '../../../workflow/replay/
 import { openIfBundle } from './open-target.ts';
 import { renderReplay } from '../../render/replay.ts';
 import { toTarget } from './target-option.ts';
-import { resolvePath } from '../../context.ts';
 import { sessionOption, TeddyCommand, withInterrupt } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
 import { toVisible } from '../../../session/visible-text.ts';
@@ -58,6 +56,8 @@ export class SessionReplayCommand extends TeddyCommand {
     description: 'Exit with 1 also if something that a commit holds is not proven.',
   });
   junit = Option.String('--junit', { description: 'Write the result as JUnit XML, with one test case per turn.' });
+
+  protected override trustsHead = () => 'always' as const;
 
   protected run(terminal: Terminal): Promise<number> {
     const target = toTarget(this.target, this.session);
@@ -110,26 +110,14 @@ export class SessionReplayCommand extends TeddyCommand {
     if (this.json) this.printJson(terminal, 'session-replay', toJson(replayed));
     else if (onActions) terminal.print(await this.fence(text));
     else await this.page(terminal, project, text);
-    if (onActions) for (const line of replayed) await this.annotate(terminal, line);
+    const { annotate } = await import('../../render/replay-annotations.ts');
+    for (const line of replayed) await annotate(terminal, line, this.json);
   }
 
   /** A line of a file may look like a command to the runner. */
   private async fence(text: string): Promise<string> {
     const { fenceOutput } = await import('../../render/replay-annotations.ts');
     return fenceOutput(text, randomUUID());
-  }
-
-  /** With --json, stdout is one document; the runner also reads stderr. */
-  private async annotate(terminal: Terminal, replayed: ReplayedLine): Promise<void> {
-    const { renderAnnotations, renderStepSummary } = await import('../../render/replay-annotations.ts');
-    const text = renderAnnotations(replayed);
-    if (text !== '' && this.json) terminal.say(text.trimEnd());
-    else terminal.print(text);
-    const summary = this.context.env['GITHUB_STEP_SUMMARY'];
-    if (summary === undefined || summary === '') return;
-    await appendFile(resolvePath(this.context, summary), renderStepSummary(replayed)).catch((error: Error) =>
-      terminal.say(`warning: The step summary could not be written: ${toVisible(error.message)}`),
-    );
   }
 }
 
@@ -145,6 +133,6 @@ function renderLines(replayed: ReplayedLine[], terminal: Terminal): string {
   return blocks.join('\n');
 }
 
-async function* inOnePiece(text: string): AsyncGenerator<Uint8Array> {
+export async function* inOnePiece(text: string): AsyncGenerator<Uint8Array> {
   yield new TextEncoder().encode(text);
 }

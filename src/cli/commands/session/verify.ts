@@ -4,14 +4,14 @@ import { Command, Option } from 'clipanion';
 import { version } from '../../../../package.json';
 import { TeddyError } from '../../../errors.ts';
 import type { Project } from '../../../ports/project.ts';
-import { countOf } from '../../../session/describe-spending.ts';
 import { formatCount } from '../../../session/format-count.ts';
-import type { VerifiedLine, Violation } from '../../../session/violation.ts';
 import type { VerifiedPage } from '../../../workflow/page/page-file.ts';
-import type { VerifiedSessions, VerifySessionRequest } from '../../../workflow/verify/session.ts';
+import type { VerifySessionRequest } from '../../../workflow/verify/session.ts';
 import { openIfBundle } from './open-target.ts';
+import { readKeyFile, readKeys, toNeededApproval } from './proof-options.ts';
 import { toTarget } from './target-option.ts';
 import { resolvePath } from '../../context.ts';
+import { isClean, renderVerified } from '../../render/verified.ts';
 import { sessionOption, TeddyCommand, withInterrupt } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
 import { toVisible } from '../../../session/visible-text.ts';
@@ -86,8 +86,8 @@ export class SessionVerifyCommand extends TeddyCommand {
           target: bundled === null ? target : undefined,
           all: this.all || bundled !== null,
           fsck: this.fsck,
-          signedBy: await this.readKeys(project),
-          requireApproval: this.toNeeded(),
+          signedBy: await readKeys(project, this.signedBy, (path) => readKeyFile(this.context, path)),
+          requireApproval: toNeededApproval(this.requireApproval),
         };
         return await this.verify(terminal, project, options);
       } finally {
@@ -120,27 +120,6 @@ export class SessionVerifyCommand extends TeddyCommand {
       this.printJson(terminal, 'session-verify', { ok, lines: [], fsck: null, page: { file, ...verified } });
     else terminal.print(renderVerifiedPage(terminal, file, verified));
     return ok ? 0 : 1;
-  }
-
-  private async readKeys(project: Project): Promise<ReadonlySet<string> | undefined> {
-    if (this.signedBy === undefined) return undefined;
-    const { readSigningKeys } = await import('../../../workflow/verify/signing-keys.ts');
-    return readSigningKeys(project, this.signedBy, (path) =>
-      readFile(resolvePath(this.context, path), 'utf8').catch((error: NodeJS.ErrnoException) => {
-        if (error.code === 'ENOENT') return null;
-        throw new TeddyError('USAGE', `${path} cannot be read: ${error.message}.`, 'Name a file with public keys.');
-      }),
-    );
-  }
-
-  /** Throws USAGE. */
-  private toNeeded(): 'anybody' | 'others' | undefined {
-    const { requireApproval } = this;
-    if (requireApproval === undefined || requireApproval === false) return undefined;
-    if (requireApproval === true || requireApproval === 'anybody') return 'anybody';
-    if (requireApproval === 'others') return 'others';
-    const hint = 'Give `--require-approval` alone for an approval by anybody, or `--require-approval=others`.';
-    throw new TeddyError('USAGE', `--require-approval=${requireApproval} is not known.`, hint);
   }
 
   private toTarget(): string | undefined {
@@ -206,61 +185,4 @@ function toProgress(terminal: Terminal): (entries: number) => void {
   return (entries) => {
     if (entries % entriesPerReport === 0) terminal.redraw(`${formatCount(entries)} entries verified`);
   };
-}
-
-function isClean({ lines, change, fsck }: VerifiedSessions): boolean {
-  const isWell = lines.every(({ violations, isWhole }) => isWhole && violations.length === 0);
-  return isWell && (change?.violations ?? []).length === 0 && (fsck ?? []).length === 0;
-}
-
-function renderVerified(terminal: Terminal, { lines, change, fsck }: VerifiedSessions): string {
-  const faults = change?.violations ?? [];
-  const isEmpty = lines.length === 0 && faults.length === 0;
-  const blocks = isEmpty ? ['There is no session here.\n'] : lines.map((line) => renderLine(terminal, line));
-  if (faults.length > 0)
-    blocks.push(
-      `session files of the change: ${terminal.style('red', countOf(faults.length, 'fault'))}\n`,
-      ...faults.map(renderViolation),
-    );
-  const said = (fsck ?? []).map((row) => `  ${toRow(row)}\n`);
-  const summary = said.length === 0 ? 'no fault' : terminal.style('red', countOf(said.length, 'fault'));
-  return [...blocks, ...(fsck === null ? [] : [`git fsck: ${summary}\n`, ...said])].join('');
-}
-
-function renderLine(terminal: Terminal, line: VerifiedLine): string {
-  const { name, entries, turns, derived, attested, violations, isWhole, notes } = line;
-  const signed = line.signed === null ? '' : `, signed ${formatCount(line.signed)}`;
-  const looked = `${countOf(entries, 'entry', 'entries')} in ${countOf(turns, 'turn')}`;
-  const trust = attested === 0 ? '' : `, ${formatCount(attested)} taken on trust`;
-  const checked = ` (${countOf(derived, 'part')} rendered again and compared${trust}${signed})`;
-  const verdict =
-    violations.length > 0
-      ? terminal.style('red', countOf(violations.length, 'fault'))
-      : isWhole
-        ? terminal.style('green', 'no fault')
-        : terminal.style('yellow', 'not verified');
-  const rows = violations.map(renderViolation);
-  return [
-    `${toVisible(name)}: ${looked}: ${verdict}${checked}\n`,
-    ...rows,
-    ...notes.map((note) => `  ${toVisible(note)}\n`),
-  ].join('');
-}
-
-function renderViolation({ rule, commit, turn, path, message }: Violation): string {
-  const place = [
-    commit.slice(0, 10),
-    ...(turn === null ? [] : [`turn ${turn}`]),
-    rule,
-    ...(path === null ? [] : [path]),
-  ];
-  return `  ${toRow(`${place.join(' ')}: ${message}`)}\n`;
-}
-
-/** Text from a repository must not begin a line of its own. */
-function toRow(text: string): string {
-  return toVisible(text)
-    .split('\n')
-    .map((row) => row.trim())
-    .join(' ');
 }

@@ -1,0 +1,147 @@
+import { randomUUID } from 'node:crypto';
+import { lstat, mkdir } from 'node:fs/promises';
+import { isAbsolute, join } from 'node:path';
+import { Command, Option } from 'clipanion';
+import { openExportFile } from '../../../app.ts';
+import { TeddyError } from '../../../errors.ts';
+import type { Project } from '../../../ports/project.ts';
+import type { CheckedChange } from '../../../workflow/ci/ci.ts';
+import { resolvePath, type CliContext } from '../../context.ts';
+import { judge, renderChecked } from '../../render/checked-change.ts';
+import { TeddyCommand, withInterrupt } from '../../teddy-command.ts';
+import type { Terminal } from '../../terminal.ts';
+import { inOnePiece } from '../session/replay.ts';
+import { readKeyFile, readKeys, toNeededApproval } from '../session/proof-options.ts';
+
+export class CiVerifyCommand extends TeddyCommand {
+  static override paths = [['ci', 'verify']];
+  static override usage = Command.Usage({
+    category: 'CI',
+    description: 'Verify and replay the sessions of a change, and those that its commits have landed.',
+    details: `
+      With --base, it looks at every commit that --head has and --base does not. Entries of sessions are verified
+      and replayed. Of a commit that landed a session, the session is fetched if it is not here, verified and
+      replayed as far as it has landed, and its approvals are checked; the commit has to hold what a merge of the
+      session's code gives, and nothing else. Files of a session that come without its entries, as by a squash, are
+      a fault. Commits that no session explains are counted: nobody has looked at them.
+
+      Without --base, it verifies and replays the branches or commits that you name, or else every session of the
+      repository.
+
+      What cannot be had, or what only a command or a person explains, is not proven. The policy comes from the
+      base branch, never from the change: its \`.teddy/config.yaml\` can ask for approvals, and a relative path after
+      --signed-by is a file of the base branch.
+
+      It runs nothing of the change unless you give --run-commands, and it works in a bare clone.
+
+      Exit codes: 0 all sessions are what they say, or there is none; 1 something differs, is missing or is not
+      proven; 2 it could not be found out.
+    `,
+    examples: [
+      ['What a pull request adds', '$0 ci verify --base origin/main'],
+      ['The same, with an approval by somebody else', '$0 ci verify --base origin/main --require-approval=others'],
+      ['One session', '$0 ci verify teddy/20260124-add-user-auth'],
+      ['Every session of this clone', '$0 ci verify'],
+    ],
+  });
+
+  targets = Option.Rest({ name: 'branch or commit' });
+  base = Option.String('--base', { description: 'The branch or commit that the change is to be merged into.' });
+  head = Option.String('--head', { description: 'The change. Default: HEAD.' });
+  strict = Option.Boolean('--strict', true, {
+    description: 'Fail if something is not proven. This is the default; --no-strict lets it pass, and says so.',
+  });
+
+  requireSession = Option.Boolean('--require-session', false, {
+    description: 'Fail if the change has commits that no session explains.',
+  });
+
+  requireApproval = Option.String('--require-approval', {
+    tolerateBoolean: true,
+    description: 'Require an approval of every plan that was run; =others asks for that of somebody else.',
+  });
+
+  signedBy = Option.Array('--signed-by', {
+    description:
+      'Require every entry to be signed by this key: its fingerprint, or a file with public ssh keys. Give it several times to allow several keys.',
+  });
+
+  runCommands = Option.Boolean('--run-commands', false, {
+    description: 'Also run the commands of the plans, in a temporary repository.',
+  });
+
+  junit = Option.String('--junit', { description: 'A directory for the results, one file of JUnit XML per session.' });
+
+  protected override trustsHead = () => 'always' as const;
+
+  protected run(terminal: Terminal): Promise<number> {
+    const { base, head } = this;
+    this.refuseContradictions();
+    return this.withProject(terminal, async (project) => {
+      if (this.junit !== undefined) await makeDirectory(this.context, this.junit);
+      const request = {
+        range: base === undefined ? null : { base, head: head ?? 'HEAD' },
+        targets: this.targets,
+        runsCommands: this.runCommands,
+        signedBy: await readKeys(project, this.signedBy, (path) => this.readKeyFile(project, path)),
+        requireApproval: toNeededApproval(this.requireApproval),
+      };
+      const { checkChange } = await import('../../../workflow/ci/check-change.ts');
+      const checked = await withInterrupt(terminal, 'teddy ci verify', (signal) =>
+        checkChange(project, { ...request, signal }),
+      );
+      const verdict = judge(checked, { isStrict: this.strict, needsSession: this.requireSession });
+      if (this.junit !== undefined) await this.writeJunit(this.junit, checked);
+      if (this.json) this.printJson(terminal, 'ci-verify', { ok: verdict.ok, verdict: verdict.text, ...checked });
+      else await this.show(terminal, project, renderChecked(checked, verdict, terminal));
+      const { annotate } = await import('../../render/replay-annotations.ts');
+      for (const { result } of checked.replayed) await annotate(terminal, result, this.json);
+      return verdict.ok ? 0 : 1;
+    });
+  }
+
+  private refuseContradictions(): void {
+    if (this.base === undefined && this.head !== undefined)
+      throw new TeddyError('USAGE', '`--head` needs `--base`.', 'Say what the change is to be merged into: `--base`.');
+    if (this.base !== undefined && this.targets.length > 0)
+      throw new TeddyError('USAGE', '`--base` and a name exclude each other.', 'Leave one of them out.');
+    for (const target of this.targets)
+      if (target.startsWith('-'))
+        throw new TeddyError('USAGE', `${target} is neither a branch nor a commit.`, 'Name branches or commits.');
+  }
+
+  /** A checkout holds the files of the change, which has no say in the keys. */
+  private async readKeyFile(project: Project, path: string): Promise<string | null> {
+    const { base } = this;
+    if (base === undefined || isAbsolute(path)) return readKeyFile(this.context, path);
+    const { readBaseFile } = await import('../../../workflow/ci/check-change.ts');
+    return readBaseFile(project, base, path);
+  }
+
+  /** A file may hold what looks like a command to the runner of GitHub Actions. */
+  private async show(terminal: Terminal, project: Project, text: string): Promise<void> {
+    if (this.context.env['GITHUB_ACTIONS'] !== 'true') return this.page(terminal, project, text);
+    const { fenceOutput } = await import('../../render/replay-annotations.ts');
+    terminal.print(fenceOutput(text, randomUUID()));
+  }
+
+  private async writeJunit(directory: string, { replayed }: CheckedChange): Promise<void> {
+    const { renderReplayJunit } = await import('../../render/replay-junit.ts');
+    for (const { result } of replayed) {
+      const name = result.name.replaceAll(/[^A-Za-z0-9.-]+/g, '-').replace(/-$/, '');
+      const file = await openExportFile(join(directory, `${name}.xml`), { cwd: this.context.cwd(), force: true });
+      await file.put(inOnePiece(renderReplayJunit([result])));
+    }
+  }
+}
+
+/** A checkout may hold a link of that name, and what is written there is published. Throws USAGE. */
+async function makeDirectory(context: CliContext, name: string): Promise<void> {
+  const path = resolvePath(context, name).replace(/\/+$/, '');
+  const found = await lstat(path).catch(() => null);
+  if (found?.isSymbolicLink() === true)
+    throw new TeddyError('USAGE', `${name} is a link.`, 'Name a directory outside of the checkout.');
+  await mkdir(path, { recursive: true }).catch((error: NodeJS.ErrnoException) => {
+    throw new TeddyError('USAGE', `${name} cannot be made: ${error.message}.`, 'Name another directory.');
+  });
+}

@@ -1,0 +1,34 @@
+/** The options that say what a check asks for: keys that have signed, and approvals. */
+import { readFile } from 'node:fs/promises';
+import { TeddyError } from '../../../errors.ts';
+import type { Project } from '../../../ports/project.ts';
+import type { NeededApproval } from '../../../workflow/verify/check-approval.ts';
+import { resolvePath, type CliContext } from '../../context.ts';
+
+/** `--require-approval`, alone or with a value of `teddy.approvals`. Throws USAGE. */
+export function toNeededApproval(given: string | boolean | undefined): NeededApproval | undefined {
+  if (given === undefined || given === false) return undefined;
+  if (given === true || given === 'anybody' || given === '1') return 'anybody';
+  if (given === 'others') return 'others';
+  const hint = 'Give `--require-approval` alone for an approval by anybody, or `--require-approval=others`.';
+  throw new TeddyError('USAGE', `--require-approval=${given} is not known.`, hint);
+}
+
+/** `--signed-by`; undefined: no key was named. `readText` gives null for what is no file. Throws USAGE. */
+export async function readKeys(
+  project: Project,
+  named: readonly string[] | undefined,
+  readText: (path: string) => Promise<string | null>,
+): Promise<ReadonlySet<string> | undefined> {
+  if (named === undefined) return undefined;
+  const { readSigningKeys } = await import('../../../workflow/verify/signing-keys.ts');
+  return readSigningKeys(project, named, readText);
+}
+
+/** Null: there is no such file. Throws USAGE. */
+export function readKeyFile(context: CliContext, path: string): Promise<string | null> {
+  return readFile(resolvePath(context, path), 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null;
+    throw new TeddyError('USAGE', `${path} cannot be read: ${error.message}.`, 'Name a file with public keys.');
+  });
+}

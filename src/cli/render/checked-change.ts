@@ -1,0 +1,138 @@
+/** Renders the check of a change: each part with the command that repeats it, and at last what is missing, in its own words. */
+import { countOf } from '../../session/describe-spending.ts';
+import { toVisible } from '../../session/visible-text.ts';
+import type { CheckedChange, CheckedLanding } from '../../workflow/ci/ci.ts';
+import { isSame, isUnproven } from '../../workflow/replay/replayed.ts';
+import type { Terminal } from '../terminal.ts';
+import { describeProof, renderReplay } from './replay.ts';
+import { renderVerified } from './verified.ts';
+
+export interface Strictness {
+  /** Parts that are not proven fail. */
+  isStrict: boolean;
+  /** Commits that no session explains fail. */
+  needsSession: boolean;
+}
+
+export interface Verdict {
+  ok: boolean;
+  /** One line. */
+  text: string;
+  /** The next steps, a line each. */
+  hints: string[];
+}
+
+/** Says what is missing, the gravest first. */
+export function judge(checked: CheckedChange, { isStrict, needsSession }: Strictness): Verdict {
+  const faults = listFaults(checked);
+  const unrecorded = countOf(checked.unrecorded, 'commit');
+  const rest = checked.unrecorded === 0 ? '' : ` ${unrecorded} without a session: not looked at.`;
+  if (faults.length > 0) return { ok: false, text: faults.join(' ') + rest, hints: listWaysOut(checked) };
+  const isOpen = checked.replayed.some(({ result }) => isUnproven(result));
+  const isLandingOpen = checked.landings.some(({ unproven }) => unproven.length > 0);
+  const isNothing = checked.verified.length === 0 && checked.landings.length === 0;
+  const lacks = needsSession && (checked.unrecorded > 0 || isNothing);
+  if ((isOpen || isLandingOpen) && isStrict) {
+    const hints = isOpen ? [...listWaysOut(checked), toRunCommands] : listWaysOut(checked);
+    return { ok: false, text: `Nothing differs, and not all of it is proven.${rest}`, hints };
+  }
+  if (lacks) {
+    const missing = checked.unrecorded === 0 ? 'There is no session here' : `${unrecorded} without a session`;
+    return { ok: false, text: `${missing}, and --require-session asks for one.`, hints: [] };
+  }
+  if (isOpen || isLandingOpen)
+    return { ok: true, text: `Nothing differs. What is not proven was let pass by --no-strict.${rest}`, hints: [] };
+  if (!isNothing) return { ok: true, text: `All sessions are what they say.${rest}`, hints: [] };
+  const place = checked.range === null ? 'here' : 'in this change';
+  return { ok: true, text: `There is no teddy session ${place}.${rest}`, hints: [] };
+}
+
+const toRunCommands =
+  '`--run-commands` (TEDDY_RUN_COMMANDS=1) runs the commands again, where that may run; `--no-strict` (TEDDY_STRICT=0) lets such files pass.';
+
+function listFaults({ verified, replayed, failed, landings, squashes }: CheckedChange): string[] {
+  const violations = verified.flatMap(({ result }) => result.lines.flatMap((line) => line.violations));
+  const approvals = violations.filter(({ rule }) => rule === 'approval').length;
+  const isWrong =
+    violations.length > approvals ||
+    failed.length > 0 ||
+    verified.some(({ result: { lines, change } }) => {
+      const isCut = lines.some(({ isWhole }) => !isWhole);
+      return isCut || (change?.violations ?? []).length > 0;
+    }) ||
+    replayed.some(({ result }) => !isSame(result));
+  const count = landings.filter(({ faults }) => faults.length > 0).length;
+  return [
+    ...(isWrong ? ['A session is not what it says.'] : []),
+    ...(squashes.length > 0 ? ['Session files came without the commits that made them.'] : []),
+    ...(count > 0 ? [`${countOf(count, 'landing has', 'landings have')} what no session explains.`] : []),
+    ...(approvals > 0 ? [`${countOf(approvals, 'approval is', 'approvals are')} missing.`] : []),
+  ];
+}
+
+function listWaysOut({ verified, squashes }: CheckedChange): string[] {
+  const lacking = verified
+    .flatMap(({ result }) => result.lines)
+    .flatMap(({ session, violations }) =>
+      violations.flatMap(({ rule, turn }) => (rule === 'approval' ? [{ session, turn }] : [])),
+    );
+  const approvals = lacking.map(
+    ({ session, turn }) =>
+      `\`teddy session approve ${turn} -s ${session}\`, then \`teddy session push -s ${session}\`.`,
+  );
+  const landings = squashes.map(
+    ({ commit, session }) =>
+      `Take ${commit.slice(0, 10)} out, and bring the code without \`.teddy/\`: \`teddy session land ${session}\`.`,
+  );
+  return [...new Set([...landings, ...approvals])].slice(0, 5);
+}
+
+export function renderChecked(checked: CheckedChange, verdict: Verdict, terminal: Terminal): string {
+  const { verified, replayed, failed, landings, squashes, approval } = checked;
+  const asked = { anybody: 'an approval', others: 'the approval of somebody else' };
+  const proofs = replayed.map(({ result }) => `${result.name}: ${describeProof(result).replace(/^proof: /, '')}\n`);
+  return [
+    ...(approval?.isFromBase === true
+      ? [`.teddy/config.yaml of the base branch asks for ${asked[approval.needed]} of every plan that was run.\n`]
+      : []),
+    ...verified.map(({ command, result }) => `$ teddy ${command}\n${renderVerified(terminal, result)}`),
+    ...replayed.map(({ command, result }) => `$ teddy ${command}\n${renderReplay(result, terminal)}`),
+    ...failed.map(({ command, result }) => `$ teddy ${command}\n${toVisible(result)}\n`),
+    ...landings.map((landing) => renderLanding(landing, terminal)),
+    ...[...listMergeable(checked)].map(
+      (session) =>
+        `note: if this change is merged, the session files of ${session} come along. \`teddy session land ${session}\` brings its code alone.\n`,
+    ),
+    ...squashes.map(
+      ({ commit, session }) =>
+        `${commit.slice(0, 10)} brings files of ${session} without the commits that made them, as a squash does:\n  .teddy/sessions/${session}\n`,
+    ),
+    toVisible(proofs.join('')),
+    ...verdict.hints.map((hint) => `hint:  ${toVisible(hint)}\n`),
+    `${toVisible(verdict.text)}\n`,
+  ].join('');
+}
+
+/** The sessions of which the change itself has entries. */
+function listMergeable({ verified }: CheckedChange): Set<string> {
+  const brought = verified.filter(({ result }) => result.change !== undefined);
+  return new Set(brought.flatMap(({ result }) => result.lines.map(({ session }) => session)));
+}
+
+function renderLanding({ commit, from, faults, unproven }: CheckedLanding, terminal: Terminal): string {
+  const verdict =
+    faults.length > 0
+      ? terminal.style('red', countOf(faults.length, 'fault'))
+      : unproven.length > 0
+        ? terminal.style('yellow', 'not proven')
+        : terminal.style('green', 'the code of its session, and nothing else');
+  const rows = [
+    ...faults.map(({ path, message }) => (path === null ? message : `${path}: ${message}`)),
+    ...unproven.map((clause) => `not proven: ${clause}`),
+  ];
+  const whose = from.map(({ session, tip }) => `${session} as of ${tip.slice(0, 10)}`).join(', ');
+  return [
+    `landing ${commit.slice(0, 10)} of ${whose}: ${verdict}\n`,
+    ...rows.map((row) => `  ${toVisible(row).replaceAll(/\s*\n\s*/g, ' ')}\n`),
+  ].join('');
+}

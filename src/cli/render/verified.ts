@@ -1,0 +1,64 @@
+/** Renders what `verify` has found: a row a line, and a row a fault. */
+import { countOf } from '../../session/describe-spending.ts';
+import { formatCount } from '../../session/format-count.ts';
+import type { VerifiedLine, Violation } from '../../session/violation.ts';
+import { toVisible } from '../../session/visible-text.ts';
+import type { VerifiedSessions } from '../../workflow/verify/session.ts';
+import type { Terminal } from '../terminal.ts';
+
+export function isClean({ lines, change, fsck }: VerifiedSessions): boolean {
+  const isWell = lines.every(({ violations, isWhole }) => isWhole && violations.length === 0);
+  return isWell && (change?.violations ?? []).length === 0 && (fsck ?? []).length === 0;
+}
+
+export function renderVerified(terminal: Terminal, { lines, change, fsck }: VerifiedSessions): string {
+  const faults = change?.violations ?? [];
+  const isEmpty = lines.length === 0 && faults.length === 0;
+  const blocks = isEmpty ? ['There is no session here.\n'] : lines.map((line) => renderLine(terminal, line));
+  if (faults.length > 0)
+    blocks.push(
+      `session files of the change: ${terminal.style('red', countOf(faults.length, 'fault'))}\n`,
+      ...faults.map(renderViolation),
+    );
+  const said = (fsck ?? []).map((row) => `  ${toRow(row)}\n`);
+  const summary = said.length === 0 ? 'no fault' : terminal.style('red', countOf(said.length, 'fault'));
+  return [...blocks, ...(fsck === null ? [] : [`git fsck: ${summary}\n`, ...said])].join('');
+}
+
+function renderLine(terminal: Terminal, line: VerifiedLine): string {
+  const { name, entries, turns, derived, attested, violations, isWhole, notes } = line;
+  const signed = line.signed === null ? '' : `, signed ${formatCount(line.signed)}`;
+  const looked = `${countOf(entries, 'entry', 'entries')} in ${countOf(turns, 'turn')}`;
+  const trust = attested === 0 ? '' : `, ${formatCount(attested)} taken on trust`;
+  const checked = ` (${countOf(derived, 'part')} rendered again and compared${trust}${signed})`;
+  const verdict =
+    violations.length > 0
+      ? terminal.style('red', countOf(violations.length, 'fault'))
+      : isWhole
+        ? terminal.style('green', 'no fault')
+        : terminal.style('yellow', 'not verified');
+  const rows = violations.map(renderViolation);
+  return [
+    `${toVisible(name)}: ${looked}: ${verdict}${checked}\n`,
+    ...rows,
+    ...notes.map((note) => `  ${toVisible(note)}\n`),
+  ].join('');
+}
+
+function renderViolation({ rule, commit, turn, path, message }: Violation): string {
+  const place = [
+    commit.slice(0, 10),
+    ...(turn === null ? [] : [`turn ${turn}`]),
+    rule,
+    ...(path === null ? [] : [path]),
+  ];
+  return `  ${toRow(`${place.join(' ')}: ${message}`)}\n`;
+}
+
+/** Text from a repository must not begin a line of its own. */
+function toRow(text: string): string {
+  return toVisible(text)
+    .split('\n')
+    .map((row) => row.trim())
+    .join(' ');
+}

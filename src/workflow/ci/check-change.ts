@@ -1,0 +1,203 @@
+/** Looks at all that a change brings: entries of sessions, landings of their code, and commits that no session explains. */
+import { isDamage, TeddyError } from '../../errors.ts';
+import type { Commit, Store } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import { decodeEntry, type Entry } from '../../session/entry.ts';
+import { isSessionId, sessionDir, type Oid, type RepoPath, type SessionId } from '../../names.ts';
+import { decodeLandings } from '../../session/landing.ts';
+import { parseRepoPath } from '../../session/paths.ts';
+import { parseTrackedConfig } from '../../session/tracked-config.ts';
+import { findRecorded, listRecorded, requireCommit, type RecordedLine } from '../line/find-recorded.ts';
+import { toText } from '../line/read.ts';
+import { replayLine } from '../replay/line.ts';
+import type { NeededApproval } from '../verify/check-approval.ts';
+import { findBrought } from '../verify/find-brought.ts';
+import { verifySession } from '../verify/session.ts';
+import { checkLandings } from './check-landings.ts';
+import type { CheckedChange, CheckRequest } from './ci.ts';
+
+/** Throws UNKNOWN_COMMIT, UNKNOWN_SESSION, AMBIGUOUS_SESSION, INTERRUPTED; SHALLOW_CLONE where history is cut off. */
+export async function checkChange(project: Project, request: CheckRequest): Promise<CheckedChange> {
+  if (await project.repository.store.isShallow())
+    throw new TeddyError(
+      'SHALLOW_CLONE',
+      'The clone is shallow: the sessions are cut off.',
+      'Deepen it: `git fetch --unshallow`; on GitHub, `fetch-depth: 0` of actions/checkout.',
+    );
+  return request.range === null ? checkLines(project, request) : checkRange(project, request, request.range);
+}
+
+async function checkLines(project: Project, request: CheckRequest): Promise<CheckedChange> {
+  const { targets, signal, signedBy, requireApproval } = request;
+  const names = targets.length > 0 ? targets : (await listRecorded(project)).map(({ name }) => name);
+  const checked = { ...emptyCheck(), approval: toApproval(requireApproval, undefined) };
+  for (const target of names) {
+    const options = { target, all: false, fsck: false, signal, signedBy, requireApproval };
+    const result = await verifySession(project, options);
+    checked.verified.push({ command: `session verify ${target}`, result });
+    await replay(project, await findRecorded(project, target), target, { request, checked });
+  }
+  return checked;
+}
+
+async function checkRange(
+  project: Project,
+  request: CheckRequest,
+  range: { base: string; head: string },
+): Promise<CheckedChange> {
+  const { store } = project.repository;
+  const base = await requireCommit(store, range.base, baseHint);
+  const head = await requireCommit(store, range.head, 'Name the commit of the change: `--head <commit>`.');
+  const approval = toApproval(request.requireApproval, await readTrackedApprovals(store, base));
+  const { signal, signedBy } = request;
+  const options = { signal, signedBy, requireApproval: approval?.needed };
+  const commits = await readCommits(store, base, head);
+  const checked = { ...emptyCheck(), range: { base, head }, approval };
+  await checkBrought(project, commits, { request: { ...request, ...options }, checked });
+  const landings = commits.filter(({ entry, from }) => entry === null && from.length > 0);
+  await checkLandings(project, landings, options, async (compared, landed) => {
+    checked.landings = compared;
+    for (const { line, verified } of landed) {
+      checked.verified.push({ command: `session verify ${line.tip}`, result: { lines: [verified], fsck: null } });
+      await replay(project, line, line.tip, { request, checked });
+    }
+  });
+  checked.squashes = await findSquashes(store, { base, head }, commits);
+  checked.unrecorded = await countUnrecorded(store, commits);
+  return checked;
+}
+
+interface FoundCommit {
+  oid: Oid;
+  commit: Commit;
+  entry: Entry | null;
+  from: ReturnType<typeof decodeLandings>;
+}
+
+/** The newest first. */
+async function readCommits(store: Store, base: Oid, head: Oid): Promise<FoundCommit[]> {
+  const found = await store.findReachable('', head, [base]);
+  const commits = await Promise.all(found.map((oid) => store.readCommit(oid)));
+  return commits.map((commit, at) => {
+    const { message } = commit;
+    return { oid: found[at] as Oid, commit, entry: decodeEntry(message), from: decodeLandings(message) };
+  });
+}
+
+interface Checking {
+  request: CheckRequest;
+  /** Gets what is found. */
+  checked: CheckedChange;
+}
+
+/** The lines of which the change has entries; of a merge, its own tree as well, which can be another one than its parents have. */
+async function checkBrought(
+  project: Project,
+  commits: readonly FoundCommit[],
+  { request, checked }: Checking,
+): Promise<void> {
+  if (checked.range === null || commits.every(({ entry }) => entry === null)) return;
+  const { signal, signedBy, requireApproval } = request;
+  const target = `${checked.range.base}..${checked.range.head}`;
+  const result = await verifySession(project, { target, all: false, fsck: false, signal, signedBy, requireApproval });
+  checked.verified.push({ command: `session verify ${target}`, result });
+  for (const { session, tip } of (await findBrought(project, target))?.lines ?? []) {
+    const name = `${session} (${tip.slice(0, 10)})`;
+    await replay(project, { session, name, ref: null, tip, after: null }, tip, { request, checked });
+  }
+}
+
+/** A line that is too damaged to be replayed is a result as well. */
+async function replay(
+  project: Project,
+  line: RecordedLine,
+  target: string,
+  { request: { runsCommands, signal }, checked }: Checking,
+): Promise<void> {
+  const command = `session replay ${target}${runsCommands ? ' --run-commands' : ''}`;
+  try {
+    checked.replayed.push({ command, result: await replayLine(project, line, { runsCommands, signal }) });
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    checked.failed.push({ command, result: error.message });
+  }
+}
+
+/** The sessions whose files the change brings or changes, without an entry of theirs. */
+async function findSquashes(
+  store: Store,
+  { base, head }: { base: Oid; head: Oid },
+  commits: readonly FoundCommit[],
+): Promise<CheckedChange['squashes']> {
+  const sessionsDir = '.teddy/sessions' as RepoPath;
+  const fork = (await store.mergeBase(head, [base])) ?? base;
+  const [before, now] = await Promise.all([fork, head].map((commit) => store.readDir(commit, sessionsDir)));
+  const known = new Map(before?.entries.map(({ name, oid }) => [name, oid]));
+  const recorded = new Set(commits.map(({ entry }) => entry?.session));
+  const changed = (now?.entries ?? []).filter(({ name, oid }) => known.get(name) !== oid).map(({ name }) => name);
+  const squashes: CheckedChange['squashes'] = [];
+  for (const session of changed) {
+    if (!isSessionId(session) || recorded.has(session)) continue;
+    squashes.push({ commit: (await findChanging(store, session, commits)) ?? head, session });
+  }
+  return squashes;
+}
+
+/** The newest commit that has other files of the session than its first parent. */
+async function findChanging(store: Store, session: SessionId, commits: readonly FoundCommit[]): Promise<Oid | null> {
+  for (const { oid, commit } of commits) {
+    const [parent] = commit.parents;
+    const before = parent === undefined ? null : await store.findOid(parent, sessionDir(session));
+    if ((await store.findOid(oid, sessionDir(session))) !== before) return oid;
+  }
+  return null;
+}
+
+/** Commits that are neither an entry nor a landing. A merge brings nothing of its own if git merges its parents to the same tree. */
+async function countUnrecorded(store: Store, commits: readonly FoundCommit[]): Promise<number> {
+  let count = 0;
+  for (const { commit, entry, from } of commits)
+    if (entry === null && from.length === 0 && !(await isPlainMerge(store, commit))) count += 1;
+  return count;
+}
+
+async function isPlainMerge(store: Store, { parents, tree }: Commit): Promise<boolean> {
+  const [one, other] = parents;
+  if (one === undefined || other === undefined || parents.length !== 2) return false;
+  const base = await store.mergeBase(one, [other]);
+  if (base === null) return false;
+  const trees = await Promise.all([base, one, other].map(async (oid) => (await store.readCommit(oid)).tree));
+  return (await store.mergeTrees(...(trees as [Oid, Oid, Oid]))).tree === tree;
+}
+
+const baseHint = 'Fetch the branch that the change is to be merged into, and name it: `--base <branch>`.';
+
+function emptyCheck(): CheckedChange {
+  const parts = { verified: [], replayed: [], failed: [], landings: [], squashes: [] };
+  return { range: null, approval: null, ...parts, unrecorded: 0 };
+}
+
+/** Reads what the base branch's tracked configuration asks for; the change has no say in it. */
+async function readTrackedApprovals(store: Store, base: Oid): Promise<string | undefined> {
+  const file = await store.readFile(base, '.teddy/config.yaml' as RepoPath);
+  return file === null ? undefined : (await parseTrackedConfig(toText(file.bytes))).values.get('approvals');
+}
+
+function toApproval(wanted: NeededApproval | undefined, tracked: string | undefined): CheckedChange['approval'] {
+  const ofBase = tracked === 'others' ? 'others' : tracked === '1' ? 'anybody' : undefined;
+  const isFromBase = ofBase !== undefined && wanted !== 'others' && ofBase !== wanted;
+  const needed = isFromBase ? ofBase : wanted;
+  return needed === undefined ? null : { needed, isFromBase };
+}
+
+/** A file of the base branch; null: there is none. Throws UNKNOWN_COMMIT. */
+export async function readBaseFile(
+  { repository: { store } }: Project,
+  base: string,
+  path: string,
+): Promise<string | null> {
+  const commit = await requireCommit(store, base, baseHint);
+  const parsed = parseRepoPath(path);
+  const file = 'problem' in parsed ? null : await store.readFile(commit, parsed.path);
+  return file === null ? null : toText(file.bytes);
+}

@@ -1,0 +1,146 @@
+/** Checks the landings of a change: the lines that they name, and that they hold what these give and nothing else. */
+import type { Commit } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import { isOnLine } from '../../session/ancestry.ts';
+import type { LandedFrom } from '../../session/landing.ts';
+import { listLines } from '../../session/lines.ts';
+import { findNearestEntry } from '../../session/nearest-entry.ts';
+import type { VerifiedLine } from '../../session/violation.ts';
+import type { Oid, RefName } from '../../names.ts';
+import type { RecordedLine } from '../line/find-recorded.ts';
+import { withQuarantine } from '../line/quarantine.ts';
+import { verifyLine, type VerifyOptions } from '../verify/line.ts';
+import type { CheckedLanding } from './ci.ts';
+import { compareLanding, findEarlier, listNewestTips } from './compare-landing.ts';
+import { lineFetcher, type LineFetcher } from './fetch-lines.ts';
+
+export interface LandingCommit {
+  oid: Oid;
+  commit: Commit;
+  from: LandedFrom[];
+}
+
+export interface LandedLine {
+  line: RecordedLine;
+  verified: VerifiedLine;
+}
+
+type LandingOptions = Pick<VerifyOptions, 'signedBy' | 'requireApproval'> & { signal: AbortSignal };
+
+/**
+ * Fetches what is missing here, and keeps it only while `use` runs: no ref but those in quarantine moves. Throws INTERRUPTED, and what
+ * says nothing of the change.
+ */
+export function checkLandings<Value>(
+  project: Project,
+  commits: readonly LandingCommit[],
+  options: LandingOptions,
+  use: (landings: CheckedLanding[], lines: LandedLine[]) => Promise<Value>,
+): Promise<Value> {
+  return withQuarantine(project, async (toRef) => {
+    let refs = 0;
+    const fetcher = lineFetcher(project, () => toRef((refs += 1)), options.signal);
+    const missing = await fetcher.requireTips(commits.flatMap(({ from }) => from));
+    const landings: CheckedLanding[] = [];
+    const lines = new Map<string, LandedLine>();
+    for (const landing of commits) {
+      const { checked, earlier } = await checkLanding(project, landing, missing, fetcher);
+      landings.push(checked);
+      for (const one of landing.from) {
+        const key = `${one.session}@${one.tip}`;
+        if (missing.has(one) || lines.has(key)) continue;
+        const name = `${one.session} (${one.tip.slice(0, 10)})`;
+        const line = { session: one.session, name, ref: null, tip: one.tip, after: null };
+        const later = { earlier, listLonger: () => listLonger(project, line, fetcher, toRef(0)) };
+        lines.set(key, { line, verified: await verifyLanded(project, line, later, options) });
+      }
+    }
+    return use(landings, [...lines.values()]);
+  });
+}
+
+async function checkLanding(
+  project: Project,
+  { oid, commit, from }: LandingCommit,
+  missing: ReadonlyMap<LandedFrom, string>,
+  fetcher: LineFetcher,
+): Promise<{ checked: CheckedLanding; earlier: Oid[] }> {
+  const { store } = project.repository;
+  const absent = from.filter((one) => missing.has(one));
+  if (absent.length > 0) {
+    const unproven = absent.map((one) => describeMissing(one, missing.get(one) ?? ''));
+    return { checked: { commit: oid, from, faults: [], unproven }, earlier: [] };
+  }
+  const tips = await listNewestTips(store, from);
+  const before = await findEarlier(store, commit, tips);
+  const lost = await fetcher.requireTips(before);
+  const earlier = before.filter((one) => !lost.has(one)).map(({ tip }) => tip);
+  // The tips of other sessions need not be here: the line stands on few of them.
+  const isOwn = (one: LandedFrom) => from.some(({ session }) => session === one.session);
+  const unknown = before.filter((one) => lost.has(one) && isOwn(one)).map(() => null);
+  const compared = await compareLanding(store, { commit, tips, earlier: [...earlier, ...unknown] });
+  const faults = [...(await findStrangers(project, from)), ...compared.faults];
+  return { checked: { commit: oid, from, faults, unproven: compared.unproven }, earlier };
+}
+
+function describeMissing({ session, tip }: LandedFrom, reason: string): string {
+  return `${session} is not here as far as ${tip.slice(0, 10)} (${reason}). Push the session: \`teddy session push -s ${session}\``;
+}
+
+/** Commits that stand on an entry of another session than the landing says. */
+async function findStrangers(project: Project, from: readonly LandedFrom[]): Promise<CheckedLanding['faults']> {
+  const found = await Promise.all(from.map(({ tip }) => findNearestEntry(project, tip)));
+  return from.flatMap(({ session, tip }, at) => {
+    const other = found[at]?.entry.session;
+    if (other === session) return [];
+    const whose = other === undefined ? 'of no session' : `of ${other}`;
+    return { path: null, message: `The landing names ${session} at ${tip.slice(0, 10)}, which is a commit ${whose}.` };
+  });
+}
+
+interface Surroundings {
+  /** Tips that the branch has had of the line before. */
+  earlier: readonly Oid[];
+  listLonger(): Promise<{ tips: Oid[]; problems: string[] }>;
+}
+
+/** Verifies a line as far as it has landed. An approval counts that came later, and none is needed for what landed before. */
+async function verifyLanded(
+  project: Project,
+  line: RecordedLine,
+  { earlier, listLonger: listThem }: Surroundings,
+  options: LandingOptions,
+): Promise<VerifiedLine> {
+  const verified = await verifyLine(project, line, options);
+  const unapproved = listUnapproved(verified);
+  for (const commit of unapproved)
+    for (const tip of earlier) if (await project.repository.store.isAncestor(commit, tip)) unapproved.delete(commit);
+  const { tips, problems } = unapproved.size === 0 ? { tips: [], problems: [] } : await listThem();
+  for (const tip of tips) {
+    const open = listUnapproved(await verifyLine(project, { ...line, tip }, options));
+    for (const commit of unapproved) if (!open.has(commit)) unapproved.delete(commit);
+  }
+  const violations = verified.violations.filter(({ rule, commit }) => rule !== 'approval' || unapproved.has(commit));
+  return { ...verified, violations, notes: [...verified.notes, ...problems] };
+}
+
+function listUnapproved({ violations }: VerifiedLine): Set<Oid> {
+  return new Set(violations.flatMap(({ rule, commit }) => (rule === 'approval' ? commit : [])));
+}
+
+/** The tips of lines, here and on remotes, that go on from this one. */
+async function listLonger(
+  project: Project,
+  { session, tip }: RecordedLine,
+  fetcher: LineFetcher,
+  fetched: RefName,
+): ReturnType<Surroundings['listLonger']> {
+  const { store } = project.repository;
+  const problems = await fetcher.fetch([{ session, tip }]);
+  const known = (await listLines(project, { archived: true })).filter((one) => one.session === session);
+  const arrived = await store.listRefs(fetched.replace(/[^/]+$/, ''));
+  const tips = new Set([...known, ...arrived].map(({ oid }) => oid));
+  tips.delete(tip);
+  const isLonger = await Promise.all([...tips].map((oid) => isOnLine(store, oid, tip)));
+  return { tips: [...tips].filter((_, at) => isLonger[at]), problems };
+}

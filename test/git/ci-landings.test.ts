@@ -1,0 +1,303 @@
+/** The check of a change on real git: whose code a landing has, whether it was approved, and what no session explains. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { openProject } from '../../src/app.ts';
+import { judge } from '../../src/cli/render/checked-change.ts';
+import type { Project } from '../../src/ports/project.ts';
+import type { Oid } from '../../src/names.ts';
+import { checkChange, readBaseFile } from '../../src/workflow/ci/check-change.ts';
+import type { CheckRequest } from '../../src/workflow/ci/ci.ts';
+import { landSession } from '../../src/workflow/landing/land-session.ts';
+import { giveVerdict } from '../../src/workflow/run/give-verdict.ts';
+import { undoTurn } from '../../src/workflow/turn/undo.ts';
+import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
+import { create, edit, planOf, run, say, start } from '../support/turns.ts';
+
+let repo: ScratchRepository;
+let project: Project;
+let session: string;
+let line: string;
+
+beforeEach(async () => {
+  repo = await makeScratchRepository({ 'README.md': 'one\ntwo\nthree\nfour\nfive\n' });
+  project = await open(repo.root);
+  ({ session } = await start(project));
+  line = `teddy/${session}`;
+  await say(project, 'One', planOf([create('a.txt'), edit('README.md', 'one', 'ONE')]));
+  await run(project);
+  await repo.git('branch', 'pr', 'main');
+});
+afterEach(async () => {
+  await project.repository.close();
+  await repo.close();
+});
+
+function open(cwd: string, env = process.env): Promise<Project> {
+  return openProject({ cwd, env, notices: { info: () => undefined, warn: () => undefined } });
+}
+
+async function land(onto = 'pr', target = line): Promise<Oid> {
+  const { commit } = await landSession(project, { target, onto });
+  return commit as Oid;
+}
+
+async function check(head = 'pr', more: Partial<CheckRequest> = {}, on = project, strict = true, needsSession = false) {
+  const signal = new AbortController().signal;
+  const usual = { targets: [], runsCommands: false, signedBy: undefined, requireApproval: undefined, signal };
+  const checked = await checkChange(on, { ...usual, range: { base: 'main', head }, ...more });
+  const { ok, text, hints } = judge(checked, { isStrict: strict, needsSession });
+  const [landing] = checked.landings;
+  const faults = landing?.faults.map(({ path, message }) => `${path ?? ''}: ${message}`);
+  return { ok, text, hints, faults, unproven: landing?.unproven, checked };
+}
+
+/** Another commit in the place of a landing: its message and parent, and the files that are there now, with these changes. */
+async function forge(landing: Oid, files: Record<string, string | null>): Promise<string> {
+  await repo.git('switch', '--quiet', '--detach', landing);
+  for (const [path, text] of Object.entries(files))
+    if (text === null) await repo.git('rm', '--quiet', path);
+    else await repo.write(path, text);
+  await repo.git('add', '--all');
+  const tree = await repo.git('write-tree');
+  const message = await repo.git('log', '-1', '--format=%B', landing);
+  const forged = await repo.git('commit-tree', tree, '-p', `${landing}^`, '-m', message);
+  await repo.git('switch', '--quiet', '--force', line);
+  return forged;
+}
+
+const good = { ok: true, text: 'All sessions are what they say.', faults: [], unproven: [] };
+const strange = 'The landing has it as neither its session nor the commit before it gives.';
+
+describe('the code of a landing', () => {
+  test('is that of its session, also after the branch has moved, in a second landing, and when an undo lands', async () => {
+    await land();
+    expect(await check()).toMatchObject(good);
+    await say(project, 'Two', planOf([create('b.txt')]));
+    await run(project);
+    await repo.git('switch', '--quiet', 'pr');
+    await repo.commit({ 'README.md': 'ONE\ntwo\nthree\nfour\nFIVE\n' }, 'By hand');
+    await repo.git('switch', '--quiet', line);
+    await land();
+    await undoTurn(project, { selector: line });
+    await land();
+    const { checked, text } = await check();
+    expect(text).toBe('All sessions are what they say. 1 commit without a session: not looked at.');
+    expect(checked.landings.map(({ faults, unproven }) => [...faults, ...unproven])).toEqual([[], [], []]);
+  });
+
+  test('has nothing that its session does not give: not more, not less, not other, not of .teddy', async () => {
+    const landing = await land();
+    for (const [files, path] of [
+      [{ 'evil.txt': 'evil\n' }, 'evil.txt'],
+      [{ 'a.txt': 'evil\n' }, 'a.txt'],
+      [{ 'a.txt': null }, 'a.txt'],
+      [{ '.teddy/config.yaml': 'approvals: others\n' }, '.teddy/config.yaml'],
+    ] as const)
+      expect(await check(await forge(landing, files))).toMatchObject({
+        ok: false,
+        text: '1 landing has what no session explains.',
+        faults: [`${path}: ${strange}`],
+      });
+  });
+
+  test('is compared where a forge has squashed two landings into one commit, or has put them on another one', async () => {
+    await land();
+    await say(project, 'Two', planOf([create('b.txt')]));
+    await run(project);
+    await land();
+    const messages = await repo.git('log', '--reverse', '--format=%B', 'main..pr');
+    const squash = await repo.git('commit-tree', 'pr^{tree}', '-p', 'main', '-m', `Squashed (#1)\n\n${messages}`);
+    expect(await check(squash)).toMatchObject(good);
+    await repo.git('switch', '--quiet', '--detach', 'main');
+    await repo.commit({ 'other.txt': 'other\n' }, 'Meanwhile');
+    await repo.git('branch', 'moved');
+    await repo.git('cherry-pick', 'main..pr');
+    const rebased = await repo.git('rev-parse', 'HEAD');
+    await repo.git('switch', '--quiet', line);
+    expect(await check(rebased, { range: { base: 'moved', head: rebased } })).toMatchObject(good);
+  });
+
+  test('is not proven where a person has merged it, and a file that was in no conflict is a fault', async () => {
+    await repo.git('switch', '--quiet', 'pr');
+    await repo.commit({ 'README.md': 'uno\ntwo\nthree\nfour\nfive\n' }, 'By hand');
+    await repo.git('switch', '--quiet', line);
+    await expect(land()).rejects.toMatchObject({ code: 'LAND_CONFLICT' });
+    const tip = await repo.git('rev-parse', line);
+    await repo.git('switch', '--quiet', 'pr');
+    await repo.commit(
+      { 'README.md': 'ONE, uno\ntwo\nthree\nfour\nfive\n', 'a.txt': 'a.txt\n' },
+      `Do it\n\nTeddy-Landed-From: ${session}@${tip}`,
+    );
+    const solved = (await repo.git('rev-parse', 'pr')) as Oid;
+    const byHand = { faults: [], unproven: ['a person has merged README.md'] };
+    expect(await check()).toMatchObject({
+      ...byHand,
+      ok: false,
+      text: 'Nothing differs, and not all of it is proven. 1 commit without a session: not looked at.',
+    });
+    expect(await check('pr', {}, project, false)).toMatchObject({
+      ok: true,
+      text: 'Nothing differs. What is not proven was let pass by --no-strict. 1 commit without a session: not looked at.',
+    });
+    expect(await check(await forge(solved, { 'evil.txt': 'evil\n' }), {}, project, false)).toMatchObject({
+      ...byHand,
+      ok: false,
+      faults: [`evil.txt: ${strange}`],
+    });
+  });
+
+  test('is of the session that the landing names', async () => {
+    const landing = await land();
+    const tip = await repo.git('rev-parse', line);
+    const message = await repo.git('log', '-1', '--format=%B', landing);
+    const named = message.replace(`${session}@`, '20260124-another@');
+    const forged = await repo.git('commit-tree', `${landing}^{tree}`, '-p', 'main', '-m', named);
+    const { ok, faults } = await check(forged);
+    expect(ok).toBe(false);
+    expect(faults).toEqual([
+      `: The landing names 20260124-another at ${tip.slice(0, 10)}, which is a commit of ${session}.`,
+    ]);
+  });
+});
+
+describe('the approvals of a landing', () => {
+  const others = { requireApproval: 'others' } as const;
+
+  /** Somebody else, who did not write the message. */
+  async function approve(turn: string): Promise<void> {
+    const bob = { GIT_AUTHOR_EMAIL: 'bob@example.org', GIT_COMMITTER_EMAIL: 'bob@example.org' };
+    const his = await open(repo.root, { ...process.env, ...bob });
+    await giveVerdict(his, { selector: line, turn, verdict: 'approved' });
+    await his.repository.close();
+  }
+
+  test('are asked for, may come later on the line, and are told in words of their own', async () => {
+    await land();
+    const missing = await check('pr', others);
+    expect(missing).toMatchObject({ ok: false, text: '1 approval is missing.', faults: [] });
+    expect(missing.hints).toEqual([
+      `\`teddy session approve 01 -s ${session}\`, then \`teddy session push -s ${session}\`.`,
+    ]);
+    await approve('01');
+    expect(await check('pr', others)).toMatchObject(good);
+  });
+
+  test('are those that the base branch asks for, whatever the change says', async () => {
+    await repo.git('switch', '--quiet', 'main');
+    await repo.commit({ '.teddy/config.yaml': 'approvals: others\n' }, 'Ask for approvals');
+    await repo.git('branch', '--force', 'pr', 'main');
+    await repo.git('switch', '--quiet', 'pr');
+    await repo.commit({ '.teddy/config.yaml': 'approvals: 1\n' }, 'Ask for less');
+    await repo.git('switch', '--quiet', line);
+    await land();
+    expect(await check()).toMatchObject({
+      ok: false,
+      text: '1 approval is missing. 1 commit without a session: not looked at.',
+      checked: { approval: { needed: 'others', isFromBase: true } },
+    });
+  });
+
+  test('are not asked for again where the base branch has the turn already', async () => {
+    await repo.git('branch', '--force', 'main', await land());
+    await repo.git('branch', '--force', 'pr', 'main');
+    await say(project, 'Two', planOf([create('b.txt')]));
+    await run(project);
+    await approve('02');
+    await land();
+    expect(await check('pr', others)).toMatchObject(good);
+  });
+});
+
+describe('a line that is not in the clone', () => {
+  let outside: string;
+  beforeEach(async () => {
+    outside = await mkdtemp(join(tmpdir(), 'teddy-ci-'));
+    await land();
+  });
+  afterEach(() => rm(outside, { recursive: true }));
+
+  /** A clone of the two branches alone, as after a push of these, whose origin has these refs. */
+  async function inClone(refs: string[], use: (there: Project) => Promise<void>): Promise<void> {
+    const [origin, clone] = [join(outside, 'origin.git'), join(outside, 'clone.git')];
+    await repo.git('init', '--quiet', '--bare', origin);
+    await repo.git('push', '--quiet', origin, 'main', 'pr');
+    await repo.git('clone', '--quiet', '--bare', origin, clone);
+    if (refs.length > 0) await repo.git('push', '--quiet', origin, ...refs);
+    const there = await open(clone);
+    const before = await there.repository.store.listRefs('refs/');
+    try {
+      await use(there);
+      expect(await there.repository.store.listRefs('refs/')).toEqual(before);
+    } finally {
+      await there.repository.close();
+    }
+  }
+
+  test('is fetched from where it is live, or archived, or has a name of its own, and leaves no ref', async () => {
+    const archive = await repo.git('for-each-ref', '--format=%(refname)', 'refs/teddy/archive');
+    for (const ref of [`refs/heads/${line}`, archive, `refs/heads/${line}:refs/heads/own-name`]) {
+      await inClone([ref], async (there) => expect(await check('pr', {}, there)).toMatchObject(good));
+      await Promise.all(['origin.git', 'clone.git'].map((name) => rm(join(outside, name), { recursive: true })));
+    }
+  });
+
+  test('is not proven where no remote has it, which fails unless that is let pass', async () => {
+    await inClone([], async (there) => {
+      const found = await check('pr', {}, there);
+      const tip = (await repo.git('rev-parse', line)).slice(0, 10);
+      expect(found).toMatchObject({ ok: false, text: 'Nothing differs, and not all of it is proven.', faults: [] });
+      expect(found.unproven).toEqual([
+        `${session} is not here as far as ${tip} (no remote has it). Push the session: \`teddy session push -s ${session}\``,
+      ]);
+      expect((await check('pr', {}, there, false)).ok).toBe(true);
+      expect((await check('pr', { requireApproval: 'anybody' }, there, true)).ok).toBe(false);
+    });
+  });
+});
+
+describe('what no session explains', () => {
+  test('is counted: own commits and merges that git would make otherwise, and no plain merge', async () => {
+    await repo.git('switch', '--quiet', 'main');
+    await repo.commit({ 'other.txt': 'other\n' }, 'Meanwhile');
+    await repo.git('switch', '--quiet', 'pr');
+    await repo.commit({ 'own.txt': 'own\n' }, 'By hand');
+    await repo.git('merge', '--quiet', '--no-edit', 'main');
+    const text = 'There is no teddy session in this change. 1 commit without a session: not looked at.';
+    expect(await check()).toMatchObject({ ok: true, text });
+    const wanted = '1 commit without a session, and --require-session asks for one.';
+    expect(await check('pr', {}, project, true, true)).toMatchObject({ ok: false, text: wanted });
+    await repo.write('evil.txt', 'evil\n');
+    await repo.git('add', '--all');
+    await repo.git('commit', '--quiet', '--amend', '--no-edit');
+    expect((await check()).checked.unrecorded).toBe(2);
+    await repo.git('switch', '--quiet', line);
+  });
+
+  test('is a squash that brings the files of a session: it is named, with the way out', async () => {
+    await repo.git('switch', '--quiet', 'pr');
+    await repo.git('merge', '--quiet', '--squash', line);
+    await repo.git('commit', '--quiet', '-m', 'Squashed');
+    const squash = await repo.git('rev-parse', 'HEAD');
+    await repo.commit({ 'own.txt': 'own\n' }, 'By hand');
+    await repo.git('switch', '--quiet', line);
+    const { ok, text, hints, checked } = await check();
+    expect({ ok, squashes: checked.squashes }).toEqual({ ok: false, squashes: [{ commit: squash, session }] });
+    expect(text).toMatch(/^Session files came without the commits that made them\./);
+    expect(hints).toEqual([
+      `Take ${squash.slice(0, 10)} out, and bring the code without \`.teddy/\`: \`teddy session land ${session}\`.`,
+    ]);
+  });
+});
+
+test('keys are read from the base branch, and the file of the change counts for nothing', async () => {
+  await repo.git('switch', '--quiet', 'main');
+  await repo.commit({ 'keys/allowed': 'of the base\n' }, 'Keys');
+  await repo.git('switch', '--quiet', '--create', 'change');
+  await repo.commit({ 'keys/allowed': 'of the change\n', 'keys/mine': 'mine\n' }, 'Other keys');
+  expect(await readBaseFile(project, 'main', 'keys/allowed')).toBe('of the base\n');
+  for (const path of ['keys/mine', '../keys', '/etc/hostname'])
+    expect(await readBaseFile(project, 'main', path)).toBe(null);
+  await repo.git('switch', '--quiet', line);
+});
