@@ -28,8 +28,8 @@ export interface Clock {
 }
 
 export interface Ids {
-  /** A UUID v7: ordered by time. */
-  entryId(): string;
+  /** A UUID v7: ordered by time. With `at`, it is of that time, whatever ids were made before. */
+  entryId(at?: Date): string;
   /** A UUID v4. */
   writeId(): string;
 }

@@ -10,7 +10,9 @@ import {
   type Entry,
   type EntryKind,
 } from './entry.ts';
+import type { Ident } from '../ports/git.ts';
 import { formatCount } from './format-count.ts';
+import { entryMs, identSeconds } from './logged-entry.ts';
 import { isOid, isSessionId, isTurnName } from '../names.ts';
 
 export interface CheckedMessage {
@@ -138,12 +140,21 @@ function isTime(value: string): boolean {
 /** Clocks of several machines may differ by so much. */
 const dayMs = 24 * 60 * 60 * 1000;
 
-/** An id begins with the time at which it was made: that of a start is the session's, and none is from before it. */
-function checkTimes({ kind, id, created }: Entry): string[] {
-  const after = Number.parseInt(id.replace('-', '').slice(0, 12), 16) - Date.parse(created);
-  if (Number.isNaN(after)) return [];
-  if (after < -dayMs) return ['Its id was made before the session was created.'];
-  return kind === 'start' && after > dayMs ? ['Its id was made long after the session was created.'] : [];
+/** An id begins with the time at which it was made: that of a start is the session's. */
+function checkTimes(entry: Entry): string[] {
+  const afterMs = entryMs(entry) - Date.parse(entry.created);
+  return entry.kind === 'start' && afterMs > dayMs ? ['Its id was made long after the session was created.'] : [];
+}
+
+/**
+ * An id from before its session is a forgery, unless the commit was made then too: by a clock that was set back, or after one that
+ * had been ahead. Null: it is not from before.
+ */
+export function judgeEarlyId(entry: Entry, { author, committer }: Ident): 'forged' | 'set-back' | null {
+  const madeMs = entryMs(entry);
+  if (!(madeMs < Date.parse(entry.created) - dayMs)) return null;
+  const isThen = (ident: string) => Math.abs(identSeconds(ident) * 1000 - madeMs) <= dayMs;
+  return isThen(author) || isThen(committer) ? 'set-back' : 'forged';
 }
 
 const withoutTurn: readonly EntryKind[] = ['start'];

@@ -53,6 +53,24 @@ export function entryMs({ id, created }: Pick<Entry, 'id' | 'created'>): number 
   return idMs(id) ?? Date.parse(created);
 }
 
+const maxMs = 2 ** 48 - 1;
+
+/**
+ * The id for the entry after `last`. Clocks are set back, and those of two machines differ: where the time in `id` is not later
+ * than that of `last`, or is from before the session, the first later one takes its place.
+ */
+export function toLaterId(id: string, last: Pick<Entry, 'id' | 'created'>): string {
+  const leastMs = Math.min(Math.max((idMs(last.id) ?? -1) + 1, Date.parse(last.created) || 0), maxMs);
+  if ((idMs(id) ?? maxMs) >= leastMs) return id;
+  const time = leastMs.toString(16).padStart(12, '0');
+  return `${time.slice(0, 8)}-${time.slice(8)}${idTail(id)}`;
+}
+
+/** All of a UUID of version 7 but its time. */
+export function idTail(id: string): string {
+  return id.slice('00000000-0000'.length);
+}
+
 /** Null: it is no UUID of version 7, which begins with the time at which it was made. */
 function idMs(id: string): number | null {
   const time = /^([0-9a-f]{8})-([0-9a-f]{4})-7/.exec(id);

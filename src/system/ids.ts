@@ -12,7 +12,8 @@ export function systemIds(clock: Clock = systemClock()): Ids {
   let lastMs = -1;
   let counter = 0;
   return {
-    entryId() {
+    entryId(at) {
+      if (at !== undefined) return renderUuid7(at.getTime(), randomCounter());
       const nowMs = clock.now().getTime();
       if (nowMs > lastMs) {
         lastMs = nowMs;

@@ -29,6 +29,12 @@ describe('entry ids', () => {
     expect(made.map(timeOf)).toEqual([5_000, 5_000, 5_000, 5_001]);
   });
 
+  test('are of the time that was asked for, also after later ones', () => {
+    const ids = systemIds({ now: () => new Date(5_000) });
+    ids.entryId();
+    expect([ids.entryId(new Date(1_000)), ids.entryId()].map(timeOf)).toEqual([1_000, 5_000]);
+  });
+
   test('of two processes at the same time differ', () => {
     const clock = { now: () => new Date(1_000) };
     const made = Array.from({ length: 1_000 }, () => systemIds(clock).entryId());

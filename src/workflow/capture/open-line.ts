@@ -5,7 +5,7 @@ import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { decodeEntry, type Entry } from '../../session/entry.ts';
 import { readBaseBranch } from '../../session/lines.ts';
-import { identSeconds } from '../../session/logged-entry.ts';
+import { identSeconds, idTail } from '../../session/logged-entry.ts';
 import {
   conversationBranchRef,
   mainLineRef,
@@ -78,7 +78,7 @@ export async function startLine(project: Project, foreign: ForeignSession, first
     const draft = { ...(await draftStart(project, session, started, base, origin)), at: foreign.startedAt };
     const ref = mainLineRef(session);
     const tip = await publishDraft(project, { ref, workspace: null }, base.oid, draft, { create: true });
-    if (tip !== null) return { ref, session, created: draft.entry.created, tip, ...emptyLine() };
+    if (tip !== null) return { ref, session, tip, last: draft.entry, ...emptyLine() };
     taken.add(session);
   }
 }
@@ -181,7 +181,7 @@ export interface ForkRequest {
  */
 export async function openFork(project: Project, { left, after, first, foreign }: ForkRequest): Promise<OpenedFork> {
   const { store } = project.repository;
-  const { session, created } = left;
+  const { session } = left;
   const turn = after === null ? null : (left.known.get(after) ?? null);
   const isTaken = (left.isTaken || left.isShared) && turn !== null && turnNumber(turn) === left.lastTurn;
   const opensNext = isNext(first) && !isTaken;
@@ -190,7 +190,7 @@ export async function openFork(project: Project, { left, after, first, foreign }
   const firstId = first.records[0]?.id ?? '';
   const id = toDerivedId(
     project.hash,
-    first.records[0]?.timestamp ?? created,
+    first.records[0]?.timestamp ?? left.last.created,
     `${foreign.id}\n${after ?? ''}\n${firstId}`,
   );
   const known = await findOpening(project, session, id);
@@ -205,17 +205,17 @@ export async function openFork(project: Project, { left, after, first, foreign }
     const named = toTurnName(turnNumber(from), number);
     const ref = conversationBranchRef(session, named);
     if ((await store.resolve(ref)) !== null) continue;
-    const opening = await writeOpening(project, leave, { session, created }, { from, turn: named, id, foreign });
-    const moved = await store.updateRefs([{ ref, old: null, new: opening }], `teddy: capture a fork of ${session}`);
+    const { commit } = await writeOpening(project, leave, { from, turn: named, id, foreign });
+    const moved = await store.updateRefs([{ ref, old: null, new: commit }], `teddy: capture a fork of ${session}`);
     if (moved === 'done') return { line: await readBranchLine(project, { ref, session }, null), turn: named, repeats };
   }
 }
 
-/** The conversation branch that an earlier attempt opened, by the id of its first entry. */
+/** The conversation branch that an earlier attempt opened, by the id of its first entry, which may have got a later time. */
 async function findOpening({ repository: { store } }: Project, session: SessionId, id: string) {
-  for (const oid of await store.findCommits(`Teddy-Entry-Id: ${id}`, `refs/heads/teddy/${session}--*`)) {
+  for (const oid of await store.findCommits(idTail(id), `refs/heads/teddy/${session}--*`)) {
     const entry = decodeEntry((await store.readCommit(oid)).message);
-    if (entry?.id !== id || entry.kind !== 'branch' || entry.turn === null) continue;
+    if (entry === null || idTail(entry.id) !== idTail(id) || entry.kind !== 'branch' || entry.turn === null) continue;
     const ref = conversationBranchRef(session, entry.turn);
     if ((await store.resolve(ref)) !== null) return { ref, turn: entry.turn };
   }

@@ -6,7 +6,7 @@ import { isSessionPath } from '../../session/global-files.ts';
 import { turnNumber, type Oid, type RepoPath, type TurnName } from '../../names.ts';
 import { publishCommit, retryWhileMoved } from '../line/append-entry.ts';
 import { addNewFiles } from '../line/snapshot-new-files.ts';
-import { writeDraft } from '../line/write-entry.ts';
+import { nextAfter, writeDraft } from '../line/write-entry.ts';
 import { isOthers, workspaceOn } from './work-tree-of.ts';
 import { refreshBranchLine, type BranchLine } from './write-units.ts';
 
@@ -64,11 +64,9 @@ export async function appendCode(
     if (await isOthers(project, line, root)) return false;
     const entry = {
       kind: 'snapshot' as const,
-      session: line.session,
+      ...nextAfter(line.last, project),
       // A later turn may be there by now, of somebody else.
       turn: turn !== null && turnNumber(turn) < line.lastTurn ? null : turn,
-      id: project.ids.entryId(),
-      created: line.created,
       title: `${paths.length} ${paths.length === 1 ? 'file' : 'files'} ${who}`,
       details: paths.length <= 10 ? paths : [...paths.slice(0, 9), `and ${paths.length - 9} more`],
       ...(head === null ? {} : { head }),
@@ -76,7 +74,7 @@ export async function appendCode(
     const commit = await writeDraft(project, line.tip, { entry, files: [], codeTree: tree });
     const target = { ref: line.ref, workspace: await workspaceOn(project, line.ref) };
     if (!(await publishCommit(project, target, line.tip, commit, `teddy: capture ${line.session}`))) return null;
-    line.tip = commit;
+    Object.assign(line, { tip: commit, last: entry });
     return true;
   });
 }

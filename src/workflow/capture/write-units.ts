@@ -8,6 +8,7 @@ import { TeddyError } from '../../errors.ts';
 import type { LineCommit } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { encodeEntry, type Entry } from '../../session/entry.ts';
+import { toLaterId } from '../../session/logged-entry.ts';
 import {
   isTurnName,
   joinPath,
@@ -34,8 +35,9 @@ import { workspaceOn } from './work-tree-of.ts';
 export interface BranchLine {
   ref: RefName;
   session: SessionId;
-  created: string;
   tip: Oid;
+  /** Its newest entry. */
+  last: Entry;
   /** The turn of each record, by its id; those of turns before the first one that was asked for are missing. */
   known: Map<string, TurnName>;
   /** The number of the last turn on the line, whoever opened it. */
@@ -125,7 +127,7 @@ export async function readBranchLine(
   const waits = latest?.status === 'open' && latest.records.length > 0 && !mayEndOpen(latest.records);
   const isTaken = latest?.status === 'planned' || waits;
   const lastTurn = Math.max(0, ...turns.map(turnNumber));
-  return { ref, session, created: entry.created, tip, known, lastTurn, planned, isTaken, isShared, hasCode };
+  return { ref, session, tip, last: entry, known, lastTurn, planned, isTaken, isShared, hasCode };
 }
 
 /** Reads it anew where it has moved. */
@@ -188,10 +190,10 @@ export async function writeUnits(
       units.flatMap((unit) => unit.records.map(({ id }) => ({ id, turn }))),
     );
     if (planned.length === 0) return { position, entries: 0, records: 0, commit: null };
-    const commit = await writeEntries(project, line, planned, wanted.raw);
+    const { commit, last } = await writeEntries(project, line, planned, wanted.raw);
     const target = { ref: line.ref, workspace: await workspaceOn(project, line.ref) };
     if (!(await publishCommit(project, target, line.tip, commit, `teddy: capture ${line.session}`))) return null;
-    Object.assign(line, { tip: commit, isTaken: false, isShared: false, hasCode: false });
+    Object.assign(line, { tip: commit, last, isTaken: false, isShared: false, hasCode: false });
     for (const { id, turn } of records) line.known.set(id, turn);
     for (const { turn, units } of planned) if (units.some(isPlan)) line.planned.add(turn);
     line.lastTurn = Math.max(line.lastTurn, ...planned.map(({ turn }) => turnNumber(turn)));
@@ -259,26 +261,44 @@ async function writeEntries(
   line: BranchLine,
   planned: readonly PlannedEntry[],
   raw: readonly AgentLine[],
-): Promise<Oid> {
+): Promise<{ commit: Oid; last: Entry }> {
   const { store } = project.repository;
-  const transcripts = openTranscripts(project, line);
+  const drafts = openDrafts(project, line);
   const [first, ...rest] = planned;
   if (first === undefined) throw new Error('There is an entry to write.');
-  let tip = await writeDraft(project, line.tip, await toDraft(project, line, transcripts, first, raw));
-  if (rest.length > looseEntries) return store.writeLine(tip, toCommits(project, line, transcripts, rest));
-  for (const entry of rest) tip = await writeDraft(project, tip, await toDraft(project, line, transcripts, entry, []));
-  return tip;
+  let commit = await writeDraft(project, line.tip, await drafts.add(first, raw));
+  if (rest.length > looseEntries) commit = await store.writeLine(commit, toCommits(project, drafts, rest));
+  else for (const entry of rest) commit = await writeDraft(project, commit, await drafts.add(entry));
+  return { commit, last: drafts.last() };
+}
+
+interface Drafts {
+  /** The draft of the entry after those that were added. */
+  add(planned: PlannedEntry, raw?: readonly AgentLine[]): Promise<Draft>;
+  last(): Entry;
+}
+
+function openDrafts(project: Project, line: BranchLine): Drafts {
+  const transcripts = openTranscripts(project, line);
+  let { last } = line;
+  return {
+    async add(planned, raw = []) {
+      const draft = await toDraft(project, last, transcripts, planned, raw);
+      last = draft.entry;
+      return draft;
+    },
+    last: () => last,
+  };
 }
 
 async function* toCommits(
   project: Project,
-  line: BranchLine,
-  transcripts: Transcripts,
+  drafts: Drafts,
   planned: readonly PlannedEntry[],
 ): AsyncIterable<LineCommit> {
   const ident = await project.repository.store.ident();
   for (const one of planned) {
-    const { entry, files, at } = await toDraft(project, line, transcripts, one, []);
+    const { entry, files, at } = await drafts.add(one);
     const message = encodeEntry(await maskEntry(project.masker, entry));
     const bytes = files.map(({ path, bytes: content }) => ({ path, bytes: Buffer.from(content ?? '') }));
     yield { ...dateAuthor(ident, at), message, files: bytes };
@@ -287,7 +307,7 @@ async function* toCommits(
 
 async function toDraft(
   project: Project,
-  { session, created }: BranchLine,
+  before: Entry,
   transcripts: Transcripts,
   { turn, units }: PlannedEntry,
   raw: readonly AgentLine[],
@@ -296,10 +316,12 @@ async function toDraft(
   const first = units[0]?.records[0];
   const last = units.at(-1);
   const plan = masked.find(isPlan)?.plan;
+  const { session, created } = before;
+  const id = toDerivedId(project.hash, first?.timestamp ?? created, `${session}\n${turn}\n${first?.id ?? ''}`);
   const entry: Entry = {
     session,
     turn,
-    id: toDerivedId(project.hash, first?.timestamp ?? created, `${session}\n${turn}\n${first?.id ?? ''}`),
+    id: toLaterId(id, before),
     created,
     ...describeUnits(masked),
     ...(plan === undefined ? {} : { sha256: project.hash(plan) }),

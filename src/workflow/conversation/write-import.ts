@@ -23,7 +23,7 @@ import { maskEntry } from '../line/mask-text.ts';
 import { draftStart } from '../line/new-session.ts';
 import type { ImportPlan } from './plan-import.ts';
 import { readLogAgain, type ImportRequest } from './read-log.ts';
-import { writeDraft } from '../line/write-entry.ts';
+import { nextAfter, writeDraft } from '../line/write-entry.ts';
 import { describeUnits } from '../line/describe-units.ts';
 
 export interface WrittenImport {
@@ -32,6 +32,11 @@ export interface WrittenImport {
   commit: Oid;
   branches: { ref: RefName; commit: Oid }[];
   maskedSecrets: number;
+}
+
+interface WrittenCommit {
+  commit: Oid;
+  entry: Entry;
 }
 
 /** All objects are durable then. Throws FILE_MODIFIED, INTERRUPTED. */
@@ -43,18 +48,17 @@ export async function writeImport(
 ): Promise<WrittenImport> {
   const draft = await draftStart(project, session, now, base, { sha256: plan.sha256, importFormat: plan.format });
   const start = await writeDraft(project, base.oid, draft, { starts: true });
-  const line = { session, created: draft.entry.created };
   const counts = { maskedSecrets: 0 };
-  const write = (parent: Oid, part: LogPart | undefined, attempt: PlannedAttempt | null): Promise<Oid> => {
+  const write = (parent: WrittenCommit, part: LogPart | undefined, attempt: PlannedAttempt | null): Promise<Oid> => {
     const { units } = readLogAgain(project, request, plan, part, 'writing');
-    return project.repository.store.writeLine(parent, toCommits(project, line, units, counts, attempt));
+    return project.repository.store.writeLine(parent.commit, toCommits(project, parent.entry, units, counts, attempt));
   };
-  const commit = await write(start, plan.part, null);
+  const commit = await write({ commit: start, entry: draft.entry }, plan.part, null);
   const written: WrittenLine[] = [];
   for (const attempt of plan.attempts) {
     const left = attempt.leaves === null ? undefined : written[attempt.leaves];
     const leave = await findLeave(project, left ?? { tip: commit, opens: null }, attempt.from);
-    const tip = await write(await writeOpening(project, leave, line, attempt), attempt.part, attempt);
+    const tip = await write(await writeOpening(project, leave, attempt), attempt.part, attempt);
     written.push({ tip, opens: { turn: attempt.turn, leave } });
   }
   const branches = plan.attempts.map(({ turn }, at) => ({
@@ -67,19 +71,20 @@ export async function writeImport(
 /** An attempt has the turns before its own from the line that it leaves. */
 async function* toCommits(
   project: Project,
-  { session, created }: Pick<Entry, 'session' | 'created'>,
+  parent: Entry,
   units: AsyncIterable<ImportUnit>,
   counts: { maskedSecrets: number },
   attempt: PlannedAttempt | null,
 ): AsyncIterable<LineCommit> {
+  let last = parent;
   const entries = openEntries();
   const transcript = openTranscript();
   const toCommit = async ({ turn, units: unmasked }: ImportedEntry): Promise<LineCommit> => {
     const masked = await Promise.all(unmasked.map((unit) => maskUnit(project.masker, unit)));
     counts.maskedSecrets += masked.reduce((sum, { count }) => sum + count, 0);
-    const path = joinPath(turnDir(session, turn), 'transcript.jsonl');
-    const entry: Entry = { session, turn, id: project.ids.entryId(), created, ...describeUnits(masked) };
-    const message = encodeEntry(await maskEntry(project.masker, entry));
+    const path = joinPath(turnDir(last.session, turn), 'transcript.jsonl');
+    last = { ...nextAfter(last, project), turn, ...describeUnits(masked) };
+    const message = encodeEntry(await maskEntry(project.masker, last));
     const records = masked.flatMap((unit) => unit.records);
     return {
       message,

@@ -11,6 +11,7 @@ import { toShellWord } from '../../session/shell-word.ts';
 import { appendEntry } from './append-entry.ts';
 import { maskRecord } from './mask-record.ts';
 import { readTurn, toText, type LineState, type TurnStatus } from './read.ts';
+import { nextAfter } from './write-entry.ts';
 import { toAuthor, type Verdict } from './read-verdicts.ts';
 
 export interface JudgedPlan {
@@ -52,9 +53,11 @@ export async function appendVerdict(
     const now = await readTurn(store, state.entryOid, state.session, turn);
     if (now.plan === null || project.hash(now.plan) !== sha256 || now.status !== judged.status)
       throw movedTurnError(turn, line.ref);
-    const bytes = `${endLine(toText(now.transcript))}${encodeRecord(approval)}`;
+    // The record has the id of its entry.
+    const next = nextAfter(state.entry, project);
+    const bytes = `${endLine(toText(now.transcript))}${encodeRecord({ ...approval, id: next.id })}`;
     return {
-      entry: toEntry(state, turn, approval, judged.title),
+      entry: { ...next, ...describeVerdict(approval, judged.title), turn },
       files: [{ path: joinPath(turnDir(state.session, turn), 'transcript.jsonl'), bytes }],
     };
   });
@@ -78,16 +81,14 @@ export function movedTurnError(turn: TurnName, ref: RefName): TeddyError {
   );
 }
 
-function toEntry(
-  { session, entry: { created } }: LineState,
-  turn: TurnName,
-  { id, verdict, plan_sha256: sha256, text, comments }: ApprovalRecord,
+function describeVerdict(
+  { verdict, plan_sha256: sha256, text, comments }: ApprovalRecord,
   title: string,
-): Entry {
+): Pick<Entry, 'kind' | 'title' | 'details' | 'verdict' | 'sha256'> {
   const word = verdict === 'none' ? 'no verdict on' : verdict;
   const details = [
     ...(text === undefined ? [] : text.split('\n')),
     ...comments.map((comment) => `line ${comment.line}: ${comment.text}`),
   ];
-  return { kind: 'approval', session, turn, id, created, title: `${word} ${title}`, details, verdict, sha256 };
+  return { kind: 'approval', title: `${word} ${title}`, details, verdict, sha256 };
 }

@@ -1,8 +1,10 @@
 /** Conversation branches of a session that another program wrote: where one leaves a line, and the entry that opens it. */
 import type { Project } from '../../ports/project.ts';
 import { decodeEntry, type Entry } from '../../session/entry.ts';
+import { toLaterId } from '../../session/logged-entry.ts';
 import { turnNumber, type Oid, type TurnName } from '../../names.ts';
-import { writeDraft } from './write-entry.ts';
+import { findEntry } from './read.ts';
+import { nextAfter, writeDraft } from './write-entry.ts';
 
 /** A line that attempts may leave. */
 export interface WrittenLine {
@@ -24,24 +26,20 @@ export async function findLeave(project: Project, { tip, opens }: WrittenLine, f
 }
 
 /** The entry with which the conversation branch begins, on no ref yet. */
-export function writeOpening(
+export async function writeOpening(
   project: Project,
   leave: Oid,
-  { session, created }: Pick<Entry, 'session' | 'created'>,
   { from, turn, id, foreign }: { from: TurnName; turn: TurnName; id?: string; foreign?: Entry['foreign'] },
-): Promise<Oid> {
-  const title = `from turn ${from}`;
-  return writeDraft(project, leave, {
-    entry: {
-      kind: 'branch',
-      session,
-      turn,
-      id: id ?? project.ids.entryId(),
-      created,
-      title,
-      details: [],
-      ...(foreign === undefined ? {} : { foreign }),
-    },
-    files: [],
-  });
+): Promise<{ commit: Oid; entry: Entry }> {
+  const { entry: last } = await findEntry(project.repository.store, leave);
+  const entry: Entry = {
+    kind: 'branch',
+    ...nextAfter(last, project),
+    ...(id === undefined ? {} : { id: toLaterId(id, last) }),
+    turn,
+    title: `from turn ${from}`,
+    details: [],
+    ...(foreign === undefined ? {} : { foreign }),
+  };
+  return { commit: await writeDraft(project, leave, { entry, files: [] }), entry };
 }

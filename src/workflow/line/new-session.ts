@@ -177,7 +177,7 @@ export async function draftStart(
     kind: 'start',
     session,
     turn: null,
-    id: project.ids.entryId(),
+    id: project.ids.entryId(now),
     created: now.toISOString(),
     title: session,
     details: [],

@@ -2,6 +2,7 @@
 import type { Ident, ObjectBatch, Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { encodeEntry, type Entry } from '../../session/entry.ts';
+import { toLaterId } from '../../session/logged-entry.ts';
 import { attributesPath, configPath } from '../../session/global-files.ts';
 import { joinPath, sessionDir, type Oid, type RepoPath, type SessionId } from '../../names.ts';
 import { editTree, type TreeEdit } from '../../session/edit-tree.ts';
@@ -35,9 +36,9 @@ export interface WrittenEntry {
   isOnTip: boolean;
 }
 
-/** The next entry has an id of its own, and the rest of the one before it. */
+/** The next entry has a later id of its own, and the rest of the one before it. */
 export function nextAfter(last: Entry, { ids }: Project): Pick<Entry, 'session' | 'id' | 'created'> {
-  return { session: last.session, id: ids.entryId(), created: last.created };
+  return { session: last.session, id: toLaterId(ids.entryId(), last), created: last.created };
 }
 
 /** The commit that would be appended, as an object on no branch. Durable. With `starts`, that of a new line. */

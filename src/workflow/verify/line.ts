@@ -2,7 +2,8 @@
 import { isDamage, TeddyError } from '../../errors.ts';
 import type { Signature, Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { checkMessage } from '../../session/entry-trailers.ts';
+import { checkMessage, judgeEarlyId } from '../../session/entry-trailers.ts';
+import { countOf } from '../../session/describe-spending.ts';
 import { keepRecentReads } from '../../session/keep-recent.ts';
 import { joinPath, turnDir, type Oid, type RepoPath, type TurnName } from '../../names.ts';
 import { checkApproval, watchApprovals, type ApprovalWatch, type NeededApproval } from './check-approval.ts';
@@ -117,6 +118,10 @@ async function verifyFrom(
     seen.set(commit.oid, await checkCommit(walk, commit, options, watch));
   }
   result.turns = walk.order.turns();
+  if (walk.early > 0)
+    result.notes.push(
+      `The clock was set back, or had been ahead: ${countOf(walk.early, 'entry', 'entries')} ${walk.early === 1 ? 'is' : 'are'} dated before the session was created.`,
+    );
   if (walk.mended > 0)
     result.notes.push(
       `What commits of no session had done to ${walk.mended} of its files was put right by later ones.`,
@@ -220,6 +225,9 @@ async function checkCommit(
   const blame = (rule: Rule, path: RepoPath | null, message: string) =>
     addViolation(walk.result, rule, commit.oid, turn, path, message);
   for (const problem of problems) blame('trailers', null, problem);
+  const early = entry && judgeEarlyId(entry, commit.commit);
+  if (early === 'forged') blame('trailers', null, 'Its id was made before the session was created.');
+  if (early === 'set-back') walk.early += 1;
   const { author, committer, message } = commit.commit;
   await searchText(walk, { blame }, null, `${author}\n${committer}\n${message}`);
   await checkPaths(walk, commit, blame);

@@ -52,6 +52,8 @@ export interface WalkedLine {
   broken: Map<RepoPath, BrokenFile>;
   /** How many were put right. */
   mended: number;
+  /** How many entries a clock that was set back has dated before the session. */
+  early: number;
   /** The objects that were reported as missing. */
   missing: Set<Oid>;
   current: WalkedTurn | null;
@@ -76,7 +78,7 @@ export interface Step {
 }
 
 export async function openWalk(
-  parts: Omit<WalkedLine, 'order' | 'published' | 'broken' | 'mended' | 'missing' | 'current' | 'asked'>,
+  parts: Omit<WalkedLine, 'order' | 'published' | 'broken' | 'mended' | 'early' | 'missing' | 'current' | 'asked'>,
   base: LineBase,
 ): Promise<WalkedLine> {
   const published = new Map<RepoPath, Oid>();
@@ -94,7 +96,17 @@ export async function openWalk(
     parts.session,
     base.kind === 'start' ? null : { created, turns: toTurns(parts.session, published) },
   );
-  return { ...parts, order, published, broken: new Map(), mended: 0, missing: new Set(), current: null, asked: null };
+  return {
+    ...parts,
+    order,
+    published,
+    broken: new Map(),
+    mended: 0,
+    early: 0,
+    missing: new Set(),
+    current: null,
+    asked: null,
+  };
 }
 
 function toTurns(session: SessionId, published: ReadonlyMap<RepoPath, Oid>) {

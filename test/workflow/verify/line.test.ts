@@ -184,6 +184,12 @@ describe('a message that is forged', () => {
       'order',
     ],
     ['without its id', 'turn 02 plan', (text) => text.replace(/Teddy-Entry-Id: .*\n/, ''), 'trailers'],
+    [
+      'with an id from before its session',
+      'turn 02 plan',
+      (text) => text.replace(/(Teddy-Entry-Id: )\S+/, '$101890000-0000-7000-8000-000000000001'),
+      'trailers',
+    ],
     ['of another time', 'turn 02 plan', (text) => text.replace(/(Teddy-Created: )2026/, '$12025'), 'order'],
     ['of a turn that is gone by', 'turn 02 plan', (text) => text.replace('Teddy-Turn: 02', 'Teddy-Turn: 01'), 'order'],
     ['with another sha256', 'turn 02 plan', (text) => text.replace(/(Teddy-Sha256: )../, '$100'), 'sha256'],
@@ -207,6 +213,27 @@ describe('a message that is forged', () => {
   test.each(trailers)('%s is found', async (_, label, message, rule) => {
     expect(rulesOf(await forge(label, { message }))).toContain(rule);
   });
+});
+
+test('an entry that was committed before its session, by a clock that was ahead when the session began, is no fault', async () => {
+  const { store } = project.repository;
+  const at = find('turn 02 plan');
+  const { commit } = commits[at] as (typeof commits)[number];
+  const madeMs = Date.parse('2026-01-14T10:00:00Z');
+  const time = madeMs.toString(16).padStart(12, '0');
+  const id = `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-000000000001`;
+  const message = commit.message.replace(/(Teddy-Entry-Id: )\S+/, `$1${id}`);
+  const dated = (ident: string) => ident.replace(/\d+ \+0000$/, `${madeMs / 1000} +0000`);
+  const verify = async (change: Partial<Commit>) => {
+    const batch = store.batch();
+    const tip = await batch.commit({ ...commit, message, ...change });
+    await batch.flush();
+    return verifyLine(project, { ...recorded, tip });
+  };
+  const word = 'The clock was set back, or had been ahead: 1 entry is dated before the session was created.';
+  expect(await verify({ author: dated(commit.author) })).toMatchObject({ violations: [], notes: [word] });
+  expect(await verify({ committer: dated(commit.committer) })).toMatchObject({ violations: [], notes: [word] });
+  expect(rulesOf(await verify({}))).toEqual(['trailers']);
 });
 
 describe('a tree', () => {
