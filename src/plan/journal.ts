@@ -61,6 +61,8 @@ export interface BeginRecord {
 export interface ProcessGroup {
   id: number;
   startedAt: string | null;
+  /** Processes that have left the group have it in their environment. */
+  mark?: string;
 }
 
 /** A script of the action that was begun last has been started. */

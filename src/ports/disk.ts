@@ -158,10 +158,15 @@ export interface CommandResult {
   /** Output beyond 10 MiB a stream was cut. */
   truncated: boolean;
   durationMs: number;
+  /** The ids of processes that the script started, and that could not be ended. */
+  stillRunning?: number[];
 }
 
 export interface Shell {
-  /** Runs a script in a process group of its own, stdin closed. `cwd` is relative to the project. */
+  /**
+   * Runs a script in a process group of its own, stdin closed. `cwd` is relative to the project. What it started is ended with it,
+   * also outside the group where there is a /proc.
+   */
   run(
     script: string,
     options: {
@@ -174,8 +179,11 @@ export interface Shell {
       onOutput?: (stream: 'stdout' | 'stderr', text: string) => void;
     },
   ): Promise<CommandResult>;
-  /** Whether anything of the group is still running; false where that cannot be told. */
-  isRunning(group: ProcessGroup): Promise<boolean>;
+  /**
+   * Names what of the group's script is still running, as `kill` takes it: the group, as a negative number, or processes that have left it.
+   * Empty where that cannot be told.
+   */
+  findRunning(group: ProcessGroup): Promise<number[]>;
 }
 
 /** Which answer it is that arrives. */

@@ -158,9 +158,10 @@ async function readFound(
 }
 
 function parseGroup(text: string): ProcessGroup | null {
-  const { id, startedAt } = unseal(text) ?? {};
+  const { id, startedAt, mark } = unseal(text) ?? {};
   if (typeof id !== 'number' || !Number.isSafeInteger(id) || id <= 1) return null;
-  return startedAt === null || typeof startedAt === 'string' ? { id, startedAt } : null;
+  if (startedAt !== null && typeof startedAt !== 'string') return null;
+  return { id, startedAt, ...(typeof mark === 'string' ? { mark } : {}) };
 }
 
 function readText(path: string): Promise<string | null> {

@@ -1,4 +1,5 @@
 /** Runs scripts: bash (or sh), a process group of their own, no input, output captured, an end that always comes. */
+import { randomUUID } from 'node:crypto';
 import { mkdtemp, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises';
 import { constants, tmpdir } from 'node:os';
 import { join, relative, sep } from 'node:path';
@@ -9,7 +10,7 @@ import type { CommandResult, Shell } from '../ports/disk.ts';
 import { scratchHolder, scriptPrefix } from '../session/scratch-names.ts';
 import { findProgram } from './find-program.ts';
 import { makePipes, openPipe, type OutputPipe } from './output-pipe.ts';
-import { endGroup, isGroupRunning, readGroup, killGroup, signalGroup } from './process-group.ts';
+import { endScript, findRunning, killScript, markEnvironment, readGroup, signalGroup } from './process-group.ts';
 import {
   parseFailure,
   toScriptEnvironment,
@@ -42,15 +43,15 @@ type RunOptions = Parameters<Shell['run']>[1];
 const defaults = { graceMs: 2_000, drainMs: 1_000, maxOutputBytes: 10 * 1024 * 1024 };
 
 /**
- * Scripts run in the project at `root`. What a script left running in its process group is ended too (TERM, then KILL)
- * once its output has ended or `drainMs` have passed, so that nothing goes on unseen. A script that fails is a result;
+ * Scripts run in the project at `root`. What a script left running, in its process group or outside it, is ended too (TERM, then
+ * KILL) once its output has ended or `drainMs` have passed, so that nothing goes on unseen. A script that fails is a result;
  * ACTION_FAILED is thrown when it cannot be started.
  */
 export function shell(root: string, options: ShellOptions = {}): Shell {
   const { holder, ...others } = options;
   const settings: Settings = { environment: process.env, ...defaults, ...others };
   return {
-    isRunning: isGroupRunning,
+    findRunning,
     async run(script, runOptions) {
       const cwd = await findDirectory(root, runOptions.cwd);
       const scratch = await mkdtemp(join(tmpdir(), scriptPrefix)).catch(throwUnstarted);
@@ -115,11 +116,13 @@ async function runScript(
   const stderr = openPipe(pipes.stderr, maxOutputBytes, (text) => onOutput?.('stderr', text));
   try {
     const startedAt = performance.now();
+    const mark = randomUUID();
     const ending = await runProcess(
       {
         ...findInterpreter(files, environment),
         cwd,
-        environment: toScriptEnvironment(environment, env),
+        environment: toScriptEnvironment(environment, { ...env, ...markEnvironment(environment, mark) }),
+        mark,
         stdout,
         stderr,
         onStart,
@@ -166,6 +169,8 @@ interface ScriptStart {
   /** Absolute. */
   cwd: string;
   environment: Environment;
+  /** Every process that it starts has it in its environment. */
+  mark: string;
   stdout: OutputPipe;
   stderr: OutputPipe;
   /** The script waits until it has resolved, and never begins if it rejects. */
@@ -185,6 +190,7 @@ interface ScriptEnding {
   exitCode: number;
   timedOut: boolean;
   aborted: boolean;
+  stillRunning?: number[];
 }
 
 const timeoutExitCode = 124;
@@ -195,7 +201,7 @@ const terminated: ScriptEnding = { exitCode: 128 + constants.signals.SIGTERM, ti
  * Starts nothing when the signal is aborted already. Rejects with the system's error when the start fails, and with `onStart`'s.
  * The process waits at a gate until its group is noted: whoever kills this process meanwhile closes the gate, and the script never begins.
  */
-export async function runProcess(start: ScriptStart, limits: ScriptLimits): Promise<ScriptEnding> {
+async function runProcess(start: ScriptStart, limits: ScriptLimits): Promise<ScriptEnding> {
   if (limits.signal.aborted) return terminated;
   const pipes = [start.stdout, start.stderr];
   const child = spawn(start.program, start.args, {
@@ -206,11 +212,11 @@ export async function runProcess(start: ScriptStart, limits: ScriptLimits): Prom
   });
   const exited = waitForExit(child);
   for (const pipe of pipes) pipe.closeWriteEnd();
-  const stop = stopOnLimit(child, limits);
+  const stop = stopOnLimit(child, start.mark, limits);
   const leave = stopTogether(child, stop.extend);
-  return withoutSurvivors(child.pid, async () => {
+  return withoutSurvivors(child.pid, start.mark, async () => {
     const [noted, ended] = await Promise.allSettled([
-      openGate(child, start.onStart),
+      openGate(child, start),
       finish(pipes, exited, stop, limits.drainMs),
     ]);
     if (noted.status === 'rejected') throw noted.reason;
@@ -251,14 +257,14 @@ function stopAll(): void {
   }
 }
 
-async function openGate({ pid, stdio }: ChildProcess, onStart: ScriptStart['onStart']): Promise<void> {
+async function openGate({ pid, stdio }: ChildProcess, { onStart, mark }: ScriptStart): Promise<void> {
   // It was never started, and then it has no pipes either.
   if (pid === undefined) return;
   const gate = stdio[gateDescriptor] as Writable | null;
   // A process that was ended meanwhile has closed its side.
   gate?.on('error', () => undefined);
   try {
-    await onStart?.(readGroup(pid));
+    await onStart?.(readGroup(pid, mark));
     await new Promise<void>((resolve) => gate?.write('\n', () => resolve()));
   } finally {
     gate?.destroy();
@@ -266,8 +272,12 @@ async function openGate({ pid, stdio }: ChildProcess, onStart: ScriptStart['onSt
 }
 
 /** Who leaves at once, without waiting for the script, must leave nothing that goes on to change files. */
-async function withoutSurvivors<Value>(groupId: number | undefined, use: () => Promise<Value>): Promise<Value> {
-  const kill = () => groupId !== undefined && killGroup(groupId);
+async function withoutSurvivors<Value>(
+  groupId: number | undefined,
+  mark: string,
+  use: () => Promise<Value>,
+): Promise<Value> {
+  const kill = () => groupId !== undefined && killScript(groupId, mark);
   process.once('exit', kill);
   try {
     return await use();
@@ -285,10 +295,15 @@ async function finish(
   const exitCode = await exited.finally(stop.cancel);
   const drain = () => Promise.all(pipes.map((pipe) => pipe.waitForEnd(drainMs)));
   if (stop.reason() === null) await drain();
-  await stop.endGroup();
+  const stillRunning = await stop.end();
   await drain();
   const timedOut = stop.reason() === 'timeout';
-  return { exitCode: timedOut ? timeoutExitCode : exitCode, timedOut, aborted: stop.reason() === 'abort' };
+  return {
+    exitCode: timedOut ? timeoutExitCode : exitCode,
+    timedOut,
+    aborted: stop.reason() === 'abort',
+    ...(stillRunning.length === 0 ? {} : { stillRunning }),
+  };
 }
 
 function waitForExit(child: ChildProcess): Promise<number> {
@@ -305,17 +320,17 @@ interface Stop {
   extend(ms: number): void;
   /** No limit applies any more: the script has ended. */
   cancel(): void;
-  /** Ends the group, or waits for the end that a limit has begun. */
-  endGroup(): Promise<void>;
+  /** Ends what the script has left, or waits for the end that a limit has begun. Returns what cannot be ended. */
+  end(): Promise<number[]>;
 }
 
-function stopOnLimit(child: ChildProcess, { timeoutMs, signal, graceMs }: ScriptLimits): Stop {
-  const state: { reason: 'timeout' | 'abort' | null; ending: Promise<void> | null; isOver: boolean } = {
+function stopOnLimit({ pid }: ChildProcess, mark: string, { timeoutMs, signal, graceMs }: ScriptLimits): Stop {
+  const state: { reason: 'timeout' | 'abort' | null; ending: Promise<number[]> | null; isOver: boolean } = {
     reason: null,
     ending: null,
     isOver: false,
   };
-  const end = () => (state.ending ??= child.pid === undefined ? Promise.resolve() : endGroup(child.pid, graceMs));
+  const end = () => (state.ending ??= pid === undefined ? Promise.resolve([]) : endScript(pid, mark, graceMs));
   const stop = (reason: 'timeout' | 'abort') => {
     state.reason ??= reason;
     void end();
@@ -338,6 +353,6 @@ function stopOnLimit(child: ChildProcess, { timeoutMs, signal, graceMs }: Script
       clearTimeout(timer);
       signal.removeEventListener('abort', onAbort);
     },
-    endGroup: end,
+    end,
   };
 }

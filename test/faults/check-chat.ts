@@ -108,7 +108,7 @@ async function awaitCommands({ commands, shellOf }: Project): Promise<void> {
   const left = await commands.left();
   for (const { release } of left) await release();
   for (const { note, group } of left)
-    while (note !== null && group !== null && (await shellOf(note.root).isRunning(group))) await sleep(10);
+    while (note !== null && group !== null && (await shellOf(note.root).findRunning(group)).length > 0) await sleep(10);
 }
 
 async function withProject(repository: ScratchRepository, use: (project: Project) => Promise<void>): Promise<void> {

@@ -217,7 +217,7 @@ export async function memoryProject(
     staged,
     trusted,
     shellOf: () => ({
-      isRunning: async () => false,
+      findRunning: async () => [],
       run: async (script, { signal, onOutput, env }) => ({
         ...succeeded,
         ...(await command.run(script, signal, onOutput, env)),

@@ -25,7 +25,7 @@ const note: CommandNote = {
     config: bytes(''),
   },
 };
-const group = { id: 4711, startedAt: '12' };
+const group = { id: 4711, startedAt: '12', mark: 'a mark' };
 let root: string;
 let dir: string;
 

@@ -1,4 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { readdirSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { TeddyError } from '../../src/errors.ts';
+import type { ProcessGroup } from '../../src/plan/journal.ts';
 import type { CommandResult, Shell } from '../../src/ports/disk.ts';
 import { shell, type ShellOptions } from '../../src/system/shell.ts';
 import { runningInGroup } from '../support/interrupted-run.ts';
@@ -33,6 +36,16 @@ function run(
 }
 
 const lines = (...text: string[]) => `${text.join('\n')}\n`;
+
+/** A program of its own that uses a module of `src/system`. */
+async function bundled(name: string, source: string): Promise<string> {
+  const outfile = join(base, `${randomUUID()}.mjs`);
+  const path = new URL(`../../src/system/${name}`, import.meta.url).pathname;
+  const contents = `import * as module from ${JSON.stringify(path)};\n${source}`;
+  const bundle = { bundle: true, platform: 'node', format: 'esm', target: 'node20', outfile } as const;
+  await build({ stdin: { contents, resolveDir: base, loader: 'ts' }, ...bundle });
+  return outfile;
+}
 
 /** A process that has died, but that nobody has waited for, still has its number. */
 function isAlive(pid: number): boolean {
@@ -139,7 +152,10 @@ describe('what a script is and says', () => {
     };
     const { stdout } = await run('env', { env: { ADDED: 'a b', LANG: 'C.UTF-8' } }, { environment });
     const names = stdout.split('\n').map((line) => line.replace(/=.*/, ''));
-    expect(names.filter((name) => /OPENAI|ANTHROPIC|TEDDY|GIT/.test(name))).toEqual(['GIT_AUTHOR_NAME']);
+    expect(names.filter((name) => /OPENAI|ANTHROPIC|TEDDY|GIT/.test(name)).toSorted()).toEqual([
+      'GIT_AUTHOR_NAME',
+      'TEDDY_COMMAND',
+    ]);
     expect(stdout).toContain('HOME=/home/ada\n');
     expect(stdout).toContain('ADDED=a b\n');
     expect(stdout).toContain('LANG=C.UTF-8\n');
@@ -371,17 +387,13 @@ describe('the end', () => {
   });
 
   test('a script never begins when its starter is killed before the start is noted', async () => {
-    const outfile = join(base, 'starter.mjs');
-    const source = new URL('../../src/system/shell.ts', import.meta.url).pathname;
-    const contents = `
-      import { shell } from ${JSON.stringify(source)};
-      const onStart = ({ id }) => { console.log(id); process.kill(process.pid, 'SIGKILL'); };
-      const { signal } = new AbortController();
-      const options = { cwd: '.', env: {}, timeoutMs: 60_000, signal, onStart };
-      await shell(${JSON.stringify(root)}).run('echo begun > begun', options);
-    `;
-    const bundle = { bundle: true, platform: 'node', format: 'esm', target: 'node20', outfile } as const;
-    await build({ stdin: { contents, resolveDir: base, loader: 'ts' }, ...bundle });
+    const outfile = await bundled(
+      'shell.ts',
+      `const onStart = ({ id }) => { console.log(id); process.kill(process.pid, 'SIGKILL'); };
+       const { signal } = new AbortController();
+       const options = { cwd: '.', env: {}, timeoutMs: 60_000, signal, onStart };
+       await module.shell(${JSON.stringify(root)}).run('echo begun > begun', options);`,
+    );
     const killed = spawnSync(process.execPath, [outfile], { encoding: 'utf8' });
     expect(killed.signal).toBe('SIGKILL');
     await expect.poll(() => runningInGroup(Number(killed.stdout)), { timeout: 20_000, interval: 10 }).toEqual([]);
@@ -409,12 +421,110 @@ describe('the end', () => {
     expect((await run('exec > >(sed s/a/b/); echo a')).stdout).toBe('b\n');
   });
 
-  test('a process that left the group and holds the streams open is not waited for', async () => {
+  test('a process that left the group and holds the streams open is not waited for, and is ended', async () => {
     const result = await run('setsid sleep 600 & sleep 0.1; echo "pid $!"');
     expect(result).toMatchObject({ exitCode: 0, timedOut: false });
-    const [sleeping = 0] = pidsIn(result);
-    expect(isAlive(sleeping)).toBe(true);
-    process.kill(sleeping);
+    expect(pidsIn(result)).toHaveLength(1);
+    await expectDead(...pidsIn(result));
+  });
+
+  describe('what has left the group is ended as well', () => {
+    const spin = 'echo "pid $BASHPID"; trap "" TERM; while :; do read -rt 0.05 <> <(:); done';
+    const ways: [how: string, script: string][] = [
+      ['by setsid', 'setsid sleep 600 >/dev/null 2>&1 & sleep 0.1; echo "pid $!"'],
+      ['by a double fork', '(setsid sh -c \'sleep 600 >/dev/null 2>&1 & echo "pid $!"\' &); sleep 0.2'],
+      ['by setsid twice', 'setsid -f setsid -f sh -c \'echo "pid $$"; exec sleep 600 >/dev/null 2>&1\'; sleep 0.3'],
+      [
+        'with another directory and no streams',
+        'cd /; setsid sleep 600 </dev/null >&- 2>&- & sleep 0.1; echo "pid $!"',
+      ],
+      ['and ignores TERM', `setsid -f bash -c '${spin}'; sleep 0.3`],
+      [
+        'and starts others for ever',
+        'setsid -f bash -c \'trap "" TERM; while :; do sleep 0.02 & wait; done\'; sleep 0.1',
+      ],
+      ['as a command of a script that teddy runs', 'setsid -f env TEDDY_COMMAND="$TEDDY_COMMAND inner" sleep 600'],
+    ];
+    const left = (mark: string) =>
+      spawnSync(
+        'grep',
+        ['-lsz', mark, ...readdirSync('/proc').flatMap((id) => (/^\d+$/.test(id) ? [`/proc/${id}/environ`] : []))],
+        { encoding: 'utf8' },
+      ).stdout;
+
+    test.each(ways)('%s', async (_, script) => {
+      const result = await run(lines(script, 'echo "mark $TEDDY_COMMAND"'));
+      expect(result).toMatchObject({ exitCode: 0 });
+      await expectDead(...pidsIn(result));
+      const mark = /mark (\S+)/.exec(result.stdout)?.[1] ?? 'none';
+      expect(mark).toMatch(/^[0-9a-f-]{36}$/);
+      expect(left(mark)).toBe('');
+    });
+
+    test('after a timeout, and where the user interrupts it', async () => {
+      const script = 'setsid sleep 600 >/dev/null 2>&1 & echo "pid $!"; sleep 600';
+      const timedOut = await run(script, { timeoutMs: 300 });
+      expect(timedOut).toMatchObject({ timedOut: true });
+      const abort = new AbortController();
+      const aborted = await run(script, { signal: abort.signal, onOutput: () => abort.abort() });
+      expect(aborted).toMatchObject({ aborted: true });
+      const pids = [timedOut, aborted].flatMap(pidsIn);
+      expect(pids).toHaveLength(2);
+      await expectDead(...pids);
+    });
+
+    test('where teddy exits at once', async () => {
+      const outfile = await bundled(
+        'shell.ts',
+        `const { signal } = new AbortController();
+         const onOutput = (_, text) => { process.stdout.write(text); process.exit(); };
+         const options = { cwd: '.', env: {}, timeoutMs: 60_000, signal, onOutput };
+         await module.shell(${JSON.stringify(root)}).run('setsid sleep 600 >/dev/null 2>&1 & sleep 0.1; echo "pid $!"; sleep 600', options);`,
+      );
+      const { stdout } = spawnSync(process.execPath, [outfile], { encoding: 'utf8' });
+      expect(stdout).toMatch(/^pid \d+\n$/);
+      await expectDead(Number(stdout.slice('pid '.length)));
+    });
+
+    test('and what is left of a script whose teddy was killed is named', async () => {
+      const outfile = await bundled(
+        'shell.ts',
+        `const { signal } = new AbortController();
+         const onOutput = (_, text) => { console.log(JSON.stringify([group, text])); process.kill(process.pid, 'SIGKILL'); };
+         let group;
+         const options = { cwd: '.', env: {}, timeoutMs: 60_000, signal, onStart: (started) => { group = started; }, onOutput };
+         await module.shell(${JSON.stringify(root)}).run('setsid sleep 600 >/dev/null 2>&1 & echo $!; sleep 600', options);`,
+      );
+      const { stdout } = spawnSync(process.execPath, [outfile], { encoding: 'utf8' });
+      const [group, text] = JSON.parse(stdout) as [ProcessGroup, string];
+      const { findRunning } = shell(root);
+      expect(await findRunning(group)).toEqual([-group.id]);
+      process.kill(-group.id, 'SIGKILL');
+      await expect.poll(() => findRunning(group), { timeout: 20_000, interval: 10 }).toEqual([Number(text)]);
+      process.kill(Number(text), 'SIGKILL');
+      await expect.poll(() => findRunning(group), { timeout: 20_000, interval: 10 }).toEqual([]);
+    });
+
+    test('but not the work that teddy starts beside itself, as for a hook', async () => {
+      const outfile = await bundled(
+        'process-group.ts',
+        `await module.startDetached(['-e', 'setTimeout(() => {}, 600_000); require("fs").writeFileSync("beside", String(process.pid))'], process.cwd());`,
+      );
+      expect(
+        await run(`node '${outfile.replaceAll("'", "'\\''")}'; until [ -s beside ]; do sleep 0.05; done`),
+      ).toMatchObject({
+        exitCode: 0,
+      });
+      const beside = Number(await readFile(join(root, 'beside'), 'utf8'));
+      expect(isAlive(beside)).toBe(true);
+      process.kill(beside);
+    });
+
+    test('but nothing of another script that runs at the same time', async () => {
+      const other = run('sleep 1; echo whole');
+      await run('setsid sleep 600 >/dev/null 2>&1 &');
+      expect(await other).toMatchObject({ exitCode: 0, stdout: 'whole\n' });
+    });
   });
 
   test('a timeout longer than a timer can count does not fire at once', async () => {

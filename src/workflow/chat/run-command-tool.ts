@@ -11,7 +11,7 @@ import { isGuardedPath } from '../../session/global-files.ts';
 import { shortRef, type RefName, type RepoPath } from '../../names.ts';
 import { shownLines, takeLast } from '../../plan/cut-output.ts';
 import { readTimeoutMs } from '../run/execute-plan.ts';
-import { findInputNote } from '../../plan/find-input-note.ts';
+import { noteResult } from '../../plan/note-result.ts';
 import {
   keepSessionFiles,
   listChanged,
@@ -120,7 +120,7 @@ async function toOutcome(
     ...renderStream('stdout', stdout),
     ...renderStream('stderr', stderr),
     ...(result.truncated ? ['The output was cut at 10 MiB.'] : []),
-    ...[findInputNote(result)].filter((note) => note !== null),
+    ...[noteResult(result)].filter((note) => note !== null),
     ...(await describeChanges(changes, masker)),
   ];
   const output = parts.map((part) => (part.endsWith('\n') ? part : `${part}\n`)).join('');

@@ -13,10 +13,13 @@ export async function refuseRunning(
   group: ProcessGroup | null,
   { command, starter }: { command: string; starter: string },
 ): Promise<void> {
-  if (group === null || !(await project.shellOf(root).isRunning(group))) return;
+  const running = group === null ? [] : await project.shellOf(root).findRunning(group);
+  const [first] = running;
+  if (first === undefined) return;
+  const what = first < 0 ? `process group ${-first}` : `outside its process group, as ${running.join(', ')}`;
   throw new TeddyError(
     'LOCKED',
-    `${command} still runs (process group ${group.id}); the ${starter} that started it was killed.`,
-    `Wait for it, or stop it: \`kill -- -${group.id}\`.`,
+    `${command} still runs (${what}); the ${starter} that started it was killed.`,
+    `Wait for it, or stop it: \`kill -- ${running.join(' ')}\`.`,
   );
 }

@@ -6,7 +6,7 @@ import type { Effect, FetchEffect } from '../../plan/effect.ts';
 import { toEffect } from '../../plan/validate-action.ts';
 import type { CommandResult, ProjectFiles } from '../../ports/disk.ts';
 import type { RepoPath } from '../../names.ts';
-import { findInputNote } from '../../plan/find-input-note.ts';
+import { noteResult } from '../../plan/note-result.ts';
 import { equalBytes } from '../line/guard-session-files.ts';
 import { keepFile } from './keep-before.ts';
 import { noteWrite } from './left-files.ts';
@@ -92,7 +92,7 @@ function toCommandDetails(action: ExecuteAction, result: CommandResult, run: Run
   const stderr = takeLast(result.stderr, lines);
   const isCut = stdout !== result.stdout || stderr !== result.stderr;
   if (isCut) run.outputs.push({ action: action.index, text: renderOutput(result) });
-  const note = findInputNote(result);
+  const note = noteResult(result);
   return {
     return_code: result.exitCode,
     ...(result.failedCommand === null ? {} : { failed_command: result.failedCommand }),

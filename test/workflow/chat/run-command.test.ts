@@ -39,6 +39,13 @@ describe('run_command', () => {
     expect(output).toMatch(/^Exit code 3\.\n--- stderr\nGo on\? \[y\/N\] \nThe command seems to wait for input\./);
   });
 
+  test('names the processes that could not be ended', async () => {
+    const project = await onLine();
+    project.command.run = async () => ({ stillRunning: [12, 34] });
+    const { output } = await runIn(project);
+    expect(output).toBe('Exit code 0.\nThese processes that it started still run, and could not be ended: 12, 34.\n');
+  });
+
   test('shows the last lines of a long output, after it was masked as a whole', async () => {
     const project = await onLine();
     project.secrets.set('hunter2hunter2', 'password');

@@ -59,7 +59,10 @@ async function textsOf(project: MemoryProject): Promise<Record<string, string | 
 const warnings = (project: MemoryProject) => project.said.filter((text) => text.startsWith('warning: '));
 const isRunning = (project: MemoryProject, running: boolean) => {
   const { shellOf } = project;
-  project.shellOf = (root) => ({ ...shellOf(root), isRunning: async ({ id }) => running && id === group.id });
+  project.shellOf = (root) => ({
+    ...shellOf(root),
+    findRunning: async ({ id }) => (running && id === group.id ? [-id] : []),
+  });
 };
 
 /** Whatever goes on with the line, and must not build on what the command left. */
@@ -139,6 +142,15 @@ describe('a command of a conversation that was killed', () => {
         hint: 'Wait for it, or stop it: `kill -- -4711`.',
       });
     }
+    const { shellOf } = project;
+    project.shellOf = (root) => ({ ...shellOf(root), findRunning: async () => [12, 34] });
+    await expect(say(project, 'And now?', 'Fine.')).rejects.toMatchObject({
+      code: 'LOCKED',
+      message:
+        'A command of turn 01 still runs (outside its process group, as 12, 34); the conversation that started it was killed.',
+      hint: 'Wait for it, or stop it: `kill -- 12 34`.',
+    });
+    project.shellOf = shellOf;
     expect(await textsOf(project)).toMatchObject(evil);
     expect(await storyOfLine(project)).toEqual(story);
     expect(project.said.slice(said)).toEqual([]);
