@@ -68,3 +68,13 @@ function isWord(part: string): boolean {
 function isPronounceable(word: string): boolean {
   return word.length <= 24 && (word.length < 5 || /[aeiouy]/.test(word)) && !/[^aeiouy]{7}/.test(word);
 }
+
+const fewestCharacters = 7;
+/** What tokens of a kind have in common is at their beginning. */
+const variedLength = 32;
+
+/** False for what stands in for a token: `xxxxxxxx`, `your_token_goes_here`. A random one has digits, or letters of both cases. */
+export function isVaried(value: string): boolean {
+  const end = value.slice(-variedLength);
+  return (/\d/.test(end) || (/[a-z]/.test(end) && /[A-Z]/.test(end))) && new Set(end).size >= fewestCharacters;
+}

@@ -1,9 +1,11 @@
-/** Masks secrets: what secretlint's rules find, and the values of variables that are named like a secret. */
+/** Masks secrets: those that are told by their form or by where they stand, and the values of variables that are named like a secret. */
 import { TeddyError } from '../errors.ts';
 import type { Masked, Masker, Notices, Settings } from '../ports/project.ts';
 import { applyMasks, type FoundSecret } from '../session/mask.ts';
 import { isSecretValue, isSecretVariable } from '../session/secret-values.ts';
 import { isDotenvName, parseDotenv, readDotenv } from './dotenv.ts';
+import { findByForm } from './find-secret-forms.ts';
+import { findByPlace } from './secret-places.ts';
 import { findByRules } from './secret-rules.ts';
 import { errorReason, fallBackTo } from '../disk/system-error.ts';
 
@@ -147,8 +149,15 @@ async function maskText(text: string, known: KnownSecret[]): Promise<Masked> {
 }
 
 async function findSecrets(text: string, known: KnownSecret[]): Promise<FoundSecret[]> {
-  const found = [...findKnown(text, known), ...(await findByRules(text))];
+  const sure = [...findKnown(text, known), ...findByForm(text), ...(await findByRules(text))];
+  const found = [...sure, ...findByPlace(text).filter(isNew(sure))];
   return text.includes('\0') ? [...found, ...(await findSpaced(text, known))] : found;
+}
+
+/** What is known by its value or its form keeps that kind, wherever it stands. */
+function isNew(found: FoundSecret[]): (secret: FoundSecret) => boolean {
+  const starts = new Map(found.map(({ start, end }) => [start, end]));
+  return ({ start, end }) => starts.get(start) !== end;
 }
 
 /** UTF-16 that was read as UTF-8 has a NUL beside every letter. */

@@ -48,7 +48,8 @@ function isDatabase(scheme: string): boolean {
   return /(?:mongodb(?:\+srv)?|mysqlx?|postgres(?:ql)?)$/i.test(scheme);
 }
 
-function isPassword(password: string, scheme: string): boolean {
+/** False for what stands in for a password: `password`, `$PASS`, `<password>`. In the URL of a database it may have quotes in it. */
+export function isPassword(password: string, scheme = ''): boolean {
   if (password.length < 4 || placeholder.test(password) || reference.test(password)) return false;
   if (/^\d{1,5}["'`,;|)\]}&?#\\]/.test(password)) return false; // A port, and the text behind an address without a password.
   return isDatabase(scheme) || !/["'`<>\\]/.test(password);
