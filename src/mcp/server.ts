@@ -1,10 +1,11 @@
 /** `teddy mcp`: what a client can call, over two streams, until one of them ends. */
 import type { Readable, Writable } from 'node:stream';
-import { McpServer } from '@modelcontextprotocol/server';
+import { type JSONRPCMessage, McpServer } from '@modelcontextprotocol/server';
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import type { WriteApi } from '../http/write-api.ts';
 import type { Project } from '../ports/project.ts';
 import type { Limits } from '../session/write-limits.ts';
+import { messageLines } from './message-lines.ts';
 import { planTools } from './plan-tools.ts';
 import { refWatch } from './ref-watch.ts';
 import { addPrompts, addResources } from './resources.ts';
@@ -26,8 +27,10 @@ export interface McpOptions {
 
 /** So many readings run at once: each may hold a long turn in memory. */
 const readsAtOnce = 3;
-/** Bytes; whoever sends a longer line is not understood. */
-const maxLine = 16 * 1024 * 1024;
+/** The longest message that is read. */
+const maxLineBytes = 16 * 1024 * 1024;
+/** JSON-RPC's code for a message that is no valid request. */
+const invalidRequest = -32_600;
 
 const instructions =
   'teddy keeps what people and agents say and do in a repository as commits. Search the sessions before you repeat work or ask ' +
@@ -100,7 +103,13 @@ export async function serveMcp(
   const { create, settle } = openTools(options);
   // Each answer that waits for a slow client is one.
   stdout.setMaxListeners(0);
-  const transport = new StdioServerTransport(stdin, stdout, { maxBufferSize: maxLine });
+  const lines = messageLines(maxLineBytes, (id) => {
+    stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id, error: { code: invalidRequest, message: tooLong } })}\n`);
+  });
+  stdin.once('error', (error) => lines.destroy(error));
+  stdin.once('close', () => lines.end());
+  stdin.pipe(lines);
+  const transport = new StdioServerTransport(lines, stdout, { maxBufferSize: maxLineBytes });
   const ended = new Promise<void>((resolve) => {
     const close = transport.close.bind(transport);
     transport.close = async () => {
@@ -109,11 +118,27 @@ export async function serveMcp(
     };
   });
   const handle = serveStdio(create, { transport, onerror: options.onDefect });
+  const receive = transport.onmessage;
+  transport.onmessage = (message) => receive?.(withoutNullArguments(message));
   const stop = () => void handle.close();
   signal.addEventListener('abort', stop, { once: true });
   if (signal.aborted) stop();
   await ended;
   signal.removeEventListener('abort', stop);
+  // A stream that somebody reads keeps the process alive.
+  stdin.unpipe(lines);
+  stdin.pause();
   await handle.close();
   await settle();
+}
+
+const tooLong =
+  `USAGE: The message has more than ${maxLineBytes / 1024 / 1024} MiB, and was not read.\n` +
+  'Next: Send less at once; write_append takes a large file in pieces.';
+
+/** Some clients write the arguments of a call that has none as null. The SDK refuses that. */
+function withoutNullArguments(message: JSONRPCMessage): JSONRPCMessage {
+  if (!('method' in message) || message.params?.['arguments'] !== null) return message;
+  const { arguments: _, ...params } = message.params;
+  return { ...message, params };
 }
