@@ -145,6 +145,12 @@ const shortNames = {
   },
 };
 
+/** Somebody who starts the code of the commands by its own name would see nothing happen. */
+const refuseToRun = `{
+  process.stderr.write('error: dist/cli.cjs is no command: run dist/main.cjs, or teddy where it is installed. [USAGE]\\n');
+  process.exitCode = 2;
+}`;
+
 const targets = {
   // The executable. Node takes 6 ms less to start it than a module.
   main: { format: 'cjs', entryPoints: ['src/main.ts'], outfile: 'dist/main.cjs' },
@@ -154,7 +160,8 @@ const targets = {
   cli: {
     format: 'cjs',
     stdin: {
-      contents: "export * from './src/cli/run-cli.ts'; export const loadLibrary = () => import('./src/index.ts');",
+      contents: `export * from './src/cli/run-cli.ts'; export const loadLibrary = () => import('./src/index.ts');
+        if (require.main === module) ${refuseToRun}`,
       resolveDir: root,
     },
     outfile: 'dist/cli.cjs',

@@ -1,5 +1,5 @@
 /** The built library, used from a directory of its own as another program uses it, and its types as tsc sees them there. */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -73,4 +73,15 @@ test('another program writes a file, reads a transcript and renders it, and its 
     heading: '## User, 2026-02-21 10:00:00 UTC',
   });
   await repository.close();
+});
+
+test('the code of the commands says which file runs them, and does not end with 0', () => {
+  const file = (name: string) => fileURLToPath(new URL(`../../dist/${name}`, import.meta.url));
+  for (const args of [[], ['status']]) {
+    const { status, stdout, stderr } = spawnSync(process.execPath, [file('cli.cjs'), ...args], { encoding: 'utf8' });
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(stderr).toMatch(/^error: .*run dist\/main\.cjs.* \[USAGE\]\n$/);
+  }
+  for (const name of ['index.js', 'reader.js'])
+    expect(spawnSync(process.execPath, [file(name)], { encoding: 'utf8' })).toMatchObject({ status: 0, stderr: '' });
 });
