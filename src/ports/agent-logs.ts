@@ -49,6 +49,8 @@ export interface AgentLogs {
   read(path: string, position: LogPosition | null): Promise<LogReading | null>;
   /** The logs that may be of work in one of `directories` and were written since; each agent's in the order of time. */
   find(directories: readonly string[], sinceMs: number): AsyncIterable<FoundLog>;
+  /** A small file that an agent has named; null: nothing tells what is in it. */
+  readNamed(path: string): Promise<string | null>;
   /** The log of a session whose hook named no file. */
   locate(agent: AgentName, sessionId: string): Promise<string | null>;
   /** The directory in which a session began, for agents whose logs do not name it; null: unknown. */

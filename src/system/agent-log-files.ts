@@ -1,6 +1,7 @@
 /** Reads the logs of agents from where the last reading stopped: whole lines, as often as they come. */
+import { constants } from 'node:fs';
 import { lstat, open, realpath, type FileHandle } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { dirname, isAbsolute } from 'node:path';
 import { fallBackTo } from '../disk/system-error.ts';
 import type { LogLine, LogPosition, LogReading, LogStat } from '../ports/agent-logs.ts';
 import { sha256 } from './hash.ts';
@@ -8,6 +9,7 @@ import { sha256 } from './hash.ts';
 const pieceBytes = 256 * 1024;
 const maxLineBytes = 64 * 1024 * 1024;
 const tailBytes = 4096;
+const maxTextBytes = 16 * 1024 * 1024;
 
 /** Null: it is not there, is no regular file, or its directory lies outside of `roots`. */
 export async function statLog(path: string, roots: readonly string[]): Promise<LogStat | null> {
@@ -17,6 +19,21 @@ export async function statLog(path: string, roots: readonly string[]): Promise<L
   const real = await Promise.all(roots.map((root) => realpath(root).catch(ignoreMissing)));
   if (directory === null || !real.some((root) => root !== null && `${directory}/`.startsWith(`${root}/`))) return null;
   return { device: stats.dev, inode: stats.ino, size: stats.size, mtimeMs: stats.mtimeMs };
+}
+
+/** Null: it is not there, is no regular file, is over 16 MiB, is no UTF-8, or cannot be read for whatever reason. */
+export async function readNamed(path: string): Promise<string | null> {
+  // A relative path would be read from another directory than that of the agent. A FIFO would be waited for.
+  const file = isAbsolute(path) ? await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch(() => null) : null;
+  try {
+    const stats = await file?.stat();
+    if (file === null || stats === undefined || !stats.isFile() || stats.size > maxTextBytes) return null;
+    return new TextDecoder('utf-8', { fatal: true }).decode(await file.readFile());
+  } catch {
+    return null;
+  } finally {
+    await file?.close();
+  }
 }
 
 /** Null where the file is gone, or does not continue what was read before `position`. */

@@ -6,7 +6,7 @@ import { agentNames, type AgentName } from '../conversation/agent-log.ts';
 import { fieldsOf, parseJson } from '../conversation/import-values.ts';
 import { fallBackTo } from '../disk/system-error.ts';
 import type { AgentLogs, FoundLog } from '../ports/agent-logs.ts';
-import { readLog, statLog } from './agent-log-files.ts';
+import { readLog, readNamed, statLog } from './agent-log-files.ts';
 
 export interface AgentLogsOptions {
   env: Readonly<Record<string, string | undefined>>;
@@ -21,6 +21,7 @@ export function agentLogs(options: AgentLogsOptions): AgentLogs {
   return {
     stat: (agent, path) => statLog(path, [homes[agent]]),
     read: readLog,
+    readNamed,
     async *find(directories, sinceMs) {
       for (const agent of agentNames) yield* await find(agent, directories, sinceMs);
     },

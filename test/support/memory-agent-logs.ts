@@ -35,6 +35,7 @@ export function memoryCapture(agent: AgentName, root = '/project'): MemoryCaptur
     },
     logs: {
       stat: async (_agent, path) => statOf(path),
+      readNamed: async (path) => files.get(path) ?? null,
       async read(path, position) {
         const bytes = Buffer.from(files.get(path) ?? '');
         if (!files.has(path)) return null;

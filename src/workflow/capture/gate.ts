@@ -34,6 +34,8 @@ export interface GateCall {
   pid: number;
   /** The plan as the agent has it, where the call says it. */
   plan?: string;
+  /** The file that the agent has its plan in, absolute, where the call names it. */
+  planFile?: string;
 }
 
 /** A plan as it stands on its line. */
@@ -56,8 +58,21 @@ export function readGateCall(agent: AgentName, pid: number, payload: Record<stri
   const path = asText(payload['transcript_path']);
   const isPlan = payload['tool_name'] === 'ExitPlanMode' && payload['agent_id'] === undefined;
   if (!isPlan || callId === undefined || path === undefined) return null;
-  const plan = asText(fieldsOf(payload['tool_input'])['plan']);
-  return { agent, callId, path, pid, ...(plan === undefined ? {} : { plan }) };
+  const input = fieldsOf(payload['tool_input']);
+  const [plan, planFile] = [asText(input['plan']), asText(input['planFilePath'])];
+  return {
+    agent,
+    callId,
+    path,
+    pid,
+    ...(plan === undefined ? {} : { plan }),
+    ...(planFile === undefined ? {} : { planFile }),
+  };
+}
+
+/** False: the call says neither the plan nor where it is, so that nobody's yes can be about what the agent has. */
+export function namesPlan({ plan, planFile }: GateCall): boolean {
+  return plan !== undefined || planFile !== undefined;
 }
 
 /** Waits until the drainer, which the same hook has started, has the plan on its line; null: it does not come. */
@@ -88,7 +103,7 @@ async function lookForPlan(
     if (latest === null || latest.plan === null || !isThere) continue;
     const text = toText(latest.plan);
     // Older logs do not have the plan, only what was written last of its file: the user may have edited that since.
-    if (plan !== undefined && (await maskString(masker, plan)).trim() !== text.trim()) return null;
+    if (plan !== undefined && !(await isSamePlan(masker, plan, text))) return null;
     const { title } = findPlanTitle(text);
     return { ref, session, turn: latest.turn, sha256: hash(latest.plan), title };
   }
@@ -123,6 +138,31 @@ export async function awaitVerdict(
   return null;
 }
 
+/**
+ * Why a yes does not let the agent go on, as a sentence; null: what the agent has now is what was shown. An agent reads its file
+ * once more when it may go on, so the file may have changed while it waited.
+ */
+export async function findChange(
+  { repository: { store }, masker }: Project,
+  { logs }: Capture,
+  { plan, planFile }: GateCall,
+  { session }: WaitingPlan,
+  { commit, turn }: Verdict,
+): Promise<string | null> {
+  const shown = await store.readFile(commit, joinPath(turnDir(session, turn), 'plan.md'));
+  const inFile = planFile === undefined ? null : await logs.readNamed(planFile);
+  const held = [plan ?? null, inFile].filter((text) => text !== null);
+  if (held.length === 0) return 'It was approved, but nothing shows that the agent still has this plan.';
+  for (const text of held)
+    if (!(await isSamePlan(masker, text, toText(shown?.bytes ?? null))))
+      return 'It was approved, but the agent has another plan by now: its file has changed.';
+  return null;
+}
+
+async function isSamePlan(masker: Project['masker'], plan: string, shown: string): Promise<boolean> {
+  return (await maskString(masker, plan)).trim() === shown.trim();
+}
+
 /** The answer in the form of the agent's hooks. `input`: the call's own, without which newer versions ask all the same. */
 export function toGateAnswer(verdict: Verdict, input: unknown): Record<string, unknown> {
   const isApproved = verdict.verdict === 'approved';
@@ -151,16 +191,16 @@ export async function openGate({ states }: Capture, { callId, pid }: GateCall, p
   await states.write(gateKey(callId), { gate: { callId, pid, ...plan } });
 }
 
-/** `reason`: why there is no verdict, as a sentence; null: there is one. */
+/** `reason`: why no verdict has counted, as a sentence; null: one has. `isJudged`: there is one, which did not count. */
 export async function closeGate(
   project: Project,
   { states }: Capture,
   { callId }: Pick<GateCall, 'callId'>,
   plan: WaitingPlan,
-  reason: string | null,
+  { reason, isJudged = false }: { reason: string | null; isJudged?: boolean },
 ): Promise<void> {
   try {
-    if (reason !== null) await noteUndecided(project, plan, reason);
+    if (reason !== null) await noteUndecided(project, plan, reason, isJudged);
   } finally {
     // A note that stayed would be tried again for ever.
     await states.remove(gateKey(callId));
@@ -174,14 +214,15 @@ export async function closeLostGates(project: Project, capture: Capture): Promis
     if (typeof gate !== 'object' || gate === null) continue;
     const { callId, pid, ...plan } = gate as WaitingPlan & Pick<GateCall, 'callId' | 'pid'>;
     if (await capture.isAlive(pid)) continue;
-    await closeGate(project, capture, { callId }, plan, 'The wait ended before anybody had decided.').catch(
-      (error: unknown) => problems.push(`The plan of turn ${plan.turn} of ${shortRef(plan.ref)}: ${toMessage(error)}`),
+    const reason = 'The wait ended before anybody had decided.';
+    await closeGate(project, capture, { callId }, plan, { reason }).catch((error: unknown) =>
+      problems.push(`The plan of turn ${plan.turn} of ${shortRef(plan.ref)}: ${toMessage(error)}`),
     );
   }
   return problems;
 }
 
-async function noteUndecided(project: Project, plan: WaitingPlan, text: string): Promise<void> {
+async function noteUndecided(project: Project, plan: WaitingPlan, text: string, isJudged: boolean): Promise<void> {
   const { store } = project.repository;
   const { ref, sha256, title } = plan;
   const tip = parseLineRef(ref) === null ? null : await store.resolve(ref);
@@ -190,7 +231,7 @@ async function noteUndecided(project: Project, plan: WaitingPlan, text: string):
   const bytes = (await store.readFile(tip, joinPath(turnDir(session, turn), 'plan.md')))?.bytes ?? null;
   const verdicts = await readVerdicts(project, { session, tip, turn });
   // The line may have been moved, so that it has this plan no more.
-  if (bytes === null || project.hash(bytes) !== sha256 || verdicts.length > 0) return;
+  if (bytes === null || project.hash(bytes) !== sha256 || (verdicts.length > 0 && !isJudged)) return;
   const judged = await readTurn(store, (await readLine(store, tip)).entryOid, session, turn);
   const line = { ref, workspace: await workspaceOn(project, ref) };
   await appendVerdict(project, line, { ...judged, plan: bytes, title }, { verdict: 'none', text, comments: [] });

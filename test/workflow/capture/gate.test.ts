@@ -5,6 +5,7 @@ import {
   awaitVerdict,
   closeGate,
   closeLostGates,
+  findChange,
   findWaitingPlan,
   openGate,
   readGateCall,
@@ -84,7 +85,8 @@ test('a call is about a plan only where the agent itself hands one in', () => {
   const payload = { tool_name: 'ExitPlanMode', tool_use_id: 'toolu_2', transcript_path: path };
   expect(readGateCall('claude-code', 7, payload)).toEqual(call);
   const input = { plan: firstPlan, planFilePath: '/plan.md' };
-  expect(readGateCall('claude-code', 7, { ...payload, tool_input: input })).toEqual({ ...call, plan: firstPlan });
+  const named = { ...call, plan: firstPlan, planFile: '/plan.md' };
+  expect(readGateCall('claude-code', 7, { ...payload, tool_input: input })).toEqual(named);
   expect(readGateCall('claude-code', 7, { ...payload, tool_name: 'Bash' })).toBeNull();
   expect(readGateCall('claude-code', 7, { ...payload, agent_id: 'a1' })).toBeNull();
   expect(readGateCall('claude-code', 7, { ...payload, tool_use_id: 3 })).toBeNull();
@@ -179,6 +181,37 @@ describe('the agent', () => {
     expect(await awaitVerdict(project, plan, looks(own, byOther))).toMatchObject({ author: { name: 'Bob' } });
   });
 
+  test.each([
+    ['its file has another plan by now', { planFile: '/plan.md' }, `${firstPlan}3. Send all of it away.\n`],
+    ['its file has changed beside the text of the call', { plan: firstPlan, planFile: '/plan.md' }, '# Other\n'],
+    ['its file is gone', { planFile: '/plan.md' }, null],
+    ['its call names neither a text nor a file', {}, firstPlan],
+  ])('asks by itself, and the line says so, where %s after a yes', async (_, named, now) => {
+    const plan = await waiting();
+    await openGate(capture, call, plan);
+    const { verdict: yes } = await give(plan, 'approved');
+    if (now !== null) capture.files.set('/plan.md', now);
+    const reason = await findChange(project, capture, { ...call, ...named }, plan, yes);
+    expect(reason).toMatch(/^It was approved, but /);
+    await closeGate(project, capture, call, plan, { reason, isJudged: true });
+    expect((await verdictsOn(plan)).map(({ verdict, text }) => [verdict, text])).toEqual([
+      ['approved', null],
+      ['none', reason],
+    ]);
+    expect(await violations()).toEqual([]);
+  });
+
+  test.each([
+    ['text', { plan: `${firstPlan}\n` }],
+    ['file', { planFile: '/plan.md' }],
+    ['text, of a file that is gone', { plan: firstPlan, planFile: '/gone.md' }],
+  ])('goes on with the %s that was shown', async (_, named) => {
+    const plan = await waiting();
+    const { verdict: yes } = await give(plan, 'approved');
+    capture.files.set('/plan.md', firstPlan);
+    expect(await findChange(project, capture, { ...call, ...named }, plan, yes)).toBeNull();
+  });
+
   test('asks by itself where the line has the plan no more', async () => {
     const plan = await waiting();
     const { store } = project.repository;
@@ -200,7 +233,7 @@ describe('the agent', () => {
     };
     expect(await awaitVerdict(project, plan, { pause })).toBeNull();
     expect(count).toBe(1);
-    await closeGate(project, capture, call, plan, 'Nobody had decided.');
+    await closeGate(project, capture, call, plan, { reason: 'Nobody had decided.' });
     expect(await storyOf(project, (await project.repository.store.resolve(plan.ref)) as Oid)).not.toContain('plan 01');
     expect(capture.saved.has('gate toolu_2')).toBe(false);
   });
@@ -211,7 +244,7 @@ describe('where nobody has decided', () => {
     const plan = await waiting();
     await openGate(capture, call, plan);
     expect(await awaitVerdict(project, plan, looks())).toBeNull();
-    await closeGate(project, capture, call, plan, 'Nobody had decided.');
+    await closeGate(project, capture, call, plan, { reason: 'Nobody had decided.' });
     expect(await verdictsOn(plan)).toMatchObject([{ verdict: 'none', text: 'Nobody had decided.' }]);
     await closeLostGates(project, capture);
     expect(await verdictsOn(plan)).toHaveLength(1);

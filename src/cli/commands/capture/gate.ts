@@ -68,25 +68,34 @@ export class CaptureGateCommand extends TeddyCommand {
     const gate = (await project.settings.get('gate')) ?? 'page';
     const { exists, paused } = await project.spool.look();
     if (gate === 'off' || !exists || paused) return 0;
-    const { closeGate, findWaitingPlan, openGate, toGateAnswer } = await import('../../../workflow/capture/gate.ts');
+    const { awaitVerdict, closeGate, findChange, findWaitingPlan, namesPlan, openGate, toGateAnswer } =
+      await import('../../../workflow/capture/gate.ts');
     const capture = openCapture(project, this.context.env);
     const until = (ms: number, everyMs: number) => toPause(capture, call, signal, { ms, everyMs });
     const plan = await findWaitingPlan(project, capture, call, { pause: until(findMs, findEveryMs) });
     if (plan === null) return 0;
     await openGate(capture, call, plan);
+    if (!namesPlan(call)) {
+      const reason = 'The agent did not say which plan it has, so nobody was asked.';
+      await closeGate(project, capture, call, plan, { reason });
+      return 0;
+    }
     const page = gate === 'page' ? await this.openPage(terminal, project, plan) : null;
     if (gate === 'page' && page === null) {
-      await closeGate(project, capture, call, plan, 'No browser could be opened to show it.');
+      await closeGate(project, capture, call, plan, { reason: 'No browser could be opened to show it.' });
       return 0;
     }
     let verdict: Verdict | null = null;
+    let reason: string | null = 'Nobody had decided when the agent went on.';
     try {
-      const { awaitVerdict } = await import('../../../workflow/capture/gate.ts');
       verdict = await awaitVerdict(project, plan, { pause: until(limitMs, waitEveryMs) });
-      if (verdict !== null) terminal.print(`${JSON.stringify(toGateAnswer(verdict, payload['tool_input']))}\n`);
+      if (signal.aborted) reason = 'The agent waited no longer.';
+      if (verdict !== null)
+        reason = verdict.verdict === 'approved' ? await findChange(project, capture, call, plan, verdict) : null;
+      if (reason === null && verdict !== null)
+        terminal.print(`${JSON.stringify(toGateAnswer(verdict, payload['tool_input']))}\n`);
     } finally {
-      const reason = signal.aborted ? 'The agent waited no longer.' : 'Nobody had decided when the agent went on.';
-      await closeGate(project, capture, call, plan, verdict === null ? reason : null);
+      await closeGate(project, capture, call, plan, { reason, isJudged: verdict !== null });
       if (page?.isOwn && verdict !== null) await sleep(showMs, undefined, { signal }).catch(() => undefined);
       await page?.stop();
     }
