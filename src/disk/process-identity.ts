@@ -34,6 +34,19 @@ async function readProcess(pid: number | 'self'): Promise<{ state: string | null
   return { state: state || null, startedAt: rest[18] ?? null };
 }
 
+/** In place of the start of the machine: the process that wrote a record has left it to whoever comes next. */
+const leftBootId = 'left';
+
+/** The name of a record, `<kind>-<pid>-<boot id>-<nonce>.json`, from which its process has taken its hands. */
+export function toLeftName(path: string): string {
+  return path.replace(/-(\d+)-[^/]+-([0-9a-f]{8})\.json$/, `-$1-${leftBootId}-$2.json`);
+}
+
+/** Whether a process is at work on a record; this one is on every record that it has not left. */
+export async function isHeld(pid: number, recordedBootId: string): Promise<boolean> {
+  return recordedBootId !== leftBootId && (pid === process.pid || (await isAlive(pid, recordedBootId)));
+}
+
 /** With a start time no process is taken for one that had its pid before. */
 export async function isAlive(
   pid: number,

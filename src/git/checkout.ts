@@ -128,7 +128,7 @@ async function tryCheckout(
   } finally {
     // The record stays for the next command when something could not be settled.
     if (!isLeft) await (isLocked ? releaseIndexLock(layout.gitDir, files) : removeRecord(files));
-    leaveToRepair(files);
+    await leaveToRepair(files);
   }
 }
 

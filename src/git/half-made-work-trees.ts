@@ -3,11 +3,11 @@
  * as long as it makes it, leaves that for good when it is killed, and may then fail at every command that looks at all of them.
  */
 import { randomBytes } from 'node:crypto';
-import { readdir, readFile, realpath, rm } from 'node:fs/promises';
+import { readdir, readFile, realpath, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { removeFile, replaceFile } from '../disk/replace-file.ts';
-import { isAlive, readBootId } from '../disk/process-identity.ts';
+import { isHeld, readBootId, toLeftName } from '../disk/process-identity.ts';
 import { fileExists } from './index-lock.ts';
 import type { RepositoryLayout } from './layout.ts';
 import { findLivingGits } from './living-gits.ts';
@@ -25,10 +25,14 @@ export async function withWorkTreeNote<Value>(
   const name = `worktree-${process.pid}-${await readBootId()}-${randomBytes(4).toString('hex')}.json`;
   const note = join(commonDir, 'teddy', name);
   await replaceFile(note, JSON.stringify({ place }));
+  let isWhole = false;
   try {
-    return await make();
+    const made = await make();
+    isWhole = true;
+    return made;
   } finally {
-    await removeFile(note);
+    const isGone = async () => !(await fileExists(place)) && (await findRecords(commonDir, place)).length === 0;
+    await (isWhole || (await isGone()) ? removeFile(note) : rename(note, toLeftName(note)));
   }
 }
 
@@ -45,9 +49,8 @@ export async function findDeadWorkTreeNotes(commonDir: string): Promise<DeadNote
   const found: DeadNote[] = [];
   for (const name of await readdir(dir).catch(() => [] as string[])) {
     const [, pid, bootId] = /^worktree-(\d+)-(.+)-[0-9a-f]{8}\.json$/.exec(name) ?? [];
-    if (pid === undefined || bootId === undefined || Number(pid) === process.pid) continue;
-    if (!(await isAlive(Number(pid), bootId)))
-      found.push({ path: join(dir, name), place: await readPlace(join(dir, name)) });
+    if (pid === undefined || bootId === undefined || (await isHeld(Number(pid), bootId))) continue;
+    found.push({ path: join(dir, name), place: await readPlace(join(dir, name)) });
   }
   return found;
 }

@@ -6,9 +6,9 @@ import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TeddyError } from '../errors.ts';
 import type { Oid, RefName } from '../names.ts';
-import { isAlive, readBootId, type Holder } from '../disk/process-identity.ts';
+import { isAlive, readBootId, toLeftName, type Holder } from '../disk/process-identity.ts';
 import { removeFile, renameIfThere, replaceFile, throwUnread, toWriteError } from '../disk/replace-file.ts';
-import { nullIfGone } from '../disk/system-error.ts';
+import { fallBackTo, nullIfGone } from '../disk/system-error.ts';
 import { toLockError } from './refs.ts';
 
 const lockWaitMs = 2000;
@@ -126,7 +126,7 @@ export async function removeRecord(files: AppendFiles): Promise<void> {
   await Promise.all([files.claim, files.index, `${files.index}.lock`].map(removeFile));
   // Last: while the record stands, the other files can be explained.
   await removeFile(files.record);
-  leaveToRepair(files);
+  endWork(files);
 }
 
 /** Which process was writing this file of `teddy/`; null for a file that is complete. */
@@ -137,8 +137,16 @@ export function parseHolderPid(name: string): number | null {
   return pid === undefined ? null : Number(pid);
 }
 
-/** From now on a repair may take the record for an interrupted one, also in this process. */
-export function leaveToRepair(files: AppendFiles): void {
+/** A record that still stands is an interrupted one from now on, for every process. */
+export async function leaveToRepair(files: AppendFiles): Promise<void> {
+  const now = new Date();
+  // Until now a child may have taken locks.
+  await utimes(files.claim, now, now).catch(fallBackTo(undefined, 'ENOENT'));
+  await renameIfThere(files.record, toLeftName(files.record));
+  endWork(files);
+}
+
+function endWork(files: AppendFiles): void {
   underWay.delete(parseRecordName(basename(files.record))?.nonce ?? '');
 }
 
@@ -183,8 +191,9 @@ export async function withPrivateIndex<Value>(gitDir: string, use: (index: strin
 }
 
 export interface DeadRecord extends AppendRecord {
-  /** When it was written, for comparing with a lock's age. */
+  /** When it was written, and when a child was last known to be at work, for comparing with a lock's age. */
   writtenMs: number;
+  latestMs: number;
   files: AppendFiles;
 }
 
@@ -198,15 +207,22 @@ export async function* claimDeadRecords(gitDir: string): AsyncIterable<DeadRecor
     const holder = parseRecordName(name);
     if (holder === null || underWay.has(holder.nonce)) continue;
     underWay.add(holder.nonce);
+    let mine: AppendFiles | null = null;
     try {
       if (await isAlive(holder.pid, holder.bootId)) continue;
-      const mine = appendFiles(gitDir, { ...holder, pid: process.pid, bootId: await readBootId() });
-      if (!(await renameIfThere(join(dir, name), mine.record))) continue;
+      const files = appendFiles(gitDir, { ...holder, pid: process.pid, bootId: await readBootId() });
+      if (!(await renameIfThere(join(dir, name), files.record))) continue;
+      mine = files;
       const record = await readRecord(mine.record);
       if (record === null) await removeRecord(mine);
-      else yield { ...record, files: mine };
+      else {
+        const latestMs = (await stat(mine.claim).catch(nullIfGone))?.mtimeMs ?? 0;
+        yield { ...record, latestMs: Math.max(record.writtenMs, latestMs), files: mine };
+      }
     } finally {
       underWay.delete(holder.nonce);
+      // Its repair may have failed.
+      if (mine !== null) await leaveToRepair(mine);
     }
   }
 }

@@ -46,7 +46,7 @@ export async function publish(options: PublishOptions, publication: Publication)
     step('done');
     return 'done';
   } finally {
-    leaveToRepair(files);
+    await leaveToRepair(files);
   }
 }
 
@@ -71,7 +71,10 @@ function toLateError(error: unknown, { ref }: Publication): unknown {
   });
 }
 
-/** Takes the lock, prepares the index and moves the ref; unless that is done, everything is taken back. */
+/**
+ * Takes the lock, prepares the index and moves the ref; unless that is done, everything is taken back. Where locks of a git that died
+ * may be left, the record stays, and with it the lock: nobody knows yet whether the ref has moved.
+ */
 async function moveRef(
   { git, layout, onStep }: PublishOptions,
   files: AppendFiles,
@@ -79,6 +82,7 @@ async function moveRef(
 ): Promise<'done' | 'moved'> {
   let outcome: 'done' | 'moved' = 'moved';
   let locked = false;
+  let isSettled = true;
   try {
     onStep?.('lock');
     await takeIndexLock(layout.gitDir, files);
@@ -93,12 +97,13 @@ async function moveRef(
     if (head.status === 'fulfilled' && head.value !== publication.ref) return 'moved';
     for (const part of [head, ...prepared]) if (part.status === 'rejected') throw part.reason;
     onStep?.('ref');
-    outcome = await updateRefs(git, [publication], publication.reflog, (atWork) =>
-      releaseRefLocks(git, layout, [publication], atWork),
-    );
+    outcome = await updateRefs(git, [publication], publication.reflog, async (atWork) => {
+      isSettled = false;
+      isSettled = await releaseRefLocks(git, layout, [publication], atWork);
+    });
     return outcome;
   } finally {
-    if (outcome === 'moved') await (locked ? releaseIndexLock(layout.gitDir, files) : removeRecord(files));
+    if (outcome === 'moved' && isSettled) await (locked ? releaseIndexLock(layout.gitDir, files) : removeRecord(files));
   }
 }
 

@@ -1,12 +1,13 @@
 /** Which refs a process is about to move, so that a lock which git leaves when both are killed can be known as ours. */
 import { randomBytes } from 'node:crypto';
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readdir, readFile, rename, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GitKilledError, TeddyError } from '../errors.ts';
 import type { Oid, RefName } from '../names.ts';
 import { removeFile, replaceFile } from '../disk/replace-file.ts';
-import { isAlive, readBootId } from '../disk/process-identity.ts';
+import { isHeld, readBootId, toLeftName } from '../disk/process-identity.ts';
+import { fallBackTo } from '../disk/system-error.ts';
 import type { RepositoryLayout } from './layout.ts';
 import { findLivingGits } from './living-gits.ts';
 import { findHolders } from '../disk/lock-holders.ts';
@@ -36,16 +37,36 @@ export interface AtWork {
 /** The content says nothing. */
 const any = Symbol('any');
 
+/** Releases the locks of a git that died. False: they are not all settled. */
+type ReleaseLocks = (atWork: AtWork) => Promise<boolean>;
+
+/** `move` is told how to release the locks of a git that died in it. The note stays while one of them may be there. */
 export async function withRefRecord<Value>(
-  dirs: GitDirs,
+  git: GitRunner,
+  layout: LockDirs,
   updates: readonly NotedUpdate[],
-  move: () => Promise<Value>,
+  move: (release: ReleaseLocks) => Promise<Value>,
 ): Promise<Value> {
-  const path = await noteUpdates(dirs, updates);
+  return settleNote(await noteUpdates(layout, updates), move, (atWork) =>
+    releaseRefLocks(git, layout, updates, atWork),
+  );
+}
+
+async function settleNote<Value>(
+  note: string,
+  move: (release: ReleaseLocks) => Promise<Value>,
+  release: ReleaseLocks,
+): Promise<Value> {
+  let isSettled = true;
   try {
-    return await move();
+    return await move(async (atWork) => {
+      isSettled = false;
+      isSettled = await release(atWork);
+      return isSettled;
+    });
   } finally {
-    await removeFile(path);
+    // The next command looks again, in this process too.
+    await (isSettled ? removeFile(note) : rename(note, toLeftName(note)));
   }
 }
 
@@ -66,20 +87,20 @@ export async function probeNoted(
   env: Environment,
 ): Promise<string> {
   const note = await noteUpdates(layout, updates).catch(nullIfUnwritten);
-  try {
+  if (note === null) return probeUpdates(git, updates, env);
+  const probe = async (release: ReleaseLocks): Promise<string> => {
     for (let deaths = 1; ; deaths += 1) {
       const notedMs = Date.now();
       try {
         return await probeUpdates(git, updates, env);
       } catch (error) {
-        if (!(error instanceof GitKilledError) || note === null) throw error;
-        await releaseRefLocks(git, layout, updates, { notedMs, latestMs: Date.now() });
+        if (!(error instanceof GitKilledError)) throw error;
+        await release({ notedMs, latestMs: Date.now() });
         if (deaths === maxDeaths) throw error;
       }
     }
-  } finally {
-    if (note !== null) await removeFile(note);
-  }
+  };
+  return settleNote(note, probe, (atWork) => releaseRefLocks(git, layout, updates, atWork));
 }
 
 function nullIfUnwritten(error: unknown): null {
@@ -91,19 +112,28 @@ function nullIfUnwritten(error: unknown): null {
 export async function repairRefLocks(git: GitRunner, layout: LockDirs): Promise<void> {
   for (const { path, updates } of await findDeadRefRecords(layout.commonDir)) {
     const written = await stat(path).catch(() => null);
-    const notedMs = written?.mtimeMs ?? 0;
-    const isOver = await releaseRefLocks(git, layout, updates, { notedMs, latestMs: notedMs });
-    // Where a git is at work, the next command looks again.
-    if (isOver) await removeFile(path);
+    if (written === null) continue;
+    // The time of its state is that at which gits for it are known to have been at work last.
+    const atWork = { notedMs: written.mtimeMs, latestMs: written.ctimeMs };
+    try {
+      // Where a git is at work, the next command looks again.
+      if (await releaseRefLocks(git, layout, updates, atWork)) await removeFile(path);
+    } catch (error) {
+      await utimes(path, written.atime, written.mtime).catch(fallBackTo(undefined, 'ENOENT'));
+      throw error;
+    }
   }
 }
 
 type GitDirs = Pick<RepositoryLayout, 'gitDir' | 'commonDir'>;
-type LockDirs = GitDirs & Pick<RepositoryLayout, 'root'>;
+export type LockDirs = GitDirs & Pick<RepositoryLayout, 'root'>;
 
-/** `values`: what else than the new id the lock may hold. `gitDir`: of the work tree whose HEAD may be locked with it. */
+/** Stands for the configuration, which is locked by itself. */
+const configDir = 'config';
+
+/** `config` is the configuration of the repository. `values`: what else than the new id the lock may hold. `gitDir`: of the work tree whose HEAD may be locked with it. */
 export interface NotedUpdate {
-  ref: RefName | 'HEAD' | 'ORIG_HEAD';
+  ref: RefName | 'HEAD' | 'ORIG_HEAD' | 'config';
   new: Oid | null;
   values?: readonly string[];
   gitDir?: string;
@@ -121,10 +151,11 @@ export async function releaseRefLocks(
   const noted = updates.filter((update) => update.new === null || !/^0+$/.test(update.new));
   const dirs = new Map<string, NotedUpdate[]>();
   for (const update of noted) {
-    const gitDir = update.gitDir ?? layout.gitDir;
+    const gitDir = update.ref === 'config' ? configDir : (update.gitDir ?? layout.gitDir);
     dirs.set(gitDir, [...(dirs.get(gitDir) ?? []), update]);
   }
-  let isOver = true;
+  const config: ExpectedLock = { path: join(layout.commonDir, 'config.lock'), values: any };
+  let isOver = !dirs.delete(configDir) || (await removeGitLock(release, config)) !== 'busy';
   for (const [gitDir, all] of dirs) isOver = (await removeNamedLocks(release, gitDir, all)) && isOver;
   return isOver;
 }
@@ -192,8 +223,7 @@ export async function findDeadRefRecords(commonDir: string): Promise<DeadRefReco
   const found: DeadRefRecord[] = [];
   for (const name of await readdir(dir).catch(() => [] as string[])) {
     const [, pid, bootId] = /^refs-(\d+)-(.+)-[0-9a-f]{8}\.json$/.exec(name) ?? [];
-    if (pid === undefined || bootId === undefined || Number(pid) === process.pid) continue;
-    if (await isAlive(Number(pid), bootId)) continue;
+    if (pid === undefined || bootId === undefined || (await isHeld(Number(pid), bootId))) continue;
     found.push({ path: join(dir, name), updates: await readUpdates(join(dir, name)) });
   }
   return found;

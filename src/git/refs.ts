@@ -64,7 +64,7 @@ export async function probeUpdates(git: GitRunner, updates: ProbedUpdate[], env:
 }
 
 export interface ProbedUpdate {
-  ref: RefName | 'HEAD' | 'ORIG_HEAD';
+  ref: RefName | 'HEAD' | 'ORIG_HEAD' | 'config';
   /** Null: it is to be removed. */
   new: Oid | null;
 }

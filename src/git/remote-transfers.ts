@@ -8,7 +8,7 @@ import { findRemote, toRemoteNames, type RemoteAddress } from './remote-address.
 import { callRemote, type RemoteResult } from './remote-call.ts';
 import { cut, isPassing, toRemoteError } from './remote-errors.ts';
 import type { RepositoryLayout } from './layout.ts';
-import { releaseRefLocks, withRefRecord, type NotedUpdate } from './ref-record.ts';
+import { withRefRecord, type NotedUpdate } from './ref-record.ts';
 import { hasDied, type GitRunner } from './run.ts';
 import type { GitSetting } from './settings.ts';
 
@@ -75,9 +75,9 @@ function withRefLocks<Value>(
   transfer: (release: Release) => Promise<Value>,
 ): Promise<Value> {
   if (refs.length === 0) return transfer(() => Promise.resolve());
-  return withRefRecord(layout, refs, () => {
+  return withRefRecord(git, layout, refs, (release) => {
     const notedMs = Date.now();
-    return transfer(() => releaseRefLocks(git, layout, refs, { notedMs, latestMs: Date.now() }));
+    return transfer(() => release({ notedMs, latestMs: Date.now() }));
   });
 }
 

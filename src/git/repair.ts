@@ -70,10 +70,9 @@ async function repairCheckout(
 async function repairOne(options: PublishOptions, store: Store, record: DeadRecord): Promise<string> {
   if (record.checkout) return repairCheckout(options, store, record, record.checkout);
   const { gitDir } = options.layout;
-  const { files } = record;
-  const { writtenMs } = record;
+  const { files, writtenMs, latestMs } = record;
   // A lock that may be another git's stays, and with it what is known of ours.
-  const atWork = { notedMs: writtenMs, latestMs: writtenMs };
+  const atWork = { notedMs: writtenMs, latestMs };
   if (!(await releaseRefLocks(options.git, options.layout, [record], atWork))) throw toBusyError(record.ref);
   const tip = (await listRefs(options.git, [record.ref])).find(({ ref }) => ref === record.ref)?.oid ?? null;
   const published = tip !== null && (tip === record.new || (await wasPublished(store, record.new, tip)));

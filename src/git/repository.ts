@@ -106,7 +106,7 @@ export async function openRepository({ cwd, env, trace, onStep, trustsHead }: Op
         openPorcelain(root ?? layout.gitDir, { ...toLayoutEnvironment(childEnv, layout), ...silentEnvironment });
       return gitRemotes({ git: open(layout, silentEnvironment), layout, store, porcelain, settings, cwd, onStep });
     }),
-    changeSetting: (scope, key, value) => changeGitSetting(git, scope, key, value),
+    changeSetting: (scope, key, value) => changeGitSetting(git, layout, scope, key, value),
     reloadSettings() {
       loading = readGitSettings(git, env);
       loading.catch(() => undefined);

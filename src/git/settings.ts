@@ -1,5 +1,6 @@
 /** git's configuration as a whole, with where each value comes from, in one process. */
-import { splitNul, type Environment, type GitRunner } from './run.ts';
+import { repairRefLocks, withRefRecord, type LockDirs } from './ref-record.ts';
+import { maxDeaths, splitNul, type Environment, type GitRunner } from './run.ts';
 
 export interface GitSetting {
   value: string;
@@ -29,16 +30,35 @@ export async function readGitSettings(git: GitRunner, env: Environment): Promise
   return settings;
 }
 
-/** All values of the key are replaced. False: it was not set. */
+/** All values of the key are replaced. False: it was not set. What a git that died in it has locked is free again. */
 export async function changeGitSetting(
   git: GitRunner,
+  layout: LockDirs,
   scope: 'local' | 'global',
   key: string,
   value: string | null,
 ): Promise<boolean> {
-  const change = value === null ? ['--unset-all', '--', key] : ['--replace-all', '--', key, value];
+  if (scope === 'global') return change(git, scope, key, value);
+  await repairRefLocks(git, layout);
+  return withRefRecord(git, layout, [{ ref: 'config', new: null }], async (release) => {
+    for (let tries = 1; ; tries += 1) {
+      const notedMs = Date.now();
+      try {
+        return await change(git, scope, key, value);
+      } catch (error) {
+        // A git that died is started again, and meets the lock of the first.
+        const mayBeOurs = error instanceof Error && /was killed|could not lock config file/.test(error.message);
+        if (!mayBeOurs) throw error;
+        if (!(await release({ notedMs, latestMs: Date.now() })) || tries === maxDeaths) throw error;
+      }
+    }
+  });
+}
+
+async function change(git: GitRunner, scope: 'local' | 'global', key: string, value: string | null): Promise<boolean> {
+  const words = value === null ? ['--unset-all', '--', key] : ['--replace-all', '--', key, value];
   // git says 5 for a key that is not there.
-  const { exitCode } = await git.run(['config', `--${scope}`, ...change], { accept: value === null ? [5] : [] });
+  const { exitCode } = await git.run(['config', `--${scope}`, ...words], { accept: value === null ? [5] : [] });
   return exitCode === 0;
 }
 

@@ -9,7 +9,7 @@ import { decodeCommit, type ObjectType } from '../session/object-format.ts';
 import { objectReader, readObject } from './object-reader.ts';
 import { objectBatch } from './object-writer.ts';
 import { readMany } from './read-many.ts';
-import { releaseRefLocks, withRefRecord } from './ref-record.ts';
+import { withRefRecord } from './ref-record.ts';
 import { syncDir } from '../disk/replace-file.ts';
 import { findCommits, listRefs, updateRefs } from './refs.ts';
 import { withOwnErrors } from './own-errors.ts';
@@ -142,10 +142,10 @@ export function gitStore(options: StoreOptions): Store & { close(): Promise<void
       return writeLine({ objectsDir, objectFormat, shared, onStep }, { oid: parent, tree, readTree }, commits);
     },
     async updateRefs(updates, reflog, durable) {
-      const outcome = await withRefRecord(options, updates, async () => {
+      const outcome = await withRefRecord(git, options, updates, async (release) => {
         await durable;
         options.onStep?.('ref');
-        return updateRefs(git, updates, reflog, (atWork) => releaseRefLocks(git, options, updates, atWork));
+        return updateRefs(git, updates, reflog, release);
       });
       // git syncs a ref's content, not its name. A journal keeps what was done to names in order, and the record's name was taken
       // away after the ref got its own: what makes that durable makes this durable, whichever way git stores refs.
@@ -156,7 +156,16 @@ export function gitStore(options: StoreOptions): Store & { close(): Promise<void
     async packRefs(made) {
       // To remove the file of a ref that is packed, git takes the locks that it takes to remove the ref.
       const locked = made.map((ref) => ({ ref, old: null, new: null }));
-      await withRefRecord(options, locked, () => git.text(['pack-refs', '--all']));
+      await withRefRecord(git, options, locked, async (release) => {
+        const notedMs = Date.now();
+        try {
+          await git.text(['pack-refs', '--all']);
+        } catch (error) {
+          // A git that died is started again, and meets the locks of the first.
+          await release({ notedMs, latestMs: Date.now() });
+          throw error;
+        }
+      });
     },
     ident: identReader(git, options.env, options.settings),
     setting: async (key) => (await options.settings()).get(toSettingKey(key))?.value,

@@ -14,6 +14,7 @@ import { pushSessions } from '../../src/workflow/sharing/push-sessions.ts';
 import { appendWrite } from '../../src/workflow/writes/append.ts';
 import { beginWrite } from '../../src/workflow/writes/begin.ts';
 import { finalizeWrite } from '../../src/workflow/writes/finalize.ts';
+import { runTeddy } from '../support/run-teddy.ts';
 import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
 import { create, planOf, run, say, start } from '../support/turns.ts';
 
@@ -170,6 +171,50 @@ test('a lock that was there before, or that holds what is not ours, stays when a
   await rm(lock);
 });
 
+test.each([
+  ['a message', () => say(project, 'Go', null)],
+  ['a new session', () => start(project, 'another')],
+  ['a setting', () => project.repository.changeSetting('local', 'teddy.model', 'm')],
+])(
+  'where every git is killed as soon as it holds a lock, the next command after %s removes them',
+  async (what, act) => {
+    await start(project);
+    const dir = join(repo.root, '.git');
+    const ref = await repo.git('symbolic-ref', 'HEAD');
+    const today = new Date().toISOString().slice(0, 10).replaceAll('-', '');
+    const made = `: > ${dir}/refs/heads/teddy/${today}-another.lock`;
+    const moved = `: > ${dir}/${ref}.lock; : > ${dir}/HEAD.lock`;
+    await disturb('update-ref', `${what === 'a new session' ? made : moved}; ${killed}`, 1000);
+    const config = join(repo.root, '.git/bin/git');
+    const script = await readFile(config, 'utf8');
+    await writeFile(
+      config,
+      script.replace(
+        'exec git',
+        `case " $* " in *' --replace-all '*) (set -C; : > ${dir}/config.lock) && ${killed};; esac\nexec git`,
+      ),
+    );
+    await expect(act()).rejects.toMatchObject({ code: 'GIT_FAILED' });
+    await rm(join(repo.root, '.git/bin/git'));
+    await act();
+    expect(await locks()).toEqual([]);
+  },
+);
+
+test('what a process that lives on could not settle is settled by another one', async () => {
+  await start(project);
+  const lock = join(repo.root, '.git/HEAD.lock');
+  await disturb('update-ref', `: > ${lock}; ${killed}`, 1000);
+  await expect(say(project, 'Go', null)).rejects.toMatchObject({ code: 'GIT_FAILED' });
+  await expect(project.repository.changeSetting('local', 'teddy.model', 'm')).resolves.toBe(true);
+  await expect(start(project, 'another')).rejects.toMatchObject({ code: 'GIT_FAILED' });
+  expect(await locks()).not.toEqual([]);
+  await rm(join(repo.root, '.git/bin/git'));
+  // This process lives on.
+  expect((await runTeddy(['session', 'new', 'other'], { cwd: repo.root, asProcess: true })).exitCode).toBe(0);
+  expect(await locks()).toEqual([]);
+});
+
 /** Leaves the files of a git that was killed as it wrote the second one and held the lock of HEAD. */
 const tornSwitch = `for last; do :; done
   : > .git/HEAD.lock
@@ -258,18 +303,23 @@ test('the half of a work tree that a killed teddy was making is gone when the ne
   expect(await project.repository.addWorkTree(ref)).toContain('add-login');
 });
 
+/** The lock on the index of a teddy that was killed, and its note. */
+async function leaveIndexLock(ref: RefName, checkout?: { from: string; to: string }): Promise<void> {
+  const { pid } = spawnSync('true');
+  const bootId = (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim();
+  const [oid, none] = [await repo.git('rev-parse', 'HEAD'), '0'.repeat(40)];
+  const dead = { ref, old: checkout === undefined ? oid : null, new: none, pid, bootId, nonce: '0123abcd', checkout };
+  await repo.write('.git/teddy/lock-0123abcd', '');
+  await link(join(repo.root, '.git/teddy/lock-0123abcd'), join(repo.root, '.git/index.lock'));
+  await repo.write(`.git/teddy/append-${pid}-${bootId}-0123abcd.json`, JSON.stringify(dead));
+}
+
 test('a file is written although a killed teddy has left its lock on the index', async () => {
   const { ref } = await start(project);
   const wish = { intent: 'A guide', target: 'guide.txt', operation: 'create', hasController: false } as const;
   const { record } = await beginWrite(project, wish);
   await appendWrite(project, { id: record.id, bytes: new TextEncoder().encode('Read it.\n') });
-  const { pid } = spawnSync('true');
-  const bootId = (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim();
-  const [oid, none] = [await repo.git('rev-parse', 'HEAD'), '0'.repeat(40)];
-  const dead = { ref, old: oid, new: none, pid, bootId, nonce: '0123abcd' };
-  await repo.write('.git/teddy/lock-0123abcd', '');
-  await link(join(repo.root, '.git/teddy/lock-0123abcd'), join(repo.root, '.git/index.lock'));
-  await repo.write(`.git/teddy/append-${pid}-${bootId}-0123abcd.json`, JSON.stringify(dead));
+  await leaveIndexLock(ref);
   expect(await finalizeWrite(project, { id: record.id })).toMatchObject({ isWritten: true });
   expect(await repo.git('show', 'HEAD:guide.txt')).toBe('Read it.');
   expect(await locks()).toEqual([]);
