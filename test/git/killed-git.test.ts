@@ -11,6 +11,7 @@ import type { RefName } from '../../src/names.ts';
 import { examineRepository } from '../../src/workflow/doctor/examine-repository.ts';
 import { pullSessions } from '../../src/workflow/sharing/pull-sessions.ts';
 import { pushSessions } from '../../src/workflow/sharing/push-sessions.ts';
+import { switchSession } from '../../src/workflow/line/switch.ts';
 import { appendWrite } from '../../src/workflow/writes/append.ts';
 import { beginWrite } from '../../src/workflow/writes/begin.ts';
 import { finalizeWrite } from '../../src/workflow/writes/finalize.ts';
@@ -322,6 +323,23 @@ test('a file is written although a killed teddy has left its lock on the index',
   await leaveIndexLock(ref);
   expect(await finalizeWrite(project, { id: record.id })).toMatchObject({ isWritten: true });
   expect(await repo.git('show', 'HEAD:guide.txt')).toBe('Read it.');
+  expect(await locks()).toEqual([]);
+});
+
+test('a switch that was killed with its git is done when it is asked for again', async () => {
+  const { ref } = await start(project);
+  await repo.commit({ 'b.txt': 'B of the line\n' });
+  const to = await repo.git('rev-parse', ref);
+  await repo.git('switch', '--quiet', 'main');
+  const from = await repo.git('rev-parse', 'HEAD');
+  await leaveIndexLock(ref, { from, to });
+  // Files that git writes are younger than the note.
+  await sleep(50);
+  await repo.write('b.txt', 'B of');
+  await writeFile(join(repo.root, '.git/HEAD.lock'), `ref: ${ref}`);
+  expect(await switchSession(project, ref.replace('refs/heads/', ''))).toMatchObject({ ref, isThere: false });
+  expect(await repo.git('symbolic-ref', 'HEAD')).toBe(ref);
+  expect(await repo.git('status', '--porcelain')).toBe('');
   expect(await locks()).toEqual([]);
 });
 

@@ -7,6 +7,7 @@ import { toShellWord } from '../../session/shell-word.ts';
 import { findLine } from './find.ts';
 import { makeLocal } from './make-local.ts';
 import { refuseOperation } from './refuse-operation.ts';
+import { repair } from './repair.ts';
 import { refuseRunsIn } from './unfinished-run.ts';
 
 export interface SwitchedSession {
@@ -25,6 +26,7 @@ export async function switchSession(project: Project, selector: string): Promise
   const { workspace } = project.repository;
   if (workspace === null)
     throw new TeddyError('NO_WORK_TREE', 'A bare repository has nothing to switch.', 'Run it in a clone of it.');
+  await repair(project);
   const { ref, session, tip, remoteTip, workspace: holder } = await findLine(project, selector);
   const head = await workspace.head();
   const switched = { session, ref, from: head };
