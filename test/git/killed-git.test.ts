@@ -12,6 +12,7 @@ import { examineRepository } from '../../src/workflow/doctor/examine-repository.
 import { pullSessions } from '../../src/workflow/sharing/pull-sessions.ts';
 import { pushSessions } from '../../src/workflow/sharing/push-sessions.ts';
 import { switchSession } from '../../src/workflow/line/switch.ts';
+import { addMemo } from '../../src/workflow/context/change-memos.ts';
 import { appendWrite } from '../../src/workflow/writes/append.ts';
 import { beginWrite } from '../../src/workflow/writes/begin.ts';
 import { finalizeWrite } from '../../src/workflow/writes/finalize.ts';
@@ -175,6 +176,7 @@ test('a lock that was there before, or that holds what is not ours, stays when a
 test.each([
   ['a message', () => say(project, 'Go', null)],
   ['a new session', () => start(project, 'another')],
+  ['a memo', () => addMemo(project, 'Use tabs')],
   ['a setting', () => project.repository.changeSetting('local', 'teddy.model', 'm')],
 ])(
   'where every git is killed as soon as it holds a lock, the next command after %s removes them',
@@ -184,7 +186,8 @@ test.each([
     const ref = await repo.git('symbolic-ref', 'HEAD');
     const today = new Date().toISOString().slice(0, 10).replaceAll('-', '');
     const made = `: > ${dir}/refs/heads/teddy/${today}-another.lock`;
-    const moved = `: > ${dir}/${ref}.lock; : > ${dir}/HEAD.lock`;
+    const branch = what === 'a memo' ? 'refs/heads/teddy/global' : ref;
+    const moved = `: > ${dir}/${branch}.lock${what === 'a memo' ? '' : `; : > ${dir}/HEAD.lock`}`;
     await disturb('update-ref', `${what === 'a new session' ? made : moved}; ${killed}`, 1000);
     const config = join(repo.root, '.git/bin/git');
     const script = await readFile(config, 'utf8');

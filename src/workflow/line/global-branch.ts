@@ -8,6 +8,7 @@ import { toShellWord } from '../../session/shell-word.ts';
 import { retryWhileMoved } from './append-entry.ts';
 import { editTree } from '../../session/edit-tree.ts';
 import { toText } from './read.ts';
+import { repair } from './repair.ts';
 
 export interface GlobalBranch extends GlobalFiles {
   tip: Oid;
@@ -96,6 +97,7 @@ export async function changeGlobal(
   message: string,
   change: (current: GlobalBranch) => GlobalEdit[] | null | Promise<GlobalEdit[] | null>,
 ): Promise<Oid | null> {
+  await repair(project);
   const { commit } = await retryWhileMoved(project, globalRef, async () => {
     await ensureGlobal(project);
     const current = await readGlobal(project);
