@@ -38,6 +38,15 @@ const eraseLine = '\r\u001b[K';
 const withoutWrap = '\u001b[?7l';
 const withWrap = '\u001b[?7h';
 
+/** What `styleText` puts around a text, in a group, so that splitting keeps it. */
+// oxlint-disable-next-line no-control-regex -- it begins with an escape
+const ownStyle = /(\u001b\[(?:[1-4]|7|2[2-9]|3\d|9[0-7])m)/;
+
+/** Every second part is a style. */
+function showUnstyled(part: string, at: number): string {
+  return at % 2 === 1 ? part : toVisible(part);
+}
+
 export function openTerminal(context: CliContext, options: ColorMode): Terminal {
   const { env, stdin, stdout, stderr } = context;
   const hasColor = (stream: CliContext['stdout']) => {
@@ -48,6 +57,11 @@ export function openTerminal(context: CliContext, options: ColorMode): Terminal 
   };
   const colored = { stdout: hasColor(stdout), stderr: hasColor(stderr) };
   const canRedraw = stderr.isTTY === true && env['TERM'] !== 'dumb';
+  // Whatever a command forgot is shown here. What a program reads from a pipe stays as it is: a name has to be the name.
+  const toShown = (text: string, stream: 'stdout' | 'stderr') => {
+    if (stream === 'stdout' && stdout.isTTY !== true) return text;
+    return colored[stream] ? text.split(ownStyle).map(showUnstyled).join('') : toVisible(text);
+  };
   let isDrawn = false;
   let isLineOpen = false;
   const endLine = () => {
@@ -62,20 +76,20 @@ export function openTerminal(context: CliContext, options: ColorMode): Terminal 
     context,
     print(text) {
       erase();
-      stdout.write(text);
+      stdout.write(toShown(text, 'stdout'));
       if (text !== '') isLineOpen = !text.endsWith('\n');
     },
     endLine,
     say(text) {
       erase();
       if (stdout.isTTY && stderr.isTTY) endLine();
-      stderr.write(`${text}\n`);
+      stderr.write(`${toShown(text, 'stderr')}\n`);
     },
     redraw(line) {
       if (line === null) return erase();
       if (!canRedraw) return;
       isDrawn = true;
-      stderr.write(`${withoutWrap}${eraseLine}${line}${withWrap}`);
+      stderr.write(`${withoutWrap}${eraseLine}${toShown(line, 'stderr')}${withWrap}`);
     },
     style: (style, text, stream = 'stdout') =>
       colored[stream] ? styleText(style, text, { validateStream: false }) : text,

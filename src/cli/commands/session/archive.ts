@@ -149,7 +149,7 @@ export class SessionArchiveCommand extends TeddyCommand {
     if (!this.yes) await this.requireYes(project, name, session);
     await deleteOnRemote(project, there, { signal });
     const refs = there.branches.map(({ ref }) => ref);
-    for (const ref of refs) if (!this.json) terminal.print(`${shortRef(ref)} is deleted on ${name}\n`);
+    for (const ref of refs) if (!this.json) terminal.print(toVisible(`${shortRef(ref)} is deleted on ${name}\n`));
     return refs;
   }
 
@@ -201,7 +201,7 @@ function showLanded(
   for (const { lines } of archived) warnOfUnlanded(terminal, lines, dryRun ? 'would keep' : 'keeps');
   for (const { lines } of archived)
     for (const { branch, archive } of lines)
-      terminal.print(dryRun ? `${shortRef(branch)}\n` : `${shortRef(branch)} is now ${archive}\n`);
+      terminal.print(dryRun ? `${shortRef(branch)}\n` : toVisible(`${shortRef(branch)} is now ${archive}\n`));
   for (const { session, problem } of refused) {
     terminal.say(`${session} stays:`);
     renderError(terminal, problem, { json: false, debug: false });
@@ -226,7 +226,7 @@ function showArchived(terminal: Terminal, { session, lines, kept, switchedTo, wo
   if (lines.length === 0) return terminal.say(`${session} is archived already.`);
   if (switchedTo !== null) terminal.say(toVisible(`Switched to ${switchedTo}.`));
   warnOfUnlanded(terminal, lines, 'keeps');
-  for (const { branch, archive } of lines) terminal.print(`${shortRef(branch)} is now ${archive}\n`);
+  for (const { branch, archive } of lines) terminal.print(toVisible(`${shortRef(branch)} is now ${archive}\n`));
   for (const ref of kept)
     terminal.say(toVisible(`${shortRef(ref)} is your own branch with turns of this session, and stays.`));
   for (const root of workTrees)
