@@ -38,7 +38,7 @@ const eraseLine = '\r\u001b[K';
 const withoutWrap = '\u001b[?7l';
 const withWrap = '\u001b[?7h';
 
-/** What `styleText` puts around a text, in a group, so that splitting keeps it. */
+/** Matches what `styleText` puts around a text, in a group, so that splitting keeps it. */
 // oxlint-disable-next-line no-control-regex -- it begins with an escape
 const ownStyle = /(\u001b\[(?:[1-4]|7|2[2-9]|3\d|9[0-7])m)/;
 

@@ -70,7 +70,7 @@ function isPronounceable(word: string): boolean {
 }
 
 const fewestCharacters = 7;
-/** What tokens of a kind have in common is at their beginning. */
+/** Only the end counts: tokens of one kind begin alike. */
 const variedLength = 32;
 
 /** False for what stands in for a token: `xxxxxxxx`, `your_token_goes_here`. A random one has digits, or letters of both cases. */

@@ -154,7 +154,7 @@ async function findSecrets(text: string, known: KnownSecret[]): Promise<FoundSec
   return text.includes('\0') ? [...found, ...(await findSpaced(text, known))] : found;
 }
 
-/** What is known by its value or its form keeps that kind, wherever it stands. */
+/** A secret that is known by its value or its form keeps that kind, wherever it stands. */
 function isNew(found: FoundSecret[]): (secret: FoundSecret) => boolean {
   const starts = new Map(found.map(({ start, end }) => [start, end]));
   return ({ start, end }) => starts.get(start) !== end;

@@ -1,11 +1,14 @@
 /** Secrets that are told by where they stand: in a header, in an address, behind the name of a credential. */
 import type { FoundSecret } from '../session/mask.ts';
 import { isSecretValue, isSecretVariable, isVaried } from '../session/secret-values.ts';
+import { edge } from './secret-forms.ts';
 import { isPassword } from './url-passwords.ts';
 
 /** The last group of each is the secret, and the match ends with it. Each is bounded, so that time grows in step with the text. */
-const scheme =
-  /(?:(?<![A-Za-z0-9])|(?<=%20|\\n))([Bb]earer|BEARER|[Bb]asic|BASIC)(?:[ \t]+|%20|\+)["']?([\w.~+/=|:-]{8,4000})/g;
+const scheme = new RegExp(
+  String.raw`${edge()}([Bb]earer|BEARER|[Bb]asic|BASIC)(?:[ \t]+|%20|\+)["']?([\w.~+/=|:-]{8,4000})`,
+  'g',
+);
 const header =
   /(?:[Aa]uthorization|AUTHORIZATION)(?:\\?["'])?\]?[ \t]{0,4}[:=,][ \t]{0,4}(\\?["'`])?(?:(?!(?:[Bb]earer|BEARER|[Bb]asic|BASIC)\b)[A-Za-z][\w-]{1,20}[ \t]+)?([\w.~+/=|:-]{12,4000})/g;
 const parameter = /(?:[?#]|(?<!&)&(?:amp;)?)([\w.-]{1,60})=([\w.~+/%-]{12,4000}={0,2})(?=[\s&#"'`<>)\]}\\,;]|$)/g;
