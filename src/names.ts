@@ -204,6 +204,13 @@ export function nameRef(ref: RefName): string {
   return ref.startsWith(archivePrefix) ? `archive/${ref.slice(archivePrefix.length)}` : shortRef(ref);
 }
 
+/** git's rules for the names of refs (`git help check-ref-format`). */
+export function isRefName(ref: string): ref is RefName {
+  // oxlint-disable-next-line no-control-regex
+  if (!ref.startsWith('refs/') || /[\x00-\x20\x7f~^:?*[\\]|\.\.|@\{|\/\/|\/$|\.$/.test(ref)) return false;
+  return ref.split('/').every((part) => part !== '' && !part.startsWith('.') && !part.endsWith('.lock'));
+}
+
 export function shortRef(ref: string): string {
   return ref.replace(/^refs\/(?:heads|remotes|tags)\//, '');
 }

@@ -42,8 +42,9 @@ export interface OwnConfiguration {
 export function withoutForeignPrograms(settings: ReadonlyMap<string, GitSetting>, env: Environment): OwnConfiguration {
   const own = new Map(settings);
   const pairs: [string, string][] = [];
-  for (const [key, { isForeign, chosen }] of settings) {
+  for (const [key, { isForeign, earlier }] of settings) {
     if (!isForeign) continue;
+    const chosen = earlier.filter((one) => !one.isForeign).map(({ value }) => value);
     const neutral = programs.find(([pattern]) => pattern.test(key))?.[1];
     if (neutral === undefined) continue;
     // An empty helper forgets those before it; the others that the user has chosen follow.
@@ -51,7 +52,7 @@ export function withoutForeignPrograms(settings: ReadonlyMap<string, GitSetting>
       ? [neutral, ...chosen]
       : [isSwitch(key) ? neutral : (chosen.at(-1) ?? neutral)];
     pairs.push(...values.map((value): [string, string] => [toConfigKey(key), value]));
-    own.set(key, { value: values.at(-1) ?? neutral, origin: 'teddy', isForeign: false, chosen });
+    own.set(key, { value: values.at(-1) ?? neutral, origin: 'teddy', isForeign: false, earlier: [] });
     const filter = /^(filter\..*)\.(?:clean|smudge|process)$/.exec(key)?.[1];
     if (filter !== undefined && chosen.length === 0) pairs.push([`${filter}.required`, 'false']);
   }

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { SimpleGit } from 'simple-git';
 import { TeddyError } from '../errors.ts';
 import type { RefTip, RefUpdate, Remotes, Store, TransferOptions } from '../ports/git.ts';
-import { parseOid, type RefName } from '../names.ts';
+import { isRefName, parseOid, type RefName } from '../names.ts';
 import { findRemote, toRemoteNames, type RemoteAddress } from './remote-address.ts';
 import { callRemote, type RemoteResult } from './remote-call.ts';
 import { cut, isPassing, toRemoteError } from './remote-errors.ts';
@@ -299,13 +299,6 @@ function requireRefName(ref: RefName): RefName {
     `No ref can have the name ${JSON.stringify(ref)}.`,
     'Nothing of it was taken.',
   );
-}
-
-/** git's rules for the names of refs (`git help check-ref-format`). */
-function isRefName(ref: string): boolean {
-  // oxlint-disable-next-line no-control-regex
-  if (!ref.startsWith('refs/') || /[\x00-\x20\x7f~^:?*[\\]|\.\.|@\{|\/\/|\/$|\.$/.test(ref)) return false;
-  return ref.split('/').every((part) => part !== '' && !part.startsWith('.') && !part.endsWith('.lock'));
 }
 
 /** Throws GIT_FAILED when there are more updates than one call can hold: they would not be all or nothing. */

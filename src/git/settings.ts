@@ -2,14 +2,17 @@
 import { repairRefLocks, withRefRecord, type LockDirs } from './ref-record.ts';
 import { maxDeaths, splitNul, type Environment, type GitRunner } from './run.ts';
 
-export interface GitSetting {
+interface SettingValue {
   value: string;
   /** `local .git/config`, `global ~/.gitconfig`, `command line`. */
   origin: string;
   /** The value is of the repository's own configuration, which may be somebody else's. */
   isForeign: boolean;
-  /** All values that the user has chosen: those of the system, the global configuration, the environment and the command line. */
-  chosen: readonly string[];
+}
+
+export interface GitSetting extends SettingValue {
+  /** Those that git has read before it, oldest first. */
+  earlier: readonly SettingValue[];
 }
 
 /** Keys as git prints them, in lower case but for the subsection; the last value wins. */
@@ -22,10 +25,10 @@ export async function readGitSettings(git: GitRunner, env: Environment): Promise
     const end = row.indexOf('\n');
     // A key without `=` counts as true.
     const [key, value] = end < 0 ? [row, 'true'] : [row.slice(0, end), row.slice(end + 1)];
+    const known = settings.get(key);
     const isForeign = scope === 'local' || scope === 'worktree';
-    const before = settings.get(key)?.chosen ?? [];
-    const chosen = isForeign ? before : [...before, value];
-    settings.set(key, { value, origin: toOrigin(scope, source, env['HOME']), isForeign, chosen });
+    const earlier = known === undefined ? [] : [...known.earlier, known];
+    settings.set(key, { value, origin: toOrigin(scope, source, env['HOME']), isForeign, earlier });
   }
   return settings;
 }

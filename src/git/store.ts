@@ -173,6 +173,10 @@ export function gitStore(options: StoreOptions): Store & { close(): Promise<void
       [...(await options.settings())]
         .filter(([key]) => key.startsWith(prefix))
         .map(([key, { value }]) => ({ key, value })),
+    settingValues: async (key) => {
+      const found = (await options.settings()).get(toSettingKey(key));
+      return found === undefined ? [] : [...found.earlier, found];
+    },
     settingOrigin: async (key) => (await options.settings()).get(toSettingKey(key))?.origin,
     close: () => reader.close(),
   });

@@ -181,6 +181,8 @@ export interface Store {
   setting(key: string): Promise<string | undefined>;
   /** Where that value is set: `local .git/config`, `global ~/.gitconfig`, `command line`. */
   settingOrigin(key: string): Promise<string | undefined>;
+  /** All of its values with where each is set, in the order in which git reads them: the last one counts for git. */
+  settingValues(key: string): Promise<{ value: string; origin: string }[]>;
   /** All settings whose key begins so, the last value of each. Keys as git prints them: lower case but for the subsection. */
   settings(prefix: string): Promise<{ key: string; value: string }[]>;
 }

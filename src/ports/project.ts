@@ -83,6 +83,8 @@ export interface Settings {
   get(name: SettingName): Promise<string | undefined>;
   /** The same with its origin; a value that cannot be used is an answer here. */
   find(name: SettingName): Promise<FoundSetting>;
+  /** Each source by itself, the nearest first, and last the tracked file in the work tree; without those that say nothing. */
+  findAll(name: SettingName): Promise<FoundSetting[]>;
 }
 
 export interface SavedFacts {

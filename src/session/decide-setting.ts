@@ -7,7 +7,7 @@ import { settingOf, settings, type Setting, type SettingName, type ValueKind } f
 import { toShellWord } from './shell-word.ts';
 
 /** One place that may say something about a setting. */
-interface SettingSource {
+export interface SettingSource {
   /** `environment OPENAI_BASE_URL`, `git config (local .git/config)`, `.teddy/config.yaml`. */
   origin: string;
   /** Missing or empty: it says nothing. */
@@ -34,6 +34,16 @@ export function decideSetting(name: SettingName, sources: readonly SettingSource
       : { name, value: parsed.value, origin, problem: null };
   }
   return { name, value: null, origin: 'default', problem: null };
+}
+
+/**
+ * Chooses what asks for most, in the order of the values that the setting takes; one that is wrong decides at once. Null: nothing
+ * sets it.
+ */
+export function chooseStrictest(found: readonly FoundSetting[]): FoundSetting | null {
+  const rank = ({ name, value }: FoundSetting) => settingOf(name).takes.indexOf(value ?? '');
+  const wrong = found.find(({ problem }) => problem !== null);
+  return wrong ?? found.filter(({ value }) => value !== null).toSorted((a, b) => rank(b) - rank(a))[0] ?? null;
 }
 
 /** A URL may be wrong because it holds a password. */

@@ -12,6 +12,10 @@ export interface Setting {
   takes: ValueKind | readonly string[];
   /** A tracked file cannot set these values. */
   untracked?: readonly string[];
+  /** The values are in order: of all sources, the one that asks for most decides. Of the tracked file, that of the base branch counts. */
+  strictest?: true;
+  /** Only the user's global configuration counts. */
+  globalOnly?: true;
   purpose: string;
   /** The default in words for a person. */
   fallback: string;
@@ -134,6 +138,7 @@ const table = [
     tracked: true,
     takes: ['0', '1', 'others'],
     untracked: ['0'],
+    strictest: true,
     purpose: 'whether a plan needs an approval before it is executed, or that of somebody else',
     fallback: '0',
   },

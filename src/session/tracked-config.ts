@@ -14,7 +14,8 @@ export interface TrackedConfig {
 /** A person writes less than this by hand; a larger file is something else. */
 export const maxTrackedConfigBytes = 16 * 1024;
 
-const path = '.teddy/config.yaml';
+export const trackedConfigPath = '.teddy/config.yaml';
+const path = trackedConfigPath;
 const allowed = settings.filter(({ tracked }) => tracked).map(({ name }) => name);
 
 export async function parseTrackedConfig(text: string): Promise<TrackedConfig> {

@@ -4,19 +4,26 @@ import { lstat, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Store } from '../ports/git.ts';
 import type { Notices, Settings } from '../ports/project.ts';
-import { decideSetting, requireUsable, type FoundSetting } from '../session/decide-setting.ts';
+import {
+  chooseStrictest,
+  decideSetting,
+  requireUsable,
+  type FoundSetting,
+  type SettingSource,
+} from '../session/decide-setting.ts';
 import { settingOf, type SettingName } from '../session/settings.ts';
 import {
   ignoredConfig,
   maxTrackedConfigBytes,
   parseTrackedConfig,
+  trackedConfigPath,
   type TrackedConfig,
 } from '../session/tracked-config.ts';
 import { errorReason } from '../disk/system-error.ts';
 
 interface SettingsOptions {
   env: Record<string, string | undefined>;
-  store: Pick<Store, 'setting' | 'settingOrigin'>;
+  store: Pick<Store, 'settingValues'>;
   /** The root of the work tree; null in a bare repository, where nobody has checked out the project's settings. */
   root: string | null;
   notices: Notices;
@@ -26,16 +33,29 @@ interface SettingsOptions {
 export function readSettings({ env, store, root, notices }: SettingsOptions): Settings {
   let loading: Promise<TrackedConfig> | undefined;
   const load = () => (loading ??= loadTracked(root, notices));
-  async function find(name: SettingName): Promise<FoundSetting> {
-    const { variable, tracked } = settingOf(name);
-    const key = `teddy.${name}`;
-    return decideSetting(name, [
+  async function listSources(name: SettingName): Promise<SettingSource[]> {
+    const { variable, tracked, strictest, globalOnly } = settingOf(name);
+    const all = (await store.settingValues(`teddy.${name}`)).toReversed();
+    const own = all.filter(({ origin }) => !globalOnly || origin.startsWith('global '));
+    return [
       ...(variable === undefined ? [] : [{ origin: `environment ${variable}`, text: env[variable] }]),
-      { origin: `git config (${(await store.settingOrigin(key)) ?? ''})`, text: await store.setting(key) },
-      ...(tracked ? [{ origin: '.teddy/config.yaml', text: (await load()).values.get(name) }] : []),
-    ]);
+      ...(strictest ? own : own.slice(0, 1)).map(({ origin, value }) => ({
+        origin: `git config (${origin})`,
+        text: value,
+      })),
+      ...(tracked ? [{ origin: trackedConfigPath, text: (await load()).values.get(name) }] : []),
+    ];
   }
-  return { find, get: async (name) => requireUsable(await find(name)) };
+  async function findAll(name: SettingName): Promise<FoundSetting[]> {
+    const found = (await listSources(name)).map((source) => decideSetting(name, [source]));
+    return found.filter(({ origin }) => origin !== 'default');
+  }
+  async function find(name: SettingName): Promise<FoundSetting> {
+    if (!settingOf(name).strictest) return decideSetting(name, await listSources(name));
+    const own = (await findAll(name)).filter(({ origin }) => origin !== trackedConfigPath);
+    return chooseStrictest(own) ?? decideSetting(name, []);
+  }
+  return { find, findAll, get: async (name) => requireUsable(await find(name)) };
 }
 
 async function loadTracked(root: string | null, notices: Notices): Promise<TrackedConfig> {

@@ -13,6 +13,7 @@ import { applyMasks } from '../../src/session/mask.ts';
 import { decideSetting, requireUsable } from '../../src/session/decide-setting.ts';
 import { runName, type Oid, type RefName, type RepoPath } from '../../src/names.ts';
 import type { SettingName } from '../../src/session/settings.ts';
+import { parseTrackedConfig, trackedConfigPath } from '../../src/session/tracked-config.ts';
 import { syntaxChecker } from '../../src/system/check-syntax.ts';
 import { judgeFetched } from '../../src/workflow/sharing/check-incoming.ts';
 import type { AllowedCommand } from '../../src/conversation/allowed-commands.ts';
@@ -203,7 +204,7 @@ export async function memoryProject(
     remains: memoryRemains(),
     noted,
     trust: { has: async (oid) => trusted.has(oid), add: async (oids) => oids.forEach((oid) => trusted.add(oid)) },
-    settings: memorySettings(configuration),
+    settings: memorySettings(configuration, () => project.read(trackedConfigPath)),
     models: {
       find: async () => ({ window: null, answer: null, price: null }),
       saved: async () => null,
@@ -278,10 +279,16 @@ export async function memoryProject(
   return project;
 }
 
-function memorySettings(configuration: Map<string, string>): Settings {
+function memorySettings(configuration: Map<string, string>, readConfig: () => Promise<string | null>): Settings {
   const find = async (name: SettingName) =>
     decideSetting(name, [{ origin: 'git config (local .git/config)', text: configuration.get(`teddy.${name}`) }]);
-  return { find, get: async (name) => requireUsable(await find(name)) };
+  const findTracked = async (name: SettingName) => {
+    const { values } = await parseTrackedConfig((await readConfig()) ?? '');
+    return decideSetting(name, [{ origin: trackedConfigPath, text: values.get(name) }]);
+  };
+  const findAll = async (name: SettingName) =>
+    [await find(name), await findTracked(name)].filter(({ origin }) => origin !== 'default');
+  return { find, findAll, get: async (name) => requireUsable(await find(name)) };
 }
 
 function maskAll(text: string, secrets: Map<string, string>): Masked {

@@ -184,6 +184,8 @@ export function memoryStore(disk: MemoryDisk, { ident, settings }: MemoryStoreOp
     setting: async (key) => settings.get(key),
     settings: async (prefix) =>
       [...settings].filter(([key]) => key.startsWith(prefix)).map(([key, value]) => ({ key, value })),
+    settingValues: async (key) =>
+      settings.has(key) ? [{ value: settings.get(key) ?? '', origin: 'local .git/config' }] : [],
     settingOrigin: async (key) => (settings.has(key) ? 'local .git/config' : undefined),
   };
   return store;

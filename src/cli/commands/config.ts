@@ -22,8 +22,9 @@ export class ConfigCommand extends TeddyCommand {
     description: 'List all settings, or set one.',
     details: `
       Options take precedence over the environment; then come \`git config teddy.<name>\` and
-      \`.teddy/config.yaml\`, which the project tracks and which can therefore set only a few. With a name, it
-      prints that value alone, or nothing if it is not set.
+      \`.teddy/config.yaml\`, which the project tracks and which can therefore set only a few. Of approvals, the
+      strictest value counts, and of that file what the base branch has, as last fetched. With a name, it prints
+      that value alone, or nothing if it is not set.
 
       \`set\` checks a value and gives it to \`git config\`, for this repository or, with --global, for all of yours; \`unset\` takes
       it away again. Where another source takes precedence, it says so. The API key is \`OPENAI_API_KEY\`, or what \`git
@@ -50,7 +51,7 @@ export class ConfigCommand extends TeddyCommand {
     return this.withProject(terminal, async (project) => {
       if (change !== null) return this.change(terminal, project, change);
       if (this.name !== undefined) return this.showOne(terminal, project, this.name);
-      const found = await Promise.all(settings.map(({ name }) => project.settings.find(name)));
+      const found = await Promise.all(settings.map(({ name }) => find(project, name)));
       const key = isUsable(found, 'baseUrl') ? ((await findKey(project, this.context.env))?.origin ?? null) : null;
       if (this.json) {
         this.printJson(terminal, 'config', { settings: found.map(toListed), key });
@@ -98,7 +99,7 @@ export class ConfigCommand extends TeddyCommand {
   }
 
   private async change(terminal: Terminal, project: Project, { name, value }: Change): Promise<number> {
-    const { repository, settings: known } = project;
+    const { repository } = project;
     const scope = this.global ? 'global' : 'local';
     const key = `teddy.${name}`;
     if (name === 'sessionsRemote' && value !== null && !this.global) {
@@ -107,7 +108,7 @@ export class ConfigCommand extends TeddyCommand {
     }
     const wasSet = await repository.changeSetting(scope, key, value);
     repository.reloadSettings();
-    const found = await known.find(name);
+    const found = await find(project, name);
     if (this.json) {
       this.printJson(terminal, 'config', { settings: [toListed(found)] });
       return 0;
@@ -124,13 +125,19 @@ export class ConfigCommand extends TeddyCommand {
 
   private async showOne(terminal: Terminal, project: Project, text: string): Promise<number> {
     refuseKey(text);
-    const found = await project.settings.find(parseSettingName(text));
+    const found = await find(project, parseSettingName(text));
     const value = requireUsable(found);
     if (this.json) this.printJson(terminal, 'config', { settings: [toListed(found)] });
     else if (value === undefined) terminal.say(`teddy.${found.name} is not set: ${settingOf(found.name).fallback}.`);
     else terminal.print(`${toVisible(value)}\n`);
     return 0;
   }
+}
+
+/** The base branch decides about approvals as well. */
+async function find(project: Project, name: SettingName): Promise<FoundSetting> {
+  if (name !== 'approvals') return project.settings.find(name);
+  return (await import('../../workflow/line/approval-policy.ts')).readPolicyHere(project);
 }
 
 interface Change {

@@ -2,9 +2,12 @@
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { shortRef, type Oid, type SessionId, type TurnName } from '../../names.ts';
+import { requireUsable } from '../../session/decide-setting.ts';
+import { readBaseBranch } from '../../session/lines.ts';
 import { parseIdent } from '../../session/logged-entry.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { decodeEntry } from '../../session/entry.ts';
+import { readApprovalPolicy } from './approval-policy.ts';
 import type { ReadyLine } from './prepare.ts';
 import { readVerdicts, type Verdict } from './read-verdicts.ts';
 
@@ -21,12 +24,16 @@ export interface NeededApproval {
   reason: string | null;
   /** False: no signature shows who wrote the message, so that nobody can be somebody else. */
   isAskerKnown: boolean;
+  /** Sentences, each about something that would ask for less and is ignored. */
+  notes: readonly string[];
 }
 
 /** Throws BAD_SETTING. */
 export async function readApproval(project: Project, line: LineTip, turn: TurnName): Promise<NeededApproval> {
   const verdicts = await readVerdicts(project, { ...line, turn });
-  const setting = (await project.settings.get('approvals')) ?? '0';
+  const policy = await readApprovalPolicy(project, await readBaseBranch(project, line.tip));
+  const setting = requireUsable(policy) ?? '0';
+  const { notes } = policy;
   const since = verdicts.slice(verdicts.findLastIndex(({ verdict }) => verdict === 'rejected') + 1);
   const approved = since.filter(({ verdict }) => verdict === 'approved');
   if (setting !== 'others')
@@ -37,6 +44,7 @@ export async function readApproval(project: Project, line: LineTip, turn: TurnNa
       reason: null,
       verdicts,
       isAskerKnown: true,
+      notes,
     };
   const asker = await findAsker(project, line, turn);
   const others = approved.filter(({ author }) => !isSamePerson(author.email, asker?.email));
@@ -52,7 +60,7 @@ export async function readApproval(project: Project, line: LineTip, turn: TurnNa
       : approved.length > others.length
         ? `So far, only ${asker?.email ?? 'the author of the message'} has approved it, who wrote the message.`
         : null;
-  return { isNeeded: true, isOwnEnough: false, counted, reason, verdicts, isAskerKnown };
+  return { isNeeded: true, isOwnEnough: false, counted, reason, verdicts, isAskerKnown, notes };
 }
 
 /** Throws APPROVAL_MISSING; nothing was run then. */

@@ -72,6 +72,7 @@ async function executeTurn(project: Project, request: ExecuteRequest, claimed: C
 
   if (request.reject !== undefined) return rejectTurn(draft, taken, request.reject || 'rejected');
   const approval = await readApproval(project, { session: line.session, tip: line.state.tip }, turn.turn);
+  for (const note of approval.notes) project.notices.warn(note);
   const rejected = lastWord(approval.verdicts);
   // A crash came between the verdict and its report, or it was pulled from a clone that had come no further.
   if (rejected?.verdict === 'rejected') return rejectTurn(draft, taken, describeRejection(rejected));

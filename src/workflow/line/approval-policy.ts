@@ -1,0 +1,106 @@
+/**
+ * `teddy.approvals` as it counts for a line: the strictest of what the base branch asks for, as last fetched, and what git's
+ * configuration says. The file in the work tree does not count: whoever plans can edit it.
+ */
+import type { RefTip } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import { globalRef, isRefName, parseLineRef, shortRef, type RefName, type RepoPath } from '../../names.ts';
+import { chooseStrictest, type FoundSetting } from '../../session/decide-setting.ts';
+import { readBaseBranch, readDefaultBranches } from '../../session/lines.ts';
+import {
+  ignoredConfig,
+  maxTrackedConfigBytes,
+  parseTrackedConfig,
+  trackedConfigPath,
+  type TrackedConfig,
+} from '../../session/tracked-config.ts';
+
+export interface ApprovalPolicy extends FoundSetting {
+  /** Sentences, each about something that is ignored. */
+  notes: string[];
+}
+
+/** `base`: the branch that the session started from; null: nothing says which. */
+export async function readApprovalPolicy(project: Project, base: string | null): Promise<ApprovalPolicy> {
+  const sources = await project.settings.findAll('approvals');
+  const own = sources.filter(({ origin }) => origin !== trackedConfigPath);
+  const here = sources.find(({ origin }) => origin === trackedConfigPath)?.value ?? null;
+  const asked = await Promise.all((await listBaseRefs(project, base)).map((tip) => readAsked(project, tip)));
+  const found = asked.map(({ setting }) => setting);
+  const policy = chooseStrictest([...found, ...own]) ?? {
+    name: 'approvals',
+    value: null,
+    origin: 'default',
+    problem: null,
+  };
+  const ofBase = chooseStrictest(found);
+  const notes = asked.flatMap(({ warnings }) => warnings);
+  for (const lower of own)
+    if (lower.problem === null && chooseStrictest([policy, lower])?.value !== lower.value)
+      notes.push(
+        `teddy.approvals is ${lower.value} in ${lower.origin}, which is ignored: ${policy.origin} asks for ${policy.value}.`,
+      );
+  if (here !== (ofBase?.value ?? null)) {
+    const names = asked.map(({ name }) => name).join(' and ') || 'the base branch';
+    const raise = here === null ? '' : ` To ask for more here: \`git config teddy.approvals ${here}\`.`;
+    notes.push(
+      `${trackedConfigPath} in the work tree ${describe(here)}, which is ignored: in ${names} it ${describe(ofBase?.value ?? null)}.${ofBase === null ? raise : ''}`,
+    );
+  }
+  return { ...policy, notes };
+}
+
+/** The same for a session that would be gone on with, or begun, here. */
+export async function readPolicyHere(project: Project): Promise<FoundSetting> {
+  const ref = (await project.repository.workspace?.head())?.ref ?? null;
+  const isLine = ref !== null && parseLineRef(ref) !== null;
+  const base = isLine ? await readBaseBranch(project, ref) : ref === null ? null : shortRef(ref);
+  const { notes: _notes, ...found } = await readApprovalPolicy(project, base);
+  return found;
+}
+
+function describe(value: string | null): string {
+  return value === null ? 'asks for no approval' : `has approvals: ${value}`;
+}
+
+/**
+ * The base branch as it was last fetched, from each remote that has it. Where none has, the local one, which anybody here can
+ * change or make, counts together with the default branches.
+ */
+async function listBaseRefs(project: Project, base: string | null): Promise<RefTip[]> {
+  const { store, remotes } = project.repository;
+  const names = await remotes.names();
+  // A name from a commit is never read as a revision.
+  const find = async (refs: string[]) => {
+    const tips = refs.filter(isRefName).map(async (ref) => ({ ref, oid: await store.resolve(ref) }));
+    return (await Promise.all(tips)).flatMap(({ ref, oid }) => (oid === null ? [] : [{ ref, oid }]));
+  };
+  const fetched = (branches: string[]) =>
+    find(names.flatMap((remote) => branches.map((branch) => `refs/remotes/${remote}/${branch}`)));
+  const known = base === null ? [] : await fetched([base]);
+  if (known.length > 0) return known;
+  const defaults = (await readDefaultBranches(project)).filter(({ ref }) => ref !== globalRef);
+  const local = base === null ? [] : await find([`refs/heads/${base}`]);
+  const branches = defaults.filter(({ ref }) => ref.startsWith('refs/heads/')).map(({ ref }) => shortRef(ref));
+  const all = [...local, ...defaults, ...(await fetched(branches))];
+  return [...new Map(all.map((tip) => [tip.ref, tip])).values()];
+}
+
+async function readAsked({ repository: { store } }: Project, { ref, oid }: RefTip) {
+  const name = toName(ref);
+  const { values, warnings } = await parse((await store.readFile(oid, trackedConfigPath as RepoPath))?.bytes);
+  const value = values.get('approvals') ?? null;
+  const setting: FoundSetting = { name: 'approvals', value, origin: `${trackedConfigPath} of ${name}`, problem: null };
+  // The file in the work tree is warned about as well: of its other faults nothing is said twice.
+  const about = warnings.filter((warning) => /^\S+(?:: approvals | is ignored)/.test(warning));
+  return { name, setting, warnings: about.map((warning) => `In ${name}, ${warning}`) };
+}
+
+async function parse(bytes: Uint8Array = new Uint8Array()): Promise<TrackedConfig> {
+  if (bytes.length > maxTrackedConfigBytes) return ignoredConfig(`it is over ${maxTrackedConfigBytes / 1024} KiB`);
+  return parseTrackedConfig(new TextDecoder().decode(bytes));
+}
+
+function toName(ref: RefName): string {
+  return ref.startsWith('refs/remotes/') ? `${shortRef(ref)} as last fetched` : shortRef(ref);
+}
