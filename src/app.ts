@@ -27,7 +27,7 @@ import type { AgentLogDirectory, ExportDirectory, ExportTarget, Remains, SourceF
 import type { AgentSetup } from './ports/capture.ts';
 import type { HookSource, MessageFile, Repository, Store } from './ports/git.ts';
 import type { Model, ProviderName } from './ports/model.ts';
-import type { Clock, Notices, Project } from './ports/project.ts';
+import type { Clock, Notices, ProcessTree, Project } from './ports/project.ts';
 import { decideSetting, requireUsable } from './session/decide-setting.ts';
 import { findPreset, presets, type Preset, type PresetName } from './session/presets.ts';
 import { providers } from './session/settings.ts';
@@ -47,6 +47,7 @@ import { masker } from './system/masker.ts';
 import { processNames } from './disk/process-names.ts';
 import { serverRecords } from './system/server-record.ts';
 import { knownModels } from './system/known-models.ts';
+import { callers, processTree } from './system/running-processes.ts';
 import { readSettings } from './system/settings.ts';
 import { runJournals } from './system/run-journal.ts';
 import { shell } from './system/shell.ts';
@@ -66,6 +67,8 @@ export interface OpenProjectOptions {
    * changed, and HEAD is told of as it is now.
    */
   trustsHead?: 'once' | 'always' | undefined;
+  /** The machine's own, without it. */
+  tree?: ProcessTree | undefined;
 }
 
 /** How a file says which process it is of. */
@@ -79,6 +82,7 @@ export async function openProject({
   trace,
   onStep,
   trustsHead,
+  tree = processTree(),
 }: OpenProjectOptions): Promise<Project> {
   const hooks = { ...(trace ? { trace } : {}), ...(onStep ? { onStep } : {}) };
   const repository = await openRepository({ cwd, env, ...hooks, trustsHead });
@@ -112,6 +116,7 @@ export async function openProject({
     },
     scratch: scratchFiles(),
     processes: processNames(processes),
+    callers: callers({ env, tree }),
     servers: serverRecords({
       path: join(repository.commonDir, 'teddy', 'server.json'),
       ...processes,

@@ -192,6 +192,10 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
     'The plan needs an approval before it is executed, since `teddy.approvals` says so. Nothing was run.',
     'Approve it with `teddy session approve`, or have somebody else do so: the hint says who.',
   ],
+  AGENT_MAY_NOT_APPROVE: [
+    'An AI agent has started this, as the message says, and only a person approves a plan. Nothing was changed.',
+    'Approve it in a terminal of your own, or on the page. An agent may always reject a plan.',
+  ],
   NO_PENDING_PLAN: ['There is no plan to run.', 'Ask for one with `teddy session plan -m "..."`.'],
   RUN_INTERRUPTED: [
     'A run or a command was killed, and nobody has settled it yet.',

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import type { BaseContext } from 'clipanion';
 import { TeddyError } from '../errors.ts';
+import type { ProcessTree } from '../ports/project.ts';
 
 /** The source of signals, such as `process`. */
 interface Signals {
@@ -27,6 +28,8 @@ export interface CliContext extends BaseContext {
   exit(code: number): never;
   /** The folder that the command runs in. Throws if it no longer exists. */
   cwd(): string;
+  /** The processes of the machine; undefined: as it shows them. */
+  tree?: ProcessTree | undefined;
   /** The file that was started, with which a hook or a server is started again. */
   main: string;
 }

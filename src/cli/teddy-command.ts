@@ -145,6 +145,7 @@ export function openHere(
     env: terminal.context.env,
     notices,
     trustsHead,
+    tree: terminal.context.tree,
     ...(isDebug(terminal.context)
       ? { trace: (line: string) => terminal.say(terminal.style('dim', line, 'stderr')) }
       : {}),

@@ -42,15 +42,15 @@ export interface OwnConfiguration {
 export function withoutForeignPrograms(settings: ReadonlyMap<string, GitSetting>, env: Environment): OwnConfiguration {
   const own = new Map(settings);
   const pairs: [string, string][] = [];
-  for (const [key, { isForeign, earlier }] of settings) {
-    if (!isForeign) continue;
-    const chosen = earlier.filter((one) => !one.isForeign).map(({ value }) => value);
+  for (const [key, setting] of settings) {
+    const isList = key.endsWith('.helper');
+    const all = [...setting.earlier, setting];
+    if (!(isList ? all.some(({ isForeign }) => isForeign) : setting.isForeign)) continue;
+    const chosen = all.filter(({ isForeign }) => !isForeign).map(({ value }) => value);
     const neutral = programs.find(([pattern]) => pattern.test(key))?.[1];
     if (neutral === undefined) continue;
     // An empty helper forgets those before it; the others that the user has chosen follow.
-    const values = key.endsWith('helper')
-      ? [neutral, ...chosen]
-      : [isSwitch(key) ? neutral : (chosen.at(-1) ?? neutral)];
+    const values = isList ? [neutral, ...chosen] : [isSwitch(key) ? neutral : (chosen.at(-1) ?? neutral)];
     pairs.push(...values.map((value): [string, string] => [toConfigKey(key), value]));
     own.set(key, { value: values.at(-1) ?? neutral, origin: 'teddy', isForeign: false, earlier: [] });
     const filter = /^(filter\..*)\.(?:clean|smudge|process)$/.exec(key)?.[1];

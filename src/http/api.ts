@@ -17,9 +17,10 @@ import {
   isSame,
   pageAccess,
   type PageAccess,
+  type Visitor,
 } from './page-access.ts';
 import { pageActs, type PageActs } from './page-acts.ts';
-import { linkRoute, pageRoutes, type PageTools } from './page-routes.ts';
+import { issueLink, linkRoute, openingRoute, pageRoutes, type PageLink, type PageTools } from './page-routes.ts';
 import { renderRefusal } from '../page/render-list.ts';
 import { eventStreams, streamHeaders, type EventStreams, type StreamEnd, type StreamLimits } from './event-stream.ts';
 import { Refusal, toErrorAnswer } from './refusal.ts';
@@ -63,6 +64,7 @@ export interface ApiOptions {
 }
 
 interface Variables {
+  visitor?: Visitor;
   sessionId?: string;
   code?: string;
   statuses?: StatusChanges;
@@ -75,6 +77,8 @@ type Api = OpenAPIHono<Env>;
 
 export interface RunningApi {
   fetch: Api['fetch'];
+  /** Makes a link to a page. `mayApprove`: whoever opens it may approve plans there. */
+  issueLink(origin: string, session: string | undefined, mayApprove: boolean): Promise<PageLink>;
   /** Ends the streams, which would keep the server from stopping; all other calls are answered as before. */
   endStreams(): void;
   /** Stops what a page has begun, as Ctrl-C does, and resolves when it has ended. */
@@ -87,7 +91,7 @@ export function createApi(options: ApiOptions): RunningApi {
   const access = pageAccess(clock);
   logRequests(api, options);
   api.use(async (context, next) => {
-    admit(context.env.incoming, { token: options.token, access, path: context.req.path });
+    context.set('visitor', admit(context.env.incoming, { token: options.token, access, path: context.req.path }));
     await next();
   });
   const streams = eventStreams(options.streamLimits, (error) => report.failure(error));
@@ -102,7 +106,12 @@ export function createApi(options: ApiOptions): RunningApi {
   refuseOtherMethods(api, [...described, ...pages, { method: 'get', path: documentPath }]);
   api.notFound((context) => toResponse(context, new Refusal('NO_SUCH_CALL', 'There is no such call.'), options));
   api.onError((error, context) => toResponse(context, error, options));
-  return { fetch: api.fetch, endStreams: () => streams.stop(), endActs: () => acts.end() };
+  return {
+    fetch: api.fetch,
+    issueLink: (origin, session, mayApprove) => issueLink(options.pages, access, { origin, session, mayApprove }),
+    endStreams: () => streams.stop(),
+    endActs: () => acts.end(),
+  };
 }
 
 /** One opened project serves all clients, so changes are made one after the other. */
@@ -129,6 +138,7 @@ function listRoutes(
       ...writeRoutes(writes, inTurn, limits),
       ...sessionRoutes({ sessions, inTurn, appended, lookMs, limits }),
       linkRoute(ofPages),
+      openingRoute(ofPages),
     ],
     pages: pageRoutes(ofPages),
     acts,
@@ -193,6 +203,8 @@ function toCall(context: Context<Env>, limits: Limits): Call {
     turn: context.req.param('turn') ?? '',
     origin: new URL(context.req.url).origin,
     port: context.env.incoming.socket.localPort ?? 0,
+    peerPort: context.env.incoming.socket.remotePort ?? 0,
+    visitor: context.get('visitor') ?? 'program',
     query: context.req.queries(),
     lastEventId: context.req.header('Last-Event-ID'),
     json: () => readJson(context.env.incoming, limits),
@@ -264,23 +276,24 @@ function logRequests(api: Api, { clock, report }: ApiOptions): void {
 /**
  * Decides who may call at all. A page in a browser reaches the loopback address too: without CORS it cannot read the answers,
  * but it can send requests, and with a name that resolves to 127.0.0.1 it can even read. Hence Host, Origin and a token, in
- * this order; for the pages, the cookie of an opened link counts as well. Throws HOST_REFUSED, ORIGIN_REFUSED, TOKEN_REFUSED.
+ * this order; for the pages, the cookie of an opened link counts as well. Returns who is let in. Throws HOST_REFUSED, ORIGIN_REFUSED, TOKEN_REFUSED.
  */
 function admit(
   request: IncomingMessage,
   { token, access, path }: { token: string; access: PageAccess; path: string },
-): void {
+): Visitor {
   const { method, headers } = request;
   const host = requireOwnHost(request);
   const isOther = headers.origin !== undefined && headers.origin !== `http://${host}`;
   if (isOther || isAskedByOther(request)) {
     throw new Refusal('ORIGIN_REFUSED', 'Pages of other origins may not call this server.');
   }
-  if (path === '/open') return;
+  if (path === '/open') return 'program';
   const bearer = /^bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1] ?? '';
-  if (isSame(bearer, token)) return;
-  if (isOfPages(method, path) && access.hasCookie(request)) {
-    if (method === 'GET' || method === 'HEAD' || headers.origin !== undefined) return;
+  if (isSame(bearer, token)) return 'program';
+  const visitor = isOfPages(method, path) ? access.visitorOf(request) : null;
+  if (visitor !== null) {
+    if (method === 'GET' || method === 'HEAD' || headers.origin !== undefined) return visitor;
     throw new Refusal('ORIGIN_REFUSED', 'A page has to say where it is from: its browser sends no Origin.');
   }
   const challenge = { 'WWW-Authenticate': 'Bearer' };

@@ -10,42 +10,48 @@ import type { Clock, Hash } from '../ports/project.ts';
 
 const codeMs = 60_000;
 
+/** `person`: a person alone has had the link, so that its browser may approve plans. `program`: a program has. */
+export type Visitor = 'person' | 'program';
+
 export interface PageAccess {
   /** Makes a code that opens the path once. */
-  issue(path: string): { code: string; expiresAt: Date };
-  /** Returns the path that the code opens; null when it is unknown, used, or too old. */
-  redeem(code: string): string | null;
+  issue(path: string, visitor: Visitor): { code: string; expiresAt: Date };
+  /** Returns the path that the code opens, and for whom; null when it is unknown, used, or too old. */
+  redeem(code: string): { path: string; visitor: Visitor } | null;
   /** The value of `Set-Cookie`. */
-  cookie(port: number): string;
-  hasCookie(request: IncomingMessage): boolean;
+  cookie(port: number, visitor: Visitor): string;
+  /** Whose cookie a request has; null: it has none. */
+  visitorOf(request: IncomingMessage): Visitor | null;
 }
 
 export function pageAccess(clock: Clock): PageAccess {
-  const secret = randomBytes(32).toString('base64url');
-  const codes = new Map<string, { path: string; expiresAt: Date }>();
+  const visitors = ['person', 'program'] as const;
+  const secrets = { person: randomBytes(32).toString('base64url'), program: randomBytes(32).toString('base64url') };
+  const codes = new Map<string, { path: string; visitor: Visitor; expiresAt: Date }>();
   const forgetOld = () => {
     for (const [digest, { expiresAt }] of codes) if (expiresAt <= clock.now()) codes.delete(digest);
   };
   return {
-    issue(path) {
+    issue(path, visitor) {
       forgetOld();
       const code = randomBytes(32).toString('base64url');
       const expiresAt = new Date(clock.now().getTime() + codeMs);
-      codes.set(toDigest(code), { path, expiresAt });
+      codes.set(toDigest(code), { path, visitor, expiresAt });
       return { code, expiresAt };
     },
     redeem(code) {
       forgetOld();
       const digest = toDigest(code);
-      const found = codes.get(digest);
+      const found = codes.get(digest) ?? null;
       codes.delete(digest);
-      return found?.path ?? null;
+      return found;
     },
-    cookie: (port) => `${cookieName(port)}=${secret}; Path=/; HttpOnly; SameSite=Strict`,
-    hasCookie({ headers, socket }) {
+    cookie: (port, visitor) => `${cookieName(port)}=${secrets[visitor]}; Path=/; HttpOnly; SameSite=Strict`,
+    visitorOf({ headers, socket }) {
       const name = `${cookieName(socket.localPort ?? 0)}=`;
-      const cookies = (headers.cookie ?? '').split(';').map((one) => one.trim());
-      return cookies.some((one) => one.startsWith(name) && isSame(one.slice(name.length), secret));
+      const given = (headers.cookie ?? '').split(';').map((one) => one.trim());
+      const values = given.filter((one) => one.startsWith(name)).map((one) => one.slice(name.length));
+      return visitors.find((visitor) => values.some((value) => isSame(value, secrets[visitor]))) ?? null;
     },
   };
 }

@@ -6,6 +6,7 @@ import { TeddyError } from '../errors.ts';
 import { describeAction } from '../plan/describe-action.ts';
 import type { Action } from '../plan/plan.ts';
 import type { Notices, Project } from '../ports/project.ts';
+import type { AgentTrace } from '../session/agent-traces.ts';
 import type { MemoChange } from '../session/memos.ts';
 import { toVisible } from '../session/visible-text.ts';
 import type { SteeringText } from '../workflow/line/foreign-texts.ts';
@@ -16,6 +17,7 @@ import { executePlan, type ExecuteRequest } from '../workflow/run/execute-plan.t
 import { giveVerdict } from '../workflow/run/give-verdict.ts';
 import { planTurn, type PlanOutcome, type PlanRequest } from '../workflow/turn/plan.ts';
 import type { ServerEvent } from './event-stream.ts';
+import type { Visitor } from './page-access.ts';
 
 /** `plan`: the sha256 of the plan that the page shows; another one is not touched. */
 export type ActRequest =
@@ -47,7 +49,7 @@ export interface Act {
 
 export interface PageActs {
   /** Resolves when the act is under way, or over. Rejects with the reason for which it did not begin. LOCKED: another one is under way. */
-  begin(target: { session: string; line: string }, request: ActRequest): Promise<void>;
+  begin(target: { session: string; line: string }, request: ActRequest, visitor: Visitor): Promise<void>;
   /** Does what Ctrl-C does; false when nothing is under way. */
   stop(session: string): boolean;
   /** False when nobody is asking that. */
@@ -135,7 +137,7 @@ export function pageActs({ tools, onEnd, onEvent, onDefect, absentMs = usualAbse
   }
 
   return {
-    async begin(target, request) {
+    async begin(target, request, visitor) {
       if (last !== null && !last.isOver)
         throw new TeddyError(
           'LOCKED',
@@ -153,7 +155,7 @@ export function pageActs({ tools, onEnd, onEvent, onDefect, absentMs = usualAbse
       last = act;
       const emit = emitTo(act);
       emit('act', { kind: request.kind });
-      const asking = { ask: (question: object) => ask(act, emit, question), emit, onBegun };
+      const asking = { ask: (question: object) => ask(act, emit, question), emit, onBegun, visitor };
       // It opens the project anew, as a command does, and may take minutes: nobody else waits for it.
       const performed = perform(tools, target.line, request, { ...asking, signal: controller.signal });
       const over = performed.finally(onEnd).then(
@@ -197,12 +199,18 @@ export function pageActs({ tools, onEnd, onEvent, onDefect, absentMs = usualAbse
 type Emit = (event: string, data: object) => void;
 
 interface Performing {
+  visitor: Visitor;
   emit: Emit;
   signal: AbortSignal;
   /** Null: nobody has answered. */
   ask(question: object): Promise<string | null>;
   onBegun(): void;
 }
+
+const programTrace: AgentTrace = {
+  seen: 'This was asked for with the token of the server, or from a page whose link a program has made.',
+  pid: null,
+};
 
 /** Returns what came of it, in a sentence. */
 async function perform(tools: ActTools, line: string, request: ActRequest, performing: Performing): Promise<string> {
@@ -211,7 +219,10 @@ async function perform(tools: ActTools, line: string, request: ActRequest, perfo
     info: (text: string) => emit('notice', { level: 'info', text }),
     warn: (text: string) => emit('notice', { level: 'warning', text }),
   };
-  const project = await tools.open(notices);
+  const opened = await tools.open(notices);
+  const findAgent = async () => (performing.visitor === 'person' ? null : programTrace);
+  // Whoever has started the server, a person who looks at its page decides; a program that calls it does not.
+  const project = { ...opened, callers: { ...opened.callers, findAgent } };
   try {
     if (request.kind === 'say' || request.kind === 'instead')
       return await say(project, await tools.choose(project), line, request, performing);

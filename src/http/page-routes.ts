@@ -12,6 +12,7 @@ import type { Spending } from '../session/spending.ts';
 import { toVisible } from '../session/visible-text.ts';
 import { findLine } from '../workflow/line/find.ts';
 import { maskedOutput, type MaskedOutput } from '../workflow/line/masked-output.ts';
+import { mayApprove } from '../workflow/line/needed-approval.ts';
 import { requireWorkspace } from '../workflow/line/pending-plan.ts';
 import { countAllCosts } from '../workflow/review/count-all-costs.ts';
 import { listSessions, sortNewest, type ListedSession } from '../workflow/review/list-sessions.ts';
@@ -29,6 +30,8 @@ export interface PageTools extends ActTools {
   project: Project;
   find(project: Project, selector: string): Promise<PageSource>;
   read(project: Project, source: PageSource): Promise<SessionPage>;
+  /** Opens a link in the browser of the person; false: none could be started. */
+  openBrowser(link: string): Promise<boolean>;
 }
 
 export interface PageRouteOptions {
@@ -46,9 +49,14 @@ const statuses: StatusChanges = { UNKNOWN_SESSION: 404 };
 const looksPerListing = 6;
 
 const linkRequest = z.object({ session: z.string().optional() });
-const linkAnswer = z.object({ link: z.string(), expires_at: z.string() });
+const linkAnswer = z.object({ link: z.string(), expires_at: z.string(), may_approve: z.boolean() });
+export type PageLink = z.infer<typeof linkAnswer>;
+const openingAnswer = z.object({ opened: z.boolean() });
 
-/** Makes a link that opens a page in a browser. A program calls this, with the token. */
+/**
+ * Makes a link that opens a page in a browser. A program calls this, with the token; plans can be approved on the page only where
+ * that program is no agent's.
+ */
 export function linkRoute({ tools, access }: PageRouteOptions): Route {
   return {
     config: createRoute({
@@ -63,11 +71,46 @@ export function linkRoute({ tools, access }: PageRouteOptions): Route {
     statuses,
     async answer(call) {
       const { session } = parse(linkRequest, await call.json());
-      const path = session === undefined ? '/' : await toPath(tools, session);
-      const { code, expiresAt } = access.issue(path);
-      return ok({ link: `${call.origin}/open?code=${code}`, expires_at: expiresAt.toISOString() });
+      const { project } = tools;
+      const trace = await project.callers.findAgentBehind({ from: call.peerPort, to: call.port });
+      const link = { session, origin: call.origin, mayApprove: await mayApprove(project, trace) };
+      return ok(await issueLink(tools, access, link));
     },
   };
+}
+
+/** Opens a page in the browser of the person, for a program that is not to have the link. */
+export function openingRoute({ tools, access }: PageRouteOptions): Route {
+  return {
+    config: createRoute({
+      operationId: 'showPage',
+      summary: 'Opens the pages in the browser of the person who works on this machine',
+      method: 'post',
+      path: '/api/page-openings',
+      security,
+      request: { body: { required: true, content: json(linkRequest) } },
+      responses: {
+        200: { description: 'Whether one could be started.', content: json(openingAnswer) },
+        ...refusals(400, 404),
+      },
+    }),
+    statuses,
+    async answer(call) {
+      const { session } = parse(linkRequest, await call.json());
+      const { link } = await issueLink(tools, access, { session, origin: call.origin, mayApprove: true });
+      return ok({ opened: await tools.openBrowser(link) });
+    },
+  };
+}
+
+export async function issueLink(
+  tools: PageTools,
+  access: PageAccess,
+  { session, origin, mayApprove }: { session: string | undefined; origin: string; mayApprove: boolean },
+): Promise<PageLink> {
+  const path = session === undefined ? '/' : await toPath(tools, session);
+  const { code, expiresAt } = access.issue(path, mayApprove ? 'person' : 'program');
+  return { link: `${origin}/open?code=${code}`, expires_at: expiresAt.toISOString(), may_approve: mayApprove };
 }
 
 async function toPath({ project, find }: PageTools, selector: string): Promise<string> {
@@ -86,7 +129,7 @@ export function pageRoutes(options: PageRouteOptions): PlainRoute[] {
     statuses,
     async answer(call) {
       const request = toRequest(await call.json());
-      await acts.begin(await tools.find(tools.project, call.session), request);
+      await acts.begin(await tools.find(tools.project, call.session), request, call.visitor);
       return { status: 202, body: { began: true } };
     },
   });
@@ -95,13 +138,13 @@ export function pageRoutes(options: PageRouteOptions): PlainRoute[] {
       method: 'get',
       path: '/open',
       answer: async (call) => {
-        const path = access.redeem(call.query['code']?.[0] ?? '');
-        if (path === null)
+        const found = access.redeem(call.query['code']?.[0] ?? '');
+        if (found === null)
           throw new Refusal(
             'CODE_REFUSED',
             'This link was used before, or is more than a minute old. Each opens once.',
           );
-        return { status: 303, location: path, cookie: access.cookie(call.port) };
+        return { status: 303, location: found.path, cookie: access.cookie(call.port, found.visitor) };
       },
     },
     {

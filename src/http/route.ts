@@ -2,6 +2,7 @@
 import type { RouteConfig, z } from '@hono/zod-openapi';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { ServerEvent } from './event-stream.ts';
+import type { Visitor } from './page-access.ts';
 import { InvalidRequest } from './refusal.ts';
 import { errorAnswer } from './schemas.ts';
 import type { StatusChanges } from './status.ts';
@@ -17,6 +18,9 @@ export interface Call {
   /** The address of this server as the client has named it: `http://127.0.0.1:5000`. */
   origin: string;
   port: number;
+  /** The port from which it was called. */
+  peerPort: number;
+  visitor: Visitor;
   /** Every parameter of the query; one that is given twice has two values. */
   query: Record<string, string[]>;
   /** A client that goes on with a stream sends this header. */

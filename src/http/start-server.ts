@@ -1,9 +1,10 @@
 /** A server for one repository: one at a time, found by its record, and gone with it. */
 import { randomBytes } from 'node:crypto';
 import type { ServerRecords } from '../ports/disk.ts';
-import { createApi, type ApiOptions } from './api.ts';
+import { createApi, type ApiOptions, type RunningApi } from './api.ts';
 import { listen, usualPatience, type Listener, type Patience } from './listen.ts';
 import { usualStreamLimits } from './event-stream.ts';
+import type { PageLink } from './page-routes.ts';
 import { toErrorAnswer, type Refusal } from './refusal.ts';
 
 export interface ServerOptions
@@ -19,6 +20,8 @@ export interface RunningServer {
   url: string;
   port: number;
   token: string;
+  /** `session`: undefined for the list of all. `mayApprove`: whoever opens the link may approve plans on the page. */
+  issueLink(session: string | undefined, mayApprove: boolean): Promise<PageLink>;
   /** Resolves when every request that had arrived is answered. */
   stop(): Promise<void>;
 }
@@ -28,7 +31,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const claim = await options.servers.claim();
   try {
     const token = randomBytes(32).toString('base64url');
-    const listener = await openListener(options, token);
+    const { listener, issueLink } = await openListener(options, token);
     const { port } = listener;
     const url = `http://127.0.0.1:${port}`;
     const stop = async () => {
@@ -40,26 +43,28 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       await listener.stop();
       throw error;
     });
-    return { url, port, token, stop };
+    return { url, port, token, stop, issueLink: (session, mayApprove) => issueLink(url, session, mayApprove) };
   } catch (error) {
     await claim.release();
     throw error;
   }
 }
 
-function openListener(options: ServerOptions, token: string): Promise<Listener> {
+async function openListener(
+  options: ServerOptions,
+  token: string,
+): Promise<{ listener: Listener; issueLink: RunningApi['issueLink'] }> {
   const { port, clock, report, patience = usualPatience, streamLimits = usualStreamLimits } = options;
-  const { fetch, endStreams, endActs } = createApi({ ...options, streamLimits, token });
+  const { fetch, issueLink, endStreams, endActs } = createApi({ ...options, streamLimits, token });
   const onBroken = (refusal: Refusal) => {
     const { status, body } = toErrorAnswer(refusal);
     report.request({ time: clock.now().toISOString(), method: null, path: null, status, ms: null, code: body.code });
   };
-  return listen({ fetch, port, patience, onBroken }).then((listener) => ({
-    ...listener,
-    async stop() {
-      endStreams();
-      await endActs();
-      await listener.stop();
-    },
-  }));
+  const listener = await listen({ fetch, port, patience, onBroken });
+  const stop = async () => {
+    endStreams();
+    await endActs();
+    await listener.stop();
+  };
+  return { listener: { ...listener, stop }, issueLink };
 }

@@ -1,6 +1,7 @@
 /** The world that a workflow is given: its repository and everything around it. Types only. */
 import type { Spool } from './capture.ts';
 import type { Oid, RefName, RepoPath, SessionId } from '../names.ts';
+import type { AgentTrace, RunningProcess } from '../session/agent-traces.ts';
 import type { FoundSetting } from '../session/decide-setting.ts';
 import type { MaskedSecret } from '../session/mask.ts';
 import type { ModelFacts } from '../session/model-facts.ts';
@@ -40,6 +41,26 @@ export interface ProcessNames {
   ownName(): Promise<string>;
   /** Null: no process is called so. */
   isAlive(name: string): Promise<boolean | null>;
+}
+
+/** The processes of this machine. */
+export interface ProcessTree {
+  /** A process and those that have started it, the nearest first; null: the system does not show them. */
+  chain(pid: number): Promise<RunningProcess[] | null>;
+  /** The variables with which a process was started; null: the system does not show them. */
+  environment(pid: number): Promise<Readonly<Record<string, string | undefined>> | null>;
+  /** The process that has a connection on this machine from a port to another one; null: the system does not show it. */
+  connected(from: number, to: number): Promise<number | null>;
+}
+
+/** Whether a person has started what runs here, or calls it. */
+export interface Callers {
+  /** Finds what shows that an AI agent has started this process; null: nothing does. */
+  findAgent(): Promise<AgentTrace | null>;
+  /** The same of the process that has connected from a port to another one; also where nothing shows which process that is. */
+  findAgentBehind(connection: { from: number; to: number }): Promise<AgentTrace | null>;
+  /** The variables with which a person has started the agent: it may have set others since. Null: no agent's process was seen. */
+  personsEnvironment(): Promise<Readonly<Record<string, string | undefined>> | null>;
 }
 
 /** Short-lived facts for a person who waits or has to know; never results. */
@@ -132,6 +153,7 @@ export interface Project {
   syntax: SyntaxChecker;
   scratch: ScratchFiles;
   processes: ProcessNames;
+  callers: Callers;
   journals: RunJournals;
   commands: CommandNotes;
   allowed: AllowedCommands;

@@ -143,6 +143,13 @@ const table = [
     fallback: '0',
   },
   {
+    name: 'agentsMayApprove',
+    takes: 'boolean',
+    globalOnly: true,
+    purpose: 'whether a program that an AI agent has started may approve plans; set it with --global',
+    fallback: 'false',
+  },
+  {
     name: 'assistedBy',
     tracked: true,
     takes: 'trailer',

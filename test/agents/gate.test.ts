@@ -63,7 +63,7 @@ async function answerYes(): Promise<void> {
 
 async function startPlanning(prompt: string): Promise<void> {
   await teddy('capture', 'install', '--gate', '--yes', '--agent', agent.name);
-  await writeFile(join(project.home, '.gitconfig'), '[teddy]\n\tgate = terminal\n');
+  await writeFile(join(project.home, '.gitconfig'), '[teddy]\n\tgate = terminal\n\tagentsMayApprove = true\n');
   const known = {
     hasCompletedOnboarding: true,
     customApiKeyResponses: { approved: ['mock-key'], rejected: [] },

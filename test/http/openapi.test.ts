@@ -60,6 +60,7 @@ describe('the description of the API', () => {
       'get /api/write-session 200',
       'get /api/write-session/status/{session_id} 200 404',
       'post /api/page-links 200 400 404',
+      'post /api/page-openings 200 400 404',
       'post /api/sessions/{session}/entries 200 400 404 409 413',
       'post /api/write-session/append 200 400 404 409 413',
       'post /api/write-session/begin 200 400 409',

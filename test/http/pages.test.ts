@@ -614,8 +614,52 @@ describe('live', () => {
     const tools = { open: async () => project, choose: () => Promise.reject(new Error('Nobody is asked.')) };
     const options = { tools, onEnd: () => undefined, onEvent: () => undefined };
     const acts = pageActs({ ...options, onDefect: () => undefined, absentMs: 5 });
-    await acts.begin({ session, line }, { kind: 'run', plan: await pending(), actions: [1] });
+    await acts.begin({ session, line }, { kind: 'run', plan: await pending(), actions: [1] }, 'person');
     await expect.poll(() => acts.find(session)?.isOver).toBe(true);
     expect((await storyOfLine(project)).at(-1)).toBe('report 01');
+  });
+});
+
+describe('an approval', () => {
+  const refused = { status: 403, body: { code: 'AGENT_MAY_NOT_APPROVE' } };
+  const approve = async (send: typeof browse) => send('POST', `${page}/approve`, { plan: await pending() });
+  const withToken: typeof browse = (method, path, body) => server.call(method, path, body);
+
+  beforeEach(async () => {
+    await say(project, 'Do it', twoFiles);
+  });
+
+  test('is nothing that the token gives: neither by itself nor by running the plan', async () => {
+    project.configuration.set('teddy.approvals', '1');
+    expect(await approve(withToken)).toMatchObject(refused);
+    await withToken('POST', `${page}/run`, { plan: await pending(), actions: null });
+    expect((await storyOfLine(project)).at(-1)).toBe('plan 01');
+    const reject = { plan: await pending(), reason: 'No.' };
+    expect(await withToken('POST', `${page}/reject`, reject)).toMatchObject({ status: 202 });
+  });
+
+  test('is nothing that a link gives which a program of an agent has asked for', async () => {
+    project.agent.behind = { seen: 'Codex has started this: CODEX_CI is set.', pid: null };
+    const { body } = await server.call('POST', '/api/page-links', { session });
+    expect(body).toMatchObject({ may_approve: false });
+    cookie = await enter();
+    expect(await browse('GET', page)).toMatchObject({ status: 200 });
+    expect(await approve(browse)).toMatchObject(refused);
+  });
+
+  test('is taken from the page in the browser that the server has opened, also where an agent has started it', async () => {
+    const opened: string[] = [];
+    await reopen({ openBrowser: async (url) => opened.push(url) > 0 });
+    project.agent.trace = { seen: 'Codex has started this: CODEX_CI is set.', pid: null };
+    project.agent.behind = project.agent.trace;
+    const answer = await server.call('POST', '/api/page-openings', { session });
+    expect(answer).toMatchObject({ status: 200, body: { opened: true } });
+    const [url = ''] = opened;
+    const code = new URL(url).searchParams.get('code') ?? 'none';
+    expect(`${answer.text}${JSON.stringify(server.lines)}`).not.toContain(code);
+    const { headers } = await server.call('GET', url.slice(server.url.length), undefined, { Authorization: undefined });
+    cookie = String(headers['set-cookie']?.[0]).split(';')[0] ?? '';
+    expect(await approve(browse)).toMatchObject({ status: 202 });
+    expect(await storyOfLine(project)).toContain('approval 01');
   });
 });

@@ -51,8 +51,10 @@ function splitHint(hint: string): string[][] {
 
 /** They need a terminal, or never end by themselves. */
 const interactive = /^teddy (?:session chat|serve|write recover(?: \S+)?$)|--edit\b/;
-/** A server outside of the copy; a guide for a person; the ambiguous name of a command that may well be refused. */
-const notForCopies = /--server |^hint: {2}(?:By hand|The newest is|Is it|Say what you want)/;
+/**
+ * A server outside of the copy; a guide for a person; the ambiguous name of a command that may well be refused; a
+ * command for a person, printed to an agent. */
+const notForCopies = /--server |^hint: {2}(?:A person approves|By hand|The newest is|Is it|Say what you want)/;
 /** Not approved without a terminal; no model, or none that answers: the command itself was right. */
 const accepted = new Set([0, 4, 5]);
 /** The command has looked, and says what it has found, or what an action did. */

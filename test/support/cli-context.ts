@@ -34,6 +34,8 @@ export function memoryContext({ words = [], cwd = '/', env = {}, stdin = '' }: C
     },
     cwd: () => cwd,
     main: teddyPath,
+    // Whoever runs the tests may be an agent.
+    tree: { chain: async () => [], environment: async () => ({}), connected: async () => 1 },
     read: () => ({ stdout: stdout.text(), stderr: stderr.text() }),
   };
 }

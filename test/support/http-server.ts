@@ -79,6 +79,7 @@ export async function openTestServer(options: TestServerOptions = {}): Promise<T
       open: async (notices) => ({ ...project, notices }),
       choose: () => Promise.reject(new Error('The test has given no model.')),
       find: findPageSource,
+      openBrowser: async () => false,
       read: (opened, source) => readPage(opened, source, { version: '1.2.3', checks: false }),
       ...options.pages,
     },

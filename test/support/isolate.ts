@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { agentVariables } from '../../src/session/agent-traces.ts';
 
 export default function setup(): () => void {
   const home = mkdtempSync(join(tmpdir(), 'teddy-home-'));
@@ -16,6 +17,8 @@ export default function setup(): () => void {
       delete process.env[key];
     }
   }
+  // An agent may run the tests.
+  for (const variable of agentVariables) delete process.env[variable];
   process.env['HOME'] = home;
   process.env['GIT_CONFIG_NOSYSTEM'] = '1';
   process.env['HINTS_SEEN_DIR'] ??= join(home, 'hints');

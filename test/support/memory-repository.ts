@@ -12,6 +12,7 @@ import type { Masked, Project, Settings } from '../../src/ports/project.ts';
 import { applyMasks } from '../../src/session/mask.ts';
 import { decideSetting, requireUsable } from '../../src/session/decide-setting.ts';
 import { runName, type Oid, type RefName, type RepoPath } from '../../src/names.ts';
+import type { AgentTrace } from '../../src/session/agent-traces.ts';
 import type { SettingName } from '../../src/session/settings.ts';
 import { parseTrackedConfig, trackedConfigPath } from '../../src/session/tracked-config.ts';
 import { syntaxChecker } from '../../src/system/check-syntax.ts';
@@ -58,6 +59,8 @@ export interface MemoryProject extends Project {
   writing: Map<string, MemoryWrite>;
   /** Files that a command was given to read, by path, as long as they are there. */
   scratched: Map<string, Uint8Array>;
+  /** A test says here that an agent has started this, or is behind a call over HTTP. */
+  agent: { trace: AgentTrace | null; behind: AgentTrace | null };
   trusted: Set<Oid>;
   /** Journals, by the name of their run: what was appended, and what was kept. */
   left: Map<string, MemoryJournal>;
@@ -124,6 +127,7 @@ export async function memoryProject(
   const hooked: MemoryHooks = { place: { dir: '/repo/.git/hooks', kind: 'own', origin: null }, files: new Map() };
   const remotes: MemoryProject['remotes'] = new Map();
   const said: string[] = [];
+  const agent: MemoryProject['agent'] = { trace: null, behind: null };
   const command: MemoryProject['command'] = { run: async () => ({}) };
   const write = (content: Record<string, string | null>) =>
     writeFiles(
@@ -190,6 +194,12 @@ export async function memoryProject(
     syntax: syntaxChecker(),
     scratch: memoryScratch(scratched),
     processes: { ownName: async () => 'own', isAlive: async (name) => (name === 'foreign' ? null : name === 'own') },
+    callers: {
+      findAgent: async () => agent.trace,
+      findAgentBehind: async () => agent.behind,
+      personsEnvironment: async () => null,
+    },
+    agent,
     scratched,
     writing: writes,
     servers: memoryServers(),

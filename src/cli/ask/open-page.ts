@@ -3,19 +3,33 @@ import { spawn } from 'node:child_process';
 import { platform } from 'node:os';
 import { TeddyError } from '../../errors.ts';
 import type { ServerRecord } from '../../ports/disk.ts';
+import type { PageLink } from '../../http/page-routes.ts';
+import type { Project } from '../../ports/project.ts';
 import type { CliContext } from '../context.ts';
 
-export interface PageLink {
-  link: string;
-  expires_at: string;
-}
+type Server = Pick<ServerRecord, 'url' | 'token'>;
 
 /** Throws SERVER_UNREACHABLE, and what the server refuses. */
-export async function requestLink(
-  { url, token }: Pick<ServerRecord, 'url' | 'token'>,
-  session: string | undefined,
-): Promise<PageLink> {
-  const response = await fetch(`${url}/api/page-links`, {
+export async function requestLink(server: Server, session: string | undefined): Promise<PageLink> {
+  return (await call(server, 'page-links', session)) as PageLink;
+}
+
+/**
+ * Shows a page of a server that another process runs. Where plans may not be approved with the link, that server opens the browser
+ * itself, with a link that nobody else has. False: no browser could be started.
+ */
+export async function showPage(
+  server: Server,
+  { link, may_approve: mayApprove }: PageLink,
+  { env, session }: { env: CliContext['env']; session: string | undefined },
+): Promise<boolean> {
+  // A server of an earlier version says nothing of it.
+  if (mayApprove !== false) return openBrowser({ env }, link);
+  return ((await call(server, 'page-openings', session)) as { opened: boolean }).opened;
+}
+
+async function call({ url, token }: Server, path: string, session: string | undefined): Promise<unknown> {
+  const response = await fetch(`${url}/api/${path}`, {
     method: 'POST',
     redirect: 'error',
     headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
@@ -28,7 +42,7 @@ export async function requestLink(
       { cause: error },
     );
   });
-  if (response.ok) return (await response.json()) as PageLink;
+  if (response.ok) return response.json();
   throw new TeddyError(
     'SERVER_UNREACHABLE',
     `The server at ${url} makes no link to its pages; it answers with status ${response.status}.`,
@@ -36,12 +50,17 @@ export async function requestLink(
   );
 }
 
+/** The variables with which the person's browser is started: an agent that runs this may have set others. */
+export async function readBrowserEnvironment({ callers }: Project, { env }: CliContext): Promise<CliContext['env']> {
+  return (await callers.personsEnvironment()) ?? env;
+}
+
 /** False when it could not be started, or has nowhere to show itself. */
 export async function openBrowser({ env }: Pick<CliContext, 'env'>, link: string): Promise<boolean> {
   const own = (env['BROWSER'] ?? '').split(':').filter(Boolean);
   const hasScreen = platform() !== 'linux' || Boolean(env['DISPLAY'] || env['WAYLAND_DISPLAY']);
   const usual = { darwin: ['open'], win32: ['cmd /c start ""'] }[platform() as string] ?? ['xdg-open'];
-  for (const command of own.length > 0 ? own : hasScreen ? usual : []) if (await start(command, link)) return true;
+  for (const command of own.length > 0 ? own : hasScreen ? usual : []) if (await start(command, link, env)) return true;
   return false;
 }
 
@@ -49,12 +68,12 @@ export async function openBrowser({ env }: Pick<CliContext, 'env'>, link: string
 const failsWithinMs = 500;
 
 /** `%s` in the command stands for the link, as other programs read BROWSER; without one it comes last. */
-function start(command: string, link: string): Promise<boolean> {
+function start(command: string, link: string, env: CliContext['env']): Promise<boolean> {
   const words = command.match(/"[^"]*"|\S+/g)?.map((word) => word.replaceAll('"', '')) ?? [];
   const [program = '', ...given] = words.some((word) => word.includes('%s'))
     ? words.map((word) => word.replaceAll('%s', link))
     : [...words, link];
-  const child = spawn(program, given, { stdio: 'ignore', detached: true });
+  const child = spawn(program, given, { stdio: 'ignore', detached: true, env });
   return new Promise((resolve) => {
     child.on('error', () => resolve(false));
     child.on('exit', (code) => resolve(code === 0));

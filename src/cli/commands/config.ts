@@ -106,6 +106,7 @@ export class ConfigCommand extends TeddyCommand {
       const names = await repository.remotes.names();
       if (!names.includes(value)) throw noSessionsRemoteError(value, names, false);
     }
+    if (name === 'agentsMayApprove' && value !== null) await refuseAgents(project, this.global);
     const wasSet = await repository.changeSetting(scope, key, value);
     repository.reloadSettings();
     const found = await find(project, name);
@@ -138,6 +139,23 @@ export class ConfigCommand extends TeddyCommand {
 async function find(project: Project, name: SettingName): Promise<FoundSetting> {
   if (name !== 'approvals') return project.settings.find(name);
   return (await import('../../workflow/line/approval-policy.ts')).readPolicyHere(project);
+}
+
+/** Throws AGENT_MAY_NOT_APPROVE where an agent asks for it, BAD_SETTING where it would not count. */
+async function refuseAgents({ callers }: Project, isGlobal: boolean): Promise<void> {
+  const trace = await callers.findAgent();
+  if (trace !== null)
+    throw new TeddyError(
+      'AGENT_MAY_NOT_APPROVE',
+      `Only a person may say whether agents may approve plans. ${trace.seen}`,
+      'Set it in a terminal of your own, where no agent runs.',
+    );
+  if (!isGlobal)
+    throw new TeddyError(
+      'BAD_SETTING',
+      'teddy.agentsMayApprove was not changed: it counts in your global configuration only.',
+      'To set it there: `teddy config set --global agentsMayApprove true`.',
+    );
 }
 
 interface Change {

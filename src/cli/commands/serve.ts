@@ -6,6 +6,7 @@ import type { RequestReport } from '../../http/api.ts';
 import type { RunningServer } from '../../http/start-server.ts';
 import type { Notices, Project } from '../../ports/project.ts';
 import { toVisible } from '../../session/visible-text.ts';
+import { openBrowser, readBrowserEnvironment } from '../ask/open-page.ts';
 import { chooseFromFlags } from '../ask/choose-model.ts';
 import { openHere, TeddyCommand, withInterrupt } from '../teddy-command.ts';
 import type { Terminal } from '../terminal.ts';
@@ -85,6 +86,7 @@ export async function openServer(
       open: (notices) => openHere(terminal, notices, undefined),
       choose: (opened) => chooseFromFlags(opened, terminal.context, { inEditor: false }),
       find: pages.findPageSource,
+      openBrowser: async (link) => openBrowser({ env: await readBrowserEnvironment(project, terminal.context) }, link),
       read: (opened, source) => pages.readPage(opened, source, { version, checks: false }),
     },
     limits: await readWriteLimits(project),

@@ -2,6 +2,7 @@
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { shortRef, type Oid, type SessionId, type TurnName } from '../../names.ts';
+import type { AgentTrace } from '../../session/agent-traces.ts';
 import { requireUsable } from '../../session/decide-setting.ts';
 import { readBaseBranch } from '../../session/lines.ts';
 import { parseIdent } from '../../session/logged-entry.ts';
@@ -63,12 +64,15 @@ export async function readApproval(project: Project, line: LineTip, turn: TurnNa
   return { isNeeded: true, isOwnEnough: false, counted, reason, verdicts, isAskerKnown, notes };
 }
 
-/** Throws APPROVAL_MISSING; nothing was run then. */
-export function requireApproval(
+/** Throws APPROVAL_MISSING, and AGENT_MAY_NOT_APPROVE where it is an agent that would go on; nothing was run then. */
+export async function requireApproval(
+  project: Project,
   { isNeeded, isOwnEnough, counted, reason, isAskerKnown }: NeededApproval,
   { line, turn, isAsked }: { line: ReadyLine; turn: TurnName; isAsked: boolean },
-): void {
-  if (!isNeeded || counted.length > 0 || (isOwnEnough && isAsked)) return;
+): Promise<void> {
+  if (!isNeeded || counted.length > 0) return;
+  await refuseAgent(project, { name: shortRef(line.ref), turn });
+  if (isOwnEnough && isAsked) return;
   const whose = isOwnEnough ? 'an approval' : 'an approval by somebody who did not write its message';
   const command = `teddy session approve ${turn} -s ${toShellWord(shortRef(line.ref))}`;
   throw new TeddyError(
@@ -79,6 +83,26 @@ export function requireApproval(
       : !isAskerKnown
         ? 'Say it again, signed: `teddy session plan --instead -m "..."`; then somebody else can approve the new plan.'
         : `Push the line (\`teddy session push -s ${toShellWord(shortRef(line.ref))}\`), have somebody else approve it with \`${command}\` and push, then pull it.`,
+  );
+}
+
+/** Whether what was found of who asks keeps nobody from approving a plan. */
+export async function mayApprove({ settings }: Project, trace: AgentTrace | null): Promise<boolean> {
+  return trace === null || (await settings.get('agentsMayApprove')) === 'true';
+}
+
+/** Throws AGENT_MAY_NOT_APPROVE where something shows that an agent asks for it. `turn`: of the plan, where it is known. */
+export async function refuseAgent(
+  project: Project,
+  { name, turn }: { name?: string | undefined; turn?: string | undefined } = {},
+): Promise<void> {
+  const trace = await project.callers.findAgent();
+  if (trace === null || (await mayApprove(project, trace))) return;
+  const words = [...(turn === undefined ? [] : [turn]), ...(name === undefined ? [] : ['-s', toShellWord(name)])];
+  throw new TeddyError(
+    'AGENT_MAY_NOT_APPROVE',
+    `${turn === undefined ? 'The plan' : `The plan of turn ${turn}`} needs the approval of a person. ${trace.seen}`,
+    `A person approves it in a terminal of their own: \`${['teddy session approve', ...words].join(' ')}\`.`,
   );
 }
 

@@ -77,7 +77,7 @@ async function executeTurn(project: Project, request: ExecuteRequest, claimed: C
   // A crash came between the verdict and its report, or it was pulled from a clone that had come no further.
   if (rejected?.verdict === 'rejected') return rejectTurn(draft, taken, describeRejection(rejected));
   const isAsked = request.approver?.by === 'user';
-  if (chosen.plan.actions.length > 0) requireApproval(approval, { line, turn: turn.turn, isAsked });
+  if (chosen.plan.actions.length > 0) await requireApproval(project, approval, { line, turn: turn.turn, isAsked });
   const { problems } = await runVirtually(chosen, worldOf(project, workspace));
   const isPart = chosen.plan.actions.length < parsed.plan.actions.length;
   // A selection is refused before anything is written or asked; of a whole plan the report says it, after the snapshot.

@@ -11,7 +11,7 @@ import type { VerdictWord } from '../../session/entry.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { appendVerdict, movedTurnError } from '../line/append-verdict.ts';
 import { finishMemos } from '../line/decide-memos.ts';
-import { readApproval } from '../line/needed-approval.ts';
+import { readApproval, refuseAgent } from '../line/needed-approval.ts';
 import { refuseModified, type PendingTurn } from '../line/pending-plan.ts';
 import { prepareLine, type ReadyLine } from '../line/prepare.ts';
 import { findTurn, readTurn, refreshLine, toText, type Turn } from '../line/read.ts';
@@ -45,9 +45,10 @@ export interface GivenVerdict {
 /**
  * Throws NO_PENDING_PLAN where there is no plan to judge, or nothing is left to reject; EMPTY_MESSAGE for a rejection that says
  * nothing, USAGE for a comment on a line that the plan does not have, PLAN_REPLACED where the plan is not the one that was seen,
- * PLAN_MODIFIED, LOCKED while the plan is executed, and what preparing a line throws.
+ * PLAN_MODIFIED, LOCKED while the plan is executed, AGENT_MAY_NOT_APPROVE, and what preparing a line throws.
  */
 export async function giveVerdict(project: Project, request: VerdictRequest): Promise<GivenVerdict> {
+  if (request.verdict === 'approved') await refuseAgent(project, { name: request.selector, turn: request.turn });
   const line = await prepareLine(project, request.selector);
   const judged = await findJudged(project, line, request);
   if (request.verdict !== 'rejected' || judged.status !== 'planned') return judge(project, line, judged, request);
@@ -68,6 +69,7 @@ export async function findPlan(
   project: Project,
   request: VerdictRequest,
 ): Promise<{ line: ReadyLine; turn: TurnName; text: string; sha256: string }> {
+  if (request.verdict === 'approved') await refuseAgent(project, { name: request.selector, turn: request.turn });
   const line = await prepareLine(project, request.selector);
   const { turn, plan } = await findJudged(project, line, request);
   return { line, turn, text: toText(plan), sha256: project.hash(plan) };

@@ -402,3 +402,50 @@ test('verify wants an approval of what was run, and of nothing else', async () =
   await give({ turn: '02' });
   expect(await violations('others')).toEqual([]);
 });
+
+describe('an agent', () => {
+  const agent = { seen: 'Claude Code has started this: CLAUDECODE is set.', pid: null };
+  const execute = (by: 'user' | 'flag') => run(project, { approver: { ...approver(), by } });
+
+  test('approves nothing, is told why, and may reject', async () => {
+    await plan();
+    project.agent.trace = agent;
+    const refused = { code: 'AGENT_MAY_NOT_APPROVE', message: expect.stringContaining(agent.seen) as string };
+    await expect(give()).rejects.toMatchObject(refused);
+    await expect(findPlan(project, { verdict: 'approved' })).rejects.toMatchObject(refused);
+    expect(await verdictsOf('01')).toEqual([]);
+    expect((await reject('No.')).report).not.toBeNull();
+  });
+
+  test.each([
+    ['1', 'user'],
+    ['1', 'flag'],
+    ['others', 'user'],
+  ] as const)('runs no plan that needs an approval, as %s has it, by %s', async (needed, by) => {
+    project.configuration.set('teddy.approvals', needed);
+    await plan();
+    project.agent.trace = agent;
+    await expect(execute(by)).rejects.toMatchObject({ code: 'AGENT_MAY_NOT_APPROVE' });
+    expect(await storyOfLine(project)).not.toContain('report 01');
+  });
+
+  test('runs a plan that a person has approved, or that needs no approval', async () => {
+    await plan();
+    project.agent.trace = agent;
+    await execute('flag');
+    await plan('More');
+    project.configuration.set('teddy.approvals', '1');
+    project.agent.trace = null;
+    await give();
+    project.agent.trace = agent;
+    await execute('flag');
+    expect(await storyOfLine(project)).toEqual(expect.arrayContaining(['report 01', 'report 02']));
+  });
+
+  test('approves where the user has allowed that', async () => {
+    await plan();
+    project.agent.trace = agent;
+    project.configuration.set('teddy.agentsMayApprove', 'true');
+    expect((await give()).isNew).toBe(true);
+  });
+});

@@ -8,7 +8,7 @@ import type { Notices, Project } from '../../../ports/project.ts';
 import { parseObject } from '../../../session/parse-object.ts';
 import type { GateCall, WaitingPlan } from '../../../workflow/capture/gate.ts';
 import type { Verdict } from '../../../workflow/line/read-verdicts.ts';
-import { openBrowser, requestLink } from '../../ask/open-page.ts';
+import { openBrowser, readBrowserEnvironment, requestLink, showPage } from '../../ask/open-page.ts';
 import { describeFailure, openServer } from '../serve.ts';
 import { TeddyCommand, withInterrupt } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
@@ -110,13 +110,13 @@ export class CaptureGateCommand extends TeddyCommand {
       running === null
         ? await openServer(terminal, project, { port: null, report: { request: () => undefined, failure } })
         : null;
-    const server = running ?? own;
-    const isOpen =
-      server !== null &&
-      (await requestLink(server, shortRef(ref)).then(
-        ({ link }) => openBrowser(this.context, link),
-        () => false,
-      ));
+    const session = shortRef(ref);
+    const env = await readBrowserEnvironment(project, this.context);
+    const show = async () => {
+      if (own !== null) return openBrowser({ env }, (await own.issueLink(session, true)).link);
+      return running !== null && showPage(running, await requestLink(running, session), { env, session });
+    };
+    const isOpen = await show().catch(() => false);
     if (isOpen) return { isOwn: own !== null, stop: async () => own?.stop() };
     await own?.stop();
     return null;

@@ -99,8 +99,11 @@ export class SessionApproveCommand extends VerdictCommand {
       message. Names are easily forged, so \`others\` asks for signatures as well where teddy.sign is set.
       \`teddy session verify --require-approval\` is the same rule for CI.
 
+      An AI agent that calls this is refused: by the variables that agents set for their tools, or by its program
+      among the processes that have started this. It may still reject a plan.
+
       Exit codes: 0 approved; 2 no such turn, or a comment on a line that the plan does not have; 3 there is no
-      plan, or it is not the one that --sha256 names.
+      plan, it is not the one that --sha256 names, or an agent has started this.
     `,
     examples: [
       ['The plan that waits', '$0 session approve'],

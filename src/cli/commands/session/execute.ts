@@ -31,7 +31,7 @@ export class SessionExecuteCommand extends TeddyCommand {
       each time in a new turn, until a plan is valid, the tries or the budget are used up, or the same problems
       occur twice. The last plan that was executed decides the exit code.
 
-      Exit codes: 0 done; 1 an action or the validation failed; 3 there is no plan; 4 not approved; 5 the model
+      Exit codes: 0 done; 1 an action or the validation failed; 3 there is no plan, or its approval is missing; 4 not approved; 5 the model
       gave no other plan; 130 interrupted.
     `,
     examples: [

@@ -1,7 +1,8 @@
 import { Command, Option } from 'clipanion';
 import { TeddyError } from '../../../errors.ts';
 import type { Project } from '../../../ports/project.ts';
-import { openBrowser, requestLink, type PageLink } from '../../ask/open-page.ts';
+import type { PageLink } from '../../../http/page-routes.ts';
+import { openBrowser, readBrowserEnvironment, requestLink, showPage } from '../../ask/open-page.ts';
 import { describeFailure, openServer, untilAborted } from '../serve.ts';
 import { TeddyCommand, withInterrupt } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
@@ -41,15 +42,21 @@ export class SessionViewCommand extends TeddyCommand {
       this.withProject(terminal, async (project) => {
         // Without a session there is nothing to look at, and no server is started.
         const selector = this.list ? undefined : await this.find(project);
+        const env = await readBrowserEnvironment(project, terminal.context);
+        const isHidden = await this.isHidden(project);
         const running = await project.servers.read();
         if (running !== null) {
-          await this.open(terminal, await requestLink(running, selector), { isOwn: false });
+          const link = await requestLink(running, selector);
+          const show = () => showPage(running, link, { env, session: selector });
+          await this.open(terminal, link, { isOwn: false, isHidden, show });
           return 0;
         }
         const report = { request: () => undefined, failure: (error: unknown) => terminal.say(describeFailure(error)) };
         const server = await openServer(terminal, project, { port: null, report });
         try {
-          await this.open(terminal, await requestLink(server, selector), { isOwn: true });
+          const link = await server.issueLink(selector, true);
+          const show = () => openBrowser({ env }, link.link);
+          await this.open(terminal, link, { isOwn: true, isHidden, show });
           await untilAborted(signal);
         } finally {
           await server.stop();
@@ -64,16 +71,39 @@ export class SessionViewCommand extends TeddyCommand {
     return (await findPageSource(project, this.session)).line;
   }
 
+  /** An agent that had the link could approve plans on the page. Throws AGENT_MAY_NOT_APPROVE where it wants nothing else. */
+  private async isHidden(project: Project): Promise<boolean> {
+    const { mayApprove } = await import('../../../workflow/line/needed-approval.ts');
+    const trace = await project.callers.findAgent();
+    if (trace === null || (await mayApprove(project, trace))) return false;
+    if (!this.noOpen && !this.json) return true;
+    throw new TeddyError(
+      'AGENT_MAY_NOT_APPROVE',
+      `The link opens a page on which plans can be approved, and is for the browser of a person. ${trace.seen}`,
+      'Leave out --no-open and --json, and the page opens there.',
+    );
+  }
+
   private async open(
     terminal: Terminal,
-    { link, expires_at: expiresAt }: PageLink,
-    { isOwn }: { isOwn: boolean },
+    { link, expires_at: expiresAt, may_approve: mayApprove }: PageLink,
+    { isOwn, isHidden, show }: { isOwn: boolean; isHidden: boolean; show: () => Promise<boolean> },
   ): Promise<void> {
     if (this.json) this.printJson(terminal, 'view', { link, expires_at: expiresAt, is_own_server: isOwn });
-    else terminal.print(`${link}\n`);
-    const isOpened = this.noOpen || this.json ? null : await openBrowser(terminal.context, link);
-    if (isOpened === false) terminal.say('No browser could be started. Open the link yourself.');
-    terminal.say('The link works once, within a minute; `teddy session view` makes another one.');
+    else if (!isHidden) terminal.print(`${link}\n`);
+    const isOpened = this.noOpen || this.json ? null : await show();
+    if (isHidden)
+      terminal.say(
+        isOpened === true
+          ? 'The page is open in the browser of the person. The link is not shown, since an agent has started this.'
+          : 'No browser could be started. A person opens the page in a terminal of their own: `teddy session view`.',
+      );
+    else {
+      if (isOpened === false) terminal.say('No browser could be started. Open the link yourself.');
+      if (mayApprove === false)
+        terminal.say('With this link no plan can be approved, since nothing shows that a person has asked for it.');
+      terminal.say('The link works once, within a minute; `teddy session view` makes another one.');
+    }
     if (isOwn) terminal.say('The pages are served from here until Ctrl-C, which also stops what was begun on them.');
   }
 }
