@@ -138,7 +138,7 @@ function isTime(value: string): boolean {
 }
 
 /** Clocks of several machines may differ by so much. */
-const dayMs = 24 * 60 * 60 * 1000;
+export const dayMs = 24 * 60 * 60 * 1000;
 
 /** An id begins with the time at which it was made: that of a start is the session's. */
 function checkTimes(entry: Entry): string[] {

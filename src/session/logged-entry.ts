@@ -66,6 +66,11 @@ export function toLaterId(id: string, last: Pick<Entry, 'id' | 'created'>): stri
   return `${time.slice(0, 8)}-${time.slice(8)}${idTail(id)}`;
 }
 
+/** Whether `id` has the first time that is later than that of `last`, as where a clock is behind. */
+export function isLaterId(id: string, last: Pick<Entry, 'id' | 'created'>): boolean {
+  return toLaterId(`00000000-0000${idTail(id)}`, last) === id;
+}
+
 /** All of a UUID of version 7 but its time. */
 export function idTail(id: string): string {
   return id.slice('00000000-0000'.length);

@@ -1,11 +1,16 @@
 /** Every way in which somebody who may rewrite commits can change what a line says of one of its entries, later commits made to fit. */
+import { expect } from 'vitest';
 import type { Commit, ObjectBatch } from '../../src/ports/git.ts';
 import type { Project } from '../../src/ports/project.ts';
 import type { Entry } from '../../src/session/entry.ts';
+import { dayMs } from '../../src/session/entry-trailers.ts';
+import { entryMs } from '../../src/session/logged-entry.ts';
 import type { Oid, RepoPath } from '../../src/names.ts';
 import type { RecordedLine } from '../../src/workflow/line/find-recorded.ts';
 import { verifyLine } from '../../src/workflow/verify/line.ts';
 import { editTree } from '../../src/session/edit-tree.ts';
+import { systemIds } from '../../src/system/ids.ts';
+import type { MemoryProject } from './memory-repository.ts';
 import { listSteps } from './tampering.ts';
 
 export interface EntryTampering {
@@ -63,6 +68,70 @@ async function leaveOut(
   return [{ path, entry: left === '' ? null : { mode: '100644' as const, oid: await batch.blob(left) } }];
 }
 
+/** Entries get ids that begin with the time, as outside of tests. */
+export function withRealIds(project: MemoryProject): void {
+  Object.assign(project, { ids: systemIds(project.clock) });
+}
+
+/** An id of another moment. */
+function toId(ms: number): string {
+  const time = ms.toString(16).padStart(12, '0');
+  return `${time.slice(0, 8)}-${time.slice(8)}-7abc-8def-0123456789ab`;
+}
+
+/** Somebody else's program has appended what was said. */
+function isSaid({ kind, agent }: Entry): boolean {
+  return (kind === 'exchange' || kind === 'message') && agent === undefined;
+}
+
+/** The messages of these commits anew. */
+async function rewriteAll(
+  project: Project,
+  tip: Oid,
+  edit: (oid: Oid, message: string) => string,
+  changed: readonly string[],
+): Promise<Oid> {
+  const { store } = project.repository;
+  const steps = await listSteps(project, tip);
+  const batch = store.batch();
+  let parent: Oid | null = null;
+  for (const { oid } of steps) {
+    const commit = await store.readCommit(oid);
+    const message = changed.includes(oid) ? edit(oid, commit.message) : commit.message;
+    parent = await batch.commit({ ...commit, message, parents: parent === null ? commit.parents : [parent] });
+  }
+  await batch.flush();
+  return parent ?? tip;
+}
+
+/** Two neighbouring entries change places, and so do their records in the transcript of every commit. */
+async function swapSaid(project: Project, tip: Oid, first: Oid, second: Oid): Promise<Oid> {
+  const { store } = project.repository;
+  const [path, ...others] = (await store.diffTrees((await store.readCommit(first)).parents[0] ?? null, second)).flatMap(
+    (change) => (change.path.endsWith('transcript.jsonl') ? change.path : []),
+  );
+  if (path === undefined || others.length > 0) throw new Error('The two are not of one transcript.');
+  const read = async (oid: Oid) => Buffer.from((await store.readFile(oid, path))?.bytes ?? []).toString('utf8');
+  const before = await read((await store.readCommit(first)).parents[0] as Oid);
+  const [one, two] = [(await read(first)).slice(before.length), (await read(second)).slice((await read(first)).length)];
+  const batch = store.batch();
+  let parent: Oid | null = null;
+  const steps = (await listSteps(project, tip)).map(({ oid }) => oid);
+  const at = steps.indexOf(first);
+  for (const oid of [...steps.slice(0, at), second, first, ...steps.slice(at + 2)]) {
+    const commit = await store.readCommit(oid);
+    // The commit that comes first now has but its own record.
+    const text =
+      oid === second ? before + two : (await read(oid === first ? second : oid)).replace(one + two, two + one);
+    const tree = oid === first ? (await store.readCommit(second)).tree : commit.tree;
+    const edits = text === '' ? [] : [{ path, entry: { mode: '100644' as const, oid: await batch.blob(text) } }];
+    const parents: Oid[] = parent === null ? commit.parents : [parent];
+    parent = await batch.commit({ ...commit, tree: await editTree(store, batch, tree, edits), parents });
+  }
+  await batch.flush();
+  return parent ?? tip;
+}
+
 const trailer = (key: string, value: string) => (message: string) =>
   message.replace(new RegExp(`^Teddy-${key}: .*$`, 'm'), `Teddy-${key}: ${value}`);
 const without = (key: string) => (message: string) => message.replace(new RegExp(`^Teddy-${key}: .*\n`, 'm'), '');
@@ -95,8 +164,9 @@ export async function listTamperings(project: Project, tip: Oid): Promise<EntryT
   const found: EntryTampering[] = [];
   const changes = new Map<Oid, { path: RepoPath; after: Oid | null }[]>();
   for await (const { oid, changes: made } of store.walkChanges(tip, [])) changes.set(oid, made);
-  for (const { oid, entry } of await listSteps(project, tip)) {
-    if (entry === null) continue;
+  const steps = await listSteps(project, tip);
+  const entries = steps.flatMap(({ oid, entry }) => (entry === null ? [] : [{ oid, entry }]));
+  for (const [at, { oid, entry }] of entries.entries()) {
     const commit = await store.readCommit(oid);
     const add = (kind: string, what: string, change: Rewrite) =>
       found.push({ kind, what: `${nameOf(entry)} ${what}`, forge: () => rewrite(project, tip, oid, change) });
@@ -108,6 +178,27 @@ export async function listTamperings(project: Project, tip: Oid): Promise<EntryT
       onMessage(`trailer ${key}`, 'changed', trailer(key, otherValues[key] ?? 'another'));
       onMessage(`trailer ${key}`, 'removed', without(key));
     }
+    const next = entries[at + 1];
+    const id = (text: string) => trailer('Entry-Id', text);
+    onMessage('entry id', 'of the day after', id(toId(entryMs(entry) + 2 * dayMs)));
+    onMessage('entry id', 'of a day before', id(toId(entryMs(entry) - dayMs / 2)));
+    onMessage('entry id', 'of the moment before', id(toId(entryMs(entry) - 1)));
+    if (next !== undefined) {
+      onMessage('entry id', 'later than the next one', id(toId(entryMs(next.entry) + 1)));
+      const both = { [oid]: next.entry.id, [next.oid]: entry.id };
+      found.push({
+        kind: 'entry id',
+        what: `${nameOf(entry)} swapped with that of the next entry`,
+        forge: () => rewriteAll(project, tip, (one, text) => id(both[one] ?? '')(text), Object.keys(both)),
+      });
+    }
+    const records = next !== undefined && isSaid(entry) && isSaid(next.entry) && entry.turn === next.entry.turn;
+    if (records)
+      found.push({
+        kind: 'order of two that were said',
+        what: nameOf(entry),
+        forge: () => swapSaid(project, tip, oid, next.oid),
+      });
     onMessage('label', 'another subject', (text) => text.replace(/: .*/, ': Another'));
     onMessage('label', 'a line more', (text) => text.replace('\n\nTeddy-Session', '\n\nMore\n\nTeddy-Session'));
     onCommit('author', 'another name', (one) => ({ ...one, author: one.author.replace(/^[^<]*/, 'Somebody ') }));
@@ -186,6 +277,7 @@ export async function tryTamperings(
   stride = 1,
 ): Promise<Map<string, TamperingRow>> {
   const rows = new Map<string, TamperingRow>();
+  expect((await verifyLine(project, line)).violations).toEqual([]);
   for (const [at, { kind, what, forge }] of (await listTamperings(project, line.tip)).entries()) {
     if (at % stride !== 0) continue;
     const row = rows.get(kind) ?? { runs: 0, caught: 0, passed: [] };
@@ -200,9 +292,10 @@ export async function tryTamperings(
 
 /** No file of a session backs these: only a signature tells. docs/security.md says the same. */
 export const unbacked: Readonly<Record<string, RegExp>> = {
+  // Between the entry before and the next one, nothing tells of a few moments, or, without a dated file, of more.
+  'entry id': /of the moment before$/,
   author: /./,
   committer: /./,
-  label: /./,
   'newest entry': /./,
   'trailer Base-Branch': /./,
   'trailer Entry': /^memo .* changed$/,

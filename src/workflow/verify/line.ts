@@ -7,6 +7,8 @@ import { countOf } from '../../session/describe-spending.ts';
 import { keepRecentReads } from '../../session/keep-recent.ts';
 import { joinPath, turnDir, type Oid, type RepoPath, type TurnName } from '../../names.ts';
 import { checkApproval, watchApprovals, type ApprovalWatch, type NeededApproval } from './check-approval.ts';
+import { checkId } from './check-id.ts';
+import { checkLabel } from './check-label.ts';
 import { checkPaths } from './check-paths.ts';
 import { checkForeign, checkPublished } from './check-published.ts';
 import { checkReport } from './check-report.ts';
@@ -120,7 +122,7 @@ async function verifyFrom(
   result.turns = walk.order.turns();
   if (walk.early > 0)
     result.notes.push(
-      `The clock was set back, or had been ahead: ${countOf(walk.early, 'entry', 'entries')} ${walk.early === 1 ? 'is' : 'are'} dated before the session was created.`,
+      `The clock was set back, or had been ahead: ${countOf(walk.early, 'entry', 'entries')} ${walk.early === 1 ? 'is' : 'are'} dated before what they follow.`,
     );
   if (walk.mended > 0)
     result.notes.push(
@@ -245,6 +247,9 @@ async function checkCommit(
 
 async function checkEntry(walk: WalkedLine, step: Step): Promise<void> {
   await checkOrder(walk, step);
+  const { entry } = step;
+  walk.isForeign ||= entry.foreign !== undefined || entry.importFormat !== undefined;
+  const added = walk.isForeign ? [] : await readAdded(walk, step);
   const lengths = await readTranscriptLengths(walk, step);
   await checkPublished(walk, step);
   await keepTurn(walk, step);
@@ -252,6 +257,10 @@ async function checkEntry(walk: WalkedLine, step: Step): Promise<void> {
   await checkSha256(walk, step);
   await checkReport(walk, step);
   checkApproval(walk, step);
+  if (!walk.isForeign) {
+    await checkLabel(walk, step, added);
+    await checkId(walk, step, added);
+  }
   await checkSecrets(walk, step, lengths);
   await checkLog(walk, step);
   await checkAsked(walk, step);

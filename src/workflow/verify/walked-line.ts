@@ -12,6 +12,7 @@ import { openOrder, type LineOrder } from '../../session/line-order.ts';
 import { isTurnName, type Oid, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
 import { isOnlyMessage, parsePending, readTurn, toStatus, toText, type TurnStatus } from '../line/read.ts';
 import { openCodeTrees } from './code-trees.ts';
+import type { DatedEntry } from './check-id.ts';
 import type { LineBase } from './find-base.ts';
 import type { LogRenderer } from './render-log-again.ts';
 import { type AwaitedContent, type ContentReader } from '../line/read-content.ts';
@@ -52,8 +53,12 @@ export interface WalkedLine {
   broken: Map<RepoPath, BrokenFile>;
   /** How many were put right. */
   mended: number;
-  /** How many entries a clock that was set back has dated before the session. */
+  /** How many entries a clock that was set back has dated before the session, or before the entry above them. */
   early: number;
+  /** The last two entries, the newest first. */
+  dated: readonly DatedEntry[];
+  /** Another agent, or an import, has written entries of the line: these have the words and times of their source. */
+  isForeign: boolean;
   /** The objects that were reported as missing. */
   missing: Set<Oid>;
   current: WalkedTurn | null;
@@ -78,7 +83,10 @@ export interface Step {
 }
 
 export async function openWalk(
-  parts: Omit<WalkedLine, 'order' | 'published' | 'broken' | 'mended' | 'early' | 'missing' | 'current' | 'asked'>,
+  parts: Omit<
+    WalkedLine,
+    'order' | 'published' | 'broken' | 'mended' | 'early' | 'dated' | 'isForeign' | 'missing' | 'current' | 'asked'
+  >,
   base: LineBase,
 ): Promise<WalkedLine> {
   const published = new Map<RepoPath, Oid>();
@@ -103,6 +111,9 @@ export async function openWalk(
     broken: new Map(),
     mended: 0,
     early: 0,
+    dated: [],
+    // Only the beginning of a line tells.
+    isForeign: base.kind !== 'start',
     missing: new Set(),
     current: null,
     asked: null,

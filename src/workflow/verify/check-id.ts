@@ -1,0 +1,82 @@
+/**
+ * Compares the time in the id of an entry with the entry before it, with the dates of their commits, and with the files that it
+ * brings. Clocks are set: an id that is earlier than the one before it is a fault only where nothing else was dated back with it.
+ */
+import type { TranscriptRecord } from '../../conversation/record.ts';
+import { parseReport } from '../../plan/report-schema.ts';
+import { joinPath, turnDir } from '../../names.ts';
+import type { EntryKind } from '../../session/entry.ts';
+import { dayMs } from '../../session/entry-trailers.ts';
+import { entryMs, identSeconds, isLaterId } from '../../session/logged-entry.ts';
+import { toText } from '../line/read.ts';
+import type { Step, WalkedLine } from './walked-line.ts';
+
+/** An entry that was looked at. */
+export interface DatedEntry {
+  id: string;
+  created: string;
+  ms: number;
+  /** The author's date of its commit. */
+  seconds: number;
+  kind: EntryKind;
+}
+
+/** Two entries that are written at almost the same time, and stand in the wrong order, are less than this apart. */
+const neighboursMs = 60_000;
+/** An id may be made this long before the records that it is made with: a slow machine has much to do in between. */
+const togetherMs = 10_000;
+/** The entry of these is made while the records that it brings are made, by the same clock. */
+const dated: ReadonlySet<EntryKind> = new Set(['message', 'plan', 'report']);
+
+/** `added`: the records that the entry adds. */
+export async function checkId(walk: WalkedLine, step: Step, added: readonly TranscriptRecord[]): Promise<void> {
+  const { entry, commit, blame } = step;
+  const { author, committer } = commit.commit;
+  const now: DatedEntry = {
+    id: entry.id,
+    created: entry.created,
+    ms: entryMs(entry),
+    seconds: identSeconds(author),
+    kind: entry.kind,
+  };
+  const [last, before] = walk.dated;
+  walk.dated = last === undefined ? [now] : [now, last];
+  if (entry.kind === 'start' && Math.abs(now.ms - Date.parse(entry.created)) > togetherMs)
+    blame('order', null, 'Its id is not from when the session was created.');
+  const madeMs = Math.max(now.seconds, identSeconds(committer)) * 1000;
+  if (now.ms > madeMs + dayMs && last !== undefined && !isLaterId(entry.id, last))
+    blame('order', null, 'Its id is from long after its commit was made.');
+  const ownMs = dated.has(entry.kind) ? await readOwnMs(walk, step, added) : 0;
+  if (now.ms < ownMs - togetherMs) blame('order', null, 'Its id is from before the files that it brings.');
+  if (last === undefined || now.ms >= last.ms) return;
+  // It is made for teddy/global first, and something may be said on the line meanwhile.
+  if (entry.kind === 'memo' && last.kind !== 'plan') return;
+  const isSwapped = before !== undefined && before.ms < now.ms && last.ms - now.ms < neighboursMs;
+  if (now.seconds >= last.seconds || isSwapped)
+    blame('order', null, 'Its id is from before the entry that it follows.');
+  else walk.early += 1;
+}
+
+/** The time of the newest record, or of the beginning of the run, that the entry brings; 0: they say none. */
+async function readOwnMs(
+  walk: WalkedLine,
+  { entry, commit }: Step,
+  added: readonly TranscriptRecord[],
+): Promise<number> {
+  if (entry.turn === null) return 0;
+  if (entry.kind === 'report') {
+    const content = await commit.contents.get(joinPath(turnDir(walk.session, entry.turn), 'report.md'))?.read();
+    return content?.kind === 'bytes' ? readStartMs(toText(content.bytes)) : 0;
+  }
+  const times = added.map((record) => ('timestamp' in record ? Date.parse(String(record.timestamp)) : 0));
+  return Math.max(0, ...times.filter((ms) => !Number.isNaN(ms)));
+}
+
+/** 0 for what is no report, which is a fault of its own. */
+function readStartMs(text: string): number {
+  try {
+    return Date.parse(parseReport(text).run_summary.start_time);
+  } catch {
+    return 0;
+  }
+}
