@@ -13,7 +13,7 @@ const roots = ['main', 'index', 'app', 'ports', 'errors', 'names'];
 const ceilings = {
   files: 825,
   lines: 98_111,
-  importsBetweenVerbs: 53,
+  importsBetweenVerbs: 65,
   filesWithOneImporter: 275,
   smallFilesWithOneImporter: 16,
   filesThatHaveNotEarnedTheirPlace: 10,

@@ -19,12 +19,11 @@ async function makeProgram(name: string): Promise<string> {
   return path;
 }
 
-const keys = [
-  ...['core.fsmonitor', 'core.sshCommand', 'core.askPass', 'core.pager', 'core.gitProxy', 'core.alternateRefsCommand'],
-  ...['filter.own.clean', 'filter.own.smudge', 'diff.own.textconv', 'diff.own.command', 'diff.external'],
-  ...['merge.own.driver', 'gpg.program', 'gpg.openpgp.program', 'gpg.ssh.program', 'gpg.x509.program'],
-  ...['credential.helper', 'remote.origin.uploadpack'],
-];
+const keys = `core.fsmonitor core.sshCommand core.askPass core.pager core.gitProxy core.alternateRefsCommand
+filter.own.clean filter.own.smudge diff.own.textconv diff.own.command diff.external merge.own.driver
+gpg.program gpg.openpgp.program gpg.ssh.program gpg.x509.program credential.helper remote.origin.uploadpack`.split(
+  /\s+/,
+);
 
 /** The programs that have been run since the last call. */
 async function takeRan(): Promise<string[]> {

@@ -35,7 +35,7 @@ export interface CheckedChange {
 }
 
 /** A part of the check, and the words after `teddy` that check this part alone. */
-export interface CheckedPart<Result> {
+interface CheckedPart<Result> {
   command: string;
   result: Result;
 }

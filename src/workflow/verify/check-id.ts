@@ -9,17 +9,7 @@ import type { EntryKind } from '../../session/entry.ts';
 import { dayMs } from '../../session/entry-trailers.ts';
 import { entryMs, identSeconds, isLaterId } from '../../session/logged-entry.ts';
 import { toText } from '../line/read.ts';
-import type { Step, WalkedLine } from './walked-line.ts';
-
-/** An entry that was looked at. */
-export interface DatedEntry {
-  id: string;
-  created: string;
-  ms: number;
-  /** The author's date of its commit. */
-  seconds: number;
-  kind: EntryKind;
-}
+import type { DatedEntry, Step, WalkedLine } from './walked-line.ts';
 
 /** Two entries that are written at almost the same time, and stand in the wrong order, are less than this apart. */
 const neighboursMs = 60_000;

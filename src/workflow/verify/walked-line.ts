@@ -6,13 +6,12 @@ import type { TranscriptRecord } from '../../conversation/record.ts';
 import { parsePlan } from '../../plan/parse.ts';
 import type { ChangedCommit } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import type { Entry } from '../../session/entry.ts';
+import type { Entry, EntryKind } from '../../session/entry.ts';
 import { isEditable, isOfSession, turnOfPath } from '../../session/line-paths.ts';
 import { openOrder, type LineOrder } from '../../session/line-order.ts';
 import { isTurnName, type Oid, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
 import { isOnlyMessage, parsePending, readTurn, toStatus, toText, type TurnStatus } from '../line/read.ts';
 import { openCodeTrees } from './code-trees.ts';
-import type { DatedEntry } from './check-id.ts';
 import type { LineBase } from './find-base.ts';
 import type { LogRenderer } from './render-log-again.ts';
 import { type AwaitedContent, type ContentReader } from '../line/read-content.ts';
@@ -34,6 +33,16 @@ interface BrokenFile {
   /** Undefined: nothing was published there. */
   was: Oid | undefined;
   violations: Violation[];
+}
+
+/** An entry that was looked at. */
+export interface DatedEntry {
+  id: string;
+  created: string;
+  ms: number;
+  /** The author's date of its commit. */
+  seconds: number;
+  kind: EntryKind;
 }
 
 export interface WalkedLine {
