@@ -10,6 +10,7 @@ import type { Oid } from '../../src/names.ts';
 import { checkChange, readBaseFile } from '../../src/workflow/ci/check-change.ts';
 import type { CheckRequest } from '../../src/workflow/ci/ci.ts';
 import { landSession } from '../../src/workflow/landing/land-session.ts';
+import { newSession } from '../../src/workflow/line/new-session.ts';
 import { giveVerdict } from '../../src/workflow/run/give-verdict.ts';
 import { undoTurn } from '../../src/workflow/turn/undo.ts';
 import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
@@ -47,7 +48,8 @@ async function check(head = 'pr', more: Partial<CheckRequest> = {}, on = project
   const signal = new AbortController().signal;
   const usual = { targets: [], runsCommands: false, signedBy: undefined, requireApproval: undefined, signal };
   const checked = await checkChange(on, { ...usual, range: { base: 'main', head }, ...more });
-  const { ok, text, hints } = judge(checked, { isStrict: strict, needsSession });
+  const hasPolicy = checked.approval !== null;
+  const { ok, text, hints } = judge(checked, { isStrict: strict, needsSession, hasPolicy });
   const [landing] = checked.landings;
   const faults = landing?.faults.map(({ path, message }) => `${path ?? ''}: ${message}`);
   return { ok, text, hints, faults, unproven: landing?.unproven, checked };
@@ -89,16 +91,17 @@ describe('the code of a landing', () => {
 
   test('has nothing that its session does not give: not more, not less, not other, not of .teddy', async () => {
     const landing = await land();
-    for (const [files, path] of [
+    const left = 'The landing leaves out what its session has done to it.';
+    for (const [files, path, message = strange] of [
       [{ 'evil.txt': 'evil\n' }, 'evil.txt'],
       [{ 'a.txt': 'evil\n' }, 'a.txt'],
-      [{ 'a.txt': null }, 'a.txt'],
+      [{ 'a.txt': null }, 'a.txt', left],
       [{ '.teddy/config.yaml': 'approvals: others\n' }, '.teddy/config.yaml'],
     ] as const)
       expect(await check(await forge(landing, files))).toMatchObject({
         ok: false,
-        text: '1 landing has what no session explains.',
-        faults: [`${path}: ${strange}`],
+        text: '1 landing is not what the session gives.',
+        faults: [`${path}: ${message}`],
       });
   });
 
@@ -117,6 +120,31 @@ describe('the code of a landing', () => {
     const rebased = await repo.git('rev-parse', 'HEAD');
     await repo.git('switch', '--quiet', line);
     expect(await check(rebased, { range: { base: 'moved', head: rebased } })).toMatchObject(good);
+  });
+
+  test('is compared where it was picked for a branch that is behind the one that the session began on', async () => {
+    await repo.git('switch', '--quiet', '--create', 'release', 'main');
+    await repo.git('switch', '--quiet', 'main');
+    await repo.commit({ 'other.txt': 'other\n' }, 'Meanwhile');
+    await newSession(project, { name: 'later', switch: true });
+    await say(project, 'Later', planOf([create('b.txt')]));
+    await run(project);
+    await land('main', 'later');
+    await repo.git('switch', '--quiet', 'release');
+    await repo.git('cherry-pick', 'main');
+    const picked = await repo.git('rev-parse', 'HEAD');
+    await repo.git('switch', '--quiet', line);
+    expect(await check(picked, { range: { base: 'release~', head: picked } })).toMatchObject(good);
+    // The second of two landings, without the first.
+    await land();
+    await say(project, 'Two', planOf([create('c.txt')]), { selector: line });
+    await run(project, { selector: line });
+    await land();
+    await repo.git('switch', '--quiet', 'release');
+    await repo.git('cherry-pick', 'pr');
+    const second = await repo.git('rev-parse', 'HEAD');
+    await repo.git('switch', '--quiet', line);
+    expect(await check(second, { range: { base: picked, head: second } })).toMatchObject(good);
   });
 
   test('is not proven where a person has merged it, and a file that was in no conflict is a fault', async () => {
@@ -178,7 +206,8 @@ describe('the approvals of a landing', () => {
     const missing = await check('pr', others);
     expect(missing).toMatchObject({ ok: false, text: '1 approval is missing.', faults: [] });
     expect(missing.hints).toEqual([
-      `\`teddy session approve 01 -s ${session}\`, then \`teddy session push -s ${session}\`.`,
+      `Somebody who did not write the message: \`teddy session approve 01 -s ${session}\`.`,
+      `Then \`teddy session push -s ${session}\`.`,
     ]);
     await approve('01');
     expect(await check('pr', others)).toMatchObject(good);
@@ -249,10 +278,12 @@ describe('a line that is not in the clone', () => {
       const tip = (await repo.git('rev-parse', line)).slice(0, 10);
       expect(found).toMatchObject({ ok: false, text: 'Nothing differs, and not all of it is proven.', faults: [] });
       expect(found.unproven).toEqual([
-        `${session} is not here as far as ${tip} (no remote has it). Push the session: \`teddy session push -s ${session}\``,
+        `${session} has not been pushed as far as ${tip} (no remote has it). Push the session: \`teddy session push -s ${session}\``,
       ]);
       expect((await check('pr', {}, there, false)).ok).toBe(true);
-      expect((await check('pr', { requireApproval: 'anybody' }, there, true)).ok).toBe(false);
+      const unseen = { ok: false, text: '1 landing could not be checked for what is asked for.' };
+      expect(await check('pr', { requireApproval: 'anybody' }, there, false)).toMatchObject(unseen);
+      expect(await check('pr', {}, there, false, true)).toMatchObject(unseen);
     });
   });
 });

@@ -10,8 +10,10 @@ import { renderVerified } from './verified.ts';
 export interface Strictness {
   /** Parts that are not proven fail. */
   isStrict: boolean;
-  /** Commits that no session explains fail. */
+  /** Commits that no session explains fail, and so do landings whose session cannot be had. */
   needsSession: boolean;
+  /** Approvals or signatures are asked for, which have to be seen. */
+  hasPolicy: boolean;
 }
 
 export interface Verdict {
@@ -23,15 +25,21 @@ export interface Verdict {
 }
 
 /** Says what is missing, the gravest first. */
-export function judge(checked: CheckedChange, { isStrict, needsSession }: Strictness): Verdict {
-  const faults = listFaults(checked);
+export function judge(checked: CheckedChange, { isStrict, needsSession, hasPolicy }: Strictness): Verdict {
+  const unseen = checked.landings.filter(({ isUnseen }) => isUnseen).length;
+  const faults = [
+    ...listFaults(checked),
+    ...(unseen > 0 && (hasPolicy || needsSession)
+      ? [`${countOf(unseen, 'landing')} could not be checked for what is asked for.`]
+      : []),
+  ];
   const unrecorded = countOf(checked.unrecorded, 'commit');
   const rest = checked.unrecorded === 0 ? '' : ` ${unrecorded} without a session: not looked at.`;
   if (faults.length > 0) return { ok: false, text: faults.join(' ') + rest, hints: listWaysOut(checked) };
   const isOpen = checked.replayed.some(({ result }) => isUnproven(result));
   const isLandingOpen = checked.landings.some(({ unproven }) => unproven.length > 0);
   const isNothing = checked.verified.length === 0 && checked.landings.length === 0;
-  const lacks = needsSession && (checked.unrecorded > 0 || isNothing);
+  const lacks = needsSession && (checked.unrecorded > 0 || (isNothing && checked.range === null));
   if ((isOpen || isLandingOpen) && isStrict) {
     const hints = isOpen ? [...listWaysOut(checked), toRunCommands] : listWaysOut(checked);
     return { ok: false, text: `Nothing differs, and not all of it is proven.${rest}`, hints };
@@ -52,39 +60,44 @@ const toRunCommands =
 
 function listFaults({ verified, replayed, failed, landings, squashes }: CheckedChange): string[] {
   const violations = verified.flatMap(({ result }) => result.lines.flatMap((line) => line.violations));
-  const approvals = violations.filter(({ rule }) => rule === 'approval').length;
+  const count = (wanted: string) => violations.filter(({ rule }) => rule === wanted).length;
+  const [approvals, signatures] = [count('approval'), count('signature')];
   const isWrong =
-    violations.length > approvals ||
+    violations.length > approvals + signatures ||
     failed.length > 0 ||
     verified.some(({ result: { lines, change } }) => {
       const isCut = lines.some(({ isWhole }) => !isWhole);
       return isCut || (change?.violations ?? []).length > 0;
     }) ||
     replayed.some(({ result }) => !isSame(result));
-  const count = landings.filter(({ faults }) => faults.length > 0).length;
+  const strange = landings.filter(({ faults }) => faults.length > 0).length;
   return [
     ...(isWrong ? ['A session is not what it says.'] : []),
     ...(squashes.length > 0 ? ['Session files came without the commits that made them.'] : []),
-    ...(count > 0 ? [`${countOf(count, 'landing has', 'landings have')} what no session explains.`] : []),
+    ...(strange > 0 ? [`${countOf(strange, 'landing is', 'landings are')} not what the session gives.`] : []),
     ...(approvals > 0 ? [`${countOf(approvals, 'approval is', 'approvals are')} missing.`] : []),
+    ...(signatures > 0
+      ? [`${countOf(signatures, 'signature is', 'signatures are')} missing or not by a named key.`]
+      : []),
   ];
 }
 
-function listWaysOut({ verified, squashes }: CheckedChange): string[] {
+function listWaysOut({ verified, squashes, landings, approval }: CheckedChange): string[] {
   const lacking = verified
     .flatMap(({ result }) => result.lines)
     .flatMap(({ session, violations }) =>
       violations.flatMap(({ rule, turn }) => (rule === 'approval' ? [{ session, turn }] : [])),
     );
-  const approvals = lacking.map(
-    ({ session, turn }) =>
-      `\`teddy session approve ${turn} -s ${session}\`, then \`teddy session push -s ${session}\`.`,
-  );
-  const landings = squashes.map(
+  const who = approval?.needed === 'others' ? 'Somebody who did not write the message: ' : '';
+  const approvals = lacking.map(({ session, turn }) => `${who}\`teddy session approve ${turn} -s ${session}\`.`);
+  const pushes = lacking.map(({ session }) => `Then \`teddy session push -s ${session}\`.`);
+  const ways = squashes.map(
     ({ commit, session }) =>
       `Take ${commit.slice(0, 10)} out, and bring the code without \`.teddy/\`: \`teddy session land ${session}\`.`,
   );
-  return [...new Set([...landings, ...approvals])].slice(0, 5);
+  const isByHand = landings.some(({ unproven, isUnseen }) => unproven.length > 0 && !isUnseen);
+  const byHand = 'Nothing proves what a person has merged: review these files, and let them pass with `--no-strict`.';
+  return [...new Set([...ways, ...approvals.slice(0, 5), ...pushes.slice(0, 5), ...(isByHand ? [byHand] : [])])];
 }
 
 export function renderChecked(checked: CheckedChange, verdict: Verdict, terminal: Terminal): string {

@@ -69,7 +69,7 @@ async function checkLanding(
   const absent = from.filter((one) => missing.has(one));
   if (absent.length > 0) {
     const unproven = absent.map((one) => describeMissing(one, missing.get(one) ?? ''));
-    return { checked: { commit: oid, from, faults: [], unproven }, earlier: [] };
+    return { checked: { commit: oid, from, faults: [], unproven, isUnseen: true }, earlier: [] };
   }
   const tips = await listNewestTips(store, from);
   const before = await findEarlier(store, commit, tips);
@@ -80,11 +80,11 @@ async function checkLanding(
   const unknown = before.filter((one) => lost.has(one) && isOwn(one)).map(() => null);
   const compared = await compareLanding(store, { commit, tips, earlier: [...earlier, ...unknown] });
   const faults = [...(await findStrangers(project, from)), ...compared.faults];
-  return { checked: { commit: oid, from, faults, unproven: compared.unproven }, earlier };
+  return { checked: { commit: oid, from, faults, unproven: compared.unproven, isUnseen: false }, earlier };
 }
 
 function describeMissing({ session, tip }: LandedFrom, reason: string): string {
-  return `${session} is not here as far as ${tip.slice(0, 10)} (${reason}). Push the session: \`teddy session push -s ${session}\``;
+  return `${session} has not been pushed as far as ${tip.slice(0, 10)} (${reason}). Push the session: \`teddy session push -s ${session}\``;
 }
 
 /** Commits that stand on an entry of another session than the landing says. */

@@ -48,4 +48,6 @@ export interface CheckedLanding {
   faults: { path: RepoPath | null; message: string }[];
   /** Clauses: why not all of it is proven. */
   unproven: string[];
+  /** One of its sessions cannot be had, so nobody has seen its approvals and signatures. */
+  isUnseen: boolean;
 }

@@ -2,9 +2,11 @@
 import type { Commit, Store } from '../../ports/git.ts';
 import type { Oid, RepoPath } from '../../names.ts';
 import { editTree } from '../../session/edit-tree.ts';
+import { decodeEntry, type EntryKind } from '../../session/entry.ts';
 import type { LandedFrom } from '../../session/landing.ts';
 import { nameSome } from '../../session/name-some.ts';
 import { findLandings } from '../landing/find-base.ts';
+import { startsSession } from '../line/session-start.ts';
 import { readSides, type LandingSides } from '../landing/sides.ts';
 import type { CheckedLanding } from './ci.ts';
 
@@ -24,38 +26,100 @@ interface Merged {
   solved: ReadonlySet<RepoPath>;
 }
 
-/** A landing counts as merged with the earlier landings that were known where it was made: some of them, or none. */
+/** Finds the commit from which on the code of a line is new. `done`: tips that the landing brings as well, and that are merged. */
+type FindBase = (tip: Oid, done: readonly Oid[]) => Promise<Oid | null>;
+
+/**
+ * A landing is a merge from one of these on: the earlier landings that were known where it was made, which may be none, or the start of
+ * the session, as where it was picked for a release branch.
+ */
+function listBases(store: Store, { commit, earlier }: LandingFacts): FindBase[] {
+  const [parent] = commit.parents;
+  const known = earlier.filter((tip) => tip !== null);
+  const mergeBase = (tip: Oid, others: readonly Oid[]) =>
+    parent === undefined && others.length === 0
+      ? Promise.resolve(null)
+      : store.mergeBase(tip, [...(parent === undefined ? [] : [parent]), ...others]);
+  return [
+    (tip, done) => mergeBase(tip, [...known, ...done]),
+    (tip, done) => mergeBase(tip, done),
+    async (tip) => {
+      for await (const { commit: found } of store.firstParents(tip)) {
+        const entry = decodeEntry(found.message);
+        if (entry !== null && (await startsSession(store, entry, found))) return found.parents[0] ?? null;
+      }
+      return null;
+    },
+  ];
+}
+
+/** A landing of the newest turns alone, as where it was picked without those before it, begins after one of these entries. */
+const changingCode: ReadonlySet<EntryKind> = new Set(['report', 'write', 'undo', 'snapshot']);
+const maxBases = 40;
+
+async function listLaterBases(store: Store, [tip]: readonly Oid[]): Promise<FindBase[]> {
+  const bases: FindBase[] = [];
+  for await (const { oid, commit } of store.firstParents(tip as Oid)) {
+    const kind = decodeEntry(commit.message)?.kind;
+    if (oid !== tip && kind !== undefined && changingCode.has(kind)) bases.push(() => Promise.resolve(oid));
+    if (kind === 'start' || bases.length === maxBases) break;
+  }
+  return bases;
+}
+
 export async function compareLanding(
   store: Store,
-  { commit, tips, earlier }: LandingFacts,
+  facts: LandingFacts,
 ): Promise<Pick<CheckedLanding, 'faults' | 'unproven'>> {
-  const known = earlier.filter((tip) => tip !== null);
-  const merged = await mergeAll(store, commit, tips, known);
-  const other = merged?.tree === commit.tree || known.length === 0 ? null : await mergeAll(store, commit, tips, []);
-  const best = other?.tree === commit.tree ? other : merged;
+  const { commit, earlier } = facts;
+  const best = await findMerge(store, facts);
   if (best === null) return { faults: [], unproven: ['git cannot merge its session with the commit before it'] };
   const paths = (await store.diffTrees(best.tree, commit.tree)).map(({ path }) => path);
   const solved = best.solved.size === 0 ? [] : [`a person has merged ${nameSome([...best.solved].toSorted())}`];
-  if (paths.length > 0 && known.length < earlier.length)
+  if (paths.length > 0 && earlier.includes(null))
     return { faults: [], unproven: [...solved, 'an earlier landing of its session is not here'] };
-  const message = 'The landing has it as neither its session nor the commit before it gives.';
-  return { faults: paths.map((path) => ({ path, message })), unproven: solved };
+  const faults = await Promise.all(paths.map((path) => describeFault(store, facts, path)));
+  return { faults, unproven: solved };
+}
+
+/** The merge that gives the landing; without one, the most usual merge. */
+async function findMerge(store: Store, facts: LandingFacts): Promise<Merged | null> {
+  const tries: (Merged | null)[] = [];
+  const isFound = async (bases: readonly FindBase[]) => {
+    for (const findBase of bases) {
+      tries.push(await mergeAll(store, facts, findBase));
+      if (tries.at(-1)?.tree === facts.commit.tree) return true;
+    }
+    return false;
+  };
+  const found = (await isFound(listBases(store, facts))) || (await isFound(await listLaterBases(store, facts.tips)));
+  return found ? (tries.at(-1) ?? null) : (tries.find((merged) => merged !== null) ?? null);
+}
+
+async function describeFault(
+  store: Store,
+  { commit: { tree, parents } }: LandingFacts,
+  path: RepoPath,
+): Promise<CheckedLanding['faults'][number]> {
+  const before = parents[0] === undefined ? null : await store.findOid(parents[0], path);
+  const isLeftOut = (await store.findOid(tree, path)) === before;
+  const message = isLeftOut
+    ? 'The landing leaves out what its session has done to it.'
+    : 'The landing has it as neither its session nor the commit before it gives.';
+  return { path, message };
 }
 
 /** Null: git cannot merge them, whatever is done about the files in conflict. */
 async function mergeAll(
   store: Store,
-  { tree, parents }: LandingFacts['commit'],
-  tips: readonly Oid[],
-  landed: readonly Oid[],
+  { commit: { tree, parents }, tips }: LandingFacts,
+  findBase: FindBase,
 ): Promise<Merged | null> {
-  const parent = parents[0] ?? null;
   const solved = new Set<RepoPath>();
   let ours: Oid | null = null;
   for (const [at, tip] of tips.entries()) {
-    const others = [...(parent === null ? [] : [parent]), ...landed, ...tips.slice(0, at)];
-    const base = others.length === 0 ? null : await store.mergeBase(tip, others);
-    const sides = await readSides(store, { base, target: parent, tip });
+    const base = await findBase(tip, tips.slice(0, at));
+    const sides = await readSides(store, { base, target: parents[0] ?? null, tip });
     ours = await mergeSolved(store, { ...sides, ours: ours ?? sides.ours }, tree, solved);
     if (ours === null) return null;
   }

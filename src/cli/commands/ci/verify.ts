@@ -90,7 +90,8 @@ export class CiVerifyCommand extends TeddyCommand {
       const checked = await withInterrupt(terminal, 'teddy ci verify', (signal) =>
         checkChange(project, { ...request, signal }),
       );
-      const verdict = judge(checked, { isStrict: this.strict, needsSession: this.requireSession });
+      const hasPolicy = checked.approval !== null || request.signedBy !== undefined;
+      const verdict = judge(checked, { isStrict: this.strict, needsSession: this.requireSession, hasPolicy });
       if (this.junit !== undefined) await this.writeJunit(this.junit, checked);
       if (this.json) this.printJson(terminal, 'ci-verify', { ok: verdict.ok, verdict: verdict.text, ...checked });
       else await this.show(terminal, project, renderChecked(checked, verdict, terminal));
@@ -115,7 +116,10 @@ export class CiVerifyCommand extends TeddyCommand {
     const { base } = this;
     if (base === undefined || isAbsolute(path)) return readKeyFile(this.context, path);
     const { readBaseFile } = await import('../../../workflow/ci/check-change.ts');
-    return readBaseFile(project, base, path);
+    const text = await readBaseFile(project, base, path);
+    if (text !== null) return text;
+    const hint = 'Give a fingerprint, a file of the base branch, or an absolute path.';
+    throw new TeddyError('USAGE', `${base} has no file ${JSON.stringify(path)}, which \`--signed-by\` names.`, hint);
   }
 
   /** A file may hold what looks like a command to the runner of GitHub Actions. */
@@ -141,7 +145,9 @@ async function makeDirectory(context: CliContext, name: string): Promise<void> {
   const found = await lstat(path).catch(() => null);
   if (found?.isSymbolicLink() === true)
     throw new TeddyError('USAGE', `${name} is a link.`, 'Name a directory outside of the checkout.');
-  await mkdir(path, { recursive: true }).catch((error: NodeJS.ErrnoException) => {
+  // Node's way to make all directories above as well never ends below /proc.
+  await mkdir(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'EEXIST' && found?.isDirectory() === true) return;
     throw new TeddyError('USAGE', `${name} cannot be made: ${error.message}.`, 'Name another directory.');
   });
 }
