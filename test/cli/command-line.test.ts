@@ -122,7 +122,7 @@ describe('help', () => {
   );
 
   test('a group alone, with --help or after help shows its commands, each with a line, and exits 0', async () => {
-    expect(groups.toSorted()).toEqual(['capture', 'global', 'hooks', 'memo', 'session', 'worktree', 'write']);
+    expect(groups.toSorted()).toEqual(['capture', 'ci', 'global', 'hooks', 'memo', 'session', 'worktree', 'write']);
     for (const group of groups) {
       const help = await runTeddy([group], { cwd: '/' });
       expect({ ...help, stdout: '' }, group).toEqual({ exitCode: 0, signal: null, stdout: '', stderr: '' });

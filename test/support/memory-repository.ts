@@ -175,7 +175,11 @@ export async function memoryProject(
     },
     clock,
     ids: {
-      entryId: () => `019bf000-0000-7000-8000-${String((ids += 1)).padStart(12, '0')}`,
+      // A millisecond apart, since the id of an entry is later than that of the one before.
+      entryId: () => {
+        ids += 1;
+        return `019bf000-${ids.toString(16).padStart(4, '0')}-7000-8000-${String(ids).padStart(12, '0')}`;
+      },
       writeId: () => `019bf000-0000-4000-8000-${String((ids += 1)).padStart(12, '0')}`,
     },
     hash: (bytes) => createHash('sha256').update(bytes).digest('hex'),

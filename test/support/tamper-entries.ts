@@ -293,7 +293,7 @@ export async function tryTamperings(
 /** No file of a session backs these: only a signature tells. docs/security.md says the same. */
 export const unbacked: Readonly<Record<string, RegExp>> = {
   // Between the entry before and the next one, nothing tells of a few moments, or, without a dated file, of more.
-  'entry id': /of the moment before$/,
+  'entry id': /of the moment before$|^start: of a day before$/,
   author: /./,
   committer: /./,
   'newest entry': /./,

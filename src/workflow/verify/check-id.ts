@@ -6,7 +6,7 @@ import type { TranscriptRecord } from '../../conversation/record.ts';
 import { parseReport } from '../../plan/report-schema.ts';
 import { joinPath, turnDir } from '../../names.ts';
 import type { EntryKind } from '../../session/entry.ts';
-import { dayMs } from '../../session/entry-trailers.ts';
+import { dayMs, judgeEarlyId } from '../../session/entry-trailers.ts';
 import { entryMs, identSeconds, isLaterId } from '../../session/logged-entry.ts';
 import { toText } from '../line/read.ts';
 import type { DatedEntry, Step, WalkedLine } from './walked-line.ts';
@@ -31,14 +31,14 @@ export async function checkId(walk: WalkedLine, step: Step, added: readonly Tran
   };
   const [last, before] = walk.dated;
   walk.dated = last === undefined ? [now] : [now, last];
-  if (entry.kind === 'start' && Math.abs(now.ms - Date.parse(entry.created)) > togetherMs)
-    blame('order', null, 'Its id is not from when the session was created.');
   const madeMs = Math.max(now.seconds, identSeconds(committer)) * 1000;
   if (now.ms > madeMs + dayMs && last !== undefined && !isLaterId(entry.id, last))
     blame('order', null, 'Its id is from long after its commit was made.');
-  const ownMs = dated.has(entry.kind) ? await readOwnMs(walk, step, added) : 0;
+  // A clock that was set back is told of elsewhere.
+  const isEarly = judgeEarlyId(entry, commit.commit) !== null;
+  const ownMs = dated.has(entry.kind) && !isEarly ? await readOwnMs(walk, step, added) : 0;
   if (now.ms < ownMs - togetherMs) blame('order', null, 'Its id is from before the files that it brings.');
-  if (last === undefined || now.ms >= last.ms) return;
+  if (last === undefined || now.ms >= last.ms || isEarly) return;
   // It is made for teddy/global first, and something may be said on the line meanwhile.
   if (entry.kind === 'memo' && last.kind !== 'plan') return;
   const isSwapped = before !== undefined && before.ms < now.ms && last.ms - now.ms < neighboursMs;

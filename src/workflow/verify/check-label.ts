@@ -3,7 +3,7 @@ import type { KnownRecord, TranscriptRecord } from '../../conversation/record.ts
 import { describeAction } from '../../plan/describe-action.ts';
 import { parsePlan } from '../../plan/parse.ts';
 import { findPlanTitle } from '../../plan/plan-comments.ts';
-import { encodeEntry, type Entry } from '../../session/entry.ts';
+import { encodeEntry, labelLimits, toLabel, type Entry } from '../../session/entry.ts';
 import { newestGrammar } from '../../session/grammar.ts';
 import { isSessionPath, memosPath } from '../../session/global-files.ts';
 import { parseMemos } from '../../session/memos.ts';
@@ -48,9 +48,12 @@ async function listLabels(walk: WalkedLine, step: Step, added: readonly Transcri
     case 'branch':
       return labelBranch(entry);
     case 'undo':
-      return [{ title: `${countFiles(code)} of turn ${entry.turn} taken back`, details: code }];
+      return labelPaths(entry, (count) => `${count} of turn ${entry.turn} taken back`, [code]);
     case 'snapshot':
-      return labelSnapshot(commit.changes.map(({ path }) => path));
+      return labelPaths(entry, (count) => `${count} of the user's own edits`, [
+        code,
+        commit.changes.map(({ path }) => path),
+      ]);
     case 'memo':
       return labelMemos(step);
     case 'write':
@@ -109,12 +112,18 @@ function labelBranch({ title, turn }: Entry): Label[] | null {
   return isOfTurn ? null : [{ title: `from turn ${turn}`, details: [] }];
 }
 
-function labelSnapshot(paths: readonly string[]): Label[] {
-  const code = paths.filter((path) => !isSessionPath(path));
-  return [paths, code].map((named) => ({
-    title: `${countFiles(named)} of the user's own edits`,
-    details: named.length <= 10 ? [...named] : [...named.slice(0, 9), `and ${named.length - 9} more`],
-  }));
+/** The details name the files, in any order; of many, some. */
+function labelPaths(
+  { details }: Entry,
+  toTitle: (count: string) => string,
+  possible: readonly (readonly string[])[],
+): Label[] {
+  return possible.flatMap((paths) => {
+    const known = new Set(paths.map((path) => toLabel(path, labelLimits.detail)));
+    const named = details.filter((line) => !/^and \d+ more$/.test(line));
+    const isSome = named.length > 0 && named.every((line) => known.has(line));
+    return isSome ? [{ title: toTitle(countFiles(paths)), details }] : [];
+  });
 }
 
 /** The label lists the changes that were decided, of which some may have been done before. */

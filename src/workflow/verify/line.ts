@@ -122,7 +122,7 @@ async function verifyFrom(
   result.turns = walk.order.turns();
   if (walk.early > 0)
     result.notes.push(
-      `The clock was set back, or had been ahead: ${countOf(walk.early, 'entry', 'entries')} ${walk.early === 1 ? 'is' : 'are'} dated before what they follow.`,
+      `The clock was set back, or had been ahead: ${countOf(walk.early, 'entry', 'entries')} ${walk.early === 1 ? 'is dated before what it follows' : 'are dated before what they follow'}.`,
     );
   if (walk.mended > 0)
     result.notes.push(

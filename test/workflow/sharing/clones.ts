@@ -2,6 +2,7 @@
 import { expect } from 'vitest';
 import type { Project } from '../../../src/ports/project.ts';
 import type { Oid, RefName, RepoPath } from '../../../src/names.ts';
+import { toSnapshotEntry } from '../../../src/workflow/line/draft-snapshot.ts';
 import { publishDraft } from '../../../src/workflow/line/append-entry.ts';
 import { findEntry } from '../../../src/workflow/line/read.ts';
 import type { ShareRequest } from '../../../src/workflow/sharing/shared-line.ts';
@@ -70,9 +71,9 @@ export async function append(project: Project, ref: RefName, path = 'notes.txt')
   const batch = store.batch();
   const codeTree = await batch.tree([{ mode: '100644', name: path, oid: await batch.blob(`${id}\n`) }]);
   await batch.flush();
-  const { session, created } = last;
+  const paths = (await store.diffTrees(tip, codeTree, { without: '.teddy' as RepoPath })).map((change) => change.path);
   const commit = await publishDraft(project, { ref, workspace: null }, tip, {
-    entry: { kind: 'snapshot', session, turn: null, id, created, title: `edit ${path}`, details: [] },
+    entry: toSnapshotEntry(project, last, null, paths),
     files: [] as { path: RepoPath; bytes: string }[],
     codeTree,
   });

@@ -80,7 +80,10 @@ test('an entry says what its report and its log say', async () => {
   expect(await relabel('report', /: SUCCESS Do it/, ': FAILURE Do it')).toEqual([
     'trailers: The message of the entry does not say what the report says.',
   ]);
-  expect(await relabel('plan', /plan: Do it/, 'plan: Do more')).toEqual([wrongPlan]);
+  expect(await relabel('plan', /plan: Do it/, 'plan: Do more')).toEqual([
+    'trailers: The message of the entry does not say what its files say.',
+    wrongPlan,
+  ]);
   expect(await relabel('plan', /Teddy-Model: .*/, 'Teddy-Model: another')).toEqual([
     'trailers: The log says another model than the entry.',
     wrongPlan,
@@ -90,6 +93,7 @@ test('an entry says what its report and its log say', async () => {
   ]);
   expect(await relabel('message', /message: One/, 'message: One\u001B[2J')).toEqual([
     'trailers: Its message has control characters.',
+    'trailers: The message of the entry does not say what its files say.',
   ]);
 });
 

@@ -4,11 +4,12 @@ import type { Commit, TreeMode } from '../../../src/ports/git.ts';
 import type { Oid, RepoPath } from '../../../src/names.ts';
 import { editTree } from '../../../src/session/edit-tree.ts';
 import { findRecorded, listRecorded, type RecordedLine } from '../../../src/workflow/line/find-recorded.ts';
+import { undoTurn } from '../../../src/workflow/turn/undo.ts';
 import { verifyLine } from '../../../src/workflow/verify/line.ts';
 import type { VerifiedLine } from '../../../src/session/violation.ts';
-import type { MemoryProject } from '../../support/memory-repository.ts';
+import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { recordedSession } from '../../support/recorded-session.ts';
-import { line, session } from '../../support/turns.ts';
+import { create, edit, line, session, start, turn } from '../../support/turns.ts';
 import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 let project: MemoryProject;
@@ -230,7 +231,7 @@ test('an entry that was committed before its session, by a clock that was ahead 
     await batch.flush();
     return verifyLine(project, { ...recorded, tip });
   };
-  const word = 'The clock was set back, or had been ahead: 1 entry is dated before the session was created.';
+  const word = 'The clock was set back, or had been ahead: 1 entry is dated before what it follows.';
   expect(await verify({ author: dated(commit.author) })).toMatchObject({ violations: [], notes: [word] });
   expect(await verify({ committer: dated(commit.committer) })).toMatchObject({ violations: [], notes: [word] });
   expect(rulesOf(await verify({}))).toEqual(['trailers']);
@@ -308,4 +309,12 @@ test('what a merge has brought into a known line was not checked with it', async
 test('an abort ends it', async () => {
   const signal = AbortSignal.abort();
   await expect(verifyLine(project, recorded, { signal })).rejects.toMatchObject({ code: 'INTERRUPTED' });
+});
+
+test('an undo of a turn that has changed one file and made another has no fault', async () => {
+  const own = await memoryProject({ 'a.txt': 'one\n' });
+  await start(own);
+  await turn(own, 'Both', edit('a.txt', 'one', 'uno'), create('b.txt'));
+  await undoTurn(own, {});
+  expect((await verifyLine(own, await findRecorded(own, line))).violations).toEqual([]);
 });
