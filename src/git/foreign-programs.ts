@@ -14,11 +14,15 @@ const uploadPack = /^remote\..*\.uploadpack$/;
 /** The protocol `ext` alone runs what an address says. */
 const protocol = /^protocol\.(?:ext\.)?allow$/;
 
+/** Teddy itself starts it: without a value, as where nothing is configured. */
+const pager = /^core\.pager$/;
+
 /** Keys as git prints them, and what stands for a value that nobody chose. */
 const programs: readonly (readonly [RegExp, string])[] = [
   [/^core\.fsmonitor$/, 'false'],
   [/^core\.sshcommand$/, 'ssh'],
-  [/^core\.(?:askpass|pager)$/, ''],
+  [/^core\.askpass$/, ''],
+  [pager, ''],
   [/^core\.alternaterefscommand$/, 'true'],
   [gitProxy, 'none'],
   [/^filter\..*\.(?:clean|smudge|process)$/, ''],
@@ -52,7 +56,8 @@ export function withoutForeignPrograms(settings: ReadonlyMap<string, GitSetting>
     // An empty helper forgets those before it; the others that the user has chosen follow.
     const values = isList ? [neutral, ...chosen] : [isSwitch(key) ? neutral : (chosen.at(-1) ?? neutral)];
     pairs.push(...values.map((value): [string, string] => [toConfigKey(key), value]));
-    own.set(key, { value: values.at(-1) ?? neutral, origin: 'teddy', isForeign: false, earlier: [] });
+    if (pager.test(key) && chosen.length === 0) own.delete(key);
+    else own.set(key, { value: values.at(-1) ?? neutral, origin: 'teddy', isForeign: false, earlier: [] });
     const filter = /^(filter\..*)\.(?:clean|smudge|process)$/.exec(key)?.[1];
     if (filter !== undefined && chosen.length === 0) pairs.push([`${filter}.required`, 'false']);
   }

@@ -213,7 +213,7 @@ function readCommandTable(text: string): Map<string, string[]> {
 }
 
 function toPath(name: string): string {
-  return name.replace(/ (?:[<[]|--).*$/, '');
+  return name.replace(/ (?:[<[]|--|[.]{3}).*$/, '');
 }
 
 /** From the source, since help is written by hand. `teddy memo` and its like, in help.ts, only print what there is. */

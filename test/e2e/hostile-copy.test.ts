@@ -87,7 +87,6 @@ test.each([
   ['session search A'],
   ['session stats'],
   ['session context'],
-  ['config'],
   ['doctor'],
   ['ci verify --base main --head pr'],
 ])('teddy %s runs no program that the configuration of the repository names', async (words) => {

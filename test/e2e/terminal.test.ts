@@ -328,8 +328,11 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
       return run.text();
     };
     expect(await show({ PAGER: 'sed s/^/paged:/' })).toContain('paged:  line 59');
-    await project.repo.git('config', 'core.pager', 'sed s/^/configured:/');
-    expect(await show({ PAGER: 'sed s/^/paged:/' })).toContain('configured:  line 59');
+    // Somebody else may have written what the repository's own configuration says.
+    await project.repo.git('config', 'core.pager', 'sed s/^/foreign:/');
+    const own = { GIT_CONFIG_COUNT: '1', GIT_CONFIG_KEY_0: 'core.pager', GIT_CONFIG_VALUE_0: 'sed s/^/configured:/' };
+    expect(await show({ PAGER: 'sed s/^/paged:/', ...own })).toContain('configured:  line 59');
+    expect(await show({ PAGER: 'sed s/^/paged:/' })).toContain('paged:  line 59');
     for (const pager of ['no-such-pager', 'cat', '']) {
       expect(await show({ GIT_PAGER: pager })).toContain('\n  line 59\n');
     }

@@ -8,8 +8,10 @@ import {
   toTurnName,
   type Oid,
   type RefName,
+  type RepoPath,
 } from '../../src/names.ts';
 import { publishDraft } from '../../src/workflow/line/append-entry.ts';
+import { toSnapshotEntry } from '../../src/workflow/line/draft-snapshot.ts';
 import { readTakenBranches } from '../../src/workflow/turn/branch-session.ts';
 import { addMemo, listMemos, removeMemo } from '../../src/workflow/context/change-memos.ts';
 import { newSession } from '../../src/workflow/line/new-session.ts';
@@ -114,9 +116,10 @@ async function append(project: Project, ref: RefName): Promise<void> {
   const batch = store.batch();
   const codeTree = await batch.tree([{ mode: '100644', name: 'notes.txt', oid: await batch.blob(`${id}\n`) }]);
   await batch.flush();
-  const { session, created } = last;
+  const changes = await store.diffTrees(tip, codeTree, { without: '.teddy' as RepoPath });
+  const paths = changes.map(({ path }) => path);
   await publishDraft(project, { ref, workspace: null }, tip, {
-    entry: { kind: 'snapshot', session, turn: null, id, created, title: 'edit notes.txt', details: [] },
+    entry: toSnapshotEntry(project, last, null, paths),
     files: [],
     codeTree,
   });

@@ -44,8 +44,6 @@ export class ConfigCommand extends TeddyCommand {
   value = Option.String({ name: 'value', required: false });
   global = Option.Boolean('--global', false, { description: 'Set or unset it for all repositories of yours.' });
 
-  protected override trustsHead = () => (this.name === 'set' || this.name === 'unset' ? undefined : 'always');
-
   protected run(terminal: Terminal): Promise<number> {
     const change = this.readChange();
     return this.withProject(terminal, async (project) => {

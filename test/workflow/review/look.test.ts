@@ -142,7 +142,7 @@ describe('a graph', () => {
     expect(await draw()).toBe(`  archive/${session} (archived)\n${two('')}* oid (origin/${line}) ${one}`);
     await append(own, remote);
     expect(await draw()).toBe(`  origin/${line} (only on origin)
-* oid snapshot: edit notes.txt
+* oid snapshot: 3 files of the user's own edits
 |   archive/${session} (archived)
 ${two('| ')}|/
 * oid ${one}`);
