@@ -116,7 +116,7 @@ export async function repairRefLocks(git: GitRunner, layout: LockDirs): Promise<
     // The time of its state is that at which gits for it are known to have been at work last.
     const atWork = { notedMs: written.mtimeMs, latestMs: written.ctimeMs };
     try {
-      // Where a git is at work, the next command looks again.
+      // The next command looks again if a git is at work now.
       if (await releaseRefLocks(git, layout, updates, atWork)) await removeFile(path);
     } catch (error) {
       await utimes(path, written.atime, written.mtime).catch(fallBackTo(undefined, 'ENOENT'));

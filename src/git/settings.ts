@@ -11,7 +11,7 @@ interface SettingValue {
 }
 
 export interface GitSetting extends SettingValue {
-  /** Those that git has read before it, oldest first. */
+  /** The values that git has read before it, oldest first. */
   earlier: readonly SettingValue[];
 }
 

@@ -221,7 +221,7 @@ async function perform(tools: ActTools, line: string, request: ActRequest, perfo
   };
   const opened = await tools.open(notices);
   const findAgent = async () => (performing.visitor === 'person' ? null : programTrace);
-  // Whoever has started the server, a person who looks at its page decides; a program that calls it does not.
+  // A person who looks at the page decides, no matter who started the server; a program that calls it does not.
   const project = { ...opened, callers: { ...opened.callers, findAgent } };
   try {
     if (request.kind === 'say' || request.kind === 'instead')

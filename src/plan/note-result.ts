@@ -11,7 +11,7 @@ const question = /[?:\]>] ?$/;
 // oxlint-disable-next-line no-control-regex
 const styling = /\x1b\[[0-9;?]*[A-Za-z]/g;
 
-/** Null: there is nothing to tell. */
+/** Returns null where there is nothing to tell. */
 export function noteResult(result: CommandResult): string | null {
   const { stillRunning = [] } = result;
   const left = `These processes that it started still run, and could not be ended: ${stillRunning.join(', ')}.`;

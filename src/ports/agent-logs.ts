@@ -43,7 +43,7 @@ export interface FoundLog {
 }
 
 export interface AgentLogs {
-  /** Null: it is not there, is no regular file, or lies outside the directories of the agent. */
+  /** Returns null for what is not there, is no regular file, or lies outside the directories of the agent. */
   stat(agent: AgentName, path: string): Promise<LogStat | null>;
   /** Null where the file does not continue what was read before `position`; without one, from the beginning. */
   read(path: string, position: LogPosition | null): Promise<LogReading | null>;

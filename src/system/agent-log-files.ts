@@ -11,7 +11,7 @@ const maxLineBytes = 64 * 1024 * 1024;
 const tailBytes = 4096;
 const maxTextBytes = 16 * 1024 * 1024;
 
-/** Null: it is not there, is no regular file, or its directory lies outside of `roots`. */
+/** Returns null for what is not there, is no regular file, or its directory lies outside of `roots`. */
 export async function statLog(path: string, roots: readonly string[]): Promise<LogStat | null> {
   const stats = await lstat(path).catch(ignoreMissing);
   if (stats === null || !stats.isFile()) return null;
@@ -21,7 +21,7 @@ export async function statLog(path: string, roots: readonly string[]): Promise<L
   return { device: stats.dev, inode: stats.ino, size: stats.size, mtimeMs: stats.mtimeMs };
 }
 
-/** Null: it is not there, is no regular file, is over 16 MiB, is no UTF-8, or cannot be read for whatever reason. */
+/** Returns null for what is not there, is no regular file, is over 16 MiB, is no UTF-8, or cannot be read for whatever reason. */
 export async function readNamed(path: string): Promise<string | null> {
   // A relative path would be read from another directory than that of the agent. A FIFO would be waited for.
   const file = isAbsolute(path) ? await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch(() => null) : null;

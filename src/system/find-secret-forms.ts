@@ -44,7 +44,7 @@ function findStarts(text: string): FoundSecret[] {
   const index = (rowsByHead ??= indexRows());
   const escape = new RegExp(escaped, 'y');
   let before = other;
-  /** Where a word begins although a letter stands before it. */
+  /** The places where a word begins although a letter stands before it. */
   let edge = 0;
   for (let at = 0; at < text.length; at += 1) {
     if (before !== inWord || at === edge) {

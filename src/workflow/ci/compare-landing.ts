@@ -109,7 +109,7 @@ async function describeFault(
   return { path, message };
 }
 
-/** Null: git cannot merge them, whatever is done about the files in conflict. */
+/** Returns null where git cannot merge them, whatever is done about the files in conflict. */
 async function mergeAll(
   store: Store,
   { commit: { tree, parents }, tips }: LandingFacts,

@@ -25,7 +25,7 @@ export async function readKeys(
   return readSigningKeys(project, named, readText);
 }
 
-/** Null: there is no such file. Throws USAGE. */
+/** Returns null where there is no such file. Throws USAGE. */
 export function readKeyFile(context: CliContext, path: string): Promise<string | null> {
   return readFile(resolvePath(context, path), 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null;
