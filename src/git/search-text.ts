@@ -117,25 +117,6 @@ function splitTree(trees: ReadonlySet<string>, name: string): { tree: string; pa
   return { tree: name.slice(0, colon), path: name.slice(colon + 1) };
 }
 
-/** The trees without a file, by the format of objects; every git knows them. */
-const emptyTrees = {
-  sha1: '4b825dc642cb6eb9a060e54bf8d69288fbee4904',
-  sha256: '6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321',
-};
-
-export async function checkExpression(git: GitRunner, format: keyof typeof emptyTrees, text: string): Promise<void> {
-  const { exitCode, stderr } = await git.run(['grep', '-q', '-E', '-e', text, emptyTrees[format]], {
-    accept: [1, 128],
-  });
-  if (exitCode !== 128) return;
-  const said = (stderr.split('\n')[0] ?? '').replace(/^fatal: (?:-e option|command line), /, '');
-  throw new TeddyError(
-    'USAGE',
-    `git cannot read the expression ${said}.`,
-    'Mend it, or leave out -E to search for plain text.',
-  );
-}
-
 function splitNames(onName: (name: string) => void): (chunk: Buffer) => void {
   let held = Buffer.alloc(0);
   return (chunk) => {

@@ -13,7 +13,7 @@ import { withRefRecord } from './ref-record.ts';
 import { syncDir } from '../disk/replace-file.ts';
 import { findCommits, listRefs, updateRefs } from './refs.ts';
 import { withOwnErrors } from './own-errors.ts';
-import { checkExpression, searchTree, searchTrees } from './search-text.ts';
+import { searchTree, searchTrees } from './search-text.ts';
 import { type Environment, type GitRunner, splitNul } from './run.ts';
 import type { GitSetting } from './settings.ts';
 import { checkSignatures, runFsck } from './check-objects.ts';
@@ -132,7 +132,6 @@ export function gitStore(options: StoreOptions): Store & { close(): Promise<void
     },
     search: (treeish, query) => searchTree(git, treeish, query),
     searchTrees: (trees, query) => searchTrees(git, async (tree) => (await reader.info(tree)) !== null, trees, query),
-    checkExpression: (text) => checkExpression(git, objectFormat, text),
     batch: openBatch,
     bundle: (ref) => createBundle(git, commonDir, ref),
     async writeLine(parent, commits) {

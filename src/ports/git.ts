@@ -157,8 +157,6 @@ export interface Store {
    * that is not there is passed over. A blob may stand in place of a tree: its path is empty. Throws what `search` throws.
    */
   searchTrees(trees: readonly string[], query: TreeQuery): Promise<{ tree: string; path: string }[]>;
-  /** Throws USAGE, in git's words, for what is no extended regular expression of POSIX. */
-  checkExpression(text: string): Promise<void>;
   /** A git bundle of a branch with all of its history, piece by piece. Throws DAMAGED_SESSION where that is cut off. */
   bundle(ref: RefName): AsyncIterable<Uint8Array>;
   batch(): ObjectBatch;

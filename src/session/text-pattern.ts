@@ -1,5 +1,6 @@
 /** The text or expression that `session search` looks for, with what a file has to hold that may hold a match. */
-import { escapeLiteral, sortNeeded, translateRegex } from './extended-regex.ts';
+import { TeddyError, toMessage } from '../errors.ts';
+import { readLiterals, sortNeeded } from './regex-literals.ts';
 
 /** Places to search: what the user said, plans, what was run and what came of it, what models answered, and the code. */
 export const searchScopes = ['message', 'plan', 'report', 'answer', 'code'] as const;
@@ -44,19 +45,52 @@ export function plainPattern(text: string, { ignoresCase }: PatternOptions): Tex
   };
 }
 
-/** An extended regular expression, of one line. Throws USAGE for what `translateRegex` does not know. */
-export function regexPattern(text: string, { ignoresCase }: PatternOptions): TextPattern {
-  const { expression, needed } = translateRegex(text, ignoresCase ? 'gi' : 'g');
+interface RegexOptions extends PatternOptions {
+  /** Searches a text with an expression that repeats something, and throws when that takes too long. */
+  limit<T>(search: () => T): T;
+}
+
+/**
+ * An expression that repeats something may need as many steps as the square of a line is long. A longer line is not tried; the
+ * expressions that need still more steps end by `limit`.
+ */
+export const maxRepeatedLine = 20_000;
+
+/** A regular expression of JavaScript, with the flag `u`, that is tried on each line. Throws USAGE. */
+export function regexPattern(text: string, { ignoresCase, limit }: RegexOptions): TextPattern {
+  const expression = compile(text, ignoresCase ? 'giu' : 'gu');
+  const { needed, repeats } = readLiterals(text);
   const needles = needed.flatMap((texts) => {
     const groups = texts.map((one) => sortNeeded(toNeedles(one, expression.flags))[0]);
     return groups.every((group) => group !== undefined) ? [[...new Set(groups.flat())]] : [];
   });
+  const search = <T>(find: () => T): T => (repeats ? limit(find) : find());
+  const longest = repeats ? maxRepeatedLine : Infinity;
   return {
     needles: sortNeeded(needles),
     ignoresCase,
-    isIn: (whole) => splitLines(whole).some((line) => line.search(expression) !== -1),
-    findLines: (whole) => findInLines(whole, expression),
+    isIn: (whole) =>
+      search(() => splitLines(whole).some((line) => line.length <= longest && line.search(expression) !== -1)),
+    findLines: (whole) => search(() => findInLines(whole, expression, longest)),
   };
+}
+
+/** With `u`, JavaScript refuses what other kinds of expressions know and it does not: `[[:digit:]]`, `\<`, `{,2}`. */
+function compile(text: string, flags: string): RegExp {
+  try {
+    return new RegExp(text, flags);
+  } catch (error) {
+    throw new TeddyError(
+      'USAGE',
+      `${toMessage(error)}.`,
+      'Write it as JavaScript has it, with \\d for a digit and \\b for the edge of a word, or leave out -E to search for plain text.',
+    );
+  }
+}
+
+/** Returns an expression, with or without the flag `u`. */
+function escapeLiteral(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
 }
 
 /** A longer text finds no less by its beginning. */
@@ -137,9 +171,9 @@ function splitLines(whole: string): string[] {
   return whole.includes('\r') ? whole.split(/\r?\n/) : whole.split('\n');
 }
 
-function findInLines(whole: string, expression: RegExp): FoundLine[] {
+function findInLines(whole: string, expression: RegExp, longest = Infinity): FoundLine[] {
   return splitLines(whole).flatMap((text, at) => {
-    if (text.search(expression) === -1) return [];
+    if (text.length > longest || text.search(expression) === -1) return [];
     const marks = [...text.matchAll(expression)].map(toMark).filter(({ start, end }) => end > start);
     return [{ number: at + 1, text, marks }];
   });

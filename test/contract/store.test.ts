@@ -128,12 +128,6 @@ describe.each([
     });
   });
 
-  test('an expression is checked before anything is searched with it', async () => {
-    await store.checkExpression('(a|b)+[[:digit:]]{2,}$');
-    await store.checkExpression('-e');
-    await expect(store.checkExpression('a(')).rejects.toMatchObject({ code: 'USAGE' });
-  });
-
   test('blobs come back byte for byte, with their size', async () => {
     const bytes = Uint8Array.from([0, 13, 10, 255, 128]);
     const batch = store.batch();

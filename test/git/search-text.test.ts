@@ -1,17 +1,14 @@
 /** The port's promises about a search, held by git itself and by the one in memory; and faults that only git can make. */
 import { symlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { openRepository } from '../../src/git/repository.ts';
 import { gitRunner, type GitRunner } from '../../src/git/run.ts';
-import { checkExpression, searchTrees, searchWorkTree } from '../../src/git/search-text.ts';
+import { searchTrees, searchWorkTree } from '../../src/git/search-text.ts';
 import type { Repository, TextQuery, Workspace } from '../../src/ports/git.ts';
 import type { Oid } from '../../src/names.ts';
-import { regexPattern } from '../../src/session/text-pattern.ts';
 import { path } from '../support/disk.ts';
 import { memoryProject } from '../support/memory-repository.ts';
-import { runs } from '../support/runs.ts';
 import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
 
 interface Backend {
@@ -227,130 +224,5 @@ describe('a search of many trees with git grep', () => {
     const small = limited(15_000);
     expect(await search(small.git, trees)).toHaveLength(3000);
     expect(small.lengths.length).toBeGreaterThan(8);
-  });
-});
-
-describe('an extended regular expression', () => {
-  let scratch: ScratchRepository;
-  let git: GitRunner;
-  const pieces = ['a', 'b', 'c', 'B', '1', '_', '-', ' ', '.', '\\', '(', ')', '{', ']', '^', '$', '*', '|', 'n', 'd'];
-  /** Every pair of characters, and some that are longer. */
-  const lines = [
-    ...pieces.flatMap((one) => pieces.map((other) => `${one}${other}`)),
-    'abc',
-    'aab',
-    'abab',
-    'abba',
-    'a b c',
-    'ab.ab',
-    'aaa1',
-    '12',
-    '123',
-    'a-c',
-    'cab',
-    'word b',
-    'x',
-  ];
-
-  beforeAll(async () => {
-    scratch = await makeScratchRepository({ 'lines.txt': `${lines.join('\n')}\n` });
-    git = gitRunner(scratch.root, process.env);
-  });
-  afterAll(() => scratch.close());
-
-  async function expectAlike(expression: string, cases = [false, true]): Promise<void> {
-    const flags = ['grep', '-h', '-n', '-E'];
-    for (const ignoresCase of cases) {
-      const args = [...flags, ...(ignoresCase ? ['-i'] : []), '-e', expression, 'HEAD', '--', 'lines.txt'];
-      const found = (await git.text(args, { accept: [1] })).split('\n').filter((row) => row !== '');
-      const own = regexPattern(expression, { ignoresCase }).findLines(lines.join('\n'));
-      expect(
-        own.map(({ number, text }) => `${number}:${text}`),
-        expression,
-      ).toEqual(found);
-    }
-  }
-
-  test.each([
-    ['a|^b|c$'],
-    ['(a|b)+c?$'],
-    ['a{2}|1{2,3}$'],
-    ['a{,2}b{1,}'],
-    ['(ab){2}'],
-    ['(a)(b)\\2\\1'],
-    ['[[:alpha:]][[:digit:][:space:]]'],
-    ['[^[:alnum:]]{2}'],
-    ['[]^-]b'],
-    ['[^]a]a'],
-    ['[\\n]a'],
-    ['[a-b-]1'],
-    ['[.*]\\*'],
-    ['\\.\\$|\\^\\{|\\\\'],
-    ['\\w\\W|\\bb'],
-    ['\\<b\\>'],
-    ['a\\Bb'],
-    ['a\\sb'],
-    ['\\S\\s'],
-    ['b)'],
-    ['()a|'],
-    ['a**b+?'],
-    ['(a|)(b|)c'],
-    ['x*'],
-    ['[[.a.]][[=b=]]'],
-    ['(^a|b)$'],
-    ['[[:upper:]][[:punct:]]'],
-    ['[[:xdigit:]]{3}[[:blank:]]?$'],
-  ])('%s means what it means to git', (expression) => expectAlike(expression));
-
-  test('takes an escaped letter for itself', async () => {
-    // Where git ignores case, the C library finds no such letter.
-    await expectAlike('\\d\\n', [false]);
-  });
-
-  test('of any make means what it means to git', async () => {
-    const atom = fc.constantFrom(
-      'a',
-      'b',
-      'B',
-      '1',
-      '.',
-      '\\.',
-      '\\\\',
-      '[ab]',
-      '[^a-b]',
-      '[[:digit:]]',
-      '\\w',
-      '\\b',
-      '^',
-      '$',
-      '(a|b)',
-      '(b|)',
-      '-',
-    );
-    const repeated = fc.tuple(atom, fc.constantFrom('', '', '', '*', '+', '?', '{2}', '{0,1}', '{,2}'));
-    const part = fc.oneof(
-      repeated.map((both) => both.join('')),
-      fc.constant('|'),
-    );
-    await fc.assert(
-      fc.asyncProperty(fc.array(part, { minLength: 1, maxLength: 5 }), async (parts) => {
-        const expression = parts.join('');
-        const isValid = await checkExpression(git, 'sha1', expression).then(
-          () => true,
-          () => false,
-        );
-        if (isValid) await expectAlike(expression);
-      }),
-      runs(200),
-    );
-  });
-
-  test.each([
-    ['a(', "git cannot read the expression 'a(': Unmatched ( or \\(."],
-    ['[a', "git cannot read the expression '[a': Unmatched [, [^, [:, [., or [=."],
-    ['*a', "git cannot read the expression '*a': Invalid preceding regular expression."],
-    ['[[:no:]]', "git cannot read the expression '[[:no:]]': Invalid character class name."],
-  ])('%s is refused in the words of git', async (expression, message) => {
-    await expect(checkExpression(git, 'sha1', expression)).rejects.toMatchObject({ code: 'USAGE', message });
   });
 });

@@ -5,7 +5,6 @@ import { TeddyError } from '../../src/errors.ts';
 import type { RefTip, RefUpdate, Store, TreeChange, TreeFile } from '../../src/ports/git.ts';
 import { parseOid, type Oid, type RefName, type RepoPath } from '../../src/names.ts';
 import { editTree } from '../../src/session/edit-tree.ts';
-import { regexPattern } from '../../src/session/text-pattern.ts';
 import { listAncestors, memoryMerges } from './memory-merge.ts';
 import {
   gitdir,
@@ -135,13 +134,6 @@ export function memoryStore(disk: MemoryDisk, { ident, settings }: MemoryStoreOp
         }
       }
       return found;
-    },
-    async checkExpression(text) {
-      try {
-        regexPattern(text, { ignoresCase: false });
-      } catch (error) {
-        throw new TeddyError('USAGE', `git cannot read the expression '${text}': ${(error as Error).message}.`);
-      }
     },
     batch: () => memoryBatch(disk),
     async *bundle(ref) {

@@ -3,7 +3,7 @@ import type { Oid, RepoPath, SessionId, TurnName } from '../../names.ts';
 import type { Project } from '../../ports/project.ts';
 import { decodeEntry, type Entry } from '../../session/entry.ts';
 import type { KnownLine } from '../../session/lines.ts';
-import { sortNeeded } from '../../session/extended-regex.ts';
+import { sortNeeded } from '../../session/regex-literals.ts';
 import type { TextPattern } from '../../session/text-pattern.ts';
 import { readStarts, type SessionStart } from '../../session/session-starts.ts';
 import { toText } from '../line/read.ts';

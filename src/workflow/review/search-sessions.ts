@@ -13,7 +13,7 @@ import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { entryTime } from '../../session/logged-entry.ts';
 import { listLines, type KnownLine } from '../../session/lines.ts';
-import { sortNeeded } from '../../session/extended-regex.ts';
+import { sortNeeded } from '../../session/regex-literals.ts';
 import { cutLine, type FoundLine, type SearchScope, type TextPattern } from '../../session/text-pattern.ts';
 import { openCodeSearch, type CodeSearch } from './search-code.ts';
 import { readSearchedTurn, type SearchedText } from './search-texts.ts';

@@ -3,6 +3,7 @@ import { TeddyError } from '../../../errors.ts';
 import { formatCount } from '../../../session/format-count.ts';
 import { toShellWord } from '../../../session/shell-word.ts';
 import {
+  maxRepeatedLine,
   plainPattern,
   regexPattern,
   searchScopes,
@@ -12,6 +13,7 @@ import {
 import { toVisible } from '../../../session/visible-text.ts';
 import type { Project } from '../../../ports/project.ts';
 import type { FoundTurn, Search } from '../../../workflow/review/search-sessions.ts';
+import { withinTime } from './within-time.ts';
 import { parseLimit, parseSince } from '../../arguments.ts';
 import { requireOne } from '../../plan-options.ts';
 import { renderFoundRows, renderFoundTurn } from '../../render/found.ts';
@@ -22,6 +24,8 @@ const onTerminal = 50;
 const linesOnTerminal = 5;
 /** Characters of a line in a pipe or in JSON. */
 const maxWidth = 240;
+/** An expression may search a text for so long. */
+const maxSeconds = 5;
 
 export class SessionSearchCommand extends TeddyCommand {
   static override paths = [['session', 'search']];
@@ -32,8 +36,11 @@ export class SessionSearchCommand extends TeddyCommand {
       Searches every session: those with a branch here, those that only a remote has, and archived ones. The session with the newest
       step comes first, and of a session the newest turn. A turn that several branches share is shown once.
 
-      The text is taken as it is, as by \`git grep -F\`; several words are one phrase, with a blank between them. With -E it is an
-      extended regular expression, which is looked for in each line. Secrets are masked before teddy searches.
+      The text is taken as it is, as by \`git grep -F\`; several words are one phrase, with a blank between them. With -E it is a
+      regular expression of JavaScript, with the flag u, which is tried on each line: \\d is a digit, \\b the edge of a word, and a
+      mark such as ( or . stands for itself behind a backslash. An expression that repeats something, with *, +, ? or {2}, is not
+      tried on lines of more than ${formatCount(maxRepeatedLine)} characters, and the search ends with an error when a text takes it more than
+      ${maxSeconds} seconds. Secrets are masked before teddy searches.
 
       With --in, you name where to search: message (what you said, also with a verdict), plan, report (also what commands printed, and what
       tools were called with and gave back), answer (of models), and code (lines that a step of the session has brought and that are
@@ -42,7 +49,7 @@ export class SessionSearchCommand extends TeddyCommand {
       A terminal shows at most ${onTerminal} turns, and ${linesOnTerminal} lines of each. Into a pipe, teddy prints a row for each
       line: session, turn, branch, place, title and text, with tabs between them.
 
-      Exit codes: 0 something was found; 1 nothing was, as with \`git grep\`, or there is no repository; 2 wrong usage.
+      Exit codes: 0 something was found; 1 nothing was, as with \`git grep\`, or the search failed; 2 wrong usage.
     `,
     examples: [
       ['A phrase', '$0 session search "time zone"'],
@@ -60,8 +67,8 @@ export class SessionSearchCommand extends TeddyCommand {
   since = Option.String('--since', {
     description: 'Only turns of that time or newer: 30m, 12h, 7d, 4w, or a date such as 2026-11-01.',
   });
-  isRegex = Option.Boolean('-E,--extended-regexp', false, {
-    description: 'The text is an extended regular expression.',
+  isRegex = Option.Boolean('-E,--regexp', false, {
+    description: 'The text is a regular expression of JavaScript.',
   });
   ignoreCase = Option.Boolean('-i,--ignore-case', false, { description: 'Ignore the case of letters.' });
   limit = Option.String('--limit', {
@@ -81,7 +88,7 @@ export class SessionSearchCommand extends TeddyCommand {
     return this.withProject(terminal, async (project) => {
       const now = project.clock.now().getTime();
       const sinceMs = this.since === undefined ? null : parseSince(this.since, now);
-      const patterns = [await this.readPattern(project, text)];
+      const patterns = [this.readPattern(text)];
       // Nothing is left half done: Ctrl-C may end the process itself.
       const { signal } = new AbortController();
       const { searchSessions } = await import('../../../workflow/review/search-sessions.ts');
@@ -98,13 +105,13 @@ export class SessionSearchCommand extends TeddyCommand {
     return terminal.isOutputTty && !this.all && !this.json ? onTerminal : Number.POSITIVE_INFINITY;
   }
 
-  private async readPattern({ repository }: Project, text: string): Promise<TextPattern> {
+  private readPattern(text: string): TextPattern {
     const options = { ignoresCase: this.ignoreCase };
     if (!this.isRegex) return plainPattern(text, options);
     if (text.includes('\n'))
       throw new TeddyError('USAGE', 'An expression has one line.', 'Write a|b for either, or leave out -E.');
-    await repository.store.checkExpression(text);
-    return regexPattern(text, options);
+    const limit = <T>(search: () => T): T => withinTime(maxSeconds * 1000, search, () => toTooSlow(text));
+    return regexPattern(text, { ...options, limit });
   }
 
   /** Returns how many turns were found; into a pipe, each is printed as soon as it is. */
@@ -161,6 +168,14 @@ export class SessionSearchCommand extends TeddyCommand {
     if (this.since !== undefined) return `No session has steps since ${this.since}.`;
     return 'There is no session yet. Start one: teddy session new <name>';
   }
+}
+
+function toTooSlow(expression: string): TeddyError {
+  return new TeddyError(
+    'ACTION_FAILED',
+    `The expression ${expression} tries too many ways through a text: it took more than ${maxSeconds} seconds.`,
+    'Repeat nothing that repeats something itself, as (a+)+ does, or leave out -E to search for plain text.',
+  );
 }
 
 /** Throws USAGE. */
