@@ -1,9 +1,9 @@
 /** Syntax of a file, by its name. Each parser is loaded when a file of its language comes. */
+import { printParseErrorCode, visit, type ParseErrorCode, type ParseOptions } from 'jsonc-parser';
 import type { SyntaxChecker } from '../ports/project.ts';
 import { extensionOf, fileName } from '../write/file-kind.ts';
 import type { Finding } from '../write/write.ts';
 import { locator } from '../write/positions.ts';
-import { findJsonError, type JsonDialect } from './json-scanner.ts';
 
 type Verdict = Finding[] | { skipped: string };
 type Check = (text: string) => Verdict | Promise<Verdict>;
@@ -35,10 +35,8 @@ const checks: [extensions: string, check: Check][] = [
   ['jsonl ndjson', checkJsonl],
   ['yaml yml', async (text) => (await import('./syntax-data.ts')).checkYaml(text)],
   ['toml', async (text) => (await import('./syntax-data.ts')).checkToml(text)],
-  ['xml svg xsd xsl xslt rss atom plist csproj', async (text) => (await import('./syntax-data.ts')).checkXml(text)],
-  ['css', async (text) => (await import('./syntax-css.ts')).checkCss(text)],
   ['html htm xhtml', () => ({ skipped: 'HTML is not parsed' })],
-  ['scss sass less json5 vue svelte astro', noParser],
+  ['xml svg xsd xsl xslt rss atom plist csproj css scss sass less json5 vue svelte astro', noParser],
 ];
 
 /** Read with comments by the tools that own them. */
@@ -55,9 +53,9 @@ function findCheck(path: string): Check | null {
   return checks.find(([extensions]) => extensions.split(' ').includes(extension))?.[1] ?? null;
 }
 
-const strict: JsonDialect = { comments: false, trailingCommas: false };
+const strict: ParseOptions = { disallowComments: true, allowTrailingComma: false };
 
-const withComments: JsonDialect = { comments: true, trailingCommas: true };
+const withComments: ParseOptions = { disallowComments: false, allowTrailingComma: true };
 
 const maxTold = 100;
 
@@ -70,9 +68,9 @@ function checkJsonc(text: string): Finding[] {
   return checkWhole(text, withComments);
 }
 
-function checkWhole(text: string, dialect: JsonDialect): Finding[] {
-  const error = findJsonError(text, dialect);
-  return error === null ? [] : [{ check: 'syntax', message: error.message, ...locator(text)(error.offset) }];
+function checkWhole(text: string, options: ParseOptions): Finding[] {
+  const locate = locator(text);
+  return findJsonError(text, options).map(({ message, offset }) => ({ check: 'syntax', message, ...locate(offset) }));
 }
 
 /** One value a line; empty lines are passed over. */
@@ -82,19 +80,35 @@ function checkJsonl(text: string): Finding[] {
   for (let start = 0; start < text.length && findings.length < maxTold; line += 1) {
     const newline = text.indexOf('\n', start);
     const end = newline === -1 ? text.length : newline;
-    const error = isBlank(text, start, end) ? null : findJsonError(text, strict, start, end);
-    if (error !== null) {
-      findings.push({ check: 'syntax', message: error.message, line, column: error.offset - start + 1 });
-    }
+    const value = text.slice(start, end);
+    const errors = /[^ \t\r]/.test(value) ? findJsonError(value, strict) : [];
+    findings.push(...errors.map(({ message, offset }) => ({ check: 'syntax', message, line, column: offset + 1 })));
     start = end + 1;
   }
   return findings;
 }
 
-function isBlank(text: string, start: number, end: number): boolean {
-  for (let at = start; at < end; at += 1) {
-    const code = text.charCodeAt(at);
-    if (code !== 0x20 && code !== 0x09 && code !== 0x0d) return false;
-  }
-  return true;
+interface JsonError {
+  message: string;
+  offset: number;
+}
+
+/** Finds the first error only: those after it mostly follow from it. */
+function findJsonError(text: string, options: ParseOptions): JsonError[] {
+  const errors: JsonError[] = [];
+  visit(
+    text,
+    {
+      onError(code, offset) {
+        if (errors.length === 0) errors.push({ message: toSentence(code), offset });
+      },
+    },
+    options,
+  );
+  return errors;
+}
+
+/** `PropertyNameExpected` becomes "Property name expected." */
+function toSentence(code: ParseErrorCode): string {
+  return `${printParseErrorCode(code).replace(/\B[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)}.`;
 }

@@ -1,5 +1,4 @@
-/** YAML, TOML and XML. */
-import { parseXml, XmlError } from '@rgrove/parse-xml';
+/** YAML and TOML. */
 import { parse, TomlError } from 'smol-toml';
 import { parseAllDocuments } from 'yaml';
 import { locator } from '../write/positions.ts';
@@ -40,18 +39,6 @@ export function checkToml(text: string): Finding[] | { skipped: string } {
     if (!(error instanceof TomlError)) throw error;
     if (error.message.includes('excessively nested')) return { skipped: 'it is nested too deeply' };
     return [{ check: 'syntax', message: toReason(error.message), line: error.line, column: error.column }];
-  }
-}
-
-/** Well-formed or not; what a DTD declares is not known here. */
-export function checkXml(text: string): Finding[] {
-  try {
-    parseXml(text, { ignoreUndefinedEntities: true });
-    return [];
-  } catch (error) {
-    if (!(error instanceof XmlError)) throw error;
-    const { line, column } = error;
-    return [{ check: 'syntax', message: toReason(error.message), line, column }];
   }
 }
 

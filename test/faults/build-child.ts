@@ -47,6 +47,7 @@ export async function buildChild(
     format: 'esm',
     platform: 'node',
     target: 'node20',
+    alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
     logLevel: 'warning',
     plugins: variant === 'as-it-is' ? [exchange] : [exchange, withoutOldValue],
     banner: { js: "import { createRequire as __r } from 'node:module'; const require = __r(import.meta.url);" },

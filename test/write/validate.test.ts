@@ -120,11 +120,14 @@ describe('syntax of the whole target', () => {
     expect(await findingsOf('a.jsonl', ',}\n', { base: '{}\n[1', operation: 'append' })).toEqual(['syntax 1:2']);
   });
 
-  test('an error before what is appended names the line of the target', async () => {
-    const { findings } = await validate('a.css', 'b { c: d }\n', { base: '@x {\na {\n', operation: 'append' });
-    expect(findings).toEqual([]);
-    const opened = await validate('a.css', '}\n/*\n', { base: 'a {\n}\n', operation: 'append' });
-    expect(opened.findings.map(({ line, message }) => [line, message])).toEqual([[1, 'Unexpected bracket: }.']]);
+  test('an error before what is appended names the line of the target, unless the target had it', async () => {
+    const known = await validate('a.yaml', 'b: 3\n', { base: 'a: 1\na: 2\n', operation: 'append' });
+    expect(known.findings).toEqual([]);
+    const added = await validate('a.json', '}\n', { base: '{\n}\n', operation: 'append' });
+    expect(added.findings.map(({ line, message }) => [line, message])).toEqual([[1, 'End of file expected.']]);
+    const [above] = (await validate('a.yaml', '  c: d\n', { base: 'a: b\n', operation: 'append' })).findings;
+    expect(above?.line).toBeUndefined();
+    expect(above?.message).toMatch(/ \(line 1 of the target\)$/);
   });
 });
 
