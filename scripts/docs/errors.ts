@@ -260,7 +260,7 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
   ],
   WRITE_ACTIVE: [
     'Another write session is under way.',
-    '`teddy write status <id>` shows it; `teddy write cancel <id>` ends it.',
+    '`teddy write list <id>` shows it; `teddy write cancel <id>` ends it.',
   ],
   WRITE_FINALIZING: [
     'The content is complete and is being put in place.',

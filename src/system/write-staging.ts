@@ -263,7 +263,7 @@ function toSlotTaken({ id, record }: FoundWrite, now: Date): TeddyError {
   return new TeddyError(
     'WRITE_ACTIVE',
     'Another write session is already active. Please wait for it to complete.',
-    `It is ${id} for ${record?.target ?? 'an unknown file'}${age}: \`teddy write status ${id}\` shows it, \`teddy write cancel ${id}\` ends it.`,
+    `It is ${id} for ${record?.target ?? 'an unknown file'}${age}: \`teddy write list ${id}\` shows it, \`teddy write cancel ${id}\` ends it.`,
   );
 }
 

@@ -150,7 +150,7 @@ describe.each([
       code: 'WRITE_ACTIVE',
       message: 'Another write session is already active. Please wait for it to complete.',
       hint: expect.stringMatching(
-        new RegExp(`${begun[0]?.record.id}.*docs/guide\\.md.*teddy write status.*teddy write cancel`),
+        new RegExp(`${begun[0]?.record.id}.*docs/guide\\.md.*teddy write list.*teddy write cancel`),
       ) as string,
     };
     for (const outcome of outcomes) if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject(refusal);

@@ -31,7 +31,7 @@ test('a file is announced, sent in parts, corrected and committed through a serv
   const id = (await ask(['begin', ...wish('a.json')])).stdout.trim();
   expect(await ask(['append', id], '{ "a":')).toMatchObject({ exitCode: 0, stdout: '6\n' });
   expect(await ask(['append', id, '--offset', '4'], '":')).toMatchObject({ exitCode: 0, stdout: '6\n' });
-  expect((await ask(['status', id])).stdout).toContain('create a.json: A test\n6 bytes');
+  expect((await ask(['list', id])).stdout).toContain('create a.json: A test\n6 bytes');
   const wrong = await ask(['finalize', id]);
   expect(wrong).toMatchObject({ exitCode: 1, stdout: '' });
   expect(wrong.stderr).toMatch(/^1\. syntax, line 1, column 7: /m);
@@ -107,9 +107,9 @@ test('Ctrl-C sends what had come to the server, and says how to go on there', as
     exitCode: 130,
     stderr: expect.stringContaining('what had come is saved') as string,
   });
-  for (const way of ['status', 'append', 'finalize', 'cancel'])
+  for (const way of ['list', 'append', 'finalize', 'cancel'])
     expect(stderr).toMatch(new RegExp(`\`teddy write ${way} ${id} [^\`]*--server ${url}\``));
-  expect((await ask(['status', id])).stdout).toContain('11 bytes');
+  expect((await ask(['list', id])).stdout).toContain('11 bytes');
   expect(await ask(['append', id], 'ee\n')).toMatchObject({ exitCode: 0, stdout: '14\n' });
   expect(await ask(['finalize', id])).toMatchObject({ exitCode: 0 });
   expect(await project.repo.read('a.txt')).toBe('one\ntwo\nthree\n');
@@ -132,7 +132,7 @@ test('a server is asked from outside of every repository, with the token of the 
   try {
     const id = (await outside(['begin', ...wish('a.txt')])).stdout.trim();
     expect(await outside(['append', id], 'one\n')).toMatchObject({ exitCode: 0, stdout: '4\n' });
-    expect((await outside(['status', id])).stdout).toContain('create a.txt');
+    expect((await outside(['list', id])).stdout).toContain('create a.txt');
     expect((await outside(['list'])).stdout).toContain(id);
     expect(await outside(['finalize', id, '--received'])).toMatchObject({ exitCode: 0 });
     expect(await project.repo.read('a.txt')).toBe('one\n');

@@ -121,7 +121,9 @@ describe('in steps', () => {
     expect(wrong.stderr).toContain('  2 |   "a": 1,\n  3 |   "b":\n> 4 | }\n');
     expect(wrong.stderr).toContain('[VALIDATION_FAILED]');
     expect(await project.repo.list('.')).not.toContain('a.json');
-    expect(await json('write', 'status', id)).toMatchObject({ status: 'active', stage: 'needs_corrections' });
+    expect(await json('write', 'list', id)).toMatchObject({
+      sessions: [{ status: 'active', stage: 'needs_corrections' }],
+    });
     expect(await project.run(['write', 'finalize', id], { stdin: '{ "a": 1 }\n' })).toMatchObject({ exitCode: 0 });
   });
 
@@ -142,7 +144,7 @@ describe('in steps', () => {
     );
     await project.refuses('UNKNOWN_WRITE', 2, ['write', 'finalize', id], { stdin: 'other\n' });
     expect(await project.repo.git('rev-list', '--count', await writesRef())).toBe(count);
-    expect(await json('write', 'status', id)).toMatchObject({ status: 'completed', stage: 'committed' });
+    expect(await json('write', 'list', id)).toMatchObject({ sessions: [{ status: 'completed', stage: 'committed' }] });
   });
 
   test('a target that has changed since is left as it is', async () => {
@@ -191,7 +193,7 @@ describe('what is refused', () => {
   });
 
   test('an id that is not known is exit code 2 with each command, before anything is read', async () => {
-    for (const verb of ['append', 'finalize', 'status', 'show', 'cancel', 'recover']) {
+    for (const verb of ['append', 'finalize', 'list', 'show', 'cancel', 'recover']) {
       await project.refuses('UNKNOWN_WRITE', 2, ['write', verb, unknownId]);
       await project.refuses('UNKNOWN_WRITE', 2, ['write', verb, '../../x']);
     }
@@ -239,10 +241,9 @@ describe('--json', () => {
     });
     const append = await project.run(['write', 'append', id, '--json'], { stdin: 'abc' });
     expect(JSON.parse(append.stdout)).toEqual({ schema: 'teddy.write-append/1', session_id: id, offset: 3, added: 3 });
-    expect(await json('write', 'status', id)).toMatchObject({
-      schema: 'teddy.write-status/1',
-      session_id: id,
-      size: 3,
+    expect(await json('write', 'list', id)).toMatchObject({
+      schema: 'teddy.write-list/1',
+      sessions: [{ session_id: id, size: 3 }],
     });
     expect(await json('write', 'list')).toMatchObject({ schema: 'teddy.write-list/1', sessions: [{ session_id: id }] });
     expect(await json('write', 'show', id)).toMatchObject({ schema: 'teddy.write-show/1', content: 'abc' });
@@ -256,7 +257,7 @@ describe('--json', () => {
     expect(await json('write', 'cancel', String(other['session_id']))).toMatchObject({
       schema: 'teddy.write-cancel/1',
     });
-    expect(await json('write', 'clean')).toEqual({ schema: 'teddy.write-clean/1', sessions: [] });
+    expect(await json('write', 'cancel', '--ended')).toEqual({ schema: 'teddy.write-cancel/1', sessions: [] });
     const streamed = await stream('{}\nDONE\n', 'c.json', 'create', '--json');
     expect(JSON.parse(streamed.stdout)).toMatchObject({ schema: 'teddy.write-stream/1', success: true });
   });
@@ -372,7 +373,9 @@ describe('stream', () => {
 describe('recover', () => {
   test('a stream that was killed is an orphan: it blocks nobody, and is shown, exported and finished', async () => {
     const id = await killedStream('a.txt', 'one\ntwo\n');
-    expect(await json('write', 'status', id)).toMatchObject({ status: 'active', stage: 'orphaned', size: 8 });
+    expect(await json('write', 'list', id)).toMatchObject({
+      sessions: [{ status: 'active', stage: 'orphaned', size: 8 }],
+    });
     const asked = await project.run(['write', 'recover']);
     expect(asked).toMatchObject({ exitCode: 2, stdout: '' });
     expect(asked.stderr).toContain('create a.txt, 8 bytes, ');
@@ -394,7 +397,7 @@ describe('recover', () => {
   test('one that is damaged cannot be finished, and can be exported with all its bytes', async () => {
     const id = await killedStream('a.txt', 'one\ntwo\n');
     await project.repo.write(`.git/teddy/write_sessions/${id}/state.json`, 'not JSON');
-    expect(await json('write', 'status', id)).toMatchObject({ status: 'failed', stage: 'damaged' });
+    expect(await json('write', 'list', id)).toMatchObject({ sessions: [{ status: 'failed', stage: 'damaged' }] });
     await project.refuses('STAGING_DAMAGED', 1, ['write', 'recover', id, '--finalize']);
     expect((await project.run(['write', 'recover', id])).stderr).not.toContain('--finalize');
     const path = join(project.repo.root, 'rescued.txt');
@@ -427,16 +430,17 @@ describe('recover', () => {
     const all = await project.run(['write', 'show', id, '--tail']);
     expect(all).toMatchObject({ stdout: 'one\ntwo\nlost', stderr: expect.stringContaining(line) });
     for (const args of [
-      ['status', id],
+      ['list', id],
       ['recover', id, '--show'],
     ])
       expect((await project.run(['write', ...args])).stderr).toContain(line);
+    const aside = [{ name: 'tail-1.txt', bytes: 4 }];
     for (const args of [
-      ['status', id],
       ['show', id],
       ['recover', id, '--show'],
     ])
-      expect(await json('write', ...args)).toMatchObject({ aside: [{ name: 'tail-1.txt', bytes: 4 }] });
+      expect(await json('write', ...args)).toMatchObject({ aside });
+    expect(await json('write', 'list', id)).toMatchObject({ sessions: [{ session_id: id, aside }] });
   });
 
   test('options that exclude each other, or need another one, are wrong usage', async () => {
@@ -446,14 +450,20 @@ describe('recover', () => {
     await project.refuses('USAGE', 2, ['write', 'recover', id, '--finalize', '--eof-is-done']);
   });
 
-  test('clean clears away what is left over, and says where git keeps its content', async () => {
+  test('cancel --ended clears away what is left over, and says where git keeps its content', async () => {
     const id = await killedStream('a.txt', 'one\n');
-    const cleaned = await project.ok('write', 'clean');
+    const active = await beginId('b.txt');
+    const cleaned = await project.ok('write', 'cancel', '--ended');
     expect(cleaned).toContain(`Cleared the write session ${id} of a.txt`);
     const oid = /git cat-file -p ([0-9a-f]+)/.exec(cleaned)?.[1] ?? '';
     expect(await project.repo.git('cat-file', '-p', oid)).toBe('one');
     expect(await project.repo.git('for-each-ref', '--format=%(refname)', 'refs/teddy/keep/writes')).toContain(id);
-    expect((await json('write', 'list'))['sessions']).toEqual([]);
+    expect((await json('write', 'list'))['sessions']).toMatchObject([{ session_id: active }]);
+    expect(await project.ok('write', 'cancel', '--ended')).toBe('');
+    await project.refuses('USAGE', 2, ['write', 'cancel', active, '--ended']);
+    await project.refuses('USAGE', 2, ['write', 'cancel', '--ended', '--server', 'http://127.0.0.1:1']);
+    await project.refuses('USAGE', 2, ['write', 'cancel']);
+    expect((await json('write', 'list'))['sessions']).toMatchObject([{ session_id: active }]);
   });
 });
 
@@ -471,7 +481,7 @@ describe('before a command that writes', () => {
     const listed = await project.run(['write', 'list']);
     expect(listed.stderr).toContain(`teddy write recover ${id}`);
     expect((await project.run(['write', 'show', id.slice(0, 6)])).stdout).toBe('one\n');
-    expect((await project.run(['write', 'status', id.slice(0, 6), '--json'])).stdout).toContain(id);
+    expect((await project.run(['write', 'list', id.slice(0, 6), '--json'])).stdout).toContain(id);
     expect((await project.run(['session', 'list'])).stderr).not.toContain('interrupted');
   });
 

@@ -46,7 +46,7 @@ export function memoryWrites(
     throw new TeddyError(
       'WRITE_ACTIVE',
       'Another write session is already active. Please wait for it to complete.',
-      `It is ${other[0]} for ${other[1].record?.target}: \`teddy write status ${other[0]}\`, \`teddy write cancel ${other[0]}\`.`,
+      `It is ${other[0]} for ${other[1].record?.target}: \`teddy write list ${other[0]}\`, \`teddy write cancel ${other[0]}\`.`,
     );
   }
 

@@ -167,13 +167,12 @@ In steps
   teddy write append <id>           add what comes on stdin
   teddy write finalize <id>         check it, put it in place, commit it
 Look
-  teddy write list                  all that are known
-  teddy write status <id>           how far one has come
+  teddy write list [id]             all that are known, or how far one has come
   teddy write show <id>             what it has received
 After an interruption
   teddy write recover [id]          finish, go on, show, export or discard
   teddy write cancel <id>           give one up
-  teddy write clean                 clear away what is left over; git keeps its
+  teddy write cancel --ended        clear away what is left over; git keeps its
                                     content
 
 \`teddy serve\` offers the same to other programs, over HTTP.

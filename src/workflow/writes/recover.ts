@@ -36,7 +36,7 @@ export async function takeUpWrite(project: Project, id: string): Promise<HeldWri
 }
 
 export function toCommitted(id: string): TeddyError {
-  return new TeddyError('UNKNOWN_WRITE', 'It is committed already.', `See it: \`teddy write status ${id}\`.`);
+  return new TeddyError('UNKNOWN_WRITE', 'It is committed already.', `See it: \`teddy write list ${id}\`.`);
 }
 
 /** A controller that lives goes on with its session itself. */

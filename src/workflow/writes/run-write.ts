@@ -144,7 +144,7 @@ export function heldDestination(
     ways: {
       finalize: `teddy write recover ${id} --finalize`,
       goOn: `teddy write recover ${id} --continue`,
-      look: `teddy write status ${id}`,
+      look: `teddy write list ${id}`,
       giveUp: `teddy write recover ${id} --discard`,
     },
   };

@@ -1,27 +1,69 @@
 import { Command, Option } from 'clipanion';
-import type { Terminal } from '../../terminal.ts';
+import { TeddyError } from '../../../errors.ts';
+import type { Project } from '../../../ports/project.ts';
 import { toVisible } from '../../../session/visible-text.ts';
+import { requireOne } from '../../plan-options.ts';
+import type { Terminal } from '../../terminal.ts';
 import { completeKnownId, ServedCommand } from './write-command.ts';
 
 export class WriteCancelCommand extends ServedCommand {
   static override paths = [['write', 'cancel']];
   static override usage = Command.Usage({
     category: 'Write large files',
-    description: 'Give a write session up; what it has received is gone.',
-    details: 'Another session can begin at once. The target is as it was.',
-    examples: [['Give one up', '$0 write cancel 3f0e9c1a-5d5e-4a08-9b0c-1f1d6c1f2a77']],
+    description: 'Give a write session up, or clear away those that have ended.',
+    details: `
+      What a session that you give up has received is gone. Another session can begin at once, and the target is as it
+      was.
+
+      \`--ended\` clears away the sessions that nobody goes on with, and leaves active ones alone. What they have received
+      stays in git, below refs/teddy/keep/writes/; each line says how to read it. Any command that writes clears away
+      those that are older than an hour by itself.
+    `,
+    examples: [
+      ['Give one up', '$0 write cancel 3f0e9c1a-5d5e-4a08-9b0c-1f1d6c1f2a77'],
+      ['Clear away all that is left over', '$0 write cancel --ended'],
+    ],
   });
 
-  id = Option.String({ name: 'id' });
+  id = Option.String({ name: 'id', required: false });
+  ended = Option.Boolean('--ended', false, {
+    description: 'Clear away all sessions of this repository that nobody goes on with; git keeps their content.',
+  });
 
   protected run(terminal: Terminal): Promise<number> {
+    requireOne({ 'an id': this.id !== undefined, '--ended': this.ended });
+    requireOne({ '--server': this.server !== undefined, '--ended': this.ended });
+    if (this.ended) return this.withProject(terminal, (project) => this.clearEnded(terminal, project));
+    return this.cancelOne(terminal, this.id);
+  }
+
+  private cancelOne(terminal: Terminal, begun: string | undefined): Promise<number> {
+    if (begun === undefined)
+      throw new TeddyError(
+        'USAGE',
+        '`teddy write cancel` needs an id or --ended.',
+        'See which sessions there are: `teddy write list`.',
+      );
     return this.withWrites(terminal, async (calling) => {
-      const { writes } = calling;
-      this.id = await completeKnownId(calling, this.id);
-      await writes.cancel(this.id);
-      if (this.json) this.printJson(terminal, 'write-cancel', { session_id: this.id });
-      else terminal.print(`Cancelled ${toVisible(this.id)}.\n`);
+      const id = await completeKnownId(calling, begun);
+      await calling.writes.cancel(id);
+      if (this.json) this.printJson(terminal, 'write-cancel', { session_id: id });
+      else terminal.print(`Cancelled ${toVisible(id)}.\n`);
       return 0;
     });
+  }
+
+  private async clearEnded(terminal: Terminal, project: Project): Promise<number> {
+    const [{ cleanWrites }, { describeCleaned }] = await Promise.all([
+      import('../../../workflow/writes/clean.ts'),
+      import('../../render/write.ts'),
+    ]);
+    const cleaned = await cleanWrites(project);
+    if (this.json) {
+      const sessions = cleaned.map(({ id, target, kept }) => ({ session_id: id, target_file: target, kept }));
+      this.printJson(terminal, 'write-cancel', { sessions });
+    } else if (cleaned.length === 0) terminal.say('There is nothing to clear away.');
+    for (const one of this.json ? [] : cleaned) terminal.print(`${toVisible(describeCleaned(one))}\n`);
+    return 0;
   }
 }

@@ -1,32 +1,70 @@
-import { Command } from 'clipanion';
+import { Command, Option } from 'clipanion';
+import type { WriteContent } from '../../../ports/disk.ts';
+import type { Project } from '../../../ports/project.ts';
 import type { Terminal } from '../../terminal.ts';
-import { ServedCommand } from './write-command.ts';
+import { completeKnownId, ServedCommand, type Calling } from './write-command.ts';
 
 export class WriteListCommand extends ServedCommand {
   static override paths = [['write', 'list']];
   static override usage = Command.Usage({
     category: 'Write large files',
-    description: 'List the write sessions that are known, the oldest first.',
-    details: 'Those that were interrupted are listed too: `teddy write recover <id>` goes on with one.',
-    examples: [['All of them', '$0 write list']],
+    description: 'List the write sessions that are known, the oldest first, or show how far one has come.',
+    details: `
+      Those that were interrupted are listed too: \`teddy write recover <id>\` goes on with one. Looking never makes a
+      session live longer. After success, teddy shows its commit for an hour.
+    `,
+    examples: [
+      ['All of them', '$0 write list'],
+      ['One session', '$0 write list 3f0e9c1a-5d5e-4a08-9b0c-1f1d6c1f2a77'],
+    ],
   });
 
+  id = Option.String({ name: 'id', required: false });
+
   protected run(terminal: Terminal): Promise<number> {
-    return this.withWrites(terminal, async ({ writes, project, clock }) => {
-      const sessions = await writes.list();
-      if (this.json) this.printJson(terminal, 'write-list', { sessions });
-      else if (sessions.length === 0)
-        terminal.say('There is no write session. Begin one: teddy write begin, or teddy write stream');
-      else {
-        const { renderStatuses } = await import('../../render/write.ts');
-        await this.page(terminal, project, renderStatuses(terminal, sessions, clock.now().getTime()));
-        const left = sessions.find(({ stage }) => stage === 'orphaned' || stage === 'damaged');
-        if (left !== undefined)
-          terminal.say(
-            `Go on with one that was interrupted: teddy write recover ${left.session_id}; or clear them away: teddy write clean`,
-          );
-      }
+    return this.withWrites(terminal, async (calling) => {
+      await (this.id === undefined ? this.showAll(terminal, calling) : this.showOne(terminal, calling, this.id));
       return 0;
     });
+  }
+
+  private async showAll(terminal: Terminal, { writes, project, clock }: Calling): Promise<void> {
+    const sessions = await writes.list();
+    if (this.json) {
+      this.printJson(terminal, 'write-list', { sessions });
+      return;
+    }
+    if (sessions.length === 0) {
+      terminal.say('There is no write session. Begin one: teddy write begin, or teddy write stream');
+      return;
+    }
+    const { renderStatuses } = await import('../../render/write.ts');
+    await this.page(terminal, project, renderStatuses(terminal, sessions, clock.now().getTime()));
+    const left = sessions.find(({ stage }) => stage === 'orphaned' || stage === 'damaged');
+    if (left !== undefined)
+      terminal.say(
+        `Go on with one that was interrupted: teddy write recover ${left.session_id}; or clear them away: teddy write cancel --ended`,
+      );
+  }
+
+  private async showOne(terminal: Terminal, calling: Calling, begun: string): Promise<void> {
+    const id = await completeKnownId(calling, begun);
+    const status = await calling.writes.status(id);
+    const { describeAside, renderStatus, toAsideJson } = await import('../../render/write.ts');
+    const aside = await this.readAside(calling.project, id);
+    if (this.json) {
+      const session = { ...status, ...(aside ? { aside: toAsideJson(aside) } : {}) };
+      this.printJson(terminal, 'write-list', { sessions: [session] });
+      return;
+    }
+    terminal.print(renderStatus(terminal, status, calling.clock.now().getTime()));
+    for (const line of describeAside(aside ?? [], false)) terminal.say(line);
+  }
+
+  /** Null with a server, which does not tell. */
+  private async readAside(project: Project | null, id: string): Promise<WriteContent['aside'] | null> {
+    if (project === null || this.server !== undefined) return null;
+    const { showWrite } = await import('../../../workflow/writes/list.ts');
+    return (await showWrite(project, id)).aside;
   }
 }

@@ -65,7 +65,7 @@ export function serverDestination(options: ServerDestinationOptions): Destinatio
     ways: {
       finalize: `teddy write finalize ${id} --received ${option}`,
       goOn: `teddy write append ${id} ${option}`,
-      look: `teddy write status ${id} ${option}`,
+      look: `teddy write list ${id} ${option}`,
       giveUp: `teddy write cancel ${id} ${option}`,
     },
   };
