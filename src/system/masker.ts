@@ -4,9 +4,7 @@ import type { Masked, Masker, Notices, Settings } from '../ports/project.ts';
 import { applyMasks, type FoundSecret } from '../session/mask.ts';
 import { isSecretValue, isSecretVariable } from '../session/secret-values.ts';
 import { isDotenvName, parseDotenv, readDotenv } from './dotenv.ts';
-import { findByForm } from './find-secret-forms.ts';
-import { findByPlace } from './secret-places.ts';
-import { findByRules } from './secret-rules.ts';
+import { findSecrets } from './find-secrets.ts';
 import { errorReason, fallBackTo } from '../disk/system-error.ts';
 
 export interface MaskerOptions {
@@ -140,7 +138,7 @@ function encodeUrl(value: string): string {
 async function maskText(text: string, known: KnownSecret[]): Promise<Masked> {
   let masked: Masked = { text, count: 0, found: [] };
   for (let round = 0; round < maxRounds; round += 1) {
-    const secrets = await findSecrets(masked.text, known);
+    const secrets = await findAll(masked.text, known);
     const next = applyMasks(masked.text, secrets);
     if (next.found.length === 0) break;
     masked = { text: next.text, count: masked.count + next.found.length, found: [...masked.found, ...next.found] };
@@ -148,9 +146,10 @@ async function maskText(text: string, known: KnownSecret[]): Promise<Masked> {
   return masked;
 }
 
-async function findSecrets(text: string, known: KnownSecret[]): Promise<FoundSecret[]> {
-  const sure = [...findKnown(text, known), ...findByForm(text), ...(await findByRules(text))];
-  const found = [...sure, ...findByPlace(text).filter(isNew(sure))];
+async function findAll(text: string, known: KnownSecret[]): Promise<FoundSecret[]> {
+  const { formed, placed } = await findSecrets(text);
+  const sure = [...findKnown(text, known), ...formed];
+  const found = [...sure, ...placed.filter(isNew(sure))];
   return text.includes('\0') ? [...found, ...(await findSpaced(text, known))] : found;
 }
 
@@ -164,7 +163,7 @@ function isNew(found: FoundSecret[]): (secret: FoundSecret) => boolean {
 async function findSpaced(text: string, known: KnownSecret[]): Promise<FoundSecret[]> {
   const places: number[] = [];
   for (let at = 0; at < text.length; at += 1) if (text[at] !== '\0') places.push(at);
-  const found = await findSecrets(text.replaceAll('\0', ''), known);
+  const found = await findAll(text.replaceAll('\0', ''), known);
   return found.map(({ start, end, kind }) => ({ start: places[start] ?? 0, end: (places[end - 1] ?? 0) + 1, kind }));
 }
 

@@ -223,7 +223,7 @@ export const forms: readonly SecretForm[] = [
 export const escaped = String.raw`\\[nrtbfv]|\\x[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|%[0-9A-Fa-f]{2}|\[[\d;]{0,9}m`;
 
 /** A token does not begin within a word of these characters. */
-export const edge = (characters = 'A-Za-z0-9') => `(?:(?<![${characters}])|(?<=${escaped}))`;
+const edge = (characters = 'A-Za-z0-9') => `(?:(?<![${characters}])|(?<=${escaped}))`;
 
 /** Tokens whose mark is inside of them, with what stands before and behind it. */
 export const marked: readonly [kind: string, mark: string, before: string, behind: string][] = [
