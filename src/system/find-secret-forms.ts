@@ -6,12 +6,12 @@ import { escaped, forms, marked } from './secret-forms.ts';
 export interface FormRow {
   kind: string;
   mark: string;
-  /** What has to stand before the mark; undefined: the token begins with it. */
+  /** Has to stand before the mark; undefined: the token begins with the mark. */
   before?: string;
   behind: string;
 }
 
-/** Of two that begin at one place, the one with the longer mark comes first. */
+/** Longer marks come first, so that they are told first of those at one place. */
 export function formRows(): FormRow[] {
   const rows: FormRow[] = [
     ...forms.flatMap(([kind, starts, behind]) => starts.split(' ').map((mark) => ({ kind, mark, behind }))),

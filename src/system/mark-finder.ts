@@ -14,7 +14,7 @@ interface Entry<T> {
   value: T;
 }
 
-/** Of marks that begin alike, those of two characters are told last, and the others in the order of `entries`. */
+/** Marks at one place are told in the order of `entries`, and those of two characters last. */
 export function markFinder<T>(entries: readonly Entry<T>[]): MarkFinder<T> {
   /** By the first three characters, or by the two that there are. */
   const byHead = new Map<number, Entry<T>[]>();

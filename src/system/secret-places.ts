@@ -4,7 +4,7 @@ import { isSecretValue, isSecretVariable, isVaried } from '../session/secret-val
 import { isEdge } from './find-secret-forms.ts';
 import { isPassword } from './url-passwords.ts';
 
-/** What stands behind a mark; the last group is the secret, and the match ends with it. Bounded, so that time grows with the text. */
+/** Expressions for the text behind a mark; the last group is the secret, and the match ends with it. Each is bounded: time grows with the text. */
 const schemeValue = /(?:[ \t]+|%20|\+)["']?([\w.~+/=|:-]{8,4000})/y;
 const headerValue =
   /(?:\\?["'])?\]?[ \t]{0,4}[:=,][ \t]{0,4}(\\?["'`])?(?:(?!(?:[Bb]earer|BEARER|[Bb]asic|BASIC)\b)[A-Za-z][\w-]{1,20}[ \t]+)?([\w.~+/=|:-]{12,4000})/y;

@@ -5,7 +5,7 @@ import type { TranscriptRecord } from '../../src/conversation/record.ts';
 import { newestGrammar } from '../../src/session/grammar.ts';
 import { parsePlan } from '../../src/plan/parse.ts';
 import type { Action } from '../../src/plan/plan.ts';
-import { labelReport } from '../../src/plan/report-label.ts';
+import { labelReport } from '../../src/workflow/line/entry-labels.ts';
 import {
   renderReport,
   type ActionDetails,

@@ -85,6 +85,15 @@ test('a plan is handed in, rejected by a person in another terminal, handed in a
   expect(mcp.stderr()).toContain('The name was made');
 });
 
+test('a plan that is handed in on a line of the user is called what its heading says', async () => {
+  const session = await project.begin('port');
+  const mcp = await connect();
+  await mcp.call('plan_submit', { plan: '# Port it to C#\n\n1. Begin.\n', message: 'Port it', session });
+  expect(await project.repo.git('log', '-1', '--format=%s', `teddy/${session}`)).toContain('plan: Port it to C');
+  await project.ok('session', 'verify', session);
+  await mcp.client.close();
+});
+
 test('stdout is the protocol alone, whatever is asked, and it ends with 0', async () => {
   for (const end of ['stdin', 'SIGTERM', 'SIGINT'] as const) {
     const { child, ended, stdout } = startServer(end === 'stdin' ? ['--json'] : []);

@@ -204,7 +204,7 @@ test('an agent that was captured goes by its own name', async () => {
   const { position } = await writeUnits(project, line, start, { units: [asked, called], raw: [] });
   await repo.write('a.txt', (await repo.read('a.txt')).replace('second', 'second by the agent'));
   const code = await readCode(project, project.repository.workspace as Workspace);
-  await appendCode(project, line, code as NonNullable<typeof code>, { turn: position.turn, who: 'changed' });
+  await appendCode(project, line, code as NonNullable<typeof code>, { turn: position.turn, whose: 'changed' });
   await repo.git('checkout', '--quiet', 'a.txt');
   await land(line.session);
   const { files } = readAuthorshipLog(await note());

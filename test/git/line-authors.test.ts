@@ -334,7 +334,7 @@ async function capture(): Promise<{ line: BranchLine; ask(text: string): Promise
   };
   const snapshot = async (turnName: string | null) => {
     const code = (await readCode(project, workspace))!;
-    await appendCode(project, line, code, { turn: turnName as never, who: 'changed' });
+    await appendCode(project, line, code, { turn: turnName as never, whose: 'changed' });
   };
   return {
     line,

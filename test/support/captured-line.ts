@@ -53,7 +53,7 @@ export async function captureTurns(
     if (turn.files === undefined) continue;
     const tree = await withFiles(project, line.tip, turn.files);
     const head = await project.repository.store.resolve('HEAD');
-    await appendCode(project, line, { tree, head, root: '/' }, { turn: position.turn, who: `changed by ${agent}` });
+    await appendCode(project, line, { tree, head, root: '/' }, { turn: position.turn, whose: `changed by ${agent}` });
   }
   return line;
 }

@@ -1,5 +1,5 @@
 /** A line whose report was rewritten together with its commit: every hash, trailer and label agrees with the forged text. */
-import { labelReport } from '../../src/plan/report-label.ts';
+import { labelReport } from '../../src/workflow/line/entry-labels.ts';
 import { parseReport } from '../../src/plan/report-schema.ts';
 import { renderReport, type ActionLog, type Report, type ReportedChange } from '../../src/plan/report.ts';
 import { decodeEntry, encodeEntry, type Entry } from '../../src/session/entry.ts';

@@ -238,7 +238,7 @@ async function advance(project: Project, capture: Capture, one: Followed, sum: D
     async beforeMessage(line) {
       const { before } = one;
       one.before = null;
-      if (before !== null) await appendCode(project, line, before, { turn: null, who: "of the user's own edits" });
+      if (before !== null) await appendCode(project, line, before, { turn: null });
     },
   });
   const advanced = await one.follower.advance();
@@ -259,7 +259,7 @@ async function finish(project: Project, capture: Capture, one: Followed, sum: Dr
   const place = after === null ? null : await follower.place();
   if (after === null || place === null) return;
   const { line, turn } = place;
-  if (await appendCode(project, line, after, { turn, who: `changed by ${one.agent}` })) return;
+  if (await appendCode(project, line, after, { turn, whose: `changed by ${one.agent}` })) return;
   const why = `${shortRef(line.ref)} is checked out elsewhere, or has somebody else's code`;
   sum.problems.push(`${why}: what ${one.agent} changed in turn ${turn ?? '01'} comes with its next turn.`);
 }

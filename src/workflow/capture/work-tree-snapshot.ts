@@ -4,6 +4,7 @@ import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { isSessionPath } from '../../session/global-files.ts';
 import { turnNumber, type Oid, type RepoPath, type TurnName } from '../../names.ts';
+import { labelEdits } from '../line/entry-labels.ts';
 import { publishCommit, retryWhileMoved } from '../line/append-entry.ts';
 import { addNewFiles } from '../line/snapshot-new-files.ts';
 import { nextAfter, writeDraft } from '../line/write-entry.ts';
@@ -53,7 +54,7 @@ export async function appendCode(
   project: Project,
   line: BranchLine,
   { tree, head, root }: CodeState,
-  { turn, who }: { turn: TurnName | null; who: string },
+  { turn, whose }: { turn: TurnName | null; whose?: string },
 ): Promise<boolean> {
   const { store } = project.repository;
   return retryWhileMoved(project, line.ref, async () => {
@@ -67,8 +68,7 @@ export async function appendCode(
       ...nextAfter(line.last, project),
       // A later turn may be there by now, of somebody else.
       turn: turn !== null && turnNumber(turn) < line.lastTurn ? null : turn,
-      title: `${paths.length} ${paths.length === 1 ? 'file' : 'files'} ${who}`,
-      details: paths.length <= 10 ? paths : [...paths.slice(0, 9), `and ${paths.length - 9} more`],
+      ...labelEdits(paths, whose),
       ...(head === null ? {} : { head }),
     };
     const commit = await writeDraft(project, line.tip, { entry, files: [], codeTree: tree });

@@ -6,9 +6,10 @@ import { TeddyError } from '../../errors.ts';
 import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { joinPath, shortRef, turnDir, type RefName, type TurnName } from '../../names.ts';
-import type { Entry, VerdictWord } from '../../session/entry.ts';
+import type { VerdictWord } from '../../session/entry.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { appendEntry } from './append-entry.ts';
+import { labelVerdict } from './entry-labels.ts';
 import { maskRecord } from './mask-record.ts';
 import { readTurn, toText, type LineState, type TurnStatus } from './read.ts';
 import { nextAfter } from './write-entry.ts';
@@ -57,7 +58,7 @@ export async function appendVerdict(
     const next = nextAfter(state.entry, project);
     const bytes = `${endLine(toText(now.transcript))}${encodeRecord({ ...approval, id: next.id })}`;
     return {
-      entry: { ...next, ...describeVerdict(approval, judged.title), turn },
+      entry: { kind: 'approval', ...next, ...labelVerdict(approval, judged.title), verdict, sha256, turn },
       files: [{ path: joinPath(turnDir(state.session, turn), 'transcript.jsonl'), bytes }],
     };
   });
@@ -79,16 +80,4 @@ export function movedTurnError(turn: TurnName, ref: RefName): TeddyError {
     `Turn ${turn} is not as it was any more: another process has gone on with it.`,
     `Look at it again: \`teddy session show ${turn} -s ${toShellWord(shortRef(ref))}\`.`,
   );
-}
-
-function describeVerdict(
-  { verdict, plan_sha256: sha256, text, comments }: ApprovalRecord,
-  title: string,
-): Pick<Entry, 'kind' | 'title' | 'details' | 'verdict' | 'sha256'> {
-  const word = verdict === 'none' ? 'no verdict on' : verdict;
-  const details = [
-    ...(text === undefined ? [] : text.split('\n')),
-    ...comments.map((comment) => `line ${comment.line}: ${comment.text}`),
-  ];
-  return { kind: 'approval', title: `${word} ${title}`, details, verdict, sha256 };
 }

@@ -7,6 +7,7 @@ import { memosPath } from '../../session/global-files.ts';
 import { changeMemos, parseMemos, type MemoChange } from '../../session/memos.ts';
 import { globalRef, turnNumber, type Oid, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
 import { appendEntry } from './append-entry.ts';
+import { labelMemos } from './entry-labels.ts';
 import { nextAfter } from './write-entry.ts';
 import { listLines } from '../../session/lines.ts';
 import { changeGlobal, readGlobal } from './global-branch.ts';
@@ -74,8 +75,7 @@ async function applyMemos(
     kind: 'memo',
     ...nextAfter(last, project),
     turn,
-    title: changes.length === 1 ? (changes[0]?.fact ?? '') : `${changes.length} memos`,
-    details: changes.map(({ kind, fact }) => `${kind === 'add' ? '[+]' : '[-]'} ${fact}`),
+    ...labelMemos(changes),
   };
   const memos: DecidedMemos = { added: [], removed: [], rejected: [] };
   // teddy/global comes first: where a crash comes in between, the next command finds its commit and finishes the pair.

@@ -5,6 +5,7 @@ import type { Project } from '../../ports/project.ts';
 import type { Entry } from '../../session/entry.ts';
 import { isSessionPath } from '../../session/global-files.ts';
 import { shortRef, type Oid, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
+import { labelEdits } from './entry-labels.ts';
 import { editableFiles, equalBytes } from './guard-session-files.ts';
 import { nameSome } from '../../session/name-some.ts';
 import type { LeftOutFile } from './new-files.ts';
@@ -175,8 +176,7 @@ export function toSnapshotEntry(project: Project, last: Entry, turn: TurnName | 
     kind: 'snapshot',
     ...nextAfter(last, project),
     turn,
-    title: `${paths.length} ${paths.length === 1 ? 'file' : 'files'} of the user's own edits`,
-    details: paths.length <= 10 ? paths : [...paths.slice(0, 9), `and ${paths.length - 9} more`],
+    ...labelEdits(paths),
   };
 }
 

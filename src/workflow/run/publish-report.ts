@@ -1,6 +1,6 @@
 /** The end of a run: one `report` entry with the outcome and exactly the code that the run changed. */
 import { GitKilledError, TeddyError } from '../../errors.ts';
-import { labelReport } from '../../plan/report-label.ts';
+import { labelReport } from '../line/entry-labels.ts';
 import { renderReport, type Report, type ReportedChange } from '../../plan/report.ts';
 import type { TreeChange, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';

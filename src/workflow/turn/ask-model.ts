@@ -7,8 +7,8 @@ import type { Project } from '../../ports/project.ts';
 import { formatCount } from '../../session/format-count.ts';
 import type { Oid } from '../../names.ts';
 import { checkRequest } from '../../conversation/check-request.ts';
-import { describeAction } from '../../plan/describe-action.ts';
 import { keepBytes } from '../line/keep-bytes.ts';
+import { labelPlan } from '../line/entry-labels.ts';
 import { keepPart, keepWhole, toLabelLines } from '../line/keep-answer.ts';
 import type { OpenTurn } from './open.ts';
 import type { ReadyLine } from '../line/prepare.ts';
@@ -204,12 +204,7 @@ export async function keepAnswer(
   const { text, usage } = received;
   const planned = isPlan(text);
   const parsed = planned ? parsePlan(text, line.workspace ? { projectRoot: line.workspace.root } : {}) : null;
-  const label = parsed
-    ? {
-        title: parsed.plan.title,
-        details: parsed.plan.actions.map((action) => `${action.index}. ${describeAction(action)}`),
-      }
-    : toLabelLines(text);
+  const label = parsed ? labelPlan(parsed.plan) : toLabelLines(text);
   const entry = planned ? 'plan' : 'reply';
   const draft = { kind: entry, ...label } as const;
   const commit = await keepStaged(project, place, text, staged, () => keepWhole(project, line, place, received, draft));

@@ -17,6 +17,7 @@ import {
   type SessionId,
   type TurnName,
 } from '../../names.ts';
+import { labelBranch } from '../line/entry-labels.ts';
 import { publishDraft } from '../line/append-entry.ts';
 import { nextAfter, type Draft } from '../line/write-entry.ts';
 import { prepareLine, type ReadyLine } from '../line/prepare.ts';
@@ -102,8 +103,7 @@ async function publishBranch(
         kind: 'branch',
         ...nextAfter(state.entry, project),
         turn,
-        title: `from turn ${original}`,
-        details: [],
+        ...labelBranch(original),
         ...(await readAgent(project, state, original)),
       },
       files: files.map(({ name, text }) => ({ path: joinPath(dir, name), bytes: text })),

@@ -4,6 +4,7 @@ import { TeddyError } from '../../errors.ts';
 import { joinPath, shortRef, turnDir, type Oid, type SessionId, type TurnName } from '../../names.ts';
 import { isPlan, maxPlanBytes, parsePlan } from '../../plan/parse.ts';
 import type { Project } from '../../ports/project.ts';
+import { labelHandedIn } from '../line/entry-labels.ts';
 import { appendEntry } from '../line/append-entry.ts';
 import { nextAfter } from '../line/write-entry.ts';
 import { appendRecords } from '../line/append-records.ts';
@@ -145,8 +146,7 @@ async function keepMarkdown(
         kind: 'plan',
         ...nextAfter(state.entry, project),
         turn,
-        title: toTitle(plan),
-        details: [],
+        ...labelHandedIn(plan),
         sha256: project.hash(plan),
       },
       files: [
@@ -156,11 +156,4 @@ async function keepMarkdown(
     };
   });
   return { turn, commit };
-}
-
-/** Its first heading, or else its first line. */
-function toTitle(plan: string): string {
-  const lines = plan.trim().split('\n');
-  const title = lines.find((line) => /^#{1,6}\s+\S/.test(line)) ?? lines[0] ?? '';
-  return title.replace(/^#{1,6}\s+|[\s#]+$/g, '').slice(0, 200);
 }

@@ -4,6 +4,7 @@ import type { Store, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Entry } from '../../session/entry.ts';
 import { parseTurnName, shortRef, type Oid, type RepoPath, type TurnName } from '../../names.ts';
+import { labelUndo } from '../line/entry-labels.ts';
 import { appendEntry } from '../line/append-entry.ts';
 import { nextAfter } from '../line/write-entry.ts';
 import { checkUndo, type LeftFile, type SeenChange } from './check-undo.ts';
@@ -127,8 +128,10 @@ function toEntry(project: Project, state: LineState, turn: TurnName, restored: U
     kind: 'undo',
     ...nextAfter(state.entry, project),
     turn,
-    title: `${restored.length} ${restored.length === 1 ? 'file' : 'files'} of turn ${turn} taken back`,
-    details: restored.map(({ path }) => path),
+    ...labelUndo(
+      turn,
+      restored.map(({ path }) => path),
+    ),
   };
 }
 

@@ -1,6 +1,5 @@
 /** Compares the words of an entry's label, which `git log` shows, with the files that the entry brings. */
 import type { KnownRecord, TranscriptRecord } from '../../conversation/record.ts';
-import { describeAction } from '../../plan/describe-action.ts';
 import { parsePlan } from '../../plan/parse.ts';
 import { findPlanTitle } from '../../plan/plan-comments.ts';
 import { encodeEntry, labelLimits, toLabel, type Entry } from '../../session/entry.ts';
@@ -9,10 +8,18 @@ import { isSessionPath, memosPath } from '../../session/global-files.ts';
 import { parseMemos } from '../../session/memos.ts';
 import { turnNumber } from '../../names.ts';
 import { describeRecords } from '../line/describe-records.ts';
+import {
+  labelBranch,
+  labelEdits,
+  labelHandedIn,
+  labelMemos,
+  labelPlan,
+  labelUndo,
+  labelVerdict,
+  type Label,
+} from '../line/entry-labels.ts';
 import { toText } from '../line/read.ts';
 import type { Step, WalkedLine } from './walked-line.ts';
-
-type Label = Pick<Entry, 'title' | 'details'>;
 
 /** `added`: the records that the entry adds. Reports have a check of their own. */
 export async function checkLabel(walk: WalkedLine, step: Step, added: readonly TranscriptRecord[]): Promise<void> {
@@ -40,22 +47,19 @@ async function listLabels(walk: WalkedLine, step: Step, added: readonly Transcri
     case 'message':
     case 'exchange':
     case 'reply':
-      return labelRecords(added);
+      return listRecordLabels(added);
     case 'plan':
-      return labelPlan(walk, entry);
+      return listPlanLabels(walk, entry);
     case 'approval':
-      return labelVerdict(walk, entry, added);
+      return listVerdictLabels(walk, entry, added);
     case 'branch':
-      return labelBranch(entry);
+      return listBranchLabels(entry);
     case 'undo':
-      return labelPaths(entry, (count) => `${count} of turn ${entry.turn} taken back`, [code]);
+      return entry.turn === null ? [] : listPathLabels(entry, labelUndo.bind(null, entry.turn), [code]);
     case 'snapshot':
-      return labelPaths(entry, (count) => `${count} of the user's own edits`, [
-        code,
-        commit.changes.map(({ path }) => path),
-      ]);
+      return listPathLabels(entry, (paths) => labelEdits(paths), [code, commit.changes.map(({ path }) => path)]);
     case 'memo':
-      return labelMemos(step);
+      return listMemoLabels(step);
     case 'write':
       return ['create', 'overwrite', 'append'].flatMap((operation) =>
         code.map((path) => ({ title: `${operation} ${path}`, details: entry.details })),
@@ -65,77 +69,60 @@ async function listLabels(walk: WalkedLine, step: Step, added: readonly Transcri
   }
 }
 
-function countFiles(paths: readonly string[]): string {
-  return `${paths.length} ${paths.length === 1 ? 'file' : 'files'}`;
-}
-
 /** An answer is described by its words, other records by the first of them, or by their calls. */
-function labelRecords(added: readonly TranscriptRecord[]): Label[] | null {
+function listRecordLabels(added: readonly TranscriptRecord[]): Label[] | null {
   // A record of a kind that is not known is described by its type.
   const records = added as readonly KnownRecord[];
   if (records.length === 0) return null;
   return [describeRecords(records), ...records.map((record) => describeRecords([record]))];
 }
 
-function labelPlan({ current }: WalkedLine, { turn }: Entry): Label[] | null {
+function listPlanLabels({ current }: WalkedLine, { turn }: Entry): Label[] | null {
   if (current?.turn !== turn || current.plan === null) return null;
   const text = toText(current.plan);
   const read = ([1, newestGrammar] as const).map((grammar) => parsePlan(text, { grammar }).plan);
-  const handedIn = findPlanTitle(text).title.slice(0, 200);
-  return [
-    ...read.map(({ title, actions }) => ({
-      title,
-      details: actions.map((action) => `${action.index}. ${describeAction(action)}`),
-    })),
-    { title: handedIn, details: [] },
-  ];
+  return [...read.map(labelPlan), labelHandedIn(text)];
 }
 
-function labelVerdict({ current }: WalkedLine, entry: Entry, added: readonly TranscriptRecord[]): Label[] | null {
+function listVerdictLabels({ current }: WalkedLine, entry: Entry, added: readonly TranscriptRecord[]): Label[] | null {
   const record = added.find((one) => one.type === 'approval' && one.id === entry.id);
   if (record?.type !== 'approval' || current?.turn !== entry.turn || current.plan === null) return null;
-  const word = record.verdict === 'none' ? 'no verdict on' : record.verdict;
-  const text = toText(current.plan);
-  const details = [
-    ...(record.text === undefined ? [] : record.text.split('\n')),
-    ...record.comments.map((comment) => `line ${comment.line}: ${comment.text}`),
-  ];
-  return [parsePlan(text).plan.title, findPlanTitle(text).title].map((title) => ({
-    title: `${word} ${title}`,
-    details,
-  }));
+  const { title } = parsePlan(toText(current.plan)).plan;
+  return [title, findPlanTitle(toText(current.plan)).title].map((one) => labelVerdict(record, one));
 }
 
-function labelBranch({ title, turn }: Entry): Label[] | null {
+function listBranchLabels({ title, turn }: Entry): Label[] | null {
   const [, original = ''] = /^from turn (\S+)$/.exec(title) ?? [];
   const isOfTurn = turn !== null && Number.parseInt(original, 10) === turnNumber(turn);
-  return isOfTurn ? null : [{ title: `from turn ${turn}`, details: [] }];
+  return isOfTurn || turn === null ? null : [labelBranch(turn)];
 }
 
 /** The details name the files, in any order; of many, some. */
-function labelPaths(
+function listPathLabels(
   { details }: Entry,
-  toTitle: (count: string) => string,
+  toLabelOf: (paths: readonly string[]) => Label,
   possible: readonly (readonly string[])[],
 ): Label[] {
   return possible.flatMap((paths) => {
     const known = new Set(paths.map((path) => toLabel(path, labelLimits.detail)));
     const named = details.filter((line) => !/^and \d+ more$/.test(line));
     const isSome = named.length > 0 && named.every((line) => known.has(line));
-    return isSome ? [{ title: toTitle(countFiles(paths)), details }] : [];
+    return isSome ? [{ title: toLabelOf(paths).title, details }] : [];
   });
 }
 
 /** The label lists the changes that were decided, of which some may have been done before. */
-async function labelMemos({ entry, commit }: Step): Promise<Label[] | null> {
+async function listMemoLabels({ entry, commit }: Step): Promise<Label[] | null> {
   const content = await commit.contents.get(memosPath)?.read();
   if (content?.kind !== 'bytes') return null;
   const facts = parseMemos(toText(content.bytes));
-  const changes = entry.details.map((line) => ({ isAdded: line.startsWith('[+] '), fact: line.slice('[+] '.length) }));
+  const changes = entry.details.map((line) => ({
+    kind: line.startsWith('[+] ') ? ('add' as const) : ('remove' as const),
+    fact: line.slice('[+] '.length),
+  }));
   const isCut = entry.details.length >= 10 || changes.some(({ fact }) => fact.endsWith('…'));
-  if (isCut || changes.every(({ fact, isAdded }) => facts.includes(fact) === isAdded)) {
-    const title = changes.length === 1 ? (changes[0]?.fact ?? '') : `${changes.length} memos`;
-    return isCut ? null : [{ title, details: entry.details }];
+  if (isCut || changes.every(({ fact, kind }) => facts.includes(fact) === (kind === 'add'))) {
+    return isCut ? null : [{ ...labelMemos(changes), details: entry.details }];
   }
   return [];
 }

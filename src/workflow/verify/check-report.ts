@@ -1,6 +1,6 @@
 /** Whether a report says what its commit did. */
 import { TeddyError } from '../../errors.ts';
-import { labelReport } from '../../plan/report-label.ts';
+import { labelReport } from '../line/entry-labels.ts';
 import type { Report, ReportedChange } from '../../plan/report.ts';
 import { parseReport } from '../../plan/report-schema.ts';
 import type { CommitChange } from '../../ports/git.ts';

@@ -9,6 +9,7 @@ import { joinPath, turnDir, type Oid, type RepoPath, type TurnName } from '../..
 import { checkApproval, watchApprovals, type ApprovalWatch, type NeededApproval } from './check-approval.ts';
 import { checkId } from './check-id.ts';
 import { checkLabel } from './check-label.ts';
+import { checkAsked, checkLog } from './check-log.ts';
 import { checkPaths } from './check-paths.ts';
 import { checkForeign, checkPublished } from './check-published.ts';
 import { checkReport } from './check-report.ts';
@@ -29,12 +30,8 @@ import {
   type WalkedLine,
 } from './walked-line.ts';
 import type { OrderFacts } from '../../session/line-order.ts';
-import { toLabel, type Entry } from '../../session/entry.ts';
 import type { TranscriptRecord } from '../../conversation/record.ts';
 import { hasAgentPlan, mayEndOpen } from '../../conversation/transcript.ts';
-import { toText } from '../line/read.ts';
-import { parseLogFront } from '../../session/context-log-parse.ts';
-import type { Asked } from './verify.ts';
 
 export interface VerifyOptions {
   /** Commits whose history was verified before. */
@@ -318,75 +315,4 @@ async function readAdded(
   const before = await readWalkedTurn(walk, entry.turn, commit.commit.parents[0]);
   const content = await commit.contents.get(joinPath(turnDir(walk.session, entry.turn), 'transcript.jsonl'))?.read();
   return content?.kind === 'bytes' ? decodeAdded(content.bytes.subarray(before?.transcript.length ?? 0)).records : [];
-}
-
-/** Whether a log shows what the commit and the line hold. */
-async function checkLog(walk: WalkedLine, step: Step): Promise<void> {
-  const { entry, commit, blame } = step;
-  if ((entry.kind !== 'message' && entry.kind !== 'branch') || entry.turn === null) return;
-  const path = joinPath(turnDir(walk.session, entry.turn), '_context.log');
-  const content = await commit.contents.get(path)?.read();
-  if (content?.kind !== 'bytes') return;
-  const { session, turn } = entry;
-  const ahead = await commit.rendered;
-  // A difference is looked at once more, by itself: an object that ends git ends it for all who are waiting.
-  const isSure = ahead !== null && ahead.differences.length === 0;
-  const rendered = isSure
-    ? ahead
-    : await walk.logs.render({ commit: commit.oid, session, turn, log: toText(content.bytes) });
-  if (entry.kind === 'message' && rendered.asked !== null)
-    for (const key of ['agent', 'provider', 'model'] as const)
-      if (toLabel(rendered.asked[key], 1000) !== entry[key])
-        blame('trailers', null, `The log says another ${key} than the entry.`);
-  const oid = walk.published.get(path);
-  if (oid !== undefined && rendered.asked !== null) walk.asked = { oid, asked: rendered.asked };
-  walk.result.derived += rendered.derived;
-  walk.result.attested += rendered.attested;
-  for (const { section, message, missing } of rendered.differences) {
-    // Every later log shows it as well.
-    if (missing !== undefined && walk.missing.has(missing)) continue;
-    if (missing !== undefined) walk.missing.add(missing);
-    blame(missing === undefined ? 'log' : 'objects', path, `Section ${toLabel(section, 300)}: ${message}`);
-  }
-  if (rendered.rebased > 0)
-    walk.result.notes.push(
-      `Turn ${turn} was rebased: ${rendered.rebased} of the sections of its log show the code that it stood on before.`,
-    );
-  for (const body of rendered.unproven) await searchText(walk, step, path, body);
-}
-
-/** Whether an answer says that it comes from whom the log of its turn asked. */
-const keys = ['agent', 'provider', 'model'] as const;
-
-/** An answer that was brought by hand is `manual`, whoever was asked. */
-async function checkAsked(walk: WalkedLine, { entry, blame }: Step): Promise<void> {
-  const isPlan = entry.kind === 'plan';
-  if (!isPlan && entry.kind !== 'exchange' && entry.kind !== 'reply') return;
-  // Records that a program has appended, and what was imported, name nobody.
-  if (!isPlan && keys.every((key) => entry[key] === undefined)) return;
-  const asked = await readAsked(walk, entry);
-  if (asked === null) return;
-  const isByHand = entry.provider === 'manual' && entry.model === 'manual';
-  for (const key of keys)
-    if (entry[key] !== toLabel(asked[key], 1000) && !(isByHand && key !== 'agent'))
-      blame('trailers', null, `The log says another ${key} than the entry.`);
-}
-
-/** Null: the turn has no log, or it cannot be read, which is said elsewhere. */
-async function readAsked(walk: WalkedLine, { turn }: Entry): Promise<Asked | null> {
-  const oid = turn === null ? undefined : walk.published.get(joinPath(turnDir(walk.session, turn), '_context.log'));
-  if (oid === undefined) return null;
-  if (walk.asked?.oid !== oid) walk.asked = { oid, asked: await readFront(walk, oid) };
-  return walk.asked.asked;
-}
-
-async function readFront(walk: WalkedLine, oid: Oid): Promise<Asked | null> {
-  const content = await walk.contents.read(oid, walk.maxFileBytes);
-  if (content.kind !== 'bytes') return null;
-  try {
-    return parseLogFront(toText(content.bytes));
-  } catch (error) {
-    if (!isDamage(error)) throw error;
-    return null;
-  }
 }

@@ -5,6 +5,8 @@ import type { Project } from '../../ports/project.ts';
 import type { Install, WriteRecord } from '../../write/write.ts';
 import { inspectTarget, refusePartlyStaged, type Target } from './inspect-target.ts';
 import type { Oid } from '../../names.ts';
+import { nextAfter } from '../line/write-entry.ts';
+import { labelEdits } from '../line/entry-labels.ts';
 import { appendEntry } from '../line/append-entry.ts';
 import { keepBytes } from '../line/keep-bytes.ts';
 
@@ -86,12 +88,10 @@ async function takeSnapshotOf(
   ref: Install['ref'],
 ): Promise<void> {
   const isHead = (await workspace.head()).ref === ref;
-  await appendEntry(project, { ref, workspace: isHead ? workspace : null }, async ({ tip, session, entry }) => {
+  await appendEntry(project, { ref, workspace: isHead ? workspace : null }, async ({ tip, entry }) => {
     const codeTree = await findEdit(project, workspace, tip, record);
-    const id = project.ids.entryId();
-    const title = "1 file of the user's own edits";
     return {
-      entry: { kind: 'snapshot', session, turn: null, id, created: entry.created, title, details: [record.target] },
+      entry: { kind: 'snapshot', ...nextAfter(entry, project), turn: null, ...labelEdits([record.target]) },
       files: [],
       ...(codeTree === null ? {} : { codeTree }),
     };
