@@ -58,6 +58,17 @@ function run(cwd: string, args: string[], env: Record<string, string> = {}) {
   });
 }
 
+test.each(['TEDDY_STRICT', 'TEDDY_REQUIRE_SESSION', 'TEDDY_RUN_COMMANDS'])(
+  'a word in %s is refused, whichever way it was meant',
+  async (name) => {
+    const { exitCode, output } = await run(bare, [], { [name]: 'false' });
+    expect({ exitCode, output }).toMatchObject({
+      exitCode: 2,
+      output: expect.stringContaining(`error: ${name}=false is neither 0 nor 1.`) as string,
+    });
+  },
+);
+
 test('a good session passes in a bare clone: all branches, and those of a change', async () => {
   const results = join(temporary, 'results');
   await symlink(temporary, join(temporary, 'link'));
