@@ -23,8 +23,8 @@ export interface NeededApproval {
   verdicts: readonly Verdict[];
   /** Why others do not count, for the error. */
   reason: string | null;
-  /** False: no signature shows who wrote the message, so that nobody can be somebody else. */
-  isAskerKnown: boolean;
+  /** Why no signature shows who wrote the message, so that nobody can be somebody else; null: one does, or none is needed. */
+  doubt: Doubt | null;
   /** Sentences, each about something that would ask for less and is ignored. */
   notes: readonly string[];
 }
@@ -44,30 +44,26 @@ export async function readApproval(project: Project, line: LineTip, turn: TurnNa
       counted: approved,
       reason: null,
       verdicts,
-      isAskerKnown: true,
+      doubt: null,
       notes,
     };
   const asker = await findAsker(project, line, turn);
   const others = approved.filter(({ author }) => !isSamePerson(author.email, asker?.email));
   const isSigning = (await project.settings.get('sign')) === 'true';
-  const { counted, isAskerKnown } = isSigning
-    ? await listSigned(project, asker, others)
-    : { counted: others, isAskerKnown: true };
+  const { counted, doubt } = isSigning ? await listSigned(project, asker, others) : { counted: others, doubt: null };
   const reason =
     others.length > counted.length
-      ? isAskerKnown
-        ? 'Somebody else has approved it, but without a good signature by a key of their own.'
-        : 'Somebody else has approved it, but the message has no good signature: nothing shows that they did not write it.'
+      ? (doubt?.reason ?? 'Somebody else has approved it, but without a good signature by a key of their own.')
       : approved.length > others.length
         ? `So far, only ${asker?.email ?? 'the author of the message'} has approved it, who wrote the message.`
         : null;
-  return { isNeeded: true, isOwnEnough: false, counted, reason, verdicts, isAskerKnown, notes };
+  return { isNeeded: true, isOwnEnough: false, counted, reason, verdicts, doubt, notes };
 }
 
 /** Throws APPROVAL_MISSING, and AGENT_MAY_NOT_APPROVE where it is an agent that would go on; nothing was run then. */
 export async function requireApproval(
   project: Project,
-  { isNeeded, isOwnEnough, counted, reason, isAskerKnown }: NeededApproval,
+  { isNeeded, isOwnEnough, counted, reason, doubt }: NeededApproval,
   { line, turn, isAsked }: { line: ReadyLine; turn: TurnName; isAsked: boolean },
 ): Promise<void> {
   if (!isNeeded || counted.length > 0) return;
@@ -80,8 +76,8 @@ export async function requireApproval(
     `The plan of turn ${turn} needs ${whose} before it is executed (teddy.approvals).${reason === null ? '' : ` ${reason}`}`,
     isOwnEnough
       ? `Approve it: \`${command}\`; or execute it at a terminal without -y, where each action is asked about.`
-      : !isAskerKnown
-        ? 'Say it again, signed: `teddy session plan --instead -m "..."`; then somebody else can approve the new plan.'
+      : doubt !== null
+        ? doubt.wayOut
         : `Push the line (\`teddy session push -s ${toShellWord(shortRef(line.ref))}\`), have somebody else approve it with \`${command}\` and push, then pull it.`,
   );
 }
@@ -142,19 +138,39 @@ async function listSigned(
   { repository: { store } }: Project,
   asker: Asker | null,
   verdicts: readonly Verdict[],
-): Promise<{ counted: Verdict[]; isAskerKnown: boolean }> {
+): Promise<{ counted: Verdict[]; doubt: Doubt | null }> {
   const signatureOf = async (commit: Oid) => {
     const { parents } = await store.readCommit(commit);
     return (await store.checkSignatures(commit, parents, { withKeys: true })).get(commit) ?? null;
   };
   const own = asker === null ? null : await signatureOf(asker.commit);
   const counted: Verdict[] = [];
-  const isAskerKnown = own?.state === 'good' && own.keys.length > 0;
+  const doubt = own?.state === 'good' && own.keys.length > 0 ? null : toDoubt(own?.state === 'unknown' ? asker : null);
   for (const verdict of verdicts) {
     const signature = await signatureOf(verdict.commit);
-    if (!isAskerKnown || signature?.state !== 'good' || signature.keys.length === 0) continue;
+    if (own === null || doubt !== null || signature?.state !== 'good' || signature.keys.length === 0) continue;
     const isOwn = signature.signer === own.signer && own.signer !== '';
     if (!isOwn && !signature.keys.some((key) => own.keys.includes(key))) counted.push(verdict);
   }
-  return { counted, isAskerKnown };
+  return { counted, doubt };
+}
+
+interface Doubt {
+  reason: string;
+  wayOut: string;
+}
+
+/** `untrusted`: whoever has signed the message with a key that git knows nothing of. */
+function toDoubt(untrusted: Asker | null): Doubt {
+  const before = 'Somebody else has approved it, but the message has no good signature';
+  if (untrusted !== null)
+    return {
+      reason: `${before}: git does not trust the key of ${untrusted.email}, or has not been told of it.`,
+      wayOut: `\`git log -1 --show-signature ${untrusted.commit.slice(0, 10)}\` says what git lacks; for an ssh key, the file that gpg.ssh.allowedSignersFile names lists it.`,
+    };
+  return {
+    reason: `${before}: nothing shows that they did not write it.`,
+    wayOut:
+      'Say it again, signed: `teddy session plan --instead -m "..."`; then somebody else can approve the new plan.',
+  };
 }

@@ -331,15 +331,16 @@ describe('teddy.approvals', () => {
       });
     });
 
-    test.each<[string, Signature | null]>([
-      ['has none', null],
-      ['has one that git does not trust', { ...good('ada'), state: 'unknown' }],
-    ])('it takes a message that can be told apart: this %s', async (_, message) => {
+    test.each<[string, Signature | null, string]>([
+      ['has none', null, 'plan --instead'],
+      ['has one that git does not trust', { ...good('ada'), state: 'unknown' }, 'git log -1 --show-signature'],
+      ['has one that is wrong', { ...good('ada'), state: 'bad' }, 'plan --instead'],
+    ])('it takes a message that can be told apart: this %s', async (_, message, wayOut) => {
       await judge(message, 'Bob', good('bob'));
       await expect(run(project)).rejects.toMatchObject({
         code: 'APPROVAL_MISSING',
         message: expect.stringContaining('the message has no good signature') as string,
-        hint: expect.stringContaining('plan --instead') as string,
+        hint: expect.stringContaining(wayOut) as string,
       });
     });
 
