@@ -12,10 +12,10 @@ const roots = ['main', 'index', 'app', 'ports', 'errors', 'names'];
 /** How often the layout is broken today. A number here may only fall; whoever lowers one writes the new one down. */
 const ceilings = {
   files: 845,
-  lines: 101_250,
+  lines: 100_920,
   importsBetweenVerbs: 65,
-  filesWithOneImporter: 282,
-  smallFilesWithOneImporter: 16,
+  filesWithOneImporter: 275,
+  smallFilesWithOneImporter: 12,
   filesThatHaveNotEarnedTheirPlace: 10,
   filesThatReadTheProcess: 1,
 };
