@@ -1,14 +1,17 @@
 /** Turns the events of Anthropic's messages into the events of the port. Tolerant of what servers leave out. */
 import type { ModelEvent, ModelToolCall } from '../ports/model.ts';
 import { CutStream, WireError } from './failure.ts';
-import { field, toReason, wholeCharacters, type FinishReason } from './wire.ts';
+import { piecesOf, type TextPiece } from './content-parts.ts';
+import { finishEvent, worseFinish, type Finish } from './finish.ts';
+import { field, wholeCharacters } from './wire.ts';
 import { isObject } from '../session/parse-object.ts';
 
 interface Progress {
   calls: Map<unknown, ModelToolCall>;
   usage: Record<string, unknown>;
-  finish: FinishReason | null;
+  finish: Finish | null;
   isOver: boolean;
+  onUnknown(type: string): void;
 }
 
 /**
@@ -17,9 +20,9 @@ interface Progress {
  */
 export async function* toModelEvents(
   events: AsyncIterable<unknown>,
-  { hasTools }: { hasTools: boolean },
+  { hasTools, onUnknown }: { hasTools: boolean; onUnknown(type: string): void },
 ): AsyncGenerator<ModelEvent> {
-  const progress: Progress = { calls: new Map(), usage: {}, finish: null, isOver: false };
+  const progress: Progress = { calls: new Map(), usage: {}, finish: null, isOver: false, onUnknown };
   const characters = wholeCharacters();
   try {
     for await (const event of events) {
@@ -39,13 +42,11 @@ export async function* toModelEvents(
   const calls = hasTools ? [...progress.calls.values()] : [];
   for (const call of calls) yield { type: 'tool_call', ...call, arguments: call.arguments || '{}' };
   yield* usageOf(progress.usage);
-  yield { type: 'finish', reason: toReason(progress.finish ?? 'stop', calls.length) };
+  yield finishEvent(progress.finish, calls.length);
 }
 
-type Piece = Extract<ModelEvent, { type: 'text' | 'thought' }>;
-
 /** The pieces of text that an event brings. */
-function take(progress: Progress, event: unknown): Piece[] {
+function take(progress: Progress, event: unknown): TextPiece[] {
   const at = field(event, 'index');
   switch (field(event, 'type')) {
     case 'message':
@@ -59,7 +60,7 @@ function take(progress: Progress, event: unknown): Piece[] {
       return takeDelta(progress, field(event, 'delta'), at);
     case 'message_delta':
       addUsage(progress, field(event, 'usage'));
-      progress.finish = toFinish(field(field(event, 'delta'), 'stop_reason')) ?? progress.finish;
+      progress.finish = worseFinish(progress.finish, field(field(event, 'delta'), 'stop_reason'));
       return [];
     case 'message_stop':
       progress.isOver = true;
@@ -73,18 +74,18 @@ function take(progress: Progress, event: unknown): Piece[] {
 }
 
 /** An answer that came in one piece. */
-function takeWhole(progress: Progress, message: unknown): Piece[] {
+function takeWhole(progress: Progress, message: unknown): TextPiece[] {
   const content = field(message, 'content');
-  const blocks: unknown[] = Array.isArray(content) ? content : [];
+  const blocks: unknown[] = Array.isArray(content) ? content : [content];
   addUsage(progress, field(message, 'usage'));
-  progress.finish = toFinish(field(message, 'stop_reason'));
+  progress.finish = worseFinish(progress.finish, field(message, 'stop_reason'));
   progress.isOver = true;
   return blocks.flatMap((block, at) => takeBlock(progress, block, at));
 }
 
 /** In a stream, blocks begin empty. */
-function takeBlock(progress: Progress, block: unknown, at: unknown): Piece[] {
-  if (field(block, 'type') !== 'tool_use') return toPieces(field(block, 'text'), field(block, 'thinking'));
+function takeBlock(progress: Progress, block: unknown, at: unknown): TextPiece[] {
+  if (field(block, 'type') !== 'tool_use') return piecesOf(block, progress.onUnknown);
   const [id, name, input] = [field(block, 'id'), field(block, 'name'), field(block, 'input')];
   const hasInput = isObject(input) && Object.keys(input).length > 0;
   progress.calls.set(at, {
@@ -95,18 +96,11 @@ function takeBlock(progress: Progress, block: unknown, at: unknown): Piece[] {
   return [];
 }
 
-function takeDelta(progress: Progress, delta: unknown, at: unknown): Piece[] {
+function takeDelta(progress: Progress, delta: unknown, at: unknown): TextPiece[] {
   const call = progress.calls.get(at);
   const json = field(delta, 'partial_json');
   if (call !== undefined && typeof json === 'string') call.arguments += json;
-  return toPieces(field(delta, 'text'), field(delta, 'thinking'));
-}
-
-function toPieces(text: unknown, thought: unknown): Piece[] {
-  return [
-    ...(typeof thought === 'string' ? [{ type: 'thought' as const, text: thought }] : []),
-    ...(typeof text === 'string' ? [{ type: 'text' as const, text }] : []),
-  ];
+  return typeof json === 'string' ? [] : piecesOf(delta, progress.onUnknown);
 }
 
 /** The last event counts the whole answer anew; what it leaves out was said at the beginning. */
@@ -131,24 +125,6 @@ function* usageOf(usage: Progress['usage']): Generator<ModelEvent> {
     ...(read === 0 ? {} : { cachedTokens: read }),
     ...(thought === 0 ? {} : { reasoningTokens: thought }),
   };
-}
-
-function toFinish(reason: unknown): FinishReason | null {
-  switch (reason) {
-    case undefined:
-    case null:
-      return null;
-    case 'end_turn':
-    case 'stop_sequence':
-      return 'stop';
-    case 'max_tokens':
-    case 'model_context_window_exceeded':
-      return 'length';
-    case 'tool_use':
-      return 'tool_calls';
-    default:
-      return 'other';
-  }
 }
 
 function describeError(error: unknown): string {

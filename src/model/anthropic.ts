@@ -12,7 +12,7 @@ import { defaultAnswer } from '../session/budget.ts';
 import { splitSent } from '../session/sent-sections.ts';
 import { toModelEvents } from './anthropic-events.ts';
 import { serverModel, type ServerModelOptions } from './server-model.ts';
-import { addressOf, post, type Service } from './wire.ts';
+import { addressOf, post, unknownParts, type Service } from './wire.ts';
 
 /** Throws BAD_SETTING for a base URL or key that could never be sent; everything else fails in `answer`. */
 export function anthropicModel(options: ServerModelOptions): Model {
@@ -28,7 +28,9 @@ async function* answer(service: Service, request: ModelRequest, onBegun: () => v
     isAnswer: ({ type }) => type === 'message' || type === 'error',
   });
   onBegun();
-  yield* toModelEvents(readEvents(response), { hasTools: request.tools !== undefined });
+  const unknown = unknownParts(service);
+  yield* toModelEvents(readEvents(response), { hasTools: request.tools !== undefined, onUnknown: unknown.add });
+  unknown.tell();
 }
 
 /** Whatever has arrived is read before an error of the connection is told. */
@@ -38,7 +40,7 @@ async function* readEvents({ body }: Response): AsyncGenerator<unknown> {
   const decoder = new TextDecoder();
   for await (const bytes of body ?? []) {
     parser.feed(decoder.decode(bytes, { stream: true }));
-    for (const data of arrived.splice(0)) if (data !== '[DONE]') yield JSON.parse(data);
+    for (const data of arrived.splice(0)) yield data === '[DONE]' ? { type: 'message_stop' } : JSON.parse(data);
   }
 }
 

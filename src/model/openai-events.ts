@@ -2,7 +2,9 @@
 import type { OpenAI } from 'openai';
 import type { ModelEvent, ModelToolCall } from '../ports/model.ts';
 import { CutStream } from './failure.ts';
-import { field, toReason, wholeCharacters, type FinishReason } from './wire.ts';
+import { piecesOf, type TextPiece } from './content-parts.ts';
+import { finishEvent, worseFinish, type Finish } from './finish.ts';
+import { field, wholeCharacters } from './wire.ts';
 
 type Chunk = OpenAI.Chat.Completions.ChatCompletionChunk;
 
@@ -13,19 +15,21 @@ type Chunk = OpenAI.Chat.Completions.ChatCompletionChunk;
  */
 export async function* toModelEvents(
   chunks: AsyncIterable<Chunk>,
-  { sawDone, hasTools }: { sawDone: () => boolean; hasTools: boolean },
+  { sawDone, hasTools, onUnknown }: { sawDone(): boolean; hasTools: boolean; onUnknown(type: string): void },
 ): AsyncGenerator<ModelEvent> {
   const gathered = gatherToolCalls();
-  let finish: FinishReason | null = null;
+  let finish: Finish | null = null;
   let usage: ModelEvent | null = null;
   const characters = wholeCharacters();
   try {
     for await (const chunk of chunks) {
-      const text = characters.add(textOf(chunk));
-      if (text !== '') yield { type: 'text', text };
+      for (const piece of piecesIn(chunk, onUnknown)) {
+        const text = piece.type === 'text' ? characters.add(piece.text) : piece.text;
+        if (text !== '') yield { ...piece, text };
+      }
       if (hasTools) gathered.add(field(deltaOf(chunk), 'tool_calls'));
       usage = usageOf(chunk) ?? usage;
-      finish = finishOf(chunk) ?? finish;
+      finish = worseFinish(finish, choiceOf(chunk)?.finish_reason);
     }
   } catch (error) {
     if (finish === null) throw error;
@@ -36,7 +40,7 @@ export async function* toModelEvents(
   const calls = gathered.whole();
   for (const call of calls) yield { type: 'tool_call', ...call };
   if (usage !== null) yield usage;
-  yield { type: 'finish', reason: toReason(finish ?? 'stop', calls.length) };
+  yield finishEvent(finish, calls.length);
 }
 
 // The types promise more than servers keep: any field may be missing or null.
@@ -50,9 +54,9 @@ function deltaOf(chunk: Chunk): unknown {
   return choice?.delta ?? field(choice, 'message');
 }
 
-function textOf(chunk: Chunk): string {
-  const content = field(deltaOf(chunk), 'content');
-  return typeof content === 'string' ? content : '';
+function piecesIn(chunk: Chunk, onUnknown: (type: string) => void): TextPiece[] {
+  const delta = deltaOf(chunk);
+  return [...piecesOf(field(delta, 'content'), onUnknown), ...piecesOf(field(delta, 'refusal'), onUnknown)];
 }
 
 function usageOf(chunk: Chunk | null): ModelEvent | null {
@@ -74,12 +78,6 @@ function usageOf(chunk: Chunk | null): ModelEvent | null {
 function costOf(usage: object): { costUsd?: number } {
   const cost: unknown = 'cost' in usage ? usage.cost : undefined;
   return typeof cost === 'number' && Number.isFinite(cost) ? { costUsd: cost } : {};
-}
-
-function finishOf(chunk: Chunk): FinishReason | null {
-  const reason = choiceOf(chunk)?.finish_reason;
-  if (!reason) return null;
-  return reason === 'stop' || reason === 'length' || reason === 'tool_calls' ? reason : 'other';
 }
 
 /** Puts the calls of an answer together from their pieces. Tolerant of what servers leave out. */

@@ -6,7 +6,7 @@ import { presets } from '../session/presets.ts';
 import { WireError } from './failure.ts';
 import { toModelEvents } from './openai-events.ts';
 import { serverModel, type ServerModelOptions } from './server-model.ts';
-import { post, watchBytes, type Service } from './wire.ts';
+import { post, unknownParts, watchBytes, type Service } from './wire.ts';
 
 type Sdk = typeof import('openai');
 type Chunk = OpenAI.Chat.Completions.ChatCompletionChunk;
@@ -28,7 +28,10 @@ async function* answer(service: Service, request: ModelRequest, onBegun: () => v
   try {
     const stream = await toClient(sdk, service, wire).post<Stream<Chunk>>('/chat/completions', options);
     onBegun();
-    yield* toModelEvents(stream, { sawDone: wire.sawDone, hasTools: request.tools !== undefined });
+    const unknown = unknownParts(service);
+    const hasTools = request.tools !== undefined;
+    yield* toModelEvents(stream, { sawDone: wire.sawDone, hasTools, onUnknown: unknown.add });
+    unknown.tell();
   } catch (error) {
     throw isTold(sdk, error) ? new WireError({ kind: 'unreadable', message: error.message }) : error;
   }

@@ -1,7 +1,7 @@
 /** One request to a model's server: sent, sent again where that can help, and its answer as a stream of events. */
 import { isObject, parseJson } from '../session/parse-object.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ModelEvent } from '../ports/model.ts';
+import { nameSome } from '../session/name-some.ts';
 import type { Endpoint } from './endpoint.ts';
 import { rootMessage, toRetryAfter, WireError, withoutKey, type Failure } from './failure.ts';
 
@@ -16,6 +16,8 @@ export interface Service {
   rateDelayMs: number;
   /** Called before a wait that a person notices. */
   onWait?: ((text: string) => void) | undefined;
+  /** Called for what a person should know of an answer or of how it was asked for. */
+  onWarning?: ((text: string) => void) | undefined;
 }
 
 interface Sending {
@@ -259,10 +261,16 @@ export function wholeCharacters(): { add(text: string): string; rest(): string }
   };
 }
 
-export type FinishReason = Extract<ModelEvent, { type: 'finish' }>['reason'];
-
-/** Some servers say `stop` for an answer with calls; and an answer without calls waits for no result. */
-export function toReason(finish: FinishReason, calls: number): FinishReason {
-  if (calls > 0) return finish === 'stop' ? 'tool_calls' : finish;
-  return finish === 'tool_calls' ? 'other' : finish;
+/** Names once, when the answer is over, the parts of it that are no words. */
+export function unknownParts({ onWarning, endpoint }: Service): { add(type: string): void; tell(): void } {
+  const types = new Set<string>();
+  return {
+    add: (type) => void types.add(type),
+    tell() {
+      if (types.size > 0)
+        onWarning?.(
+          `The answer of ${endpoint.url} had parts that are no text, and they are left out: ${nameSome([...types])}.`,
+        );
+    },
+  };
 }

@@ -58,8 +58,11 @@ export type ModelEvent =
   /** Whole, after the text of the answer. Of an answer that was cut at its limit the last one may be cut as well. */
   | ({ type: 'tool_call' } & ModelToolCall)
   | ModelUsage
-  /** `length`: the answer was cut at the model's limit. `tool_calls`: it waits for the results of its calls. */
-  | { type: 'finish'; reason: 'stop' | 'length' | 'tool_calls' | 'other' };
+  /**
+   * `length`: the answer was cut at the model's limit. `tool_calls`: it waits for the results of its calls. `other`: something
+   * else has ended it, so that it may lack its end; `said` is the endpoint's own word for that.
+   */
+  | { type: 'finish'; reason: 'stop' | 'length' | 'tool_calls' | 'other'; said?: string };
 
 export type ProviderName = PresetName | 'manual' | 'recorded';
 

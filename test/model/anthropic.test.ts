@@ -191,15 +191,20 @@ describe('a request', () => {
 
 describe('an answer', () => {
   test.each([
-    ['end_turn', 'stop'],
-    ['stop_sequence', 'stop'],
-    ['max_tokens', 'length'],
-    ['model_context_window_exceeded', 'length'],
-    ['refusal', 'other'],
-    ['pause_turn', 'other'],
-  ])('that ends because of %s says %s', async (reason, expected) => {
+    ['end_turn', { reason: 'stop' }],
+    ['stop_sequence', { reason: 'stop' }],
+    ['max_tokens', { reason: 'length' }],
+    ['model_context_window_exceeded', { reason: 'length' }],
+    ['refusal', { reason: 'other', said: 'refusal' }],
+    ['pause_turn', { reason: 'other', said: 'pause_turn' }],
+  ])('that ends because of %s says so', async (reason, expected) => {
     serve(ok('hi', reason));
-    expect((await ask()).at(-1)).toEqual({ type: 'finish', reason: expected });
+    expect((await ask()).at(-1)).toEqual({ type: 'finish', ...expected });
+  });
+
+  test('that ends with [DONE] and no reason is whole', async () => {
+    serve({ body: `${textEvent('hi')}data: [DONE]\n\n` });
+    expect((await ask()).at(-1)).toEqual({ type: 'finish', reason: 'stop' });
   });
 
   test('in one piece is asked for without a stream, and has the same events', async () => {

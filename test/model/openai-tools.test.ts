@@ -88,7 +88,7 @@ describe('an answer', () => {
   test('to a request without tools calls nothing, whatever the server sends', async () => {
     const raw = [calls({ index: 0, id: 'call_a', ...called('look_up', '{}') }), end()];
     const events = await collect((await serve({ raw })).answer(requestOf()));
-    expect(events).toEqual([{ type: 'finish', reason: 'other' }]);
+    expect(events).toEqual([{ type: 'finish', reason: 'stop' }]);
   });
 
   test('that is cut in the middle of a call gives no call', async () => {
@@ -115,7 +115,7 @@ describe('an answer', () => {
     for (const [raw, reason] of [
       [[call, end('stop')], 'tool_calls'],
       [[call, 'data: [DONE]\n\n'], 'tool_calls'],
-      [[chunk({ content: 'no call' }), end('tool_calls')], 'other'],
+      [[chunk({ content: 'no call' }), end('tool_calls')], 'stop'],
     ] as const) {
       expect((await ask({ raw: [...raw] })).at(-1)).toEqual({ type: 'finish', reason });
     }

@@ -98,12 +98,35 @@ describe('an answer', () => {
   });
 
   test.each([
-    ['stop', 'stop'],
-    ['length', 'length'],
-    ['content_filter', 'other'],
-  ])('that ends because of %s says %s', async (finishReason, reason) => {
+    ['stop', { reason: 'stop' }],
+    ['length', { reason: 'length' }],
+    ['content_filter', { reason: 'other', said: 'content_filter' }],
+  ])('that ends because of %s says so', async (finishReason, finish) => {
     const { url } = await serve([{ text: 'hi', finishReason }]);
-    expect((await collect(modelAt(url).answer(request()))).at(-1)).toEqual({ type: 'finish', reason });
+    expect((await collect(modelAt(url).answer(request()))).at(-1)).toEqual({ type: 'finish', ...finish });
+  });
+
+  test('that was ended badly stays so, whatever is said later', async () => {
+    const filtered = chunk({ delta: { content: 'a' }, finish_reason: 'content_filter' });
+    expect((await answerTo(filtered, stop, done)).at(-1)).toMatchObject({ reason: 'other', said: 'content_filter' });
+  });
+
+  test('may come in lists of parts: texts are its words, and what is neither text nor thought is named', async () => {
+    const warnings: string[] = [];
+    const thinking = { type: 'thinking', thinking: [{ type: 'text', text: 'hm' }] };
+    const raw = [
+      delta([thinking, { type: 'text', text: 'one ' }]),
+      delta([{ type: 'reference', reference_ids: [1] }, { type: 'text', text: 'two ' }, { type: 'image_url' }]),
+      delta('three', { refusal: null }),
+      chunk({ delta: { content: null, refusal: ' no' } }),
+      stop,
+    ];
+    const { url } = await serve([{ raw }]);
+    const model = openaiModel({ apiKey, baseUrl: url, model: 'm', onWarning: (text) => warnings.push(text) });
+    const events = await collect(model.answer(request()));
+    expect(textOf(events)).toBe('one two three no');
+    expect(events).toContainEqual({ type: 'thought', text: 'hm' });
+    expect(warnings).toEqual([expect.stringContaining('are left out: reference, image_url.')]);
   });
 
   test('leaves the reasoning of the model out', async () => {

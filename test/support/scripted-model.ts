@@ -10,6 +10,8 @@ export interface ScriptedAnswer {
   /** After the texts; the answer then ends with `tool_calls`, if nothing else is said. */
   calls?: ModelToolCall[];
   finish?: 'stop' | 'length' | 'tool_calls' | 'other';
+  /** The endpoint's own word for its end. */
+  said?: string;
   /** Thrown after the texts, instead of a finish. */
   error?: Error;
   /** Runs after the texts: what happens elsewhere while the model is still speaking. */
@@ -32,14 +34,15 @@ export function scriptedModel(...script: (string | Error | ScriptedAnswer)[]): S
       requests.push(request);
       const next = script.shift();
       if (next === undefined) throw new Error('The test has given the model no answer more.');
-      const { texts, thoughts = [], calls = [], usage, finish, error, meanwhile } = toAnswer(next);
+      const { texts, thoughts = [], calls = [], usage, finish, said, error, meanwhile } = toAnswer(next);
       for (const text of thoughts) yield { type: 'thought', text };
       for (const text of texts) yield { type: 'text', text };
       await meanwhile?.();
       if (error) throw error;
       for (const call of calls) yield { type: 'tool_call', ...call };
       if (usage) yield { type: 'usage', ...usage };
-      yield { type: 'finish', reason: finish ?? (calls.length > 0 ? 'tool_calls' : 'stop') };
+      const reason = finish ?? (calls.length > 0 ? 'tool_calls' : 'stop');
+      yield { type: 'finish', reason, ...(said === undefined ? {} : { said }) };
     },
   };
 }

@@ -10,9 +10,9 @@ import { joinPath, turnDir, type Oid } from '../../names.ts';
 import { appendEntry, type Target } from './append-entry.ts';
 import { nextAfter, type Draft, type FileEdit } from './write-entry.ts';
 import { readTurn, toText, type LineState, type Turn } from './read.ts';
-import type { Received, Usage } from './receive-answer.ts';
+import { describeEnd, type Received, type Usage } from './receive-answer.ts';
 
-export type ReceivedText = Pick<Received, 'text' | 'thoughts' | 'usage' | 'continuations'>;
+export type ReceivedText = Pick<Received, 'text' | 'thoughts' | 'usage' | 'continuations' | 'said'>;
 
 /** Null: the turn does not wait for it any more, and nothing was kept. */
 export async function keepWhole(
@@ -119,11 +119,12 @@ function toTranscript(
   return { path: joinPath(turnDir(session, turn), 'transcript.jsonl'), bytes: before + added };
 }
 
-/** Notes for the transcript: what the model thought, where its answer was cut, and where it went on. */
+/** Notes for the transcript: what the model thought, where its answer was cut and went on, and how a bad end was told. */
 export function noteAnswer(project: Project, received: Omit<ReceivedText, 'text'>): NoteRecord[] {
   const timestamp = project.clock.now().toISOString();
   const thoughts = received.thoughts.trim() === '' ? [] : [`The model thought:\n\n${received.thoughts.trim()}`];
-  const texts = [...thoughts, ...received.continuations.map((_, at) => describeContinuation(received, at))];
+  const ends = received.said === undefined ? [] : [`The endpoint ended this answer ${describeEnd(received)}.`];
+  const texts = [...thoughts, ...received.continuations.map((_, at) => describeContinuation(received, at)), ...ends];
   return texts.map((text) => ({ type: 'note', id: project.ids.entryId(), timestamp, text }));
 }
 

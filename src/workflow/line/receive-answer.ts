@@ -33,6 +33,8 @@ export interface Received {
   /** The sum of all requests. */
   usage: Usage | null;
   finish: Extract<ModelEvent, { type: 'finish' }>['reason'] | null;
+  /** The endpoint's own word, where `finish` is `other`. */
+  said?: string | undefined;
   continuations: Continuation[];
 }
 
@@ -80,6 +82,17 @@ export async function receiveAnswer(
 /** A call that was cut is answered as one that cannot be read: to go on within it is more than models can do. */
 export function isCut({ finish, calls }: Received): boolean {
   return finish === 'length' && calls.length === 0;
+}
+
+/** How an endpoint has ended an answer that may lack its end: after "ended it". */
+export function describeEnd({ said }: Pick<Received, 'said'>): string {
+  return said === undefined ? 'without a reason' : `with ${JSON.stringify(said)}`;
+}
+
+/** Why an answer says nothing: after "an empty answer". */
+export function whyEmpty({ finish, said }: Pick<Received, 'finish' | 'said'>): string {
+  if (finish === 'other') return `, and ended it ${describeEnd({ said })}`;
+  return finish === 'length' ? ': it reached its limit before it said anything' : '';
 }
 
 /** An endpoint that never stops would fill the memory. */
@@ -146,6 +159,7 @@ async function receive(
       received.calls.push({ id: event.id, name: event.name, arguments: event.arguments });
     } else {
       received.finish = event.reason;
+      received.said = event.said;
     }
   }
 }

@@ -5,7 +5,7 @@ import type { AnswerTarget, StagedAnswer } from '../../ports/disk.ts';
 import type { Model, ModelRequest } from '../../ports/model.ts';
 import type { Project } from '../../ports/project.ts';
 import { formatCount } from '../../session/format-count.ts';
-import type { Oid } from '../../names.ts';
+import type { Oid, TurnName } from '../../names.ts';
 import { checkRequest } from '../../conversation/check-request.ts';
 import { keepBytes } from '../line/keep-bytes.ts';
 import { labelPlan } from '../line/entry-labels.ts';
@@ -14,9 +14,11 @@ import type { OpenTurn } from './open.ts';
 import type { ReadyLine } from '../line/prepare.ts';
 import { isOnlyMessage } from '../line/read.ts';
 import {
+  describeEnd,
   isCut,
   nothingReceived,
   receiveAnswer,
+  whyEmpty,
   type Listener,
   type Received,
   type Usage,
@@ -43,9 +45,14 @@ export interface StagedReception {
   place: AnswerTarget;
   received: Received;
   staged: StagedAnswer;
+  /** Set for a whole plan whose answer may lack its end all the same: `keepAnswer` throws it once the plan is on the line. */
+  interruption: TeddyError | null;
 }
 
-/** Throws EMPTY_ANSWER and the MODEL_ codes; what had arrived by then is on the line, flagged as partial, if it could be. */
+/**
+ * Throws EMPTY_ANSWER and the MODEL_ codes. What had arrived by then is on the line, if it could be: as a plan that waits where
+ * it is a whole one and the endpoint has ended it, else flagged as partial.
+ */
 export async function askModel(
   project: Project,
   line: ReadyLine,
@@ -70,6 +77,7 @@ export async function receiveStaged(
   checkRequest(request.messages);
   const staged = project.answers.begin(place);
   const received = nothingReceived();
+  let interruption: TeddyError | null;
   try {
     await receiveAnswer(model, request, received, {
       ...listener,
@@ -79,12 +87,12 @@ export async function receiveStaged(
       },
     });
     await maskThoughts(project, received);
-    refuseIncomplete(model, received, { again: request.again ?? planAgain, mayCall: request.tools !== undefined });
+    interruption = checkEnd(model, received, { request, turn: place.turn });
   } catch (error) {
     await keepInterrupted(project, line, place, received, staged);
     throw error;
   }
-  return { place, received, staged };
+  return { place, received, staged, interruption };
 }
 
 export function toPlace(
@@ -106,29 +114,43 @@ export function toRequest(project: Project, open: OpenTurn, signal: AbortSignal)
 
 const planAgain = '`teddy session plan` without -m tries again; the message is kept.';
 
-function refuseIncomplete(
+/** Null: the answer is whole. Throws where it is not, but for a whole plan: its interruption is given back. */
+function checkEnd(
   model: Model,
   received: Received,
-  { again, mayCall }: { again: string; mayCall: boolean },
-): void {
-  const { text, calls, continuations } = received;
-  if (text.trim() === '' && !(mayCall && calls.length > 0)) {
-    const reason = whyEmpty(received);
-    throw new TeddyError('EMPTY_ANSWER', `${model.label} gave an empty answer${reason}.`, again);
+  { request: { again = planAgain, tools }, turn }: { request: ModelRequest; turn: TurnName },
+): TeddyError | null {
+  const { text, calls, continuations, finish } = received;
+  const characters = `after ${formatCount(text.length)} characters`;
+  if (text.trim() === '' && !(tools !== undefined && calls.length > 0 && finish !== 'other'))
+    throw new TeddyError('EMPTY_ANSWER', `${model.label} gave an empty answer${whyNothing(received)}.`, again);
+  if (finish === 'other') {
+    const ended = `${model.label} ended its answer ${characters} ${describeEnd(received)}`;
+    if (calls.length > 0 || !isWholePlan(text))
+      throw new TeddyError('MODEL_INTERRUPTED', `${ended}; they are kept, and nothing was run.`, again);
+    return new TeddyError(
+      'MODEL_INTERRUPTED',
+      `${ended}. They are a whole plan, but it may lack its end: it waits in turn ${turn}, and nothing was run.`,
+      '`teddy session review` shows it, `teddy session execute` runs it, and `teddy session plan -m <message>` asks for another.',
+    );
   }
-  if (!isCut(received)) return;
+  if (!isCut(received)) return null;
   const times = continuations.length === 0 ? '' : ` and ${continuations.length} continuations`;
   throw new TeddyError(
     'MODEL_INTERRUPTED',
-    `The answer was cut at the limit of ${model.label}, after ${formatCount(text.length)} characters${times}; they are kept.`,
+    `The answer was cut at the limit of ${model.label}, ${characters}${times}; they are kept.`,
     `Ask for less at once, or raise the limit of the model; ${again}`,
   );
 }
 
-function whyEmpty({ finish, calls }: Received): string {
-  const [call] = calls;
+function isWholePlan(text: string): boolean {
+  return isPlan(text) && parsePlan(text).problems.length === 0;
+}
+
+function whyNothing(received: Received): string {
+  const [call] = received.calls;
   if (call !== undefined) return `: it called ${JSON.stringify(call.name)}, which it was not offered`;
-  return finish === 'length' ? ': it reached its limit before it said anything' : '';
+  return whyEmpty(received);
 }
 
 /** Thoughts are a note of ours, and no answer that is kept byte for byte. What cannot be masked is not kept. */
@@ -195,11 +217,11 @@ export async function keepStaged(
   );
 }
 
-/** Keeps the answer as one entry: a plan, or a reply where it is no plan. */
+/** Keeps the answer as one entry: a plan, or a reply where it is no plan. Throws the interruption of a plan that it has kept. */
 export async function keepAnswer(
   project: Project,
   line: ReadyLine,
-  { place, received, staged }: StagedReception,
+  { place, received, staged, interruption }: StagedReception,
 ): Promise<Answered> {
   const { text, usage } = received;
   const planned = isPlan(text);
@@ -208,6 +230,7 @@ export async function keepAnswer(
   const entry = planned ? 'plan' : 'reply';
   const draft = { kind: entry, ...label } as const;
   const commit = await keepStaged(project, place, text, staged, () => keepWhole(project, line, place, received, draft));
+  if (interruption !== null) throw interruption;
   const checked = await checkAnswer(project, line.workspace, { commit, text, parsed });
   return {
     ...checked,

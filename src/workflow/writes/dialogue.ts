@@ -22,6 +22,8 @@ export interface Answer {
   text: string;
   calls: ModelToolCall[];
   finish: Extract<ModelEvent, { type: 'finish' }>['reason'];
+  /** The endpoint's own word, where `finish` is `other`. */
+  said?: string | undefined;
 }
 
 export interface AnswerOptions {
@@ -150,6 +152,7 @@ async function* hear(
       dialogue.usage = addUsage(dialogue.usage, event);
     } else if (event.type === 'finish') {
       answer.finish = event.reason;
+      answer.said = event.said;
     }
   }
 }

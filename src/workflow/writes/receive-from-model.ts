@@ -5,6 +5,7 @@ import type { Project } from '../../ports/project.ts';
 import { renderIdlePrompt } from '../../write/end-marker.ts';
 import type { WriteRecord, WriteResult } from '../../write/write.ts';
 import { maskString } from '../line/mask-text.ts';
+import { describeEnd } from '../line/receive-answer.ts';
 import type { ApproveChange, Finalized } from './finalize.ts';
 import { readContent, type HeldWrite } from './held.ts';
 import { answerCall, hearAnswer, newAnswer, say, type Answer, type EarlierText, type Dialogue } from './dialogue.ts';
@@ -109,10 +110,15 @@ async function receiveWhole(receiving: Receiving, earlier?: EarlierText): Promis
   let heard = await receiveAnswer(receiving, earlier);
   while (!heard.isDone || isEmpty(held)) {
     if (!heard.isDone && isCut(heard.answer)) {
-      const why = heard.answer.finish === 'length' ? 'was cut at the limit of' : 'was broken off by';
+      const { label } = dialogue.model;
+      const { finish } = heard.answer;
+      const why =
+        finish === 'length'
+          ? `was cut at the limit of ${label}`
+          : `is not whole: ${label} ended it ${describeEnd(heard.answer)}`;
       throw new TeddyError(
         'MODEL_INTERRUPTED',
-        `The content of ${held.record.target} ${why} ${dialogue.model.label}.`,
+        `The content of ${held.record.target} ${why}.`,
         describeResume(held.record),
       );
     }

@@ -6,7 +6,7 @@ import { toLabel } from '../../session/entry.ts';
 import { isOver, type WriteRecord, type WriteResult } from '../../write/write.ts';
 import { maskMessage } from '../line/mask-message.ts';
 import { maskString } from '../line/mask-text.ts';
-import type { Usage } from '../line/receive-answer.ts';
+import { describeEnd, whyEmpty, type Usage } from '../line/receive-answer.ts';
 import { beginHeldWrite } from './begin.ts';
 import { dispatch, type HeldWrite } from './held.ts';
 import { beginAsk, finishAsk, isShownWhole, listLeftAsks, type Ask } from './keep-ask.ts';
@@ -168,13 +168,18 @@ async function hearCalls({ dialogue, listener, written }: Conversation): Promise
   const options = { isWanted: () => true, again: describeAgain(written) };
   for await (const text of hearAnswer(dialogue, answer, options)) listener.onText(text);
   if (answer.calls.length === 0 && answer.text.trim() === '' && written.files.length === 0) {
-    const reason = answer.finish === 'length' ? ': it reached its limit before it said anything' : '';
     throw new TeddyError(
       'EMPTY_ANSWER',
-      `${dialogue.model.label} gave an empty answer${reason}.`,
+      `${dialogue.model.label} gave an empty answer${whyEmpty(answer)}.`,
       'Run the command again.',
     );
   }
+  if (answer.finish === 'other')
+    throw new TeddyError(
+      'MODEL_INTERRUPTED',
+      `${dialogue.model.label} ended its answer ${describeEnd(answer)}${answer.calls.length > 0 ? ', so that no file it announced was begun' : ''}.`,
+      options.again,
+    );
   if (answer.text.trim() !== '') {
     listener.onSaid(answer.text, answer.calls.length === 0);
     written.said.push(answer.text);

@@ -79,6 +79,15 @@ describe('a message', () => {
     expect(await chat(project, 'And another.', 'Yes.')).toMatchObject({ turn: '02', entry: 'reply' });
   });
 
+  test('whose answer the endpoint ended badly has none of its calls performed', async () => {
+    const project = await begin();
+    const calls = [{ id: 'a', name: 'run_command', arguments: '{"command":"touch made"}' }];
+    const model = scriptedModel({ texts: ['I run it.'], calls, finish: 'other', said: 'SAFETY' }, 'Done.');
+    await expect(chat(project, 'Run it.', model)).rejects.toMatchObject({ code: 'MODEL_INTERRUPTED' });
+    expect(model.requests).toHaveLength(1);
+    expect(await entryAt(project)).toMatchObject({ kind: 'reply', status: 'PARTIAL' });
+  });
+
   test('is asked for what was said before, typed or spoken, in either mode', async () => {
     const project = await begin();
     await appendRecords(project, { records: [user('a', 'My dog is Rex.', 'voice_transcription')] });

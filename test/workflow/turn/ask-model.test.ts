@@ -30,6 +30,42 @@ async function entryAt(project: MemoryProject) {
   return decodeEntry((await project.repository.store.readCommit(await project.tipOf(line))).message);
 }
 
+describe('an answer that its endpoint ended badly', () => {
+  const ended = (text: string): ScriptedAnswer => ({ texts: [text], finish: 'other', said: 'content_filter' });
+  const plan = planOf([create('a.txt')]);
+
+  test.each([plan.slice(0, -6), 'Some words.'])('is kept in part, with the reason: %j', async (text) => {
+    const project = await begin();
+    await expect(say(project, 'Do it', scriptedModel(ended(text)))).rejects.toMatchObject({
+      code: 'MODEL_INTERRUPTED',
+      message: expect.stringMatching(/ended its answer after \d+ characters with "content_filter"/),
+    });
+    expect(await entryAt(project)).toMatchObject({ kind: 'reply', status: 'PARTIAL' });
+    expect(await recordsOf(project)).toMatchObject([
+      { type: 'user' },
+      { type: 'note', text: 'The endpoint ended this answer with "content_filter".' },
+      { type: 'assistant_partial', message: { content: text } },
+    ]);
+  });
+
+  test('and is a whole plan all the same waits, and is no answer of the command', async () => {
+    const project = await begin();
+    await expect(say(project, 'Do it', scriptedModel(ended(plan)))).rejects.toMatchObject({
+      code: 'MODEL_INTERRUPTED',
+      message: expect.stringContaining('it waits in turn 01, and nothing was run'),
+    });
+    expect(await storyOfLine(project)).toEqual(["'First commit'", 'start', 'message 01', 'plan 01']);
+    expect(await project.readAt(await project.tipOf(line), `.teddy/sessions/${session}/01/plan.md`)).toBe(plan);
+  });
+
+  test('before it said anything names the reason', async () => {
+    await expect(say(await begin(), 'Do it', scriptedModel(ended('')))).rejects.toMatchObject({
+      code: 'EMPTY_ANSWER',
+      message: expect.stringContaining('gave an empty answer, and ended it with "content_filter"'),
+    });
+  });
+});
+
 describe('an answer that is cut at the limit', () => {
   test('is gone on with: the model gets its own words and is asked to continue', async () => {
     const project = await begin();

@@ -417,13 +417,22 @@ describe('an answer that is cut', () => {
 
   test('for another reason is saved, and the error says how to go on', async () => {
     const project = await memoryProject();
-    const filtered: ScriptedAnswer = { texts: ['one\ntwo'], finish: 'other' };
+    const filtered: ScriptedAnswer = { texts: ['one\ntwo'], finish: 'other', said: 'content_filter' };
     const run = start(project, scriptedModel(calling(call('a.txt')), filtered));
-    const { code, hint } = await failureOf(run);
+    const { code, hint, message } = await failureOf(run);
     expect(code).toBe('MODEL_INTERRUPTED');
+    expect(message).toContain('ended it with "content_filter"');
     expect(hint).toContain(`teddy write ask --resume ${leftIds(project)[0]}`);
     expect(stagedText(project)).toEqual(['one\ntwo']);
   });
+});
+
+test('a call in an answer that its endpoint ended badly begins no file', async () => {
+  const project = await memoryProject();
+  const filtered: ScriptedAnswer = { texts: ['I write.'], calls: [call('a.txt')], finish: 'other', said: 'refusal' };
+  const { code, message } = await failureOf(start(project, scriptedModel(filtered, 'one\nDONE', 'Done.')));
+  expect([code, message]).toEqual(['MODEL_INTERRUPTED', expect.stringContaining('with "refusal", so that no file')]);
+  expect(leftIds(project)).toEqual([]);
 });
 
 describe('a cut connection', () => {

@@ -1,0 +1,43 @@
+/** Why an answer has ended. Gateways pass on the words of the models behind them, so both wires know the words of all. */
+import type { ModelEvent } from '../ports/model.ts';
+
+export type Finish = Omit<Extract<ModelEvent, { type: 'finish' }>, 'type'>;
+
+const known: Record<string, Finish['reason']> = {
+  stop: 'stop',
+  end_turn: 'stop',
+  stop_sequence: 'stop',
+  eos: 'stop',
+  eos_token: 'stop',
+  tool_calls: 'tool_calls',
+  tool_use: 'tool_calls',
+  function_call: 'tool_calls',
+  length: 'length',
+  max_tokens: 'length',
+  model_length: 'length',
+  model_context_window_exceeded: 'length',
+};
+
+/** Null: the endpoint has said nothing yet. A word that nobody knows is no good end. */
+export function toFinish(said: unknown): Finish | null {
+  if (said === undefined || said === null || said === '') return null;
+  const word = typeof said === 'string' ? said : JSON.stringify(said);
+  const key = word.toLowerCase();
+  return Object.hasOwn(known, key) ? { reason: known[key] ?? 'other' } : { reason: 'other', said: word };
+}
+
+const fromGoodToBad = ['stop', 'tool_calls', 'length', 'other'];
+
+/** No later word makes a bad end good. */
+export function worseFinish(before: Finish | null, said: unknown): Finish | null {
+  const next = toFinish(said);
+  if (before === null || next === null) return next ?? before;
+  return fromGoodToBad.indexOf(next.reason) < fromGoodToBad.indexOf(before.reason) ? before : next;
+}
+
+/** Null for an answer that came whole and without a reason. One without calls waits for no result, whatever it says. */
+export function finishEvent(finish: Finish | null, calls: number): ModelEvent {
+  const end = finish ?? { reason: 'stop' };
+  const isGood = end.reason === 'stop' || end.reason === 'tool_calls';
+  return { type: 'finish', ...(isGood ? { reason: calls > 0 ? 'tool_calls' : 'stop' } : end) };
+}

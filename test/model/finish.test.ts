@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest';
+import { finishEvent, toFinish } from '../../src/model/finish.ts';
+
+const good = [
+  'stop',
+  'STOP',
+  'end_turn',
+  'stop_sequence',
+  'eos',
+  'eos_token',
+  'tool_calls',
+  'tool_use',
+  'function_call',
+];
+const cut = ['length', 'max_tokens', 'MAX_TOKENS', 'model_length', 'model_context_window_exceeded'];
+const bad: unknown[] =
+  'content_filter refusal abort error SAFETY RECITATION pause_turn cancelled OTHER stopped constructor'
+    .split(' ')
+    .concat('insufficient_system_resource', 'MALFORMED_FUNCTION_CALL', ' ');
+
+test.each(good)('%j is a good end', (said) => {
+  expect(finishEvent(toFinish(said), 0)).toEqual({ type: 'finish', reason: 'stop' });
+  expect(finishEvent(toFinish(said), 1)).toEqual({ type: 'finish', reason: 'tool_calls' });
+});
+
+test.each(cut)('%j is the limit of the model', (said) => {
+  expect(finishEvent(toFinish(said), 1)).toEqual({ type: 'finish', reason: 'length' });
+});
+
+test.each([...bad, 7, false, { a: 1 }])('%j is no good end, and is told in the words of the endpoint', (said) => {
+  const word = typeof said === 'string' ? said : JSON.stringify(said);
+  for (const calls of [0, 1])
+    expect(finishEvent(toFinish(said), calls)).toEqual({ type: 'finish', reason: 'other', said: word });
+});
+
+test.each([undefined, null, ''])('%j says nothing yet, which is a good end of a whole answer', (said) => {
+  expect(toFinish(said)).toBeNull();
+  expect(finishEvent(null, 0)).toEqual({ type: 'finish', reason: 'stop' });
+});
