@@ -391,6 +391,10 @@ async function chooseServer(
     findKey: () => findKeyOf(project, preset, env),
     onWait: (text) => notices.info(text),
     onWarning: (text) => notices.warn(text),
+    refused: {
+      read: () => project.models.refusedFields(baseUrl ?? preset.url, name),
+      keep: (fields) => project.models.keepRefused(baseUrl ?? preset.url, name, fields),
+    },
   });
   return { provider: preset.name, name, parameters: await readParameters(project), model, missing: null };
 }

@@ -11,6 +11,7 @@ import type { Model, ModelEvent, ModelRequest } from '../ports/model.ts';
 import { defaultAnswer } from '../session/budget.ts';
 import { splitSent } from '../session/sent-sections.ts';
 import { toModelEvents } from './anthropic-events.ts';
+import { sendAccepted } from './refused-fields.ts';
 import { serverModel, type ServerModelOptions } from './server-model.ts';
 import { addressOf, post, unknownParts, type Service } from './wire.ts';
 
@@ -21,12 +22,18 @@ export function anthropicModel(options: ServerModelOptions): Model {
 
 async function* answer(service: Service, request: ModelRequest, onBegun: () => void): AsyncGenerator<ModelEvent> {
   const { endpoint } = service;
-  const response = await post(service, {
-    url: addressOf(endpoint, 'messages'),
-    body: JSON.stringify(toBody(service, request)),
-    signal: request.signal,
-    isAnswer: ({ type }) => type === 'message' || type === 'error',
-  });
+  const response = await sendAccepted(
+    service,
+    ['cache_control', 'thinking', 'output_config'],
+    (without) => toBody(service, request, without),
+    (body) =>
+      post(service, {
+        url: addressOf(endpoint, 'messages'),
+        body: JSON.stringify(body),
+        signal: request.signal,
+        isAnswer: ({ type }) => type === 'message' || type === 'error',
+      }),
+  );
   onBegun();
   const unknown = unknownParts(service);
   yield* toModelEvents(readEvents(response), { hasTools: request.tools !== undefined, onUnknown: unknown.add });
@@ -45,18 +52,19 @@ async function* readEvents({ body }: Response): AsyncGenerator<unknown> {
 }
 
 /** The prompt, the user's request in its sections, what has followed, and three or four places up to which it is cached. */
-function toBody({ model, isStreamed }: Service, request: ModelRequest): object {
+function toBody({ model, isStreamed }: Service, request: ModelRequest, without: ReadonlySet<string>): object {
   const { reasoning, maxAnswerTokens, ...parameters } = request.parameters;
   const { system, messages } = toAnthropicMessages(request.messages);
   requireValid('anthropic', messages);
   const maxTokens = Number(maxAnswerTokens ?? defaultMaxTokens(model));
   const { tools } = request;
+  const thinking = Object.entries(toThinking(reasoning, { model, maxTokens, messages }));
   return {
     ...parameters,
     model,
     max_tokens: maxTokens,
-    ...toThinking(reasoning, { model, maxTokens, messages }),
-    ...toCached(system, messages),
+    ...Object.fromEntries(thinking.filter(([name]) => !without.has(name))),
+    ...toCached(system, messages, without.has('cache_control') ? {} : cached),
     ...(tools === undefined
       ? {}
       : {
@@ -95,14 +103,15 @@ function toThinking(
 
 const cached = { cache_control: { type: 'ephemeral' } } as const;
 
-type CachedBlock = AnthropicBlock & Partial<typeof cached>;
+type CacheMark = Partial<typeof cached>;
+type CachedBlock = AnthropicBlock & CacheMark;
 
 /**
  * The early parts change rarely: the prompt with the memos, the history, tree and files, and in a conversation whatever
  * has followed. The blocks of the first message are, one after the other, its very bytes. A cache is found by whole blocks,
  * so each turn of the history is one: the next request begins with the same ones.
  */
-function toCached(system: string, messages: AnthropicMessage[]): object {
+function toCached(system: string, messages: AnthropicMessage[], mark: CacheMark): object {
   const [first, ...following] = messages;
   const [opening, ...others] = first?.content ?? [];
   const parts = opening?.type === 'text' ? splitRequest(opening.text) : [];
@@ -112,13 +121,13 @@ function toCached(system: string, messages: AnthropicMessage[]): object {
       const texts = names.includes('history') ? text.split(/(?<=\n)(?=\n## Turn )/) : [text];
       const last = texts.pop() ?? '';
       const before = texts.map((one): CachedBlock => ({ type: 'text', text: one }));
-      return [...before, { type: 'text', text: last, ...(names.includes('message') ? {} : cached) }];
+      return [...before, { type: 'text', text: last, ...(names.includes('message') ? {} : mark) }];
     }),
     ...others,
   ];
   return {
-    ...(system === '' ? {} : { system: [{ type: 'text', text: system, ...(hasMemos ? {} : cached) }] }),
-    messages: [...(first === undefined ? [] : [{ ...first, content: blocks }]), ...withLastCached(following)],
+    ...(system === '' ? {} : { system: [{ type: 'text', text: system, ...(hasMemos ? {} : mark) }] }),
+    messages: [...(first === undefined ? [] : [{ ...first, content: blocks }]), ...withLastCached(following, mark)],
   };
 }
 
@@ -140,10 +149,10 @@ function splitRequest(content: string): RequestPart[] {
   return parts;
 }
 
-function withLastCached(messages: AnthropicMessage[]): AnthropicMessage[] {
+function withLastCached(messages: AnthropicMessage[], mark: CacheMark): AnthropicMessage[] {
   const last = messages.at(-1);
   const block = last?.content.at(-1);
   if (last === undefined || block === undefined) return messages;
-  const marked: CachedBlock = { ...block, ...cached };
+  const marked: CachedBlock = { ...block, ...mark };
   return [...messages.slice(0, -1), { ...last, content: [...last.content.slice(0, -1), marked] }];
 }

@@ -133,6 +133,7 @@ function explain(
       'MODEL_NOT_FOUND',
       `${url} was asked for ${model}: check teddy.model (\`teddy models\` lists them) and ${urlName}; `,
     ];
+  if ([400, 422].includes(status) && wrongKey.test(`${type} ${message}`)) return ['MODEL_AUTH', adviseOnKey(endpoint)];
   switch (status) {
     case 401:
     case 403:
@@ -145,6 +146,10 @@ function explain(
       return ['MODEL_FAILED', status < 500 ? 'The server objects to the request, not to the connection; ' : ''];
   }
 }
+
+/** Gemini and xAI say 400 for a key that they do not know. */
+const wrongKey =
+  /api[ _-]?key.{0,20}(?:not valid|invalid|incorrect|expired|missing|not found)|(?:incorrect|invalid|expired|missing|wrong|no) api[ _-]?key/i;
 
 const overflowTypes = ['context_length_exceeded', 'exceed_context_size_error', 'request_too_large'];
 const overflowWords =

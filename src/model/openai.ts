@@ -5,6 +5,7 @@ import type { Model, ModelEvent, ModelRequest, ModelMessage, ModelTool } from '.
 import { presets } from '../session/presets.ts';
 import { WireError } from './failure.ts';
 import { toModelEvents } from './openai-events.ts';
+import { sendAccepted } from './refused-fields.ts';
 import { serverModel, type ServerModelOptions } from './server-model.ts';
 import { post, unknownParts, watchBytes, type Service } from './wire.ts';
 
@@ -22,11 +23,15 @@ async function* answer(service: Service, request: ModelRequest, onBegun: () => v
   const wire = openWire(service);
   // The package never takes its listener back, and a conversation asks many times under one signal.
   const signal = AbortSignal.any([request.signal]);
-  const body = toBody(service, request);
-  // The wire makes a stream of every answer, so the package reads one also where none was asked for.
-  const options = { body, signal, stream: true };
+  const client = toClient(sdk, service, wire);
   try {
-    const stream = await toClient(sdk, service, wire).post<Stream<Chunk>>('/chat/completions', options);
+    const stream = await sendAccepted(
+      service,
+      ['stream_options', 'reasoning_effort', ...limits],
+      (without) => toBody(service, request, without),
+      // The wire makes a stream of every answer, so the package reads one also where none was asked for.
+      (body) => client.post<Stream<Chunk>>('/chat/completions', { body, signal, stream: true }),
+    );
     onBegun();
     const unknown = unknownParts(service);
     const hasTools = request.tools !== undefined;
@@ -64,23 +69,31 @@ function toClient({ OpenAI }: Sdk, { endpoint }: Service, wire: Wire): OpenAI {
 
 type Body = Omit<OpenAI.Chat.Completions.ChatCompletionCreateParams, 'stream'> & { stream: boolean };
 
+/** OpenAI's newer models refuse the old name; most other servers know no other. */
+const limits = ['max_completion_tokens', 'max_tokens'] as const;
+
 /**
  * A request of the port as the body of a chat completion. `parameters` never override what we set. A request without
  * tools has no field that speaks of them.
  */
-function toBody({ model, isStreamed, endpoint }: Service, { messages, parameters, tools }: ModelRequest): Body {
+function toBody(
+  { model, isStreamed, endpoint }: Service,
+  { messages, parameters, tools }: ModelRequest,
+  without: ReadonlySet<string>,
+): Body {
   const { reasoning, maxAnswerTokens, ...rest } = parameters;
-  // OpenAI's newer models refuse the old name; most other servers know no other.
-  const limit = endpoint.url === presets[0].url ? 'max_completion_tokens' : 'max_tokens';
+  const names = endpoint.url === presets[0].url ? limits : limits.toReversed();
+  const limit = names.find((name) => !without.has(name));
+  const hasEffort = reasoning !== undefined && !without.has('reasoning_effort');
   return {
     ...rest,
-    ...(reasoning === undefined ? {} : { reasoning_effort: reasoning as 'low' | 'medium' | 'high' }),
-    ...(maxAnswerTokens === undefined ? {} : { [limit]: maxAnswerTokens }),
+    ...(hasEffort ? { reasoning_effort: reasoning as 'low' | 'medium' | 'high' } : {}),
+    ...(maxAnswerTokens === undefined || limit === undefined ? {} : { [limit]: maxAnswerTokens }),
     model,
     messages: messages.map(toMessage),
     ...(tools === undefined ? {} : { tools: tools.map(toTool) }),
     stream: isStreamed,
-    ...(isStreamed ? { stream_options: { include_usage: true } } : {}),
+    ...(isStreamed && !without.has('stream_options') ? { stream_options: { include_usage: true } } : {}),
   };
 }
 

@@ -3,7 +3,9 @@ import { isObject, parseJson } from '../session/parse-object.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { nameSome } from '../session/name-some.ts';
 import type { Endpoint } from './endpoint.ts';
+import { errorWords } from './error-words.ts';
 import { rootMessage, toRetryAfter, WireError, withoutKey, type Failure } from './failure.ts';
+import type { RefusedFields } from './refused-fields.ts';
 
 export interface Service {
   endpoint: Endpoint;
@@ -18,6 +20,7 @@ export interface Service {
   onWait?: ((text: string) => void) | undefined;
   /** Called for what a person should know of an answer or of how it was asked for. */
   onWarning?: ((text: string) => void) | undefined;
+  refused?: RefusedFields | undefined;
 }
 
 interface Sending {
@@ -137,7 +140,7 @@ async function toRefusal(response: Response, url: string, endpoint: Endpoint | n
   const { status, headers } = response;
   // The connection may break within the body of an error, whose status says enough.
   const body = await response.text().catch(() => '');
-  const answer = parseJson(body);
+  const answer = [parseJson(body)].flat()[0];
   const error = field(answer, 'error');
   const type = [field(error, 'code'), field(error, 'type'), field(answer, 'code')].find(isText) ?? null;
   return {
@@ -147,15 +150,8 @@ async function toRefusal(response: Response, url: string, endpoint: Endpoint | n
     type,
     requestId: headers.get('x-request-id') ?? headers.get('request-id'),
     retryAfterMs: toRetryAfter(headers, Date.now()),
-    message: isPage(headers) ? `${describePage(headers)} ${quoteWords(body, endpoint)}` : serverMessage(answer, body),
+    message: isPage(headers) ? `${describePage(headers)} ${quoteWords(body, endpoint)}` : errorWords(body),
   };
-}
-
-/** Every dialect has its own place for the message. */
-function serverMessage(answer: unknown, body: string): string {
-  const error = field(answer, 'error');
-  const dialects = [field(error, 'message'), error, field(answer, 'message'), field(answer, 'detail')];
-  return dialects.find(isText) || (answer === undefined ? body : '') || 'no message';
 }
 
 /** An answer in one JSON document becomes a stream of one event, whatever was asked for. */

@@ -121,6 +121,9 @@ export interface KnownModels {
   /** The endpoint's last word. */
   saved(url: string): Promise<SavedFacts | null>;
   keepServed(url: string, models: ReadonlyMap<string, ModelFacts>): Promise<void>;
+  /** The fields of a request that the endpoint has refused for the model within the last day. */
+  refusedFields(url: string, model: string): Promise<string[]>;
+  keepRefused(url: string, model: string, fields: readonly string[]): Promise<void>;
   /** When the list was fetched; null: never. */
   listDate(): Promise<string | null>;
   /** By provider, then by model. */

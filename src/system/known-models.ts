@@ -1,6 +1,6 @@
 /**
- * Keeps the facts about models in two files below `.git/teddy` that anybody may delete: what endpoints have said of their own,
- * and a list of many providers that the user has asked for. Else the user's own settings say it.
+ * Keeps the facts about models in files below `.git/teddy` that anybody may delete: what endpoints have said of their own, which
+ * fields they refuse, and a list of many providers that the user has asked for. Else the user's own settings say it.
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -27,6 +27,8 @@ const listKey = 'models.dev';
 export function knownModels({ dir, clock, store, urlOf, listedAs }: KnownModelsOptions): KnownModels {
   const servedPath = join(dir, 'served-models.json');
   const listPath = join(dir, 'models.json');
+  const refusedPath = join(dir, 'refused-fields.json');
+  const dayMs = 24 * 60 * 60 * 1000;
   const reading = new Map<string, Promise<Record<string, unknown>>>();
   const load = (path: string): Promise<Record<string, unknown>> => {
     const known = reading.get(path) ?? readFile(path, 'utf8').then(toFields, () => toFields(null));
@@ -67,6 +69,16 @@ export function knownModels({ dir, clock, store, urlOf, listedAs }: KnownModelsO
         ...others,
         [url]: { at: clock.now().toISOString(), models: Object.fromEntries(models) },
       });
+    },
+    async refusedFields(url, model) {
+      const { at, fields } = toFields((await load(refusedPath))[`${model} at ${url}`]);
+      const ageMs = clock.now().getTime() - Date.parse(String(at));
+      if (!(ageMs >= 0 && ageMs < dayMs) || !Array.isArray(fields)) return [];
+      return fields.filter((name) => typeof name === 'string');
+    },
+    async keepRefused(url, model, fields) {
+      const entry = { at: clock.now().toISOString(), fields };
+      await save(refusedPath, { ...(await load(refusedPath)), [`${model} at ${url}`]: entry });
     },
     async keepList(providers) {
       const at = clock.now().toISOString();

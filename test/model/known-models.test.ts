@@ -20,10 +20,10 @@ afterEach(async () => {
 });
 
 const url = 'https://openrouter.ai/api/v1';
-const open = () =>
+const open = (now = '2026-11-23T08:00:00Z') =>
   knownModels({
     dir,
-    clock: { now: () => new Date('2026-11-23T08:00:00Z') },
+    clock: { now: () => new Date(now) },
     store: {
       setting: async (key) => settings[key],
       settingOrigin: async (key) => (key in settings ? 'local .git/config' : undefined),
@@ -48,6 +48,18 @@ test('the endpoint comes before the list, and both before the settings; each fil
   expect(await open().find('openrouter', 'other')).toEqual(nothing);
   expect(await open().find('manual', 'a/b')).toMatchObject({ window: 1000 });
   expect(await open().listDate()).toBe('2026-11-23T08:00:00.000Z');
+});
+
+test('the fields that an endpoint refuses are known for a day, by endpoint and model', async () => {
+  await open().keepRefused(url, 'a/b', ['stream_options']);
+  await open().keepRefused(url, 'c', ['reasoning_effort']);
+  expect(await open('2026-11-24T07:59:59Z').refusedFields(url, 'a/b')).toEqual(['stream_options']);
+  expect(await open().refusedFields('http://127.0.0.1:8000/v1', 'a/b')).toEqual([]);
+  expect(await open().refusedFields(url, 'other')).toEqual([]);
+  for (const now of ['2026-11-24T08:00:00Z', '2026-11-22T08:00:00Z'])
+    expect(await open(now).refusedFields(url, 'a/b')).toEqual([]);
+  await writeFile(join(dir, 'refused-fields.json'), `{"a/b at ${url}":{"at":"2026-11-23","fields":7}}`);
+  expect(await open().refusedFields(url, 'a/b')).toEqual([]);
 });
 
 test('what an endpoint says replaces what it said before, and nothing of others', async () => {

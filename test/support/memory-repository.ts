@@ -225,6 +225,8 @@ export async function memoryProject(
       keepServed: async () => undefined,
       listDate: async () => null,
       keepList: async () => undefined,
+      refusedFields: async () => [],
+      keepRefused: async () => undefined,
     },
     judgeLine: judgeFetched,
     secrets,
