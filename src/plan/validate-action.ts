@@ -8,7 +8,8 @@ import type { Action, AskAction, CreateAction, EditAction, ExecuteAction, Invoke
 import { toSearchEffect } from './validate-research.ts';
 import { toPruneEffect, toReadEffect } from './validate-read.ts';
 import type { Inspect } from './virtual-files.ts';
-import { whyNotAFile, whyUnreadable } from '../session/out-of-reach.ts';
+import { whyMissing, whyNotAFile, whyUnreadable } from '../session/out-of-reach.ts';
+import { whyNotBeside } from '../session/twin-names.ts';
 import { refuse } from './refuse.ts';
 import { countMasks } from '../session/mask.ts';
 
@@ -32,7 +33,7 @@ async function toUncheckedEffect(action: Action, world: PlanWorld): Promise<Effe
     case 'PROMPT':
       return toAskEffect(action);
     case 'PRUNE':
-      return toPruneEffect(action);
+      return toPruneEffect(action, world);
     case 'INVOKE':
       return toInvokeEffect(action, world);
     case 'RESEARCH':
@@ -44,6 +45,8 @@ function toCreateEffect(action: CreateAction, target: FileTarget): EffectOutcome
   const { index, path, content, overwrite } = action;
   const unusable = whyNotAFile(path, target);
   if (unusable !== null) return refuse(action, `CREATE ${path}: ${unusable}.`, 'Choose another path.');
+  if (target.kind === 'absent' && target.twin !== undefined)
+    return refuse(action, `CREATE ${path}: ${whyNotBeside(path, target.twin)}.`, 'Use that name, or choose another.');
   const after = new TextEncoder().encode(content);
   // The very same content is no loss: a run that was interrupted after it wrote the file goes through again.
   if (target.kind === 'file' && !overwrite && !equal(target.bytes, after)) {
@@ -63,7 +66,9 @@ async function toEditEffect(action: EditAction, { inspect, mask, grammar }: Plan
   const unusable = whyNotAFile(path, target);
   if (unusable !== null) return refuse(action, `EDIT ${path}: ${unusable}.`, 'Choose another path.');
   if (target.kind !== 'file')
-    return refuse(action, `EDIT ${path}: there is no such file.`, 'Use CREATE for a new file.');
+    return target.kind === 'absent' && target.twin !== undefined
+      ? refuse(action, `EDIT ${path}: ${whyMissing(path, target)}.`, 'Use the name that the project has.')
+      : refuse(action, `EDIT ${path}: there is no such file.`, 'Use CREATE for a new file.');
   if (pairs.length === 0) {
     return refuse(action, `EDIT ${path}: there is nothing to replace.`, 'Add a `#### FIND:` and a `#### REPLACE:`.');
   }

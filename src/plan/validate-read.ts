@@ -5,7 +5,7 @@ import { isSecretName, onlyTheUser } from '../session/secret-names.ts';
 import type { Problem, PruneAction, ReadAction } from './plan.ts';
 import { parsePageUrl } from '../session/urls.ts';
 import type { FetchEffect, PlanWorld, PruneEffect, ReadEffect } from './effect.ts';
-import { whyUnreadable } from '../session/out-of-reach.ts';
+import { whyMissing, whyUnreadable } from '../session/out-of-reach.ts';
 import { refuse } from './refuse.ts';
 
 export async function toReadEffect(
@@ -16,8 +16,8 @@ export async function toReadEffect(
   if (resource.kind === 'url') return toFetchEffect(action, resource.url);
   const { path } = resource;
   const target = await world.inspect(path);
-  const unusable = whyUnreadable(path, target);
-  if (unusable !== null) return refuse(action, `READ ${path}: ${unusable}.`, 'READ a path that the project has.');
+  if (whyUnreadable(path, target) !== null)
+    return refuse(action, `READ ${path}: ${whyMissing(path, target)}.`, 'READ a path that the project has.');
   const withheld = whyWithheld(path, target, world);
   if (withheld !== null) return refuse(action, `READ ${path}: ${withheld}.`, 'READ another file, or ask the user.');
   return { effect: { kind: 'read', action: index, path, lines } };
@@ -43,7 +43,14 @@ export function whyWithheld(
   return ignored?.has(path) ? `git ignores it; ${onlyTheUser}` : null;
 }
 
-export function toPruneEffect({ resource, index }: PruneAction): { effect: PruneEffect } {
+export async function toPruneEffect(
+  action: PruneAction,
+  { inspect }: PlanWorld,
+): Promise<{ effect: PruneEffect } | { problems: Problem[] }> {
+  const { resource, index } = action;
   const name = resource.kind === 'path' ? resource.path : resource.url;
+  const target = resource.kind === 'path' ? await inspect(resource.path) : null;
+  if (resource.kind === 'path' && target?.kind === 'absent' && target.twin !== undefined)
+    return refuse(action, `PRUNE ${name}: ${whyMissing(resource.path, target)}.`, 'Use the name that the project has.');
   return { effect: { kind: 'prune', action: index, resource: name } };
 }

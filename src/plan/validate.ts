@@ -3,7 +3,8 @@ import type { ParsedPlan, Plan, Position, Problem } from './plan.ts';
 import type { RepoPath } from '../names.ts';
 import type { Effect, PlanWorld } from './effect.ts';
 import { toEffect } from './validate-action.ts';
-import { layerFiles } from './virtual-files.ts';
+import { layerFiles, type Inspect } from './virtual-files.ts';
+import { foldName, pathsTo, twinAmong } from '../session/twin-names.ts';
 
 /** A plan is checked against this world. Parts that are absent are not checked. */
 export interface World extends Omit<PlanWorld, 'ignored' | 'agents' | 'canSearch'> {
@@ -29,8 +30,14 @@ export async function runVirtually({ plan, problems }: ParsedPlan, world: World)
   const canSearch = plan.actions.some(({ type }) => type === 'RESEARCH') ? await world.canSearch?.() : undefined;
   const ignored = await findIgnored(plan, world);
   const { mask, grammar } = world;
+  const written = new Map<string, RepoPath>();
+  const inspect: Inspect = async (path) => {
+    const found = await files.inspect(path);
+    const twin = found.kind === 'absent' ? twinAmong(written, path) : undefined;
+    return twin === undefined ? found : { kind: 'absent', twin };
+  };
   const seen = {
-    inspect: files.inspect,
+    inspect,
     ignored,
     ...(agents ? { agents } : {}),
     ...(canSearch === undefined ? {} : { canSearch }),
@@ -49,7 +56,9 @@ export async function runVirtually({ plan, problems }: ParsedPlan, world: World)
     }
     const { effect } = outcome;
     run.effects.push(effect);
-    if (effect.kind === 'write') await files.write(effect.path, effect.after);
+    if (effect.kind !== 'write') continue;
+    await files.write(effect.path, effect.after);
+    for (const path of pathsTo(effect.path)) written.set(foldName(path), path);
   }
   run.problems.sort(comparePositions);
   return run;

@@ -9,7 +9,12 @@ import type { FileBelow, Head, RefTip, RunClaim, RunDirs, Scan } from './git.ts'
 /** The target of a path of the project, after following symlinks inside it. */
 export type FileTarget =
   /** `real`: where it lies, or would lie, when the path goes through symlinks. */
-  | { kind: 'absent'; real?: RepoPath }
+  | {
+      kind: 'absent';
+      real?: RepoPath;
+      /** What has this name on macOS and Windows: the names differ only in case or Unicode form. Not everybody asks for it. */
+      twin?: RepoPath;
+    }
   | { kind: 'file'; bytes: Uint8Array; executable: boolean; real?: RepoPath }
   | { kind: 'directory' }
   /** A symlink on the way leads out of the project, or into `.git` or `.teddy`. */
@@ -38,6 +43,8 @@ export interface NewFile {
 /** The project's files on disk. Every path is contained: symlinks that lead out are found, never followed. */
 export interface ProjectFiles {
   inspect(path: RepoPath): Promise<FileTarget>;
+  /** What stands there under a name that differs only in case or Unicode form, of the path or of a directory above it. */
+  findTwin(path: RepoPath): Promise<RepoPath | null>;
   /**
    * Atomically: temporary file, fsync, rename, fsync of the directory. Keeps an existing mode, but for the execute bit where
    * `executable` is given; makes parents.

@@ -1,6 +1,7 @@
 /** Why what stands at a path is not what is needed there; each reason without the path. */
 import type { FileTarget } from '../ports/disk.ts';
 import type { RepoPath } from '../names.ts';
+import { describeTwin } from './twin-names.ts';
 
 export function whyNotAFile(path: RepoPath, target: FileTarget): string | null {
   return target.kind === 'directory' ? 'it is a directory' : whyOutOfReach(path, target);
@@ -8,6 +9,14 @@ export function whyNotAFile(path: RepoPath, target: FileTarget): string | null {
 
 export function whyUnreadable(path: RepoPath, target: FileTarget): string | null {
   return target.kind === 'absent' ? 'there is no such path' : whyOutOfReach(path, target);
+}
+
+/** For a path that a model names: it may have meant the twin. */
+export function whyMissing(path: RepoPath, target: FileTarget): string {
+  const reason = whyUnreadable(path, target) ?? 'there is no such path';
+  return target.kind === 'absent' && target.twin !== undefined
+    ? `${reason}; did you mean ${describeTwin(path, target.twin)}`
+    : reason;
 }
 
 function whyOutOfReach(path: RepoPath, target: FileTarget): string | null {

@@ -1,6 +1,6 @@
 /** The project's files on disk: contained, read without blocking, installed atomically. */
 import { constants } from 'node:fs';
-import { open, realpath, readFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { open, readdir, realpath, readFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { relative, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { buffer as readStream } from 'node:stream/consumers';
@@ -8,10 +8,11 @@ import { tmpdir } from 'node:os';
 import { TeddyError } from '../errors.ts';
 import type { FileTarget, ProjectFiles, ScratchFiles } from '../ports/disk.ts';
 import type { RepoPath } from '../names.ts';
+import { findTwin } from '../session/twin-names.ts';
 import { locate } from './contained-path.ts';
 import { findFileAge, putFileState, readerOfStates, removeEmptyDirectories } from './file-state.ts';
 import { installFile, installNewFile, removeFile, removeLeftovers } from './install-file.ts';
-import { errorReason } from '../disk/system-error.ts';
+import { errorReason, fallBackTo } from '../disk/system-error.ts';
 
 /**
  * `root` is the project's directory, or a symlink to it. Whatever looks throws ACTION_FAILED when the system does not
@@ -21,6 +22,10 @@ export function projectFiles(root: string): ProjectFiles {
   const readState = readerOfStates(root);
   return {
     inspect: (path) => inspectPath(root, path).catch(toThrown(path)),
+    findTwin: (path) =>
+      findTwin(path, (dir) => readdir(join(root, dir)).catch(fallBackTo<string[]>([], 'ENOENT', 'ENOTDIR'))).catch(
+        toThrown(path),
+      ),
     install: (path, bytes, executable) => installFile(root, path, bytes, executable),
     installNew: (path, bytes) => installNewFile(root, path, bytes),
     remove: (path) => removeFile(root, path),

@@ -39,6 +39,24 @@ describe.each([
     expect(await files.inspect(path('dir/b.txt'))).toEqual({ kind: 'absent' });
   });
 
+  test.each([
+    ['src/readme.md', 'src/README.md'],
+    ['SRC/README.md', 'src/README.md'],
+    ['Src/new.ts', 'src'],
+    ['cafe\u0301.txt', 'caf\u00e9.txt'],
+    ['CAFE\u0301.TXT', 'caf\u00e9.txt'],
+    ['src/README.md', null],
+    ['src/new.ts', null],
+    ['src/README.md/a', null],
+    ['new', null],
+    ['CAFE.txt', null],
+  ])('%j is the way to %j where case and Unicode form make no difference', async (name, twin) => {
+    const files = await open();
+    await files.install(path('src/README.md'), bytes('a'));
+    await files.install(path('caf\u00e9.txt'), bytes('b'));
+    expect(await files.findTwin(path(name))).toBe(twin);
+  });
+
   test('installing replaces the whole content, byte for byte, and makes parents', async () => {
     const files = await open();
     await files.install(path('a/b/c'), bytes('long content\n'));

@@ -124,6 +124,36 @@ describe('the whole plan', () => {
   });
 });
 
+describe('a name that differs only in case or Unicode form', () => {
+  const absent = { 'readme.md': { kind: 'absent', twin: path('README.md') } } as const;
+  const prune: Draft = { type: 'PRUNE', resource: { kind: 'path', path: path('readme.md') } };
+
+  test('is none for a new file', async () => {
+    expect(await problemOf(absent, create('readme.md', 'a'))).toBe(
+      'CREATE readme.md: no clone on macOS or Windows can hold it beside `README.md`, whose name differs only in case.',
+    );
+  });
+
+  test.each([
+    ['EDIT', edit('readme.md', ['a', 'b'])],
+    ['READ', read('readme.md')],
+    ['PRUNE', prune],
+  ])('is a question to %s', async (_type, draft) => {
+    expect(await problemOf(absent, draft)).toMatch(
+      /there is no such path; did you mean `README\.md`, whose name differs only in case\.$/,
+    );
+  });
+
+  test.each([
+    ['a.txt', 'A.txt', '`a.txt`, whose name differs only in case'],
+    ['src/a.txt', 'SRC/b.txt', '`src`, whose name differs only in case'],
+    ['caf\u00e9', 'cafe\u0301', '`caf\u00e9`, whose name differs only in its Unicode form'],
+  ])('is found within a plan: %j, then %j', async (first, second, twin) => {
+    const { problems } = await run({}, create(first, '1'), create(second, '2'));
+    expect(problems).toMatchObject([{ action: 2, message: expect.stringContaining(twin) }]);
+  });
+});
+
 describe('CREATE', () => {
   test('a file that is there is only replaced with Overwrite', async () => {
     expect(await problemOf({ a: 'old' }, create('a', 'new'))).toBe('CREATE a: the file exists already.');

@@ -2,6 +2,7 @@
 import { TeddyError } from '../../src/errors.ts';
 import type { FileTarget, ProjectFiles } from '../../src/ports/disk.ts';
 import type { RepoPath } from '../../src/names.ts';
+import { findTwin } from '../../src/session/twin-names.ts';
 import { root, type MemoryDisk } from './memory-objects.ts';
 
 export function memoryFiles({ fs }: MemoryDisk): ProjectFiles {
@@ -29,6 +30,8 @@ export function memoryFiles({ fs }: MemoryDisk): ProjectFiles {
   };
   return {
     inspect,
+    findTwin: (path) =>
+      findTwin(path, async (dir) => (await fs.promises.readdir(`${root}/${dir}`).catch(() => [])).map(String)),
     install,
     async installNew(path, bytes) {
       if ((await inspect(path)).kind === 'file') return 'exists';

@@ -6,9 +6,10 @@ import type { FileTarget } from '../../ports/disk.ts';
 import type { Store, TextHits, TextQuery, TreeMode, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Oid, RepoPath, TurnName } from '../../names.ts';
+import { inspectWithTwins } from '../line/find-twin.ts';
 import type { ReadyLine } from '../line/prepare.ts';
 import { findVetoes } from './find-vetoes.ts';
-import { whyUnreadable } from '../../session/out-of-reach.ts';
+import { whyMissing, whyUnreadable } from '../../session/out-of-reach.ts';
 
 /** Secrets are found in a text as a whole: a larger one takes too long. */
 const maxReadBytes = 4 * 1024 * 1024;
@@ -50,7 +51,7 @@ export async function openChatFiles({ project, line }: LineContext): Promise<Cha
       inspect: (path) => inspectTree(store, tip, path),
       search: (query) => store.search(tip, query),
     };
-  const { inspect } = project.filesOf(workspace.root);
+  const inspect = inspectWithTwins(project, workspace);
   return {
     workspace,
     tip,
@@ -107,7 +108,7 @@ export async function reachPath({ project, line }: LineContext, files: ChatFiles
   if (target.kind === 'large') return { problem: `it is larger than ${maxReadBytes / 1024 / 1024} MiB` };
   return target.kind === 'file' || target.kind === 'directory'
     ? { path, target }
-    : { problem: whyUnreadable(path, target) ?? 'there is no such path', isAbsent: target.kind === 'absent' };
+    : { problem: whyMissing(path, target), isAbsent: target.kind === 'absent' };
 }
 
 async function whyOutOfReach(

@@ -14,6 +14,7 @@ import { toEffect } from '../../plan/validate-action.ts';
 import { shortRef } from '../../names.ts';
 import { parseRepoPath } from '../../session/paths.ts';
 import type { WriteResult } from '../../write/write.ts';
+import { inspectWithTwins } from '../line/find-twin.ts';
 import { maskString } from '../line/mask-text.ts';
 import type { ReadyLine } from '../line/prepare.ts';
 import type { Usage } from '../line/receive-answer.ts';
@@ -153,7 +154,7 @@ async function findEdit(project: Project, workspace: Workspace, call: EditFileCa
     matchAll: call.matchAll,
     pairs,
   };
-  const { inspect } = project.filesOf(workspace.root);
+  const inspect = inspectWithTwins(project, workspace);
   const outcome = await toEffect(action, { inspect, mask: (text) => maskString(project.masker, text) });
   if ('problems' in outcome)
     return { problem: outcome.problems.map((found) => describe(found, parsed.path)).join('\n') };

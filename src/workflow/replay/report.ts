@@ -308,6 +308,7 @@ async function dependsOnMore(action: Action | undefined, { message }: Problem, i
     case 'EDIT':
       return (await inspect(action.path)).kind === 'absent';
     case 'READ':
+    case 'PRUNE':
       return action.resource.kind === 'path' && (await inspect(action.resource.path)).kind === 'absent';
     case 'EXECUTE':
       return (

@@ -3,10 +3,13 @@ import type { NewWrite } from '../../ports/disk.ts';
 import type { Project } from '../../ports/project.ts';
 import { hasBareMarker, toOwnMarker } from '../../write/end-marker.ts';
 import { initialState, type WriteRecord, type WriteState } from '../../write/write.ts';
+import { whyNotBeside } from '../../session/twin-names.ts';
+import { findTwin } from '../line/find-twin.ts';
 import { findTarget } from './find-target.ts';
 import { holdWrite, readWriteLimits, type HeldWrite } from './held.ts';
 import {
   describeBase,
+  badTargetError,
   inspectTarget,
   parseOperation,
   parseTarget,
@@ -76,6 +79,8 @@ async function toRecord(project: Project, request: WriteRequest): Promise<{ reco
   const wanted = parseTarget(request.target, workspace.root);
   const target = await inspectTarget(project, workspace, wanted);
   refuseMismatch(operation, target);
+  const twin = target.bytes === null ? await findTwin(project, workspace, wanted) : null;
+  if (twin !== null) throw badTargetError(wanted, whyNotBeside(wanted, twin));
   if (line !== null) await refusePartlyStaged(workspace, target.path);
   const warnings = [
     ...(operation === 'overwrite' && target.bytes === null

@@ -90,7 +90,7 @@ export async function describeBase(project: Project, root: string, target: Targe
   };
 }
 
-function badTargetError(path: string, reason: string): TeddyError {
+export function badTargetError(path: string, reason: string): TeddyError {
   return new TeddyError(
     'BAD_TARGET',
     `${path.trim()} cannot be written: ${reason}.`,

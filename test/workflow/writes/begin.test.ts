@@ -41,6 +41,7 @@ describe('begin', () => {
     ['a path in .git', { target: '.git/config' }, '.git/config cannot be written: it is inside `.git`.'],
     ['a directory', { target: 'src' }, 'src cannot be written: it is a directory.'],
     ['a create of what exists', { target: 'README.md' }, 'README.md exists already.'],
+    ['a name that is one of macOS', { target: 'readme.md' }, 'beside `README.md`, whose name differs only in case'],
     ['an append to what does not', { operation: 'append' }, 'There is no docs/guide.md to append to.'],
   ])('%s is refused, and nothing is begun', async (_, more, message) => {
     const project = await memoryProject({ 'README.md': 'x\n', 'src/a.ts': 'a\n' });

@@ -1,0 +1,46 @@
+/** Twins: two names that differ only in case or in their Unicode form. No file system of macOS or Windows can hold both. */
+import type { RepoPath } from '../names.ts';
+
+/** The same for all twins of a name. */
+export function foldName(name: string): string {
+  return name.normalize('NFC').toLowerCase().normalize('NFC');
+}
+
+/** Where the name of one is the way to a twin of `path`: the twin itself, or that of a directory above. */
+export function describeTwin(path: RepoPath, twin: RepoPath): string {
+  const part = path.split('/').slice(0, twin.split('/').length).join('/');
+  const isForm = part.normalize('NFC') === twin.normalize('NFC');
+  return `\`${twin}\`, whose name differs only in ${isForm ? 'its Unicode form' : 'case'}`;
+}
+
+export function whyNotBeside(path: RepoPath, twin: RepoPath): string {
+  return `no clone on macOS or Windows can hold it beside ${describeTwin(path, twin)}`;
+}
+
+/** The twin of `path`, or of a directory above it, among names by their folded form. */
+export function twinAmong(names: ReadonlyMap<string, RepoPath>, path: RepoPath): RepoPath | undefined {
+  return pathsTo(path)
+    .map((above) => ({ above, known: names.get(foldName(above)) }))
+    .find(({ above, known }) => known !== undefined && known !== above)?.known;
+}
+
+/** The same among what stands in directories. `list` gives the names in one; what is none has no names. */
+export async function findTwin(
+  path: RepoPath,
+  list: (directory: string) => Promise<string[]>,
+): Promise<RepoPath | null> {
+  const found: string[] = [];
+  for (const part of path.split('/')) {
+    const names = await list(found.join('/'));
+    const name = names.includes(part) ? part : names.find((one) => foldName(one) === foldName(part));
+    if (name === undefined) break;
+    found.push(name);
+  }
+  const twin = found.join('/');
+  return twin === '' || path === twin || path.startsWith(`${twin}/`) ? null : (twin as RepoPath);
+}
+
+/** A path, and the directories that it is in, the outermost first. */
+export function pathsTo(path: RepoPath): RepoPath[] {
+  return path.split('/').map((_, at, parts) => parts.slice(0, at + 1).join('/') as RepoPath);
+}
