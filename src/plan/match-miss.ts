@@ -96,8 +96,25 @@ function describeCharacters(found: string, expected: string): string {
   const most = Math.min(found.length, expected.length) - from;
   let shared = 0;
   while (shared < most && found.at(-1 - shared) === expected.at(-1 - shared)) shared += 1;
-  const show = (line: string) => JSON.stringify(line.slice(from, line.length - shared).slice(0, shownLength));
-  return `at column ${from + 1}, ${show(found)} is not ${show(expected)}`;
+  const [one, other] = [found, expected].map((line) => line.slice(from, line.length - shared).slice(0, shownLength));
+  const show = (text = '') => `${JSON.stringify(text)}${isTellable(one, other) ? '' : ` (${toCodePoints(text)})`}`;
+  return `at column ${from + 1}, ${show(one)} is not ${show(other)}`;
+}
+
+const shownPoints = 8;
+
+/** Whether a person sees which is which: not where a space, an accent or a letter of another script is at stake. */
+function isTellable(one = '', other = ''): boolean {
+  return isAscii(one + other) || Math.max([...one].length, [...other].length) > shownPoints;
+}
+
+function isAscii(text: string): boolean {
+  return /^[\t\x20-\x7e]*$/.test(text);
+}
+
+function toCodePoints(text: string): string {
+  const points = [...text].map((char) => `U+${(char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`);
+  return points.join(' ') || 'nothing';
 }
 
 /**

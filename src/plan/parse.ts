@@ -21,7 +21,7 @@ import {
 } from './parse-outline.ts';
 import { readItem } from './parse-parameters.ts';
 import type { ParsedPlan, Plan, Problem } from './plan.ts';
-import { fenceContent, positionOf, type Block } from './scan.ts';
+import { fenceContent, findTextBehind, positionOf, type Block } from './scan.ts';
 import { countBytes } from '../session/count-bytes.ts';
 
 export const maxPlanBytes = 10_485_760;
@@ -179,6 +179,13 @@ function findCutOff({ blocks, outer }: ScannedPlan): Reading['cutOff'] {
 function reportCutOff(reading: Reading): void {
   if (!reading.cutOff) return;
   const { fence, action } = reading.cutOff;
+  const behind = findTextBehind(reading.text, fence);
+  if (behind !== null) {
+    const told = `The fence "${fence.marker}" that opens here is not closed on line ${behind.line}, where text stands behind it.`;
+    const toClose = `End that line after ${fence.marker}, and put ${JSON.stringify(excerpt(behind.text, 0, behind.text.length))} on the next one.`;
+    addProblem(reading, positionOf(fence), told, toClose, action);
+    return;
+  }
   const message = `The answer was cut off: the fence "${fence.marker}" that opens here is never closed.`;
   const hint = `Close it with a line of ${fence.marker} only, and make it longer than any fence inside it.`;
   addProblem(reading, positionOf(fence), message, hint, action);

@@ -172,6 +172,30 @@ function closesFence(text: string, line: Line, marker: string): boolean {
   return at === line.end;
 }
 
+/**
+ * The last line of a fence that nothing closes which would close it, were there no text behind the marks. A word alone
+ * behind three marks opens a fence of its own.
+ */
+export function findTextBehind(
+  text: string,
+  { marker, line, contentStart, contentEnd }: Fence,
+): { line: number; text: string } | null {
+  const mark = marker.charAt(0);
+  let found: ReturnType<typeof findTextBehind> = null;
+  for (let [at, number] = [contentStart, line + 1]; at < contentEnd; number += 1) {
+    const { start, end, next } = lineAt(text, at, contentEnd);
+    at = next;
+    let from = start;
+    while (from - start < 3 && text[from] === ' ') from += 1;
+    const length = text[from] === mark ? runLength(text, from, end, mark) : 0;
+    if (length < marker.length) continue;
+    const behind = text.slice(from + length, end);
+    const opens = marker.length === 3 && /^[\w+#.-]+(?:[\s{]|$)/.test(behind);
+    if (behind.trim() !== '' && !opens) found = { line: number, text: behind.trim() };
+  }
+  return found;
+}
+
 /** Whether a line could close `fence`: what an outer fence around a whole answer ends with. */
 export function isClosingLine(line: string, fence: Fence): boolean {
   return closesFence(line, { start: 0, end: line.length, next: line.length }, fence.marker);

@@ -399,6 +399,17 @@ describe('a miss', () => {
     });
   });
 
+  test.each([
+    ['a\u00a0b', 'a b', '"\u00a0" (U+00A0) is not " " (U+0020)'],
+    ['caf\u00e9 = 1', 'cafe\u0301 = 1', '"\u00e9" (U+00E9) is not "e\u0301" (U+0065 U+0301)'],
+    ['a\u2013b c', 'a-b c', '"\u2013" (U+2013) is not "-" (U+002D)'],
+    ['ab\u200bcd', 'abcd', '"\u200b" (U+200B) is not "" (nothing)'],
+    ['\u0430bcd', 'abcd', '"\u0430" (U+0430) is not "a" (U+0061)'],
+  ])('two texts that look the same are told apart by code point: %j and %j', (found, find, difference) => {
+    const outcome = edit(`x = y\n${found} # end of it\n`, [[`${find} # end of it\n`, 'x\n']]);
+    expect(outcome).toMatchObject({ problems: [{ hint: expect.stringContaining(difference) }] });
+  });
+
   test('text that differs only in white space is never said to be the same', () => {
     expect(messages(edit(file, [['return  a + b;\n', 'x\n']]))[0]).toContain('closest is line 4, ');
     expect(messages(edit(file, [['\treturn a + b;\n', 'x\n']]))[0]).toContain('closest is line 4, 99% alike');

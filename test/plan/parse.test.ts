@@ -225,6 +225,31 @@ describe('answers that are cut off', () => {
     expect(messagesOf('````md\n# T\n## Message\nx')).toEqual([expect.stringMatching(/^1: The answer was cut off/)]);
   });
 
+  test.each([
+    ['````', '```` Done', 'Done'],
+    ['````', '````</file>', '</file>'],
+    ['````', '`````` and more  ', 'and more'],
+    ['~~~~', '  ~~~~ x', 'x'],
+    ['````', '````ts', 'ts'],
+    ['```', '``` Done.', 'Done.'],
+    ['```', '```, as above', ', as above'],
+  ])('text behind the end of %s is named as that: %j', (marker, line, behind) => {
+    const { problems } = parsePlan(`# T\n## Rationale\n${marker}\nwhy\n${line}\n\n## Message\nHello\n`);
+    expect(problems).toMatchObject([
+      {
+        line: 3,
+        message: `The fence "${marker}" that opens here is not closed on line 5, where text stands behind it.`,
+        hint: `End that line after ${marker}, and put ${JSON.stringify(behind)} on the next one.`,
+      },
+    ]);
+  });
+
+  test.each(['```ts', '```c++ {1}', '``', ' ```` '])('a line %j within it is no such end', (line) => {
+    expect(messagesOf(`# T\n## Rationale\n\`\`\`\nwhy\n${line}\n`)).not.toContainEqual(
+      expect.stringContaining('text stands behind it'),
+    );
+  });
+
   test('every prefix of a plan that ends inside a fence is a problem', () => {
     const end = examplePlan.indexOf('const routes');
     expect(messagesOf(examplePlan.slice(0, end))).toEqual([expect.stringContaining('The answer was cut off')]);

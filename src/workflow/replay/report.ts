@@ -293,8 +293,11 @@ async function compareValidation(run: RecordedRun, findings: Findings): Promise<
   return unknown;
 }
 
+/** What an earlier version called an answer that was cut off may be a fence with text behind its end. */
+const unclosedFence = /^(?:The answer was cut off: the|The) fence ".*" that opens here is n.*$/s;
+
 function toKey({ line, column, action, message }: Problem): string {
-  return JSON.stringify([line, column, action ?? null, message]);
+  return JSON.stringify([line, column, action ?? null, message.replace(unclosedFence, 'unclosed fence')]);
 }
 
 /** On agents, on settings, on files that git does not track, or on what was masked then. */
