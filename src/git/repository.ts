@@ -158,7 +158,7 @@ async function discover(git: GitRunner): Promise<FoundRepository> {
   ];
   const { exitCode, stdout, stderr } = await git.run(['rev-parse', ...flags], { accept: [128, 129] });
   const [gitDir = '', commonDir = '', objectsDir = '', format, shallow, ...rest] = stdout.toString('utf8').split('\n');
-  if (format !== 'sha1' && format !== 'sha256') throw toDiscoveryError(stderr);
+  if (format !== 'sha1' && format !== 'sha256') throw toDiscoveryError(stdout.toString('utf8'), stderr);
   const [tip = '', last = ''] = rest.slice(-3, -1);
   const head = last.startsWith('refs/') && isOid(tip) ? { ref: last as RefName, oid: tip } : null;
   const isUnborn = last === 'true' || last === 'false';
@@ -167,8 +167,15 @@ async function discover(git: GitRunner): Promise<FoundRepository> {
   return { layout, head, isShallow: shallow === 'true' };
 }
 
-function toDiscoveryError(stderr: string): TeddyError {
+/** The format is not on its line: a path before it has several, or git has not come so far. */
+function toDiscoveryError(stdout: string, stderr: string): TeddyError {
   const said = stderr.trim().replace(/^fatal: /, '');
+  if (/^sha(?:1|256)$/m.test(stdout))
+    return new TeddyError(
+      'NOT_A_REPOSITORY',
+      'The path of this repository has a line break in it, so teddy cannot tell its parts apart.',
+      'Rename that directory.',
+    );
   const trust = /git config --global --add safe\.directory .*/.exec(said)?.[0];
   if (/dubious ownership/.test(said)) {
     return new TeddyError(

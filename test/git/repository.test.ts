@@ -133,6 +133,18 @@ describe('discovery', () => {
     await rm(broken.root, { recursive: true });
   });
 
+  test('a repository whose path has a line break is refused in words', async () => {
+    for (const bare of [false, true]) {
+      const dir = join(repo.root, `line\nbreak-${bare}`);
+      await repo.git('init', '--quiet', ...(bare ? ['--bare'] : []), dir);
+      await expect(rootOf(dir)).rejects.toMatchObject({
+        code: 'NOT_A_REPOSITORY',
+        message: expect.stringContaining('has a line break in it') as string,
+      });
+      await rm(dir, { recursive: true });
+    }
+  });
+
   test('a missing git, an old git and a folder that is gone are three different errors', async () => {
     await expect(rootOf(repo.root, { PATH: '/nowhere' })).rejects.toMatchObject({ code: 'GIT_MISSING' });
     const dir = await fakeGit('case "$*" in *version*) echo git version 2.37.9;; *) echo --unknown; exit 129;; esac');
