@@ -45,8 +45,8 @@ function toCreateEffect(action: CreateAction, target: FileTarget): EffectOutcome
   const { index, path, content, overwrite } = action;
   const unusable = whyNotAFile(path, target);
   if (unusable !== null) return refuse(action, `CREATE ${path}: ${unusable}.`, 'Choose another path.');
-  if (target.kind === 'absent' && target.twin !== undefined)
-    return refuse(action, `CREATE ${path}: ${whyNotBeside(path, target.twin)}.`, 'Use that name, or choose another.');
+  const clash = target.kind === 'absent' ? whyNotBeside(path, target.twin) : null;
+  if (clash !== null) return refuse(action, `CREATE ${path}: ${clash}.`, 'Use that name, or choose another.');
   const after = new TextEncoder().encode(content);
   // The very same content is no loss: a run that was interrupted after it wrote the file goes through again.
   if (target.kind === 'file' && !overwrite && !equal(target.bytes, after)) {

@@ -12,7 +12,7 @@ export type FileTarget =
   | {
       kind: 'absent';
       real?: RepoPath;
-      /** What has this name on macOS and Windows: the names differ only in case or Unicode form. Not everybody asks for it. */
+      /** See `findTwin`. Not everybody asks for it. */
       twin?: RepoPath;
     }
   | { kind: 'file'; bytes: Uint8Array; executable: boolean; real?: RepoPath }
@@ -43,7 +43,10 @@ export interface NewFile {
 /** The project's files on disk. Every path is contained: symlinks that lead out are found, never followed. */
 export interface ProjectFiles {
   inspect(path: RepoPath): Promise<FileTarget>;
-  /** What stands there under a name that differs only in case or Unicode form, of the path or of a directory above it. */
+  /**
+   * What stands there under a name that differs only in case or Unicode form, or that is this one once it is percent-decoded;
+   * of the path or of a directory above it.
+   */
   findTwin(path: RepoPath): Promise<RepoPath | null>;
   /**
    * Atomically: temporary file, fsync, rename, fsync of the directory. Keeps an existing mode, but for the execute bit where

@@ -1,4 +1,7 @@
-/** Twins: two names that differ only in case or in their Unicode form. No file system of macOS or Windows can hold both. */
+/**
+ * Twins: two names that differ only in case or in their Unicode form, of which no file system of macOS or Windows can hold
+ * both; or that are the same once `%20` and the like are decoded, as the path in a link is.
+ */
 import type { RepoPath } from '../names.ts';
 
 /** The same for all twins of a name. */
@@ -8,13 +11,24 @@ export function foldName(name: string): string {
 
 /** Where the name of one is the way to a twin of `path`: the twin itself, or that of a directory above. */
 export function describeTwin(path: RepoPath, twin: RepoPath): string {
-  const part = path.split('/').slice(0, twin.split('/').length).join('/');
+  const part = partLike(path, twin);
+  if (foldName(part) !== foldName(twin)) return `\`${twin}\`, whose % is written %25 in a link`;
   const isForm = part.normalize('NFC') === twin.normalize('NFC');
   return `\`${twin}\`, whose name differs only in ${isForm ? 'its Unicode form' : 'case'}`;
 }
 
-export function whyNotBeside(path: RepoPath, twin: RepoPath): string {
+/** Null: both can stand there. */
+export function whyNotBeside(path: RepoPath, twin: RepoPath | null | undefined): string | null {
+  if (!twin || foldName(partLike(path, twin)) !== foldName(twin)) return null;
   return `no clone on macOS or Windows can hold it beside ${describeTwin(path, twin)}`;
+}
+
+function partLike(path: RepoPath, twin: RepoPath): string {
+  return path.split('/').slice(0, twin.split('/').length).join('/');
+}
+
+function decodePercent(name: string): string {
+  return name.replace(/(?:%[\da-f]{2})+/gi, (codes) => Buffer.from(codes.replaceAll('%', ''), 'hex').toString());
 }
 
 /** The twin of `path`, or of a directory above it, among names by their folded form. */
@@ -32,7 +46,9 @@ export async function findTwin(
   const found: string[] = [];
   for (const part of path.split('/')) {
     const names = await list(found.join('/'));
-    const name = names.includes(part) ? part : names.find((one) => foldName(one) === foldName(part));
+    const name = names.includes(part)
+      ? part
+      : (names.find((one) => foldName(one) === foldName(part)) ?? names.find((one) => decodePercent(one) === part));
     if (name === undefined) break;
     found.push(name);
   }

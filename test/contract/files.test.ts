@@ -46,14 +46,17 @@ describe.each([
     ['cafe\u0301.txt', 'caf\u00e9.txt'],
     ['CAFE\u0301.TXT', 'caf\u00e9.txt'],
     ['src/README.md', null],
+    ['100 %.md', '100%20%25.md'],
+    ['100%20%25.md', null],
     ['src/new.ts', null],
     ['src/README.md/a', null],
     ['new', null],
     ['CAFE.txt', null],
-  ])('%j is the way to %j where case and Unicode form make no difference', async (name, twin) => {
+  ])('%j is the way to %j where case, Unicode form and percent-encoding make no difference', async (name, twin) => {
     const files = await open();
     await files.install(path('src/README.md'), bytes('a'));
     await files.install(path('caf\u00e9.txt'), bytes('b'));
+    await files.install(path('100%20%25.md'), bytes('c'));
     expect(await files.findTwin(path(name))).toBe(twin);
   });
 

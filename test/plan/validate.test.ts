@@ -144,6 +144,14 @@ describe('a name that differs only in case or Unicode form', () => {
     );
   });
 
+  test('that only percent-decoding makes the same is none of another file, but a question', async () => {
+    const link = { 'a b.md': { kind: 'absent', twin: path('a%20b.md') } } as const;
+    expect(await run(link, create('a b.md', '1'))).toMatchObject({ problems: [] });
+    expect(await problemOf(link, edit('a b.md', ['a', 'b']))).toContain(
+      'did you mean `a%20b.md`, whose % is written %25 in a link',
+    );
+  });
+
   test.each([
     ['a.txt', 'A.txt', '`a.txt`, whose name differs only in case'],
     ['src/a.txt', 'SRC/b.txt', '`src`, whose name differs only in case'],

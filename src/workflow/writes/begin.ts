@@ -80,7 +80,8 @@ async function toRecord(project: Project, request: WriteRequest): Promise<{ reco
   const target = await inspectTarget(project, workspace, wanted);
   refuseMismatch(operation, target);
   const twin = target.bytes === null ? await findTwin(project, workspace, wanted) : null;
-  if (twin !== null) throw badTargetError(wanted, whyNotBeside(wanted, twin));
+  const clash = whyNotBeside(wanted, twin);
+  if (clash !== null) throw badTargetError(wanted, clash);
   if (line !== null) await refusePartlyStaged(workspace, target.path);
   const warnings = [
     ...(operation === 'overwrite' && target.bytes === null
