@@ -343,8 +343,8 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
     'Say something else, or choose another model; `teddy session resume` lets it go on.',
   ],
   MODEL_INTERRUPTED: [
-    'The answer was cut off. What arrived is kept.',
-    '`teddy session plan` without `-m` asks again, with the same request.',
+    'The answer was cut off, or its endpoint ended it for a reason that is no good end, such as `content_filter`. What arrived is kept; a whole plan waits, and is not run.',
+    '`teddy session plan` without `-m` asks again, with the same request; a whole plan is shown by `teddy session show`.',
   ],
   EMPTY_ANSWER: ['The model answered with nothing.', '`teddy session plan` without `-m` asks again.'],
   PAGE_FAILED: ['A page could not be fetched.', 'Check the URL; the report has the reason.'],

@@ -127,11 +127,11 @@ function checkEnd(
   if (finish === 'other') {
     const ended = `${model.label} ended its answer ${characters} ${describeEnd(received)}`;
     if (calls.length > 0 || !isWholePlan(text))
-      throw new TeddyError('MODEL_INTERRUPTED', `${ended}; they are kept, and nothing was run.`, again);
+      throw new TeddyError('MODEL_INTERRUPTED', `${ended}; what came is kept, and nothing was run.`, again);
     return new TeddyError(
       'MODEL_INTERRUPTED',
-      `${ended}. They are a whole plan, but it may lack its end: it waits in turn ${turn}, and nothing was run.`,
-      '`teddy session review` shows it, `teddy session execute` runs it, and `teddy session plan -m <message>` asks for another.',
+      `${ended}. What came is a whole plan, but its end may be missing: it waits in turn ${turn}, and nothing was run.`,
+      '`teddy session show` shows it, `teddy session execute` runs it, and `teddy session plan --instead -m "..."` asks for another.',
     );
   }
   if (!isCut(received)) return null;
