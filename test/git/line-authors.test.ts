@@ -1,5 +1,6 @@
 /** Whose lines are: what git alone cannot tell. On real git. */
 import { execFileSync } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openProject } from '../../src/app.ts';
 import type { AgentUnit } from '../../src/conversation/agent-log.ts';
@@ -312,21 +313,29 @@ test('the cache is never needed, and never trusted for what is new', async () =>
   expect(await blame()).toEqual(after);
 });
 
+interface Agent {
+  line: BranchLine;
+  /** `late`: the drainer came when the agent was at work already. */
+  ask(text: string, options?: { late: boolean }): Promise<void>;
+  /** The agent has called a tool for this file; null: it only answers. */
+  end(file?: string | null): Promise<void>;
+}
+
 /** An agent that works in this work tree, and whose log says so. */
-async function capture(): Promise<{ line: BranchLine; ask(text: string): Promise<void>; end(): Promise<void> }> {
+async function capture(id = 's1'): Promise<Agent> {
   const foreign: ForeignSession = {
     agent: 'claude-code',
-    id: 's1',
+    id,
     cwd: repo.root,
     startedAt: new Date().toISOString(),
   };
   let [count, number] = [0, 0];
-  const record = (more: object) => ({ id: `r${(count += 1)}`, timestamp: new Date().toISOString(), ...more });
+  const record = (more: object) => ({ id: `${id}r${(count += 1)}`, timestamp: new Date().toISOString(), ...more });
   const toUnit = (kind: AgentUnit['kind'], ...records: object[]) =>
     ({ kind, branch: 0, records: records.map(record), model: 'claude-opus' }) as unknown as AgentUnit;
   const message = (text: string) =>
     toUnit('message', { type: 'user', message: { role: 'user', content: text }, source: 'import' });
-  const line = await startLine(project, foreign, message('Work'));
+  const line = await startLine(project, foreign, message(id));
   const workspace = project.repository.workspace!;
   let position: Parameters<typeof writeUnits>[2] = { turn: null, length: 0, written: 0 };
   const add = async (...units: AgentUnit[]) => {
@@ -336,25 +345,142 @@ async function capture(): Promise<{ line: BranchLine; ask(text: string): Promise
     const code = (await readCode(project, workspace))!;
     await appendCode(project, line, code, { turn: turnName as never, whose: 'changed' });
   };
+  const callFor = (file: string) =>
+    toUnit(
+      'exchange',
+      { type: 'tool_use', tool_call_id: `c${count}`, tool_name: 'Edit', tool_input: { file_path: file } },
+      { type: 'tool_result', tool_call_id: `c${count}`, output: 'ok', is_error: false },
+    );
   return {
     line,
-    async ask(text) {
-      await snapshot(null);
+    async ask(text, { late } = { late: false }) {
+      if (!late) await snapshot(null);
       number += 1;
       await add(message(text));
     },
-    async end() {
+    async end(file = 'a.txt') {
+      const answer = { role: 'assistant', content: 'Done.' };
       await add(
-        toUnit(
-          'exchange',
-          { type: 'tool_use', tool_call_id: `c${count}`, tool_name: 'Edit', tool_input: { file_path: 'a.txt' } },
-          { type: 'tool_result', tool_call_id: `c${count}`, output: 'ok', is_error: false },
-        ),
+        file === null ? toUnit('reply', { type: 'assistant', message: answer, source: 'import' }) : callFor(file),
       );
       await snapshot(`0${number}`);
     },
   };
 }
+
+const change = async (from: string, to: string, file = 'a.txt') =>
+  repo.write(file, (await repo.read(file)).replace(from, to));
+const commitAll = async () => {
+  await repo.git('add', '--all');
+  await repo.git('commit', '--quiet', '-m', 'By the user');
+};
+const long = ['one', 'two', 'three', 'four', 'five', 'six'].map((word) => `the agent wrote line ${word}`);
+
+/** The lines with their authors; sessions by the ids of their agents. */
+const blameNew = async (file = 'new.txt') =>
+  (await blame(file)).map((line) => line.replace('the agent wrote line ', '').replace('claude-code-', ''));
+
+test.each([
+  ['asks', {}],
+  ['is taken in late', { late: true }],
+])('what one agent wrote stays its own where another only %s before the commit', async (_, options) => {
+  const [one, two] = [await capture('s1'), await capture('s2')];
+  await one.ask('Write it');
+  await repo.write('new.txt', 'x\ny\n');
+  await change('second', '}');
+  await one.end('new.txt');
+  await two.ask('What is it?', { late: false, ...options });
+  await two.end(null);
+  await commitAll();
+  expect(await blameNew()).toEqual(['x: ~s1 01', 'y: ~s1 01']);
+  expect((await blameNew('a.txt')).slice(0, 3)).toEqual(['first: person', '}: ~s1 01', 'third: person']);
+});
+
+test('agents that write one file in turns, and the user between them, have each their lines', async () => {
+  const agents: Agent[] = [];
+  for (const at of long.keys()) {
+    const agent = await capture(`s${at}`);
+    agents.push(agent);
+    await agent.ask('Go on');
+    if (at === 0) await repo.write('new.txt', long.map((line) => `${line}\n`).join(''));
+    else await change(long[at]!, `${long[at]} again`, 'new.txt');
+    await agent.end('new.txt');
+    if (at === 3) await change(long[0]!, 'by hand', 'new.txt');
+  }
+  await agents[1]!.ask('Go on where you were');
+  await change('three again', 'three at last', 'new.txt');
+  await agents[1]!.end('new.txt');
+  await commitAll();
+  expect(await blameNew()).toEqual([
+    'by hand: person',
+    'two again: ~s1 01',
+    'three at last: ~s1 02',
+    'four again: ~s3 01',
+    'five again: ~s4 01',
+    'six again: ~s5 01',
+  ]);
+});
+
+test('what the user commits in parts is the agent’s where HEAD has what it stood on', async () => {
+  const [one, two] = [await capture('s1'), await capture('s2')];
+  await one.ask('Change both');
+  await change('second', 'by agent');
+  await change('fifth', 'by agent');
+  await one.end();
+  await two.ask('Is it good?');
+  await two.end(null);
+  await repo.write('patch', (await repo.git('diff', '-U0', 'a.txt')).replace(/@@ -5[^]*$/, ''));
+  await repo.git('apply', '--cached', '--unidiff-zero', 'patch');
+  await repo.git('commit', '--quiet', '-m', 'Half of it');
+  await repo.git('commit', '--quiet', '--all', '-m', 'The other half');
+  await repo.git('commit', '--quiet', '--amend', '-m', 'The other half, in better words');
+  const all = ['first: person', 'by agent: ~s1 01', ...person('third', 'fourth'), 'by agent: ~s1 01', 'sixth: person'];
+  expect(await blameNew('a.txt')).toEqual(all);
+});
+
+test('bytes that come back are the first turn’s that brought them', async () => {
+  const [one, two] = [await capture('s1'), await capture('s2')];
+  await one.ask('Write it');
+  await repo.write('new.txt', 'x\ny\n');
+  await one.end('new.txt');
+  await two.ask('Change it');
+  await repo.write('new.txt', 'x\nz\n');
+  await two.end('new.txt');
+  await two.ask('Change it back');
+  await repo.write('new.txt', 'x\ny\n');
+  await two.end('new.txt');
+  await commitAll();
+  expect(await blameNew()).toEqual(['x: ~s1 01', 'y: ~s1 01']);
+});
+
+test('what an agent is writing is its own where another one is asked meanwhile', async () => {
+  const [one, two, three] = [await capture('s1'), await capture('s2'), await capture('s3')];
+  await one.ask('Write it');
+  await two.ask('And you?', { late: true });
+  // Commits know whole seconds.
+  await sleep(1000);
+  await repo.write('new.txt', 'x\ny\n');
+  await three.ask('What is it?');
+  await three.end(null);
+  await repo.write('other.txt', 'z\n');
+  await two.end('other.txt');
+  await one.end('new.txt');
+  await commitAll();
+  expect(await blameNew()).toEqual(['x: ~s1 01', 'y: ~s1 01']);
+  expect(await blameNew('other.txt')).toEqual(['z: ~s2 01']);
+});
+
+test('of agents that write the same bytes at the same time nobody knows which it was', async () => {
+  const [one, two] = [await capture('s1'), await capture('s2')];
+  await one.ask('Write it');
+  await two.ask('Write it');
+  await sleep(1000);
+  await repo.write('new.txt', 'x\ny\n');
+  await one.end('new.txt');
+  await two.end('new.txt');
+  await commitAll();
+  expect(await blameNew()).toEqual(['x: unknown', 'y: unknown']);
+});
 
 test('what a captured agent left in the work tree is its turn’s when the user commits it', async () => {
   const { ask, end } = await capture();

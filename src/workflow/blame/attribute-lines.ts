@@ -1,15 +1,14 @@
 /** Attributes the lines of a file: `git blame`, led through landings, undone turns and squashes into the lines of sessions. */
-import { TeddyError } from '../../errors.ts';
 import { decodeTranscript } from '../../conversation/decode-transcript.ts';
 import { decodeText } from '../../plan/decode-text.ts';
 import type { Report } from '../../plan/report.ts';
-import { parseReport } from '../../plan/report-schema.ts';
 import type { BlamedRun, BlameQuery, Grafts } from '../../ports/git.ts';
 import { identSeconds } from '../../session/logged-entry.ts';
-import { joinPath, turnDir, type Oid, type RepoPath, type TurnName } from '../../names.ts';
+import type { Oid, RepoPath, TurnName } from '../../names.ts';
 import type { AttributedRun, Author } from './attribution.ts';
 import { decodeStep, readCodeSteps, type BlameSource, type CodeStep, type CodeSteps } from './code-steps.ts';
 import { findOrigin, indexSteps, type Origin, type StepIndex, type UntracedLines } from './same-content.ts';
+import { readCalls, readReport, readTurnFile, type TurnAt } from './read-story.ts';
 
 export interface AttributeQuery extends Omit<BlameQuery, 'grafts'> {
   /** Lines that came by one of these commits are left out. */
@@ -21,6 +20,8 @@ export interface Tracing {
   head: Oid | null;
   known: CodeSteps;
   index(): StepIndex;
+  /** Whether a commit is a snapshot of an agent's line that the agent has no part in: the user's edits, or what others brought. */
+  isFound(commit: Oid | null): Promise<boolean>;
   authorsOf(run: TracedRun): Promise<AttributedRun[]>;
 }
 
@@ -29,7 +30,22 @@ export async function openTracing(source: BlameSource, commit: Oid | null): Prom
   const head = commit ?? (await source.repository.store.resolve('HEAD'));
   const known = await readCodeSteps(source, head === null ? [] : [head]);
   let index: StepIndex | undefined;
-  return { head, known, index: () => (index ??= indexSteps(known)), authorsOf: authorReader(source, known) };
+  const found = new Map<Oid, Promise<boolean>>();
+  const readFound = async (step: CodeStep | undefined) =>
+    step?.kind === 'snapshot' && known.agents.has(step.session) && (await readCalls(source, step)).length === 0;
+  const isFound = async (commit: Oid | null) => {
+    if (commit === null) return false;
+    const read = found.get(commit) ?? readFound(known.steps.get(commit));
+    found.set(commit, read);
+    return read;
+  };
+  return {
+    head,
+    known,
+    index: () => (index ??= indexSteps(known)),
+    isFound,
+    authorsOf: authorReader(source, known, isFound),
+  };
 }
 
 /**
@@ -51,18 +67,19 @@ export interface Attributed {
   known: CodeSteps;
 }
 
-/** `origin`: why its commit may not be where it comes from. */
+/** `origin`: why its commit may not be where it comes from. `left`: the user's commit of an edit that an agent's line has as well. */
 interface TracedRun extends BlamedRun {
   byContent: boolean;
   origin: Origin | null;
+  left: TracedRun | null;
 }
 
-/** A squash may hold another one: so often it is gone on from what was found. */
-const maxRounds = 6;
+/** A squash may hold another one, and agents take turns: so often it is gone on from what was found. */
+const maxRounds = 24;
 
 async function traceLines(
   source: BlameSource,
-  { head, known, index }: Tracing,
+  { head, known, index, isFound }: Tracing,
   query: AttributeQuery,
 ): Promise<TracedRun[]> {
   const { blame, store } = source.repository;
@@ -72,7 +89,7 @@ async function traceLines(
   let grafts: Grafts = new Map<Oid, readonly Oid[]>([...known.grafts, ...without.map((oid) => [oid, []] as const)]);
   let runs = (await blame.lines({ ...query, grafts })).map(toTraced);
   for (let round = 1; round <= maxRounds && known.steps.size > 0; round += 1) {
-    const untraced = groupUntraced(runs, known, origins);
+    const untraced = groupUntraced(await keepUntraced(runs, known, isFound), origins);
     if (untraced.length === 0) break;
     for (const one of untraced) origins.set(one.commit, await findOrigin(source, index(), one));
     const found = untraced.flatMap(({ commit }) => {
@@ -95,7 +112,12 @@ async function traceLines(
     runs = await traceAgain(source, { ...query, grafts }, runs, new Set(found.map(([commit]) => commit)), known);
   }
   const own = without.length === 0 ? runs : await keepOwn(source, { ...query, without }, runs);
-  return own.map((run) => ({ ...run, origin: run.commit === null ? null : (origins.get(run.commit) ?? null) }));
+  return own.map(({ left, ...run }) => ({
+    ...run,
+    ...(isOwnEdit(known, run.commit) ? left : null),
+    origin: run.commit === null ? null : (origins.get(run.commit) ?? null),
+    left: null,
+  }));
 }
 
 /**
@@ -124,18 +146,26 @@ function toLines<Run extends Omit<BlamedRun, 'commit'>>(run: Run): (Run & { text
 }
 
 function toTraced(run: BlamedRun): TracedRun {
-  return { ...run, byContent: false, origin: null };
+  return { ...run, byContent: false, origin: null, left: null };
 }
 
-/** Lines of commits that are no step of a session, the most of one file for each. */
-function groupUntraced(
+/** Those of commits that are no step of a session, or no session's own step. */
+async function keepUntraced(
   runs: readonly TracedRun[],
   { steps, untraced }: CodeSteps,
-  asked: ReadonlyMap<Oid, unknown>,
-): UntracedLines[] {
+  isFound: Tracing['isFound'],
+): Promise<TracedRun[]> {
+  const isFoundThere = await Promise.all(runs.map(({ commit }) => isFound(commit)));
+  return runs.filter(
+    ({ commit }, at) => commit !== null && (!steps.has(commit) || untraced.has(commit) || isFoundThere[at]),
+  );
+}
+
+/** The most lines of one file for each commit that was not asked about. */
+function groupUntraced(runs: readonly TracedRun[], asked: ReadonlyMap<Oid, unknown>): UntracedLines[] {
   const groups = new Map<Oid, Map<RepoPath, Map<number, string>>>();
   for (const { commit, path, originalLine, texts } of runs) {
-    if (commit === null || asked.has(commit) || (steps.has(commit) && !untraced.has(commit))) continue;
+    if (commit === null || asked.has(commit)) continue;
     const paths = groups.get(commit) ?? new Map<RepoPath, Map<number, string>>();
     const lines = paths.get(path) ?? new Map<number, string>();
     for (const [at, text] of texts.entries()) lines.set(originalLine + at, text);
@@ -168,12 +198,10 @@ async function traceAgain(
       const before = wasOf.get(run.line + at);
       if (before === undefined || !isAsked.has(before)) continue;
       const [line, originalLine] = [run.line + at, run.originalLine + at];
-      if (isOwnEdit(known, run.commit)) {
-        traced.push({ ...before, line, originalLine: before.originalLine + line - before.line, texts: [text] });
-        continue;
-      }
+      const was = { ...before, line, originalLine: before.originalLine + line - before.line, texts: [text] };
+      const left = isOwnEdit(known, run.commit) ? { ...(before.left ?? was), line, texts: [text], left: null } : null;
       const byContent = before.byContent || run.commit !== before.commit;
-      traced.push({ ...run, line, originalLine, texts: [text], byContent, origin: null });
+      traced.push({ ...run, line, originalLine, texts: [text], byContent, origin: null, left });
     }
   return traced.toSorted((a, b) => a.line - b.line);
 }
@@ -208,7 +236,11 @@ function isSame(one: Author, other: Author): boolean {
 }
 
 /** Says of the lines of a commit whose they are; what a commit says of itself is read once. */
-function authorReader(source: BlameSource, known: CodeSteps): (run: TracedRun) => Promise<AttributedRun[]> {
+function authorReader(
+  source: BlameSource,
+  known: CodeSteps,
+  isFound: Tracing['isFound'],
+): (run: TracedRun) => Promise<AttributedRun[]> {
   const edits = new Map<string, ReturnType<typeof readEdits>>();
   const made = new Map<string, Promise<ReadonlySet<string>>>();
   const texts = new Map<string, Promise<string | null>>();
@@ -223,7 +255,7 @@ function authorReader(source: BlameSource, known: CodeSteps): (run: TracedRun) =
     report: (at) => keep(reports, at.oid, () => readReport(source, at)),
   };
   return async (run) => {
-    const { commit, byContent, origin, ...place } = run;
+    const { commit, byContent, origin, left: _, ...place } = run;
     if (commit === null) return [{ ...place, author: { kind: 'uncommitted' } }];
     const person: Author = { kind: 'person', commit, step: null, byContent };
     const unknown = (reason: string): Author => ({ kind: 'unknown', commit, reason });
@@ -253,7 +285,7 @@ function authorReader(source: BlameSource, known: CodeSteps): (run: TracedRun) =
     }
     if (step.kind !== 'snapshot') return whole(turn);
     if (known.agents.has(step.session)) {
-      if (step.turn === null || (await hasCalls(source, { ...step, turn: step.turn }))) return whole(turn);
+      if (step.turn === null || !(await isFound(commit))) return whole(turn);
       return whole(
         unknown(`It changed during turn ${step.turn} of ${step.session}, in which the agent called no tool.`),
       );
@@ -283,13 +315,6 @@ async function readOther({ repository: { store } }: BlameSource, commit: Oid, pe
 interface TurnFiles {
   text(at: TurnAt, name: string): Promise<string | null>;
   report(at: TurnAt): Promise<Report | null>;
-}
-
-type TurnAt = Pick<CodeStep, 'oid' | 'session'> & { turn: TurnName };
-
-async function readTurnFile({ repository: { store } }: BlameSource, { oid, session, turn }: TurnAt, name: string) {
-  const file = await store.readFile(oid, joinPath(turnDir(session, turn), name));
-  return file === null ? null : decodeText(file.bytes);
 }
 
 /** `isAmended`: the other lines came into the commit after the run, nobody knows from whom; without it, they are the user's. */
@@ -325,21 +350,6 @@ async function readEdits(
   const left = after != null && (await store.readSize(after)) !== null ? await store.readBlob(after) : null;
   const lines = (left === null ? await files.text(step, 'plan.md') : decodeText(left)) ?? '';
   return { ofTurn: new Set(lines.split('\n').map((line) => line.trim())), isAmended };
-}
-
-/** Null: there is none, or it is damaged. */
-export async function readReport(source: BlameSource, step: TurnAt): Promise<Report | null> {
-  const text = await readTurnFile(source, step, 'report.md');
-  try {
-    return text === null ? null : parseReport(text);
-  } catch (error) {
-    if (error instanceof TeddyError) return null;
-    throw error;
-  }
-}
-
-async function hasCalls(source: BlameSource, step: TurnAt): Promise<boolean> {
-  return (await readTurnFile(source, step, 'transcript.jsonl'))?.includes('"type":"tool_use"') === true;
 }
 
 /** Files that commands of a conversation changed since the code was last taken in: no commit but this one has that. */

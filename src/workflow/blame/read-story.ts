@@ -1,15 +1,16 @@
 /** The story of the turn that brought a line: who asked for what, what was planned, who approved it, what happened. */
+import { TeddyError } from '../../errors.ts';
 import { decodeTranscript } from '../../conversation/decode-transcript.ts';
 import type { TranscriptRecord } from '../../conversation/record.ts';
 import { decodeText } from '../../plan/decode-text.ts';
 import type { Report } from '../../plan/report.ts';
+import { parseReport } from '../../plan/report-schema.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Entry, VerdictWord } from '../../session/entry.ts';
 import { parseIdent } from '../../session/logged-entry.ts';
 import { joinPath, turnDir, type Oid, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
 import { maskString } from '../line/mask-text.ts';
 import { readTurnVerdicts } from '../line/read-verdicts.ts';
-import { readReport } from './attribute-lines.ts';
 import { decodeStep, type BlameSource, type CodeStep, type CodeSteps } from './code-steps.ts';
 
 export interface TurnStory {
@@ -185,4 +186,33 @@ async function toActions(project: Project, report: Report | null, path: RepoPath
       return { index, type, status, description, isEdited };
     }),
   );
+}
+
+export type TurnAt = Pick<CodeStep, 'oid' | 'session'> & { turn: TurnName };
+
+/** Null: there is no such file, or it is no text. */
+export async function readTurnFile(
+  { repository: { store } }: BlameSource,
+  { oid, session, turn }: TurnAt,
+  name: string,
+): Promise<string | null> {
+  const file = await store.readFile(oid, joinPath(turnDir(session, turn), name));
+  return file === null ? null : decodeText(file.bytes);
+}
+
+/** Null: there is none, or it is damaged. */
+export async function readReport(source: BlameSource, step: TurnAt): Promise<Report | null> {
+  const text = await readTurnFile(source, step, 'report.md');
+  try {
+    return text === null ? null : parseReport(text);
+  } catch (error) {
+    if (error instanceof TeddyError) return null;
+    throw error;
+  }
+}
+
+/** The lines of the transcript that call tools; none: the turn has brought no code, or the step is of none. */
+export async function readCalls(source: BlameSource, { oid, session, turn }: CodeStep): Promise<string[]> {
+  const text = turn === null ? null : await readTurnFile(source, { oid, session, turn }, 'transcript.jsonl');
+  return text?.split('\n').filter((line) => line.includes('"type":"tool_use"')) ?? [];
 }

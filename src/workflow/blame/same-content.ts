@@ -6,8 +6,10 @@
 import { decodeText } from '../../plan/decode-text.ts';
 import type { Commit } from '../../ports/git.ts';
 import { identSeconds, parseIdent } from '../../session/logged-entry.ts';
-import type { Oid, RepoPath, SessionId } from '../../names.ts';
+import type { Entry } from '../../session/entry.ts';
+import { isOid, type Oid, type RepoPath, type SessionId } from '../../names.ts';
 import { decodeStep, dropCopies, type BlameSource, type CodeStep, type CodeSteps } from './code-steps.ts';
+import { readCalls } from './read-story.ts';
 
 /** Lines that one commit brought to one file, by their numbers there. */
 export interface UntracedLines {
@@ -19,12 +21,12 @@ export interface UntracedLines {
 /** `oid`: the step to go on in. `unsure`: lines of which nobody can say whether they are a session's; null: all of them. */
 export type Origin = { oid: Oid } | { unsure: ReadonlySet<string> | null; reason: string };
 
-export interface StepIndex extends Pick<CodeSteps, 'grafts'> {
+export interface StepIndex extends Pick<CodeSteps, 'grafts' | 'agents'> {
   byPath: ReadonlyMap<RepoPath, CodeStep[]>;
   byBlob: ReadonlyMap<Oid, CodeStep[]>;
 }
 
-export function indexSteps({ steps, grafts }: CodeSteps): StepIndex {
+export function indexSteps({ steps, grafts, agents }: CodeSteps): StepIndex {
   const [byPath, byBlob] = [new Map<RepoPath, CodeStep[]>(), new Map<Oid, CodeStep[]>()];
   const add = <Key>(map: Map<Key, CodeStep[]>, key: Key, step: CodeStep) => {
     const list = map.get(key);
@@ -36,7 +38,7 @@ export function indexSteps({ steps, grafts }: CodeSteps): StepIndex {
       add(byPath, path, step);
       if (blob !== null) add(byBlob, blob, step);
     }
-  return { byPath, byBlob, grafts };
+  return { byPath, byBlob, grafts, agents };
 }
 
 /** Null: it is nobody's but the commit's own. */
@@ -48,17 +50,20 @@ export async function findOrigin(
   const { store } = source.repository;
   const { commit: oid, path } = untraced;
   const [commit, blob] = [await store.readCommit(oid), await store.findOid(oid, path)];
-  const place: Change = { ...untraced, seconds: identSeconds(commit.committer), commit, oid };
-  const same = blob === null ? [] : (index.byBlob.get(blob) ?? []);
+  const entry = decodeStep(commit.message);
+  const own = entry?.kind === 'snapshot' ? entry : null;
+  const place: Change = { ...untraced, seconds: identSeconds(commit.committer), commit, oid, own };
+  const same = blob === null ? [] : (index.byBlob.get(blob) ?? []).filter(({ session }) => session !== own?.session);
   const named = findNamed(commit.message);
   const gone = await findGone(source, place);
   // Under another name it is the same file if the commit took that name away.
   const exact = same.filter(({ files }) =>
     files.some((file) => file.blob === blob && (file.path === path || gone.has(file.path))),
   );
-  const chosen = await chooseOne(source, index, place, await keepEarlier(source, place, dropCopies(exact)));
+  const earlier = await keepEarlier(source, place, dropCopies(exact));
+  const chosen = await chooseOne(source, index, place, await dropFound(source, index, path, earlier));
   if (chosen !== null) return chosen;
-  const evidence = new Set([...same.map(({ session }) => session), ...named]);
+  const evidence = new Set([...same.map(({ session }) => session), ...named].filter((id) => id !== own?.session));
   const byLines = await findByLines(source, index, { ...place, gone }, evidence);
   if (byLines !== null) return byLines;
   const unsure = await findUnsure(source, index, place, exact);
@@ -79,6 +84,8 @@ interface Change extends Omit<UntracedLines, 'commit'> {
   oid: Oid;
   commit: Commit;
   seconds: number;
+  /** It is this entry of a session, which has there what others have brought. */
+  own: Entry | null;
 }
 
 function hasVersion({ files }: CodeStep, path: RepoPath, blob: Oid | null): boolean {
@@ -103,8 +110,9 @@ async function keepEarlier(source: BlameSource, place: Change, steps: readonly C
   const isEarlier = async (step: CodeStep) => {
     if (step.oid === place.oid) return false;
     if (step.seconds < place.seconds) return true;
-    const isAsOld = step.seconds === place.seconds && !(await knew(source, place, step));
-    return isAsOld || isCommittedDuring(source, place, step);
+    // The ids of entries know the time better.
+    const isAsOld = place.own === null ? !(await knew(source, place, step)) : (step.entry ?? '') < place.own.id;
+    return (step.seconds === place.seconds && isAsOld) || isCommittedDuring(source, place, step);
   };
   const earlier = await Promise.all(steps.map(isEarlier));
   return steps.filter((_, at) => earlier[at]);
@@ -138,16 +146,53 @@ async function isAbove(
 
 /** The user, or the agent itself, made the commit while the agent was at work: the snapshot came at the end of the turn. */
 async function isCommittedDuring(source: BlameSource, place: Change, step: CodeStep): Promise<boolean> {
-  if (step.head === null || step.turn === null || !(await knew(source, place, step))) return false;
-  const { store } = source.repository;
-  const { author } = await store.readCommit(step.oid);
+  if (step.turn === null || (place.own === null && !(await knew(source, place, step)))) return false;
+  const { author } = await source.repository.store.readCommit(step.oid);
   if (parseIdent(author).email !== parseIdent(place.commit.committer).email) return false;
-  for await (const { commit } of store.firstParents(step.oid)) {
+  const begin = (await readBegin(source, step)) ?? Infinity;
+  return place.own === null ? begin <= place.seconds : begin < place.seconds;
+}
+
+/** When the last message of its turn came, in seconds since 1970; null: it has none, or something else was committed since. */
+async function readBegin({ repository: { store } }: BlameSource, { oid, turn }: CodeStep): Promise<number | null> {
+  for await (const { commit } of store.firstParents(oid)) {
     const entry = decodeStep(commit.message);
-    if (entry === null || entry.turn !== step.turn) return false;
-    if (entry.kind === 'message') return identSeconds(commit.author) <= place.seconds;
+    if (entry === null || entry.turn !== turn) return null;
+    if (entry.kind === 'message') return identSeconds(commit.author);
   }
-  return false;
+  return null;
+}
+
+/**
+ * Without the snapshots of captured lines that only found there what a turn had brought, or was about to bring: all agents work on the
+ * same files. Of turns that went on at the same time, those that name the file in a call.
+ */
+async function dropFound(
+  source: BlameSource,
+  { agents }: StepIndex,
+  path: RepoPath,
+  steps: readonly CodeStep[],
+): Promise<CodeStep[]> {
+  const read = async (step: CodeStep) => {
+    if (step.kind !== 'snapshot' || !agents.has(step.session)) return { step, calls: null, begin: step.seconds };
+    const calls = await readCalls(source, step);
+    return { step, calls, begin: calls.length === 0 ? null : await readBegin(source, step) };
+  };
+  const all = (await Promise.all(steps.map(read))).toSorted(
+    ({ step: a }, { step: b }) => a.seconds - b.seconds || ((a.entry ?? '') < (b.entry ?? '') ? -1 : 1),
+  );
+  const turns = all.filter(({ calls }) => calls !== null && calls.length > 0);
+  const since = Math.min(
+    ...all.flatMap(({ step, calls, begin }) => (calls?.length === 0 ? [] : (begin ?? step.seconds))),
+  );
+  const end = turns[0]?.step.seconds ?? Infinity;
+  const atOnce = turns.filter(({ begin }, at) => at === 0 || begin === null || begin < end);
+  const naming = atOnce.filter(({ calls }) => calls?.some((call) => call.includes(path.replace(/^.*\//, ''))));
+  const kept = new Set(naming.length > 0 ? naming : atOnce);
+  return all.flatMap((one) => {
+    const isFound = one.calls?.length === 0 ? one.step.seconds >= since : one.calls !== null && !kept.has(one);
+    return isFound ? [] : [one.step];
+  });
 }
 
 /** The user's HEAD had the commit when the snapshot was taken. */
@@ -220,27 +265,68 @@ async function findByLines(
   evidence: ReadonlySet<SessionId>,
 ): Promise<Origin | null> {
   const names = [place.path, ...place.gone];
-  const earlier = await keepEarlier(source, place, [...new Set(names.flatMap((name) => index.byPath.get(name) ?? []))]);
+  const known = new Set(names.flatMap((name) => index.byPath.get(name) ?? []));
+  const others = [...known].filter(({ session }) => session !== place.own?.session);
+  const earlier = await keepEarlier(source, place, others);
   const last = new Map<string, CodeStep>();
   for (const step of earlier.toSorted((a, b) => a.seconds - b.seconds)) last.set(nameStep(step), step);
+  const lines = await readUncommitted(source, place);
   const compared: { step: CodeStep; run: EqualLines }[] = [];
   for (const step of await dropAbove(source, index, place, [...last.values()].toReversed().slice(0, maxRead))) {
     for (const name of names) {
       const file = await source.repository.store.readFile(step.oid, name);
       const text = file === null ? null : decodeText(file.bytes);
-      if (text !== null) compared.push({ step, run: compareLines(place.lines, text.split('\n')) });
+      if (text !== null) compared.push({ step, run: compareLines(lines, text.split('\n')) });
     }
   }
-  const [best, second] = compared.toSorted((a, b) => b.run.equal.size - a.run.equal.size);
-  if (best === undefined || best.run.equal.size === 0) return null;
-  const isTie = second?.run.equal.size === best.run.equal.size && second.step.session !== best.step.session;
-  const isSure = evidence.has(best.step.session) || isNoChance(best.run, place.lines);
+  const most = Math.max(0, ...compared.map(({ run }) => run.equal.size));
+  if (most === 0) return null;
+  const tied = compared.filter(({ run }) => run.equal.size === most);
+  const first = await dropFound(source, index, place.path, [...new Set(tied.map(({ step }) => step))]);
+  const best = tied.find(({ step }) => first.includes(step)) as (typeof tied)[number];
+  const isTie = first.some(({ session }) => session !== best.step.session);
+  const isSure =
+    evidence.has(best.step.session) || isNoChance(best.run, lines) || (await isNear(source, place, best.step));
   if (isSure && !isTie) return { oid: best.step.oid };
   const reason = `${nameStep(best.step)} has such lines in the file, which may be a coincidence.`;
   return {
-    unsure: new Set(compared.flatMap(({ run }) => [...run.equal].map((at) => place.lines.get(at) ?? ''))),
+    unsure: new Set(compared.flatMap(({ run }) => [...run.equal].map((at) => lines.get(at) ?? ''))),
     reason,
   };
+}
+
+/** So many commits may be between. */
+const maxBetween = 8;
+
+/** The user has committed parts of what the snapshot shows, on top of what HEAD was then. */
+async function isNear(
+  { repository: { store } }: BlameSource,
+  { commit }: Change,
+  { oid, head }: CodeStep,
+): Promise<boolean> {
+  const [parent] = commit.parents;
+  if (head === null || parent === undefined) return false;
+  const { author } = await store.readCommit(oid);
+  if (parseIdent(author).email !== parseIdent(commit.committer).email) return false;
+  let between = 0;
+  for await (const { oid: one } of store.firstParents(parent)) {
+    if (one === head) return true;
+    if ((between += 1) > maxBetween) return false;
+  }
+  return false;
+}
+
+/** The lines in question; for a snapshot, all that the user's HEAD did not have: they show whether it is the same file. */
+async function readUncommitted(
+  { repository: { store } }: BlameSource,
+  { oid, own, path, lines }: Change,
+): Promise<ReadonlyMap<number, string>> {
+  if (own === null) return lines;
+  const read = async (commit: Oid) => decodeText((await store.readFile(commit, path))?.bytes ?? new Uint8Array()) ?? '';
+  const head = own.head !== undefined && isOid(own.head) ? await store.resolve(own.head) : null;
+  const committed = new Set(head === null ? [] : (await read(head)).split('\n'));
+  const all = (await read(oid)).split('\n').map((text, at) => [at + 1, text] as const);
+  return new Map(all.filter(([, text]) => !committed.has(text)));
 }
 
 interface EqualLines {
