@@ -202,6 +202,14 @@ export function notCapturedError(): TeddyError {
   );
 }
 
+export function tooShortError(path: string, count: number): TeddyError {
+  return new TeddyError(
+    'USAGE',
+    `${path} has ${count} ${count === 1 ? 'line' : 'lines'}.`,
+    count === 0 ? 'An empty file has no story of its lines.' : `Name a line from 1 to ${count}.`,
+  );
+}
+
 export function tooManyFilesError(cause?: unknown): TeddyError {
   return new TeddyError(
     'TOO_MANY_FILES',

@@ -2,7 +2,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { TeddyError } from '../errors.ts';
+import { TeddyError, tooShortError } from '../errors.ts';
 import { isOid, parseOid, repoPathFromGit, type Oid, type RepoPath } from '../names.ts';
 import type { Blame, BlamedRun, BlameQuery, Grafts, MarkedCommit } from '../ports/git.ts';
 import { toGitFailure } from './git-failure.ts';
@@ -55,21 +55,13 @@ function renderGrafts(grafts: Grafts): string {
 function requireLines({ path, ranges }: BlameQuery, runs: BlamedRun[]): BlamedRun[] {
   const last = runs.at(-1);
   const count = last === undefined ? 0 : last.line + last.texts.length - 1;
-  if (ranges.some(([, end]) => end > count)) throw toTooShort(path, count);
+  if (ranges.some(([, end]) => end > count)) throw tooShortError(path, count);
   return runs;
-}
-
-function toTooShort(path: RepoPath, count: number): TeddyError {
-  return new TeddyError(
-    'USAGE',
-    `${path} has ${count} ${count === 1 ? 'line' : 'lines'}.`,
-    count === 0 ? 'An empty file has no story of its lines.' : `Name a line from 1 to ${count}.`,
-  );
 }
 
 function toFailure({ path }: BlameQuery, end: { exitCode: number; signal: null; stderr: string }): TeddyError {
   const count = /has only (\d+) lines?/.exec(end.stderr)?.[1];
-  if (count !== undefined) return toTooShort(path, Number(count));
+  if (count !== undefined) return tooShortError(path, Number(count));
   if (/no such path|cannot lstat/i.test(end.stderr))
     return new TeddyError('FILE_NOT_FOUND', `There is no file ${path}.`, '`git ls-files :/` lists the files.');
   return toGitFailure('blame', end);

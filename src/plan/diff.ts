@@ -1,5 +1,5 @@
 /** Unified diffs in git's style, without colours. */
-import { type StructuredPatch, FILE_HEADERS_ONLY, formatPatch, structuredPatch } from 'diff';
+import { type StructuredPatch, diffLines, FILE_HEADERS_ONLY, formatPatch, structuredPatch } from 'diff';
 import { decodeText } from './decode-text.ts';
 
 const context = 3;
@@ -58,6 +58,20 @@ export function listReplaced(old: string, now: string, maxChanged: number): Repl
     count,
     removed: lines.filter((line) => line.startsWith('-')).map((line) => line.slice(1)),
   }));
+}
+
+/** The lines that stay, whatever ends them, by their numbers now, from 1: those in `old`. None: more lines differ than is allowed. */
+export function listKept(old: string, now: string, maxChanged: number): Map<number, number> {
+  const options = { stripTrailingCr: true, ignoreNewlineAtEof: true, maxEditLength: maxChanged };
+  const kept = new Map<number, number>();
+  let [at, was] = [1, 1];
+  for (const { added, removed, count } of diffLines(old, now, options) ?? [])
+    for (let left = count; left > 0; left -= 1) {
+      if (!added && !removed) kept.set(at, was);
+      if (!removed) at += 1;
+      if (!added) was += 1;
+    }
+  return kept;
 }
 
 /** A name as git quotes it in the header of a diff: only where it has to be. `path` has its `a/` or `b/` already. */

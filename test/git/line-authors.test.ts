@@ -1,5 +1,6 @@
 /** Whose lines are: what git alone cannot tell. On real git. */
 import { execFileSync } from 'node:child_process';
+import { rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openProject } from '../../src/app.ts';
@@ -7,9 +8,14 @@ import type { AgentUnit } from '../../src/conversation/agent-log.ts';
 import type { Project } from '../../src/ports/project.ts';
 import { archiveRef, type Oid, type RefName, type RepoPath } from '../../src/names.ts';
 import { attributeLines } from '../../src/workflow/blame/attribute-lines.ts';
+import { blameFile } from '../../src/workflow/blame/blame-file.ts';
 import { startLine, type ForeignSession } from '../../src/workflow/capture/open-line.ts';
 import { appendCode, readCode } from '../../src/workflow/capture/work-tree-snapshot.ts';
 import { writeUnits, type BranchLine } from '../../src/workflow/capture/write-units.ts';
+import { toWhyDocument } from '../../src/workflow/blame/document.ts';
+import { explainPlace } from '../../src/workflow/blame/why.ts';
+import { renderWhy } from '../../src/cli/render/why.ts';
+import type { Terminal } from '../../src/cli/terminal.ts';
 import { archiveSession } from '../../src/workflow/landing/archive-session.ts';
 import { landSession } from '../../src/workflow/landing/land-session.ts';
 import { appendRecords } from '../../src/workflow/line/append-records.ts';
@@ -506,6 +512,89 @@ test('what a captured agent left in the work tree is its turn’s when the user 
     expect.stringMatching(/^fifth by the agent: ~claude-code-\S+ 02$/) as string,
     'sixth: person',
   ]);
+});
+
+/** The same for the file as it is on disk; `+` for what no commit has. */
+async function blameDisk(place: string): Promise<string[]> {
+  const { runs } = await blameFile(project, { place });
+  return runs.flatMap(({ line, texts, author, uncommitted = false }) => {
+    const own = author.kind === 'uncommitted' && author.isOwn ? 'own edit' : author.kind;
+    const name = author.kind === 'turn' ? `${author.session.slice(9).replace('claude-code-', '')} ${author.turn}` : own;
+    return texts.map((text, at) => `${line + at} ${text}: ${uncommitted ? '+' : ''}${name}`);
+  });
+}
+
+test('before the commit, a line is the turn’s that the newest snapshot has it from, or the user’s', async () => {
+  const [one, two] = [await capture('s1'), await capture('s2')];
+  await one.ask('Write it');
+  await repo.write('new.txt', 'x\ny\nz\n');
+  await change('second', '}');
+  await one.end('new.txt');
+  await change('y', 'y by hand', 'new.txt');
+  await two.ask('Add a line');
+  await repo.write('new.txt', `${await repo.read('new.txt')}last\n`);
+  await two.end('new.txt');
+  await change('x', 'w\nx', 'new.txt');
+  await change('first', 'first by hand');
+  const lines = ['1 w: uncommitted', '2 x: +s1 01', '3 y by hand: own edit', '4 z: +s1 01', '5 last: +s2 01'];
+  // Line ends of the work tree are not those of git.
+  for (const end of ['\n', '\r\n']) {
+    await repo.write('new.txt', (await repo.read('new.txt')).replaceAll('\n', end));
+    expect((await blameDisk('new.txt')).map((line) => line.replace('\r', ''))).toEqual(lines);
+  }
+  const why = await explainPlace(project, { place: 'new.txt' });
+  const terminal = { columns: 100, style: (_: string, text: string) => text } as unknown as Terminal;
+  expect(renderWhy(terminal, why)).toMatch(
+    /:1\n[^]*\nNot committed yet\.\n[^]*01 of \S+s1[^]*Found {5}in the work tree: not committed yet\n[^]*Not committed yet: your own edit\.\n/,
+  );
+  expect(toWhyDocument(why).stories).toMatchObject([
+    { author: 'uncommitted' },
+    { author: 'turn', uncommitted: true, lines: [{ line: 2 }, { line: 4 }] },
+    { author: 'uncommitted', ownEdit: true },
+    { author: 'turn', uncommitted: true },
+  ]);
+  expect(await blameDisk('new.txt:5')).toEqual(['5 last\r: +s2 01']);
+  await expect(blameDisk('new.txt:5-6')).rejects.toMatchObject({ code: 'USAGE', message: 'new.txt has 5 lines.' });
+  const changed = ['1 first by hand: uncommitted', '2 }: +s1 01', '3 third: person'];
+  expect(await blameDisk('a.txt:1-3')).toEqual(changed);
+  await repo.git('add', 'a.txt');
+  expect(await blameDisk('a.txt:1-3')).toEqual(changed);
+  await commitAll();
+  expect(await blameDisk('a.txt:2-3')).toEqual(['2 }: s1 01', '3 third: person']);
+});
+
+test('no snapshot of a branch that HEAD does not have, and none that lacks the file, says anything', async () => {
+  const agent = await capture();
+  await agent.ask('Write it');
+  await repo.write('new.txt', 'x\n');
+  await change('second', 'by the agent');
+  await agent.end('new.txt');
+  await agent.ask('Remove it');
+  await rm(`${repo.root}/new.txt`);
+  await agent.end('new.txt');
+  await repo.write('new.txt', 'x\n');
+  await expect(blameDisk('new.txt')).rejects.toMatchObject({ code: 'FILE_NOT_FOUND' });
+  await repo.git('stash', '--quiet');
+  await repo.git('switch', '--quiet', '--orphan', 'other');
+  await repo.write('a.txt', 'by the agent\n');
+  await repo.git('add', 'a.txt');
+  await repo.git('commit', '--quiet', '--allow-empty', '-m', 'Other');
+  await repo.write('a.txt', 'by the agent\n}\n');
+  expect(await blameDisk('a.txt:2')).toEqual(['2 }: uncommitted']);
+});
+
+test('an agent’s lines are known before there is any commit', async () => {
+  await project.repository.close();
+  await repo.close();
+  repo = await makeScratchRepository({}, { firstCommit: false });
+  project = await open();
+  const agent = await capture();
+  await agent.ask('Write it');
+  await repo.write('new.txt', 'x\ny');
+  await agent.end('new.txt');
+  expect(await blameDisk('new.txt')).toEqual(['1 x: +s1 01', '2 y: +s1 01']);
+  await repo.git('add', 'new.txt');
+  expect(await blameDisk('new.txt:2')).toEqual(['2 y: +s1 01']);
 });
 
 test('what a pull brought while an agent was at work is not the agent’s', async () => {

@@ -40,7 +40,8 @@ export class WhyCommand extends LineCommand {
 
       teddy follows \`session land\`, undone turns, renamed files, archived sessions, and the sessions of captured
       agents. A squash by a forge, or a commit of what an agent left in the work tree, names no session: teddy
-      finds it by its content, and says so. What nothing proves is called unknown.
+      finds it by its content, and says so. What nothing proves is called unknown. Lines that are not committed yet
+      are looked for in the newest snapshot of an agent's session, in new files as well.
 
       Exit codes: 0 done; 1 git failed; 2 no such file, line or commit.
     `,
@@ -78,7 +79,7 @@ export class BlameCommand extends LineCommand {
       \`teddy why FILE:LINE\` tells the whole story of a line.
 
       With --porcelain, it prints what \`git blame --porcelain\` prints, for the commits that teddy finds, with rows
-      teddy-author, teddy-session, teddy-turn, teddy-model and teddy-by-content in addition.
+      teddy-author, teddy-session, teddy-turn, teddy-model, teddy-by-content and teddy-uncommitted in addition.
 
       Exit codes: 0 done; 1 git failed; 2 no such file, line or commit.
     `,

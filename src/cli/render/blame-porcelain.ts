@@ -23,10 +23,10 @@ export async function renderPorcelain(
       ...(parents.length === 0 ? ['boundary'] : []),
     ];
   };
-  for (const { author, line, originalLine, path: file, texts } of runs) {
+  for (const { author, line, originalLine, path: file, texts, uncommitted } of runs) {
     const oid = author.kind === 'uncommitted' ? null : author.commit;
     const name = oid ?? zeros;
-    const key = `${name} ${author.kind}`;
+    const key = `${name} ${author.kind} ${uncommitted ?? ''}`;
     for (const [at, text] of texts.entries()) {
       rows.push([name, originalLine + at, line + at, ...(at === 0 ? [texts.length] : [])].join(' '));
       if (at === 0 && !told.has(key)) {
@@ -38,6 +38,7 @@ export async function renderPorcelain(
           if (model !== null) rows.push(`teddy-model ${toVisible(model).replaceAll('\n', ' ')}`);
         }
         if ('byContent' in author && author.byContent) rows.push('teddy-by-content');
+        if (uncommitted) rows.push('teddy-uncommitted');
       }
       if (at === 0)
         rows.push(`filename ${quoteDiffName(author.kind === 'uncommitted' && asked === null ? path : file)}`);

@@ -40,8 +40,8 @@ function styleOf({ kind }: Author): 'cyan' | 'green' | 'yellow' {
 }
 
 /** A turn's story is told once. */
-function describeRun(stories: Stories, { author }: AttributedRun, told: Set<string>): string[] {
-  const title = describeAuthor(author, stories);
+function describeRun(stories: Stories, { author, uncommitted }: AttributedRun, told: Set<string>): string[] {
+  const title = `${describeAuthor(author, stories)}${uncommitted ? ', not committed yet' : ''}`;
   const story = author.kind === 'turn' ? stories.turns.get(author.commit) : undefined;
   if (story === undefined || told.has(story.commit)) return [title];
   told.add(story.commit);
@@ -57,7 +57,7 @@ function firstLine(text: string): string {
 
 /** `turn 02 of 20261121-fix-ago, gpt-5, approved by Ada Lovelace`. */
 function describeAuthor(author: Author, { turns, commits }: Stories): string {
-  if (author.kind === 'uncommitted') return 'not committed yet';
+  if (author.kind === 'uncommitted') return `not committed yet${author.isOwn ? ', your own edit' : ''}`;
   if (author.kind === 'unknown') return `unknown, in ${author.commit.slice(0, 10)}: ${toVisible(author.reason)}`;
   const content = author.byContent ? ', by content' : '';
   if (author.kind === 'turn') {
@@ -124,7 +124,11 @@ function renderStory(terminal: Terminal, why: Why, story: PlaceStory, isWhole: b
     ...(turn === undefined ? [describeOther(author, why)] : describeTurn(turn)),
     ...toRows(
       'Found',
-      'byContent' in author && author.byContent ? 'by content: the commit that brought it here names no session' : null,
+      runs[0]?.uncommitted
+        ? 'in the work tree: not committed yet'
+        : 'byContent' in author && author.byContent
+          ? 'by content: the commit that brought it here names no session'
+          : null,
     ),
     ...toRows(
       'Landed',
@@ -161,7 +165,7 @@ function renderRow([label, text]: Row, columns: number): string {
 }
 
 function describeOther(author: Author, why: Why): Row {
-  if (author.kind === 'uncommitted') return ['', 'Not committed yet.'];
+  if (author.kind === 'uncommitted') return ['', `Not committed yet${author.isOwn ? ': your own edit' : ''}.`];
   if (author.kind === 'unknown') return ['', `Unknown, in commit ${author.commit.slice(0, 10)}: ${author.reason}`];
   return ['By', describeAuthor(author, why)];
 }

@@ -140,7 +140,7 @@ async function keepOwn(
     .flatMap((run) => toLines(run).filter(({ line }) => !isOld.has(line)));
 }
 
-function toLines<Run extends Omit<BlamedRun, 'commit'>>(run: Run): (Run & { texts: [string] })[] {
+export function toLines<Run extends Omit<BlamedRun, 'commit'>>(run: Run): (Run & { texts: [string] })[] {
   const { line, originalLine } = run;
   return run.texts.map((text, at) => ({ ...run, line: line + at, originalLine: originalLine + at, texts: [text] }));
 }
@@ -212,13 +212,14 @@ function isOwnEdit({ steps, agents }: CodeSteps, commit: Oid | null): boolean {
   return step?.kind === 'snapshot' && step.turn === null && agents.has(step.session);
 }
 
-function joinRuns(runs: readonly AttributedRun[]): AttributedRun[] {
+export function joinRuns(runs: readonly AttributedRun[]): AttributedRun[] {
   const joined: AttributedRun[] = [];
   for (const run of runs) {
     const last = joined.at(-1);
     const goesOn =
       last !== undefined &&
       isSame(last.author, run.author) &&
+      last.uncommitted === run.uncommitted &&
       last.path === run.path &&
       last.line + last.texts.length === run.line &&
       last.originalLine + last.texts.length === run.originalLine;
@@ -231,8 +232,8 @@ function joinRuns(runs: readonly AttributedRun[]): AttributedRun[] {
 function isSame(one: Author, other: Author): boolean {
   if (one.kind !== other.kind) return false;
   const commitOf = (author: Author) => ('commit' in author ? author.commit : null);
-  const contentOf = (author: Author) => 'byContent' in author && author.byContent;
-  return commitOf(one) === commitOf(other) && contentOf(one) === contentOf(other);
+  const markOf = (author: Author) => ('isOwn' in author ? author.isOwn : 'byContent' in author && author.byContent);
+  return commitOf(one) === commitOf(other) && markOf(one) === markOf(other);
 }
 
 /** Says of the lines of a commit whose they are; what a commit says of itself is read once. */
@@ -256,7 +257,7 @@ function authorReader(
   };
   return async (run) => {
     const { commit, byContent, origin, left: _, ...place } = run;
-    if (commit === null) return [{ ...place, author: { kind: 'uncommitted' } }];
+    if (commit === null) return [{ ...place, author: { kind: 'uncommitted', isOwn: false } }];
     const person: Author = { kind: 'person', commit, step: null, byContent };
     const unknown = (reason: string): Author => ({ kind: 'unknown', commit, reason });
     const whole = (author: Author): AttributedRun[] => [{ ...place, author }];

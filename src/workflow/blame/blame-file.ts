@@ -6,6 +6,7 @@ import type { Oid, RepoPath, SessionId, TurnName } from '../../names.ts';
 import { maskString } from '../line/mask-text.ts';
 import type { AttributedRun } from './attribution.ts';
 import { attributeLines } from './attribute-lines.ts';
+import { attributeWorkTree } from './attribute-work-tree.ts';
 import type { CodeStep, CodeSteps } from './code-steps.ts';
 import { findFileRange, type FileRange, type FileRangeRequest } from './find-file-range.ts';
 import { readTurnStory, type TurnStory } from './read-story.ts';
@@ -43,7 +44,12 @@ export interface BlamedFile extends FileRange {
 export async function blameFile(project: Project, request: BlameRequest): Promise<BlamedFile> {
   const place = await findFileRange(project, request);
   const { moves, copies } = request;
-  const { runs, known } = await attributeLines({ repository: project.repository }, { ...place, moves, copies });
+  const [source, { commit, isTracked }] = [{ repository: project.repository }, place];
+  const query = { ...place, moves, copies };
+  const { runs, known } =
+    commit === null
+      ? await attributeWorkTree(source, query, { isTracked })
+      : await attributeLines(source, { ...query, commit });
   return { ...place, runs, known, ...(await readStories(project, runs, known)) };
 }
 

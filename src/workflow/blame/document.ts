@@ -10,6 +10,9 @@ interface AuthorDocument {
   author: Author['kind'];
   source?: Oid;
   byContent?: boolean;
+  /** The lines are that turn's, and only in the work tree; or an edit of the user there, as an agent's line has it. */
+  uncommitted?: true;
+  ownEdit?: true;
   /** Why it is unknown. */
   reason?: string;
   turn?: TurnStory | null;
@@ -44,12 +47,13 @@ export function toBlameDocument({ path, commit, runs, ...stories }: BlamedFile):
   return {
     path,
     commit,
-    runs: runs.map(({ line, originalLine, path: originalPath, texts, author }) => ({
+    runs: runs.map(({ line, originalLine, path: originalPath, texts, author, uncommitted }) => ({
       line,
       count: texts.length,
       originalLine,
       originalPath,
       ...toAuthor(author, stories),
+      ...(uncommitted ? { uncommitted } : {}),
       texts,
     })),
   };
@@ -62,6 +66,7 @@ export function toWhyDocument(why: Why): WhyDocument {
     stories: why.stories.map(({ author, runs, replaced, landed }) => ({
       lines: runs.map(({ line, texts }) => ({ line, count: texts.length, texts })),
       ...toAuthor(author, why),
+      ...(runs[0]?.uncommitted ? { uncommitted: true } : {}),
       replaced: replaced?.lines ?? null,
       landed,
     })),
@@ -69,7 +74,7 @@ export function toWhyDocument(why: Why): WhyDocument {
 }
 
 function toAuthor(author: Author, { turns, commits }: Pick<BlamedFile, 'turns' | 'commits'>): AuthorDocument {
-  if (author.kind === 'uncommitted') return { author: author.kind };
+  if (author.kind === 'uncommitted') return { author: author.kind, ...(author.isOwn ? { ownEdit: true } : {}) };
   const { kind, commit: source } = author;
   if (author.kind === 'unknown') return { author: author.kind, source, reason: author.reason };
   const { byContent } = author;

@@ -5,6 +5,8 @@ import type { Oid, RepoPath } from '../../names.ts';
 import { parseRepoPath } from '../../session/paths.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { requireCommit } from '../line/find-recorded.ts';
+import { openTracing } from './attribute-lines.ts';
+import { findSnapshot } from './attribute-work-tree.ts';
 
 export interface FileRangeRequest {
   /** A path of the repository, with lines or without. */
@@ -18,16 +20,18 @@ export interface FileRange {
   /** Null: the file as it is on disk. */
   commit: Oid | null;
   ranges: readonly (readonly [first: number, last: number])[];
+  /** False: git does not know the file on disk, and only a snapshot of an agent's line does. */
+  isTracked: boolean;
 }
 
 /** Throws FILE_NOT_FOUND, UNKNOWN_COMMIT, USAGE. */
 export async function findFileRange(project: Project, { place, revision }: FileRangeRequest): Promise<FileRange> {
   const commit = await findCommit(project, revision);
   const whole = await findFile(project, commit, place);
-  if (whole !== null) return { path: whole, commit, ranges: [] };
+  if (whole !== null) return { ...whole, commit, ranges: [] };
   const [, file = '', lines = ''] = /^(.+):([^:/]*)$/s.exec(place) ?? [];
-  const path = file === '' ? null : await findFile(project, commit, file);
-  if (path === null) throw await toMissing(project, { place: place.replace(/:[\d,-]*$/, ''), revision, commit });
+  const found = file === '' ? null : await findFile(project, commit, file);
+  if (found === null) throw await toMissing(project, { place: place.replace(/:[\d,-]*$/, ''), revision, commit });
   const [, first, last = first] = /^(\d+)(?:[-,](\d+))?$/.exec(lines) ?? [];
   const range = [Number(first), Number(last)] as const;
   // NaN is not larger, either.
@@ -37,7 +41,7 @@ export async function findFileRange(project: Project, { place, revision }: FileR
       lines === '' ? 'Nothing stands behind the colon.' : `${lines} names no lines.`,
       'Say FILE:42, or FILE:42-50.',
     );
-  return { path, commit, ranges: [range] };
+  return { ...found, commit, ranges: [range] };
 }
 
 async function findCommit({ repository }: Project, revision: string | undefined): Promise<Oid | null> {
@@ -45,18 +49,26 @@ async function findCommit({ repository }: Project, revision: string | undefined)
   return requireCommit(repository.store, revision ?? 'HEAD', '`git log --oneline` lists the commits.');
 }
 
-/** Null: it is no file there, or git does not track it. */
-async function findFile(project: Project, commit: Oid | null, text: string): Promise<RepoPath | null> {
-  const { store, workspace } = project.repository;
+/** Null: it is no file there, or neither git nor a snapshot knows it. */
+async function findFile(
+  project: Project,
+  commit: Oid | null,
+  text: string,
+): Promise<Pick<FileRange, 'path' | 'isTracked'> | null> {
+  const { repository } = project;
+  const { store, workspace } = repository;
   const path = toPath(text, workspace?.root);
   if (path === null) return null;
-  if (commit !== null) return (await store.readFile(commit, path)) === null ? null : path;
+  const tracked = { path, isTracked: true };
+  if (commit !== null) return (await store.readFile(commit, path)) === null ? null : tracked;
   const head = await store.resolve('HEAD');
   if ((await workspace?.sizeOnDisk(path)) == null) return null;
-  if (head !== null && (await store.hasPath(head, path))) return path;
+  if (head !== null && (await store.hasPath(head, path))) return tracked;
   // git blames staged lines as well.
   const edits = (await workspace?.status({ untracked: false, path }))?.edits ?? [];
-  return head !== null && edits.length > 0 ? path : null;
+  if (head !== null && edits.length > 0) return tracked;
+  const snapshot = await findSnapshot({ repository }, await openTracing({ repository }, null), path);
+  return snapshot === null ? null : { path, isTracked: false };
 }
 
 function toPath(text: string, root: string | undefined): RepoPath | null {

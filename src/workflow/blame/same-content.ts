@@ -102,6 +102,11 @@ function findNamed(message: string): SessionId[] {
   return [...named].map(([, one, other]) => (one ?? other?.replace(/--.*$/, '')) as SessionId);
 }
 
+/** Commits know whole seconds, and the ids of entries more. */
+export function byTime(a: CodeStep, b: CodeStep): number {
+  return a.seconds - b.seconds || ((a.entry ?? '') < (b.entry ?? '') ? -1 : 1);
+}
+
 /** Clocks of two machines may differ by so much. */
 const skewSeconds = 600;
 
@@ -110,7 +115,6 @@ async function keepEarlier(source: BlameSource, place: Change, steps: readonly C
   const isEarlier = async (step: CodeStep) => {
     if (step.oid === place.oid) return false;
     if (step.seconds < place.seconds) return true;
-    // The ids of entries know the time better.
     const isAsOld = place.own === null ? !(await knew(source, place, step)) : (step.entry ?? '') < place.own.id;
     return (step.seconds === place.seconds && isAsOld) || isCommittedDuring(source, place, step);
   };
@@ -167,7 +171,7 @@ async function readBegin({ repository: { store } }: BlameSource, { oid, turn }: 
  * Without the snapshots of captured lines that only found there what a turn had brought, or was about to bring: all agents work on the
  * same files. Of turns that went on at the same time, those that name the file in a call.
  */
-async function dropFound(
+export async function dropFound(
   source: BlameSource,
   { agents }: StepIndex,
   path: RepoPath,
@@ -178,9 +182,7 @@ async function dropFound(
     const calls = await readCalls(source, step);
     return { step, calls, begin: calls.length === 0 ? null : await readBegin(source, step) };
   };
-  const all = (await Promise.all(steps.map(read))).toSorted(
-    ({ step: a }, { step: b }) => a.seconds - b.seconds || ((a.entry ?? '') < (b.entry ?? '') ? -1 : 1),
-  );
+  const all = await Promise.all(steps.toSorted(byTime).map(read));
   const turns = all.filter(({ calls }) => calls !== null && calls.length > 0);
   const since = Math.min(
     ...all.flatMap(({ step, calls, begin }) => (calls?.length === 0 ? [] : (begin ?? step.seconds))),
@@ -269,28 +271,32 @@ async function findByLines(
   const others = [...known].filter(({ session }) => session !== place.own?.session);
   const earlier = await keepEarlier(source, place, others);
   const last = new Map<string, CodeStep>();
-  for (const step of earlier.toSorted((a, b) => a.seconds - b.seconds)) last.set(nameStep(step), step);
-  const lines = await readUncommitted(source, place);
+  for (const step of earlier.toSorted(byTime)) last.set(nameStep(step), step);
+  const newest = [...last.values()].toSorted(byTime).toReversed().slice(0, maxRead);
+  const isNearBy = await Promise.all(newest.map((step) => isNear(source, place, step)));
+  const near = newest.find((_, at) => isNearBy[at]);
+  if (place.own !== null && near !== undefined) return { oid: near.oid };
   const compared: { step: CodeStep; run: EqualLines }[] = [];
-  for (const step of await dropAbove(source, index, place, [...last.values()].toReversed().slice(0, maxRead))) {
+  for (const step of await dropAbove(source, index, place, newest)) {
     for (const name of names) {
       const file = await source.repository.store.readFile(step.oid, name);
       const text = file === null ? null : decodeText(file.bytes);
-      if (text !== null) compared.push({ step, run: compareLines(lines, text.split('\n')) });
+      if (text !== null) compared.push({ step, run: compareLines(place.lines, text.split('\n')) });
     }
   }
   const most = Math.max(0, ...compared.map(({ run }) => run.equal.size));
-  if (most === 0) return null;
+  // Lines that tell nothing are as they were a moment before, or nobody's but the commit's own.
+  if (most === 0) return near === undefined ? null : { oid: near.oid };
   const tied = compared.filter(({ run }) => run.equal.size === most);
   const first = await dropFound(source, index, place.path, [...new Set(tied.map(({ step }) => step))]);
   const best = tied.find(({ step }) => first.includes(step)) as (typeof tied)[number];
   const isTie = first.some(({ session }) => session !== best.step.session);
   const isSure =
-    evidence.has(best.step.session) || isNoChance(best.run, lines) || (await isNear(source, place, best.step));
+    evidence.has(best.step.session) || isNoChance(best.run, place.lines) || isNearBy[newest.indexOf(best.step)];
   if (isSure && !isTie) return { oid: best.step.oid };
   const reason = `${nameStep(best.step)} has such lines in the file, which may be a coincidence.`;
   return {
-    unsure: new Set(compared.flatMap(({ run }) => [...run.equal].map((at) => lines.get(at) ?? ''))),
+    unsure: new Set(compared.flatMap(({ run }) => [...run.equal].map((at) => place.lines.get(at) ?? ''))),
     reason,
   };
 }
@@ -298,35 +304,22 @@ async function findByLines(
 /** So many commits may be between. */
 const maxBetween = 8;
 
-/** The user has committed parts of what the snapshot shows, on top of what HEAD was then. */
+/** The user's HEAD is, or was a few commits ago, what the snapshot stood on: it shows the same files, a while before. */
 async function isNear(
   { repository: { store } }: BlameSource,
-  { commit }: Change,
+  { commit, own }: Change,
   { oid, head }: CodeStep,
 ): Promise<boolean> {
-  const [parent] = commit.parents;
-  if (head === null || parent === undefined) return false;
+  const from = own === null ? commit.parents[0] : own.head;
+  if (head === null || from === undefined || !isOid(from) || (await store.resolve(from)) === null) return false;
   const { author } = await store.readCommit(oid);
   if (parseIdent(author).email !== parseIdent(commit.committer).email) return false;
   let between = 0;
-  for await (const { oid: one } of store.firstParents(parent)) {
+  for await (const { oid: one } of store.firstParents(from)) {
     if (one === head) return true;
     if ((between += 1) > maxBetween) return false;
   }
   return false;
-}
-
-/** The lines in question; for a snapshot, all that the user's HEAD did not have: they show whether it is the same file. */
-async function readUncommitted(
-  { repository: { store } }: BlameSource,
-  { oid, own, path, lines }: Change,
-): Promise<ReadonlyMap<number, string>> {
-  if (own === null) return lines;
-  const read = async (commit: Oid) => decodeText((await store.readFile(commit, path))?.bytes ?? new Uint8Array()) ?? '';
-  const head = own.head !== undefined && isOid(own.head) ? await store.resolve(own.head) : null;
-  const committed = new Set(head === null ? [] : (await read(head)).split('\n'));
-  const all = (await read(oid)).split('\n').map((text, at) => [at + 1, text] as const);
-  return new Map(all.filter(([, text]) => !committed.has(text)));
 }
 
 interface EqualLines {

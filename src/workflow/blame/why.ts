@@ -42,7 +42,7 @@ export async function explainPlace(project: Project, request: BlameRequest): Pro
   const blamed = await blameFile(project, request);
   const groups = new Map<string, AttributedRun[]>();
   for (const run of blamed.runs) {
-    const key = keyOf(run.author);
+    const key = `${keyOf(run.author)} ${run.uncommitted ?? ''}`;
     groups.set(key, [...(groups.get(key) ?? []), run]);
   }
   const head = blamed.commit ?? (await project.repository.store.resolve('HEAD'));
@@ -51,7 +51,7 @@ export async function explainPlace(project: Project, request: BlameRequest): Pro
 }
 
 function keyOf(author: Author): string {
-  return author.kind === 'uncommitted' ? author.kind : `${author.kind} ${author.commit}`;
+  return `${author.kind} ${author.kind === 'uncommitted' ? author.isOwn : author.commit}`;
 }
 
 async function explainRuns(
