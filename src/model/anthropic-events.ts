@@ -3,8 +3,8 @@ import type { ModelEvent, ModelToolCall } from '../ports/model.ts';
 import { CutStream, WireError } from './failure.ts';
 import { piecesOf, type TextPiece } from './content-parts.ts';
 import { finishEvent, worseFinish, type Finish } from './finish.ts';
-import { field, wholeCharacters } from './wire.ts';
-import { isObject } from '../session/parse-object.ts';
+import { wholeCharacters } from './wire.ts';
+import { field, isObject } from '../session/parse-object.ts';
 
 interface Progress {
   calls: Map<unknown, ModelToolCall>;

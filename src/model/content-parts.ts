@@ -1,7 +1,6 @@
 /** The content of a message or of a piece of one: a text, or a list of parts. */
 import type { ModelEvent } from '../ports/model.ts';
-import { isObject } from '../session/parse-object.ts';
-import { field } from './wire.ts';
+import { field, isObject } from '../session/parse-object.ts';
 
 export type TextPiece = Extract<ModelEvent, { type: 'text' | 'thought' }>;
 

@@ -1,6 +1,7 @@
 /** Explains why a request failed. */
 import { TeddyError, type ErrorCode } from '../errors.ts';
 import type { ModelRequest } from '../ports/model.ts';
+import { field, isObject, parseJson } from '../session/parse-object.ts';
 import { formatCount } from '../session/format-count.ts';
 import { listLargestSent } from '../session/sent-sections.ts';
 import { keyNameOf, urlNameOf, type Endpoint } from './endpoint.ts';
@@ -202,4 +203,37 @@ function oneLine(text: string, apiKey: string): string {
     .trim();
   if (line.length <= maxReasonLength) return line || 'no message';
   return `${line.slice(0, maxReasonLength).replace(/[\uD800-\uDBFF]$/, '')}...`;
+}
+
+/** Every dialect has its own place for the words of an error. */
+const places = 'title error errors message msg detail details error_description error_message reason description'.split(
+  ' ',
+);
+const maxDepth = 10;
+const maxErrors = 3;
+
+/** The words in the body of an error; the body itself where nothing in it is known. Never empty. */
+export function errorWords(body: string): string {
+  return wordsIn(parseJson(body), 0) || body.trim() || 'no message';
+}
+
+function wordsIn(value: unknown, depth: number): string {
+  if (depth > maxDepth) return '';
+  if (typeof value === 'string') return wordsOfText(value.trim(), depth);
+  if (Array.isArray(value)) return join(value.slice(0, maxErrors), '; ', depth);
+  if (!isObject(value)) return '';
+  const words = join([...places.map((place) => value[place]), field(value['metadata'], 'raw')], ': ', depth);
+  // Validators say apart which field they mean.
+  const place = Array.isArray(value['loc']) ? value['loc'].join('.') : '';
+  return place === '' || words === '' ? words : `${place}: ${words}`;
+}
+
+/** A gateway quotes the body that it was given. */
+function wordsOfText(text: string, depth: number): string {
+  return (/^[[{]/.test(text) && wordsIn(parseJson(text), depth + 1)) || text;
+}
+
+function join(values: unknown[], separator: string, depth: number): string {
+  const found = values.map((value) => wordsIn(value, depth + 1)).filter((words) => words !== '');
+  return [...new Set(found)].join(separator);
 }

@@ -1,10 +1,11 @@
 /** Turns the chunks of a chat completion into the events of the port. Tolerant of what servers leave out. */
 import type { OpenAI } from 'openai';
 import type { ModelEvent, ModelToolCall } from '../ports/model.ts';
+import { field } from '../session/parse-object.ts';
 import { CutStream } from './failure.ts';
 import { piecesOf, type TextPiece } from './content-parts.ts';
 import { finishEvent, worseFinish, type Finish } from './finish.ts';
-import { field, wholeCharacters } from './wire.ts';
+import { wholeCharacters } from './wire.ts';
 
 type Chunk = OpenAI.Chat.Completions.ChatCompletionChunk;
 

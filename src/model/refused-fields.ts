@@ -2,12 +2,6 @@
 import { toFailure } from './failure.ts';
 import type { Service } from './wire.ts';
 
-/** The fields that an endpoint has refused for a model, remembered for a day. */
-export interface RefusedFields {
-  read(): Promise<string[]>;
-  keep(names: string[]): Promise<void>;
-}
-
 /**
  * `toBody` leaves out the fields that it is given, of which `names` are all. Each is left out once, and remembered as soon
  * as the server accepts the request without it. Throws what `send` throws.

@@ -2,8 +2,8 @@
 import { presets, type PresetName } from '../session/presets.ts';
 import { toCount, toPrice, type ModelFacts } from '../session/model-facts.ts';
 import type { Endpoint } from './endpoint.ts';
-import { addressOf, field, readJson } from './wire.ts';
-import { isObject } from '../session/parse-object.ts';
+import { addressOf, readJson } from './wire.ts';
+import { field, isObject } from '../session/parse-object.ts';
 
 export interface ServedModel extends ModelFacts {
   id: string;

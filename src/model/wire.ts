@@ -1,11 +1,15 @@
 /** One request to a model's server: sent, sent again where that can help, and its answer as a stream of events. */
-import { isObject, parseJson } from '../session/parse-object.ts';
+import { field, isObject, parseJson } from '../session/parse-object.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { nameSome } from '../session/name-some.ts';
 import type { Endpoint } from './endpoint.ts';
-import { errorWords } from './error-words.ts';
-import { rootMessage, toRetryAfter, WireError, withoutKey, type Failure } from './failure.ts';
-import type { RefusedFields } from './refused-fields.ts';
+import { errorWords, rootMessage, toRetryAfter, WireError, withoutKey, type Failure } from './failure.ts';
+
+/** The fields that an endpoint has refused for a model, remembered for a day. */
+export interface RefusedFields {
+  read(): Promise<string[]>;
+  keep(names: string[]): Promise<void>;
+}
 
 export interface Service {
   endpoint: Endpoint;
@@ -221,11 +225,6 @@ function quoteWords(text: string, endpoint: Endpoint | null): string {
     .trim();
   if (words === '') return 'without a word';
   return `that begins ${JSON.stringify(words.length <= maxWords ? words : `${words.slice(0, maxWords)}...`)}`;
-}
-
-/** Undefined where there is none, as servers leave out whatever they like. */
-export function field(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
 }
 
 /** The headers that carry the key, in the way of the endpoint. */

@@ -44,7 +44,7 @@ export interface NewFile {
 export interface ProjectFiles {
   inspect(path: RepoPath): Promise<FileTarget>;
   /**
-   * What stands there under a name that differs only in case or Unicode form, or that is this one once it is percent-decoded;
+   * Finds what stands there under a name that differs only in case or Unicode form, or that is this one once it is percent-decoded;
    * of the path or of a directory above it.
    */
   findTwin(path: RepoPath): Promise<RepoPath | null>;

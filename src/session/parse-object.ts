@@ -16,3 +16,8 @@ export function parseObject(text: string): Record<string, unknown> | null {
   const value = parseJson(text);
   return isObject(value) ? value : null;
 }
+
+/** Undefined where there is none: others leave out whatever they like. */
+export function field(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
+}

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { errorWords } from '../../src/model/error-words.ts';
+import { errorWords } from '../../src/model/failure.ts';
 
 const extra = { type: 'extra_forbidden', loc: ['body', 'x'], msg: 'Not permitted' };
 

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, test } from 'vitest';
 import { anthropicModel } from '../../src/model/anthropic.ts';
 import { openaiModel } from '../../src/model/openai.ts';
-import type { RefusedFields } from '../../src/model/refused-fields.ts';
+import type { RefusedFields } from '../../src/model/wire.ts';
 import type { ModelRequest } from '../../src/ports/model.ts';
 import { collect, requestOf, textOf } from '../support/ask-model.ts';
 

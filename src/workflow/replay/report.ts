@@ -293,7 +293,7 @@ async function compareValidation(run: RecordedRun, findings: Findings): Promise<
   return unknown;
 }
 
-/** What an earlier version called an answer that was cut off may be a fence with text behind its end. */
+/** An earlier version called a fence with text behind its end an answer that was cut off. */
 const unclosedFence = /^(?:The answer was cut off: the|The) fence ".*" that opens here is n.*$/s;
 
 function toKey({ line, column, action, message }: Problem): string {
