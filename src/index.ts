@@ -9,7 +9,6 @@ export { renderMarkdown } from './conversation/render-history-markdown.ts';
 export { renderJsonl } from './conversation/render-jsonl.ts';
 export { renderOpenai } from './conversation/render-openai.ts';
 export type { Transcript } from './conversation/transcript.ts';
-export { checkHistory } from './conversation/check-history.ts';
 export { toHistory } from './conversation/fold-history.ts';
 export type { History, HistoryFormat, Repair } from './conversation/history.ts';
 export type { TranscriptRecord } from './conversation/record.ts';

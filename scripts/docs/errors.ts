@@ -99,7 +99,7 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
     'Name another file, or name the format with `--format`.',
   ],
   HISTORY_INVALID: [
-    'teddy built a history or a request that breaks a rule of the provider. Nothing was sent.',
+    'teddy built a request that breaks a rule of the provider. Nothing was sent.',
     'This is a defect of teddy: please report it. `teddy session history --format markdown` still shows everything.',
   ],
   HOSTILE_SESSION: [

@@ -1,7 +1,6 @@
-/** The messages of a session as a provider would take them: folded, rendered, checked. */
+/** The messages of a session as a provider would take them: folded and rendered. */
 import { TeddyError } from '../errors.ts';
 import type { SessionId, TurnName } from '../names.ts';
-import { checkHistory } from './check-history.ts';
 import { toHistory, type TurnRecords } from './fold-history.ts';
 import type { History, HistoryFormat, Repair } from './history.ts';
 
@@ -13,16 +12,15 @@ export interface RenderedHistory {
 
 const firstCapacity = 1 << 20;
 
-/** The turns are taken out of the array. Throws HISTORY_INVALID. */
+/** The turns are taken out of the array. */
 export async function renderHistory(
-  session: SessionId,
   { turns, repairs }: { turns: TurnRecords[]; repairs: readonly Repair[] },
   format: HistoryFormat,
 ): Promise<RenderedHistory> {
   // The turns are not held any more once they are folded.
   const history = toHistory(takeAll(turns));
   return {
-    bytes: encodeRendered(await render(history, format, session)),
+    bytes: encodeRendered(await render(history, format)),
     repairs: [...repairs, ...history.repairs],
   };
 }
@@ -32,20 +30,8 @@ function* takeAll(turns: TurnRecords[]): Generator<TurnRecords> {
   for (let turn = turns.pop(); turn !== undefined; turn = turns.pop()) yield turn;
 }
 
-/** Each renderer is loaded only where it is needed. Never a history that breaks a rule of its format. */
-async function render(history: History, format: HistoryFormat, session: SessionId): Promise<unknown[] | string> {
-  const rendered = await renderAs(history, format);
-  const [violation, ...more] = checkHistory(format, rendered);
-  if (violation === undefined) return rendered;
-  throw new TeddyError(
-    'HISTORY_INVALID',
-    `The history of ${session} breaks a rule of ${format}: ${violation}` +
-      (more.length === 0 ? '' : ` (and ${more.length} more)`),
-    'This is a defect of teddy. `--format jsonl` and `--format markdown` show what was said.',
-  );
-}
-
-async function renderAs(history: History, format: HistoryFormat): Promise<unknown[] | string> {
+/** Each renderer is loaded only where it is needed. */
+async function render(history: History, format: HistoryFormat): Promise<unknown[] | string> {
   switch (format) {
     case 'openai':
       return (await import('./render-openai.ts')).renderOpenai(history);

@@ -4,7 +4,7 @@
  * `session plan` against a loopback server took 6 ms longer (the median of 15 pairs). This file may go when it is smaller.
  */
 import { createParser } from 'eventsource-parser';
-import { requireValid } from '../conversation/check-request.ts';
+import { checkRequest } from '../conversation/check-request.ts';
 import { toAnthropicMessages } from '../conversation/model-messages.ts';
 import type { AnthropicBlock, AnthropicMessage } from '../conversation/render-anthropic.ts';
 import type { Model, ModelEvent, ModelRequest } from '../ports/model.ts';
@@ -54,8 +54,8 @@ async function* readEvents({ body }: Response): AsyncGenerator<unknown> {
 /** The prompt, the user's request in its sections, what has followed, and three or four places up to which it is cached. */
 function toBody({ model, isStreamed }: Service, request: ModelRequest, without: ReadonlySet<string>): object {
   const { reasoning, maxAnswerTokens, ...parameters } = request.parameters;
+  checkRequest(request.messages);
   const { system, messages } = toAnthropicMessages(request.messages);
-  requireValid('anthropic', messages);
   const maxTokens = Number(maxAnswerTokens ?? defaultMaxTokens(model));
   const { tools } = request;
   const thinking = Object.entries(toThinking(reasoning, { model, maxTokens, messages }));

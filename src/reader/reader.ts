@@ -182,7 +182,7 @@ export async function readHistory(options: HistoryOptions): Promise<ReadHistory>
   const from = options.from === undefined ? undefined : parseTurnName(options.from);
   const read = await readTurns(store, await findSource(store, found.commit, found.session), from);
   if (read.turns.length === 0 && from !== undefined) throw noTurnFromError(found.session, from);
-  const rendered = await renderHistory(found.session, read, format);
+  const rendered = await renderHistory(read, format);
   const text = decodeText(rendered.bytes);
   return { ...found, format, ...rendered, text, messages: isText(format) ? text : (JSON.parse(text) as unknown[]) };
 }

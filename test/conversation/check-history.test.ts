@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { checkHistory } from '../../src/conversation/check-history.ts';
+import { checkHistory } from '../support/check-history.ts';
 import type { HistoryFormat } from '../../src/conversation/history.ts';
 
 /** A change of something valid, and the only thing that is wrong with it then. */

@@ -1,14 +1,11 @@
 import { expect, test } from 'vitest';
 import { decodeText, renderHistory } from '../../src/conversation/render-history.ts';
 import type { TranscriptRecord } from '../../src/conversation/record.ts';
-import type { SessionId } from '../../src/names.ts';
 import { assistant, user } from '../support/conversations.ts';
-
-const session = '20260124-long' as SessionId;
 
 async function render(records: TranscriptRecord[]): Promise<string> {
   const turns = [{ turn: '01', transcript: { records, skipped: [], mended: [] } }];
-  return decodeText((await renderHistory(session, { turns, repairs: [] }, 'openai')).bytes);
+  return decodeText((await renderHistory({ turns, repairs: [] }, 'openai')).bytes);
 }
 
 test('a message has a line of its own, however many bytes the messages before it take', async () => {

@@ -1,5 +1,5 @@
 /** Every history that is rebuilt from a line is valid at each of its commits, in every format, with nothing to repair. */
-import { checkHistory } from '../../src/conversation/check-history.ts';
+import { checkHistory } from '../support/check-history.ts';
 import { toHistory } from '../../src/conversation/fold-history.ts';
 import type { History, HistoryFormat } from '../../src/conversation/history.ts';
 import { renderAnthropic } from '../../src/conversation/render-anthropic.ts';

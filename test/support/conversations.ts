@@ -1,5 +1,5 @@
 /** Records of a conversation, short to write, and what becomes of them in every format. */
-import { checkHistory } from '../../src/conversation/check-history.ts';
+import { checkHistory } from './check-history.ts';
 import { decodeTranscript } from '../../src/conversation/decode-transcript.ts';
 import { toHistory } from '../../src/conversation/fold-history.ts';
 import { historyFormats, type History, type HistoryFormat } from '../../src/conversation/history.ts';

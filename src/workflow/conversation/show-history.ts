@@ -38,7 +38,7 @@ const rendering = 1;
 /** With fewer it takes as long to look into the cache. */
 const leastCached = 200;
 
-/** Throws UNKNOWN_SESSION, AMBIGUOUS_SESSION, UNKNOWN_COMMIT, UNKNOWN_TURN, NOT_ON_LINE, DAMAGED_SESSION, HISTORY_INVALID. */
+/** Throws UNKNOWN_SESSION, AMBIGUOUS_SESSION, UNKNOWN_COMMIT, UNKNOWN_TURN, NOT_ON_LINE, DAMAGED_SESSION. */
 export async function showHistory(project: Project, request: HistoryRequest): Promise<ShownHistory> {
   const { format } = request;
   const from = request.from === undefined ? undefined : parseTurnName(request.from);
@@ -70,7 +70,7 @@ async function renderAndKeep(
   const read = await readTurns(project.repository.store, place, from);
   const isLong = read.turns.length >= leastCached;
   if (read.turns.length === 0 && from !== undefined) throw noTurnFromError(place.session, from);
-  const rendered = await renderHistory(place.session, read, format);
+  const rendered = await renderHistory(read, format);
   const repairs = encodeText(`${JSON.stringify(rendered.repairs)}\n`);
   if (isLong) await project.repository.cache.write(key, [repairs, rendered.bytes]);
   return rendered;

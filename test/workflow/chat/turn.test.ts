@@ -1,6 +1,6 @@
 /** A conversation: what is on the line after each step of it, and what the model is sent. */
 import { describe, expect } from 'vitest';
-import { checkHistory } from '../../../src/conversation/check-history.ts';
+import { checkHistory } from '../../support/check-history.ts';
 import { toOpenaiMessages } from '../../../src/conversation/model-messages.ts';
 import { TeddyError } from '../../../src/errors.ts';
 import type { AnswerTarget } from '../../../src/ports/disk.ts';

@@ -1,5 +1,4 @@
 import { afterEach, describe, expect, vi } from 'vitest';
-import * as checks from '../../../src/conversation/check-history.ts';
 import { historyFormats, type HistoryFormat } from '../../../src/conversation/history.ts';
 import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
 import { showHistory } from '../../../src/workflow/conversation/show-history.ts';
@@ -109,17 +108,6 @@ describe('the history of a session', () => {
       { kind: 'call-without-result', turn: '01' },
     ]);
     expect(await project.tipOf(line)).toBe(before);
-  });
-
-  test('that would break a rule of its format is refused, and never shown', async () => {
-    const project = await begin();
-    await say(project, 'Why?', 'Because.');
-    vi.spyOn(checks, 'checkHistory').mockReturnValue(['message 1 is empty', 'message 2 too']);
-    await expect(show(project)).rejects.toMatchObject({
-      code: 'HISTORY_INVALID',
-      exitCode: 1,
-      message: expect.stringMatching(/openai: message 1 is empty \(and 1 more\)/),
-    });
   });
 });
 

@@ -1,12 +1,9 @@
-/**
- * The rules of every format, stated apart from what renders them: the oracle of the tests, and the guard before each
- * request.
- */
+/** The rules of every format, stated apart from what renders them. */
 import { checkAnthropic } from './check-anthropic.ts';
 import { checkJsonl } from './check-jsonl.ts';
 import { checkMarkdown } from './check-markdown.ts';
 import { checkOpenai } from './check-openai.ts';
-import type { HistoryFormat } from './history.ts';
+import type { HistoryFormat } from '../../src/conversation/history.ts';
 
 const checks: Record<HistoryFormat, (messages: unknown) => string[]> = {
   openai: checkOpenai,

@@ -1,0 +1,51 @@
+/** The guard before a request, beside the rules of providers as the tests state them. */
+import { expect, test } from 'vitest';
+import { checkRequest } from '../../src/conversation/check-request.ts';
+import { toAnthropicMessages, toOpenaiMessages } from '../../src/conversation/model-messages.ts';
+import type { ModelMessage, ModelToolCall } from '../../src/ports/model.ts';
+import { checkHistory } from '../support/check-history.ts';
+
+const system: ModelMessage = { role: 'system', content: 'Plan.' };
+const user: ModelMessage = { role: 'user', content: 'Do.' };
+const says: ModelMessage = { role: 'assistant', content: 'Yes.' };
+const call = (more: Partial<ModelToolCall> = {}): ModelToolCall => ({
+  id: 'a',
+  name: 'look',
+  arguments: '{}',
+  ...more,
+});
+const calls = (...toolCalls: ModelToolCall[]): ModelMessage => ({ role: 'assistant', content: '', toolCalls });
+const result = (toolCallId = 'a', content = 'A'): ModelMessage => ({ role: 'tool', toolCallId, content });
+
+test.each([
+  [[system, user]],
+  [[user, says, user]],
+  [[system, user, calls(call()), result(), says]],
+  [[user, calls(call(), call({ id: 'b' })), result('b'), result(), user]],
+])('%# passes, here and there', (messages) => {
+  expect(() => checkRequest(messages)).not.toThrow();
+  expect(checkHistory('openai', toOpenaiMessages(messages))).toEqual([]);
+  expect(checkHistory('anthropic', toAnthropicMessages(messages).messages)).toEqual([]);
+});
+
+test.each<[string, ModelMessage[]]>([
+  ['a system that speaks late', [user, system]],
+  ['a user who speaks twice', [user, user]],
+  ['an assistant who begins', [system, says]],
+  ['an assistant who speaks twice', [user, says, says]],
+  ['no words', [{ role: 'user', content: ' \n' }]],
+  ['half a character', [{ role: 'user', content: 'a\ud83d' }]],
+  ['a call without a result', [user, calls(call())]],
+  ['a call without its result before the next message', [user, calls(call()), user]],
+  ['a result of no call', [user, result()]],
+  ['a second result', [user, calls(call()), result(), result()]],
+  ['an empty result', [user, calls(call()), result('a', '')]],
+  ['a taken id', [user, calls(call(), call()), result()]],
+  ['no id', [user, calls(call({ id: '' })), result('')]],
+  ['a name with a space', [user, calls(call({ name: 'look up' })), result()]],
+  ['arguments that are no object', [user, calls(call({ arguments: '[1]' })), result()]],
+  ['half a character in a call', [user, calls(call({ arguments: '{"a":"\\ud83d"}' })), result()]],
+])('%s is refused, as the rules of OpenAI have it', (_what, messages) => {
+  expect(() => checkRequest(messages)).toThrow(expect.objectContaining({ code: 'HISTORY_INVALID' }));
+  expect(checkHistory('openai', toOpenaiMessages(messages))).not.toEqual([]);
+});
