@@ -1,4 +1,5 @@
 /** The reader of every agent's log: lines, checkpoints and what is known of the log; what a line means is its agent's. */
+import { agentForms } from './agent-forms.ts';
 import { openBranches, type AgentBranches } from './agent-branches.ts';
 import type { AgentLine, AgentLogHead, AgentLogOptions, AgentLogReader, AgentName } from './agent-log.ts';
 import { toBase, type LineContext } from './import-context.ts';
@@ -59,13 +60,13 @@ export function openAgentReader(agent: AgentName, options: AgentLogOptions, open
   const unknown: AgentLine[] = [];
 
   const readText = (number: number, text: string): boolean => {
-    const { objects, mended, lost } = readObjects(text);
+    const { objects, mended, isTorn, lost } = readObjects(text, agentForms[agent]);
     if (lost !== null) log.skip(number, lost);
     if (mended !== null) log.repair(number, mended);
     const place = toPlace(number, text);
     const understood = objects.map((object) => lines.read(object, place));
     if (!understood.every(Boolean)) log.leaveOut('lines of unknown types');
-    return lost === null && understood.every(Boolean);
+    return lost === null && isTorn !== true && understood.every(Boolean);
   };
 
   return {

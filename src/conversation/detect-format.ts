@@ -1,14 +1,13 @@
 /** Tells the format of a conversation by its beginning. */
+import { agentForms } from './agent-forms.ts';
 import type { ImportFormat } from './importer.ts';
 import { openLines, readObjects } from './import-lines.ts';
-import { fieldsOf, isObject, parseJson } from './import-values.ts';
+import { asText, fieldsOf, parseJson } from './import-values.ts';
 import { openJsonElements, type JsonPart } from './json-elements.ts';
 
 type Fields = Record<string, unknown>;
 
 const roles = ['system', 'developer', 'user', 'assistant', 'tool', 'function'];
-const codexLines = ['session_meta', 'response_item', 'event_msg', 'turn_context', 'compacted'];
-const codexItems = ['function_call', 'function_call_output', 'local_shell_call', 'custom_tool_call', 'reasoning'];
 
 /** `head`: the first 64 KiB or so. Null if nothing in it is certain, or if it holds lines of more than one format. */
 export function detectFormat(head: string): ImportFormat | null {
@@ -29,31 +28,10 @@ function objectsOf(head: string): Fields[] {
 }
 
 function formatOf(line: Fields): ImportFormat | null {
-  const type = typeof line['type'] === 'string' ? line['type'] : null;
-  if (type === null) return isMessage(line) || Array.isArray(line['messages']) ? 'openai' : codexHead(line);
-  if (isClaudeCode(type, line)) return 'claude-code';
-  if (isCodex(type, line)) return 'codex';
-  return isTranscript(type, line) ? 'jsonl' : null;
-}
-
-function isClaudeCode(type: string, line: Fields): boolean {
-  if (type === 'summary') return 'leafUuid' in line;
-  if (type === 'file-history-snapshot') return 'messageId' in line;
-  if (['user', 'assistant', 'system'].includes(type))
-    return 'uuid' in line && ('sessionId' in line || 'parentUuid' in line);
-  return 'sessionId' in line && !('payload' in line);
-}
-
-function isCodex(type: string, line: Fields): boolean {
-  if (codexLines.includes(type)) return 'timestamp' in line && (!('payload' in line) || isObject(line['payload']));
-  if (type === 'message') return Array.isArray(line['content']) && 'role' in line;
-  return codexItems.includes(type) && ('call_id' in line || 'summary' in line || 'action' in line);
-}
-
-/** The first line that older versions of Codex wrote. */
-function codexHead(line: Fields): ImportFormat | null {
-  if (line['record_type'] === 'state') return 'codex';
-  return 'id' in line && 'timestamp' in line && 'instructions' in line ? 'codex' : null;
+  const type = asText(line['type']);
+  if (type === undefined && (isMessage(line) || Array.isArray(line['messages']))) return 'openai';
+  const agent = (['claude-code', 'codex'] as const).find((name) => agentForms[name](line, ''));
+  return agent ?? (type !== undefined && isTranscript(type, line) ? 'jsonl' : null);
 }
 
 function isTranscript(type: string, line: Fields): boolean {

@@ -4,6 +4,7 @@ import { openImportIds, toPlace, type ImportIds, type SourcePosition } from './i
 import { openLines, readObjects, type SourceLine } from './import-lines.ts';
 import { openImportLog, type ImportLog } from './import-report.ts';
 import { openUnits, type ImportUnits, type UnitRecords } from './import-units.ts';
+import type { RecordForm } from './mend-line.ts';
 import type { RecordSource } from './record.ts';
 import { toTimestamp } from './import-values.ts';
 
@@ -96,10 +97,11 @@ export function toImporter(
 /** A line reader for objects: what is no object is counted, what is glued together is taken apart. */
 export function objectReader(
   { log }: Pick<LineContext, 'log'>,
+  isRecord: RecordForm,
   read: (object: Record<string, unknown>, place: SourcePosition) => void,
 ): LineReader['line'] {
   return (place) => {
-    const { objects, mended, lost } = readObjects(place.text);
+    const { objects, mended, lost } = readObjects(place.text, isRecord);
     if (lost !== null) log.skip(place.line, lost);
     if (mended !== null) log.repair(place.line, mended);
     for (const object of objects) read(object, place);

@@ -1,6 +1,6 @@
 /** Cuts a text that comes in pieces into lines, and a line into its JSON objects. */
 import { isObject, parseJson } from '../session/parse-object.ts';
-import { mendLine } from './mend-line.ts';
+import { mendLine, type RecordForm } from './mend-line.ts';
 
 export interface SourceLine {
   /** From 1. */
@@ -52,18 +52,22 @@ export interface LineObjects {
   objects: Record<string, unknown>[];
   /** The repair of the line; null when it needed none. */
   mended: string | null;
+  /** A part of it is torn, and none of the objects. */
+  isTorn?: boolean;
   /** Why there is something in the line that is none of the objects; null: there is nothing else. */
   lost: string | null;
 }
 
-/** The JSON objects of a line: one, or what can be read of a damaged one. Never throws. */
-export function readObjects(line: string): LineObjects {
+/** The JSON objects of a line: one, or what can be read of a damaged one; `isRecord` as for `mendLine`. Never throws. */
+export function readObjects(line: string, isRecord?: RecordForm): LineObjects {
   const value = parseJson(line);
-  if (isObject(value)) return { objects: [value], mended: null, lost: null };
-  if (value !== undefined) return { objects: [], mended: null, lost: 'not a JSON object' };
-  const mended = mendLine(line);
-  if (typeof mended === 'string') return { objects: [], mended: null, lost: mended };
-  return { objects: mended.values.filter(isObject), mended: mended.reason, lost: null };
+  const none = { objects: [], mended: null };
+  if (isObject(value)) return { ...none, objects: [value], lost: null };
+  if (value !== undefined) return { ...none, lost: 'not a JSON object' };
+  const mended = mendLine(line, isRecord);
+  if (typeof mended === 'string') return { ...none, lost: mended };
+  const { values, isTorn, reason } = mended;
+  return { objects: values.filter(isObject), mended: reason, isTorn, lost: null };
 }
 
 function withoutEnd(line: string, number: number): string {

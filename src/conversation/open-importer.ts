@@ -1,4 +1,5 @@
 /** Chooses the importer of a format. */
+import { agentForms } from './agent-forms.ts';
 import type { ImportFormat, ImportOptions } from './importer.ts';
 import { claudeTitle, isClaudePrompt, keepClaudeTitle, readClaudeLine, type ClaudeTitles } from './claude-lines.ts';
 import { toCodexEntry } from './codex-entry.ts';
@@ -59,7 +60,7 @@ function openClaudeCodeImporter(options: ImportOptions): MeasuredImporter {
     readClaudeLine(context, object, place, hasBegun);
     hasBegun ||= type !== 'attachment' && object['isMeta'] !== true;
   };
-  const readLine = objectReader(context, read);
+  const readLine = objectReader(context, agentForms['claude-code'], read);
   const line = (place: SourcePosition): void => (part?.takes(place.line) === false ? undefined : readLine(place));
   const importer = openLineImporter(context, { line, title: () => claudeTitle(titles) });
   return finder === null ? importer : { ...importer, rewinds: finder.find };
@@ -145,7 +146,7 @@ function openOpenaiImporter(options: ImportOptions): MeasuredImporter {
 function openCodexImporter(options: ImportOptions): MeasuredImporter {
   const context = openContext('codex', options);
   const reader = openCodexReader(context, {});
-  const line = objectReader(context, (object, place) => {
+  const line = objectReader(context, agentForms.codex, (object, place) => {
     const entry = toCodexEntry(object, place);
     if (entry === null) context.log.skip(place.line, 'neither an item nor an event of Codex');
     else reader.read(entry);
