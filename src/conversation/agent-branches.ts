@@ -13,8 +13,8 @@ export interface LineOrigin {
   uuid?: string | undefined;
   /** Null: nothing is before it. Undefined: the line before it. */
   parent?: string | null | undefined;
-  /** It goes on from the line before it where it has no parent. */
-  goesOn?: boolean;
+  /** Whether it goes on from the line before it where it has no parent; without it, while no line of the log has named one. */
+  goesOn?: boolean | undefined;
   /** The user said it while the model worked: the answer goes on beside it. */
   isQueued?: boolean;
 }
@@ -54,10 +54,7 @@ interface Branch {
   touched: number;
 }
 
-interface Position {
-  branch: number;
-  begun: number;
-}
+type Position = Record<'branch' | 'begun', number>;
 
 const kept = { uuids: 64, branches: 8 };
 
@@ -68,7 +65,7 @@ export function openBranches(log: ImportLog, ids: ImportIds, saved: Record<strin
   const busy = new Set<Branch>();
   const reached = new Set<Branch>();
   const steps: AgentStep[] = [];
-  let [count, time, needsStart] = [1, 0, false];
+  let [count, time, needsStart, namesParents] = [1, 0, false, false];
   let current: Position = { branch: 0, begun: 0 };
   let origin: LineOrigin = {};
   let used: Branch | null = null;
@@ -95,7 +92,7 @@ export function openBranches(log: ImportLog, ids: ImportIds, saved: Record<strin
   };
 
   const findParent = (): Position | null => {
-    const { parent, goesOn = false } = origin;
+    const { parent, goesOn = !namesParents } = origin;
     if (parent === undefined || (parent === null && goesOn)) return current;
     if (parent === null) return saved === null || isEmpty() ? { branch: 0, begun: 0 } : null;
     return positions.get(parent) ?? (saved === null ? current : null);
@@ -148,6 +145,7 @@ export function openBranches(log: ImportLog, ids: ImportIds, saved: Record<strin
     const { live, current: at } = saved;
     if (!Array.isArray(live) || !Array.isArray(at)) return false;
     count = Number(saved['count']);
+    namesParents = saved['namesParents'] !== false;
     current = { branch: Number(at[0]), begun: Number(at[1]) };
     for (const value of live.filter(isObject)) {
       const branch = open(Number(value['number']), Number(value['begun']));
@@ -187,6 +185,7 @@ export function openBranches(log: ImportLog, ids: ImportIds, saved: Record<strin
     },
     begin: (next) => {
       [origin, used] = [next, null];
+      namesParents ||= typeof next.parent === 'string';
       if (findParent() === null) needsStart = true;
       return next.uuid === undefined || !positions.has(next.uuid);
     },
@@ -230,6 +229,7 @@ export function openBranches(log: ImportLog, ids: ImportIds, saved: Record<strin
       const live = [...branches.values()].toSorted((one, other) => one.touched - other.touched).slice(-kept.branches);
       return {
         count,
+        namesParents,
         current: [current.branch, current.begun],
         live: live
           .toSorted((one, other) => one.number - other.number)

@@ -10,7 +10,7 @@ const codexItems = ['function_call', 'function_call_output', 'local_shell_call',
 
 export const agentForms: Record<AgentName, RecordForm> = {
   'claude-code': (line) => isClaudeLine(line) && !isQwenLine(line),
-  // What a record with an envelope holds looks like the bare item of an older version.
+  // The content of a record with an envelope looks like the bare item of an older version.
   codex: (line, before) => isCodexLine(line) && ('payload' in line || !before.includes('"payload"')),
   gemini: isGeminiLine,
   opencode: ({ session, info, parts }) =>

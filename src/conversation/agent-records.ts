@@ -1,9 +1,8 @@
 /** The records of a line, for agents whose lines hold several of them under one time. */
 import type { AgentContext } from './agent-reader.ts';
-import { interruptionNote, type LineContext } from './import-context.ts';
+import { addSummary, interruptionNote, type LineContext } from './import-context.ts';
 import { toOutput } from './import-content.ts';
 import type { SourcePosition } from './import-ids.ts';
-import { addSummary } from './import-summary.ts';
 import { hasText, toInput } from './import-values.ts';
 import type { ResultReason } from './record.ts';
 

@@ -1,9 +1,8 @@
 /** The lines of Claude Code, one by one: what each says goes into the units of the context. */
 import { ownEntrypoint } from './render-agent-log.ts';
-import { interruptionNote, type LineContext } from './import-context.ts';
+import { addSummary, interruptionNote, type LineContext } from './import-context.ts';
 import { toOutput, toText } from './import-content.ts';
 import type { SourcePosition } from './import-ids.ts';
-import { addSummary } from './import-summary.ts';
 import { asText, fieldsOf, hasText, isObject, toStorable } from './import-values.ts';
 import { toClaudeUsage } from './import-usage.ts';
 

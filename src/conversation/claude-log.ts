@@ -134,7 +134,7 @@ function toOrigin(object: Fields): LineOrigin {
   return {
     uuid: asText(uuid),
     parent: named === null ? null : asText(named),
-    goesOn: isBoundary,
+    goesOn: isBoundary || undefined,
     isQueued: fieldsOf(attachment)['type'] === 'queued_command',
   };
 }

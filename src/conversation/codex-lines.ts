@@ -3,8 +3,7 @@ import type { CodexEntry, CodexSource, CodexState } from './codex-entry.ts';
 import { callItemTypes, readCodexItem } from './codex-items.ts';
 import { addPlan } from './agent-records.ts';
 import { addInterruption, readCodexEvent, readCodexUsage } from './codex-events.ts';
-import type { LineContext } from './import-context.ts';
-import { addSummary } from './import-summary.ts';
+import { addSummary, type LineContext } from './import-context.ts';
 import { toPlace } from './import-ids.ts';
 import { asText, fieldsOf, hasText } from './import-values.ts';
 

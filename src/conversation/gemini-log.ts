@@ -44,7 +44,7 @@ export const openGeminiLines: OpenAgentLines = (context, saved) => {
 
   const begin = (id: string): void => {
     const { rewindTo } = state;
-    branches.begin(rewindTo === undefined ? { uuid: id } : { uuid: id, parent: rewindTo });
+    branches.begin(rewindTo === undefined ? { uuid: id } : { uuid: id, parent: rewindTo, goesOn: false });
     if (rewindTo !== undefined) state.last = rewindTo;
     delete state.rewindTo;
     before.set(id, state.last);

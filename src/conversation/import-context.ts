@@ -5,7 +5,7 @@ import { openLines, readObjects, type SourceLine } from './import-lines.ts';
 import { openImportLog, type ImportLog } from './import-report.ts';
 import { openUnits, type ImportUnits, type UnitRecords } from './import-units.ts';
 import type { RecordForm } from './mend-line.ts';
-import type { RecordSource } from './record.ts';
+import { summarySource, type RecordSource } from './record.ts';
 import { toTimestamp } from './import-values.ts';
 
 /** The state that readers of lines work with, whether a log is imported or followed. */
@@ -51,6 +51,12 @@ export function toBase(ids: ImportIds, importedAt: string): LineContext['base'] 
     id: ids.idFor(place, sourceId),
     timestamp: toTimestamp(timestamp) ?? importedAt,
   });
+}
+
+/** The summary that a program wrote when it compacted the conversation: that stands above it, and the text says so; it answers nobody. */
+export function addSummary({ units }: LineContext, base: { id: string; timestamp: string }, text: string): void {
+  const content = `[The conversation was compacted here. The summary of what stands above:]\n\n${text}`;
+  units.say(null, { type: 'assistant', ...base, message: { role: 'assistant', content }, source: summarySource });
 }
 
 export function openLineImporter(context: ImportContext, reader: LineReader): MeasuredImporter {

@@ -63,17 +63,27 @@ interface Log {
   spoken: boolean[];
   /** Prompts by their parent. */
   prompts: Map<string, number[]>;
+  /** A line names its parent: where none does, nothing tells that the user went back. */
+  namesParents: boolean;
 }
 
 export function openRewindFinder(): RewindFinder {
   const nodes = new Map<string, number>();
-  const log: Log = { nodes, parents: [], lines: { line: [], node: [] }, spoken: [], prompts: new Map() };
+  const log: Log = {
+    nodes,
+    parents: [],
+    lines: { line: [], node: [] },
+    spoken: [],
+    prompts: new Map(),
+    namesParents: false,
+  };
   return {
     add({ line, uuid, parent, isPrompt, isSpoken }) {
       const known = nodes.get(uuid);
       const node = known ?? nodes.size;
       log.lines.line.push(line);
       log.lines.node.push(node);
+      log.namesParents ||= typeof parent === 'string';
       if (known !== undefined) return;
       // A line whose parent is lost goes on from the line before it.
       log.parents.push(parent === null ? -1 : (nodes.get(parent ?? '') ?? node - 1));
@@ -91,7 +101,7 @@ export function openRewindFinder(): RewindFinder {
 
 function findRewinds(log: Log): Rewinds | null {
   const forks = [...log.prompts.values()].filter(({ length }) => length > 1);
-  if (forks.length === 0) return null;
+  if (forks.length === 0 || !log.namesParents) return null;
   const { segments, segmentOf } = cutSegments(log, forks);
   const winners = findWinners(segments);
   // By segment, the line of the session that it is on: 0 is what counts, an attempt is its position + 1.
