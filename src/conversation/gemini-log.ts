@@ -25,21 +25,26 @@ interface GeminiState {
   given?: Given;
   /** The last plan that was written: it is handed in by the name of its file. */
   plan?: { path: string; text: string };
-  /** The summary of the last compression. */
-  summary?: string;
+  /** The ids of the last messages. */
+  known?: string[];
   /** The next message follows this one, null: none. */
   rewindTo?: string | null | undefined;
 }
 
+/** So many are known after a checkpoint. */
+const knownMessages = 64;
+
 /**
- * A message that is written again takes the place of its first version, so that an answer waits until something else begins. The
- * list of all messages, which a resumed session begins with, repeats what stands above.
+ * A message that is written again takes the place of its first version, so that an answer waits until something else begins. A list of
+ * messages repeats what stands above, and may hold what no other line has.
  */
 export const openGeminiLines: OpenAgentLines = (context, saved) => {
   const { branches, log } = context;
   const state: GeminiState = { last: null, ...saved };
   /** By the id of a message, the one before it. */
   const before = new Map<string, string | null>();
+  const known = new Set(state.known);
+  const isFromStart = Object.keys(saved).length === 0;
   let held: { object: Fields; place: SourcePosition } | null = null;
 
   const begin = (id: string): void => {
@@ -48,6 +53,7 @@ export const openGeminiLines: OpenAgentLines = (context, saved) => {
     if (rewindTo !== undefined) state.last = rewindTo;
     delete state.rewindTo;
     before.set(id, state.last);
+    known.add(id);
     state.last = id;
   };
   const flush = (): void => {
@@ -88,6 +94,7 @@ export const openGeminiLines: OpenAgentLines = (context, saved) => {
       (state.given?.id === messageId || held !== null || context.ids.isNew('message', messageId))
     ) {
       held = { object, place };
+      known.add(messageId);
       return;
     }
     if (type === 'gemini' || !context.ids.isNew('message', messageId)) return log.leaveOut('repeated lines');
@@ -101,22 +108,25 @@ export const openGeminiLines: OpenAgentLines = (context, saved) => {
     const list = Array.isArray(messages) ? messages.map(fieldsOf) : [];
     if (hasText(summary)) context.head.title ??= summary;
     addToHead(context.head, { id: sessionId, cwd: Array.isArray(directories) ? directories[0] : undefined });
-    for (const message of list) {
-      const text = geminiText(message['content'], log);
-      if (isContext(text)) readContext(context, text);
-      else if (branches.isEmpty() && held === null && list.length > 0) readFirst(list, place);
-      else if (text.includes('<state_snapshot>') && state.summary !== message['id']) readSummary(message, text, place);
-    }
+    for (const message of list) readListed(message, place);
     log.leaveOut('lines of bookkeeping');
     return Object.keys(set).every((key) => settings.has(key));
   };
-  /** The log begins with a list of what was said elsewhere. */
-  const readFirst = (list: readonly Fields[], place: SourcePosition): void => {
-    for (const message of list) if (types.has(asText(message['type']) ?? '')) readMessage(message, place);
+  const readListed = (message: Fields, place: SourcePosition): void => {
+    const { id, type, content } = message;
+    const text = geminiText(content, log);
+    if (isContext(text)) return readContext(context, text);
+    if (known.has(asText(id) ?? '')) return;
+    if (!types.has(asText(type) ?? '')) return log.leaveOut('messages of unknown types');
+    // It may stand before the checkpoint.
+    if (!isFromStart) branches.begin({ parent: `before ${asText(id) ?? ''}` });
+    else if (text.includes('<state_snapshot>') && !(branches.isEmpty() && held === null))
+      readSummary(message, text, place);
+    else readMessage(message, place);
   };
   const readSummary = (message: Fields, text: string, place: SourcePosition): void => {
     flush();
-    state.summary = asText(message['id']) ?? '';
+    known.add(asText(message['id']) ?? '');
     branches.begin({});
     recordsOf(context, place, message['timestamp']).summary(text, message['id']);
     branches.end();
@@ -144,7 +154,7 @@ export const openGeminiLines: OpenAgentLines = (context, saved) => {
     },
     settle: flush,
     isHolding: () => held !== null,
-    state: () => ({ ...state }),
+    state: () => ({ ...state, known: [...known].slice(-knownMessages) }),
   };
 };
 

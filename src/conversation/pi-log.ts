@@ -9,7 +9,7 @@ import { asText, fieldsOf, hasText, isObject, setOf } from './import-values.ts';
 type Fields = Record<string, unknown>;
 
 const bookkeeping = setOf('model_change thinking_level_change label custom session_info');
-const roles = setOf('user assistant toolResult bashExecution custom branchSummary compactionSummary');
+const roles = setOf('user assistant toolResult bashExecution custom hookMessage branchSummary compactionSummary');
 
 export const openPiLines: OpenAgentLines = (context) => ({
   read: (object, place) => {
@@ -35,7 +35,7 @@ export const openPiLines: OpenAgentLines = (context) => ({
 function readEntry(context: AgentContext, object: Fields, place: SourcePosition): void {
   const { type, id, timestamp, summary, content, name } = object;
   const records = recordsOf(context, place, timestamp);
-  if (type === 'message') return readMessage(context, records, fieldsOf(object['message']), asText(id) ?? '');
+  if (type === 'message') return readMessage(context, records, fieldsOf(object['message']), { id, line: place.line });
   if (type === 'compaction') return records.summary(asText(summary) ?? '', id);
   if (type === 'branch_summary')
     return records.note(
@@ -47,35 +47,43 @@ function readEntry(context: AgentContext, object: Fields, place: SourcePosition)
   context.log.leaveOut('lines of bookkeeping');
 }
 
-function readMessage(context: AgentContext, records: AgentRecords, message: Fields, id: string): void {
+/** The id of a line; in its first version, pi gave none. */
+interface LineName {
+  id: unknown;
+  line: number;
+}
+
+function readMessage(context: AgentContext, records: AgentRecords, message: Fields, lineName: LineName): void {
+  const { id } = lineName;
   const { role, content, toolCallId, isError, command, output } = message;
   if (role === 'user') return records.message(toText(content, context.log), id);
   if (role === 'toolResult')
     return records.result({ callId: asText(toolCallId) ?? '', output: content, isError: isError === true, id });
   if (role === 'bashExecution')
     return records.note(`The user ran this command: ${asText(command) ?? ''}\n\n${asText(output) ?? ''}`, id);
-  if (role === 'assistant') return readAnswer(context, records, message, id);
+  if (role === 'assistant') return readAnswer(context, records, message, lineName);
   context.log.leaveOut('lines of bookkeeping');
 }
 
-function readAnswer(context: AgentContext, records: AgentRecords, message: Fields, id: string): void {
+function readAnswer(context: AgentContext, records: AgentRecords, message: Fields, { id, line }: LineName): void {
+  const answer = asText(id) ?? `line ${line}`;
   const { content, stopReason, errorMessage, model, provider, usage } = message;
   // The first record of the line has its id.
-  let first: string | undefined = id;
-  const own = (): string | undefined => {
+  let first: unknown = id;
+  const own = (): unknown => {
     const given = first;
     first = undefined;
     return given;
   };
   for (const block of (Array.isArray(content) ? content : []).map(fieldsOf)) {
     const { type, text, thinking, name, arguments: input } = block;
-    if (type === 'thinking' && hasText(thinking)) records.think(id, thinking, own());
+    if (type === 'thinking' && hasText(thinking)) records.think(answer, thinking, own());
     else if (type === 'toolCall')
-      records.call(id, { callId: asText(block['id']) ?? '', name: asText(name) ?? '', input, id: own() });
-    else if (type === 'text' && hasText(text)) records.say(id, text, own(), stopReason === 'aborted');
+      records.call(answer, { callId: asText(block['id']) ?? '', name: asText(name) ?? '', input, id: own() });
+    else if (type === 'text' && hasText(text)) records.say(answer, text, own(), stopReason === 'aborted');
     else context.log.leaveOut(type === 'thinking' ? 'thoughts without words' : 'empty texts');
   }
-  if (isObject(usage)) context.units.usage(id, toPiUsage(model, provider, usage));
+  if (isObject(usage)) context.units.usage(answer, toPiUsage(model, provider, usage));
   if (stopReason === 'aborted') records.interrupt(own());
   if (stopReason === 'error') records.note(`The turn ended with an error: ${asText(errorMessage) ?? 'unknown'}`, own());
 }

@@ -50,6 +50,38 @@ describe('a log of Gemini', () => {
     expect(read({ $set: { messages: [user('1'), answer('2')] } }, user('3'))).toEqual(['message: user say 3']);
   });
 
+  test('takes each message of any list that no record had, in its place', () => {
+    const { read, settle } = feed('gemini');
+    const list = (...ids: string[]) => ({
+      $set: { messages: ids.map((id) => (Number(id) % 2 === 1 ? user(id) : answer(id))) },
+    });
+    expect(read(user('1'), list('1', '2'), user('3'))).toEqual([
+      'message: user say 1',
+      'reply: assistant answer 2',
+      'message: user say 3',
+    ]);
+    expect(read(answer('4'), list('1', '2', '3', '4', '5', '6'), list('5', '6'))).toEqual([
+      'reply: assistant answer 4',
+      'message: user say 5',
+    ]);
+    expect(settle()).toEqual(['reply: assistant answer 6']);
+    const summary = (id: string) => ({ ...user(id), content: [{ text: `<state_snapshot>${id}</state_snapshot>` }] });
+    const compressed = (...ids: string[]) => ({ $set: { messages: [...ids.map(summary), user('5'), answer('6')] } });
+    expect([...read(compressed('s1'), compressed('s1', 's2'), compressed('s1')), ...settle()]).toHaveLength(2);
+  });
+
+  test('needs its beginning for a list with a message that is not known to have been there', () => {
+    const { reader, read, settle } = feed('gemini');
+    read(user('1'), answer('2'));
+    settle();
+    const follow = (...ids: string[]) => {
+      const next = openLog('gemini', reader.checkpoint() ?? {});
+      readSteps(next, toLines(JSON.stringify({ $set: { messages: ids.map(user) } })));
+      return next.needsStart();
+    };
+    expect([follow('1'), follow('1', '3')]).toEqual([false, true]);
+  });
+
   test('goes back to before a message', () => {
     const { reader, read } = feed('gemini');
     read(user('1'), answer('2'), user('3'), answer('4'), { $rewindTo: '3' });
@@ -64,6 +96,38 @@ describe('a log of Gemini', () => {
     const next = openLog('gemini', reader.checkpoint() ?? {});
     readSteps(next, toLines([{ $rewindTo: '3' }, user('5')].map((object) => JSON.stringify(object)).join('\n')));
     expect(next.needsStart()).toBe(true);
+  });
+});
+
+describe('a log of pi without ids', () => {
+  const line = (message: object) => ({ type: 'message', timestamp: '2025-11-20T23:33:50.804Z', message });
+  const answer = (text: string, call: string | null, total: number) => {
+    const content = [{ type: 'text', text }, ...(call === null ? [] : [{ type: 'toolCall', id: call, name: 'read' }])];
+    const usage = { input: total, output: 1, cacheRead: 0, cacheWrite: 0 };
+    return line({ role: 'assistant', content, usage, model: 'm', stopReason: call === null ? 'stop' : 'toolUse' });
+  };
+  const result = (toolCallId: string) =>
+    line({ role: 'toolResult', toolCallId, content: [{ type: 'text', text: 'x' }] });
+
+  test('has each answer of a turn apart, with its calls and its tokens', () => {
+    const { reader } = feed('pi');
+    const session = { type: 'session', id: 's', timestamp: '2025-11-20T23:33:50.804Z', cwd: '/p' };
+    const user = line({ role: 'user', content: [{ type: 'text', text: 'go' }] });
+    const lines = [session, user, answer('one', 'a', 10), result('a'), answer('two', 'b', 20), result('b'), user];
+    const steps = readSteps(
+      reader,
+      toLines([...lines, answer('three', null, 30)].map((one) => JSON.stringify(one)).join('\n')),
+    );
+    expect(outline(unitsOf(steps))).toEqual([
+      'message: user go',
+      'exchange: assistant one | call read | result [{"type":"text","text":"x"}]',
+      'exchange: assistant two | call read | result [{"type":"text","text":"x"}]',
+      'message: user go',
+    ]);
+    reader.settle();
+    const all = unitsOf([...steps, ...reader.take()]);
+    expect(all.map(({ tokens }) => tokens?.input ?? 0)).toEqual([0, 10, 20, 0, 30]);
+    expect(reader.unknown()).toEqual([]);
   });
 });
 
