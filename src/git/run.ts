@@ -12,12 +12,14 @@ const keptVariables = /^GIT_(?:AUTHOR_|COMMITTER_|SSH|CONFIG_|CEILING_DIRECTORIE
 
 /**
  * Our own calls: hooks off, everything written is fsynced, no background maintenance, paths as they are.
- * `core.fsync=all` because git by default fsyncs neither refs nor loose objects.
+ * `core.fsync=all` because git by default fsyncs neither refs nor loose objects. Without a `diff.orderFile`, since git fails where
+ * there is no such file.
  */
 export const fixedSettings = [
   'core.hooksPath=/dev/null',
   'core.fsync=all',
   'core.quotePath=false',
+  'diff.orderFile=/dev/null',
   'gc.auto=0',
   'maintenance.auto=false',
   'advice.detachedHead=false',

@@ -391,6 +391,11 @@ test('no setting of the user changes what is read or written', async () => {
       oids.push(oid);
     expect(oids).toEqual([(await workspace.head()).oid]);
     expect(await workspace.repair()).toEqual([]);
+    await rm(join(own.root, '.git/order'));
+    expect((await workspace.status({ untracked: true })).unmerged).toEqual([]);
+    const query = { path: path('a.txt'), commit: head.oid, ranges: [], grafts: new Map() };
+    expect(await repository.blame.lines(query)).toHaveLength(1);
+    expect(await repository.blame.findMarked(['First'], [head.oid], [])).toHaveLength(1);
   });
   await own.git('config', 'gpg.program', 'true');
   await own.close();
