@@ -1,16 +1,19 @@
 /** Asks git which commit brought a line, in histories that are given parents of ours: `git blame -S`, which is made for that. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { TeddyError, tooShortError } from '../errors.ts';
 import { isOid, parseOid, repoPathFromGit, type Oid, type RepoPath } from '../names.ts';
-import type { Blame, BlamedRun, BlameQuery, Grafts, MarkedCommit } from '../ports/git.ts';
+import type { Blame, BlamedRun, BlameQuery, Grafts, IgnoredRevisions, MarkedCommit } from '../ports/git.ts';
+import { falseIfRefused } from '../disk/system-error.ts';
 import { toGitFailure } from './git-failure.ts';
 import type { GitRunner } from './run.ts';
 
-export function gitBlame(git: GitRunner): Blame {
+/** `top`: names of files in the configuration are relative to it. */
+export function gitBlame(git: GitRunner, top: string): Blame {
   return {
     lines: (query) => blameLines(git, query),
+    ignored: () => readIgnored(git, top),
     findMarked: (marks, tips, not) => findMarked(git, marks, tips, not),
     followNames: (paths, tip, seconds) => followNames(git, paths, tip, seconds),
     findCircles: async (tips, grafts) =>
@@ -19,11 +22,12 @@ export function gitBlame(git: GitRunner): Blame {
 }
 
 async function blameLines(git: GitRunner, query: BlameQuery): Promise<BlamedRun[]> {
-  const { path, commit, ranges, grafts, moves = false, copies = false } = query;
-  const dir = grafts.size === 0 ? null : await mkdtemp(join(tmpdir(), 'teddy-blame-'));
+  const { path, commit, ranges, grafts, moves = false, copies = false, ignored = [] } = query;
+  const dir = grafts.size + ignored.length === 0 ? null : await mkdtemp(join(tmpdir(), 'teddy-blame-'));
   try {
-    const file = dir === null ? null : join(dir, 'grafts');
+    const [file, past] = dir === null ? [null, null] : [join(dir, 'grafts'), join(dir, 'ignored')];
     if (file !== null) await writeFile(file, renderGrafts(grafts));
+    if (past !== null) await writeFile(past, ignored.map((oid) => `${oid}\n`).join(''));
     const args = [
       'blame',
       '--porcelain',
@@ -32,6 +36,7 @@ async function blameLines(git: GitRunner, query: BlameQuery): Promise<BlamedRun[
       // git would guess whose the lines of such a commit were.
       '--no-ignore-revs-file',
       ...(file === null ? [] : ['-S', file]),
+      ...(past === null || ignored.length === 0 ? [] : ['-w', '--ignore-revs-file', past]),
       ...(moves ? ['-M'] : []),
       ...(copies ? ['-C'] : []),
       ...ranges.flatMap(([first, last]) => ['-L', `${first},${last}`]),
@@ -45,6 +50,27 @@ async function blameLines(git: GitRunner, query: BlameQuery): Promise<BlamedRun[
   } finally {
     if (dir !== null) await rm(dir, { recursive: true, force: true });
   }
+}
+
+/** More than this is no list that somebody keeps. */
+const maxListBytes = 16 * 1024 * 1024;
+
+/** An empty name drops the files before it. */
+async function readIgnored(git: GitRunner, top: string): Promise<IgnoredRevisions> {
+  const config = ['config', '--type=path', '-z', '--get-all', 'blame.ignoreRevsFile'];
+  const { stdout, exitCode } = await git.run(config, { accept: [1, 128] });
+  const names = exitCode === 0 ? stdout.toString('utf8').split('\0').slice(0, -1) : [];
+  const found: IgnoredRevisions = { revisions: [], unread: exitCode === 128 ? ['a file that git cannot name'] : [] };
+  for (const file of names.slice(names.lastIndexOf('') + 1)) {
+    const path = resolve(top, file);
+    const text = await stat(path)
+      .then<string | false>((one) => (one.isFile() && one.size <= maxListBytes ? readFile(path, 'utf8') : false))
+      .catch(falseIfRefused);
+    if (text === false) found.unread.push(file);
+    const rows = (text || '').split('\n').map((row) => row.replace(/#.*/, '').trim());
+    found.revisions.push(...rows.filter((row) => row !== '').map((row) => ({ file, text: row })));
+  }
+  return found;
 }
 
 function renderGrafts(grafts: Grafts): string {

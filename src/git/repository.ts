@@ -98,7 +98,7 @@ export async function openRepository({ cwd, env, trace, onStep, trustsHead }: Op
       return withOwnErrors(gitRemains({ git, layout, repairAt }));
     },
     cache: derivedCache(layout.commonDir, { suffix: isShallow ? await nameDepth(layout.commonDir) : '' }),
-    blame: gitBlame(git),
+    blame: gitBlame(git, layout.root ?? layout.gitDir),
     hooks: gitHooks({ git, layout, env }),
     remotes: lazyRemotes(async () => {
       const { gitRemotes } = await import('./remote-transfers.ts');

@@ -271,6 +271,15 @@ export interface BlameQuery {
   moves?: boolean | undefined;
   /** Finds lines that came from another file which the same commit changed, as `git blame -C`. */
   copies?: boolean | undefined;
+  /** Looks past these commits, and past changes of blanks: git then guesses which line was there before. */
+  ignored?: readonly Oid[] | undefined;
+}
+
+/** The lines of the files of `blame.ignoreRevsFile` that are no comments, with the file of each. */
+export interface IgnoredRevisions {
+  revisions: { file: string; text: string }[];
+  /** Files that cannot be read. */
+  unread: string[];
 }
 
 export interface MarkedCommit {
@@ -290,6 +299,8 @@ export interface Blame {
    * that the file does not have, FILE_NOT_FOUND, and GIT_FAILED where the parent of a graft is missing.
    */
   lines(query: BlameQuery): Promise<BlamedRun[]>;
+  /** The configuration's, as they stand there: no commit was looked for. */
+  ignored(): Promise<IgnoredRevisions>;
   /** Commits that one of `tips` reaches and none of `not`, and of whose message a line begins with one of `marks`. */
   findMarked(marks: readonly string[], tips: readonly Oid[], not: readonly Oid[]): Promise<MarkedCommit[]>;
   /** Commits whose grafts close a circle in the history of `tips`, of each circle the last in the map: the others make none. */

@@ -8,6 +8,7 @@ import type { AgentUnit } from '../../src/conversation/agent-log.ts';
 import type { Project } from '../../src/ports/project.ts';
 import { archiveRef, type Oid, type RefName, type RepoPath } from '../../src/names.ts';
 import { attributeLines } from '../../src/workflow/blame/attribute-lines.ts';
+import type { Author } from '../../src/workflow/blame/attribution.ts';
 import { blameFile } from '../../src/workflow/blame/blame-file.ts';
 import { startLine, type ForeignSession } from '../../src/workflow/capture/open-line.ts';
 import { appendCode, readCode } from '../../src/workflow/capture/work-tree-snapshot.ts';
@@ -317,6 +318,62 @@ test('the cache is never needed, and never trusted for what is new', async () =>
   const after = await blame();
   await project.repository.cache.write('code-steps', [new TextEncoder().encode('{"version":0}')]);
   expect(await blame()).toEqual(after);
+});
+
+/** `<text>: <author> <- <guess>` for each line on disk, and the problems of the configuration. */
+async function guesses(place = 'a.txt'): Promise<{ lines: string[]; problems: string[] }> {
+  const { runs, problems } = await blameFile(project, { place });
+  const nameOf = (author: Author) =>
+    author.kind === 'turn' ? `${author.session.slice(9)} ${author.turn}` : author.kind;
+  const lines = runs.flatMap(({ texts, author, guess }) =>
+    texts.map((text) => `${text}: ${nameOf(author)}${guess === undefined ? '' : ` <- ${nameOf(guess)}`}`),
+  );
+  return { lines, problems };
+}
+
+test('past a commit that blame.ignoreRevsFile names, the author is guessed beside the certain one', async () => {
+  const session = await begin('one');
+  await turn(edit('a.txt', 'second', 'return    2'), edit('a.txt', 'fifth', '}'));
+  await onMain();
+  await landSession(project, { target: session });
+  await repo.write('a.txt', 'first\nreturn 2\nthird, quite another\nfourth\n  }\nsixth\n');
+  await repo.git('commit', '--quiet', '--all', '-m', 'Format');
+  const format = await repo.git('rev-parse', 'HEAD');
+  const certain = ['first', 'return 2', 'third, quite another', 'fourth', '  }', 'sixth'].map(
+    (text) => `${text}: person`,
+  );
+  const guessed = certain.map((line, at) => (at === 1 || at === 4 ? `${line} <- one 01` : line));
+  const expectGuesses = async (lines: string[], ...problems: string[]) => {
+    const found = await guesses();
+    expect({ ...found, lines: found.lines.map((line) => line.replace(/(third.*) <- person/, '$1')) }).toEqual({
+      lines,
+      problems,
+    });
+  };
+  await expectGuesses(certain);
+  await repo.write('.revs', `# Formatters\n\n${format} # by hand\n${'1'.repeat(40)}\n`);
+  await repo.write('.others', `${format.slice(0, 12)}\nnot-a-commit\n`);
+  await repo.git('config', 'blame.ignoreRevsFile', '.revs');
+  await expectGuesses(guessed);
+  await repo.write('a.txt', `${await repo.read('a.txt')}seventh\n`);
+  expect((await guesses('a.txt:5-7')).lines).toEqual([guessed[4], guessed[5], 'seventh: uncommitted']);
+  await repo.git('restore', 'a.txt');
+  const terminal = { columns: 200, style: (_: string, text: string) => text } as unknown as Terminal;
+  expect(renderWhy(terminal, await explainPlace(project, { place: 'a.txt:2' }))).toMatch(
+    /\nBy .*: Format\nGuess {5}before that, turn 01 of \S+-one, .*: so git guesses, past a commit of blame\.ignoreRevsFile\n/,
+  );
+  expect(toWhyDocument(await explainPlace(project, { place: 'a.txt:2' })).stories).toMatchObject([
+    { author: 'person', guess: { author: 'turn', turn: { session, turn: '01' } } },
+  ]);
+  await repo.git('config', '--add', 'blame.ignoreRevsFile', '');
+  await expectGuesses(certain);
+  await repo.git('config', '--add', 'blame.ignoreRevsFile', `${repo.root}/.others`);
+  await repo.git('config', '--add', 'blame.ignoreRevsFile', 'missing');
+  await expectGuesses(
+    guessed,
+    'blame.ignoreRevsFile names missing, which cannot be read: nothing is guessed by it.',
+    `${repo.root}/.others names "not-a-commit", which is no commit here.`,
+  );
 });
 
 interface Agent {

@@ -157,6 +157,7 @@ export async function memoryProject(
       // git alone knows which commit brought a line: what is made of that is tested on real repositories.
       blame: {
         lines: () => Promise.reject(new Error('There is no git here.')),
+        ignored: () => Promise.reject(new Error('There is no git here.')),
         findMarked: () => Promise.reject(new Error('There is no git here.')),
         followNames: () => Promise.reject(new Error('There is no git here.')),
         findCircles: () => Promise.reject(new Error('There is no git here.')),

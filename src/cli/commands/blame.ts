@@ -41,7 +41,8 @@ export class WhyCommand extends LineCommand {
       teddy follows \`session land\`, undone turns, renamed files, archived sessions, and the sessions of captured
       agents. A squash by a forge, or a commit of what an agent left in the work tree, names no session: teddy
       finds it by its content, and says so. What nothing proves is called unknown. Lines that are not committed yet
-      are looked for in the newest snapshot of an agent's session, in new files as well.
+      are looked for in the newest snapshot of an agent's session, in new files as well. Where git's own
+      blame.ignoreRevsFile names a commit, teddy tells beside it whose the line was before, as git guesses.
 
       Exit codes: 0 done; 1 git failed; 2 no such file, line or commit.
     `,
@@ -59,6 +60,7 @@ export class WhyCommand extends LineCommand {
         import('../../workflow/blame/document.ts'),
       ]);
       const why = await explainPlace(project, this.toRequest(terminal, project));
+      for (const problem of why.problems) project.notices.warn(problem);
       const { renderWhy } = await import('../render/why.ts');
       if (this.json) this.printJson(terminal, 'why', toWhyDocument(why));
       else await this.page(terminal, project, renderWhy(terminal, why));
@@ -97,6 +99,7 @@ export class BlameCommand extends LineCommand {
     return this.withProject(terminal, async (project) => {
       const { blameFile } = await import('../../workflow/blame/blame-file.ts');
       const blamed = await blameFile(project, this.toRequest(terminal, project));
+      for (const problem of blamed.problems) project.notices.warn(problem);
       if (this.porcelain) {
         const { renderPorcelain } = await import('../render/blame-porcelain.ts');
         terminal.print(await renderPorcelain(project, blamed));

@@ -40,8 +40,9 @@ function styleOf({ kind }: Author): 'cyan' | 'green' | 'yellow' {
 }
 
 /** A turn's story is told once. */
-function describeRun(stories: Stories, { author, uncommitted }: AttributedRun, told: Set<string>): string[] {
-  const title = `${describeAuthor(author, stories)}${uncommitted ? ', not committed yet' : ''}`;
+function describeRun(stories: Stories, { author, uncommitted, guess }: AttributedRun, told: Set<string>): string[] {
+  const past = guess === undefined ? '' : `; before that, as git guesses: ${describeAuthor(guess, stories)}`;
+  const title = `${describeAuthor(author, stories)}${uncommitted ? ', not committed yet' : ''}${past}`;
   const story = author.kind === 'turn' ? stories.turns.get(author.commit) : undefined;
   if (story === undefined || told.has(story.commit)) return [title];
   told.add(story.commit);
@@ -105,7 +106,8 @@ export function renderWhy(terminal: Terminal, why: Why): string {
   const rev = why.commit === null ? '' : ` --rev ${why.commit.slice(0, 10)}`;
   const rest = more > 0 ? [`And ${more} more. All lines: teddy blame ${path}${rev}`] : [];
   if (parts.length === 0) rest.push(`${path} is empty.`);
-  const shown = stories.flatMap(({ author }) => (author.kind === 'turn' ? [author] : []));
+  const authors = stories.flatMap(({ author, runs }) => [author, ...(runs[0]?.guess ? [runs[0].guess] : [])]);
+  const shown = authors.filter((author) => author.kind === 'turn');
   const [first] = shown;
   if (first !== undefined) rest.push(`Next: teddy session show ${first.turn} -s ${first.session}`);
   return `${[...parts, ...rest.map((row) => `${row}\n`)].join('\n')}`;
@@ -129,6 +131,12 @@ function renderStory(terminal: Terminal, why: Why, story: PlaceStory, isWhole: b
         : 'byContent' in author && author.byContent
           ? 'by content: the commit that brought it here names no session'
           : null,
+    ),
+    ...toRows(
+      'Guess',
+      runs[0]?.guess
+        ? `before that, ${describeAuthor(runs[0].guess, why)}: so git guesses, past a commit of blame.ignoreRevsFile`
+        : null,
     ),
     ...toRows(
       'Landed',

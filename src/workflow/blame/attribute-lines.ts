@@ -84,9 +84,13 @@ async function traceLines(
 ): Promise<TracedRun[]> {
   const { blame, store } = source.repository;
   // The history ends at them, and they are nobody's question.
-  const { without = [] } = query;
-  const origins = new Map<Oid, Origin | null>(without.map((oid) => [oid, null]));
-  let grafts: Grafts = new Map<Oid, readonly Oid[]>([...known.grafts, ...without.map((oid) => [oid, []] as const)]);
+  const { without = [], ignored = [] } = query;
+  const isIgnored = new Set(ignored);
+  const origins = new Map<Oid, Origin | null>([...without, ...ignored].map((oid) => [oid, null]));
+  let grafts: Grafts = new Map<Oid, readonly Oid[]>([
+    ...[...known.grafts].filter(([oid]) => !isIgnored.has(oid)),
+    ...without.map((oid) => [oid, []] as const),
+  ]);
   let runs = (await blame.lines({ ...query, grafts })).map(toTraced);
   for (let round = 1; round <= maxRounds && known.steps.size > 0; round += 1) {
     const untraced = groupUntraced(await keepUntraced(runs, known, isFound), origins);
@@ -220,6 +224,7 @@ export function joinRuns(runs: readonly AttributedRun[]): AttributedRun[] {
       last !== undefined &&
       isSame(last.author, run.author) &&
       last.uncommitted === run.uncommitted &&
+      isSame(last.guess ?? last.author, run.guess ?? run.author) &&
       last.path === run.path &&
       last.line + last.texts.length === run.line &&
       last.originalLine + last.texts.length === run.originalLine;

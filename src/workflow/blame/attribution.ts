@@ -23,4 +23,6 @@ export interface AttributedRun {
   texts: string[];
   /** The lines are in the work tree, as the author's commit has them, and not in HEAD. */
   uncommitted?: true;
+  /** The author whom git guesses past a commit of `blame.ignoreRevsFile`. */
+  guess?: Author;
 }

@@ -2,12 +2,12 @@
 import type { Commit } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { parseIdent } from '../../session/logged-entry.ts';
-import type { Oid, RepoPath, SessionId, TurnName } from '../../names.ts';
+import { isOid, type Oid, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
 import { maskString } from '../line/mask-text.ts';
-import type { AttributedRun } from './attribution.ts';
-import { attributeLines } from './attribute-lines.ts';
+import type { AttributedRun, Author } from './attribution.ts';
+import { attributeLines, joinRuns, toLines, type AttributeQuery } from './attribute-lines.ts';
 import { attributeWorkTree } from './attribute-work-tree.ts';
-import type { CodeStep, CodeSteps } from './code-steps.ts';
+import type { BlameSource, CodeStep, CodeSteps } from './code-steps.ts';
 import { findFileRange, type FileRange, type FileRangeRequest } from './find-file-range.ts';
 import { readTurnStory, type TurnStory } from './read-story.ts';
 
@@ -38,6 +38,8 @@ export interface BlamedFile extends FileRange {
   /** All other commits among them. */
   commits: ReadonlyMap<Oid, CommitStory>;
   known: CodeSteps;
+  /** Sentences for the person: settings of git that cannot be followed. */
+  problems: string[];
 }
 
 /** Throws what `findFileRange` and `Blame.lines` throw. */
@@ -46,11 +48,68 @@ export async function blameFile(project: Project, request: BlameRequest): Promis
   const { moves, copies } = request;
   const [source, { commit, isTracked }] = [{ repository: project.repository }, place];
   const query = { ...place, moves, copies };
-  const { runs, known } =
+  const { known, ...attributed } =
     commit === null
       ? await attributeWorkTree(source, query, { isTracked })
       : await attributeLines(source, { ...query, commit });
-  return { ...place, runs, known, ...(await readStories(project, runs, known)) };
+  const { runs, problems } = isTracked
+    ? await guessLines(source, { ...query, commit }, attributed.runs)
+    : { ...attributed, problems: [] };
+  return { ...place, runs, problems, known, ...(await readStories(project, runs, known)) };
+}
+
+interface Guessed {
+  runs: AttributedRun[];
+  /** Sentences about files and revisions of the configuration that say nothing. */
+  problems: string[];
+}
+
+/**
+ * Guesses where lines were before a commit that `blame.ignoreRevsFile` names, as `git blame` does: a guess stands beside what is
+ * certain. `runs`: the lines of the query, as they are attributed.
+ */
+async function guessLines(source: BlameSource, query: AttributeQuery, runs: AttributedRun[]): Promise<Guessed> {
+  const { blame } = source.repository;
+  const { ignored, problems } = await readIgnored(source);
+  if (ignored.size === 0) return { runs, problems };
+  const past = (await blame.lines({ ...query, grafts: new Map() })).filter(
+    ({ commit }) => commit !== null && ignored.has(commit),
+  );
+  if (past.length === 0) return { runs, problems };
+  const ranges = past.map(({ line, texts }) => [line, line + texts.length - 1] as const);
+  const again = { ...query, ranges: ranges.length > maxRanges ? query.ranges : ranges, ignored: [...ignored] };
+  const guessed = (await attributeLines(source, again)).runs.flatMap(toLines);
+  const isPast = new Set(past.flatMap(toLines).map(({ line }) => line));
+  const guesses = new Map(guessed.map(({ line, author }) => [line, author]));
+  const add = (run: AttributedRun): AttributedRun => {
+    const guess = isPast.has(run.line) ? guesses.get(run.line) : undefined;
+    return guess !== undefined && isOther(guess, run.author, ignored) ? { ...run, guess } : run;
+  };
+  return { runs: joinRuns(runs.flatMap(toLines).map(add)), problems };
+}
+
+/** More ranges than this are no faster than the whole file. */
+const maxRanges = 200;
+
+function isOther(guess: Author, author: Author, ignored: ReadonlySet<Oid>): boolean {
+  if (guess.kind !== 'turn' && guess.kind !== 'person') return false;
+  return !ignored.has(guess.commit) && !('commit' in author && author.commit === guess.commit);
+}
+
+/** git would fail at a file or a revision that is not there. */
+async function readIgnored({ repository: { store, blame } }: BlameSource) {
+  const { revisions, unread } = await blame.ignored();
+  const problems = unread.map(
+    (file) => `blame.ignoreRevsFile names ${file}, which cannot be read: nothing is guessed by it.`,
+  );
+  const ignored = new Set<Oid>();
+  for (const { file, text } of revisions) {
+    const oid = /^[0-9a-f]{4,64}$/i.test(text) ? await store.resolve(text) : null;
+    if (oid !== null) ignored.add(oid);
+    // One that is whole may be of another clone.
+    else if (!isOid(text)) problems.push(`${file} names ${JSON.stringify(text)}, which is no commit here.`);
+  }
+  return { ignored, problems };
 }
 
 /** One for each commit, however many runs it has. */
@@ -61,7 +120,10 @@ async function readStories(
 ): Promise<Pick<BlamedFile, 'turns' | 'commits'>> {
   const turns = new Map<Oid, { step: CodeStep & { turn: TurnName }; path: RepoPath }>();
   const commits = new Map<Oid, CodeStep | null>();
-  for (const { author, path } of runs) {
+  const all = runs.flatMap(({ author, guess, path }) =>
+    [author, ...(guess ? [guess] : [])].map((one) => [one, path] as const),
+  );
+  for (const [author, path] of all) {
     if (author.kind === 'turn') turns.set(author.commit, { step: { ...author.step, turn: author.turn }, path });
     else if (author.kind !== 'uncommitted')
       commits.set(author.commit, author.kind === 'person' ? author.step : (known.steps.get(author.commit) ?? null));

@@ -13,6 +13,8 @@ interface AuthorDocument {
   /** The lines are that turn's, and only in the work tree; or an edit of the user there, as an agent's line has it. */
   uncommitted?: true;
   ownEdit?: true;
+  /** The author whom git guesses past a commit of `blame.ignoreRevsFile`. */
+  guess?: AuthorDocument;
   /** Why it is unknown. */
   reason?: string;
   turn?: TurnStory | null;
@@ -47,13 +49,14 @@ export function toBlameDocument({ path, commit, runs, ...stories }: BlamedFile):
   return {
     path,
     commit,
-    runs: runs.map(({ line, originalLine, path: originalPath, texts, author, uncommitted }) => ({
+    runs: runs.map(({ line, originalLine, path: originalPath, texts, author, uncommitted, guess }) => ({
       line,
       count: texts.length,
       originalLine,
       originalPath,
       ...toAuthor(author, stories),
       ...(uncommitted ? { uncommitted } : {}),
+      ...(guess ? { guess: toAuthor(guess, stories) } : {}),
       texts,
     })),
   };
@@ -67,6 +70,7 @@ export function toWhyDocument(why: Why): WhyDocument {
       lines: runs.map(({ line, texts }) => ({ line, count: texts.length, texts })),
       ...toAuthor(author, why),
       ...(runs[0]?.uncommitted ? { uncommitted: true } : {}),
+      ...(runs[0]?.guess ? { guess: toAuthor(runs[0].guess, why) } : {}),
       replaced: replaced?.lines ?? null,
       landed,
     })),

@@ -42,7 +42,7 @@ export async function explainPlace(project: Project, request: BlameRequest): Pro
   const blamed = await blameFile(project, request);
   const groups = new Map<string, AttributedRun[]>();
   for (const run of blamed.runs) {
-    const key = `${keyOf(run.author)} ${run.uncommitted ?? ''}`;
+    const key = `${keyOf(run.author)} ${run.uncommitted ?? ''} ${run.guess ? keyOf(run.guess) : ''}`;
     groups.set(key, [...(groups.get(key) ?? []), run]);
   }
   const head = blamed.commit ?? (await project.repository.store.resolve('HEAD'));
