@@ -1,6 +1,6 @@
 /** Turns the events of Anthropic's messages into the events of the port. Tolerant of what servers leave out. */
 import type { ModelEvent, ModelToolCall } from '../ports/model.ts';
-import { CutStream, WireError } from './failure.ts';
+import { CutStream, errorWords, WireError } from './failure.ts';
 import { piecesOf, type TextPiece } from './content-parts.ts';
 import { finishEvent, worseFinish, type Finish } from './finish.ts';
 import { wholeCharacters } from './wire.ts';
@@ -128,6 +128,6 @@ function* usageOf(usage: Progress['usage']): Generator<ModelEvent> {
 }
 
 function describeError(error: unknown): string {
-  const words = [field(error, 'type'), field(error, 'message')].filter((word) => typeof word === 'string');
-  return words.join(': ') || 'an error without a message';
+  const type = field(error, 'type');
+  return `${typeof type === 'string' ? `${type}: ` : ''}${errorWords(JSON.stringify(error) ?? '')}`;
 }

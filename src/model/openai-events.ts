@@ -1,8 +1,8 @@
 /** Turns the chunks of a chat completion into the events of the port. Tolerant of what servers leave out. */
 import type { OpenAI } from 'openai';
 import type { ModelEvent, ModelToolCall } from '../ports/model.ts';
-import { field } from '../session/parse-object.ts';
-import { CutStream } from './failure.ts';
+import { field, isObject } from '../session/parse-object.ts';
+import { CutStream, errorWords, WireError } from './failure.ts';
 import { piecesOf, type TextPiece } from './content-parts.ts';
 import { finishEvent, worseFinish, type Finish } from './finish.ts';
 import { wholeCharacters } from './wire.ts';
@@ -24,6 +24,7 @@ export async function* toModelEvents(
   const characters = wholeCharacters();
   try {
     for await (const chunk of chunks) {
+      refuseError(chunk);
       for (const piece of piecesIn(chunk, onUnknown)) {
         const text = piece.type === 'text' ? characters.add(piece.text) : piece.text;
         if (text !== '') yield { ...piece, text };
@@ -42,6 +43,13 @@ export async function* toModelEvents(
   for (const call of calls) yield { type: 'tool_call', ...call };
   if (usage !== null) yield usage;
   yield finishEvent(finish, calls.length);
+}
+
+/** Some servers tell an error in the middle of a stream as they would in a body of its own. */
+function refuseError(chunk: unknown): void {
+  if (!isObject(chunk) || 'choices' in chunk || !['errors', 'detail', 'message', 'msg'].some((name) => name in chunk))
+    return;
+  throw new WireError({ kind: 'unreadable', message: errorWords(JSON.stringify(chunk)) });
 }
 
 // The types promise more than servers keep: any field may be missing or null.

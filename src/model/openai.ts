@@ -3,7 +3,7 @@ import type { OpenAI } from 'openai';
 import type { Stream } from 'openai/streaming';
 import type { Model, ModelEvent, ModelRequest, ModelMessage, ModelTool } from '../ports/model.ts';
 import { presets } from '../session/presets.ts';
-import { WireError } from './failure.ts';
+import { errorWords, WireError } from './failure.ts';
 import { toModelEvents } from './openai-events.ts';
 import { sendAccepted } from './refused-fields.ts';
 import { serverModel, type ServerModelOptions } from './server-model.ts';
@@ -38,12 +38,16 @@ async function* answer(service: Service, request: ModelRequest, onBegun: () => v
     yield* toModelEvents(stream, { sawDone: wire.sawDone, hasTools, onUnknown: unknown.add });
     unknown.tell();
   } catch (error) {
-    throw isTold(sdk, error) ? new WireError({ kind: 'unreadable', message: error.message }) : error;
+    if (!isTold(sdk, error)) throw error;
+    throw new WireError({ kind: 'unreadable', message: errorWords(JSON.stringify(error.error ?? error.message)) });
   }
 }
 
 /** An error that the server has sent as an event of its stream. */
-function isTold({ APIError, APIConnectionError, APIUserAbortError }: Sdk, error: unknown): error is Error {
+function isTold(
+  { APIError, APIConnectionError, APIUserAbortError }: Sdk,
+  error: unknown,
+): error is InstanceType<Sdk['APIError']> {
   return error instanceof APIError && !(error instanceof APIConnectionError || error instanceof APIUserAbortError);
 }
 

@@ -106,6 +106,20 @@ describe('an answer', () => {
     expect((await collect(modelAt(url).answer(request()))).at(-1)).toEqual({ type: 'finish', ...finish });
   });
 
+  test.each([
+    { error: { message: { detail: 'Why' } } },
+    { error: 'Why' },
+    { detail: 'Why' },
+    { errors: [{ message: 'Why' }] },
+    { type: 'error', message: 'Why' },
+  ])('that breaks off with %j says why', async (error) => {
+    const url = (await serve([{ raw: [delta('a'), `data: ${JSON.stringify(error)}\n\n`, done] }])).url;
+    expect(await failureOf(modelAt(url).answer(request()))).toMatchObject({
+      text: 'a',
+      error: { code: 'MODEL_FAILED', message: expect.stringMatching(/broke its answer off: Why$/) },
+    });
+  });
+
   test('that was ended badly stays so, whatever is said later', async () => {
     const filtered = chunk({ delta: { content: 'a' }, finish_reason: 'content_filter' });
     expect((await answerTo(filtered, stop, done)).at(-1)).toMatchObject({ reason: 'other', said: 'content_filter' });
