@@ -102,7 +102,10 @@ export async function openProject({
     },
     masker: masker({ environment: env, root, findOtherRoots: () => findOtherRoots(repository), settings, notices }),
     pages: {
-      fetch: async (url, signal) => (await import('./system/page-fetcher.ts')).pageFetcher().fetch(url, signal),
+      async fetch(url, signal) {
+        const readsThroughProxy = async () => (await settings.get('readThroughProxy')) === 'true';
+        return (await import('./system/page-fetcher.ts')).pageFetcher({ readsThroughProxy }).fetch(url, signal);
+      },
     },
     answers: answerStaging({
       dir: join(repository.commonDir, 'teddy', 'answers'),

@@ -30,8 +30,8 @@ const mayImport: Record<string, string[]> = {
   app: ['ports', 'errors', 'git', 'model', 'system', 'disk', 'workflow', ...core],
   ports: core,
   errors: [],
-  cli: ['app', 'ports', 'errors', 'workflow', 'http', 'mcp', 'page', ...core],
-  http: ['app', 'ports', 'errors', 'workflow', 'page', ...core],
+  cli: ['app', 'ports', 'errors', 'workflow', 'http', 'mcp', 'page', 'web', ...core],
+  http: ['app', 'ports', 'errors', 'workflow', 'page', 'web', ...core],
   mcp: ['app', 'ports', 'errors', 'workflow', 'http', ...core],
   workflow: ['ports', 'errors', 'page', ...core],
   page: ['ports', ...core],
@@ -42,8 +42,9 @@ const mayImport: Record<string, string[]> = {
   conversation: ['errors', 'ports', ...core],
   write: ['errors', 'ports', ...core],
   git: ['ports', 'errors', 'disk', ...core],
-  model: ['ports', 'errors', ...core],
-  system: ['ports', 'errors', 'disk', ...core],
+  model: ['ports', 'errors', 'web', ...core],
+  system: ['ports', 'errors', 'disk', 'web', ...core],
+  web: core,
   disk: ['ports', 'errors', ...core],
 };
 

@@ -7,6 +7,9 @@ import { sayTimeouts, type WriteApi } from './write-api.ts';
 import { OffsetMismatch } from '../write/write-errors.ts';
 import { toErrorStatus } from './status.ts';
 import { parseJson } from '../session/parse-object.ts';
+import { NotSent } from '../web/proxy.ts';
+import { request as ask } from '../web/request.ts';
+import type { Response } from '../web/response.ts';
 
 export interface ClientOptions {
   /** The server's address without a path: `http://127.0.0.1:5000`. */
@@ -121,9 +124,8 @@ function fetchOnce({ url, token, signal, closingMs }: ClientOptions, request: Re
   // After an interruption the content that had come is still saved, and an empty session given up.
   const graceMs = name === 'append' || name === 'cancel' ? (closingMs ?? usualClosingMs) : 0;
   return withSignal({ signal, graceMs }, async (own) => {
-    const response = await fetch(`${url}/api/write-session${path}`, {
+    const response = await ask(`${url}/api/write-session${path}`, {
       method,
-      redirect: 'error',
       headers: { Authorization: `Bearer ${token}`, ...(body ? { 'Content-Type': 'application/json' } : {}) },
       ...(body ? { body: JSON.stringify(body) } : {}),
       signal: own,
@@ -157,9 +159,8 @@ async function withSignal<Value>(
 
 /** Tells a request that was never sent. */
 function isRefused(error: unknown): boolean {
-  const { cause } = error as { cause?: { code?: unknown } };
-  const codes = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT'];
-  return codes.includes(String(cause?.code));
+  const codes = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'];
+  return error instanceof NotSent || codes.includes(String((error as { code?: unknown }).code));
 }
 
 /** Null when it is no JSON. */

@@ -14,6 +14,7 @@ import { toModelEvents } from './anthropic-events.ts';
 import { sendAccepted } from './refused-fields.ts';
 import { serverModel, type ServerModelOptions } from './server-model.ts';
 import { addressOf, post, unknownParts, type Service } from './wire.ts';
+import type { Response } from '../web/response.ts';
 
 /** Throws BAD_SETTING for a base URL or key that could never be sent; everything else fails in `answer`. */
 export function anthropicModel(options: ServerModelOptions): Model {
@@ -45,7 +46,7 @@ async function* readEvents({ body }: Response): AsyncGenerator<unknown> {
   const arrived: string[] = [];
   const parser = createParser({ onEvent: ({ data }) => arrived.push(data) });
   const decoder = new TextDecoder();
-  for await (const bytes of body ?? []) {
+  for await (const bytes of body) {
     parser.feed(decoder.decode(bytes, { stream: true }));
     for (const data of arrived.splice(0)) yield data === '[DONE]' ? { type: 'message_stop' } : JSON.parse(data);
   }

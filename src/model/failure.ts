@@ -21,7 +21,9 @@ export type Failure =
   | { kind: 'foreign'; url: string; message: string }
   /** It names another address, which is not asked. */
   | { kind: 'redirected'; url: string; message: string }
-  | { kind: 'unreachable' | 'cut' | 'unreadable'; message: string };
+  /** With `advice`, the same request would fail again. */
+  | { kind: 'unreachable'; message: string; advice?: string | undefined }
+  | { kind: 'cut' | 'unreadable'; message: string };
 
 export class WireError extends Error {
   override readonly name = 'WireError';
@@ -50,7 +52,7 @@ export function toFailure(error: unknown, begun: boolean): Failure | null {
 const limits = ['requests', 'tokens', 'input-tokens', 'output-tokens'].map((name) => `anthropic-ratelimit-${name}`);
 
 /** How long the server asks to wait: by `Retry-After`, else until the first limit that is used up is lifted. */
-export function toRetryAfter(headers: Headers, nowMs: number): number | null {
+export function toRetryAfter(headers: { get(name: string): string | null | undefined }, nowMs: number): number | null {
   const asked = parseRetryAfter(headers.get('retry-after'), nowMs);
   if (asked !== null) return asked;
   const spent = limits.filter((name) => headers.get(`${name}-remaining`) === '0');
@@ -59,7 +61,7 @@ export function toRetryAfter(headers: Headers, nowMs: number): number | null {
 }
 
 /** Seconds, or an HTTP date; null when there is none or it makes no sense. */
-export function parseRetryAfter(header: string | null, nowMs: number): number | null {
+export function parseRetryAfter(header: string | null | undefined, nowMs: number): number | null {
   const text = header?.trim() ?? '';
   const waitMs = /^\d+(?:\.\d+)?$/.test(text) ? Number(text) * 1000 : Date.parse(text) - nowMs;
   return Number.isNaN(waitMs) ? null : Math.max(0, waitMs);
@@ -89,7 +91,7 @@ export function toTeddyError(
       return new TeddyError(
         'MODEL_UNREACHABLE',
         `${server} cannot be reached: ${reason}`,
-        `Check the network and ${urlName}; ${again}`,
+        `${failure.advice ?? `Check the network and ${urlName}`}; ${again}`,
       );
     case 'cut':
       return new TeddyError('MODEL_INTERRUPTED', `${server} was cut off in mid-answer: ${reason}`, again);

@@ -2,6 +2,7 @@
 import { TeddyError } from '../errors.ts';
 import type { Model } from '../ports/model.ts';
 import type { Preset } from '../session/presets.ts';
+import { isLoopback } from '../session/public-address.ts';
 import { parseEndpoint } from './endpoint.ts';
 import { anthropicModel } from './anthropic.ts';
 import { openaiModel } from './openai.ts';
@@ -48,7 +49,7 @@ export function keyedModel({ key: known, findKey, onWarning, ...options }: Keyed
 
 function isExposed(text: string): boolean {
   const { protocol, hostname } = new URL(text);
-  return protocol === 'http:' && !/^(?:localhost|.+\.localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
+  return protocol === 'http:' && !isLoopback(hostname);
 }
 
 /** The ways out. `isReachable`: there is an endpoint, but no name for a model of it. */

@@ -4,6 +4,8 @@ import type { Stream } from 'openai/streaming';
 import type { Model, ModelEvent, ModelRequest, ModelMessage, ModelTool } from '../ports/model.ts';
 import { presets } from '../session/presets.ts';
 import { errorWords, WireError } from './failure.ts';
+import type { WebRequest } from '../web/request.ts';
+import type { Response } from '../web/response.ts';
 import { toModelEvents } from './openai-events.ts';
 import { sendAccepted } from './refused-fields.ts';
 import { serverModel, type ServerModelOptions } from './server-model.ts';
@@ -67,7 +69,8 @@ function toClient({ OpenAI }: Sdk, { endpoint }: Service, wire: Wire): OpenAI {
     logLevel: 'off',
     maxRetries: 0,
     timeout: noTimeout,
-    fetch: wire.fetch,
+    // It takes of an answer no more than ours has.
+    fetch: wire.fetch as unknown as typeof fetch,
   });
 }
 
@@ -124,7 +127,7 @@ function toTool({ name, description, parameters }: ModelTool): NonNullable<Body[
 
 /** The bytes of a request and its answer, underneath the `openai` package. */
 interface Wire {
-  fetch(url: string | URL | Request, init?: RequestInit): Promise<Response>;
+  fetch(url: string, init?: WebRequest): Promise<Response>;
   /** Whether the server has said `[DONE]`, which the package keeps to itself. */
   sawDone(): boolean;
 }
@@ -138,7 +141,7 @@ function openWire(service: Service): Wire {
   return {
     async fetch(url, init) {
       const response = await post(service, {
-        url: String(url),
+        url,
         body: String(init?.body),
         signal: init?.signal ?? new AbortController().signal,
         isAnswer: (value) => 'choices' in value || 'error' in value,

@@ -91,7 +91,7 @@ export const listUrl = 'https://models.dev/api.json';
 
 /** By provider, then by model. Throws WireError. */
 export async function fetchList(): Promise<Map<string, Map<string, ModelFacts>>> {
-  const list = await readJson(listUrl, { timeoutMs: 30_000, redirect: 'follow' });
+  const list = await readJson(listUrl, { timeoutMs: 30_000, redirects: 5 });
   const entries = (value: unknown) => (isObject(value) ? Object.entries(value) : []);
   const providers = entries(list).map(([name, provider]) => {
     const models = entries(field(provider, 'models')).map(([id, model]) => {

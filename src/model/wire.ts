@@ -2,6 +2,9 @@
 import { field, isObject, parseJson } from '../session/parse-object.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { nameSome } from '../session/name-some.ts';
+import { NotSent } from '../web/proxy.ts';
+import { findTarget, isRedirect, request, type WebRequest } from '../web/request.ts';
+import { Response, type Headers } from '../web/response.ts';
 import type { Endpoint } from './endpoint.ts';
 import { errorWords, rootMessage, toRetryAfter, WireError, withoutKey, type Failure } from './failure.ts';
 
@@ -65,7 +68,8 @@ function describeWait({ endpoint }: Service, failure: Failure, waitMs: number, r
 
 /** Null: asking again would not help. */
 function waitBeforeRetry(failure: Failure, { retryDelayMs, rateDelayMs }: Service, retry: number): number | null {
-  if (failure.kind === 'unreachable') return withJitter(retryDelayMs * 2 ** retry);
+  if (failure.kind === 'unreachable')
+    return failure.advice === undefined ? withJitter(retryDelayMs * 2 ** retry) : null;
   if (failure.kind !== 'refused' || (failure.status !== 429 && failure.status < 500)) return null;
   if (failure.type === 'insufficient_quota') return null;
   const delayMs = (failure.status === 429 ? rateDelayMs : retryDelayMs) * 2 ** retry;
@@ -84,29 +88,27 @@ async function send(endpoint: Endpoint, { url, body, signal, isAnswer }: Sending
 }
 
 /** Throws WireError for everything but success. With an endpoint, its key is sent. */
-async function ask(url: string, endpoint: Endpoint | null, init: RequestInit): Promise<Response> {
+async function ask(url: string, endpoint: Endpoint | null, init: WebRequest): Promise<Response> {
   const keyed = endpoint === null ? {} : keyHeaders(endpoint);
   const headers = { accept: 'application/json', 'content-type': 'application/json', 'user-agent': 'teddy', ...keyed };
-  // Fetch would take the prompt along, and every key that is not in `authorization`.
-  const response = await fetch(url, { redirect: 'manual', ...init, headers }).catch((error: unknown) => {
+  const response = await request(url, { ...init, headers }).catch((error: unknown) => {
     if ((init.signal?.aborted && !isTimeout(init.signal.reason)) || !(error instanceof Error)) throw error;
-    throw new WireError({ kind: 'unreachable', message: rootMessage(error) });
+    const advice = error instanceof NotSent ? error.advice : undefined;
+    throw new WireError({ kind: 'unreachable', message: rootMessage(error), advice });
   });
-  if (redirects.includes(response.status)) throw new WireError(await toRedirected(response, url, endpoint));
+  if (isRedirect(response.status)) throw new WireError(await toRedirected(response, url, endpoint));
   if (!response.ok) throw new WireError(await toRefusal(response, url, endpoint));
   return response;
 }
-
-const redirects = [301, 302, 303, 307, 308];
 
 async function toRedirected(
   { status, headers, body }: Response,
   url: string,
   endpoint: Endpoint | null,
 ): Promise<Failure> {
-  await body?.cancel();
+  body.cancel?.();
   const location = withoutKey(headers.get('location') ?? '', endpoint?.apiKey ?? '');
-  const target = URL.canParse(location, url) ? new URL(location, url) : null;
+  const target = findTarget(status, location, new URL(url));
   // The query may carry a token.
   const address = target === null ? 'nowhere' : `to ${target.protocol}//${target.host}${target.pathname}`;
   return { kind: 'redirected', url, message: `${status}, which leads ${address}` };
@@ -124,7 +126,7 @@ export async function readJson(
     body,
     timeoutMs,
     ...options
-  }: { endpoint?: Endpoint | null; body?: object; timeoutMs: number; redirect?: 'follow' },
+  }: { endpoint?: Endpoint | null; body?: object; timeoutMs: number; redirects?: number },
 ): Promise<unknown> {
   const init = body === undefined ? { method: 'GET' } : { method: 'POST', body: JSON.stringify(body) };
   const response = await ask(url, endpoint, { ...init, ...options, signal: AbortSignal.timeout(timeoutMs) });
@@ -152,7 +154,7 @@ async function toRefusal(response: Response, url: string, endpoint: Endpoint | n
     status,
     url,
     type,
-    requestId: headers.get('x-request-id') ?? headers.get('request-id'),
+    requestId: headers.get('x-request-id') ?? headers.get('request-id') ?? null,
     retryAfterMs: toRetryAfter(headers, Date.now()),
     message: isPage(headers) ? `${describePage(headers)} ${quoteWords(body, endpoint)}` : errorWords(body),
   };
@@ -196,13 +198,13 @@ export function watchBytes(
   { onBytes, onEnd }: { onBytes(bytes: Uint8Array): void; onEnd?(): void },
 ): Response {
   async function* pass(): AsyncGenerator<Uint8Array> {
-    for await (const bytes of body ?? []) {
+    for await (const bytes of body) {
       onBytes(bytes);
       yield bytes;
     }
     onEnd?.();
   }
-  return new Response(ReadableStream.from(pass()) as unknown as ReadableStream<Uint8Array>, { status, headers });
+  return new Response(pass(), { status, headers });
 }
 
 function isPage(headers: Headers): boolean {

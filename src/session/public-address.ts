@@ -55,6 +55,12 @@ export function isAddressHost(host: string): boolean {
   return host.startsWith('[') || /^\d+\.\d+\.\d+\.\d+$/.test(host);
 }
 
+/** True for the host of a parsed URL that is this machine by its name or address. */
+export function isLoopback(hostname: string): boolean {
+  const host = hostname.replace(/\.$/, '');
+  return /^(?:(?:.+\.)?localhost|127(?:\.\d+){3}|0\.0\.0\.0|\[::1?\]|\[::ffff:7f[\da-f]{2}:[\da-f]{1,4}\])$/.test(host);
+}
+
 /** The one spelling that URLs have for an address. */
 function toHost(address: string): string | null {
   if (!/^[0-9a-fx.:]+$/i.test(address)) return null;

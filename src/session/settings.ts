@@ -122,6 +122,12 @@ const table = [
     fallback: '120',
   },
   {
+    name: 'readThroughProxy',
+    takes: 'boolean',
+    purpose: 'whether READ fetches pages through a proxy, which may lead into your network',
+    fallback: 'false',
+  },
+  {
     name: 'searchCommand',
     takes: 'text',
     purpose: 'the shell command that RESEARCH runs once a query',

@@ -1,6 +1,5 @@
-/** Fetches public pages over `node:https`, from exactly the addresses that were checked. */
-import { type IncomingMessage, type RequestOptions, STATUS_CODES } from 'node:http';
-import { request } from 'node:https';
+/** Fetches public pages from exactly the addresses that were checked, or through a proxy where the user has allowed it. */
+import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import { isIP, type LookupFunction } from 'node:net';
 import type { LookupAddress } from 'node:dns';
 import { lookup as lookUp } from 'node:dns/promises';
@@ -8,11 +7,15 @@ import { TeddyError } from '../errors.ts';
 import { isPublicAddress } from '../session/public-address.ts';
 import { parsePageUrl } from '../session/urls.ts';
 import type { FetchedPage, Pages } from '../ports/web.ts';
+import { findProxy, NotSent } from '../web/proxy.ts';
+import { findTarget, isRedirect, open } from '../web/request.ts';
 import { readPageText } from './page-text.ts';
 import { errorReason } from '../disk/system-error.ts';
 
-/** For tests: a server on this machine is refused by the defaults. No environment and no setting changes them. */
 interface PageFetcherOptions {
+  /** The user's word on `teddy.readThroughProxy`. */
+  readsThroughProxy?(): Promise<boolean>;
+  // For tests: a server on this machine is refused by the defaults. No environment and no setting changes them.
   lookup?: LookupHost;
   isPublic?(address: string): boolean;
   /** Certificates to trust instead of the well-known ones, as PEM. */
@@ -28,9 +31,14 @@ export type LookupHost = (host: string) => Promise<LookupAddress[]>;
 
 export const systemLookup: LookupHost = (host) => lookUp(host, { all: true });
 
-const defaults = { lookup: systemLookup, isPublic: isPublicAddress, timeoutMs: 10_000, maxBytes: 1024 * 1024 };
+const defaults = {
+  readsThroughProxy: () => Promise.resolve(false),
+  lookup: systemLookup,
+  isPublic: isPublicAddress,
+  timeoutMs: 10_000,
+  maxBytes: 1024 * 1024,
+};
 const maxRedirects = 5;
-const redirects = [301, 302, 303, 307, 308];
 const headers = {
   accept: 'text/html, text/plain, text/markdown, application/json, text/*;q=0.9, application/xml;q=0.8, */*;q=0.1',
   'accept-encoding': 'gzip, br',
@@ -39,8 +47,8 @@ const headers = {
 
 /**
  * `https:` only; every address of the host must be public, before the first request and after each of 5 redirects; no
- * cookies and no credentials; the host's certificate is always verified. Proxy variables of the environment are
- * ignored: a proxy would look the name up itself, and what was checked here would not be where the request ends.
+ * cookies and no credentials; the host's certificate is always verified. A proxy looks the name up itself, and what was
+ * checked here would not be where the request ends: a page behind one needs the user's word, and no name is looked up here.
  */
 export function pageFetcher(options: PageFetcherOptions = {}): Pages {
   const limits: Limits = { ...defaults, ...options };
@@ -98,7 +106,7 @@ async function followRedirects(start: string, limits: Limits, signal: AbortSigna
   let url = requirePageUrl(start);
   for (let count = 0; count <= maxRedirects; count += 1) {
     const response = await send(new URL(url), limits, signal);
-    const target = findTarget(response, url);
+    const target = requireTarget(response, url);
     if (target === null) {
       const page = await readPageText(response, limits.maxBytes, signal);
       return { url, ...page };
@@ -116,48 +124,44 @@ function requirePageUrl(text: string): string {
 }
 
 /** Where the response sends to; null for a page. */
-function findTarget({ statusCode = 0, headers: { location } }: IncomingMessage, url: string): string | null {
+function requireTarget({ statusCode = 0, headers: { location } }: IncomingMessage, url: string): string | null {
   if (statusCode >= 200 && statusCode < 300) return null;
-  if (!redirects.includes(statusCode)) {
+  if (!isRedirect(statusCode)) {
     throw new TeddyError('PAGE_FAILED', `it answered ${statusCode} ${STATUS_CODES[statusCode] ?? ''}`.trimEnd());
   }
-  if (location === undefined || !URL.canParse(location, url)) {
+  const target = findTarget(statusCode, location, new URL(url));
+  if (target === null)
     throw new TeddyError('PAGE_FAILED', `it answered ${statusCode} and does not say where the page is`);
-  }
-  return new URL(location, url).href;
+  return target.href;
 }
 
 async function send(url: URL, limits: Limits, signal: AbortSignal): Promise<IncomingMessage> {
   const host = url.hostname.replace(/^\[|\]$/g, '');
-  const addresses = await resolvePublic(host, limits);
+  const proxy = findProxy(url);
+  if (proxy !== null && !(await limits.readsThroughProxy()))
+    throw new TeddyError(
+      'PAGE_REFUSED',
+      `behind ${proxy.label} nobody can tell whether ${host} leads into your network`,
+      'If pages may be read through it all the same: `git config teddy.readThroughProxy true`.',
+    );
+  const addresses = proxy === null ? await resolvePublic(host, limits) : [];
   const { ca } = limits;
   const lookup: LookupFunction = (_host, { all }, callback) => {
     const [first] = addresses;
     if (all || first === undefined) callback(null, addresses);
     else callback(null, first.address, first.family);
   };
-  const options: RequestOptions & { autoSelectFamily: boolean } = {
-    host,
-    path: `${url.pathname}${url.search}`,
-    port: url.port || 443,
-    headers: { ...headers, host: url.host },
-    // No connection is kept, and no agent with a proxy is used.
+  return open(url, {
+    headers,
+    // No connection is kept.
     agent: false,
     lookup,
-    autoSelectFamily: true,
     signal,
-  };
-  const tls = {
     // NODE_TLS_REJECT_UNAUTHORIZED would switch it off.
     rejectUnauthorized: true,
     // An address has no name to ask for; its certificate has to carry the address.
     servername: isIP(host) === 0 ? host.replace(/\.$/, '') : '',
     ...(ca === undefined ? {} : { ca }),
-  };
-  return new Promise((resolve, reject) => {
-    request({ ...options, ...tls }, resolve)
-      .on('error', reject)
-      .end();
   });
 }
 
@@ -171,8 +175,8 @@ function toPageError(
     return new TeddyError('PAGE_FAILED', `${url} could not be fetched: it took longer than ${timeoutMs / 1000} s.`);
   }
   if (!(error instanceof TeddyError)) {
-    const cause = error instanceof AggregateError ? (error.errors[0] as unknown) : error;
-    return new TeddyError('PAGE_FAILED', `${url} could not be fetched: ${errorReason(cause)}.`, undefined, {
+    const advice = error instanceof NotSent && error.advice !== undefined ? `${error.advice}.` : undefined;
+    return new TeddyError('PAGE_FAILED', `${url} could not be fetched: ${errorReason(error)}.`, advice, {
       cause: error,
     });
   }

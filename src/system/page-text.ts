@@ -1,11 +1,11 @@
 /** The body of a response as text: unpacked, within its limit, decoded. */
 import type { IncomingMessage } from 'node:http';
-import type { Duplex } from 'node:stream';
+import type { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { TextDecoder } from 'node:util';
-import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { TeddyError } from '../errors.ts';
 import { errorCode } from '../disk/system-error.ts';
+import { unpacking } from '../web/response.ts';
 
 const textTypes =
   /^(?:text\/[^/]+|application\/(?:[^/]+\+)?(?:json|xml|yaml)|application\/(?:x-)?(?:javascript|ecmascript|typescript|yaml|toml|sh|ndjson|sql|graphql|tex|www-form-urlencoded)|[^/]+\/[^/]+\+(?:json|xml|yaml))$/;
@@ -65,21 +65,10 @@ function toBroken(error: unknown): unknown {
   return isPacking ? failed(`it cannot be unpacked: ${error.message}`) : error;
 }
 
-function toUnpacking(encoding = 'identity'): Duplex | null {
-  switch (encoding.trim().toLowerCase()) {
-    case '':
-    case 'identity':
-      return null;
-    case 'gzip':
-    case 'x-gzip':
-      return createGunzip();
-    case 'br':
-      return createBrotliDecompress();
-    case 'deflate':
-      return createInflate();
-    default:
-      throw failed(`its encoding ${JSON.stringify(encoding.slice(0, 100))} is not known`);
-  }
+function toUnpacking(encoding: string | undefined): Transform | null {
+  const unpack = unpacking(encoding);
+  if (unpack !== undefined) return unpack;
+  throw failed(`its encoding ${JSON.stringify(encoding?.slice(0, 100))} is not known`);
 }
 
 function decode(bytes: Uint8Array, charset: string | null): string {

@@ -3,6 +3,7 @@ import type { TeddyError } from '../../src/errors.ts';
 import { anthropicModel } from '../../src/model/anthropic.ts';
 import type { ModelRequest } from '../../src/ports/model.ts';
 import { collect, requestOf, textOf } from '../support/ask-model.ts';
+import { stubRequests } from '../support/stub-requests.ts';
 
 interface Sent {
   url: string;
@@ -17,14 +18,14 @@ interface Sent {
 const sent: Sent[] = [];
 
 afterEach(() => {
-  vi.unstubAllGlobals();
+  vi.restoreAllMocks();
   sent.length = 0;
 });
 
 type Reply = { status?: number; headers?: Record<string, string>; body: string };
 
 function serve(...replies: Reply[]): void {
-  vi.stubGlobal('fetch', async (url: string, init: { headers: Record<string, string>; body: string }) => {
+  stubRequests(async (url: string, init: { headers: Record<string, string>; body: string }) => {
     sent.push({ url, headers: init.headers, body: JSON.parse(init.body) as Sent['body'] });
     const { status = 200, headers = { 'content-type': 'text/event-stream' }, body } = replies.shift() ?? { body: '' };
     return new Response(body, { status, headers });

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { updateModels } from '../../src/app.ts';
 import { toBudget } from '../../src/session/budget.ts';
 import { knownModels } from '../../src/system/known-models.ts';
+import { stubRequests } from '../support/stub-requests.ts';
 
 let dir: string;
 let settings: Record<string, string>;
@@ -15,7 +16,7 @@ beforeEach(async () => {
   settings = {};
 });
 afterEach(async () => {
-  vi.unstubAllGlobals();
+  vi.restoreAllMocks();
   await rm(dir, { recursive: true });
 });
 
@@ -118,7 +119,7 @@ describe('teddy models update', () => {
 
   test('keeps the windows and prices of the list', async () => {
     const asked: string[] = [];
-    vi.stubGlobal('fetch', async (address: string) => (asked.push(address), Response.json(list)));
+    stubRequests(async (address: string) => (asked.push(address), Response.json(list)));
     const models = open();
     expect(await updateModels({ models })).toEqual({ url: 'https://models.dev/api.json', count: 2 });
     expect(asked).toEqual(['https://models.dev/api.json']);
@@ -135,9 +136,9 @@ describe('teddy models update', () => {
     [() => new Response('no', { status: 503 }), 'no'],
     [() => Response.json({}), 'lists no models'],
   ])('that fails keeps the list that was there (%#)', async (answer, reason) => {
-    vi.stubGlobal('fetch', async () => Response.json(list));
+    stubRequests(async () => Response.json(list));
     await updateModels({ models: open() });
-    vi.stubGlobal('fetch', async () => answer());
+    stubRequests(async () => answer());
     await expect(updateModels({ models: open() })).rejects.toMatchObject({
       code: 'PAGE_FAILED',
       message: expect.stringContaining(reason) as string,

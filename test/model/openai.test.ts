@@ -7,6 +7,7 @@ import { collect, requestOf, textOf } from '../support/ask-model.ts';
 import { startModelServer, type ModelServer, type ServerAnswer } from '../support/model-server.ts';
 import { startWait } from '../support/wait.ts';
 import { quickTest as test, slowTest } from '../support/slow-test.ts';
+import { stubRequests } from '../support/stub-requests.ts';
 
 const apiKey = 'sk-secret-0123456789abcdef';
 const messages: ModelRequest['messages'] = [
@@ -176,12 +177,12 @@ describe('a request', () => {
       stream_options: { include_usage: true },
     });
     const bodies: unknown[] = [];
-    vi.stubGlobal('fetch', async (_url: string, init: { body: string }) => {
+    stubRequests(async (_url: string, init: { body: string }) => {
       bodies.push(JSON.parse(init.body));
       return new Response(delta('hi') + stop + done, { headers: { 'content-type': 'text/event-stream' } });
     });
     await collect(modelAt('').answer(request({ parameters: { maxAnswerTokens: 900 } })));
-    vi.unstubAllGlobals();
+    vi.restoreAllMocks();
     expect(bodies).toEqual([expect.objectContaining({ max_completion_tokens: 900 })]);
     expect(bodies[0]).not.toHaveProperty('max_tokens');
   });

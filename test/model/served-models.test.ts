@@ -11,15 +11,16 @@ import type { ModelFacts } from '../../src/session/model-facts.ts';
 import type { PresetName } from '../../src/session/presets.ts';
 import { collect, requestOf } from '../support/ask-model.ts';
 import { memoryProject } from '../support/memory-repository.ts';
+import { stubRequests } from '../support/stub-requests.ts';
 
-afterEach(() => vi.unstubAllGlobals());
+afterEach(() => vi.restoreAllMocks());
 
 const asked: { url: string; headers: Record<string, string> }[] = [];
 
 /** Address -> a document, a status or a page; anything else is refused. */
 function serve(documents: Record<string, unknown>): void {
   asked.length = 0;
-  vi.stubGlobal('fetch', async (url: string, init: { headers: Record<string, string>; signal: AbortSignal }) => {
+  stubRequests(async (url: string, init: { headers: Record<string, string>; signal: AbortSignal }) => {
     asked.push({ url, headers: init.headers });
     const found = Object.entries(documents).find(([address]) => url.startsWith(address))?.[1];
     if (found === 'silence')

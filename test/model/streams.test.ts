@@ -10,17 +10,18 @@ import type { Model, ModelEvent } from '../../src/ports/model.ts';
 import { collect, requestOf, textOf } from '../support/ask-model.ts';
 import { memoryProject } from '../support/memory-repository.ts';
 import { line, say, session, start } from '../support/turns.ts';
+import { stubRequests } from '../support/stub-requests.ts';
 
 const dir = fileURLToPath(new URL('../../fixtures/streams', import.meta.url));
 const names = readdirSync(dir);
 const read = (name: string) => readFileSync(join(dir, name));
 const tools = [{ name: 'read_file', description: '', parameters: {} }];
 
-afterEach(() => vi.unstubAllGlobals());
+afterEach(() => vi.restoreAllMocks());
 
 /** Answers every request with these bytes, in two reads, and then ends, or breaks. */
 function serve(bytes: Uint8Array, { cutAt = 0, breaks = false } = {}): void {
-  vi.stubGlobal('fetch', async () => {
+  stubRequests(async () => {
     const pieces = [bytes.subarray(0, cutAt), bytes.subarray(cutAt)].filter(({ length }) => length > 0);
     const body = new ReadableStream<Uint8Array>({
       pull(controller) {

@@ -8,6 +8,7 @@ import type { ModelRequest } from '../../src/ports/model.ts';
 import { collect, requestOf, textOf } from '../support/ask-model.ts';
 import { startModelServer, type ModelServer, type ServerAnswer } from '../support/model-server.ts';
 import { startWait } from '../support/wait.ts';
+import { stubRequests } from '../support/stub-requests.ts';
 
 let server: ModelServer | undefined;
 
@@ -160,9 +161,9 @@ describe('a key that the server repeats', () => {
   });
 
   test.each([long, quoted])('%s is in no part of the error about a list of models', async (apiKey) => {
-    vi.stubGlobal('fetch', async () => new Response(`<p>Unknown key ${apiKey}`));
+    stubRequests(async () => new Response(`<p>Unknown key ${apiKey}`));
     const failed = await listModels(parseEndpoint({ baseUrl: 'http://host/v1', apiKey })).catch(String);
-    vi.unstubAllGlobals();
+    vi.restoreAllMocks();
     expect(failed).toContain('that begins "Unknown key [API key]"');
   });
 });

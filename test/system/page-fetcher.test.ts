@@ -1,10 +1,11 @@
 import { createServer as createPlainServer, type AddressInfo } from 'node:net';
 import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { isPublicAddress } from '../../src/session/public-address.ts';
 import { pageFetcher } from '../../src/system/page-fetcher.ts';
 import { systemLookup } from '../../src/system/page-fetcher.ts';
 import { makeCertificate, startHttpsServer, type HttpsServer, type Respond } from '../support/https-server.ts';
+import { startProxyServer, type ProxyServer } from '../support/proxy-server.ts';
 
 const certificate = makeCertificate('site.test', 'other.test', 'inside.test');
 if (certificate === null) process.emitWarning('openssl is missing: fetching pages is not tested.');
@@ -359,18 +360,71 @@ describe.skipIf(certificate === null)('a page', () => {
     }
   });
 
-  test('no proxy of the environment is asked', async () => {
-    const proxies = ['HTTPS_PROXY', 'https_proxy', 'ALL_PROXY', 'NODE_USE_ENV_PROXY'];
-    const before = proxies.map((name) => [name, process.env[name]] as const);
-    for (const name of proxies) process.env[name] = 'http://127.0.0.1:9';
-    try {
+  describe('behind a proxy', () => {
+    let proxy: ProxyServer;
+
+    beforeEach(async () => {
+      proxy = await startProxyServer({ leadsTo: server.port });
+      for (const name of ['HTTPS_PROXY', 'NODE_USE_ENV_PROXY']) vi.stubEnv(name, `http://ada:word@${proxy.host}`);
+    });
+
+    afterEach(async () => {
+      vi.unstubAllEnvs();
+      await proxy.close();
+    });
+
+    const allowed = { readsThroughProxy: () => Promise.resolve(true) };
+
+    test('is refused before anything is looked up or asked, until the user has allowed it', async () => {
+      const error = await fetch('/').catch((thrown: unknown) => thrown);
+      expect(error).toMatchObject({
+        ...refused(new RegExp(`behind the proxy http://${proxy.host} \\(HTTPS_PROXY\\) nobody can tell`)),
+        hint: expect.stringContaining('`git config teddy.readThroughProxy true`') as string,
+      });
+      expect([looked, proxy.asked]).toEqual([[], []]);
+    });
+
+    test('is read through it where the user has allowed that, and no name is looked up here', async () => {
+      redirect({ '/a': 'https://other.test/b' });
+      expect(await fetch('/a', allowed)).toMatchObject({ url: 'https://other.test/b', text: 'the end' });
+      expect(looked).toEqual([]);
+      const words = `Basic ${btoa('ada:word')}`;
+      expect(proxy.asked).toEqual([`CONNECT site.test:${server.port} ${words}`, `CONNECT other.test:443 ${words}`]);
+      expect(server.headers).not.toHaveProperty('proxy-authorization');
+    });
+
+    test.each([
+      'https://10.0.0.1/',
+      'https://[fd00::1]/',
+      'https://localhost/',
+      'https://127.0.0.1/',
+      'http://site.test/',
+    ])('%s stays refused, also after a redirect', async (url) => {
+      await expect(fetch(url, allowed)).rejects.toMatchObject(refused(/ is not fetched: /));
+      expect(proxy.asked).toEqual([]);
+      redirect({ '/a': url });
+      await expect(fetch('/a', allowed)).rejects.toMatchObject(refused(/ is not fetched: /));
+      expect(proxy.asked).toHaveLength(1);
+    });
+
+    test('is read directly, and checked, where NO_PROXY names its host', async () => {
+      vi.stubEnv('NO_PROXY', 'site.test');
       serve('direct');
       expect(await fetch('/')).toMatchObject({ text: 'direct' });
-    } finally {
-      for (const [name, value] of before) {
-        if (value === undefined) delete process.env[name];
-        else process.env[name] = value;
-      }
-    }
+      expect(looked).toEqual(['site.test']);
+      redirect({ '/a': 'https://other.test/' });
+      await expect(fetch('/a')).rejects.toMatchObject(refused(/behind the proxy/));
+    });
+  });
+
+  test('a certificate that nobody knows names the variable for it', async () => {
+    const unknown = pageFetcher({ lookup, isPublic }).fetch(
+      `https://site.test:${server.port}/`,
+      new AbortController().signal,
+    );
+    await expect(unknown).rejects.toMatchObject({
+      ...failed(/self-signed certificate \(DEPTH_ZERO_SELF_SIGNED_CERT\)/),
+      hint: expect.stringContaining('NODE_EXTRA_CA_CERTS') as string,
+    });
   });
 });

@@ -5,6 +5,7 @@ import { TeddyError } from '../../errors.ts';
 import type { ServerRecord } from '../../ports/disk.ts';
 import type { PageLink } from '../../http/page-routes.ts';
 import type { Project } from '../../ports/project.ts';
+import { request } from '../../web/request.ts';
 import type { CliContext } from '../context.ts';
 
 type Server = Pick<ServerRecord, 'url' | 'token'>;
@@ -29,9 +30,8 @@ export async function showPage(
 }
 
 async function call({ url, token }: Server, path: string, session: string | undefined): Promise<unknown> {
-  const response = await fetch(`${url}/api/${path}`, {
+  const response = await request(`${url}/api/${path}`, {
     method: 'POST',
-    redirect: 'error',
     headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
     body: JSON.stringify({ session }),
   }).catch((error: unknown) => {
@@ -42,7 +42,7 @@ async function call({ url, token }: Server, path: string, session: string | unde
       { cause: error },
     );
   });
-  if (response.ok) return response.json();
+  if (response.ok) return JSON.parse(await response.text());
   throw new TeddyError(
     'SERVER_UNREACHABLE',
     `The server at ${url} makes no link to its pages; it answers with status ${response.status}.`,

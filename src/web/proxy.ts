@@ -1,0 +1,144 @@
+/**
+ * The proxies that the environment names. The tunnel is of our own: `https-proxy-agent` 9.1.0 hands the proxy's refusal on as the
+ * server's answer, and neither it nor `hpagent` 1.2.0 ends when the request is interrupted; `proxy-from-env` 2.1.0 reads NO_PROXY
+ * otherwise than curl does.
+ */
+import type { RequestOptions } from 'node:http';
+import { BlockList, isIP, type Socket } from 'node:net';
+import { isLoopback } from '../session/public-address.ts';
+
+/** No server has got the request. */
+export class NotSent extends Error {
+  override readonly name = 'NotSent';
+  /** With it, the same attempt would fail again. A part of a sentence, without its end. */
+  readonly advice: string | undefined;
+
+  constructor(message: string, advice?: string) {
+    super(message);
+    this.advice = advice;
+  }
+}
+
+type Environment = Record<string, string | undefined>;
+
+export interface Proxy {
+  url: URL;
+  /** For a person: the address without its user name and password, and the variable that names it. */
+  label: string;
+  variable: string;
+}
+
+/** The proxy for an address; null: it is asked directly. Throws NotSent for a proxy that cannot be used. */
+export function findProxy({ protocol, hostname, port }: URL, env: Environment = process.env): Proxy | null {
+  if (isLoopback(hostname)) return null;
+  const names = [`${protocol.slice(0, -1)}_proxy`, 'all_proxy'].flatMap((name) => [name, name.toUpperCase()]);
+  const variable = names.find((name) => env[name] !== undefined) ?? '';
+  const text = env[variable]?.trim() ?? '';
+  if (text === '' || isExcepted(hostname, port || defaultPort(protocol), env)) return null;
+  const address = text.includes('://') ? text : `http://${text}`;
+  const advice = `Set ${variable} to an address like http://proxy.example:3128, or name ${hostname} in NO_PROXY`;
+  if (!URL.canParse(address)) throw new NotSent(`${variable} does not hold the address of a proxy`, advice);
+  const url = new URL(address);
+  if (!/^https?:$/.test(url.protocol))
+    throw new NotSent(
+      `${variable} names a proxy of the kind ${url.protocol}//, and only http:// and https:// are spoken`,
+      advice,
+    );
+  return { url, variable, label: `the proxy ${url.protocol}//${url.host} (${variable})` };
+}
+
+function defaultPort(protocol: string): string {
+  return protocol === 'https:' ? '443' : '80';
+}
+
+/** By NO_PROXY, as curl reads it: `*`, names with all below them, addresses, networks, each with a port or without. */
+function isExcepted(hostname: string, port: string, env: Environment): boolean {
+  const host = hostname.replace(/\.$/, '');
+  const entries = (env['no_proxy'] ?? env['NO_PROXY'] ?? '').toLowerCase().split(/[\s,]+/);
+  return entries.filter(Boolean).some((entry) => {
+    if (entry === '*') return true;
+    if (entry.includes('/')) return isInNetwork(host, entry);
+    const [, name = '', ownPort = port] = /^(\[.*\]|[^:]*)(?::(\d+))?$/.exec(bracket(entry)) ?? [];
+    const own = canonical(name.replace(/^\*?\.|\.$/g, ''));
+    return ownPort === port && (host === own || host.endsWith(`.${own}`));
+  });
+}
+
+const bracket = (entry: string) => (isIP(entry) === 6 ? `[${entry}]` : entry);
+
+/** The spelling that URLs have. */
+function canonical(name: string): string {
+  return URL.canParse(`http://${name}`) ? new URL(`http://${name}`).hostname : name;
+}
+
+function isInNetwork(hostname: string, entry: string): boolean {
+  const host = hostname.replace(/^\[|\]$/g, '');
+  const [base = '', prefix] = entry.replace(/[[\]]/g, '').split('/');
+  const [family, bits] = [isIP(base), Number(prefix)];
+  if (family === 0 || family !== isIP(host) || !(bits >= 0 && bits <= (family === 4 ? 32 : 128))) return false;
+  const kind = family === 4 ? 'ipv4' : 'ipv6';
+  const networks = new BlockList();
+  networks.addSubnet(base, bits, kind);
+  return networks.check(host, kind);
+}
+
+/** How the proxy itself is asked. */
+export function proxyOptions({ url: { protocol, hostname, port, username, password } }: Proxy): RequestOptions & {
+  headers: Record<string, string>;
+} {
+  const words = [username, password].map(decode).join(':');
+  const keyed = words === ':' ? {} : { 'proxy-authorization': `Basic ${Buffer.from(words).toString('base64')}` };
+  return {
+    protocol,
+    hostname: hostname.replace(/^\[|\]$/g, ''),
+    port: port || defaultPort(protocol),
+    agent: false,
+    headers: keyed,
+  };
+}
+
+/** A password with a percent sign of its own is taken as it is. */
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** A connection to the server of `target` that the proxy has made. Throws NotSent when it refuses. */
+export async function openTunnel(proxy: Proxy, target: URL, signal: AbortSignal): Promise<Socket> {
+  const path = `${target.hostname}:${target.port || 443}`;
+  const options = proxyOptions(proxy);
+  const { request } = await loadClient(proxy.url);
+  return new Promise((resolve, reject) => {
+    request({ ...options, method: 'CONNECT', path, signal, headers: { ...options.headers, host: path } })
+      .on('connect', ({ statusCode = 0 }, socket) => {
+        if (statusCode >= 200 && statusCode < 300) return resolve(socket as Socket);
+        socket.destroy();
+        reject(refusedBy(proxy, target, statusCode));
+      })
+      .on('response', (response) => {
+        response.destroy();
+        reject(refusedBy(proxy, target, response.statusCode ?? 0));
+      })
+      .on('error', reject)
+      .end();
+  });
+}
+
+/** Another attempt helps only where the proxy could not reach the server. */
+export function refusedBy({ label, variable }: Proxy, { hostname }: URL, status: number): NotSent {
+  const advice =
+    status === 407
+      ? `Put the user name and password of the proxy into ${variable}, as http://user:password@host:port`
+      : status < 500
+        ? `Ask who runs the proxy to allow ${hostname}, or name it in NO_PROXY`
+        : undefined;
+  return new NotSent(`${label} answered ${status} when asked for ${hostname}`, advice);
+}
+
+/** Loads TLS only where it is spoken. */
+export async function loadClient({ protocol }: URL): Promise<Pick<typeof import('node:http'), 'request' | 'Agent'>> {
+  return protocol === 'https:' ? import('node:https') : import('node:http');
+}
