@@ -134,22 +134,12 @@ const onlyReading = {
   },
 };
 
-/**
- * The classes of the web that the `openai` package uses: Node's own load undici, 35 to 50 ms. It asks for FormData only to tell
- * whether it was given one.
- */
-const webOfOpenai = `import { Headers, Response } from ${JSON.stringify(inRoot('src/web/response.ts'))}; class FormData {}\n`;
-
 /** Stack traces of ours stay readable; the names inside of packages need not, and take a twentieth of the package. */
 const shortNames = {
   name: 'short-names',
   setup({ onLoad }) {
     onLoad({ filter: /[\\/]node_modules[\\/].*\.[cm]?js$/ }, async ({ path }) => {
-      const text = readFileSync(path, 'utf8');
-      const isOpenai =
-        /[\\/]node_modules[\\/]openai[\\/].*\.mjs$/.test(path) && /\b(?:Headers|Response|FormData)\b/.test(text);
-      const source = isOpenai ? `${webOfOpenai}${text}` : text;
-      const { code } = await transform(source, { minifyIdentifiers: true, target: common.target });
+      const { code } = await transform(readFileSync(path, 'utf8'), { minifyIdentifiers: true, target: common.target });
       return { contents: code, loader: 'js' };
     });
   },
@@ -176,6 +166,7 @@ const targets = {
     },
     outfile: 'dist/cli.cjs',
     external: [...withoutForge, ...Object.keys(packagesApart)],
+    inject: ['scripts/web.mjs'],
     // A script of `vm` loads a module of Node by `require` alone.
     supported: { 'dynamic-import': false },
     // Its main file is in a form whose parts esbuild does not find.
