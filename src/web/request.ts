@@ -116,7 +116,7 @@ async function routeThrough(
   const socket = await openTunnel(proxy, url, options.signal);
   const { connect } = await import('node:tls');
   const { ca, rejectUnauthorized, servername = url.hostname } = options;
-  return { agent: undefined, createConnection: () => connect({ socket, servername, ca, rejectUnauthorized }) };
+  return { agent: undefined, defaultPort: 443, createConnection: () => connect({ socket, servername, ca, rejectUnauthorized }) };
 }
 
 /** Those of a certificate that an authority has made which this machine does not know. */

@@ -202,6 +202,7 @@ describe('behind a proxy', () => {
     const url = new URL('https://server.test/a');
     const incoming = await open(url, { ca: certificate.cert, headers: { authorization: 'Bearer k' } });
     expect(Buffer.concat(await incoming.toArray()).toString()).toBe('Bearer k');
+    expect(secure.requests).toEqual(['GET server.test/a']);
     expect(proxy.asked).toEqual([`CONNECT server.test:443 Basic ${btoa('ada:w%rd')}`]);
     const unknown = request('https://server.test/a', {});
     await expect(unknown).rejects.toMatchObject({ advice: expect.stringContaining('NODE_EXTRA_CA_CERTS') as string });
