@@ -382,7 +382,13 @@ async function chooseServer(
     const local =
       isReachable || !asksEndpoint ? null : await offerLocal(project, wanted ?? (await settings.get('model')));
     if (local !== null) return chooseServer(project, local.preset, { ...options, model: local.model });
-    return { provider: 'none', name: 'none', parameters: {}, model: null, missing: toNoModel(preset, isReachable) };
+    return {
+      provider: 'none',
+      name: 'none',
+      parameters: {},
+      model: null,
+      missing: toNoModel(preset, isReachable, env),
+    };
   }
   if (asksEndpoint) await askWindow(project, preset, { url: baseUrl ?? preset.url, model: name, key });
   const model = keyedModel({
@@ -542,7 +548,7 @@ export async function listServedModels(
     );
   const baseUrl = await findBaseUrl(project, preset, env);
   const key = await findKeyOf(project, preset, env);
-  if (key === null && baseUrl === undefined && preset.keyVariable !== null) throw toNoModel(preset, false);
+  if (key === null && baseUrl === undefined && preset.keyVariable !== null) throw toNoModel(preset, false, env);
   const endpoint = parseEndpoint({ preset: preset.name, baseUrl, apiKey: key?.value, keyOrigin: key?.origin });
   try {
     const models = await listModels(endpoint);

@@ -1,7 +1,7 @@
 /** Which key an endpoint gets, and when it is looked for. */
 import { TeddyError } from '../errors.ts';
 import type { Model } from '../ports/model.ts';
-import type { Preset } from '../session/presets.ts';
+import { presets, type Preset } from '../session/presets.ts';
 import { isLoopback } from '../session/public-address.ts';
 import { parseEndpoint } from './endpoint.ts';
 import { anthropicModel } from './anthropic.ts';
@@ -53,7 +53,15 @@ function isExposed(text: string): boolean {
 }
 
 /** The ways out. `isReachable`: there is an endpoint, but no name for a model of it. */
-export function toNoModel(preset: Pick<Preset, 'name' | 'keyVariable'>, isReachable: boolean): TeddyError {
+export function toNoModel(
+  preset: Pick<Preset, 'name' | 'keyVariable'>,
+  isReachable: boolean,
+  env: Record<string, string | undefined>,
+): TeddyError {
+  const others = presets
+    .filter((other) => other.name !== preset.name && keyFromEnvironment(other, env) !== null)
+    .map(({ name, keyVariable }) => `${keyVariable} is set: \`git config teddy.provider ${name}\` asks there. `);
+  const named = others.length === 0 ? '' : `${others.join('')}It needs \`git config teddy.model <name>\` too.`;
   const byHand = 'answer by hand: `teddy session plan --from <file>`.';
   if (isReachable)
     return new TeddyError(
@@ -65,11 +73,11 @@ export function toNoModel(preset: Pick<Preset, 'name' | 'keyVariable'>, isReacha
     return new TeddyError(
       'NO_MODEL',
       'No model is configured.',
-      `Set OPENAI_API_KEY (and OPENAI_BASE_URL, \`git config teddy.model <name>\` for another endpoint), or ${byHand}`,
+      `${named === '' ? 'Set' : `${named} Else: set`} OPENAI_API_KEY (and OPENAI_BASE_URL, \`git config teddy.model <name>\` for another endpoint), or ${byHand}`,
     );
   return new TeddyError(
     'NO_MODEL',
     `The provider ${preset.name} needs a key, and there is none.`,
-    `Set ${preset.keyVariable}, or have git's credential helper keep the key; or ${byHand}`,
+    `Set ${preset.keyVariable}, or have git's credential helper keep the key; or ${byHand} ${named}`.trimEnd(),
   );
 }

@@ -83,7 +83,9 @@ export async function open(url: URL, { body, signal, ...options }: OpenOptions):
     const route = proxy === null ? {} : await routeThrough(proxy, url, { ...options, signal: either });
     const client = await loadClient(proxy !== null && url.protocol === 'http:' ? proxy.url : url);
     const incoming = await new Promise<IncomingMessage>((resolve, reject) => {
-      const outgoing = client.request(url, { ...options, ...route, signal: either, timeout: silentMs }, resolve);
+      const outgoing = client.request(url, { ...options, ...route, timeout: silentMs }, resolve);
+      // Not as an option, which a connection that is kept would have from its first request.
+      addAbortSignal(either, outgoing);
       outgoing.on('socket', (socket) => {
         if (outgoing.reusedSocket) clearTimeout(timer);
         else socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', () => clearTimeout(timer));
@@ -116,7 +118,11 @@ async function routeThrough(
   const socket = await openTunnel(proxy, url, options.signal);
   const { connect } = await import('node:tls');
   const { ca, rejectUnauthorized, servername = url.hostname } = options;
-  return { agent: undefined, defaultPort: 443, createConnection: () => connect({ socket, servername, ca, rejectUnauthorized }) };
+  return {
+    agent: undefined,
+    defaultPort: 443,
+    createConnection: () => connect({ socket, servername, ca, rejectUnauthorized }),
+  };
 }
 
 /** Those of a certificate that an authority has made which this machine does not know. */

@@ -1,3 +1,5 @@
+import { toNoModel } from '../../src/model/keyed-model.ts';
+import { presets } from '../../src/session/presets.ts';
 import { expect, test } from 'vitest';
 import { parseRetryAfter } from '../../src/model/failure.ts';
 
@@ -14,4 +16,26 @@ test.each([
   [null, null],
 ])('Retry-After %j means %j ms', (header, waitMs) => {
   expect(parseRetryAfter(header, now)).toBe(waitMs);
+});
+
+test.each([
+  [
+    'openai',
+    { ANTHROPIC_API_KEY: 'k' },
+    /^ANTHROPIC_API_KEY is set: `git config teddy\.provider anthropic` .*\bteddy\.model/,
+  ],
+  [
+    'openai',
+    { GEMINI_API_KEY: 'k', OPENROUTER_API_KEY: 'k' },
+    /^GEMINI_API_KEY is set: .* gemini`.*OPENROUTER_API_KEY is set: /,
+  ],
+  ['anthropic', { OPENROUTER_API_KEY: 'k' }, /^Set ANTHROPIC_API_KEY.* OPENROUTER_API_KEY is set: .* openrouter`/],
+  ['openai', { ANTHROPIC_API_KEY: '' }, /^Set OPENAI_API_KEY/],
+  ['anthropic', {}, /^Set ANTHROPIC_API_KEY/],
+] as const)('without a model for %s, the keys that are there are named: %j', (name, env, hint) => {
+  const preset = presets.find((one) => one.name === name);
+  expect(preset && toNoModel(preset, false, env)).toMatchObject({
+    code: 'NO_MODEL',
+    hint: expect.stringMatching(hint),
+  });
 });

@@ -241,3 +241,20 @@ describe('behind a proxy', () => {
     );
   });
 });
+
+test('requests that share a connection and a signal do not end each other, and leave nothing behind', async () => {
+  const warned = vi.fn<(warning: Error) => void>();
+  process.on('warning', warned);
+  closing.push(() => process.off('warning', warned));
+  respond = (_, response) => response.end('quick');
+  const timed = await request(`http://127.0.0.1:${port}/`, { signal: AbortSignal.timeout(200) });
+  await timed.text();
+  await new Promise((resolve) => setImmediate(resolve));
+  respond = (_, response) => void setTimeout(() => response.end('slow'), 400);
+  expect(await textOf()).toBe('slow');
+  expect(got[1]?.socket).toBe(got[0]?.socket);
+  respond = (_, response) => response.end('quick');
+  const { signal } = new AbortController();
+  for (let count = 0; count < 20; count += 1) await (await request(`http://127.0.0.1:${port}/`, { signal })).text();
+  expect(warned).not.toHaveBeenCalled();
+});
