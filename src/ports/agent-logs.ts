@@ -47,7 +47,7 @@ export interface AgentLogs {
   stat(agent: AgentName, path: string): Promise<LogStat | null>;
   /** Null where the file does not continue what was read before `position`; without one, from the beginning. */
   read(path: string, position: LogPosition | null): Promise<LogReading | null>;
-  /** The logs that may be of work in one of `directories` and were written since; each agent's in the order of time. */
+  /** The logs that may be of work in one of `directories` and were written since; each agent's in the order of time, each file once. */
   find(directories: readonly string[], sinceMs: number): AsyncIterable<FoundLog>;
   /** A small file that an agent has named; null: nothing tells what is in it. */
   readNamed(path: string): Promise<string | null>;
@@ -57,6 +57,8 @@ export interface AgentLogs {
   directory(agent: AgentName, path: string): Promise<string | null>;
   /** The top of the repository that holds a directory; null: none does, or the directory is gone. */
   topOf(directory: string): Promise<string | null>;
+  /** The directory without symbolic links, as far as it is there. */
+  realPath(directory: string): Promise<string>;
   /** The logs of the sub-agents that a session has started, each with the call that started it, where that is known. */
   subAgents(agent: AgentName, path: string): Promise<{ path: string; callId: string | null; description: string }[]>;
 }

@@ -1,7 +1,7 @@
 /** Reads the logs of agents from where the last reading stopped: whole lines, as often as they come. */
 import { constants } from 'node:fs';
-import { lstat, open, realpath, type FileHandle } from 'node:fs/promises';
-import { dirname, isAbsolute } from 'node:path';
+import { open, realpath, stat, type FileHandle } from 'node:fs/promises';
+import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { fallBackTo } from '../disk/system-error.ts';
 import type { LogLine, LogPosition, LogReading, LogStat } from '../ports/agent-logs.ts';
 import { sha256 } from './hash.ts';
@@ -11,14 +11,19 @@ const maxLineBytes = 64 * 1024 * 1024;
 const tailBytes = 4096;
 const maxTextBytes = 16 * 1024 * 1024;
 
-/** Returns null for what is not there, is no regular file, or its directory lies outside of `roots`. */
-export async function statLog(path: string, roots: readonly string[]): Promise<LogStat | null> {
-  const stats = await lstat(path).catch(ignoreMissing);
+/** Returns null for what is not there, is no regular file, or lies outside of `root` by its name and by where links lead. */
+export async function statLog(path: string, root: string): Promise<LogStat | null> {
+  const stats = await stat(path).catch(ignoreMissing);
   if (stats === null || !stats.isFile()) return null;
-  const directory = await realpath(dirname(path)).catch(ignoreMissing);
-  const real = await Promise.all(roots.map((root) => realpath(root).catch(ignoreMissing)));
-  if (directory === null || !real.some((root) => root !== null && `${directory}/`.startsWith(`${root}/`))) return null;
+  const isIn = (inner: string, outer: string) => resolve(inner).startsWith(`${outer}/`);
+  if (!isIn(path, root) && !isIn(await realPath(path), await realPath(root))) return null;
   return { device: stats.dev, inode: stats.ino, size: stats.size, mtimeMs: stats.mtimeMs };
+}
+
+/** The path without links, as far as it is there. */
+export async function realPath(path: string): Promise<string> {
+  const real = await realpath(path).catch(ignoreMissing);
+  return real ?? (dirname(path) === path ? path : join(await realPath(dirname(path)), basename(path)));
 }
 
 /** Returns null for what is not there, is no regular file, is over 16 MiB, is no UTF-8, or cannot be read for whatever reason. */

@@ -1,12 +1,12 @@
 /** Where each agent keeps the logs of its sessions, and which of them may be of work in this repository. */
-import { readdir, readFile, realpath, stat } from 'node:fs/promises';
+import { open, readdir, readFile, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { agentNames, type AgentName } from '../conversation/agent-log.ts';
 import { fieldsOf, parseJson } from '../conversation/import-values.ts';
 import { fallBackTo } from '../disk/system-error.ts';
 import type { AgentLogs, FoundLog } from '../ports/agent-logs.ts';
-import { readLog, readNamed, statLog } from './agent-log-files.ts';
+import { readLog, readNamed, realPath, statLog } from './agent-log-files.ts';
 
 export interface AgentLogsOptions {
   env: Readonly<Record<string, string | undefined>>;
@@ -19,11 +19,12 @@ export function agentLogs(options: AgentLogsOptions): AgentLogs {
   const find = (agent: AgentName, directories: readonly string[], sinceMs: number) =>
     findLogs(agent, homes[agent], directories, sinceMs);
   return {
-    stat: (agent, path) => statLog(path, [homes[agent]]),
+    stat: (agent, path) => statLog(path, homes[agent]),
     read: readLog,
     readNamed,
     async *find(directories, sinceMs) {
-      for (const agent of agentNames) yield* await find(agent, directories, sinceMs);
+      const real = await Promise.all(directories.map(realPath));
+      for (const agent of agentNames) yield* await find(agent, [...new Set([...directories, ...real])], sinceMs);
     },
     async locate(agent, sessionId) {
       if (!/^[\w.-]{1,200}$/.test(sessionId)) return null;
@@ -34,6 +35,7 @@ export function agentLogs(options: AgentLogsOptions): AgentLogs {
     },
     directory: async (agent, path) => (agent === 'gemini' ? geminiRoot(path) : null),
     topOf,
+    realPath,
     subAgents: listSubAgents,
   };
 }
@@ -76,38 +78,78 @@ function namesFor(agent: AgentName, directories: readonly string[]): ((name: str
   return null;
 }
 
+/** A log that has several names is given once, under the one that leads through the fewest links. */
 async function findLogs(
   agent: AgentName,
   home: string,
   directories: readonly string[],
   sinceMs: number,
 ): Promise<FoundLog[]> {
-  const paths = await listBelow(home, depths[agent], namesFor(agent, directories));
-  const found = await Promise.all(
-    paths.map(async (path) => {
-      const stat = await statLog(path, [home]);
-      return stat === null || stat.mtimeMs < sinceMs || !(await mayBeOf(agent, path, directories))
-        ? []
-        : [{ agent, path, stat }];
-    }),
-  );
-  return found.flat().toSorted((a, b) => a.stat.mtimeMs - b.stat.mtimeMs);
+  const found = new Map<string, FoundLog>();
+  const isWanted = openFolders(agent, directories);
+  for (const path of await listBelow(home, depths[agent])) {
+    const stat = await statLog(path, home);
+    const key = `${stat?.device}:${stat?.inode}`;
+    if (stat === null || stat.mtimeMs < sinceMs || found.has(key)) continue;
+    if ((await isWanted(path)) && (await mayBeOf(agent, path, directories))) found.set(key, { agent, path, stat });
+  }
+  return [...found.values()].toSorted((a, b) => a.stat.mtimeMs - b.stat.mtimeMs);
 }
 
-/** Files that end in `.jsonl`, so many directories below. `isWanted` is asked about the first of these. */
-async function listBelow(
-  directory: string,
-  depth: number,
-  isWanted: ((name: string) => boolean) | null = null,
-): Promise<string[]> {
+/** So many logs of a folder whose name tells nothing are looked at, and so much of each. */
+const [maxHeads, headBytes] = [3, 256 * 1024];
+
+/**
+ * Whether the folder of a log may hold work in `directories`. An agent that was started by another name of a directory, through a link,
+ * has named the folder after that: then the beginnings of its logs tell.
+ */
+function openFolders(agent: AgentName, directories: readonly string[]) {
+  const byName = namesFor(agent, directories);
+  const folders = new Map<string, { isWanted: boolean; heads: number }>();
+  return async (path: string): Promise<boolean> => {
+    if (byName === null) return true;
+    const name = dirname(agent === 'qwen' ? dirname(path) : path);
+    const folder = folders.get(name) ?? { isWanted: byName(basename(name)), heads: 0 };
+    folders.set(name, folder);
+    if (folder.isWanted || folder.heads >= maxHeads) return folder.isWanted;
+    folder.heads += 1;
+    folder.isWanted = await beganIn(path, directories);
+    return folder.isWanted;
+  };
+}
+
+async function beganIn(path: string, directories: readonly string[]): Promise<boolean> {
+  const head = await readHead(path);
+  const names = new Set(Array.from(head.matchAll(/"cwd":("(?:[^"\\]|\\.)*")/g), ([, text]) => parseJson(text ?? '')));
+  for (const name of names) {
+    const real = typeof name === 'string' ? await realPath(name) : '';
+    if (directories.some((one) => `${real}/`.startsWith(`${one}/`))) return true;
+  }
+  return false;
+}
+
+async function readHead(path: string): Promise<string> {
+  const file = await open(path).catch(fallBackTo(null, 'ENOENT', 'EACCES'));
+  try {
+    const head = await file?.read(Buffer.alloc(headBytes), 0, headBytes, 0);
+    return head?.buffer.toString('utf8', 0, head.bytesRead) ?? '';
+  } finally {
+    await file?.close();
+  }
+}
+
+/** Files that end in `.jsonl`, so many directories below; behind links as well, and those last. */
+async function listBelow(directory: string, depth: number): Promise<string[]> {
   const entries = await readdir(directory, { withFileTypes: true }).catch(
-    fallBackTo([], 'ENOENT', 'ENOTDIR', 'EACCES'),
+    fallBackTo([], 'ENOENT', 'ENOTDIR', 'EACCES', 'ELOOP'),
   );
+  const isLink = (entry: (typeof entries)[number]) => Number(entry.isSymbolicLink());
+  const inOrder = entries.toSorted((a, b) => isLink(a) - isLink(b));
   if (depth === 0)
-    return entries
-      .filter((entry) => entry.isFile() && entry.name.endsWith('.jsonl'))
+    return inOrder
+      .filter((entry) => !entry.isDirectory() && entry.name.endsWith('.jsonl'))
       .map(({ name }) => join(directory, name));
-  const below = entries.filter((entry) => entry.isDirectory() && (isWanted === null || isWanted(entry.name)));
+  const below = inOrder.filter((entry) => entry.isDirectory() || entry.isSymbolicLink());
   return (await Promise.all(below.map(({ name }) => listBelow(join(directory, name), depth - 1)))).flat();
 }
 
@@ -117,7 +159,8 @@ async function mayBeOf(agent: AgentName, path: string, directories: readonly str
   if (agent === 'codex') return basename(path).startsWith('rollout-');
   if (agent !== 'gemini') return true;
   const root = await geminiRoot(path);
-  return root !== null && directories.some((one) => `${root}/`.startsWith(`${one}/`));
+  const real = root === null ? '' : await realPath(root);
+  return directories.some((one) => `${real}/`.startsWith(`${one}/`));
 }
 
 /** `~/.gemini/tmp/<slug>/chats/<log>`: the directory of the slug. */
@@ -154,7 +197,8 @@ async function listSubAgents(agent: AgentName, path: string) {
 
 /** The top of the repository that holds a directory, by its `.git`; null: none does, or the directory is gone. */
 async function topOf(directory: string): Promise<string | null> {
-  const real = await realpath(directory).catch(() => null);
+  const isThere = (await stat(directory).catch(() => null)) !== null;
+  const real = isThere ? await realPath(directory) : null;
   for (let at = real; at !== null; at = dirname(at) === at ? null : dirname(at)) {
     if (await stat(join(at, '.git')).catch(() => null)) return at;
   }

@@ -75,6 +75,7 @@ export function memoryCapture(agent: AgentName, root = '/project'): MemoryCaptur
       },
       locate: async () => null,
       directory: async () => null,
+      realPath: async (directory) => directory,
       topOf: async (directory) => (directory.startsWith(root) ? root : null),
       subAgents: async () => [],
     },

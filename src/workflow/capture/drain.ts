@@ -150,7 +150,8 @@ async function hear(
   const named = asText(payload['transcript_path']) ?? asText(payload['transcriptPath']);
   const path = named ?? (await capture.logs.locate(agent, id));
   if (path === null) return;
-  const cwd = asText(payload['cwd']) ?? asText(payload['directory']) ?? null;
+  const begun = asText(payload['cwd']) ?? asText(payload['directory']);
+  const cwd = begun === undefined ? null : await capture.logs.realPath(begun);
   const one: Followed = sessions.get(path) ?? newFollowed(agent, path, id, cwd);
   sessions.set(path, one);
   one.pid = ppid;

@@ -117,6 +117,7 @@ export async function openFollower(
   let isLineGone = false;
   let rawWritten = 0;
   let latest = log.latest ?? 0;
+  let realCwd: string | null = null;
   const recent: string[] = [];
   const lines = new Map<number, OpenBranch>();
 
@@ -175,6 +176,8 @@ export async function openFollower(
   };
 
   const write = async (sum: Advance, readTo: LogPosition | null): Promise<void> => {
+    const begun = reader.head().cwd ?? log.cwd ?? cwd;
+    realCwd = begun === null ? null : await capture.logs.realPath(begun);
     raw.push(...reader.unknown().slice(raw.length));
     if (pending.length > 0 && log.session === null && !(await isWanted())) {
       isElsewhere = true;
@@ -322,7 +325,7 @@ export async function openFollower(
     const head = reader.head();
     // A trailer holds it: it is one word, whatever the log or the hook says.
     const id = (head.id ?? (log.id || givenId || nameOf(path))).replaceAll(/\s+/g, '-').slice(0, 200);
-    return { agent, id, cwd: head.cwd ?? log.cwd ?? cwd, startedAt: head.startedAt ?? log.startedAt ?? now() };
+    return { agent, id, cwd: realCwd ?? log.cwd ?? cwd, startedAt: head.startedAt ?? log.startedAt ?? now() };
   };
 
   /** Another session of the same agent whose records this one begins with, or that it names as its origin. */

@@ -15,8 +15,9 @@ export async function isOurSession(
   const top = await logs.topOf(cwd);
   if (top !== null) return roots.includes(top);
   // The directory is gone, as that of a work tree that was removed: a hook that was called in it vouches for it.
-  if (cwd === hooked) return true;
-  return roots.some((root) => `${cwd}/`.startsWith(`${root}/`));
+  const real = await logs.realPath(cwd);
+  if (real === hooked) return true;
+  return roots.some((root) => `${real}/`.startsWith(`${root}/`));
 }
 
 /** Whether capturing was paused at a time. */
