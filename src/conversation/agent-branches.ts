@@ -179,7 +179,7 @@ export function openBranches(log: ImportLog, ids: ImportIds, saved: Record<strin
         if (key !== undefined) used ??= find((units) => units.waitsFor(key)) ?? null;
         ofAnswer(answer).plan(answer, record, text);
       },
-      aside: (record) => here(true).units.aside(record),
+      aside: (record, usage) => here(true).units.aside(record, usage),
       interrupt: (note) => here(note !== null).units.interrupt(note),
       usage: (answer, usage) => (used ?? branches.get(findParent()?.branch ?? -1))?.units.usage(answer, usage),
     },

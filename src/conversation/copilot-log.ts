@@ -1,5 +1,6 @@
 /** Follows the sessions of Copilot: `events.jsonl`. */
 import { addToHead, type AgentContext, type OpenAgentLines } from './agent-reader.ts';
+import type { Tokens } from '../session/entry.ts';
 import { recordsOf } from './agent-records.ts';
 import type { SourcePosition } from './import-ids.ts';
 import { countOf, toUsage } from './import-usage.ts';
@@ -13,6 +14,19 @@ const bookkeeping = setOf(
   'session.compaction_start session.truncation session.context_changed session.title_changed session.usage_info',
   'system.message hook.start hook.end assistant.turn_start assistant.turn_end assistant.intent tool.execution_start',
   'tool.execution_progress tool.execution_partial_result permission.requested permission.completed',
+  'session.remote_steerable_changed session.schedule_created session.schedule_cancelled session.schedule_rearmed',
+  'session.autopilot_objective_changed session.mode_changed session.mode_notice_delivered session.permissions_changed',
+  'session.session_limits_changed session.plan_changed session.todos_changed session.workspace_file_changed',
+  'session.handoff session.usage_checkpoint session.context_cleared session.snapshot_rewind session.binary_asset',
+  'session.auto_mode_resolved session.canvas.recorded session.canvas.removed session.tools_updated session.skills_loaded',
+  'session.fusion_route_started session.fusion_route_failed session.fusion_resolved session.fusion_completed',
+  'session.custom_agents_updated session.mcp_servers_loaded session.mcp_server_status_changed session.extensions_loaded',
+  'session.background_tasks_changed assistant.usage assistant.idle model.call_failure model.call_finished',
+  'assistant.fusion_phase_started assistant.fusion_phase_completed assistant.fusion_phase_failed skill.invoked',
+  'tool.user_requested tool_search.activated subagent.configured subagent.selected subagent.deselected hook.progress',
+  'system.notification pending_messages.modified user_input.requested user_input.completed command.queued',
+  'command.execute command.completed exit_plan_mode.requested exit_plan_mode.completed external_tool.requested',
+  'external_tool.completed elicitation.requested elicitation.completed',
 );
 
 /** After these nothing of the turn goes on. */
@@ -21,6 +35,16 @@ const turnEnds = new Set(['assistant.turn_end', 'session.shutdown']);
 /** The tokens of an answer stand before it, under the id of the call to the provider. */
 interface CopilotState {
   usage?: { id: string; usage: UnitUsage };
+  /** The tokens that answers have named since the last total, and that total. */
+  named?: Counts;
+  total?: Counts;
+}
+
+type Counts = Required<Pick<Tokens, 'input' | 'output' | 'cached'>>;
+const none: Counts = { input: 0, output: 0, cached: 0 };
+
+function mapCounts(map: (key: keyof Counts) => number): Counts {
+  return { input: map('input'), output: map('output'), cached: map('cached') };
 }
 
 type Reader = (context: AgentContext, object: Fields, place: SourcePosition, state: CopilotState) => void;
@@ -40,6 +64,7 @@ export const openCopilotLines: OpenAgentLines = (context, saved) => {
       }
       addHead(context, fieldsOf(data));
       if (type === 'session.usage_record') keepUsage(fieldsOf(data), state);
+      if (type === 'session.shutdown') addRest(context, object, place, state);
       if (read !== undefined && hasText(object['agentId'])) readOfAgent(context, object, place);
       else if (read !== undefined) read(context, object, place, state);
       else if (isKnown) context.log.leaveOut('lines of bookkeeping');
@@ -57,11 +82,39 @@ function addHead({ head }: AgentContext, { sessionId, copilotVersion, context, s
 }
 
 function keepUsage({ usage: given }: Fields, state: CopilotState): void {
-  const counts = fieldsOf(given);
-  const { model, apiCallId } = counts;
-  const [input, output] = [countOf(counts['inputTokens']), countOf(counts['outputTokens'])];
-  const usage = toUsage(model, undefined, { input, output, cached: countOf(counts['cacheReadTokens']) });
-  if (hasText(apiCallId)) state.usage = { id: apiCallId, usage };
+  const { model, apiCallId } = fieldsOf(given);
+  const tokens = countsOf(given);
+  state.named = addCounts(state.named, tokens);
+  if (hasText(apiCallId)) state.usage = { id: apiCallId, usage: toUsage(model, undefined, tokens) };
+}
+
+function countsOf(usage: unknown): Counts {
+  const { inputTokens, outputTokens, cacheReadTokens } = fieldsOf(usage);
+  return { input: countOf(inputTokens), output: countOf(outputTokens), cached: countOf(cacheReadTokens) };
+}
+
+function addCounts(one: Counts = none, other: Counts = none): Counts {
+  return mapCounts((key) => one[key] + other[key]);
+}
+
+/** Older versions name the output of an answer alone, and the total when the session ends: the rest stands with a note there. */
+function addRest(
+  context: AgentContext,
+  { data, timestamp, id }: Fields,
+  place: SourcePosition,
+  state: CopilotState,
+): void {
+  const { modelMetrics, currentModel } = fieldsOf(data);
+  const models = Object.entries(fieldsOf(modelMetrics));
+  const total = models.map(([, metrics]) => countsOf(fieldsOf(metrics)['usage'])).reduce(addCounts, none);
+  // A process that went on with the session may have begun to count anew.
+  const before = state.total !== undefined && total.output >= state.total.output ? state.total : none;
+  const rest = mapCounts((key) => Math.max(0, total[key] - before[key] - (state.named?.[key] ?? 0)));
+  Object.assign(state, { total, named: none });
+  if (rest.input + rest.output === 0) return;
+  const text = `The session has used ${rest.input + rest.output} tokens that no answer names.`;
+  const model = models.length === 1 ? models[0]?.[0] : currentModel;
+  context.units.aside({ type: 'note', ...context.base(place, timestamp, id), text }, toUsage(model, undefined, rest));
 }
 
 const readers = new Map<string, Reader>([
@@ -72,6 +125,7 @@ const readers = new Map<string, Reader>([
   ['abort', (context, { timestamp, id }, place) => recordsOf(context, place, timestamp).interrupt(id)],
   ['session.error', readError],
   ['session.warning', readError],
+  ['session.task_complete', readTaskEnd],
   ['session.compaction_complete', readSummary],
   ['subagent.started', readSubagent],
   ['subagent.completed', readSubagent],
@@ -84,7 +138,7 @@ function readMessage(context: AgentContext, { data, timestamp, id }: Fields, pla
 
 function readAnswer(context: AgentContext, object: Fields, place: SourcePosition, state: CopilotState): void {
   const { data, timestamp, id } = object;
-  const { messageId, content, reasoningText, toolRequests, apiCallId, model } = fieldsOf(data);
+  const { messageId, content, reasoningText, toolRequests, apiCallId, model, outputTokens } = fieldsOf(data);
   const answer = asText(messageId) ?? asText(id) ?? '';
   const records = recordsOf(context, place, timestamp);
   const [isSaid, calls] = [hasText(content), Array.isArray(toolRequests) ? toolRequests.map(fieldsOf) : []];
@@ -97,12 +151,11 @@ function readAnswer(context: AgentContext, object: Fields, place: SourcePosition
       input,
       id: isSaid ? undefined : id,
     });
-  const usage =
-    hasText(apiCallId) && state.usage?.id === apiCallId ? state.usage.usage : toUsage(model, undefined, none);
-  context.units.usage(answer, usage);
+  const isCounted = hasText(apiCallId) && state.usage?.id === apiCallId;
+  const own = { ...none, output: isCounted ? 0 : countOf(outputTokens) };
+  state.named = addCounts(state.named, own);
+  context.units.usage(answer, isCounted ? (state.usage?.usage ?? {}) : toUsage(model, undefined, own));
 }
-
-const none = { input: 0, output: 0 };
 
 function readThoughts(context: AgentContext, { data, timestamp, id }: Fields, place: SourcePosition): void {
   const { messageId, reasoningId, content } = fieldsOf(data);
@@ -121,6 +174,10 @@ function readResult(context: AgentContext, { data, timestamp, id }: Fields, plac
 
 function readError(context: AgentContext, { data, timestamp, id }: Fields, place: SourcePosition): void {
   recordsOf(context, place, timestamp).note(asText(fieldsOf(data)['message']) ?? '', id);
+}
+
+function readTaskEnd(context: AgentContext, { data, timestamp, id }: Fields, place: SourcePosition): void {
+  recordsOf(context, place, timestamp).note(asText(fieldsOf(data)['summary']) ?? '', id);
 }
 
 function readSummary(context: AgentContext, { data, timestamp, id }: Fields, place: SourcePosition): void {

@@ -43,7 +43,8 @@ export interface UnitRecords {
   result(key: string, record: LooseResult, place: SourcePosition): void;
   /** The answer hands in a plan: the one with the plan's call, else the one with this name, else the next one. */
   plan(answer: string | null, record: PlanRecord, text: string): void;
-  aside(record: Aside): void;
+  /** With `usage`, it stands for itself. */
+  aside(record: Aside, usage?: UnitUsage): void;
   /** The user has stopped the answer; the note says so. */
   interrupt(note: NoteRecord | null): void;
   /** The use of the answer, or without a name of the last one. It is counted once, and the last word about it counts. */
@@ -168,7 +169,8 @@ export function openUnits(log: ImportLog, ids: ImportIds, { follows = false, beg
       queue.splice(before.length, 0, { ...emptyUnit(), plan: { record, text }, isPassed: true });
       settle();
     },
-    aside: addAside,
+    aside: (record, usage) =>
+      usage === undefined ? addAside(record) : void begin(null, { after: [record], isPassed: true, usage }),
     interrupt: (note) => {
       const unit = queue.at(-1);
       const said = unit?.calls.length === 0 ? unit.texts.at(-1) : undefined;

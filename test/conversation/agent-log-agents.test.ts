@@ -131,6 +131,41 @@ describe('a log of pi without ids', () => {
   });
 });
 
+describe('a log of Copilot', () => {
+  const metrics = (inputTokens: number, outputTokens: number) => ({
+    modelMetrics: { m: { usage: { inputTokens, outputTokens, cacheReadTokens: 5 } } },
+  });
+  const line = (type: string, data: object) => ({ type, data, timestamp: '2026-03-07T15:23:45.175Z' });
+  const answer = (messageId: string, outputTokens: number) =>
+    line('assistant.message', { messageId, content: messageId, outputTokens });
+  const tokensOf = (...objects: object[]) => {
+    const reader = openLog('copilot');
+    const steps = readSteps(reader, toLines(objects.map((object) => JSON.stringify(object)).join('\n')));
+    reader.settle();
+    expect(reader.unknown()).toEqual([]);
+    return unitsOf([...steps, ...reader.take()]).map(({ model, tokens }) => [model, tokens?.input, tokens?.output]);
+  };
+
+  test('of an older version has the output of each answer, and the rest of the tokens where it ends', () => {
+    const end = (input: number, output: number) => line('session.shutdown', metrics(input, output));
+    const first = [line('user.message', { content: 'q' }), answer('a', 7), line('assistant.turn_end', {}), end(100, 9)];
+    const read = [
+      [undefined, undefined, undefined],
+      [undefined, 0, 7],
+      ['m', 100, 2],
+    ];
+    expect(tokensOf(...first)).toEqual(read);
+    expect(tokensOf(...first, answer('b', 3), end(150, 12))).toEqual([...read, [undefined, 0, 3], ['m', 50, 0]]);
+    expect(tokensOf(...first, answer('b', 3), end(50, 3))).toEqual([...read, [undefined, 0, 3], ['m', 50, 0]]);
+  });
+
+  test('has no lines of unknown kinds among those that its program is known to write', () => {
+    const kinds = ['session.mode_changed', 'session.plan_changed', 'skill.invoked', 'system.notification'];
+    expect(tokensOf(...kinds.map((kind) => line(kind, {})))).toEqual([]);
+    expect(tokensOf(line('session.task_complete', { summary: 'It is done.' }))).toHaveLength(1);
+  });
+});
+
 describe('a log of opencode', () => {
   const info = { id: 'm', role: 'assistant', sessionID: 's', time: { created: 1_769_248_800_000 } };
 
