@@ -41,7 +41,7 @@ export function zeroOid(like: Oid): Oid {
 }
 
 /** Turns free text into a session name: lower case, letters and digits of any script, single hyphens, at most 64 characters and 80 bytes. */
-export function toSessionName(text: string): string {
+export function toSessionName(text: string, longest = maxNameLength): string {
   const slug = [...toCanonical(text).matchAll(nameWord)].map(([word]) => word).join('-');
   if (slug === '') {
     throw new TeddyError(
@@ -50,10 +50,11 @@ export function toSessionName(text: string): string {
       'Use letters and digits, e.g. `teddy session new add-login-route`.',
     );
   }
-  const fitting = fitName(slug);
+  const fitting = fitName(slug, longest);
   if (fitting === slug) return slug;
   const cut = slug.slice(0, fitting.length + 1).lastIndexOf('-');
-  return fitting.slice(0, cut > 0 ? cut : fitting.length);
+  // Some scripts write sentences as one word.
+  return fitting.slice(0, cut > fitting.length / 2 ? cut : fitting.length).replace(/-$/, '');
 }
 
 /** A letter or a digit, and then the marks that belong to it. What nobody can see is neither. */
@@ -67,12 +68,12 @@ function toCanonical(text: string): string {
 }
 
 /** Cuts between characters with their marks. */
-function fitName(name: string): string {
+function fitName(name: string, longest: number): string {
   let bytes = 0;
   let length = 0;
   for (const [character] of name.matchAll(new RegExp(`${nameCharacter}|-`, 'gu'))) {
     bytes += new TextEncoder().encode(character).length;
-    if (length + character.length > maxNameLength || bytes > maxNameBytes) break;
+    if (length + character.length > longest || bytes > maxNameBytes) break;
     length += character.length;
   }
   return name.slice(0, length);

@@ -3,6 +3,9 @@ import type { Hash } from '../ports/project.ts';
 import type { ImportReport, ImportUnit } from './importer.ts';
 
 export const agentNames = ['claude-code', 'codex', 'gemini', 'opencode', 'copilot', 'qwen', 'pi'] as const;
+/** What names of its sessions begin with. */
+export const agentMarks: Partial<Record<string, string>> = { 'claude-code': 'claude' };
+
 export type AgentName = (typeof agentNames)[number];
 
 /** A unit with the branch of the conversation that it belongs to. */

@@ -31,13 +31,19 @@ export function renderSessions(terminal: Terminal, sessions: ListedSession[], no
   );
   return rows
     .map(({ one, cells: [session = '', turns = '', age = '', state = ''] }) => {
-      const name = padTo(toVisible(session), Math.min(widths[0] ?? 0, widestName(terminal.columns)));
+      const widest = Math.min(widths[0] ?? 0, widestName(terminal.columns));
+      const shown = toVisible(session);
+      // What is no terminal gets names that can be used.
+      const name = padTo(Number.isFinite(terminal.columns) ? cutToWidth(shown, widest) : shown, widest);
       const shownTurns = turns.padEnd(widths[1] ?? 0);
       const shownAge = age.padEnd(widths[2] ?? 0);
       const shownState = state.padEnd(widths[3] ?? 0);
       const used = 2 + widthOf(name) + 2 + shownTurns.length + 2 + shownAge.length + 2 + shownState.length + 2;
       const room = Math.max(terminal.columns - used, 10);
-      const branches = `${describeAgent(one)}${describeBranches(one)}`;
+      const [full, short] = [describeAgent(one), describeAgent({ ...one, model: null })].map(
+        (agent) => `${agent}${describeBranches(one)}`,
+      ) as [string, string];
+      const branches = widthOf(toVisible(one.title)) + widthOf(full) > room ? short : full;
       const title = cutToWidth(toVisible(one.title), Math.max(room - widthOf(branches), 10));
       const text = cutToWidth(`${title}${branches}`, room);
       const style = one.awaitsVerdict ? stateStyles.pending : stateStyles[one.state];

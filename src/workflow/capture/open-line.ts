@@ -1,5 +1,5 @@
 /** The line of a captured session: the one that is there, or a new one that starts where the work did; and its forks. */
-import type { AgentFork, AgentUnit } from '../../conversation/agent-log.ts';
+import { agentMarks, type AgentFork, type AgentUnit } from '../../conversation/agent-log.ts';
 import type { KnownRecord } from '../../conversation/record.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
@@ -68,11 +68,14 @@ export async function startLine(project: Project, foreign: ForeignSession, first
   const base = await findBase(project, foreign);
   await refuseTrackedFile(project, base);
   const started = new Date(foreign.startedAt);
-  const name = await chooseName(project, foreign.agent, first);
+  const title = await chooseTitle(project, foreign.agent, first);
   const taken = await readTakenIds(project);
   for (let attempt = 1; ; attempt += 1) {
-    const session = toSessionId(started, name, attempt);
-    if (taken.has(session)) continue;
+    const number = attempt === 1 ? '' : `-${attempt}`;
+    const session = toSessionId(started, toSessionName(title, longestName - number.length), attempt);
+    // A branch of the user's may stand where the line's name would be a folder.
+    const isFolder = (await project.repository.store.listRefs(`${mainLineRef(session)}/`)).length > 0;
+    if (taken.has(session) || isFolder) continue;
     const id = toDerivedId(project.hash, foreign.startedAt, `${foreign.agent}\n${foreign.id}`);
     const origin = { id, foreign: { agent: foreign.agent, id: foreign.id } };
     const draft = { ...(await draftStart(project, session, started, base, origin)), at: foreign.startedAt };
@@ -106,18 +109,16 @@ async function findBase(project: Project, { cwd, startedAt }: ForeignSession): P
   return { oid: head.oid, branch };
 }
 
-/** `claude-code-fix-the-login`; a message that holds a secret gives no name. */
-async function chooseName({ masker }: Project, agent: string, { records }: AgentUnit): Promise<string> {
+/** A branch is not longer than 40 characters, with `teddy/`, the date and a number. */
+const longestName = 40 - 'teddy/20260124-'.length;
+
+/** `claude Fix the login`; a message that holds a secret gives no title. */
+async function chooseTitle({ masker }: Project, agent: string, { records }: AgentUnit): Promise<string> {
   const message = records.find((record) => record.type === 'user');
   const text = message?.type === 'user' && 'content' in message.message ? message.message.content : '';
   const line = text.trim().split('\n')[0] ?? '';
   const { count } = await masker.mask(text);
-  try {
-    return toSessionName(count > 0 || line === '' ? agent : `${agent} ${line}`);
-  } catch (error) {
-    if (error instanceof TeddyError && error.code === 'BAD_NAME') return agent;
-    throw error;
-  }
+  return [agentMarks[agent] ?? agent, ...(count > 0 ? [] : [line])].join(' ');
 }
 
 /** The line of a ref that is there. Throws REF_MOVED where it is gone. */

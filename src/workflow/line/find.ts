@@ -1,4 +1,5 @@
 /** Which line a command acts on: the one that was named, the one that HEAD is on, or the newest open session of one's own. */
+import { agentMarks, agentNames } from '../../conversation/agent-log.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Head, Workspace } from '../../ports/git.ts';
 import type { Notices, Project } from '../../ports/project.ts';
@@ -123,6 +124,13 @@ async function detachedError(project: Project, { line, nearest: { entry, oid } }
 /** One command may look for its line several times, and says or asks it once. */
 const chosenBefore = new WeakMap<Notices, Set<RefName>>();
 
+function isFirstTime(notices: Notices, ref: RefName): boolean {
+  const chosen = chosenBefore.get(notices) ?? new Set();
+  const isFirst = !chosen.has(ref);
+  chosenBefore.set(notices, chosen.add(ref));
+  return isFirst;
+}
+
 async function findOpen(
   project: Project,
   head: Head | undefined,
@@ -132,9 +140,7 @@ async function findOpen(
   const place = head?.ref == null ? 'HEAD is on no branch' : `You are on ${shortRef(head.ref)}`;
   const named = `${line.session}${shortRef(line.ref) === `teddy/${line.session}` ? '' : ` (${shortRef(line.ref)})`}`;
   const { confirm, info } = project.notices;
-  const chosen = chosenBefore.get(project.notices) ?? new Set();
-  if (chosen.has(line.ref)) return line;
-  chosenBefore.set(project.notices, chosen.add(line.ref));
+  if (!isFirstTime(project.notices, line.ref)) return line;
   if (!appends) info(`Session ${named}: the newest that is open. ${place}.`);
   else if (confirm === undefined || (needsFiles && line.workspace === null))
     info(`Session ${named}: the newest that is open. ${place}; \`-s\` names another one.`);
@@ -183,11 +189,23 @@ async function findNamed(project: Project, typed: string, known?: readonly Known
   const parts = selector === '' ? [] : sessions.filter(({ session }) => session.includes(selector));
   const matching = namesakes.length > 0 ? namesakes : parts;
   if (matching.length === 1 && matching[0]) return matching[0];
+  const newest = matching.at(-1);
+  if (newest !== undefined && new Set(matching.map(({ session }) => capturedStem(session) ?? session)).size === 1) {
+    const said = `Session ${newest.session}: the newest of ${matching.length} that begin alike.`;
+    if (isFirstTime(project.notices, newest.ref)) project.notices.info(said);
+    return newest;
+  }
   const similar = matching.length > 0 || selector === '' ? null : findSimilarBranch(lines, selector);
   if (similar !== null) return similar;
   throw matching.length > 1
     ? ambiguousError(selector, matching, { areNamesakes: namesakes.length > 0 })
     : unknownError(selector, sessions);
+}
+
+/** What the names of sessions of other agents have in common that begin with the same words; null: it is none of those. */
+function capturedStem(session: SessionId): string | null {
+  const name = session.slice('20260124-'.length).replace(/-\d+$/, '');
+  return agentNames.some((agent) => `${name}-`.startsWith(`${agentMarks[agent] ?? agent}-`)) ? name : null;
 }
 
 /** An archived session that has exactly this name; a part of another one's id comes after it. */

@@ -75,6 +75,18 @@ test('a long name leaves the other rows room for their titles', () => {
     expect(widthOf(renderSessions(wide(columns), sessions, now.getTime()).split('\n')[0] ?? '')).toBe(columns);
 });
 
+test('a long name is cut so that titles stand below each other, and of a narrow row the model goes first', () => {
+  const more = { agent: 'claude-code', model: 'claude-opus', title: 'Add a route' };
+  const sessions = [listed('short', more), listed('claude-add-a-login-route-and-a-page', more)];
+  const render = (columns: number) => renderSessions(wide(columns), sessions, now.getTime()).trimEnd().split('\n');
+  expect(render(80)).toEqual([
+    '  20260124-short                1 turn  3 h  closed  Add a route [claude-code]',
+    '  20260124-claude-add-a-login…  1 turn  3 h  closed  Add a route [claude-code]',
+  ]);
+  expect(render(120)[1]).toContain('  Add a route [claude-code, claude-opus]');
+  expect(render(Number.POSITIVE_INFINITY)[1]).toContain('20260124-claude-add-a-login-route-and-a-page  1 turn');
+});
+
 test('the newest step comes first; one from the future is no newest one', () => {
   const at = (name: string, updated: string) => listed(name, { updated });
   const sorted = sortNewest(

@@ -5,6 +5,9 @@ import { decodeEntry } from '../../../src/session/entry.ts';
 import { shortRef, type RefName } from '../../../src/names.ts';
 import { openFollower, type FollowOptions } from '../../../src/workflow/capture/follow-log.ts';
 import { verifySession } from '../../../src/workflow/verify/session.ts';
+import type { AgentUnit } from '../../../src/conversation/agent-log.ts';
+import { startLine } from '../../../src/workflow/capture/open-line.ts';
+import { findLine } from '../../../src/workflow/line/find.ts';
 import { readAgentLogs } from '../../support/agent-logs.ts';
 import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 import { memoryCapture, type MemoryCapture } from '../../support/memory-agent-logs.ts';
@@ -84,11 +87,70 @@ async function textsOf(project: MemoryProject, ref: string): Promise<string[]> {
   return texts;
 }
 
+describe('the name of a line', () => {
+  async function startAll(titles: string[]) {
+    const notices: string[] = [];
+    const notes = { info: (text: string) => notices.push(text), warn: () => undefined };
+    const project = { ...(await memoryProject()), notices: notes } as unknown as MemoryProject;
+    const names = [];
+    for (const [at, title] of titles.entries()) {
+      const timestamp = new Date(Date.UTC(2026, 0, 24, 8, at)).toISOString();
+      const record = {
+        type: 'user',
+        id: `u${at}`,
+        timestamp,
+        source: 'capture',
+        message: { role: 'user', content: title },
+      };
+      const unit = { kind: 'message', branch: 0, records: [record] } as unknown as AgentUnit;
+      const foreign = { agent: at % 2 === 0 ? 'claude-code' : 'codex', id: `s${at}`, cwd: null, startedAt: timestamp };
+      names.push(shortRef((await startLine(project, foreign, unit)).ref));
+    }
+    return { project, names, notices };
+  }
+  test('has at most 40 characters, and some of the title', async () => {
+    const titles = [
+      'Create hello',
+      'Explain how all of the parsers here work together',
+      'ок'.repeat(40),
+      '日本語の題名'.repeat(9),
+    ];
+    const { names } = await startAll([...titles, '🚀 !?', '', 'x'.repeat(90)]);
+    expect(names).toEqual([
+      'teddy/20260124-claude-create-hello',
+      'teddy/20260124-codex-explain-how-all-of',
+      `teddy/20260124-claude-${'ок'.repeat(9)}`,
+      `teddy/20260124-codex-${'日本語の題名'.repeat(4).slice(0, 19)}`,
+      'teddy/20260124-claude',
+      'teddy/20260124-codex',
+      `teddy/20260124-claude-${'x'.repeat(18)}`,
+    ]);
+  });
+
+  test('gets a number where two begin alike, and then the newest is found, after saying so', async () => {
+    const { project, names, notices } = await startAll(
+      Array.from({ length: 25 }, () => 'Explain how the parser works, please'),
+    );
+    expect(new Set(names).size).toBe(25);
+    expect(names.filter((name) => name.length > 40)).toEqual([]);
+    expect(names.slice(0, 3)).toEqual([
+      'teddy/20260124-claude-explain-how-the',
+      'teddy/20260124-codex-explain-how-the',
+      'teddy/20260124-claude-explain-how-the-2',
+    ]);
+    const newest = names.findLast((name) => name.includes('claude')) as string;
+    expect(shortRef((await findLine(project, 'claude-explain')).ref)).toBe(newest);
+    await findLine(project, 'claude-explain');
+    expect(notices).toEqual([`Session ${newest.slice('teddy/'.length)}: the newest of 13 that begin alike.`]);
+    await expect(findLine(project, 'explain')).rejects.toMatchObject({ code: 'AMBIGUOUS_SESSION' });
+  });
+});
+
 describe('a log becomes a line', () => {
   test('named after the agent and the first message, with the agent, the model and the tokens', async () => {
     const project = await memoryProject();
     const followed = await captureAll(project, memoryCapture('claude-code'), first + answer);
-    expect(await linesOf(project)).toEqual(['teddy/20260124-claude-code-add-a-login-route']);
+    expect(await linesOf(project)).toEqual(['teddy/20260124-claude-add-a-login-route']);
     const ref = followed.branches[0]?.ref as RefName;
     const tip = await project.tipOf(shortRef(ref));
     expect((await storyOf(project, tip)).slice(-3)).toEqual(['start', 'message 01', 'reply 01']);
@@ -113,7 +175,7 @@ describe('a log becomes a line', () => {
     capture.read = 0;
     const followed = await captureAll(project, capture, first + answer + second + secondAnswer);
     expect(capture.read).toBe(Buffer.byteLength(second + secondAnswer));
-    const tip = await project.tipOf('teddy/20260124-claude-code-add-a-login-route');
+    const tip = await project.tipOf('teddy/20260124-claude-add-a-login-route');
     expect((await storyOf(project, tip)).slice(-5)).toEqual([
       'start',
       'message 01',
@@ -145,7 +207,7 @@ describe('a log becomes a line', () => {
     capture.saved.clear();
     const followed = await captureAll(project, capture, first + answer + second + secondAnswer);
     expect(await linesOf(project)).toHaveLength(1);
-    const tip = await project.tipOf('teddy/20260124-claude-code-add-a-login-route');
+    const tip = await project.tipOf('teddy/20260124-claude-add-a-login-route');
     expect((await storyOf(project, tip)).slice(-5)).toEqual([
       'start',
       'message 01',
@@ -193,7 +255,7 @@ describe('a log that is not what it was', () => {
     };
     const followed = await captureAll(project, capture, first + answer);
     expect(followed).toMatchObject({ unknown: 1, entries: 2 });
-    const tip = await project.tipOf('teddy/20260124-claude-code-add-a-login-route');
+    const tip = await project.tipOf('teddy/20260124-claude-add-a-login-route');
     const files = await project.repository.store.listTree(tip);
     expect(files.filter(({ path: file }) => file.endsWith('raw.jsonl'))).toEqual([]);
   });
@@ -217,7 +279,7 @@ describe('a user who goes back', () => {
     const capture = memoryCapture('claude-code');
     await captureAll(project, capture, first + answer + second + secondAnswer);
     const followed = await captureAll(project, capture, first + answer + second + secondAnswer + again + resetAnswer);
-    const main = 'teddy/20260124-claude-code-add-a-login-route';
+    const main = 'teddy/20260124-claude-add-a-login-route';
     expect(await linesOf(project)).toEqual([main, `${main}--02-branch-01`]);
     expect(await textsOf(project, `refs/heads/${main}--02-branch-01`)).toEqual([
       'Add a login route',
