@@ -33,7 +33,7 @@ export function renderSessions(terminal: Terminal, sessions: ListedSession[], no
     .map(({ one, cells: [session = '', turns = '', age = '', state = ''] }) => {
       const widest = Math.min(widths[0] ?? 0, widestName(terminal.columns));
       const shown = toVisible(session);
-      // What is no terminal gets names that can be used.
+      // A program reads whole names.
       const name = padTo(Number.isFinite(terminal.columns) ? cutToWidth(shown, widest) : shown, widest);
       const shownTurns = turns.padEnd(widths[1] ?? 0);
       const shownAge = age.padEnd(widths[2] ?? 0);

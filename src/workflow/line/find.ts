@@ -202,7 +202,7 @@ async function findNamed(project: Project, typed: string, known?: readonly Known
     : unknownError(selector, sessions);
 }
 
-/** What the names of sessions of other agents have in common that begin with the same words; null: it is none of those. */
+/** The name without date and number, where it begins with the mark of another agent; null: it is none of those. */
 function capturedStem(session: SessionId): string | null {
   const name = session.slice('20260124-'.length).replace(/-\d+$/, '');
   return agentNames.some((agent) => `${name}-`.startsWith(`${agentMarks[agent] ?? agent}-`)) ? name : null;
