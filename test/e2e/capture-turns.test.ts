@@ -143,6 +143,16 @@ function kill(pid: number): void {
   }
 }
 
+test('what is broken of capture is in the status', async () => {
+  expect((await teddy('status')).stdout).not.toContain('Capture:');
+  await rm(join(home, '.local/share/teddy/agent-hook'));
+  const missing = /The script that all hooks run is missing \(.*agent-hook\): `teddy capture install`\./;
+  for (const words of [['status'], []])
+    expect((await teddy(...words)).stdout).toMatch(new RegExp(`^Capture: ${missing.source}$`, 'm'));
+  const { captureWarnings } = JSON.parse((await teddy('status', '--json')).stdout) as { captureWarnings: string[] };
+  expect(captureWarnings).toEqual([expect.stringMatching(missing)]);
+});
+
 test('drainers that are killed lose nothing and double nothing', async () => {
   const turns = 12;
   const expected: string[] = [];

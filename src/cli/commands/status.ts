@@ -3,7 +3,7 @@ import { Command } from 'clipanion';
 import type { Project } from '../../ports/project.ts';
 import type { FailedOutcome, Status } from '../../workflow/review/read-status.ts';
 import { summary } from './help.ts';
-import { openCapture } from '../../app.ts';
+import { openAgentSetup, openCapture } from '../../app.ts';
 import type { RecentCapture } from '../../workflow/capture/capture.ts';
 import { TeddyCommand } from '../teddy-command.ts';
 import type { Terminal } from '../terminal.ts';
@@ -40,16 +40,25 @@ export class StatusCommand extends TeddyCommand {
 
   private async readCaptured(project: Project): Promise<CapturedStatus> {
     const { exists, paused } = await project.spool.look();
-    if (!exists) return { captured: [], capturePaused: false };
-    const { listRecentCaptures } = await import('../../workflow/capture/capture.ts');
-    const captured = await listRecentCaptures(project, openCapture(project, this.context.env));
-    return { captured, capturePaused: paused };
+    if (!exists) return { captured: [], capturePaused: false, captureWarnings: [] };
+    const [{ listRecentCaptures }, { readCaptureStatus }] = await Promise.all([
+      import('../../workflow/capture/capture.ts'),
+      import('../../workflow/capture/status.ts'),
+    ]);
+    const capture = openCapture(project, this.context.env);
+    const [captured, { warnings }] = await Promise.all([
+      listRecentCaptures(project, capture),
+      readCaptureStatus(project, await openAgentSetup(this.context.main, this.context.env), capture),
+    ]);
+    return { captured, capturePaused: paused, captureWarnings: warnings };
   }
 }
 
 interface CapturedStatus {
   captured: RecentCapture[];
   capturePaused: boolean;
+  /** Sentences about what is broken, each with the way out. */
+  captureWarnings: string[];
 }
 
 /** Outside a repository, all there is to say is what teddy is. */
@@ -66,13 +75,15 @@ export class TeddyAlone extends StatusCommand {
   }
 }
 
-function renderStatus(terminal: Terminal, status: Status, { captured, capturePaused }: CapturedStatus): string {
+function renderStatus(terminal: Terminal, status: Status, capture: CapturedStatus): string {
+  const { captured, capturePaused, captureWarnings } = capture;
   const { next } = status;
   const rows = [
     describeHead(terminal, status),
     ...describeTurn(status),
     ...describeFiles(status),
     ...captured.map(describeCapture),
+    ...captureWarnings.map((warning) => `Capture: ${toVisible(warning)}`),
     ...(capturePaused ? ['Capturing other agents is paused: `teddy capture resume`.'] : []),
   ];
   const [first, ...others] = next;
@@ -153,6 +164,9 @@ function describeFiles({ edits, operation, leftoverWrites, proposedMemos }: Stat
 
 function describeCapture({ agent, line, turn, model, awaitsVerdict }: RecentCapture): string {
   const by = model === null ? agent : `${agent}, ${model}`;
-  const waits = awaitsVerdict ? `: its plan waits for a verdict, \`teddy session show -s ${toShellWord(line)}\`` : '';
+  const [to, at] = ['teddy session', `-s ${toShellWord(line)}`];
+  const waits = awaitsVerdict
+    ? `: its plan waits for a verdict, \`${to} show ${at}\`, \`${to} approve ${at}\` or \`${to} reject ${at} -m "what to do instead"\``
+    : '';
   return `Captured: ${toVisible(line)}${turn === null ? '' : `, turn ${turn}`} [${toVisible(by)}]${waits}`;
 }
