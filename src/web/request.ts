@@ -54,10 +54,13 @@ function publicOnes(headers: Record<string, string>): Record<string, string> {
 
 const agents = new Map<string, Agent>();
 
+// A network may have forgotten an older connection without a word to either side.
+const keptMs = 4_000;
+
 /** Keeps a connection for the next request, and no process for the connection. */
 async function sharedAgent(url: URL): Promise<Agent> {
   const { Agent: Client } = await loadClient(url);
-  const agent = agents.get(url.protocol) ?? new Client({ keepAlive: true });
+  const agent = agents.get(url.protocol) ?? new Client({ keepAlive: true, timeout: keptMs });
   agents.set(url.protocol, agent);
   return agent;
 }
