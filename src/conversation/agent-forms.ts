@@ -15,7 +15,7 @@ export const agentForms: Record<AgentName, RecordForm> = {
   gemini: isGeminiLine,
   opencode: ({ session, info, parts }) =>
     isObject(session) || (hasText(fieldsOf(info)['role']) && Array.isArray(parts)),
-  copilot: ({ type, data, id }) => hasText(type) && isObject(data) && hasText(id),
+  copilot: ({ type, data, id, parentId }) => hasText(type) && isObject(data) && hasText(id) && parentId !== undefined,
   qwen: (line) => isClaudeLine(line) && !('content' in fieldsOf(line['message'])),
   pi: isPiLine,
 };
@@ -30,7 +30,7 @@ function isClaudeLine(line: Fields): boolean {
   return 'sessionId' in line && !('payload' in line);
 }
 
-function isQwenLine({ message, subtype }: Fields): boolean {
+export function isQwenLine({ message, subtype }: Fields): boolean {
   return Array.isArray(fieldsOf(message)['parts']) || subtype === 'ui_telemetry' || subtype === 'attribution_snapshot';
 }
 
@@ -50,7 +50,7 @@ function isGeminiLine(line: Fields): boolean {
   if (isObject($set) || hasText($rewindTo)) return true;
   return type === undefined
     ? hasText(sessionId) && hasText(projectHash)
-    : hasText(type) && hasText(id) && hasText(timestamp) && 'content' in line;
+    : hasText(type) && hasText(id) && hasText(timestamp) && 'content' in line && !('parentId' in line);
 }
 
 function isPiLine({ type, id, parentId, timestamp, cwd, message, payload }: Fields): boolean {

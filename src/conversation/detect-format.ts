@@ -1,5 +1,6 @@
 /** Tells the format of a conversation by its beginning. */
-import { agentForms } from './agent-forms.ts';
+import { agentForms, isQwenLine } from './agent-forms.ts';
+import type { AgentName } from './agent-log.ts';
 import type { ImportFormat } from './importer.ts';
 import { openLines, readObjects } from './import-lines.ts';
 import { asText, fieldsOf, parseJson } from './import-values.ts';
@@ -11,10 +12,21 @@ const roles = ['system', 'developer', 'user', 'assistant', 'tool', 'function'];
 
 /** `head`: the first 64 KiB or so. Null if nothing in it is certain, or if it holds lines of more than one format. */
 export function detectFormat(head: string): ImportFormat | null {
-  const found = new Set(objectsOf(head).map(formatOf));
+  const objects = objectsOf(head);
+  if (objects.some(isQwenLine)) return null;
+  const found = new Set(objects.map(formatOf));
   found.delete(null);
   if (found.size > 1) return null;
   return [...found][0] ?? (isChat(head) ? 'openai' : null);
+}
+
+/** The agent whose log only capture reads; null: it is none of these. */
+export function detectCaptured(head: string): AgentName | null {
+  if (/^\s*\{\s*"info":\s*\{\s*"id":\s*"ses_/.test(head)) return 'opencode';
+  const objects = objectsOf(head);
+  if (objects.some(isQwenLine)) return 'qwen';
+  const agents = ['gemini', 'copilot', 'pi', 'opencode'] as const;
+  return agents.find((name) => objects.some((line) => agentForms[name](line, ''))) ?? null;
 }
 
 /** Parses the object of each line; the last line may be cut off, and its whole members count. */

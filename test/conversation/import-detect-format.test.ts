@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { detectFormat } from '../../src/conversation/detect-format.ts';
+import { detectCaptured, detectFormat } from '../../src/conversation/detect-format.ts';
+import { readAgentLogs } from '../support/agent-logs.ts';
 import { readImport } from '../support/import-source.ts';
 
 const sources = [
@@ -56,5 +57,16 @@ describe('the format of a conversation', () => {
 
   test('of a file that holds lines of two formats is not certain', () => {
     expect(detectFormat(`${readImport('codex.jsonl')}${readImport('claude-code.jsonl')}`)).toBeNull();
+  });
+
+  test('of a log that only capture reads is none, and its agent is known', () => {
+    for (const { agent, name, lines } of readAgentLogs()) {
+      const head = lines.map(({ text }) => text).join('\n');
+      const isImported = agent === 'claude-code' || agent === 'codex';
+      expect([name, detectFormat(head)]).toEqual([name, isImported ? agent : null]);
+      if (!isImported) expect([name, detectCaptured(head)]).toEqual([name, agent]);
+    }
+    expect(detectCaptured('{\n  "info": {\n    "id": "ses_1",')).toBe('opencode');
+    expect(detectCaptured('{"a":1}')).toBeNull();
   });
 });

@@ -1,5 +1,5 @@
 /** The first look at a source: what it is, what is in it, and whether a session has it already. Nothing is written. */
-import { detectFormat } from '../../conversation/detect-format.ts';
+import { detectCaptured, detectFormat } from '../../conversation/detect-format.ts';
 import {
   importFormats,
   type ImportFormat,
@@ -130,6 +130,13 @@ function toUnknownFormat(path: string, head: string): TeddyError {
       'UNKNOWN_FORMAT',
       `${path} is a bundle of git, and no log.`,
       `\`git fetch ${path} <branch>:<branch>\` takes a session out of it; \`git bundle list-heads ${path}\` names the branches.`,
+    );
+  const agent = detectCaptured(head);
+  if (agent !== null)
+    return new TeddyError(
+      'UNKNOWN_FORMAT',
+      `${path} is a log of ${agent}, which \`teddy session import\` does not read.`,
+      `\`teddy capture install\` follows ${agent} here; then \`teddy capture sweep --since 90d\` takes in its sessions of this repository from where it keeps them.`,
     );
   return new TeddyError(
     'UNKNOWN_FORMAT',
