@@ -97,7 +97,7 @@ function warnOfLogs(followed: readonly FollowedLog[], refs: readonly { ref: RefN
       .slice(0, namedLogs)
       .map(
         ({ agent, agentVersion, unknown, path }) =>
-          `${unknown === 1 ? 'A line' : `${unknown} lines`} of ${agent}${agentVersion === null ? '' : ` ${agentVersion}`} ${unknown === 1 ? 'is' : 'are'} of a kind that teddy does not know, or longer than 64 MiB: ${path}. Those of unknown kinds are in raw.jsonl of their turns.`,
+          `${unknown === 1 ? 'A line' : `${unknown} lines`} of ${agent}${agentVersion === null ? '' : ` ${agentVersion}`} ${unknown === 1 ? 'is' : 'are'} of a kind that teddy does not know, torn, or longer than 64 MiB: ${path}. Those that are not longer are in raw.jsonl of their turns.`,
       ),
   ];
 }
