@@ -1,5 +1,6 @@
 /** Every request that teddy makes, over `node:http` and `node:https`, and through the proxy that the environment names. */
 import type { Agent, IncomingMessage, RequestOptions } from 'node:http';
+import { isIP } from 'node:net';
 import { addAbortSignal } from 'node:stream';
 import type { ConnectionOptions } from 'node:tls';
 import { findProxy, loadClient, NotSent, openTunnel, proxyOptions, refusedBy, type Proxy } from './proxy.ts';
@@ -121,10 +122,13 @@ async function routeThrough(
   const socket = await openTunnel(proxy, url, options.signal);
   const { connect } = await import('node:tls');
   const { ca, rejectUnauthorized, servername = url.hostname } = options;
+  const host = servername.replace(/^\[|\]$/g, '');
+  // An address is no name of a server, and is checked as the host.
+  const named = isIP(host) === 0 ? { servername: host } : {};
   return {
     agent: undefined,
     defaultPort: 443,
-    createConnection: () => connect({ socket, servername, ca, rejectUnauthorized }),
+    createConnection: () => connect({ socket, host, ...named, ca, rejectUnauthorized }),
   };
 }
 
