@@ -1,5 +1,6 @@
 /** Counts what becomes of a source's lines. */
 import { summarySource, type KnownRecord } from './record.ts';
+import { formatCount } from '../session/format-count.ts';
 import type { ImportIssue, ImportReport, ImportUnit } from './importer.ts';
 
 const keptIssues = 100;
@@ -44,6 +45,12 @@ export function openImportLog(counts: (line: number) => boolean = () => true): I
       leftOut: [...leftOut].map(([what, count]) => ({ what, count })),
     }),
   };
+}
+
+/** Names what was left out, and how much of each: `2 repeated lines, 1 line of bookkeeping`; empty where it is nothing. */
+export function describeLeftOut(leftOut: ImportReport['leftOut']): string {
+  const toSingular = (what: string) => what.replace(/\b([a-z]+)s\b/, '$1');
+  return leftOut.map(({ what, count }) => `${formatCount(count)} ${count === 1 ? toSingular(what) : what}`).join(', ');
 }
 
 /** The report of what counts, with what became of the lines of the other attempts. */

@@ -1,5 +1,6 @@
 /** Follows one log: reads what is new since the last time, appends it to the lines, and notes how far it came. */
 import type { AgentLine, AgentLogReader, AgentStep, AgentUnit } from '../../conversation/agent-log.ts';
+import type { ImportReport } from '../../conversation/importer.ts';
 import { fieldsOf, parseJson } from '../../conversation/import-values.ts';
 import { openAgentLog } from '../../conversation/open-agent-log.ts';
 import type { Capture, LogPosition } from '../../ports/agent-logs.ts';
@@ -51,6 +52,8 @@ export interface Follower {
   /** The same, and whatever is open counts as whole: the agent said that its turn is over, or has been quiet. */
   settle(): Promise<Advance>;
   waitsForResult(): boolean;
+  /** Counts what was read and is no part of the conversation, by kind, in the plural: also records from a pause. */
+  leftOut(): ImportReport['leftOut'];
   /** Appends units that are not in the log to the line that was written last; how many entries they made. */
   add(units: AgentUnit[]): Promise<number>;
   /** The line that was read last, and the turn that is open on it; null: nothing was written yet, or the line is gone. */
@@ -106,6 +109,7 @@ export async function openFollower(
   const known = toFollowedLog(await capture.states.read(path));
   let log: FollowedLog = known ?? newFollowedLog(agent, path, now());
   let reader = openReader(log);
+  let paused = 0;
   let position: LogPosition | null = log.position;
   /** Where the branches stand by now; the log has them as of its checkpoint. */
   let places = log.branches.map(({ at }) => at);
@@ -198,11 +202,10 @@ export async function openFollower(
         if (!('unit' in one) || one.unit.branch !== branch) break;
         units.push(one.unit);
       }
-      const written = await writeBranch(
-        branch,
-        units.filter(({ records }) => !isLeftOut(records[0]?.timestamp)),
-      );
+      const kept = units.filter(({ records }) => !isLeftOut(records[0]?.timestamp));
+      const written = await writeBranch(branch, kept);
       if (written === null) break;
+      paused += countRecords(units) - countRecords(kept);
       pending.splice(0, units.length);
       sum.entries += written.entries;
       sum.records += written.records;
@@ -423,12 +426,24 @@ export async function openFollower(
     advance: read,
     settle,
     waitsForResult: () => reader.waitsForResult(),
+    leftOut() {
+      const { leftOut, skipped } = reader.report();
+      const more = [
+        { what: 'lines that could not be read', count: skipped.count },
+        { what: 'records from a pause', count: paused },
+      ];
+      return [...leftOut, ...more.filter(({ count }) => count > 0)];
+    },
     place,
     noted,
     hasLine: (text) =>
       texts.assistant === project.hash(text.trim()) || recent.some((line) => holdsText(parseJson(line), text.trim())),
     lastTexts: () => texts,
   };
+}
+
+function countRecords(units: readonly AgentUnit[]): number {
+  return units.reduce((sum, { records }) => sum + records.length, 0);
 }
 
 /** A hook may say the text without the white space around it. */

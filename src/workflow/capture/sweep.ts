@@ -1,6 +1,7 @@
 /** Finds the logs of sessions in this repository that no hook told of, and takes in what is new in them. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { notCapturedError, TeddyError, toMessage } from '../../errors.ts';
+import type { ImportReport } from '../../conversation/importer.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Capture, FoundLog } from '../../ports/agent-logs.ts';
 import { repair } from '../line/repair.ts';
@@ -17,6 +18,8 @@ export interface SweptLog {
   line: string | null;
   entries: number;
   records: number;
+  /** Counts what was read and is no part of the conversation, by kind, in the plural. */
+  leftOut: ImportReport['leftOut'];
 }
 
 export interface Swept {
@@ -151,7 +154,15 @@ async function sweepLog(
   if (stopped === 'elsewhere') return null;
   const line = branches[latest]?.ref?.replace('refs/heads/', '') ?? null;
   const { agent, path } = found;
-  return { agent, id, path, line, entries: entries - before, records: records - recordsBefore };
+  return {
+    agent,
+    id,
+    path,
+    line,
+    entries: entries - before,
+    records: records - recordsBefore,
+    leftOut: follower.leftOut(),
+  };
 }
 
 /** Somebody may be writing at this moment: then what is open stays open, for the next sweep. */

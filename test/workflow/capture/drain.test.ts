@@ -364,6 +364,20 @@ describe('without hooks', () => {
     expect(await sweepAll(setting)).toMatchObject({ unchanged: 1, logs: [{ path: other, entries: 2 }] });
   });
 
+  test('what nobody can read is counted, and what nobody knows', async () => {
+    const setting = await setUp();
+    setting.capture.files.set(path, `${prompt}{"type":"strange"}\n{"type":"assistant","mess\n${answer}`);
+    const { logs } = await sweepAll(setting);
+    expect(logs).toMatchObject([
+      {
+        leftOut: [
+          { what: 'lines of unknown types', count: 1 },
+          { what: 'lines that could not be read', count: 1 },
+        ],
+      },
+    ]);
+  });
+
   test('what came about in a pause stays out', async () => {
     const setting = await setUp();
     setting.capture.files.set(path, prompt + answer);
@@ -371,8 +385,9 @@ describe('without hooks', () => {
     await setting.spool.pause(true);
     setting.spool.nowMs = Date.parse(at(30));
     await setting.spool.pause(false);
-    await sweepAll(setting);
+    const { logs } = await sweepAll(setting);
     expect(await story(setting)).toEqual(['start', 'message 01']);
+    expect(logs).toMatchObject([{ leftOut: [{ what: 'records from a pause', count: 1 }] }]);
   });
 });
 

@@ -3,6 +3,7 @@ import { openSource } from '../../../app.ts';
 import { importFormats, type ImportFormat, type ImportReport } from '../../../conversation/importer.ts';
 import { TeddyError } from '../../../errors.ts';
 import { countOf } from '../../../session/describe-spending.ts';
+import { describeLeftOut } from '../../../conversation/import-report.ts';
 import { formatCount } from '../../../session/format-count.ts';
 import type {
   AbandonedAttempt,
@@ -133,18 +134,12 @@ function sayAbandoned(terminal: Terminal, abandoned: readonly AbandonedAttempt[]
 
 function sayReport(terminal: Terminal, report: ImportReport, maskedSecrets: number): void {
   const { skipped, repaired, leftOut } = report;
-  const kinds = leftOut.map((one) => `${formatCount(one.count)} ${one.count === 1 ? toSingular(one.what) : one.what}`);
   if (report.summaries > 0)
     terminal.say(`Summaries of a compaction, marked as such: ${formatCount(report.summaries)}.`);
-  if (kinds.length > 0) terminal.say(`Left out: ${toVisible(kinds.join(', '))}.`);
+  if (leftOut.length > 0) terminal.say(`Left out: ${toVisible(describeLeftOut(leftOut))}.`);
   sayIssues(terminal, 'skipped', skipped);
   sayIssues(terminal, 'repaired', repaired);
   if (maskedSecrets > 0) terminal.say(`${countOf(maskedSecrets, 'secret')} masked.`);
-}
-
-/** `lines of bookkeeping` -> `line of bookkeeping` */
-function toSingular(what: string): string {
-  return what.replace(/^([a-z]+)s\b/, '$1');
 }
 
 function sayIssues(terminal: Terminal, what: string, { count: total, issues }: ImportReport['skipped']): void {
