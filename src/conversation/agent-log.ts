@@ -3,8 +3,6 @@ import type { Hash } from '../ports/project.ts';
 import type { ImportReport, ImportUnit } from './importer.ts';
 
 export const agentNames = ['claude-code', 'codex', 'gemini', 'opencode', 'copilot', 'qwen', 'pi'] as const;
-/** Names of an agent's sessions begin so, where its own name is long. */
-export const agentMarks: Partial<Record<string, string>> = { 'claude-code': 'claude' };
 
 export type AgentName = (typeof agentNames)[number];
 

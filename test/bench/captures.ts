@@ -122,7 +122,7 @@ async function measureGate({ root, env, hook, log }: Captured): Promise<Row[]> {
     held.stdin.end(payload(root, path, 'PreToolUse', call));
     while (!existsSync(opened)) await sleep(5);
     shown.push(performance.now() - begunMs);
-    const approve = [executable, 'session', 'approve', '-s', 'claude-plan-0'];
+    const approve = [executable, 'session', 'approve', '-s', 'claude-code-plan-0'];
     const { status, stderr } = spawnSync(process.execPath, approve, { cwd: root, env, encoding: 'utf8' });
     if (status !== 0) throw new Error(stderr);
     const saidMs = performance.now();

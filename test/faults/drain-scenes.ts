@@ -103,7 +103,7 @@ async function write(root: string, { files, bells }: Told): Promise<void> {
 async function prepare({ root }: ScratchRepository, program: string): Promise<void> {
   await write(root, tell(root).before);
   const drained = await runChild({ program, operation: 'drain', root });
-  const said = await runTeddy(['session', 'say', '-s', 'claude-ask-6', '-m', 'ask-8', '--id', 'u7'], {
+  const said = await runTeddy(['session', 'say', '-s', 'claude-code-ask-6', '-m', 'ask-8', '--id', 'u7'], {
     cwd: root,
   });
   if (drained.failure !== null || said.exitCode !== 0)

@@ -441,7 +441,7 @@ const long = ['one', 'two', 'three', 'four', 'five', 'six'].map((word) => `the a
 
 /** The lines with their authors; sessions by the ids of their agents. */
 const blameNew = async (file = 'new.txt') =>
-  (await blame(file)).map((line) => line.replace('the agent wrote line ', '').replace('claude-', ''));
+  (await blame(file)).map((line) => line.replace('the agent wrote line ', '').replace('claude-code-', ''));
 
 test.each([
   ['asks', {}],
@@ -552,7 +552,7 @@ test('what a captured agent left in the work tree is its turn’s when the user 
   await end();
   await repo.git('commit', '--quiet', '--all', '-m', 'Change a line');
   expect((await blame()).filter((line) => !line.endsWith('person'))).toEqual([
-    expect.stringMatching(/^second by the agent: ~claude-\S+ 01$/) as string,
+    expect.stringMatching(/^second by the agent: ~claude-code-\S+ 01$/) as string,
   ]);
   // The user goes on by hand and commits; then the agent goes on, and commits by itself before its turn ends.
   await repo.write('a.txt', (await repo.read('a.txt')).replace('third', 'third by hand'));
@@ -563,10 +563,10 @@ test('what a captured agent left in the work tree is its turn’s when the user 
   await end();
   expect(await blame()).toEqual([
     'first: person',
-    expect.stringMatching(/^second by the agent: ~claude-\S+ 01$/) as string,
+    expect.stringMatching(/^second by the agent: ~claude-code-\S+ 01$/) as string,
     'third by hand: person',
     'fourth: person',
-    expect.stringMatching(/^fifth by the agent: ~claude-\S+ 02$/) as string,
+    expect.stringMatching(/^fifth by the agent: ~claude-code-\S+ 02$/) as string,
     'sixth: person',
   ]);
 });
@@ -576,7 +576,7 @@ async function blameDisk(place: string): Promise<string[]> {
   const { runs } = await blameFile(project, { place });
   return runs.flatMap(({ line, texts, author, uncommitted = false }) => {
     const own = author.kind === 'uncommitted' && author.isOwn ? 'own edit' : author.kind;
-    const name = author.kind === 'turn' ? `${author.session.slice(9).replace('claude-', '')} ${author.turn}` : own;
+    const name = author.kind === 'turn' ? `${author.session.slice(9).replace('claude-code-', '')} ${author.turn}` : own;
     return texts.map((text, at) => `${line + at} ${text}: ${uncommitted ? '+' : ''}${name}`);
   });
 }

@@ -143,7 +143,7 @@ export async function listCapturedLines(capture: Pick<Capture, 'states'>): Promi
 /** A session of another agent that was worked on lately. */
 export interface RecentCapture {
   agent: AgentName;
-  /** `teddy/20260124-claude-add-login`. */
+  /** `teddy/20260124-claude-code-add-login`. */
   line: string;
   turn: TurnName | null;
   model: string | null;

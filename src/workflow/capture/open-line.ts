@@ -1,5 +1,5 @@
 /** The line of a captured session: the one that is there, or a new one that starts where the work did; and its forks. */
-import { agentMarks, type AgentFork, type AgentUnit } from '../../conversation/agent-log.ts';
+import type { AgentFork, AgentUnit } from '../../conversation/agent-log.ts';
 import type { KnownRecord } from '../../conversation/record.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
@@ -112,13 +112,13 @@ async function findBase(project: Project, { cwd, startedAt }: ForeignSession): P
 /** A branch is not longer than 40 characters, with `teddy/`, the date and a number. */
 const longestName = 40 - 'teddy/20260124-'.length;
 
-/** `claude Fix the login`; a message that holds a secret gives no title. */
+/** `claude-code Fix the login`; a message that holds a secret gives no title. */
 async function chooseTitle({ masker }: Project, agent: string, { records }: AgentUnit): Promise<string> {
   const message = records.find((record) => record.type === 'user');
   const text = message?.type === 'user' && 'content' in message.message ? message.message.content : '';
   const line = text.trim().split('\n')[0] ?? '';
   const { count } = await masker.mask(text);
-  return [agentMarks[agent] ?? agent, ...(count > 0 ? [] : [line])].join(' ');
+  return [agent, ...(count > 0 ? [] : [line])].join(' ');
 }
 
 /** The line of a ref that is there. Throws REF_MOVED where it is gone. */

@@ -1,5 +1,5 @@
 /** Which line a command acts on: the one that was named, the one that HEAD is on, or the newest open session of one's own. */
-import { agentMarks, agentNames } from '../../conversation/agent-log.ts';
+import { agentNames } from '../../conversation/agent-log.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Head, Workspace } from '../../ports/git.ts';
 import type { Notices, Project } from '../../ports/project.ts';
@@ -190,7 +190,7 @@ async function findNamed(project: Project, typed: string, known?: readonly Known
   const matching = namesakes.length > 0 ? namesakes : parts;
   if (matching.length === 1 && matching[0]) return matching[0];
   const newest = matching.at(-1);
-  if (newest !== undefined && new Set(matching.map(({ session }) => capturedStem(session) ?? session)).size === 1) {
+  if (newest !== undefined && beginAlike(matching.map(({ session }) => session))) {
     const said = `Session ${newest.session}: the newest of ${matching.length} that begin alike.`;
     if (isFirstTime(project.notices, newest.ref)) project.notices.info(said);
     return newest;
@@ -202,10 +202,13 @@ async function findNamed(project: Project, typed: string, known?: readonly Known
     : unknownError(selector, sessions);
 }
 
-/** The name without date and number, where it begins with the mark of another agent; null: it is none of those. */
-function capturedStem(session: SessionId): string | null {
-  const name = session.slice('20260124-'.length).replace(/-\d+$/, '');
-  return agentNames.some((agent) => `${name}-`.startsWith(`${agentMarks[agent] ?? agent}-`)) ? name : null;
+/** Whether all are captured and have one name but for a number, for which the end of the name may have made room. */
+function beginAlike(sessions: readonly SessionId[]): boolean {
+  const names = sessions.map((session) => session.slice('20260124-'.length));
+  const stems = names.map((name) => name.replace(/-\d+$/, ''));
+  const whole = stems.reduce((longest, stem) => (stem.length > longest.length ? stem : longest));
+  const isCaptured = agentNames.some((agent) => `${whole}-`.startsWith(`${agent}-`));
+  return isCaptured && stems.every((stem, at) => stem === whole || (stem !== names[at] && whole.startsWith(stem)));
 }
 
 /** An archived session that has exactly this name; a part of another one's id comes after it. */

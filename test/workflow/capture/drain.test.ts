@@ -17,7 +17,7 @@ import { memoryWorkTree } from '../../support/memory-work-trees.ts';
 import { storyOf } from '../../support/turns.ts';
 
 const path = '/home/user/.claude/projects/-project/s1.jsonl';
-const line = 'teddy/20260124-claude-add-a-file';
+const line = 'teddy/20260124-claude-code-add-a-file';
 const options = { signal: new AbortController().signal, lingerMs: 0, waitMs: 50 };
 
 const base = { sessionId: 's1', cwd: '/project', version: '2.1.330' };
@@ -428,7 +428,7 @@ describe('a captured line', () => {
     const thought = answer.replace(/"content":\[.*\],/, `"content":${JSON.stringify(content)},`);
     const { project } = await captureOne(prompt + thought);
     const shown = await showTurn(project, { selector: line });
-    const view = '`teddy session view 20260124-claude-add-a-file`';
+    const view = '`teddy session view 20260124-claude-code-add-a-file`';
     expect(renderTurn(openTerminal(memoryContext(), 'never'), shown)).toContain(`  not shown 1 thought (${view})\n`);
     expect(shown.entries.map(({ title }) => title)).toContain('thinking: The routes come first.');
   });

@@ -117,13 +117,13 @@ describe('the name of a line', () => {
     ];
     const { names } = await startAll([...titles, '🚀 !?', '', 'x'.repeat(90)]);
     expect(names).toEqual([
-      'teddy/20260124-claude-create-hello',
+      'teddy/20260124-claude-code-create-hello',
       'teddy/20260124-codex-explain-how-all-of',
-      `teddy/20260124-claude-${'ок'.repeat(9)}`,
+      `teddy/20260124-claude-code-${'ок'.repeat(6)}о`,
       `teddy/20260124-codex-${'日本語の題名'.repeat(4).slice(0, 19)}`,
-      'teddy/20260124-claude',
+      'teddy/20260124-claude-code',
       'teddy/20260124-codex',
-      `teddy/20260124-claude-${'x'.repeat(18)}`,
+      `teddy/20260124-claude-code-${'x'.repeat(13)}`,
     ]);
   });
 
@@ -134,13 +134,13 @@ describe('the name of a line', () => {
     expect(new Set(names).size).toBe(25);
     expect(names.filter((name) => name.length > 40)).toEqual([]);
     expect(names.slice(0, 3)).toEqual([
-      'teddy/20260124-claude-explain-how-the',
+      'teddy/20260124-claude-code-explain-how',
       'teddy/20260124-codex-explain-how-the',
-      'teddy/20260124-claude-explain-how-the-2',
+      'teddy/20260124-claude-code-explain-how-2',
     ]);
     const newest = names.findLast((name) => name.includes('claude')) as string;
-    expect(shortRef((await findLine(project, 'claude-explain')).ref)).toBe(newest);
-    await findLine(project, 'claude-explain');
+    expect(shortRef((await findLine(project, 'claude-code-explain')).ref)).toBe(newest);
+    await findLine(project, 'claude-code-explain');
     expect(notices).toEqual([`Session ${newest.slice('teddy/'.length)}: the newest of 13 that begin alike.`]);
     await expect(findLine(project, 'explain')).rejects.toMatchObject({ code: 'AMBIGUOUS_SESSION' });
   });
@@ -150,7 +150,7 @@ describe('a log becomes a line', () => {
   test('named after the agent and the first message, with the agent, the model and the tokens', async () => {
     const project = await memoryProject();
     const followed = await captureAll(project, memoryCapture('claude-code'), first + answer);
-    expect(await linesOf(project)).toEqual(['teddy/20260124-claude-add-a-login-route']);
+    expect(await linesOf(project)).toEqual(['teddy/20260124-claude-code-add-a-login']);
     const ref = followed.branches[0]?.ref as RefName;
     const tip = await project.tipOf(shortRef(ref));
     expect((await storyOf(project, tip)).slice(-3)).toEqual(['start', 'message 01', 'reply 01']);
@@ -175,7 +175,7 @@ describe('a log becomes a line', () => {
     capture.read = 0;
     const followed = await captureAll(project, capture, first + answer + second + secondAnswer);
     expect(capture.read).toBe(Buffer.byteLength(second + secondAnswer));
-    const tip = await project.tipOf('teddy/20260124-claude-add-a-login-route');
+    const tip = await project.tipOf('teddy/20260124-claude-code-add-a-login');
     expect((await storyOf(project, tip)).slice(-5)).toEqual([
       'start',
       'message 01',
@@ -207,7 +207,7 @@ describe('a log becomes a line', () => {
     capture.saved.clear();
     const followed = await captureAll(project, capture, first + answer + second + secondAnswer);
     expect(await linesOf(project)).toHaveLength(1);
-    const tip = await project.tipOf('teddy/20260124-claude-add-a-login-route');
+    const tip = await project.tipOf('teddy/20260124-claude-code-add-a-login');
     expect((await storyOf(project, tip)).slice(-5)).toEqual([
       'start',
       'message 01',
@@ -255,7 +255,7 @@ describe('a log that is not what it was', () => {
     };
     const followed = await captureAll(project, capture, first + answer);
     expect(followed).toMatchObject({ unknown: 1, entries: 2 });
-    const tip = await project.tipOf('teddy/20260124-claude-add-a-login-route');
+    const tip = await project.tipOf('teddy/20260124-claude-code-add-a-login');
     const files = await project.repository.store.listTree(tip);
     expect(files.filter(({ path: file }) => file.endsWith('raw.jsonl'))).toEqual([]);
   });
@@ -279,7 +279,7 @@ describe('a user who goes back', () => {
     const capture = memoryCapture('claude-code');
     await captureAll(project, capture, first + answer + second + secondAnswer);
     const followed = await captureAll(project, capture, first + answer + second + secondAnswer + again + resetAnswer);
-    const main = 'teddy/20260124-claude-add-a-login-route';
+    const main = 'teddy/20260124-claude-code-add-a-login';
     expect(await linesOf(project)).toEqual([main, `${main}--02-branch-01`]);
     expect(await textsOf(project, `refs/heads/${main}--02-branch-01`)).toEqual([
       'Add a login route',

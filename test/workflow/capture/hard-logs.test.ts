@@ -14,7 +14,7 @@ import {
 import { memoryCapture } from '../../support/memory-agent-logs.ts';
 import { memoryProject } from '../../support/memory-repository.ts';
 
-const main = 'teddy/20260124-claude-add-a-file';
+const main = 'teddy/20260124-claude-code-add-a-file';
 const odd = (number: number, text = 'x') => toLine({ type: `from-the-future-${number}`, text });
 
 const first = said('u1', null, 'Add a file') + answered('a1', 'u1', 'It is there.');

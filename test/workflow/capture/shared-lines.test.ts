@@ -9,7 +9,7 @@ import { memoryProject, type MemoryProject } from '../../support/memory-reposito
 import { memoryWorkTree } from '../../support/memory-work-trees.ts';
 import { create, planOf, run, say, storyOfLine } from '../../support/turns.ts';
 
-const session = '20260124-claude-add-a-file';
+const session = '20260124-claude-code-add-a-file';
 const main = `teddy/${session}`;
 const branch = `${main}--02-branch-01`;
 

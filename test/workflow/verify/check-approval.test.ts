@@ -36,7 +36,7 @@ async function missing(requireApproval: 'anybody' | 'others' = 'anybody') {
 }
 
 const give = (verdict: VerdictRequest['verdict'], turn: string) =>
-  giveVerdict(project, { selector: 'login-route', turn, verdict, text: 'So be it.' });
+  giveVerdict(project, { selector: 'add-a-login', turn, verdict, text: 'So be it.' });
 
 /** The user's next message. */
 const says = (last: Line | undefined, content: string): Line => ({
