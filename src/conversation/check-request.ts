@@ -4,8 +4,8 @@ import type { ModelMessage, ModelToolCall } from '../ports/model.ts';
 import { parseObject } from '../session/parse-object.ts';
 import { countLoneSurrogates } from './well-formed.ts';
 
-/** Throws HISTORY_INVALID. */
-export function checkRequest(messages: readonly ModelMessage[]): void {
+/** `wrapsArguments`: what is no object goes to the provider within one. Throws HISTORY_INVALID. */
+export function checkRequest(messages: readonly ModelMessage[], { wrapsArguments = false } = {}): void {
   const ids = new Set<string>();
   const open = new Set<string>();
   let last: ModelMessage['role'] | null = null;
@@ -21,7 +21,7 @@ export function checkRequest(messages: readonly ModelMessage[]): void {
     refuseIf(countLoneSurrogates(content) > 0, at, 'it holds half a character');
     for (const call of calls) {
       refuseIf(ids.has(call.id), at, 'two calls have the same id');
-      checkCall(call, at);
+      checkCall(call, at, wrapsArguments);
       ids.add(call.id);
       open.add(call.id);
     }
@@ -30,11 +30,11 @@ export function checkRequest(messages: readonly ModelMessage[]): void {
   refuseIf(open.size > 0, messages.length, 'a call has no result');
 }
 
-function checkCall({ id, name, arguments: json }: ModelToolCall, at: number): void {
+function checkCall({ id, name, arguments: json }: ModelToolCall, at: number, wrapsArguments: boolean): void {
   refuseIf(id === '' || id.length > 40, at, 'the id of a call has not 1 to 40 characters');
   refuseIf(!/^[\w-]{1,64}$/.test(name), at, 'the name of a function is not of 1 to 64 letters, digits, _ and -');
   const value = parseObject(json);
-  refuseIf(value === null && json !== '', at, 'the arguments of a call are not the JSON of an object');
+  refuseIf(value === null && !wrapsArguments, at, 'the arguments of a call are not the JSON of an object');
   refuseIf(countLoneSurrogates([id, json, value]) > 0, at, 'a call holds half a character');
 }
 

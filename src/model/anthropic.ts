@@ -55,7 +55,7 @@ async function* readEvents({ body }: Response): AsyncGenerator<unknown> {
 /** The prompt, the user's request in its sections, what has followed, and three or four places up to which it is cached. */
 function toBody({ model, isStreamed }: Service, request: ModelRequest, without: ReadonlySet<string>): object {
   const { reasoning, maxAnswerTokens, ...parameters } = request.parameters;
-  checkRequest(request.messages);
+  checkRequest(request.messages, { wrapsArguments: true });
   const { system, messages } = toAnthropicMessages(request.messages);
   const maxTokens = Number(maxAnswerTokens ?? defaultMaxTokens(model));
   const { tools } = request;

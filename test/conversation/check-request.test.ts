@@ -44,6 +44,7 @@ test.each<[string, ModelMessage[]]>([
   ['no id', [user, calls(call({ id: '' })), result('')]],
   ['a name with a space', [user, calls(call({ name: 'look up' })), result()]],
   ['arguments that are no object', [user, calls(call({ arguments: '[1]' })), result()]],
+  ['empty arguments', [user, calls(call({ arguments: '' })), result()]],
   ['half a character in a call', [user, calls(call({ arguments: '{"a":"\\ud83d"}' })), result()]],
 ])('%s is refused, as the rules of OpenAI have it', (_what, messages) => {
   expect(() => checkRequest(messages)).toThrow(expect.objectContaining({ code: 'HISTORY_INVALID' }));
