@@ -7,7 +7,7 @@ import { entryTime } from '../session/logged-entry.ts';
 import { findLanded } from '../session/find-landed.ts';
 import type { Tips } from '../session/lines.ts';
 import type { MainLine } from '../session/main-lines.ts';
-import { readStarts } from '../session/session-starts.ts';
+import { readStarts, type SessionStart } from '../session/session-starts.ts';
 import { awaitsVerdict, readLine, type TurnStatus } from './read-line.ts';
 
 export interface DescribedSession {
@@ -27,9 +27,11 @@ export interface DescribedSession {
   archived: boolean;
   /**
    * `pending`: its plan was not run. `failed`: its last run was not a success. `closed`: its last turn is over. `landed`: all of it
-   * is on a branch that it lands on. `remote`: only a remote has it.
+   * is on a branch that it lands on. `committed`: somebody has committed what another agent did in it. `remote`: only a remote has it.
    */
-  state: 'pending' | 'open' | 'closed' | 'failed' | 'landed' | 'archived' | 'remote';
+  state: 'pending' | 'open' | 'closed' | 'failed' | 'landed' | 'committed' | 'archived' | 'remote';
+  /** The commit, where the state is `committed`. */
+  committed: Oid | null;
   /** The title of its last step, on the line of another agent of the last that is no snapshot; empty before the first. */
   title: string;
   /** ISO 8601, the time of its last entry. */
@@ -42,15 +44,23 @@ export interface DescribedSession {
   awaitsVerdict: boolean;
 }
 
-/** All that is told of a session is told of its line in `lines`. `tips`: git has just said where all branches stand. */
+interface Told {
+  /** git has just said where all branches stand. */
+  tips?: Tips;
+  /** Finds the commits in which people have committed what other agents did; the reader without git does without. */
+  findCommitted?: (starts: ReadonlyMap<SessionId, SessionStart>) => Promise<ReadonlyMap<RefName, Oid>>;
+}
+
+/** All that is told of a session is told of its line in `lines`. */
 export async function describeSessions(
   source: SessionSource,
   lines: readonly MainLine[],
-  { tips }: { tips?: Tips } = {},
+  { tips, findCommitted }: Told = {},
 ): Promise<DescribedSession[]> {
   const { store, cache } = source.repository;
   const started = await readStarts(source, lines);
   const landed = await findLanded(source, lines, started, tips);
+  const committed = await findCommitted?.(started);
   const index = await openLineIndex(cache);
   const described: DescribedSession[] = [];
   for (let at = 0; at < lines.length; at += describedAtOnce) {
@@ -59,6 +69,9 @@ export async function describeSessions(
       const progress = toKnownProgress(line) ?? (await tellProgress(store, index, line));
       const captured = agent === null ? null : await tellCaptured(store, index, line);
       const { entry } = line.nearest;
+      const known = toState(line, progress.status, landed);
+      const isUndecided = (known === 'open' || known === 'closed') && !progress.awaitsVerdict;
+      const commit = isUndecided ? (committed?.get(line.ref) ?? null) : null;
       return {
         session: line.session,
         branch: shortRef(line.ref),
@@ -67,7 +80,8 @@ export async function describeSessions(
         ...progress,
         conversationBranches: line.branches,
         archived: line.isArchived,
-        state: toState(line, progress.status, landed),
+        state: commit === null ? known : 'committed',
+        committed: commit,
         title: captured?.title ?? toTitle(entry),
         updated: entryTime(entry),
         agent,

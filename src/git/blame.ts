@@ -14,7 +14,7 @@ export function gitBlame(git: GitRunner, top: string): Blame {
   return {
     lines: (query) => blameLines(git, query),
     ignored: () => readIgnored(git, top),
-    findMarked: (marks, tips, not) => findMarked(git, marks, tips, not),
+    findMarked: (marks, tips, not, since) => findMarked(git, marks, tips, not, since),
     followNames: (paths, tip, seconds) => followNames(git, paths, tip, seconds),
     findCircles: async (tips, grafts) =>
       findCircles(await readParents(git, [...tips, ...[...grafts.values()].flat()]), grafts),
@@ -141,12 +141,14 @@ async function findMarked(
   marks: readonly string[],
   tips: readonly Oid[],
   not: readonly Oid[],
+  since?: number,
 ): Promise<MarkedCommit[]> {
   const args = [
     'log',
     '--stdin',
     '--basic-regexp',
     ...marks.map((mark) => `--grep=^${mark}`),
+    ...(since === undefined ? [] : [`--since=@${since}`]),
     '--no-show-signature',
     '--no-notes',
     '--no-color',

@@ -108,7 +108,10 @@ const listedSession = z
     conversationBranches: z.array(z.string()),
     current: z.boolean().openapi({ description: 'HEAD is on it.' }),
     archived: z.boolean().openapi({ description: 'Its branches are gone; always false here.' }),
-    state: z.enum(['pending', 'open', 'closed', 'failed', 'landed', 'archived', 'remote']),
+    state: z.enum(['pending', 'open', 'closed', 'failed', 'landed', 'committed', 'archived', 'remote']),
+    committed: z.string().nullable().openapi({
+      description: 'The commit in which somebody has committed what another agent did, where that is the state.',
+    }),
     title: z.string().openapi({ description: 'The title of the last step.' }),
     updated: z.string().openapi({ description: 'The time of the last entry.' }),
     agent: z.string().nullable().openapi({ description: "The other agent whose session it is; null: teddy's own." }),

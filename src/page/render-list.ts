@@ -13,7 +13,9 @@ interface ListedRow {
   branch: string;
   remote: string | null;
   turns: number;
-  state: 'pending' | 'open' | 'closed' | 'failed' | 'landed' | 'archived' | 'remote';
+  state: 'pending' | 'open' | 'closed' | 'failed' | 'landed' | 'committed' | 'archived' | 'remote';
+  /** The commit, where the state is `committed`. */
+  committed: string | null;
   title: string;
   /** ISO 8601. */
   updated: string;
@@ -72,8 +74,9 @@ function renderRow(row: ListedRow): Html {
   </tr>`;
 }
 
-function toState({ state, remote }: ListedRow): string {
+function toState({ state, remote, committed }: ListedRow): string {
   if (state === 'pending') return 'pending plan';
+  if (committed !== null) return `committed as ${committed.slice(0, 7)}`;
   return state === 'remote' && remote !== null ? `only on ${remote}` : state;
 }
 

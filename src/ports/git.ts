@@ -301,8 +301,16 @@ export interface Blame {
   lines(query: BlameQuery): Promise<BlamedRun[]>;
   /** The configuration's, as they stand there: no commit was looked for. */
   ignored(): Promise<IgnoredRevisions>;
-  /** Commits that one of `tips` reaches and none of `not`, and of whose message a line begins with one of `marks`. */
-  findMarked(marks: readonly string[], tips: readonly Oid[], not: readonly Oid[]): Promise<MarkedCommit[]>;
+  /**
+   * Commits that one of `tips` reaches and none of `not`, and of whose message a line begins with one of `marks`, or all without
+   * marks; the newest first. `since`: in seconds since 1970, of commits that were made then or later.
+   */
+  findMarked(
+    marks: readonly string[],
+    tips: readonly Oid[],
+    not: readonly Oid[],
+    since?: number,
+  ): Promise<MarkedCommit[]>;
   /** Commits whose grafts close a circle in the history of `tips`, of each circle the last in the map: the others make none. */
   findCircles(tips: readonly Oid[], grafts: Grafts): Promise<Set<Oid>>;
   /** Adds the names that commits that `tip` reaches have given these files since then. `seconds`: since 1970. */

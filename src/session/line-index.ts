@@ -25,7 +25,7 @@ interface IndexedLine {
   fields?: IndexedFields | undefined;
 }
 
-type IndexedFields = Readonly<Record<string, readonly (string | number | boolean | null)[]>>;
+export type IndexedFields = Readonly<Record<string, readonly (string | number | boolean | null)[]>>;
 
 export interface LineIndex {
   /** All else that is told of a line is parsed when it is asked for. */

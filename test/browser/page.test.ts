@@ -185,6 +185,7 @@ describe.runIf(hasChromium)('the page', () => {
       current: false,
       conversationBranches: [],
       awaitsVerdict: false,
+      committed: null,
       spent: null,
     });
     const url = await writePage('list', renderList([row('20260124-a'), row(`20260124-${'long-'.repeat(10)}name`)], ''));

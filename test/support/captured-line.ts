@@ -10,8 +10,8 @@ import { writeUnits, type BranchLine } from '../../src/workflow/capture/write-un
 export interface CapturedTurn {
   /** Null: the log does not name it. */
   model: string | null;
-  /** The files as the agent leaves them; none: it only talks. */
-  files?: Record<string, string>;
+  /** The files that the agent writes, null: it deletes one; none: it only talks. */
+  files?: Record<string, string | null>;
 }
 
 /** HEAD stays where it is, and the files of the work tree as they are. */
@@ -58,12 +58,16 @@ export async function captureTurns(
   return line;
 }
 
-async function withFiles({ repository: { store } }: Project, commit: Oid, files: Record<string, string>): Promise<Oid> {
+async function withFiles(
+  { repository: { store } }: Project,
+  commit: Oid,
+  files: Record<string, string | null>,
+): Promise<Oid> {
   const batch = store.batch();
   const edits = await Promise.all(
     Object.entries(files).map(async ([path, text]) => ({
       path: path as RepoPath,
-      entry: { mode: '100644' as const, oid: await batch.blob(text) },
+      entry: text === null ? null : { mode: '100644' as const, oid: await batch.blob(text) },
     })),
   );
   const tree = await editTree(store, batch, (await store.readCommit(commit)).tree, [

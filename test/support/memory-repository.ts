@@ -7,10 +7,11 @@ import { createHash } from 'node:crypto';
 import git from 'isomorphic-git';
 import { TeddyError } from '../../src/errors.ts';
 import type { AnswerTarget, AnswerStaging, CommandResult, LeftAnswer, ScratchFiles } from '../../src/ports/disk.ts';
-import type { Repository, Workspace } from '../../src/ports/git.ts';
+import type { MarkedCommit, Repository, Store, Workspace } from '../../src/ports/git.ts';
 import type { Masked, Project, Settings } from '../../src/ports/project.ts';
 import { applyMasks } from '../../src/session/mask.ts';
 import { decideSetting, requireUsable } from '../../src/session/decide-setting.ts';
+import { identSeconds } from '../../src/session/logged-entry.ts';
 import { runName, type Oid, type RefName, type RepoPath } from '../../src/names.ts';
 import type { AgentTrace } from '../../src/session/agent-traces.ts';
 import type { SettingName } from '../../src/session/settings.ts';
@@ -158,7 +159,7 @@ export async function memoryProject(
       blame: {
         lines: () => Promise.reject(new Error('There is no git here.')),
         ignored: () => Promise.reject(new Error('There is no git here.')),
-        findMarked: () => Promise.reject(new Error('There is no git here.')),
+        findMarked: (marks, tips, not, since) => findMarked(store, { marks, tips, not, since }),
         followNames: () => Promise.reject(new Error('There is no git here.')),
         findCircles: () => Promise.reject(new Error('There is no git here.')),
       },
@@ -401,4 +402,28 @@ export function withRace(project: MemoryProject, meanwhile: () => Promise<unknow
     publish: async (publication) => race().then(() => repository.workspace.publish(publication)),
   };
   return { ...project, repository: { ...repository, store, workspace, openWorkspace: async () => workspace } };
+}
+
+async function findMarked(
+  store: Store,
+  {
+    marks,
+    tips,
+    not,
+    since = 0,
+  }: { marks: readonly string[]; tips: readonly Oid[]; not: readonly Oid[]; since?: number | undefined },
+): Promise<MarkedCommit[]> {
+  const reached = await Promise.all(tips.map((tip) => store.findReachable('', tip, not)));
+  const found = await Promise.all(
+    [...new Set(reached.flat())].map(async (oid) => {
+      const { parents, message, committer, tree } = await store.readCommit(oid);
+      const [parent = null, other] = parents;
+      const changes = other === undefined ? await store.diffTrees(parent, tree) : [];
+      const blobs = changes.map(({ path, after }) => ({ path, blob: after }));
+      return { oid, parents, seconds: identSeconds(committer), message, changes: blobs };
+    }),
+  );
+  const isMarked = (message: string) =>
+    marks.length === 0 || message.split('\n').some((line) => marks.some((mark) => line.startsWith(mark)));
+  return found.filter(({ message, seconds }) => seconds >= since && isMarked(message));
 }

@@ -108,7 +108,8 @@ function describeTurn(status: Status): string[] {
 }
 
 function describeState(status: Status): string[] {
-  const { line, turn, plan, handedIn, verdict, outcome, isInterrupted, hasLanded } = status;
+  const { line, turn, plan, handedIn, verdict, outcome, isInterrupted } = status;
+  const end = describeEnd(status);
   if (line === null) return [];
   if (turn === null) return ['Nothing was said yet.'];
   if (isInterrupted) return [`The run of turn ${turn.turn} was interrupted.`];
@@ -128,10 +129,14 @@ function describeState(status: Status): string[] {
   if (turn.status === 'open')
     return [turn.hasMessage ? `Turn ${turn.turn} waits for an answer.` : `Turn ${turn.turn} has no message yet.`];
   if (outcome !== null)
-    return [
-      endSentence(`Turn ${turn.turn} ${describeOutcome(outcome)}${hasLanded ? '. All of the line has landed' : ''}`),
-    ];
-  return [`Turn ${turn.turn} is closed${hasLanded ? ', and all of the line has landed' : ''}.`];
+    return [endSentence(`Turn ${turn.turn} ${describeOutcome(outcome)}${end === null ? '' : `. ${end}`}`)];
+  return [`Turn ${turn.turn} is closed.${end === null ? '' : ` ${end}.`}`];
+}
+
+/** Without a full stop; null: its code is nowhere else yet. */
+function describeEnd({ hasLanded, committed }: Status): string | null {
+  if (hasLanded) return 'All of the line has landed';
+  return committed === null ? null : `Its code was committed as ${committed.slice(0, 10)}`;
 }
 
 /** A person's words may end with a full stop of their own. */

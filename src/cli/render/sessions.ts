@@ -17,7 +17,12 @@ export function takeFirst(sessions: ListedSession[], limit: number): ListedSessi
   return [current, ...sessions.filter((one) => one !== current)].slice(0, limit);
 }
 
-const stateStyles: Partial<Record<ListedSession['state'], Style>> = { pending: 'yellow', failed: 'red', landed: 'dim' };
+const stateStyles: Partial<Record<ListedSession['state'], Style>> = {
+  pending: 'yellow',
+  failed: 'red',
+  landed: 'dim',
+  committed: 'dim',
+};
 /** A few long names must not push the other rows out of the terminal; of 80 columns they leave some for the titles. */
 const widestName = (columns: number) => Math.min(36, Math.floor(columns * 0.35));
 
@@ -53,8 +58,9 @@ export function renderSessions(terminal: Terminal, sessions: ListedSession[], no
     .join('');
 }
 
-function toState({ state, archived, remote, awaitsVerdict }: ListedSession): string {
+function toState({ state, archived, remote, awaitsVerdict, committed }: ListedSession): string {
   if (state === 'pending') return 'pending plan';
+  if (committed !== null) return `committed as ${committed.slice(0, 7)}`;
   if (state === 'open' && awaitsVerdict) return 'plan to judge';
   return archived || remote === null ? state : `only on ${remote}`;
 }

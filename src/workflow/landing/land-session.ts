@@ -10,6 +10,7 @@ import { toShellWord } from '../../session/shell-word.ts';
 import { nameSome } from '../../session/name-some.ts';
 import { repair } from '../line/repair.ts';
 import { refuseOperation } from '../line/refuse-operation.ts';
+import { findCommit } from '../line/find-committed.ts';
 import { findRecorded } from '../line/find-recorded.ts';
 import { refuseRunsIn } from '../line/unfinished-run.ts';
 import { addAuthorshipNote, type AuthorshipNote } from './authorship-log.ts';
@@ -274,12 +275,14 @@ async function toNothing(project: Project, landing: Landing): Promise<TeddyError
     const message = `${line.name} has no code that ${onto} has not had.`;
     return new TeddyError('NOTHING_TO_LAND', message, toRevert(project, landing, base.takenBack));
   }
+  const commit = base.hasLanded ? null : await findCommit(project, { ...line, oid: line.tip });
+  const isThere = base.hasLanded || commit !== null;
   return new TeddyError(
     'NOTHING_TO_LAND',
-    base.hasLanded
-      ? `${onto} has all code of ${line.name} already.`
+    isThere
+      ? `${onto} has all code of ${line.name} already${commit === null ? '' : `, committed as ${commit.slice(0, 10)}`}.`
       : `${line.name} has no code that ${onto} does not have.`,
-    base.hasLanded
+    isThere
       ? `When you are done with it: \`${await toArchiveCommand(project, line)}\`.`
       : '`teddy session log` shows its steps; a plan changes code when it is executed.',
   );

@@ -1,4 +1,5 @@
 /** Every session, with how far its main line has come and which conversation branches it has. */
+import { findCommitted } from '../line/find-committed.ts';
 import { describeSessions, type DescribedSession } from '../../conversation/list-sessions.ts';
 import type { Project } from '../../ports/project.ts';
 import type { SessionId } from '../../names.ts';
@@ -48,7 +49,10 @@ export async function listNewest(
   const shown = lines.map((line) =>
     here !== undefined && isCurrent(line.session) && here.ref !== line.ref ? { ...line, ...here, entry: null } : line,
   );
-  const described = await describeSessions(project, shown, { tips });
+  const described = await describeSessions(project, shown, {
+    tips,
+    findCommitted: (starts) => findCommitted(project, shown, starts, tips),
+  });
   const sessions = described.map((session) => ({ ...session, current: isCurrent(session.session) }));
   return { sessions, count: all.length + older };
 }

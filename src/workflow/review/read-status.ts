@@ -10,6 +10,7 @@ import type { Entry, VerdictWord } from '../../session/entry.ts';
 import { isSessionPath } from '../../session/global-files.ts';
 import { parseLineRef, shortRef, type Oid, type SessionId, type TurnName } from '../../names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
+import { findCommit } from '../line/find-committed.ts';
 import { findFreeBranch, findLine, lineName, type Line } from '../line/find.ts';
 import { hasLandedAsItStands } from '../line/find-open.ts';
 import { findNearestEntry } from '../../session/nearest-entry.ts';
@@ -42,6 +43,8 @@ export interface Status {
   isInterrupted: boolean;
   /** All that is on the line has landed. */
   hasLanded: boolean;
+  /** The commit in which somebody has committed what another agent did on the line; null: none, or it is teddy's own. */
+  committed: Oid | null;
   /** The user's own edits of tracked files in this work tree. */
   edits: string[];
   /** A merge, a rebase, ... that git is in the middle of. */
@@ -89,6 +92,7 @@ export async function readStatus(project: Project): Promise<Status> {
     startsOn: state?.startsOn ?? null,
     isInterrupted: state?.isInterrupted ?? false,
     hasLanded: state?.hasLanded ?? false,
+    committed: state?.committed ?? null,
     ...files,
     leftoverWrites,
     proposedMemos: proposed.length,
@@ -109,7 +113,7 @@ async function findStatusLine(project: Project): Promise<Line | null> {
 
 type LineStatus = Pick<
   Status,
-  'turn' | 'plan' | 'handedIn' | 'verdict' | 'outcome' | 'startsOn' | 'isInterrupted' | 'hasLanded'
+  'turn' | 'plan' | 'handedIn' | 'verdict' | 'outcome' | 'startsOn' | 'isInterrupted' | 'hasLanded' | 'committed'
 >;
 
 async function readLineStatus(project: Project, line: Line): Promise<LineStatus | null> {
@@ -139,6 +143,7 @@ async function readLineStatus(project: Project, line: Line): Promise<LineStatus 
     isInterrupted: runs.some(({ ref, turn }) => ref === line.ref && turn === latest?.turn),
     hasLanded:
       nearest !== null && (await hasLandedAsItStands(project, { oid: line.tip, session: line.session, nearest })),
+    committed: await findCommit(project, { ...line, oid: line.tip }),
   };
 }
 
@@ -214,7 +219,8 @@ async function toStart(project: Project, head: Head | null): Promise<string[]> {
 }
 
 async function toNext(project: Project, status: Omit<Status, 'next'>, line: Line): Promise<string[]> {
-  const { turn, plan, outcome, isInterrupted, hasLanded, leftoverWrites } = status;
+  const { turn, plan, outcome, isInterrupted, committed, leftoverWrites } = status;
+  const hasLanded = status.hasLanded || committed !== null;
   const name = lineName(line);
   if (line.found === 'detached') return [`git switch -c ${await findFreeBranch(project, line.session)}`];
   // Where HEAD is on no line, it goes there first.

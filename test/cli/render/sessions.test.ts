@@ -27,6 +27,7 @@ function listed(name: string, more: Partial<ListedSession> = {}): ListedSession 
     agent: null,
     model: null,
     awaitsVerdict: false,
+    committed: null,
     ...more,
   };
 }

@@ -16,8 +16,9 @@ export class SessionListCommand extends TeddyCommand {
       Each is listed with the number of its turns, the age of its last step, its state, and the title of that step; the newest step
       comes first. A terminal shows 50 sessions. A star marks the session that HEAD is on, which is always on the first page.
 
-      A session has a plan that is pending, or it is open, closed, failed (its last run was not a success), landed, archived, or
-      only on a remote; \`session switch\` makes a branch of that one here.
+      A session has a plan that is pending, or it is open, closed, failed (its last run was not a success), landed, committed
+      (somebody has committed what another agent did in it), archived, or only on a remote; \`session switch\` makes a branch
+      of that one here.
     `,
     examples: [
       ['All sessions', '$0 session list'],

@@ -1,0 +1,167 @@
+/** Finds the commits in which people have committed what other agents left in the work tree: such a session is done, as one that has landed. */
+import { parseLineRef, type Oid, type RefName, type RepoPath, type SessionId } from '../../names.ts';
+import type { Project } from '../../ports/project.ts';
+import { decodeEntry } from '../../session/entry.ts';
+import { isSessionPath } from '../../session/global-files.ts';
+import { openLineIndex, type IndexedFields, type LineIndex } from '../../session/line-index.ts';
+import { readDefaultBranches, type KnownLine, type Tips } from '../../session/lines.ts';
+import { entryMs } from '../../session/logged-entry.ts';
+import { findNearestEntry } from '../../session/nearest-entry.ts';
+import { readStarts, type SessionStart } from '../../session/session-starts.ts';
+
+type CommittableLine = Pick<KnownLine, 'ref' | 'oid' | 'session' | 'nearest'>;
+
+/** Commits are looked for in so long a time behind the last step of a session, and of so many files. */
+const [longestMs, mostFiles] = [30 * 24 * 60 * 60 * 1000, 200];
+
+/**
+ * The commit by which the last version of every file that the agent's turns changed is on the branch where the session began, on a
+ * default branch, or where HEAD is; of several commits the last. Lines that are not another agent's, or whose code is nowhere in
+ * full, have none. What was found is kept: a call costs nothing where no branch has moved, and two git processes otherwise. Throws GIT_FAILED.
+ */
+export async function findCommitted(
+  project: Source,
+  lines: readonly CommittableLine[],
+  starts: ReadonlyMap<SessionId, SessionStart>,
+  listed?: Tips,
+): Promise<Map<RefName, Oid>> {
+  const index = await openLineIndex(project.repository.cache);
+  const captured = lines.flatMap((line) => {
+    const start = starts.get(line.session);
+    return start === undefined || start.agent === null ? [] : [{ ...line, start }];
+  });
+  const bases = captured.length === 0 ? [] : await listBases(project, captured, listed);
+  const key = bases.map((oid) => oid.slice(0, 12)).join(' ');
+  const open = captured.filter((line) => ![key, forGood].includes(String(readKept(index, line)?.[0])));
+  if (open.length > 0) {
+    const changes = await readChanges(project, index, open);
+    const withCode = open.filter(({ ref }) => changes.get(ref)?.length);
+    const search = await openSearch(project, bases, withCode);
+    const now = project.clock.now().getTime();
+    for (const line of open) {
+      const left = changes.get(line.ref) ?? [];
+      const commit = left.length === 0 ? null : await search(line, left);
+      // A commit of these days may yet be amended.
+      const isDone = left.length === 0 || lastMs(line) < now;
+      keep(index, line, { committed: [isDone ? forGood : key, commit] });
+    }
+    await index.save();
+  }
+  return new Map(
+    captured.flatMap((line) => {
+      const commit = readKept(index, line)?.[1];
+      return typeof commit === 'string' ? [[line.ref, commit as Oid]] : [];
+    }),
+  );
+}
+
+/** The same of one line, however it was found; null: there is none. */
+export async function findCommit(
+  project: Source,
+  line: Pick<CommittableLine, 'ref' | 'oid' | 'session'>,
+): Promise<Oid | null> {
+  const nearest = await findNearestEntry(project, line.oid);
+  if (nearest === null) return null;
+  const starts = await readStarts(project, [{ ...nearest.entry, oid: line.oid }]);
+  return (await findCommitted(project, [{ ...line, nearest }], starts)).get(line.ref) ?? null;
+}
+
+type Source = Pick<Project, 'repository' | 'clock'>;
+type CapturedLine = CommittableLine & { start: SessionStart };
+interface Version {
+  path: RepoPath;
+  /** Null: the file was deleted. */
+  blob: Oid | null;
+}
+
+/** No branch has to be looked at again. */
+const forGood = '-';
+
+function readKept(index: LineIndex, { ref, oid }: CommittableLine) {
+  return index.get(ref, oid)?.fields?.['committed'];
+}
+
+function keep(index: LineIndex, { ref, oid, nearest }: CommittableLine, fields: IndexedFields): void {
+  index.set(ref, oid, { nearest, fields: { ...index.get(ref, oid)?.fields, ...fields } });
+}
+
+function lastMs({ nearest }: CommittableLine): number {
+  return entryMs(nearest.entry) + longestMs;
+}
+
+async function listBases({ repository }: Source, lines: readonly CapturedLine[], listed?: Tips): Promise<Oid[]> {
+  const { store } = repository;
+  const named = new Set(lines.flatMap(({ start: { branch } }) => (branch === null ? [] : [branch])));
+  const resolve = async (ref: RefName) => (listed === undefined ? store.resolve(ref) : (listed.get(ref) ?? null));
+  const own = await Promise.all([...named].map((branch) => resolve(`refs/heads/${branch}` as RefName)));
+  const defaults = (await readDefaultBranches({ repository }, listed)).filter(({ ref }) => parseLineRef(ref) === null);
+  const head = (await repository.workspace?.head()) ?? null;
+  const here = head === null || (head.ref !== null && parseLineRef(head.ref) !== null) ? null : head.oid;
+  const all = [...own, ...defaults.map(({ oid }) => oid), here];
+  return [...new Set(all.filter((oid) => oid !== null))].toSorted();
+}
+
+/** The last versions of the files that the agent's turns changed since the session began; none where they are more than `mostFiles`. */
+async function readChanges(
+  { repository: { store, blame } }: Source,
+  index: LineIndex,
+  lines: readonly CapturedLine[],
+): Promise<Map<RefName, Version[]>> {
+  const unread = lines.filter(({ ref, oid }) => index.get(ref, oid)?.fields?.['changed'] === undefined);
+  const tips = unread.map(({ oid }) => oid);
+  const begins = unread.map(({ start }) => start.oid);
+  const marked = unread.length === 0 ? [] : await blame.findMarked(['Teddy-Entry: snapshot'], tips, begins);
+  const last = new Map<SessionId, Map<RepoPath, Oid | null>>(unread.map(({ session }) => [session, new Map()]));
+  for (const { message, changes } of marked) {
+    const entry = decodeEntry(message);
+    const files = entry?.turn == null || entry.head === undefined ? undefined : last.get(entry.session);
+    for (const { path, blob } of changes) if (files?.has(path) === false && !isSessionPath(path)) files.set(path, blob);
+  }
+  for (const line of unread) {
+    const files = [...(last.get(line.session) ?? [])];
+    const before = files.length > mostFiles ? [] : files.map(([path]) => store.findOid(line.start.oid, path));
+    const was = await Promise.all(before);
+    const changed = files.flatMap(([path, blob], at) =>
+      was[at] === undefined || was[at] === blob ? [] : [path, blob],
+    );
+    keep(index, line, { changed });
+  }
+  return new Map(lines.map((line) => [line.ref, toVersions(index.get(line.ref, line.oid)?.fields?.['changed'] ?? [])]));
+}
+
+function toVersions(kept: readonly unknown[]): Version[] {
+  const paths = kept.filter((_, at) => at % 2 === 0) as RepoPath[];
+  return paths.map((path, at) => ({ path, blob: kept[2 * at + 1] as Oid | null }));
+}
+
+/** The last of the commits that brought these versions first since the session began. Null: one is nowhere. */
+async function openSearch(
+  { repository: { blame, store } }: Source,
+  bases: readonly Oid[],
+  lines: readonly CapturedLine[],
+): Promise<(line: CapturedLine, versions: readonly Version[]) => Promise<Oid | null>> {
+  const toSeconds = (line: CapturedLine) => Math.floor(Date.parse(line.nearest.entry.created) / 1000);
+  const since = Math.min(...lines.map(toSeconds));
+  const commits = bases.length * lines.length === 0 ? [] : await blame.findMarked([], bases, [], since);
+  const toKey = ({ path, blob }: Version) => `${blob} ${path}`;
+  const found = new Map<string, number[]>();
+  for (const [at, { changes }] of commits.entries())
+    for (const change of changes) {
+      const places = found.get(toKey(change));
+      if (places === undefined) found.set(toKey(change), [at]);
+      else places.push(at);
+    }
+  const isThere = async ({ path, blob }: Version) =>
+    (await Promise.all(bases.map((base) => store.findOid(base, path)))).includes(blob);
+  return async (line, versions) => {
+    let last = Number.POSITIVE_INFINITY;
+    for (const version of versions) {
+      const places = found.get(toKey(version)) ?? [];
+      const first = places.findLast((at) => (commits[at]?.seconds ?? 0) >= toSeconds(line));
+      // The agent's turn may have brought in what others had committed before.
+      if (first === undefined && !(await isThere(version))) return null;
+      last = Math.min(last, first ?? last);
+    }
+    return commits[last]?.oid ?? null;
+  };
+}

@@ -1,0 +1,126 @@
+/** Sessions of other agents whose code somebody has committed, on real git. */
+import { rm } from 'node:fs/promises';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { openProject } from '../../src/app.ts';
+import type { Project } from '../../src/ports/project.ts';
+import { landSession } from '../../src/workflow/landing/land-session.ts';
+import { listSessions } from '../../src/workflow/review/list-sessions.ts';
+import { captureTurns, type CapturedTurn } from '../support/captured-line.ts';
+import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
+
+let repo: ScratchRepository;
+let project: Project;
+
+beforeEach(async () => {
+  repo = await makeScratchRepository({ 'a.txt': 'one\n', 'old.txt': 'old\n' });
+  project = await open();
+});
+afterEach(async () => {
+  await project.repository.close();
+  await repo.close();
+});
+
+const open = () =>
+  openProject({ cwd: repo.root, env: process.env, notices: { info: () => undefined, warn: () => undefined } });
+
+const capture = (...files: (Record<string, string | null> | null)[]) =>
+  captureTurns(
+    project,
+    'claude-code',
+    files.map((some): CapturedTurn => ({ model: 'opus', ...(some === null ? {} : { files: some }) })),
+  );
+
+/** The user commits these files; its id. */
+async function commit(files: Record<string, string | null>, message = 'By the user'): Promise<string> {
+  for (const [path, text] of Object.entries(files))
+    if (text === null) await rm(`${repo.root}/${path}`);
+    else await repo.write(path, text);
+  await repo.git('add', '--all');
+  await repo.git('commit', '--quiet', '-m', message);
+  return repo.git('rev-parse', 'HEAD');
+}
+
+async function states(): Promise<(string | null)[]> {
+  return (await listSessions(project)).flatMap(({ state, committed }) => [state, committed]);
+}
+
+test('a session is committed with the last file of it, and not before', async () => {
+  await capture({ 'b.txt': 'two\n', 'c.txt': 'three\n' });
+  expect(await states()).toEqual(['closed', null]);
+  await commit({ 'b.txt': 'two\n' });
+  expect(await states()).toEqual(['closed', null]);
+  const last = await commit({ 'c.txt': 'three\n' });
+  expect(await states()).toEqual(['committed', last]);
+  await commit({ 'c.txt': 'changed since\n' });
+  expect(await states()).toEqual(['committed', last]);
+});
+
+test('what counts is the last version of each file, against the start', async () => {
+  await capture(
+    { 'b.txt': 'draft\n', 'tmp.txt': 'x\n' },
+    { 'a.txt': 'tried\n', 'b.txt': 'done\n' },
+    {
+      'a.txt': 'one\n',
+      'old.txt': null,
+      'tmp.txt': null,
+    },
+  );
+  await commit({ 'b.txt': 'draft\n' });
+  expect(await states()).toEqual(['closed', null]);
+  const last = await commit({ 'b.txt': 'done\n', 'old.txt': null });
+  expect(await states()).toEqual(['committed', last]);
+});
+
+test('another version and words alone are not committed', async () => {
+  await capture({ 'b.txt': 'two\n' });
+  await commit({ 'b.txt': 'two, otherwise\n' });
+  expect(await states()).toEqual(['closed', null]);
+  await repo.git(
+    'branch',
+    '-D',
+    (await repo.git('for-each-ref', '--format=%(refname:short)', 'refs/heads/teddy')).trim(),
+  );
+  await capture(null, null);
+  expect(await states()).toEqual(['closed', null]);
+});
+
+test('the branch may be the one that HEAD is on, and the agent may have committed by itself', async () => {
+  await repo.git('switch', '--quiet', '-c', 'feature');
+  const own = await commit({ 'b.txt': 'two\n' }, 'By the agent');
+  await repo.git('switch', '--quiet', 'main');
+  await capture({ 'b.txt': 'two\n' });
+  await repo.git('switch', '--quiet', 'feature');
+  expect(await states()).toEqual(['committed', own]);
+});
+
+test('branches that have not moved are searched once', async () => {
+  await capture({ 'b.txt': 'two\n' });
+  const search = vi.spyOn(project.repository.blame, 'findMarked');
+  await states();
+  expect(search).toHaveBeenCalledTimes(2);
+  await states();
+  expect(search).toHaveBeenCalledTimes(2);
+  const last = await commit({ 'b.txt': 'two\n' });
+  await states();
+  expect(search).toHaveBeenCalledTimes(3);
+  await project.repository.close();
+  project = await open();
+  expect(await states()).toEqual(['committed', last]);
+});
+
+test('an amended commit is found by its new name', async () => {
+  await capture({ 'b.txt': 'two\n' });
+  const first = await commit({ 'b.txt': 'two\n' });
+  expect(await states()).toEqual(['committed', first]);
+  await repo.git('commit', '--quiet', '--amend', '-m', 'Say it better');
+  expect(await states()).toEqual(['committed', await repo.git('rev-parse', 'HEAD')]);
+});
+
+test('land says as which commit it is there', async () => {
+  const line = await capture({ 'b.txt': 'two\n' });
+  const last = await commit({ 'b.txt': 'two\n' });
+  const landing = landSession(project, { target: line.session });
+  await expect(landing).rejects.toThrow(
+    `main has all code of teddy/${line.session} already, committed as ${last.slice(0, 10)}.`,
+  );
+});
