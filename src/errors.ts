@@ -92,6 +92,7 @@ export const exitCodes = {
   SECRET_FOUND: 3,
   FAULTY_SESSION: 3,
   NOTHING_TO_LAND: 3,
+  OWN_EDITS: 3,
   LAND_CONFLICT: 3,
   HOOK_IN_THE_WAY: 3,
   NOT_CAPTURED: 3,

@@ -297,6 +297,10 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
     'The branch already has all the code of the session.',
     'Archive the session if you are done with it.',
   ],
+  OWN_EDITS: [
+    'The session would land edits of yours that were there before its first message. Nothing has changed.',
+    'Land them as well with `--with-own-edits`, or take them off the session first.',
+  ],
   LAND_CONFLICT: [
     'The session and the branch changed the same lines. Nothing has changed.',
     'Merge by hand with the commands in the hint.',

@@ -1,12 +1,15 @@
 /** Describes a landing: in its message the turns whose code it brings and the models that had a part in it, and to the user a target that is behind its upstream. */
 import { findPlanTitle } from '../../plan/plan-comments.ts';
-import type { Commit, Store } from '../../ports/git.ts';
+import type { Commit } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { findDisclosed, joinAssistants, renderDisclosure, toDisclosure } from '../../session/assisted-by.ts';
 import { countOf } from '../../session/describe-spending.ts';
 import { decodeEntry } from '../../session/entry.ts';
+import { nameSome } from '../../session/name-some.ts';
 import { shortRef, type Oid, type RefName, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
 import type { LandableLine } from './landing.ts';
+import type { LandingSides } from './sides.ts';
+import { toVisible } from '../../session/visible-text.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { readBaseStart } from '../../session/lines.ts';
 import { readTurnFile } from '../line/read.ts';
@@ -15,62 +18,110 @@ import type { LandingTarget } from './choose-target.ts';
 
 const shownTurns = 20;
 
-/** Subject and body, of what came after `base`. The subject is the newest plan's title; the body lists several turns. */
-export async function describeLanding(project: Project, line: LandableLine, base: Oid | null): Promise<string> {
-  const { turns, others } = await readTitles(project, line, base);
-  const [only, second] = turns.length > 0 ? turns.map(({ title }) => title) : others;
-  if (only !== undefined && second === undefined) return only;
-  const told = turns.length > 0 ? turns.map(({ turn, title }) => `${turn} ${title}`) : others;
-  const rows = told.slice(0, shownTurns).map((row) => `- ${row}`);
-  const more = told.length - rows.length;
-  const body = [...rows, ...(more > 0 ? [`- and ${more} more ${turns.length > 0 ? 'turns' : 'commits'}`] : [])];
-  const newest = turns.at(-1)?.title ?? toWords(line.session);
-  return [newest, ...(body.length === 0 ? [] : [body.join('\n')])].join('\n\n');
+/** The entries behind the base of a landing, told as what they bring. */
+export interface LandingParts {
+  /**
+   * Turns that changed code and were not undone, oldest first, each by its plan or else by what it wrote, or what was asked of it.
+   * `failed`: how its run ended, if that was no success.
+   */
+  turns: { turn: TurnName; title: string; failed: string | null }[];
+  /** The subjects of what changes code besides, as the user's own commits, merges and what was undone. */
+  others: string[];
+  /** Files of write sessions in turns that have a plan as well. */
+  written: string[];
+  /** Files with edits of the user's that no commit of theirs has. `isEarly`: they were there before the session's first message. */
+  ownEdits: { path: RepoPath; isEarly: boolean }[];
 }
 
-/**
- * Turns that changed code and were not undone, oldest first, each by its plan or else by what it wrote, or what was asked of it.
- * `others`: the subjects of what changes code besides, as the user's own commits, merges and what was undone.
- */
-async function readTitles(
+/** Subject and body. The subject is the newest plan's title; the body lists several turns, and all that is no plan's. */
+export function describeLanding({ session }: LandableLine, { turns, others, written, ownEdits }: LandingParts): string {
+  const rows = [
+    ...turns.map(
+      ({ turn, title, failed }) => `${turn} ${title}${failed === null ? '' : ` (its run ended in ${failed})`}`,
+    ),
+    ...(turns.length > 0 ? [] : others),
+  ];
+  const besides = [
+    ...(written.length === 0 ? [] : [`written: ${toVisible(nameSome(written))}`]),
+    ...(ownEdits.length === 0
+      ? []
+      : [`own edits, not of a plan: ${toVisible(nameSome(ownEdits.map(({ path }) => path)))}`]),
+  ];
+  const [only, second] = turns.length > 0 ? turns.map(({ title }) => title) : others;
+  const isPlain = second === undefined && besides.length === 0 && turns.every(({ failed }) => failed === null);
+  if (only !== undefined && isPlain) return only;
+  const shown = rows.slice(0, shownTurns);
+  const more = rows.length - shown.length;
+  const body = [
+    ...shown,
+    ...(more > 0 ? [`and ${more} more ${turns.length > 0 ? 'turns' : 'commits'}`] : []),
+    ...besides,
+  ];
+  const newest = turns.at(-1)?.title ?? toWords(session);
+  return [newest, ...(body.length === 0 ? [] : [body.map((row) => `- ${row}`).join('\n')])].join('\n\n');
+}
+
+/** `sides`: what of a file does not differ there does not land. */
+export async function readParts(
   { repository: { store } }: Project,
   { session, tip }: LandableLine,
   base: Oid | null,
-): Promise<{ turns: { turn: TurnName; title: string }[]; others: string[] }> {
+  sides: LandingSides,
+): Promise<LandingParts> {
   const titles = new Map<TurnName, string>();
   const asked = new Map<TurnName, string>();
+  const ends = new Map<TurnName, string>();
+  const written = new Map<string, TurnName>();
+  const edited = new Map<RepoPath, boolean>();
   const changing = new Set<TurnName>();
   const undone = new Set<TurnName>();
   const others: string[] = [];
+  const changesOf = (oid: Oid, { parents }: Commit) =>
+    store.diffTrees(parents[0] ?? null, oid, { without: '.teddy' as RepoPath });
+  let unasked: RepoPath[] = [];
   for await (const { oid, commit } of store.firstParents(tip, base === null ? [] : [base])) {
     const entry = decodeEntry(commit.message);
     const isOwn = entry?.session === session;
     const isOfAgent = isOwn && entry.kind === 'snapshot' && entry.turn !== null && entry.head !== undefined;
-    if (!isOwn || entry.kind === 'undo' || (entry.kind === 'snapshot' && !isOfAgent))
+    if (!isOwn || entry.kind === 'undo') others.push(toSubject(commit.message));
+    if (isOwn && entry.kind === 'snapshot' && !isOfAgent) {
       others.push(toSubject(commit.message));
+      const paths = (await changesOf(oid, commit)).map(({ path }) => path);
+      for (const path of paths) edited.set(path, false);
+      unasked.push(...paths);
+    }
+    if (isOwn && entry.kind === 'message') unasked = [];
+    if (isOwn && entry.kind === 'start') for (const path of unasked) edited.set(path, true);
     if (!isOwn || entry.turn === null) continue;
     const { kind, turn, title } = entry;
     // The first message of a turn comes last.
     if (kind === 'message' || isOfAgent) asked.set(turn, title);
     if (kind === 'plan' || (kind === 'write' && !titles.has(turn))) titles.set(turn, title);
+    if (kind === 'write') for (const { path } of await changesOf(oid, commit)) written.set(path, turn);
+    if (kind === 'report' && entry.status !== undefined && !ends.has(turn)) ends.set(turn, entry.status);
     // One that was rejected or rolled back has a report all the same.
-    const isRun = kind === 'report' && (entry.status === 'SUCCESS' || (await changesCode(store, oid, commit)));
+    const isRun = kind === 'report' && (entry.status === 'SUCCESS' || (await changesOf(oid, commit)).length > 0);
     if (kind === 'write' || isRun || isOfAgent) changing.add(turn);
     if (kind === 'undo') undone.add(turn);
   }
-  const found: { turn: TurnName; title: string }[] = [];
+  const turns: LandingParts['turns'] = [];
   for (const turn of changing) {
     if (undone.has(turn)) continue;
     // A plan may have landed before it was executed.
     const plan = titles.has(turn) ? null : await readTurnFile(store, tip, session, turn, 'plan.md');
     const known = titles.get(turn) ?? (plan === null ? asked.get(turn) : undefined);
-    found.push({ turn, title: known ?? findPlanTitle(plan ?? '').title });
+    const end = ends.get(turn) ?? 'SUCCESS';
+    turns.push({ turn, title: known ?? findPlanTitle(plan ?? '').title, failed: end === 'SUCCESS' ? null : end });
   }
-  return { turns: found.toReversed(), others: others.toReversed() };
-}
-
-async function changesCode(store: Store, oid: Oid, { parents }: Commit): Promise<boolean> {
-  return (await store.diffTrees(parents[0] ?? null, oid, { without: '.teddy' as RepoPath })).length > 0;
+  const lands = async (path: RepoPath) =>
+    (await store.findOid(sides.base, path)) !== (await store.findOid(sides.theirs, path));
+  const landing = await Promise.all([...edited].map(async ([path]) => lands(path)));
+  return {
+    turns: turns.toReversed(),
+    others: others.toReversed(),
+    written: [...written].flatMap(([path, turn]) => (ends.has(turn) ? [path] : [])),
+    ownEdits: [...edited].flatMap(([path, isEarly], at) => (landing[at] === true ? [{ path, isEarly }] : [])),
+  };
 }
 
 function toSubject(message: string): string {

@@ -5,7 +5,7 @@ import type { Store, TreeChange, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { decodeEntry, type EntryKind } from '../../session/entry.ts';
 import { encodeLanding, type LandedFrom } from '../../session/landing.ts';
-import { shortRef, type Oid, type RefName, type SessionId } from '../../names.ts';
+import { shortRef, type Oid, type RefName, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { nameSome } from '../../session/name-some.ts';
 import { repair } from '../line/repair.ts';
@@ -15,7 +15,15 @@ import { findRecorded } from '../line/find-recorded.ts';
 import { refuseRunsIn } from '../line/unfinished-run.ts';
 import { addAuthorshipNote, type AuthorshipNote } from './authorship-log.ts';
 import { chooseTarget, type LandingTarget } from './choose-target.ts';
-import { describeLanding, discloseModels, tellBehind, tellBrought, toGitOn } from './describe.ts';
+import {
+  describeLanding,
+  discloseModels,
+  readParts,
+  tellBehind,
+  tellBrought,
+  toGitOn,
+  type LandingParts,
+} from './describe.ts';
 import { findLandingBase, type LandingBase } from './find-base.ts';
 import { toArchiveCommand } from './archive-command.ts';
 import { keepArchive } from './keep-archive.ts';
@@ -39,6 +47,10 @@ export interface Landed {
   /** The trailers of the message that disclose which models had a part. */
   assistedBy: string[];
   changes: TreeChange[];
+  /** Files with edits of the user's that no commit of theirs has. */
+  ownEdits: RepoPath[];
+  /** Turns whose code lands although their run was not a success. `status`: how it ended. */
+  failed: { turn: TurnName; status: string }[];
   /** The work tree whose files went along; null when the branch is checked out nowhere. */
   root: string | null;
   archive: RefName | null;
@@ -55,7 +67,7 @@ const maxAttempts = 5;
 
 /**
  * The commit is durable before the branch moves, the branch before the archive, and that before the authorship log: a landing that was
- * cut off there is finished by the next one. Throws BAD_SETTING, UNKNOWN_BRANCH, UNKNOWN_COMMIT, NOTHING_TO_LAND, LAND_CONFLICT,
+ * cut off there is finished by the next one. Throws BAD_SETTING, UNKNOWN_BRANCH, UNKNOWN_COMMIT, NOTHING_TO_LAND, OWN_EDITS, LAND_CONFLICT,
  * FILES_IN_THE_WAY, OPERATION_IN_PROGRESS, REF_MOVED; no ref but the archive has moved then.
  */
 export async function landSession(project: Project, request: LandRequest): Promise<Landed> {
@@ -97,7 +109,8 @@ async function landOnce(
   const sides = await readSides(project.repository.store, { base: base.oid, target: target.tip, tip: line.tip });
   const along = await findAlong(project, line, base.oid);
   const assistedBy = await discloseModels(project, line, base.oid);
-  const text = await composeMessage(project, line, base.oid, request);
+  const parts = await readParts(project, line, base.oid, sides);
+  const text = await composeMessage(describeLanding(line, parts), request);
   const message = encodeLanding(text, [{ session: line.session, tip: line.tip }, ...along], assistedBy);
   const place = { line, target, workspace, base, sides, message, hasNote, isDryRun: request.isDryRun === true };
   const tree = await mergeSides(project, place);
@@ -105,6 +118,7 @@ async function landOnce(
   if (tree === null && finished === null) throw await toNothing(project, place);
   const changes = tree === null ? [] : await project.repository.store.diffTrees(target.tip, tree);
   await requireContents(project.repository.store, changes);
+  if (tree !== null && finished === null) await askForOwnEdits(project, line, parts, request);
   const landed = {
     line,
     onto: target.ref,
@@ -115,6 +129,10 @@ async function landOnce(
     along: along.map(({ session }) => session),
     assistedBy,
     changes,
+    ownEdits: tree === null ? [] : parts.ownEdits.map(({ path }) => path),
+    failed: parts.turns.flatMap(({ turn, failed: status }) =>
+      tree === null || status === null ? [] : [{ turn, status }],
+    ),
     root: workspace?.root ?? null,
     archive: null,
     note: null,
@@ -174,18 +192,38 @@ async function findAlong(
 }
 
 /** Whoever edits it does so once, however often the branch moves meanwhile. */
-async function composeMessage(
-  project: Project,
-  line: LandableLine,
-  base: Oid | null,
-  request: LandRequest,
-): Promise<string> {
-  const text = request.message ?? (await describeLanding(project, line, base));
+async function composeMessage(made: string, request: LandRequest): Promise<string> {
+  const text = request.message ?? made;
   if (request.edit === undefined || request.isDryRun === true) return text;
   const edited = await request.edit(text);
   if (edited.trim() === '') throw emptyMessageError();
   Object.assign(request, { message: edited, edit: undefined });
   return edited;
+}
+
+/** Edits that were there before anything was asked of a model may be for another commit. Whoever is asked is asked once. */
+async function askForOwnEdits(
+  project: Project,
+  { name }: LandableLine,
+  { ownEdits, turns }: LandingParts,
+  request: LandRequest,
+): Promise<void> {
+  const early = ownEdits.filter(({ isEarly }) => isEarly).map(({ path }) => path);
+  if (early.length === 0 || request.withOwnEdits === true || request.isDryRun === true) return;
+  for (const { turn, failed } of turns)
+    if (failed !== null) project.notices.warn(`The run of turn ${turn} ended in ${failed}.`);
+  const what = `${name} has your own edits of ${nameSome(early)} from before its first message`;
+  if ((await project.notices.confirm?.(`${what}. Land them, too?`)) === true) {
+    request.withOwnEdits = true;
+    return;
+  }
+  const onto = request.onto === undefined ? '' : `--onto ${toShellWord(request.onto)} `;
+  const words = request.message === undefined ? '' : `-m ${toShellWord(request.message)} `;
+  throw new TeddyError(
+    'OWN_EDITS',
+    `${what}. Nothing was landed.`,
+    `To land them as well: \`teddy session land -s ${toShellWord(name)} ${onto}${words}--with-own-edits\``,
+  );
 }
 
 async function findRemote({ repository: { store } }: Project, ref: RefName): Promise<string | null> {

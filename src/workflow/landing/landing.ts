@@ -11,6 +11,8 @@ export interface LandRequest {
   /** A person writes it, from what would be the message otherwise. */
   edit?: ((message: string) => Promise<string>) | undefined;
   isDryRun?: boolean;
+  /** Edits of the user's that were there before the session's first message land without a question. */
+  withOwnEdits?: boolean;
 }
 
 export interface LandableLine {

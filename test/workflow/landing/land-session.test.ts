@@ -7,7 +7,20 @@ import { showHistory } from '../../../src/workflow/conversation/show-history.ts'
 import { captureTurns } from '../../support/captured-line.ts';
 import { memoryProject, withRace, type MemoryProject } from '../../support/memory-repository.ts';
 import { memoryWorkTree } from '../../support/memory-work-trees.ts';
-import { approver, create, edit, line, planOf, run, say, session, start, storyOf, turn } from '../../support/turns.ts';
+import {
+  approver,
+  command,
+  create,
+  edit,
+  line,
+  planOf,
+  run,
+  say,
+  session,
+  start,
+  storyOf,
+  turn,
+} from '../../support/turns.ts';
 import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 const archive = `refs/teddy/archive/2026-01/${session}` as RefName;
@@ -489,4 +502,44 @@ test('commits of the branch where the session began are counted before they come
   await turn(project, 'Two', create('two.txt'));
   await landSession(project, { onto: 'main' });
   expect(along()).toEqual(known);
+});
+
+test('edits from before the first message land only when the user says so', async () => {
+  const project = await memoryProject({ 'README.md': '# Notes\n' });
+  await start(project);
+  await project.write({ 'README.md': '# My notes\n' });
+  await turn(project, 'One', create('one.txt'));
+  const before = await project.tipOf('main');
+  await expect(landSession(project, { onto: 'main', message: 'It is done' })).rejects.toMatchObject({
+    code: 'OWN_EDITS',
+    message: expect.stringContaining('your own edits of README.md'),
+    hint: `To land them as well: \`teddy session land -s ${line} --onto main -m 'It is done' --with-own-edits\``,
+  });
+  const asked: string[] = [];
+  const answer = (yes: boolean) => ({
+    ...project,
+    notices: { ...project.notices, confirm: async (question: string) => asked.push(question) > 0 && yes },
+  });
+  await expect(landSession(answer(false), {})).rejects.toMatchObject({ code: 'OWN_EDITS' });
+  expect(await project.tipOf('main')).toBe(before);
+  expect((await landSession(project, { isDryRun: true })).ownEdits).toEqual(['README.md']);
+  const landed = await landSession(answer(true), {});
+  expect(landed.ownEdits).toEqual(['README.md']);
+  expect(landed.message).toContain('Do it\n\n- 01 Do it\n- own edits, not of a plan: README.md\n');
+  expect(asked).toHaveLength(2);
+});
+
+test('later edits, and code of a run that failed, land with a word, and what has landed before is not named again', async () => {
+  const project = await begin();
+  await project.write({ 'README.md': '# My notes\n', 'one.txt': 'mine\n' });
+  await turn(project, 'Two', create('two.txt'));
+  await project.write({ 'one.txt': null });
+  await turn(project, 'Three', create('three.txt'));
+  const landed = await landSession(project, {});
+  expect(landed).toMatchObject({ ownEdits: ['README.md'], failed: [] });
+  project.command.run = async () => ({ exitCode: 1 });
+  await turn(project, 'Four', create('four.txt'), command('false'));
+  const next = await landSession(project, {});
+  expect(next).toMatchObject({ ownEdits: [], failed: [{ turn: '04', status: 'FAILURE' }] });
+  expect(next.message).toContain('Do it\n\n- 04 Do it (its run ended in FAILURE)\n');
 });

@@ -2,6 +2,7 @@ import { Command, Option } from 'clipanion';
 import { composeText } from '../../../app.ts';
 import { shortRef } from '../../../names.ts';
 import { countOf } from '../../../session/describe-spending.ts';
+import { nameSome } from '../../../session/name-some.ts';
 import { toShellWord } from '../../../session/shell-word.ts';
 import type { AuthorshipNote } from '../../../workflow/landing/authorship-log.ts';
 import type { Landed } from '../../../workflow/landing/land-session.ts';
@@ -29,12 +30,16 @@ export class SessionLandCommand extends TeddyCommand {
       as the Linux kernel wants it. \`git config teddy.assistedBy false\` leaves these trailers out; a trailer
       with {tool} and {model} in place of \`false\` gives them another form.
 
+      Your own edits that a snapshot of the line took land with it, and so does the code of a turn whose run failed; both are
+      named, here and in the message. Edits that were there before the session's first message may be for another commit:
+      teddy asks, and without a terminal it wants --with-own-edits.
+
       A conflict changes nothing; teddy names the command for merging by hand.
 
       With \`git config teddy.notes git-ai\`, the commit gets an authorship log in the format of git-ai: a note in
       refs/notes/ai that says which of its lines models have brought. No push takes it along unless you name it.
 
-      Exit codes: 0 done; 1 git failed; 2 no such session or branch; 3 nothing to land, a conflict, edits in the
+      Exit codes: 0 done; 1 git failed; 2 no such session or branch; 3 nothing to land, own edits, a conflict, edits in the
       way, or a merge or the like in progress.
     `,
     examples: [
@@ -54,6 +59,9 @@ export class SessionLandCommand extends TeddyCommand {
     description: "The commit's subject and body. Default: the title of the newest turn and a list of the turns.",
   });
   edit = Option.Boolean('--edit', false, { description: 'Write the message in your editor.' });
+  withOwnEdits = Option.Boolean('--with-own-edits', false, {
+    description: "Land your own edits from before the session's first message, too, without a question.",
+  });
   dryRun = Option.Boolean('--dry-run', false, { description: 'Show what would land; change nothing.' });
 
   protected run(terminal: Terminal): Promise<number> {
@@ -63,7 +71,14 @@ export class SessionLandCommand extends TeddyCommand {
       const edit = this.edit
         ? (text: string) => composeText(project, toSurroundings(this.context), text, 'LAND.md')
         : undefined;
-      const request = { target, onto: this.onto, message: this.message, edit, isDryRun: this.dryRun };
+      const request = {
+        target,
+        onto: this.onto,
+        message: this.message,
+        edit,
+        isDryRun: this.dryRun,
+        withOwnEdits: this.withOwnEdits,
+      };
       const landed = await landSession(project, request);
       if (this.json) this.printJson(terminal, 'session-land', toJson(landed, this.dryRun));
       else if (this.dryRun) showDryRun(terminal, landed);
@@ -74,7 +89,22 @@ export class SessionLandCommand extends TeddyCommand {
 }
 
 function toJson(
-  { line, onto, before, commit, wasCutOff, message, along, assistedBy, changes, root, archive, note }: Landed,
+  {
+    line,
+    onto,
+    before,
+    commit,
+    wasCutOff,
+    message,
+    along,
+    assistedBy,
+    changes,
+    ownEdits,
+    failed,
+    root,
+    archive,
+    note,
+  }: Landed,
   dryRun: boolean,
 ): object {
   const files = changes.map(({ path, change }) => ({ path, change }));
@@ -91,6 +121,8 @@ function toJson(
     along,
     assistedBy,
     files,
+    ownEdits,
+    failed,
     workTree: root,
     archive,
     note,
@@ -98,15 +130,15 @@ function toJson(
   };
 }
 
-function showLanded(
-  terminal: Terminal,
-  { line, onto, commit, wasCutOff, along, assistedBy, changes, root, archive, note, archiveCommand, remote }: Landed,
-): void {
+function showLanded(terminal: Terminal, landed: Landed): void {
+  const { line, onto, commit, wasCutOff, along, assistedBy, changes, root, archive, note, archiveCommand, remote } =
+    landed;
   const branch = toVisible(shortRef(onto));
   const what = wasCutOff ? 'had already landed' : 'landed';
   const files = wasCutOff ? '' : `${countOf(changes.length, 'file')}, `;
   terminal.print(`${toVisible(line.name)} ${what} on ${branch}: ${files}commit ${commit?.slice(0, 10)}\n`);
   sayAlong(terminal, along);
+  sayBesides(terminal, landed);
   if (assistedBy.length > 0 && !wasCutOff)
     terminal.say(
       toVisible(`Its message has the ${assistedBy.length === 1 ? 'trailer' : 'trailers'} ${assistedBy.join('; ')}.`),
@@ -130,11 +162,19 @@ function sayAlong(terminal: Terminal, along: readonly string[]): void {
   if (along.length > 0) terminal.say(`The code of ${along.join(', ')} comes along: the line started from it.`);
 }
 
-function showDryRun(terminal: Terminal, { line, onto, message, along, changes, root }: Landed): void {
+function sayBesides(terminal: Terminal, { ownEdits, failed }: Landed): void {
+  if (ownEdits.length > 0) terminal.say(toVisible(`With it come your own edits of ${nameSome(ownEdits)}.`));
+  for (const { turn, status } of failed)
+    terminal.say(`The run of turn ${turn} ended in ${status}; its code comes along.`);
+}
+
+function showDryRun(terminal: Terminal, landed: Landed): void {
+  const { line, onto, message, along, changes, root } = landed;
   const where = root === null ? '' : `, and the files in ${root} would be updated`;
   const count = countOf(changes.length, 'file');
   terminal.say(toVisible(`${line.name} would land on ${shortRef(onto)}${where}: ${count}. No branch was moved.`));
   sayAlong(terminal, along);
+  sayBesides(terminal, landed);
   const rows = changes.map(({ path, change }) => `${change.slice(0, 1).toUpperCase()} ${path}\n`);
   terminal.print(toVisible(`${message}\n${rows.join('')}`));
 }
