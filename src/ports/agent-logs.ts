@@ -47,7 +47,7 @@ export interface AgentLogs {
   stat(agent: AgentName, path: string): Promise<LogStat | null>;
   /** Null where the file does not continue what was read before `position`; without one, from the beginning. */
   read(path: string, position: LogPosition | null): Promise<LogReading | null>;
-  /** The logs that may be of work in one of `directories` and were written since; each agent's in the order of time, each file once. */
+  /** The logs that may be of work in one of `directories` and were written since; each agent’s in the order of time, for Codex the time at which the session began, each file once. */
   find(directories: readonly string[], sinceMs: number): AsyncIterable<FoundLog>;
   /** A small file that an agent has named; null: nothing tells what is in it. */
   readNamed(path: string): Promise<string | null>;

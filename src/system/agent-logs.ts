@@ -93,6 +93,8 @@ async function findLogs(
     if (stat === null || stat.mtimeMs < sinceMs || found.has(key)) continue;
     if ((await isWanted(path)) && (await mayBeOf(agent, path, directories))) found.set(key, { agent, path, stat });
   }
+  // The names of Codex begin with a time: a fork comes after its origin, whichever was written to last.
+  if (agent === 'codex') return [...found.values()].toSorted((a, b) => (basename(a.path) < basename(b.path) ? -1 : 1));
   return [...found.values()].toSorted((a, b) => a.stat.mtimeMs - b.stat.mtimeMs);
 }
 

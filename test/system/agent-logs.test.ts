@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, realpath, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -96,4 +96,14 @@ test('a directory is named without links, as far as it is there', async () => {
   expect(await logs().realPath(at('link', 'gone', 'sub'))).toBe(at('repo', 'gone', 'sub'));
   expect(await logs().topOf(at('link', 'gone'))).toBeNull();
   expect(await logs().topOf(at('link'))).toBe(at('repo'));
+});
+
+test('logs of Codex come in the order in which their sessions began, whichever was written to last', async () => {
+  const day = (name: string) => at('home', '.codex', 'sessions', '2026', '01', name);
+  const names = ['23/rollout-2026-01-23T23-59-59-b.jsonl', '24/rollout-2026-01-24T00-00-01-a.jsonl'].map(day);
+  for (const [age, name] of names.entries()) {
+    await put(name, at('repo'));
+    await utimes(name, 1000 - age, 1000 - age);
+  }
+  expect(await find(at('repo'))).toEqual(names);
 });
