@@ -35,6 +35,8 @@ export interface AgentLogHead {
   title: string | null;
   /** The session whose history comes before the first line; `endOffset`: the bytes of its log that count, null for all. */
   forkedFrom: { id: string; endOffset: number | null } | null;
+  /** The sessions whose lines it may repeat before its own, the nearest first. */
+  copiedFrom: string[];
   /** The session that started this one as a sub-agent. */
   parentId: string | null;
 }

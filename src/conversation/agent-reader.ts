@@ -109,6 +109,7 @@ const emptyHead: AgentLogHead = {
   startedAt: null,
   title: null,
   forkedFrom: null,
+  copiedFrom: [],
   parentId: null,
 };
 

@@ -3,7 +3,7 @@ import { addToHead, type AgentContext, type OpenAgentLines } from './agent-reade
 import { toCodexEntry, type CodexEntry, type CodexState } from './codex-entry.ts';
 import { callItemTypes, otherItemTypes } from './codex-items.ts';
 import { openCodexReader } from './codex-lines.ts';
-import { asText, fieldsOf, hasText, setOf } from './import-values.ts';
+import { asText, fieldsOf, hasText, isObject, setOf } from './import-values.ts';
 
 const settings = new Set(['session_meta', 'turn_context', 'world_state', 'token_usage_record', 'compacted']);
 const items = setOf(...callItemTypes, ...otherItemTypes, 'ghost_snapshot compaction other');
@@ -49,11 +49,18 @@ function isKnown({ type }: Record<string, unknown>, { kind, payload }: CodexEntr
 function addHead({ head }: AgentContext, { type }: Record<string, unknown>, payload: unknown): void {
   const { id, cwd, cli_version: version, timestamp, forked_from_id: from, history_base: base } = fieldsOf(payload);
   const { source, parent_thread_id: parent } = fieldsOf(payload);
-  if (type !== 'session_meta' || head.id !== null) return;
+  if (type !== 'session_meta') return;
+  if (head.id !== null) return void (hasText(id) && addCopied(head, id));
   const spawn = fieldsOf(fieldsOf(fieldsOf(source)['subagent'])['thread_spawn']);
   const parentId = parent ?? spawn['parent_thread_id'];
   addToHead(head, { id, cwd, version, startedAt: timestamp, parentId });
   if (!hasText(from)) return;
+  if (!isObject(base)) addCopied(head, from);
   const { thread_id: thread, end_byte_offset: end } = fieldsOf(base);
   head.forkedFrom = { id: hasText(thread) ? thread : from, endOffset: typeof end === 'number' ? end : null };
+}
+
+/** Older versions copied the lines of the session that a fork leaves, with its head, where newer ones name their place. */
+function addCopied(head: AgentContext['head'], id: string): void {
+  if (id !== head.id && !head.copiedFrom.includes(id)) head.copiedFrom = [...head.copiedFrom, id];
 }

@@ -42,6 +42,10 @@ export interface FollowedLog {
   branches: FollowedBranch[];
   /** The id of the first record: a fork of the session begins with it as well. */
   firstRecord: string | null;
+  /** The sessions whose lines the log may repeat. */
+  copiedFrom?: string[];
+  /** The first record that it does not repeat. */
+  firstOwn?: string;
   /** The process of the agent, as its hooks have told; null: none has. */
   pid: number | null;
   /** The directory in which the session began. */

@@ -5,7 +5,7 @@ import { fieldsOf, parseJson } from '../../conversation/import-values.ts';
 import { openAgentLog } from '../../conversation/open-agent-log.ts';
 import type { Capture, LogPosition } from '../../ports/agent-logs.ts';
 import type { Project } from '../../ports/project.ts';
-import type { TurnName } from '../../names.ts';
+import type { RefName, TurnName } from '../../names.ts';
 import {
   listFollowedLogs,
   newBranch,
@@ -95,6 +95,12 @@ interface OpenBranch {
   before: AgentUnit | null;
 }
 
+interface Copied {
+  line: BranchLine;
+  after: string | null;
+  count: number;
+}
+
 const plain = (line: BranchLine): OpenBranch => ({ line, opens: null, before: null });
 const forked = ({ line, turn, repeats }: OpenedFork): OpenBranch => ({ line, opens: turn, before: repeats });
 const startOfLine: TurnPosition = { turn: null, length: 0, written: 0 };
@@ -124,6 +130,10 @@ export async function openFollower(
   let realCwd: string | null = null;
   const recent: string[] = [];
   const lines = new Map<number, OpenBranch>();
+  /** Whether it is known which units the log repeats of another one, the place after those, and how many steps wait until then. */
+  let isOwn = log.checkpoint !== null;
+  let copied: Copied | null = null;
+  let heldSteps = maxSteps;
 
   function openReader({ checkpoint }: FollowedLog): AgentLogReader {
     const options = { hash: project.hash, importedAt: now() };
@@ -132,11 +142,13 @@ export async function openFollower(
 
   /** Reads the log from its beginning: what is on the lines already is known by its ids. */
   const restart = (): void => {
-    log = { ...log, position: null, checkpoint: null };
+    const branches = log.branches.map((one) => ({ ...one, at: startOfLine }));
+    log = { ...log, position: null, checkpoint: null, branches };
     [reader, position, raw, rawWritten, unknownBefore] = [openReader(log), null, [], 0, 0];
     pending.splice(0);
     places = log.branches.map(() => startOfLine);
     lines.clear();
+    isOwn = false;
   };
 
   const read = async (): Promise<Advance> => {
@@ -164,7 +176,7 @@ export async function openFollower(
         return read();
       }
       const steps = pending.push(...reader.take());
-      if (steps >= maxSteps) await write(sum, reading.position());
+      if (steps >= heldSteps) await write(sum, reading.position());
     }
     await write(sum, reading.position());
     const stopped = isElsewhere ? ('elsewhere' as const) : isLineGone ? ('line-gone' as const) : null;
@@ -186,6 +198,10 @@ export async function openFollower(
     if (pending.length > 0 && log.session === null && !(await isWanted())) {
       isElsewhere = true;
       pending.splice(0);
+    }
+    if (!isOwn && pending.length > 0 && !(await dropCopied())) {
+      [position, heldSteps] = [readTo, maxSteps + 2 * pending.length];
+      return;
     }
     while (pending.length > 0) {
       const [step] = pending;
@@ -219,6 +235,47 @@ export async function openFollower(
     if (checkpoint === null) return;
     log.branches.forEach((one, at) => (one.at = places[at] ?? one.at));
     log = { ...log, checkpoint, position, unknownBefore: unknownBefore + reader.unknown().length };
+  };
+
+  /** Drops the units that another log has as well; false: there is nothing else yet. */
+  const dropCopied = async (): Promise<boolean> => {
+    const units = pending.flatMap((step) => ('unit' in step ? [step.unit] : []));
+    const own = units.findIndex(({ records }) => records.some(({ id }) => id === log.firstOwn));
+    const isNew = (log.branches[0]?.ref ?? null) === null || log.firstOwn !== undefined;
+    if (own === -1 && isNew) copied = await findCopied(units);
+    const count = own === -1 ? (copied?.count ?? 0) : own;
+    const first = units[count]?.records[0];
+    if (first === undefined) return false;
+    pending.splice(0, count);
+    if (count > 0) log = { ...log, firstOwn: first.id };
+    return (isOwn = true);
+  };
+
+  /** The place on the line of a log of the same origin after which this one goes on, and how many of its units come before. */
+  const findCopied = async (units: readonly AgentUnit[]): Promise<Copied | null> => {
+    const { id } = toForeign();
+    const others = await listOthers();
+    const family = new Set([id, ...reader.head().copiedFrom]);
+    const isRelated = (other: FollowedLog) => [other.id, ...(other.copiedFrom ?? [])].some((one) => family.has(one));
+    for (let size = 0; size < family.size;) {
+      size = family.size;
+      for (const other of others.filter(isRelated))
+        for (const one of [other.id, ...(other.copiedFrom ?? [])]) family.add(one);
+    }
+    const contents = units.map(toContent);
+    let [found, place]: [Copied | null, number] = [null, -1];
+    for (const { ref, ...other } of others.filter((one) => one.id !== id && isRelated(one))) {
+      const theirs = await readUnits(other, null);
+      const differs = contents.findIndex(
+        (content, at) => theirs[at] === undefined || content !== toContent(theirs[at]),
+      );
+      const count = differs === -1 ? contents.length : differs;
+      const line = await openBranchLine(project, ref, startOfLine);
+      const isThere = ({ records }: AgentUnit) => line.known.has(records.at(-1)?.id ?? '');
+      const last = theirs.slice(0, count).findLastIndex(isThere);
+      if (last > place) [found, place] = [{ line, after: theirs[last]?.records.at(-1)?.id ?? null, count }, last];
+    }
+    return found;
   };
 
   const noteTexts = (units: readonly AgentUnit[]): void => {
@@ -333,16 +390,17 @@ export async function openFollower(
 
   /** Another session of the same agent whose records this one begins with, or that it names as its origin. */
   const findForkedFrom = async (first: AgentUnit) => {
+    if (copied !== null) return { ...copied, first };
     const { forkedFrom } = reader.head();
     const firstId = first.records[0]?.id ?? '';
-    for (const other of await listFollowedLogs(capture)) {
-      const ref = other.branches[0]?.ref ?? null;
-      if (other.agent !== agent || other.path === path || ref === null) continue;
+    for (const { ref, ...other } of await listOthers()) {
       const isOrigin = forkedFrom === null ? other.firstRecord === firstId : other.id === forkedFrom.id;
       if (!isOrigin) continue;
-      if ((await project.repository.store.resolve(ref)) === null) continue;
       const line = await openBranchLine(project, ref, startOfLine);
-      if (forkedFrom !== null) return { line, after: await lastRecordBefore(other, forkedFrom.endOffset), first };
+      if (forkedFrom !== null) {
+        const last = (await readUnits(other, forkedFrom.endOffset)).at(-1)?.records.at(-1);
+        return { line, after: last?.id ?? null, first };
+      }
       // A fork repeats the records of its origin under their own ids. That may be older than a teddy that reads plans.
       const units = pending.flatMap((step) => ('unit' in step && step.unit.kind !== 'plan' ? [step.unit] : []));
       const fresh = findFresh(line, startOfLine, units);
@@ -352,17 +410,28 @@ export async function openFollower(
     return null;
   };
 
-  const lastRecordBefore = async (other: FollowedLog, endOffset: number | null): Promise<string | null> => {
+  /** The other logs of the agent whose lines are there. */
+  const listOthers = async () => {
+    const others: (FollowedLog & { ref: RefName })[] = [];
+    for (const other of await listFollowedLogs(capture)) {
+      const ref = other.branches[0]?.ref ?? null;
+      if (other.agent !== agent || other.path === path || ref === null) continue;
+      if ((await project.repository.store.resolve(ref)) !== null) others.push({ ...other, ref });
+    }
+    return others;
+  };
+
+  /** The units of the line on which a log begins, up to a place in its bytes. */
+  const readUnits = async (other: FollowedLog, endOffset: number | null): Promise<AgentUnit[]> => {
     const reading = await capture.logs.read(other.path, null);
-    if (reading === null) return null;
+    if (reading === null) return [];
     const earlier = openAgentLog(agent, { hash: project.hash, importedAt: now() });
     for await (const line of reading.lines) {
       if (endOffset !== null && reading.position().offset > endOffset) break;
       earlier.line(line);
     }
     earlier.settle();
-    const units = earlier.take().flatMap((step) => ('unit' in step && step.unit.branch === 0 ? [step.unit] : []));
-    return units.at(-1)?.records.at(-1)?.id ?? null;
+    return earlier.take().flatMap((step) => ('unit' in step && step.unit.branch === 0 ? [step.unit] : []));
   };
 
   const save = async (change: Partial<FollowedLog>): Promise<void> => {
@@ -375,6 +444,7 @@ export async function openFollower(
       cwd: head.cwd ?? log.cwd ?? cwd,
       agentVersion: head.version ?? log.agentVersion,
       startedAt: head.startedAt ?? log.startedAt,
+      copiedFrom: head.copiedFrom,
       unknown,
       pid: pid ?? log.pid,
       latest,
@@ -440,6 +510,15 @@ export async function openFollower(
       texts.assistant === project.hash(text.trim()) || recent.some((line) => holdsText(parseJson(line), text.trim())),
     lastTexts: () => texts,
   };
+}
+
+/** A unit as a copy of its lines gives it: ids, times and the names of calls are the copy's own. */
+function toContent({ kind, plan, records }: AgentUnit): string {
+  return JSON.stringify([
+    kind,
+    plan,
+    records.map((record) => ({ ...record, id: '', timestamp: '', tool_call_id: '' })),
+  ]);
 }
 
 function countRecords(units: readonly AgentUnit[]): number {
