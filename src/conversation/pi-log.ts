@@ -37,14 +37,14 @@ function readEntry(context: AgentContext, object: Fields, place: SourcePosition)
   const records = recordsOf(context, place, timestamp);
   if (type === 'message') return readMessage(context, records, fieldsOf(object['message']), { id, line: place.line });
   if (type === 'compaction') return records.summary(asText(summary) ?? '', id);
-  if (type === 'branch_summary')
-    return records.note(
-      `The user left another branch of the conversation. A summary of it:\n\n${asText(summary) ?? ''}`,
-      id,
-    );
+  if (type === 'branch_summary') return addBranchSummary(records, summary, id);
   if (type === 'custom_message') return records.note(toText(content, context.log), id);
   if (type === 'session_info' && hasText(name)) context.head.title = name;
   context.log.leaveOut('lines of bookkeeping');
+}
+
+function addBranchSummary(records: AgentRecords, summary: unknown, id: unknown): void {
+  records.note(`The user left another branch of the conversation. A summary of it:\n\n${asText(summary) ?? ''}`, id);
 }
 
 /** The id of a line; in its first version, pi gave none. */
@@ -55,12 +55,14 @@ interface LineName {
 
 function readMessage(context: AgentContext, records: AgentRecords, message: Fields, lineName: LineName): void {
   const { id } = lineName;
-  const { role, content, toolCallId, isError, command, output } = message;
+  const { role, content, toolCallId, isError, command, output, summary } = message;
   if (role === 'user') return records.message(toText(content, context.log), id);
   if (role === 'toolResult')
     return records.result({ callId: asText(toolCallId) ?? '', output: content, isError: isError === true, id });
   if (role === 'bashExecution')
     return records.note(`The user ran this command: ${asText(command) ?? ''}\n\n${asText(output) ?? ''}`, id);
+  if (role === 'compactionSummary') return records.summary(asText(summary) ?? '', id);
+  if (role === 'branchSummary') return addBranchSummary(records, summary, id);
   if (role === 'assistant') return readAnswer(context, records, message, lineName);
   context.log.leaveOut('lines of bookkeeping');
 }

@@ -27,7 +27,7 @@ export const openQwenLines: OpenAgentLines = (context) => ({
     }
     const { sessionId, cwd, version, timestamp } = object;
     addToHead(context.head, { id: sessionId, cwd, version, startedAt: timestamp });
-    const read = readers.get(asText(type) ?? '');
+    const read = readers.get(asText(subtype === 'chat_compression' ? subtype : type) ?? '');
     if (read !== undefined) read(context, object, place);
     else if (isKnown) context.log.leaveOut('lines of bookkeeping');
     context.branches.end();
@@ -39,6 +39,7 @@ const readers = new Map([
   ['user', readUser],
   ['assistant', readAnswer],
   ['tool_result', readResults],
+  ['chat_compression', readSummary],
 ]);
 
 function readUser(context: AgentContext, object: Fields, place: SourcePosition): void {
@@ -73,4 +74,11 @@ function readResults(context: AgentContext, object: Fields, place: SourcePositio
   const records = recordsOf(context, place, timestamp);
   for (const response of geminiResponses(fieldsOf(object['message'])['parts']))
     addGeminiResult(records, response, { status, errorType, id: uuid });
+}
+
+/** The history that goes on in the place of what stands above begins with its summary. */
+function readSummary(context: AgentContext, { uuid, timestamp, systemPayload }: Fields, place: SourcePosition): void {
+  const { compressedHistory: history } = fieldsOf(systemPayload);
+  const { parts } = fieldsOf(Array.isArray(history) ? history[0] : undefined);
+  recordsOf(context, place, timestamp).summary(geminiText(parts, context.log), uuid);
 }

@@ -220,3 +220,153 @@ describe('a log of Codex', () => {
     expect(reader.head()).toMatchObject({ id: 'b', forkedFrom: { id: 'a', endOffset: 12 }, parentId: null });
   });
 });
+
+describe('a summary of what stands above is no repetition where its id is another one, whatever its words are', () => {
+  const timestamp = '2026-01-24T10:00:00.000Z';
+  const item = (payload: object) => ({ type: 'response_item', timestamp, payload });
+  const claude = (uuid: string, parentUuid: string | null, type: string, more: object) => {
+    const message = { id: uuid, role: type, content: [{ type: 'text', text: 'Did it.' }] };
+    return { type, uuid, parentUuid, sessionId: 's', timestamp, message, ...more };
+  };
+  const qwen = (uuid: string, parentUuid: string | null, type: string, more: object) => {
+    return { type, uuid, parentUuid, sessionId: 's', timestamp, ...more };
+  };
+  const snapshot = { role: 'user', parts: [{ text: '<state_snapshot>Did it.</state_snapshot>' }] };
+  const compressedHistory = [snapshot, { role: 'model', parts: [{ text: 'Got it.' }] }];
+  const opencode = (
+    id: string,
+    role: string,
+    more: object,
+    parts = [{ type: 'text', id: `${id}-t`, text: 'Did it.' }],
+  ) => {
+    return { info: { id, role, sessionID: 's', time: { created: 1_769_248_800_000 }, ...more }, parts };
+  };
+  const event = (id: string, parentId: string | null, type: string, data: object) => ({
+    id,
+    parentId,
+    type,
+    data,
+    timestamp,
+  });
+  const pi = (id: string, parentId: string | null, more: object) => ({
+    type: 'message',
+    id,
+    parentId,
+    timestamp,
+    ...more,
+  });
+  const piSaid = (role: string, more: object = {}) => ({
+    message: { role, content: [{ type: 'text', text: 'Did it.' }], ...more },
+  });
+  const gemini = (id: string, text = 'Did it.') => ({ id, type: 'user', timestamp, content: [{ text }] });
+  const geminiList = (...ids: string[]) => {
+    return {
+      $set: { messages: [...ids.map((id) => gemini(id, '<state_snapshot>Did it.</state_snapshot>')), gemini('1')] },
+    };
+  };
+
+  /** The agent's own words, and two compactions after them with the same. */
+  const logs: [string, AgentName, object[]][] = [
+    [
+      'Claude Code',
+      'claude-code',
+      [
+        claude('1', null, 'user', {}),
+        claude('2', '1', 'assistant', {}),
+        claude('b1', null, 'system', { subtype: 'compact_boundary', logicalParentUuid: '2' }),
+        claude('s1', 'b1', 'user', { isCompactSummary: true }),
+        claude('b2', null, 'system', { subtype: 'compact_boundary', logicalParentUuid: 's1' }),
+        claude('s2', 'b2', 'user', { isCompactSummary: true }),
+      ],
+    ],
+    [
+      'Codex',
+      'codex',
+      [
+        item({ type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Did it.' }] }),
+        item({ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Did it.' }] }),
+        { type: 'compacted', timestamp, payload: { message: 'Did it.' } },
+        { type: 'compacted', timestamp, payload: { message: 'Did it.' } },
+      ],
+    ],
+    ['Gemini', 'gemini', [gemini('1'), { ...gemini('2'), type: 'gemini' }, geminiList('s1'), geminiList('s1', 's2')]],
+    [
+      'opencode',
+      'opencode',
+      [
+        opencode('1', 'user', {}),
+        opencode('2', 'assistant', {}),
+        opencode('s1', 'assistant', { summary: true }),
+        opencode('s2', 'assistant', { summary: true }),
+      ],
+    ],
+    [
+      'Copilot',
+      'copilot',
+      [
+        event('1', null, 'user.message', { content: 'Did it.' }),
+        event('2', '1', 'assistant.message', { messageId: 'm', content: 'Did it.' }),
+        event('s1', '2', 'session.compaction_complete', { summaryContent: 'Did it.' }),
+        event('s2', 's1', 'session.compaction_complete', { summaryContent: 'Did it.' }),
+      ],
+    ],
+    [
+      'qwen',
+      'qwen',
+      [
+        qwen('1', null, 'user', { message: { role: 'user', parts: [{ text: 'Did it.' }] } }),
+        qwen('2', '1', 'assistant', { message: { role: 'model', parts: [{ text: 'Did it.' }] } }),
+        qwen('s1', '2', 'system', { subtype: 'chat_compression', systemPayload: { compressedHistory } }),
+        qwen('s2', 's1', 'system', { subtype: 'chat_compression', systemPayload: { compressedHistory } }),
+      ],
+    ],
+    [
+      'pi',
+      'pi',
+      [
+        pi('1', null, piSaid('user')),
+        pi('2', '1', piSaid('assistant')),
+        pi('s1', '2', { type: 'compaction', summary: 'Did it.' }),
+        pi('s2', 's1', { type: 'compaction', summary: 'Did it.' }),
+      ],
+    ],
+    [
+      'pi, as a message',
+      'pi',
+      [
+        pi('1', null, piSaid('user')),
+        pi('2', '1', piSaid('assistant')),
+        pi('s1', '2', piSaid('compactionSummary', { summary: 'Did it.' })),
+        pi('s2', 's1', piSaid('compactionSummary', { summary: 'Did it.' })),
+      ],
+    ],
+  ];
+
+  test.each(logs)('%s', (_title, agent, lines) => {
+    const { reader, read, settle } = feed(agent);
+    const units = [...read(...lines), ...settle()];
+    const [asked, answered, ...summaries] = units;
+    expect([asked, answered]).toEqual(['message: user Did it.', 'reply: assistant Did it.']);
+    expect(summaries).toHaveLength(2);
+    for (const one of summaries)
+      expect(one).toMatch(/^reply: assistant \[The conversation was compacted here\..*Did it\./s);
+    expect(reader.report().summaries).toBe(2);
+    expect(reader.unknown()).toEqual([]);
+  });
+
+  test.each(logs)('%s, after a checkpoint', (_title, agent, lines) => {
+    const { reader, read, settle } = feed(agent);
+    read(...lines.slice(0, -1));
+    settle();
+    const next = openLog(agent, reader.checkpoint() ?? {});
+    const units = unitsOf(
+      readSteps(
+        next,
+        toLines(JSON.stringify(lines.at(-1))).map(({ text }) => ({ number: 9, text })),
+      ),
+    );
+    next.settle();
+    const found = [...units, ...unitsOf(next.take())];
+    expect(next.needsStart() || found.length === 1).toBe(true);
+  });
+});
