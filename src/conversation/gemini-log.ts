@@ -145,7 +145,7 @@ export const openGeminiLines: OpenAgentLines = (context, saved) => {
         readMessage(object, place);
         return true;
       }
-      if (!hasText(sessionId)) return false;
+      if (!hasText(sessionId) || type !== undefined) return false;
       const cwd = Array.isArray(directories) ? directories[0] : undefined;
       const parentId = kind === 'subagent' ? parentSessionId : undefined;
       addToHead(context.head, { id: sessionId, startedAt: startTime, cwd, parentId });

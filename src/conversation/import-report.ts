@@ -47,6 +47,26 @@ export function openImportLog(counts: (line: number) => boolean = () => true): I
   };
 }
 
+/** The kinds that hold no words of a conversation, or words that stand elsewhere as well. */
+const harmless = new Set([
+  'lines of bookkeeping',
+  'events',
+  'events that items repeat',
+  'items that events repeat',
+  'results that stand with their calls',
+  'marks of an interruption',
+  'repeated lines',
+  'titles',
+  'instructions of the program',
+  'notices of the program',
+  'thoughts without words',
+  'empty texts',
+]);
+
+export function listLosses(leftOut: ImportReport['leftOut']): ImportReport['leftOut'] {
+  return leftOut.filter(({ what }) => !harmless.has(what));
+}
+
 /** Names what was left out, and how much of each: `2 repeated lines, 1 line of bookkeeping`; empty where it is nothing. */
 export function describeLeftOut(leftOut: ImportReport['leftOut']): string {
   const toSingular = (what: string) => what.replace(/\b([a-z]+)s\b/, '$1');

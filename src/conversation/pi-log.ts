@@ -63,6 +63,7 @@ function readMessage(context: AgentContext, records: AgentRecords, message: Fiel
     return records.note(`The user ran this command: ${asText(command) ?? ''}\n\n${asText(output) ?? ''}`, id);
   if (role === 'compactionSummary') return records.summary(asText(summary) ?? '', id);
   if (role === 'branchSummary') return addBranchSummary(records, summary, id);
+  if (role === 'custom' || role === 'hookMessage') return records.note(toText(content, context.log), id);
   if (role === 'assistant') return readAnswer(context, records, message, lineName);
   context.log.leaveOut('lines of bookkeeping');
 }

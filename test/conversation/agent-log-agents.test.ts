@@ -166,6 +166,14 @@ describe('a log of Copilot', () => {
   });
 });
 
+test.each(['custom', 'hookMessage', 'branchSummary'])('the words of a message of pi by %s are a note', (role) => {
+  const { read } = feed('pi');
+  const content = [{ type: 'text', text: 'Look again.' }];
+  const message = { role, content, summary: 'Look again.' };
+  const line = { type: 'message', id: '1', parentId: null, timestamp: '2025-11-20T23:33:50.804Z', message };
+  expect(read(line)).toEqual([expect.stringMatching(/^reply: note .*Look again\.$/s)]);
+});
+
 describe('a log of opencode', () => {
   const info = { id: 'm', role: 'assistant', sessionID: 's', time: { created: 1_769_248_800_000 } };
 

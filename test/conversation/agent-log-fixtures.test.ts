@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { agentNames, type AgentName } from '../../src/conversation/agent-log.ts';
+import { describeLeftOut, listLosses } from '../../src/conversation/import-report.ts';
 import { agentFixtures } from '../support/agent-fixtures.ts';
 import { forksOf, openLog, readSteps, toLines, unitsOf } from '../support/agent-logs.ts';
 import { firstPlan, secondPlan } from '../support/agent-plan-fixtures.ts';
@@ -25,6 +26,15 @@ describe.each(files)('the fixture %s', (path, agent, text) => {
   test('is read to the last line', () => {
     expect(faultsOf(unitsOf(steps))).toEqual([]);
     expect([reader.unknown(), reader.report().skipped.issues, reader.needsStart()]).toEqual([[], [], false]);
+  });
+
+  test('has nothing left out to tell of but images, and whatever nobody knows', () => {
+    const unknown = { type: 'new', uuid: 'x', id: 'x', parentId: null, sessionId: 's', timestamp: 't', data: {} };
+    const line = agent === 'opencode' ? { info: { id: 'x', role: 'assistant' }, parts: [{ type: 'new' }] } : unknown;
+    const all = openLog(agent);
+    readSteps(all, toLines(`${text}${JSON.stringify(line)}`));
+    const said = describeLeftOut(listLosses(all.report().leftOut)).replace(/\d+ images?, /, '');
+    expect(said).toBe('1 line of unknown types');
   });
 
   test('becomes these units', () => {

@@ -1,7 +1,7 @@
 import { Command, Option } from 'clipanion';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openCapture } from '../../../app.ts';
-import { describeLeftOut } from '../../../conversation/import-report.ts';
+import { describeLeftOut, listLosses } from '../../../conversation/import-report.ts';
 import { countOf } from '../../../session/describe-spending.ts';
 import type { Swept, SweptLog } from '../../../workflow/capture/sweep.ts';
 import { parseSince } from '../../arguments.ts';
@@ -48,7 +48,8 @@ export class CaptureSweepCommand extends TeddyCommand {
 }
 
 function describe({ agent, line, id, entries, leftOut }: SweptLog): string {
-  const rest = leftOut.length === 0 ? '' : `; left out: ${describeLeftOut(leftOut)}`;
+  const losses = describeLeftOut(listLosses(leftOut));
+  const rest = losses === '' ? '' : `; left out: ${losses}`;
   if (line === null) return `${agent} ${toVisible(id)}: nothing to keep yet${rest}`;
   return `${toVisible(line)}: ${countOf(entries, 'entry', 'entries')}${rest}`;
 }
