@@ -44,7 +44,10 @@ export function writeRoutes(writes: WriteApi, inTurn: InTurn, limits: Limits): R
           own_end_marker: ownMarker,
           ...request
         } = parse(beginRequest, await call.json(), toProblem);
-        const begun = await inTurn(() => writes.begin({ ...request, target, ownMarker, hasController: true }));
+        const isUnnamed = request.session === undefined;
+        const begun = await inTurn(() =>
+          writes.begin({ ...request, target, ownMarker, isUnnamed, hasController: true }),
+        );
         call.note(begun.session_id);
         return ok(begun);
       },

@@ -9,9 +9,10 @@ type Fields = Record<string, unknown>;
 
 export function parseRecord(value: Fields | null, id: string): WriteRecord | null {
   if (value === null || value['id'] !== id) return null;
-  const texts = ['intent', 'root', 'endMarker', 'begunAt', 'bootId'];
+  const texts = ['intent', 'endMarker', 'begunAt', 'bootId'];
   const isRecord =
     texts.every((name) => typeof value[name] === 'string') &&
+    isTextOrNull(value['root']) &&
     isTarget(value['target']) &&
     operations.some((operation) => operation === value['operation']) &&
     !Number.isNaN(Date.parse(String(value['begunAt']))) &&
@@ -19,6 +20,7 @@ export function parseRecord(value: Fields | null, id: string): WriteRecord | nul
     typeof value['hasController'] === 'boolean' &&
     typeof value['isLinked'] === 'boolean' &&
     (value['line'] === null || isLine(value['line'])) &&
+    [undefined, true, false].some((known) => value['isUnnamed'] === known) &&
     (value['base'] === null || isBase(value['base'])) &&
     (value['ask'] === undefined || isAsk(value['ask'])) &&
     (value['writer'] === undefined || isWriter(value['writer']));

@@ -5,7 +5,7 @@ import { TeddyError } from '../errors.ts';
 import type { FoundWrite, NewWrite, StagedWrite, WriteStaging } from '../ports/disk.ts';
 import type { Clock } from '../ports/project.ts';
 import type { Limits } from '../session/write-limits.ts';
-import { isOver, isWriteId, type WriteRecord, type WriteState } from '../write/write.ts';
+import { areRivals, isOver, isWriteId, type WriteRecord, type WriteState } from '../write/write.ts';
 import { claimFile, waitForClaim, type Claim } from '../disk/claim-file.ts';
 import { replaceDurably, syncDirectory } from '../disk/durable-file.ts';
 import {
@@ -69,7 +69,7 @@ async function begin(
 ): Promise<StagedWrite> {
   const { id } = wanted;
   if (!isWriteId(id)) throw new Error(`${JSON.stringify(id)} is no id of a write session.`);
-  return withSlot(options, limits, id, async () => {
+  return withSlot(options, limits, wanted, async () => {
     await removeLeftovers(options);
     const record: WriteRecord = { ...wanted, pid: process.pid, bootId: await options.bootId() };
     return holding(options, id, async (claim) => {
@@ -98,7 +98,8 @@ async function open(options: WriteStagingOptions, id: string): Promise<StagedWri
 
 async function resume(options: WriteStagingOptions, id: string, limits: Limits): Promise<StagedWrite | null> {
   if (!(await isThere(options, id))) return null;
-  return withSlot(options, limits, id, () =>
+  const left = parseRecord(await readStagingMetadata(directoryOf(options, id)), id);
+  return withSlot(options, limits, left, () =>
     holding(options, id, async (claim) => {
       const opened = await reopen(options, id);
       if (opened === null) {
@@ -179,13 +180,13 @@ async function removeDirectory(options: WriteStagingOptions, id: string): Promis
 async function withSlot<Value>(
   options: WriteStagingOptions,
   limits: Limits,
-  id: string,
+  wanted: NewWrite | null,
   use: () => Promise<Value>,
 ): Promise<Value> {
   await makePrivateDirectory(options.dir);
   const claim = await waitFor(options, 'slot', 'Another write session is just being begun');
   try {
-    await refuseTaken(options, limits, id);
+    await refuseTaken(options, limits, wanted);
     return await use();
   } finally {
     // The session has begun. This process, and others when it has ended, may take the slot all the same.
@@ -194,11 +195,17 @@ async function withSlot<Value>(
 }
 
 /** Only one that would be in the way is read as a whole. */
-async function refuseTaken(options: WriteStagingOptions, limits: Limits, id: string): Promise<void> {
+async function refuseTaken(options: WriteStagingOptions, limits: Limits, wanted: NewWrite | null): Promise<void> {
   const now = options.clock.now();
-  for (const { id: one } of (await listStates(options)).filter((found) => holdsSlot(found, limits, now))) {
-    const other = one === id ? null : await findWrite(options, one);
-    if (other !== null && holdsSlot(other, limits, now)) throw toSlotTaken(other, now);
+  const takes = (found: FoundWrite) =>
+    found.id !== wanted?.id &&
+    wanted &&
+    found.record &&
+    areRivals(found.record, wanted) &&
+    holdsSlot(found, limits, now);
+  for (const { id } of (await listStates(options)).filter(takes)) {
+    const other = await findWrite(options, id);
+    if (other !== null && takes(other)) throw toSlotTaken(other, now);
   }
 }
 

@@ -1,5 +1,5 @@
 /** The values of a write session: its purpose, and its progress. */
-import type { Oid, RefName, RepoPath, SessionId } from '../names.ts';
+import { mainLineRef, type Oid, type RefName, type RepoPath, type SessionId } from '../names.ts';
 import type { Limits, Operation } from '../session/write-limits.ts';
 import { ContentTooLarge, unknownWriteError } from './write-errors.ts';
 
@@ -22,12 +22,14 @@ export interface WriteRecord {
   intent: string;
   target: RepoPath;
   operation: Operation;
-  /** The work tree that the target is in, absolute. */
-  root: string;
+  /** The work tree that the target is in, absolute; null where none has the line checked out, which alone gets the file. */
+  root: string | null;
   /** It is a linked work tree: nothing else stands for it when it is gone. */
   isLinked: boolean;
   /** The line for the entry; null for the session named `writes`. */
   line: { ref: RefName; session: SessionId } | null;
+  /** The request could have named a line, and did not: all of these count as one line together. */
+  isUnnamed?: boolean;
   /** Null when there was no target. */
   base: Base | null;
   /** The line that ends the content. */
@@ -43,6 +45,23 @@ export interface WriteRecord {
   bootId: string;
   /** That process receives the content, and its end orphans the session. One-shot commands do not. */
   hasController: boolean;
+}
+
+type Claims = Pick<WriteRecord, 'line' | 'root' | 'target' | 'isUnnamed'>;
+
+/** Whether two sessions cannot be open at once: they are of one line, or write one file. */
+export function areRivals(one: Claims, other: Claims): boolean {
+  const isOneFile = one.root !== null && one.root === other.root && one.target === other.target;
+  return isOneFile || lineOf(one) === lineOf(other) || (one.isUnnamed === true && other.isUnnamed === true);
+}
+
+function lineOf({ line }: Claims): RefName | null {
+  return line === null || (isForWrites(line.session) && line.ref === mainLineRef(line.session)) ? null : line.ref;
+}
+
+/** Whether the files that belong to no session go to this one. */
+export function isForWrites(session: SessionId): boolean {
+  return /^\d{8}-writes(?:-\d+)?$/.test(session);
 }
 
 /**

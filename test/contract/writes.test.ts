@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { NewWrite, StagedWrite, WriteStaging } from '../../src/ports/disk.ts';
-import type { RepoPath } from '../../src/names.ts';
+import type { RefName, RepoPath, SessionId } from '../../src/names.ts';
 import { writeStaging } from '../../src/system/write-staging.ts';
 import { defaultLimits } from '../../src/session/write-limits.ts';
 import { initialState, type WriteState } from '../../src/write/write.ts';
@@ -157,6 +157,41 @@ describe.each([
     await begun[0]?.close();
     await expect(beginOne(stage)).rejects.toMatchObject(refusal);
     expect(await stage.writes.list()).toHaveLength(1);
+  });
+
+  const onLine = (name: string, more: Partial<NewWrite> = {}): Partial<NewWrite> => ({
+    line: { ref: `refs/heads/teddy/20260124-${name}` as RefName, session: `20260124-${name}` as SessionId },
+    target: `${name}.md` as RepoPath,
+    ...more,
+  });
+
+  test.each<[string, Partial<NewWrite>, Partial<NewWrite>]>([
+    ['of one line', onLine('a'), onLine('a', { target: 'b.md' as RepoPath, root: '/other' })],
+    ['of no line', { target: 'a.md' as RepoPath }, { target: 'b.md' as RepoPath, root: '/other' }],
+    ['of no line and of the line that takes those', { target: 'a.md' as RepoPath }, onLine('writes-2')],
+    ['with one target in one work tree', onLine('a'), onLine('b', { target: 'a.md' as RepoPath })],
+    ['for which no request named a line', onLine('a', { isUnnamed: true }), onLine('b', { isUnnamed: true })],
+  ])('two sessions %s are not open at once, nor is one of them gone on with', async (_case, first, second) => {
+    const stage = await openStage();
+    const left = await leaveOne(stage, 'one\n', second);
+    stage.clock.nowMs += defaultLimits.idleExpiryMs;
+    await (await beginOne(stage, first)).close();
+    await expect(beginOne(stage, second)).rejects.toMatchObject({ code: 'WRITE_ACTIVE' });
+    await expect(stage.writes.resume(left, defaultLimits)).rejects.toMatchObject({ code: 'WRITE_ACTIVE' });
+  });
+
+  test.each<[string, Partial<NewWrite>]>([
+    ['one of another line', onLine('b')],
+    ['one of no line', { target: 'b.md' as RepoPath }],
+    ['one with the same target in another work tree', onLine('b', { target: 'a.md' as RepoPath, root: '/other' })],
+    ['one with the same target in none', onLine('b', { target: 'a.md' as RepoPath, root: null })],
+    ['one for which no request named a line', onLine('b', { isUnnamed: true })],
+  ])('%s is open beside a session', async (_case, second) => {
+    const stage = await openStage();
+    await beginOne(stage, onLine('a'));
+    const left = await leaveOne(stage, 'one\n', second);
+    await (await stage.writes.resume(left, defaultLimits))?.close();
+    expect(await stage.writes.list()).toHaveLength(2);
   });
 
   test('a session holds the slot until it was not used for its time, and use prolongs that', async () => {

@@ -46,6 +46,32 @@ async function killedStream(target: string, content: string): Promise<string> {
   return /Write session (\S+)\./.exec(said())?.[1] ?? '';
 }
 
+test('of two streams for two lines one is killed: the other goes on, and both are committed, each on its line', async () => {
+  await project.repo.git('config', 'teddy.write.idlePromptMs', '100');
+  const [one, two] = [await project.begin('one', '--no-switch'), await project.begin('two')];
+  const streams = [one, two].map((session) =>
+    start(['write', 'stream', '--target', 'a.md', '--operation', 'create', '--session', session]),
+  );
+  const [killed, living] = streams;
+  if (!killed || !living) throw new Error('Two were started.');
+  killed.child.stdin.write('# One\n');
+  living.child.stdin.write('# Two\n');
+  await until(() => streams.every(({ said }) => said().includes('reply DONE')));
+  killed.child.kill('SIGKILL');
+  await killed.result;
+  const listed = (await json('write', 'list'))['sessions'] as { session_id: string; stage: string }[];
+  expect(listed.map(({ stage }) => stage).toSorted()).toEqual(['orphaned', 'receiving']);
+  const id = listed.find(({ stage }) => stage === 'orphaned')?.session_id ?? '';
+  expect(await project.run(['doctor'])).toMatchObject({ stdout: expect.stringContaining(id) as string });
+  expect(await project.run(['write', 'recover', id, '--finalize'])).toMatchObject({ exitCode: 0 });
+  living.child.stdin.end('more\nDONE\n');
+  expect(await living.result).toMatchObject({ exitCode: 0 });
+  expect(await project.repo.git('show', `teddy/${one}:a.md`)).toBe('# One');
+  expect(await project.repo.git('show', `teddy/${two}:a.md`)).toBe('# Two\nmore');
+  expect(await project.repo.read('a.md')).toBe('# Two\nmore\n');
+  expect(await project.repo.git('status', '--porcelain')).toBe('');
+});
+
 describe('in steps', () => {
   test('begin prints the id alone, append where the next byte belongs, finalize the path and the commit', async () => {
     const begun = await begin('docs/guide.md', 'create');

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect } from 'vitest';
 import { TeddyError, type ErrorCode } from '../../src/errors.ts';
 import { statusOfCode } from '../../src/http/status.ts';
+import { newSession } from '../../src/workflow/line/new-session.ts';
 import { memoryWrites } from '../support/memory-writes.ts';
 import { line, start } from '../support/turns.ts';
 import { openTestServer, type TestServer, type TestServerOptions } from '../support/http-server.ts';
@@ -119,6 +120,23 @@ describe('begin', () => {
     expect(await server.call('POST', `${base}/begin`, wish)).toMatchObject({
       status: 409,
       body: { code: 'WRITE_ACTIVE', error: 'Another write session is already active. Please wait for it to complete.' },
+    });
+  });
+
+  test('sessions that are named are written at once, and those that are not one after the other, wherever HEAD is', async () => {
+    const [one, two] = [
+      await newSession(server.project, { name: 'one', switch: false }),
+      await start(server.project, 'two'),
+    ];
+    await server.begin('a.md', { session: one.session });
+    await server.begin('b.md', { session: two.session });
+    await newSession(server.project, { name: 'three', switch: true });
+    await server.begin('c.md');
+    await newSession(server.project, { name: 'four', switch: true });
+    const wish = { intent: 'try', target_file: 'd.md', operation: 'create' };
+    expect(await server.call('POST', `${base}/begin`, wish)).toMatchObject({
+      status: 409,
+      body: { code: 'WRITE_ACTIVE' },
     });
   });
 

@@ -1,10 +1,10 @@
 /** The port `WriteStaging` in memory. A test may age, damage or orphan what is there by changing it. */
 import { TeddyError } from '../../src/errors.ts';
-import type { FoundWrite, StagedWrite, WriteStaging } from '../../src/ports/disk.ts';
+import type { FoundWrite, NewWrite, StagedWrite, WriteStaging } from '../../src/ports/disk.ts';
 import type { Clock } from '../../src/ports/project.ts';
 import type { Limits } from '../../src/session/write-limits.ts';
 import { isExpired } from '../../src/write/step.ts';
-import { isOver, type WriteRecord, type WriteState } from '../../src/write/write.ts';
+import { areRivals, isOver, type WriteRecord, type WriteState } from '../../src/write/write.ts';
 
 export interface MemoryWrite {
   /** Null: damaged. */
@@ -39,9 +39,11 @@ export function memoryWrites(
     isDamaged: write.record === null || write.state === null,
   });
 
-  function refuseTaken(id: string, limits: Limits): void {
+  function refuseTaken(wanted: NewWrite | null, limits: Limits): void {
     const now = clock.now();
-    const other = [...writes].find(([one, write]) => one !== id && holdsSlot(toFound(one, write), limits, now));
+    const isRival = (id: string, { record }: MemoryWrite) =>
+      id !== wanted?.id && wanted && record && areRivals(record, wanted);
+    const other = [...writes].find(([id, write]) => isRival(id, write) && holdsSlot(toFound(id, write), limits, now));
     if (other === undefined) return;
     throw new TeddyError(
       'WRITE_ACTIVE',
@@ -104,7 +106,7 @@ export function memoryWrites(
 
   return {
     async begin(wanted, state, limits) {
-      refuseTaken(wanted.id, limits);
+      refuseTaken(wanted, limits);
       disk();
       const record: WriteRecord = { ...wanted, pid: 1, bootId };
       const nothing = { content: new Uint8Array(), tail: new Uint8Array(), aside: [] };
@@ -118,7 +120,7 @@ export function memoryWrites(
     },
     async resume(id, limits) {
       if (!writes.has(id)) return null;
-      refuseTaken(id, limits);
+      refuseTaken(writes.get(id)?.record ?? null, limits);
       const opened = open(id);
       if (opened === null) return null;
       const record = { ...opened.record, hasController: true };

@@ -3,10 +3,10 @@ import { TeddyError } from '../../errors.ts';
 import { parseRepoPath } from '../../session/paths.ts';
 import { whyWithheld } from '../../plan/validate-read.ts';
 import type { FileTarget } from '../../ports/disk.ts';
-import type { Store, TextHits, TextQuery, TreeMode, Workspace } from '../../ports/git.ts';
+import type { TextHits, TextQuery, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Oid, RepoPath, TurnName } from '../../names.ts';
-import { inspectWithTwins } from '../line/find-twin.ts';
+import { inspectTree, inspectWithTwins, type FoundInTree } from '../line/find-twin.ts';
 import type { ReadyLine } from '../line/prepare.ts';
 import { findVetoes } from './find-vetoes.ts';
 import { whyMissing, whyUnreadable } from '../../session/out-of-reach.ts';
@@ -14,14 +14,11 @@ import { whyMissing, whyUnreadable } from '../../session/out-of-reach.ts';
 /** Secrets are found in a text as a whole: a larger one takes too long. */
 const maxReadBytes = 4 * 1024 * 1024;
 
-/** The kind of thing at a path. `large`: a file beyond `maxReadBytes`. `link`: in a tree, where nothing is followed. */
-type Found = FileTarget | { kind: 'large' } | { kind: 'link' };
-
 export interface ChatFiles {
   /** Null: the line is checked out nowhere. */
   workspace: Workspace | null;
   tip: Oid;
-  inspect(path: RepoPath): Promise<Found>;
+  inspect(path: RepoPath): Promise<FoundInTree>;
   search(query: TextQuery): Promise<TextHits[]>;
 }
 
@@ -48,7 +45,7 @@ export async function openChatFiles({ project, line }: LineContext): Promise<Cha
     return {
       workspace,
       tip,
-      inspect: (path) => inspectTree(store, tip, path),
+      inspect: (path) => inspectTree(store, tip, path, maxReadBytes),
       search: (query) => store.search(tip, query),
     };
   const inspect = inspectWithTwins(project, workspace);
@@ -66,25 +63,6 @@ export async function openChatFiles({ project, line }: LineContext): Promise<Cha
 /** The work tree whose HEAD is on the line now. */
 export async function findWorkspace({ workspace, ref }: ReadyLine): Promise<Workspace | null> {
   return workspace !== null && (await workspace.head()).ref === ref ? workspace : null;
-}
-
-async function inspectTree(store: Store, tip: Oid, path: RepoPath): Promise<Found> {
-  const cut = path.lastIndexOf('/');
-  const directory = await store.readDir(tip, path.slice(0, Math.max(0, cut)) as RepoPath);
-  const entry = directory?.entries.find(({ name }) => name === path.slice(cut + 1));
-  if (entry === undefined) return { kind: 'absent' };
-  const found = unreadableKinds(path)[entry.mode];
-  if (found !== undefined) return found;
-  if (((await store.readSize(entry.oid)) ?? 0) > maxReadBytes) return { kind: 'large' };
-  return { kind: 'file', bytes: await store.readBlob(entry.oid), executable: entry.mode === '100755' };
-}
-
-function unreadableKinds(path: RepoPath): Partial<Record<TreeMode, Found>> {
-  return {
-    '40000': { kind: 'directory' },
-    '120000': { kind: 'link' },
-    '160000': { kind: 'foreign', repository: path },
-  };
 }
 
 /** A path that may be read, with what stands there; `problem`: why it may not be, as a sentence without its end. */
@@ -116,7 +94,7 @@ async function whyOutOfReach(
   line: ReadyLine,
   files: ChatFiles,
   path: RepoPath,
-  target: Exclude<Found, { kind: 'link' }>,
+  target: Exclude<FoundInTree, { kind: 'link' }>,
 ): Promise<string | null> {
   const ignored = new Set((await files.workspace?.ignored([path])) ?? []);
   // Only the name of a large file is known.
@@ -127,7 +105,7 @@ async function whyOutOfReach(
   return reason ?? (await findVetoes(project, { ...line, ...files }, [path])).get(path) ?? null;
 }
 
-async function inspectSafely(files: ChatFiles, path: RepoPath): Promise<Found | { kind: 'unreadable' }> {
+async function inspectSafely(files: ChatFiles, path: RepoPath): Promise<FoundInTree | { kind: 'unreadable' }> {
   try {
     return await files.inspect(path);
   } catch (error) {

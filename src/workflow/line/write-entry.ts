@@ -15,6 +15,7 @@ export interface FileEdit {
   path: RepoPath;
   /** Null removes the file. */
   bytes: Uint8Array | string | null;
+  executable?: boolean;
 }
 
 export interface Draft {
@@ -79,9 +80,9 @@ export function dateAuthor({ author, committer }: Ident, at: string | undefined)
 
 async function writeFiles(batch: ObjectBatch, files: FileEdit[]): Promise<TreeEdit[]> {
   return Promise.all(
-    files.map(async ({ path, bytes }) => ({
+    files.map(async ({ path, bytes, executable }) => ({
       path,
-      entry: bytes === null ? null : { mode: '100644' as const, oid: await batch.blob(bytes) },
+      entry: bytes === null ? null : { mode: executable ? '100755' : '100644', oid: await batch.blob(bytes) },
     })),
   );
 }

@@ -4,12 +4,12 @@ import type { Project } from '../../ports/project.ts';
 import { hasBareMarker, toOwnMarker } from '../../write/end-marker.ts';
 import { initialState, type WriteRecord, type WriteState } from '../../write/write.ts';
 import { whyNotBeside } from '../../session/twin-names.ts';
-import { findTwin } from '../line/find-twin.ts';
 import { findTarget } from './find-target.ts';
 import { holdWrite, readWriteLimits, type HeldWrite } from './held.ts';
 import {
   describeBase,
   badTargetError,
+  findTwinAt,
   inspectTarget,
   parseOperation,
   parseTarget,
@@ -26,6 +26,8 @@ export interface WriteRequest {
   operation: string;
   /** A session id or a unique part of it, a branch, or a session directory; the line of HEAD if not given. */
   session?: string | undefined;
+  /** It could have named a session, and did not: one such request at a time. */
+  isUnnamed?: boolean;
   /** Chooses an end marker that no content has: `DONE-<8 hex>`. A target with a line DONE gets one in any case. */
   ownMarker?: boolean | undefined;
   /** This process receives the content itself, and its end orphans the session. False if not given. */
@@ -75,14 +77,15 @@ async function toRecord(project: Project, request: WriteRequest): Promise<{ reco
   const root = project.repository.workspace?.root ?? '';
   parseTarget(request.target, root);
   const operation = parseOperation(request.operation);
-  const { workspace, line } = await findTarget(project, request.session);
-  const wanted = parseTarget(request.target, workspace.root);
-  const target = await inspectTarget(project, workspace, wanted);
+  const { place, line } = await findTarget(project, request.session);
+  const workspace = typeof place === 'string' ? null : place;
+  const wanted = parseTarget(request.target, workspace?.root ?? root);
+  const target = await inspectTarget(project, place, wanted);
   refuseMismatch(operation, target);
-  const twin = target.bytes === null ? await findTwin(project, workspace, wanted) : null;
+  const twin = target.bytes === null ? await findTwinAt(project, place, wanted) : null;
   const clash = whyNotBeside(wanted, twin);
   if (clash !== null) throw badTargetError(wanted, clash);
-  if (line !== null) await refusePartlyStaged(workspace, target.path);
+  if (line !== null && workspace !== null) await refusePartlyStaged(workspace, target.path);
   const warnings = [
     ...(operation === 'overwrite' && target.bytes === null
       ? [`There is no ${target.path} yet; it will be created.`]
@@ -96,10 +99,11 @@ async function toRecord(project: Project, request: WriteRequest): Promise<{ reco
     intent: request.intent.trim(),
     target: target.path,
     operation,
-    root: workspace.root,
-    isLinked: (await project.repository.workTrees())[0]?.root !== workspace.root,
+    root: workspace?.root ?? null,
+    isLinked: workspace !== null && (await project.repository.workTrees())[0]?.root !== workspace.root,
     line,
-    base: await describeBase(project, workspace.root, target),
+    ...(request.isUnnamed === true ? { isUnnamed: true } : {}),
+    base: describeBase(project, target),
     endMarker: isOwnWanted ? toOwnMarker(id.slice(0, 8)) : usualMarker,
     begunAt: project.clock.now().toISOString(),
     hasController: request.hasController === true,

@@ -23,7 +23,7 @@ export async function refusePlaced(
 ): Promise<void> {
   const { phase, install } = write.state;
   if (phase === 'installed') throw finalizingError();
-  if (phase !== 'installing' || install === null) return;
+  if (phase !== 'installing' || install === null || record.root === null) return;
   const found = await project.filesOf(record.root).inspect(record.target);
   if (found.kind === 'file' && project.hash(found.bytes) === install.sha256) throw finalizingError();
 }

@@ -1,6 +1,5 @@
 /** The one entry of a write session: exactly its target, and labels that say where the content came from. */
 import { TeddyError } from '../../errors.ts';
-import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { decodeEntry, type Entry } from '../../session/entry.ts';
 import type { Oid } from '../../names.ts';
@@ -9,22 +8,26 @@ import { appendEntry } from '../line/append-entry.ts';
 import { nextAfter } from '../line/write-entry.ts';
 import type { LineState } from '../line/read.ts';
 import { toMessageLines } from './keep-ask.ts';
-import { inspectTarget } from './inspect-target.ts';
-import { isInPlace, targetChangedError } from './install.ts';
+import { inspectTarget, type Place } from './inspect-target.ts';
+import { isInPlace, requireBase, targetChangedError } from './install.ts';
 
 /**
- * The commit of the session's entry, which is made unless it is on the line already. Throws TARGET_CHANGED when the target
- * is not what was installed.
+ * The commit of the session's entry, which is made unless it is on the line already. Null: the session began in no work tree, where the
+ * content would stand, and there is no `final`. Throws TARGET_CHANGED when the target is not what was installed.
  */
 export async function commitWrite(
   project: Project,
-  workspace: Workspace,
+  place: Place,
   record: WriteRecord,
   install: Install,
-): Promise<Oid> {
+  final: Uint8Array | null,
+): Promise<Oid | null> {
   const { store } = project.repository;
   const known = await findCommitted(project, record, install);
   if (known !== null) return known;
+  if (record.root === null && final === null) return null;
+  if (typeof place === 'string') return commitOnTip(project, record, install, final ?? new Uint8Array());
+  const workspace = place;
   const isHead = (await workspace.head()).ref === install.ref;
   const target = { ref: install.ref, workspace: isHead ? workspace : null };
   const { commit } = await appendEntry(project, target, async (state) => {
@@ -37,6 +40,16 @@ export async function commitWrite(
       files: [],
       codeTree,
     };
+  });
+  return commit;
+}
+
+async function commitOnTip(project: Project, record: WriteRecord, install: Install, final: Uint8Array): Promise<Oid> {
+  const { commit } = await appendEntry(project, { ref: install.ref, workspace: null }, async (state) => {
+    const target = await inspectTarget(project, state.tip, record.target);
+    requireBase(project, record, target);
+    const file = { path: record.target, bytes: final, executable: (target.mode & 0o100) !== 0 };
+    return { entry: toEntry(project, state, record, install, final.length), files: [file] };
   });
   return commit;
 }

@@ -2,7 +2,6 @@
 import { isDiskError, unknownWriteError } from '../../write/write-errors.ts';
 import { TeddyError } from '../../errors.ts';
 import type { RepoPath } from '../../names.ts';
-import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Effect, Event } from '../../write/step.ts';
 import {
@@ -18,11 +17,11 @@ import { replaceContent } from './append.ts';
 import { commitWrite } from './commit.ts';
 import { findWritesLine, openTarget } from './find-target.ts';
 import { dispatch, readContent, saveWrite, withWrite, type HeldWrite } from './held.ts';
-import { inspectTarget } from './inspect-target.ts';
+import { inspectTarget, type Place } from './inspect-target.ts';
 import { installWrite, requireBase, targetChangedError } from './install.ts';
-import { findChecker } from './run-checker.ts';
+import { findChecker, findCheckers } from './run-checker.ts';
 import { renderFindings } from '../../write/render-findings.ts';
-import { validateContent, type Validation } from '../../write/validate.ts';
+import { validateContent, type Validation, type Validators } from '../../write/validate.ts';
 import { maskString } from '../line/mask-text.ts';
 
 export interface FinalizeRequest {
@@ -110,7 +109,7 @@ interface Validated extends Validation {
 interface Finalizing {
   project: Project;
   held: HeldWrite;
-  workspace: Workspace;
+  place: Place;
   force: boolean;
   isOfModel: boolean;
   signal: AbortSignal | undefined;
@@ -125,8 +124,8 @@ export async function finalizeHeld(
   { force = false, isOfModel = false, signal, approve }: FinalizeOptions = {},
 ): Promise<Finalized> {
   if (held.write.state.size === 0) throw emptyContentError();
-  const workspace = await openTarget(project, held);
-  const run: Finalizing = { project, held, workspace, force, isOfModel, signal, approve, validated: null };
+  const place = await openTarget(project, held);
+  const run: Finalizing = { project, held, place, force, isOfModel, signal, approve, validated: null };
   const effects = dispatch(held, { type: 'done', atMs: now(project) });
   try {
     for (let effect = effects.shift(); effect !== undefined; effect = effects.shift()) {
@@ -174,7 +173,8 @@ async function performOrRefuse(run: Finalizing, effect: Effect): Promise<Event |
 }
 
 async function perform(run: Finalizing, effect: Effect): Promise<Event | null> {
-  const { project, held, workspace } = run;
+  const { project, held, place } = run;
+  const final = run.validated?.final ?? null;
   switch (effect) {
     case 'save':
       // The file is committed, whatever becomes of the note of that.
@@ -185,10 +185,12 @@ async function perform(run: Finalizing, effect: Effect): Promise<Event | null> {
       return validate(run);
     case 'install':
       return {
-        type: await installWrite(project, workspace, held.record, installOf(held), run.validated?.final ?? null),
+        type: await installWrite(project, place, held.record, installOf(held), final),
       };
-    case 'commit':
-      return { type: 'committed', commit: await commitWrite(project, workspace, held.record, installOf(held)) };
+    case 'commit': {
+      const commit = await commitWrite(project, place, held.record, installOf(held), final);
+      return commit === null ? { type: 'unprepared' } : { type: 'committed', commit };
+    }
     case 'discard':
       await discardContent(project, held);
       return null;
@@ -198,10 +200,10 @@ async function perform(run: Finalizing, effect: Effect): Promise<Event | null> {
 }
 
 async function validate(run: Finalizing): Promise<Event> {
-  const { project, held, workspace, force } = run;
+  const { project, held, place, force } = run;
   const { record } = held;
   const content = await readContent(held);
-  const base = await inspectTarget(project, workspace, record.target);
+  const base = await inspectTarget(project, place, record.target);
   requireBase(project, record, base);
   run.validated = await runChecks(run, content, base.bytes, false);
   if (run.validated.findings.some(({ check }) => check === 'utf-8') && isLastTry(held, run.validated)) {
@@ -219,7 +221,7 @@ async function validate(run: Finalizing): Promise<Event> {
 }
 
 async function runChecks(
-  { project, held, workspace, signal }: Finalizing,
+  { project, held, place, signal }: Finalizing,
   content: Uint8Array,
   base: Uint8Array | null,
   repair: boolean,
@@ -232,7 +234,8 @@ async function runChecks(
     {
       syntax,
       findSecrets: async (text, at) => (await masker.mask(text, at)).found,
-      runChecker: await findChecker(project, workspace, path, signal),
+      runChecker:
+        typeof place === 'string' ? await skipChecker(project, path) : await findChecker(project, place, path, signal),
     },
     { repair },
   );
@@ -242,6 +245,11 @@ async function runChecks(
   for (const finding of validation.findings.slice(0, limits.maxFindings))
     findings.push({ ...finding, message: await maskString(masker, finding.message) });
   return { ...validation, findings, message };
+}
+
+async function skipChecker(project: Project, path: RepoPath): Promise<Validators['runChecker']> {
+  const skipped = 'a checker runs in a work tree, and none has the line checked out';
+  return (await findCheckers(project, path)).length === 0 ? null : async () => ({ skipped });
 }
 
 /** After the last correction the content is repaired as far as that is mechanical. */

@@ -3,7 +3,7 @@ import { TeddyError } from '../../errors.ts';
 import type { Repository, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { shortRef, type RefName, type SessionId } from '../../names.ts';
-import { findHeadLine, lineName } from '../line/find.ts';
+import { findHeadLine } from '../line/find.ts';
 import { listMainLines } from '../../session/main-lines.ts';
 import { newSession } from '../line/new-session.ts';
 import { repair } from '../line/repair.ts';
@@ -11,24 +11,20 @@ import { prepareLine } from '../line/prepare.ts';
 import { refuseOperation } from '../line/refuse-operation.ts';
 import { refuseRunsIn } from '../line/unfinished-run.ts';
 import type { HeldWrite } from './held.ts';
-import type { WriteRecord } from '../../write/write.ts';
+import { isForWrites, type WriteRecord } from '../../write/write.ts';
+import type { Place } from './inspect-target.ts';
 
 export interface WriteTarget {
-  workspace: Workspace;
+  place: Place;
   /** Null when HEAD is on no line: the entry goes to the session named `writes`. */
   line: { ref: RefName; session: SessionId } | null;
 }
 
-/** Throws NO_WORK_TREE, NOT_ON_LINE, UNKNOWN_SESSION, OPERATION_IN_PROGRESS, RUN_INTERRUPTED. */
+/** Throws NO_WORK_TREE, UNKNOWN_SESSION, OPERATION_IN_PROGRESS, RUN_INTERRUPTED. */
 export async function findTarget(project: Project, selector: string | undefined): Promise<WriteTarget> {
   if (selector === undefined && (await findHeadLine(project)) === null) return findPlainTarget(project);
-  const { ref, session, workspace } = await prepareLine(project, selector);
-  if (workspace) return { workspace, line: { ref, session } };
-  throw new TeddyError(
-    'NOT_ON_LINE',
-    `${lineName({ ref })} is checked out nowhere, and the file has to be written somewhere.`,
-    `Switch to it: \`git switch ${lineName({ ref })}\`.`,
-  );
+  const { ref, session, workspace, state } = await prepareLine(project, selector);
+  return { place: workspace ?? state.tip, line: { ref, session } };
 }
 
 async function findPlainTarget(project: Project): Promise<WriteTarget> {
@@ -41,7 +37,7 @@ async function findPlainTarget(project: Project): Promise<WriteTarget> {
   await refuseOperation(workspace, (await workspace.head()).ref ?? ('HEAD' as RefName));
   await refuseRunsIn(project, workspace);
   await findNewestWrites(project);
-  return { workspace, line: null };
+  return { place: workspace, line: null };
 }
 
 /** Files that are written off every line go to one session, made once and used again. Throws LINE_CHECKED_OUT. */
@@ -52,8 +48,7 @@ export async function findWritesLine(project: Project): Promise<{ ref: RefName; 
 /** Null when that session is still to be made. */
 async function findNewestWrites(project: Project): Promise<{ ref: RefName; session: SessionId } | null> {
   const lines = await listMainLines(project);
-  const isWrites = (session: SessionId) => /^\d{8}-writes(?:-\d+)?$/.test(session);
-  const newest = lines.filter(({ session, remote }) => remote === null && isWrites(session)).at(-1);
+  const newest = lines.filter(({ session, remote }) => remote === null && isForWrites(session)).at(-1);
   if (newest === undefined) return null;
   const holder = (await project.repository.workTrees()).find(({ ref }) => ref === newest.ref);
   if (holder === undefined) return newest;
@@ -65,12 +60,15 @@ async function findNewestWrites(project: Project): Promise<{ ref: RefName; sessi
 }
 
 /**
- * Opens the work tree, which must not have left the line, nor be in the middle of an operation. Throws NOT_ON_LINE,
+ * Opens the work tree, or the tip of a line that none has checked out. The work tree must not have left the line, nor be in the middle of an operation. Throws NOT_ON_LINE,
  * OPERATION_IN_PROGRESS, RUN_INTERRUPTED.
  */
-export async function openTarget(project: Project, { record, write }: HeldWrite): Promise<Workspace> {
+export async function openTarget(project: Project, { record, write }: HeldWrite): Promise<Place> {
   const { line } = record;
+  const tip = line === null ? null : await project.repository.store.resolve(line.ref);
   const workspace = await openRoot(project.repository, record);
+  if (workspace === null && tip !== null) return tip;
+  if (workspace === null) throw toLeft(record, true);
   // A crash of ours may have left its lock on the index, and the index behind HEAD.
   await repair(project, workspace);
   const { ref } = await workspace.head();
@@ -80,21 +78,32 @@ export async function openTarget(project: Project, { record, write }: HeldWrite)
     await refuseRunsIn(project, workspace);
   }
   if (line === null || ref === line.ref) return workspace;
-  const isGone = (await project.repository.store.resolve(line.ref)) === null;
-  throw new TeddyError(
+  throw toLeft(record, tip === null);
+}
+
+function toLeft({ id, line }: WriteRecord, isGone: boolean): TeddyError {
+  const name = shortRef(line?.ref ?? ('HEAD' as RefName));
+  return new TeddyError(
     'NOT_ON_LINE',
-    `${isGone ? `${shortRef(line.ref)} is gone` : `The work tree has left ${shortRef(line.ref)}`} since the session began.`,
+    `${isGone ? `${name} is gone` : `The work tree has left ${name}`} since the session began.`,
     isGone
-      ? `\`teddy write recover ${record.id} --output <file>\` writes the content elsewhere.`
-      : `Go back, and finalize again: \`git switch ${shortRef(line.ref)}\`, \`teddy write recover ${record.id} --finalize\`.`,
+      ? `\`teddy write recover ${id} --output <file>\` writes the content elsewhere.`
+      : `Go back, and finalize again: \`git switch ${name}\`, \`teddy write recover ${id} --finalize\`.`,
   );
 }
 
-/** A repository that was moved or copied has other roots, and must not write to the old ones. */
-async function openRoot(repository: Repository, { id, root, isLinked }: WriteRecord): Promise<Workspace> {
+/**
+ * A repository that was moved or copied has other roots, and must not write to the old ones. Null: the session began in no work
+ * tree, and none has the line by now.
+ */
+async function openRoot(repository: Repository, { id, root, isLinked, line }: WriteRecord): Promise<Workspace | null> {
   const { workspace } = repository;
   if (workspace?.root === root) return workspace;
   const trees = await repository.workTrees();
+  if (root === null) {
+    const holder = trees.find(({ ref }) => ref === line?.ref);
+    return holder === undefined ? null : repository.openWorkspace(holder.root);
+  }
   if (trees.some((tree) => tree.root === root)) return repository.openWorkspace(root);
   const main = trees[0];
   if (!isLinked && main !== undefined)

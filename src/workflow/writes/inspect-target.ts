@@ -3,17 +3,24 @@ import { TeddyError } from '../../errors.ts';
 import { parseRepoPath } from '../../session/paths.ts';
 import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import type { RepoPath } from '../../names.ts';
+import type { Oid, RepoPath } from '../../names.ts';
+import { findTwin, findTwinIn, inspectTree } from '../line/find-twin.ts';
+import { pathsTo } from '../../session/twin-names.ts';
 import { beginsWithBom, endsInNewline, lineEndingsOf } from '../../write/check-bytes.ts';
 import type { Base } from '../../write/write.ts';
 import { whyNotAFile } from '../../session/out-of-reach.ts';
 import { operations, type Operation } from '../../session/write-limits.ts';
+
+/** A work tree, or the tip of a line that none has checked out. */
+export type Place = Workspace | Oid;
 
 export interface Target {
   /** The real place of the file, after links inside the project. */
   path: RepoPath;
   /** Null when there is no file. */
   bytes: Uint8Array | null;
+  /** Permission bits. */
+  mode: number;
 }
 
 /** Throws BAD_TARGET. */
@@ -38,7 +45,9 @@ export function parseOperation(text: string): Operation {
 }
 
 /** Throws BAD_TARGET for what cannot be written, or cannot be committed. */
-export async function inspectTarget(project: Project, workspace: Workspace, path: RepoPath): Promise<Target> {
+export async function inspectTarget(project: Project, place: Place, path: RepoPath): Promise<Target> {
+  if (typeof place === 'string') return inspectOnTip(project, place, path);
+  const workspace = place;
   const found = await project.filesOf(workspace.root).inspect(path);
   const unusable = whyNotAFile(path, found);
   if (unusable !== null) throw badTargetError(path, unusable);
@@ -46,7 +55,29 @@ export async function inspectTarget(project: Project, workspace: Workspace, path
   if ((await workspace.ignored([real])).length > 0) {
     throw badTargetError(path, 'git ignores it, and a write session ends with a commit');
   }
-  return { path: real, bytes: found.kind === 'file' ? found.bytes : null };
+  if (found.kind !== 'file') return { path: real, bytes: null, mode: usualMode };
+  const state = await project.filesOf(workspace.root).readState(real);
+  return { path: real, bytes: found.bytes, mode: state.kind === 'file' ? state.mode : usualMode };
+}
+
+const usualMode = 0o644;
+
+async function inspectOnTip({ repository: { store } }: Project, tip: Oid, path: RepoPath): Promise<Target> {
+  for (const at of pathsTo(path)) {
+    const found = await inspectTree(store, tip, at, Number.POSITIVE_INFINITY);
+    if (found.kind === 'link' || found.kind === 'large')
+      throw badTargetError(path, `\`${at}\` is a symbolic link, and its line is checked out nowhere`);
+    if (at !== path && found.kind === 'directory') continue;
+    const unusable = whyNotAFile(path, at !== path && found.kind === 'file' ? { kind: 'blocked', parent: at } : found);
+    if (unusable !== null) throw badTargetError(path, unusable);
+    if (found.kind === 'file') return { path, bytes: found.bytes, mode: found.executable ? 0o755 : usualMode };
+  }
+  return { path, bytes: null, mode: usualMode };
+}
+
+/** The name that keeps a new file from standing there; null: there is none. */
+export function findTwinAt(project: Project, place: Place, path: RepoPath): Promise<RepoPath | null> {
+  return typeof place === 'string' ? findTwinIn(project.repository.store, place, path) : findTwin(project, place, path);
 }
 
 /** Where the user has staged one state and edited on, one of the two would be lost. Throws PARTIALLY_STAGED. */
@@ -76,14 +107,12 @@ export function refuseMismatch(operation: Operation, { path, bytes }: Target): v
   }
 }
 
-export async function describeBase(project: Project, root: string, target: Target): Promise<Base | null> {
-  const { path, bytes } = target;
+export function describeBase(project: Project, { bytes, mode }: Target): Base | null {
   if (bytes === null) return null;
-  const state = await project.filesOf(root).readState(path);
   return {
     sha256: project.hash(bytes),
     size: bytes.length,
-    mode: state.kind === 'file' ? state.mode : 0o644,
+    mode,
     lineEndings: lineEndingsOf(bytes),
     finalNewline: endsInNewline(bytes),
     bom: beginsWithBom(bytes),

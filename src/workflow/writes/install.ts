@@ -3,24 +3,32 @@ import { TeddyError } from '../../errors.ts';
 import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Install, WriteRecord } from '../../write/write.ts';
-import { inspectTarget, refusePartlyStaged, type Target } from './inspect-target.ts';
+import { inspectTarget, refusePartlyStaged, type Place, type Target } from './inspect-target.ts';
 import type { Oid } from '../../names.ts';
 import { nextAfter } from '../line/write-entry.ts';
 import { labelEdits } from '../line/entry-labels.ts';
 import { appendEntry } from '../line/append-entry.ts';
 import { keepBytes } from '../line/keep-bytes.ts';
 
-/** `unprepared`: the target has not changed, and there is no `final` to install. */
+/**
+ * `unprepared`: the target has not changed, and there is no `final` to install. Without a work tree it is installed nowhere, and has
+ * only to be committed.
+ */
 export async function installWrite(
   project: Project,
-  workspace: Workspace,
+  place: Place,
   record: WriteRecord,
   install: Install,
   final: Uint8Array | null,
 ): Promise<'installed' | 'unprepared'> {
   const { sha256 } = install;
+  const target = await inspectTarget(project, place, record.target);
+  if (typeof place === 'string') {
+    requireBase(project, record, target);
+    return final === null ? 'unprepared' : 'installed';
+  }
+  const workspace = place;
   const files = project.filesOf(workspace.root);
-  const target = await inspectTarget(project, workspace, record.target);
   // A crash came after the installation.
   if (isInPlace(project, record, sha256, target)) {
     await files.removeLeftovers(record.target);

@@ -11,7 +11,7 @@ import { finalizeHeld, type Finalized } from './finalize.ts';
 import { dispatch, findKnown, holdWrite, readWriteLimits, saveWrite, tellTail, type HeldWrite } from './held.ts';
 
 /**
- * Takes a session up, with the only slot; the caller closes `held.staged`. Throws UNKNOWN_WRITE, WRITE_ACTIVE, LOCKED,
+ * Takes a session up, with the slot of its line; the caller closes `held.staged`. Throws UNKNOWN_WRITE, WRITE_ACTIVE, LOCKED,
  * STAGING_DAMAGED.
  */
 export async function takeUpWrite(project: Project, id: string): Promise<HeldWrite> {
@@ -75,7 +75,8 @@ export async function discardWrite(project: Project, id: string): Promise<void> 
   if (record !== null && state !== null) {
     await refusePlaced(project, { record, write: openWrite(limits, nowMs, state) });
     // The process may have died between writing the new file and renaming it.
-    if (state.phase === 'installing') await project.filesOf(record.root).removeLeftovers(record.target);
+    if (state.phase === 'installing' && record.root !== null)
+      await project.filesOf(record.root).removeLeftovers(record.target);
   }
   await project.writes.remove(id);
 }

@@ -9,10 +9,11 @@ export class WriteBeginCommand extends AnnounceCommand {
     category: 'Write large files',
     description: 'Announce a file; its content follows with `write append` and `write finalize`.',
     details: `
-      Prints the id of the write session alone on stdout. One session can be active in a repository; without any call for five minutes it is no longer active,
+      Prints the id of the write session alone on stdout. One session can be active for each line; without any call for five minutes it is no longer active,
       and \`teddy write recover\` brings it back.
 
-      create makes a new file, overwrite replaces one as a whole, append adds to its end. The entry goes to the line that HEAD is on, else to a session named \`writes\`.
+      create makes a new file, overwrite replaces one as a whole, append adds to its end. The entry goes to the line that HEAD is on, else to a session named \`writes\`. A line that no work tree has checked out gets the file
+      as a commit on its branch alone.
 
       Exit codes: 0 begun; 2 a bad operation or target, or something is missing; 3 another session is active, or the
       target does not fit the operation.
