@@ -103,7 +103,7 @@ async function toRecord(project: Project, request: WriteRequest): Promise<{ reco
     isLinked: workspace !== null && (await project.repository.workTrees())[0]?.root !== workspace.root,
     line,
     ...(request.isUnnamed === true ? { isUnnamed: true } : {}),
-    base: describeBase(project, target),
+    base: await describeBase(project, place, target),
     endMarker: isOwnWanted ? toOwnMarker(id.slice(0, 8)) : usualMarker,
     begunAt: project.clock.now().toISOString(),
     hasController: request.hasController === true,

@@ -48,7 +48,7 @@ async function commitOnTip(project: Project, record: WriteRecord, install: Insta
   const { commit } = await appendEntry(project, { ref: install.ref, workspace: null }, async (state) => {
     const target = await inspectTarget(project, state.tip, record.target);
     requireBase(project, record, target);
-    const file = { path: record.target, bytes: final, executable: (target.mode & 0o100) !== 0 };
+    const file = { path: record.target, bytes: final, executable: ((target.mode ?? 0) & 0o100) !== 0 };
     return { entry: toEntry(project, state, record, install, final.length), files: [file] };
   });
   return commit;

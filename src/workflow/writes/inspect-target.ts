@@ -19,8 +19,8 @@ export interface Target {
   path: RepoPath;
   /** Null when there is no file. */
   bytes: Uint8Array | null;
-  /** Permission bits. */
-  mode: number;
+  /** Permission bits of a file of a commit. */
+  mode?: number;
 }
 
 /** Throws BAD_TARGET. */
@@ -55,9 +55,7 @@ export async function inspectTarget(project: Project, place: Place, path: RepoPa
   if ((await workspace.ignored([real])).length > 0) {
     throw badTargetError(path, 'git ignores it, and a write session ends with a commit');
   }
-  if (found.kind !== 'file') return { path: real, bytes: null, mode: usualMode };
-  const state = await project.filesOf(workspace.root).readState(real);
-  return { path: real, bytes: found.bytes, mode: state.kind === 'file' ? state.mode : usualMode };
+  return { path: real, bytes: found.kind === 'file' ? found.bytes : null };
 }
 
 const usualMode = 0o644;
@@ -72,7 +70,7 @@ async function inspectOnTip({ repository: { store } }: Project, tip: Oid, path: 
     if (unusable !== null) throw badTargetError(path, unusable);
     if (found.kind === 'file') return { path, bytes: found.bytes, mode: found.executable ? 0o755 : usualMode };
   }
-  return { path, bytes: null, mode: usualMode };
+  return { path, bytes: null };
 }
 
 /** The name that keeps a new file from standing there; null: there is none. */
@@ -107,12 +105,14 @@ export function refuseMismatch(operation: Operation, { path, bytes }: Target): v
   }
 }
 
-export function describeBase(project: Project, { bytes, mode }: Target): Base | null {
+export async function describeBase(project: Project, place: Place, target: Target): Promise<Base | null> {
+  const { path, bytes } = target;
   if (bytes === null) return null;
+  const state = typeof place === 'string' ? null : await project.filesOf(place.root).readState(path);
   return {
     sha256: project.hash(bytes),
     size: bytes.length,
-    mode,
+    mode: state?.kind === 'file' ? state.mode : (target.mode ?? usualMode),
     lineEndings: lineEndingsOf(bytes),
     finalNewline: endsInNewline(bytes),
     bom: beginsWithBom(bytes),
