@@ -61,7 +61,7 @@ export function renderBegun({
   directory,
   instructions,
 }: {
-  record: { id: string; endMarker: string };
+  record: { id: string; target: string; endMarker: string };
   /** The absolute path of its staging directory. */
   directory: string;
   instructions: string;
@@ -70,6 +70,7 @@ export function renderBegun({
     session_id: record.id,
     status: 'active',
     stage: 'awaiting_content',
+    target_file: record.target,
     session_dir: directory,
     end_marker: record.endMarker,
     instructions,

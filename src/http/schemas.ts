@@ -58,6 +58,7 @@ export const beginAnswer = z
     session_id: uuid,
     status,
     stage,
+    target_file: z.string().openapi({ description: 'As it was understood: from the root of the project.' }),
     session_dir: z.string().openapi({ description: 'Where the content is staged; absolute.' }),
     end_marker: z.string(),
     instructions: z.string(),

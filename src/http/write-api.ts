@@ -110,6 +110,7 @@ function toBeginAnswer({ record, state, directory, instructions, warnings }: Beg
     session_id: record.id,
     status: 'active',
     stage: state.phase,
+    target_file: record.target,
     session_dir: directory,
     end_marker: record.endMarker,
     instructions,

@@ -30,17 +30,22 @@ export function writeTools(writes: WriteApi, inTurn: InTurn, limits: Limits): To
       }),
       output: z.object({
         session_id: z.string(),
+        target_file: z.string().describe('As it was understood: from the root of the work tree.'),
         warnings: z.array(z.string()),
         max_bytes: z.int().describe('The content may have so many bytes of UTF-8.'),
       }),
       kind: 'adds',
       async call({ target_file: target, ...request }) {
         const begun = await inTurn(() => writes.begin({ ...request, target, hasController: true }));
-        const { session_id, warnings } = begun;
-        return { session_id, warnings, max_bytes: limits.maxBytes };
+        const { session_id, target_file, warnings } = begun;
+        return { session_id, target_file, warnings, max_bytes: limits.maxBytes };
       },
-      render: ({ session_id: id, warnings }) =>
-        [`Begun: ${id}. Send the content: write_append { session_id, offset: 0, data }.`, ...warnings, ''].join('\n'),
+      render: ({ session_id: id, target_file, warnings }) =>
+        [
+          `Begun for ${target_file}: ${id}. Send the content: write_append { session_id, offset: 0, data }.`,
+          ...warnings,
+          '',
+        ].join('\n'),
     }),
     defineTool({
       name: 'write_append',

@@ -43,6 +43,8 @@ export interface NewFile {
 /** The project's files on disk. Every path is contained: symlinks that lead out are found, never followed. */
 export interface ProjectFiles {
   inspect(path: RepoPath): Promise<FileTarget>;
+  /** An absolute path as one from the root, if it is below it, also through a link; null: it is elsewhere. */
+  inside(path: string): Promise<string | null>;
   /**
    * Finds what stands there under a name that differs only in case or Unicode form, or that is this one once it is percent-decoded;
    * of the path or of a directory above it.

@@ -1,7 +1,7 @@
 /** The project's files on disk: contained, read without blocking, installed atomically. */
 import { constants } from 'node:fs';
 import { open, readdir, realpath, readFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { relative, join, resolve } from 'node:path';
+import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import type { Readable } from 'node:stream';
 import { buffer as readStream } from 'node:stream/consumers';
 import { tmpdir } from 'node:os';
@@ -22,6 +22,7 @@ export function projectFiles(root: string): ProjectFiles {
   const readState = readerOfStates(root);
   return {
     inspect: (path) => inspectPath(root, path).catch(toThrown(path)),
+    inside: (path) => findInside(root, path).catch(toThrown(path)),
     findTwin: (path) =>
       findTwin(path, (dir) => readdir(join(root, dir)).catch(fallBackTo<string[]>([], 'ENOENT', 'ENOTDIR'))).catch(
         toThrown(path),
@@ -49,6 +50,15 @@ function toThrown(path: string): (error: unknown) => never {
       { cause: error },
     );
   };
+}
+
+async function findInside(root: string, path: string): Promise<string | null> {
+  for (let at = path; ; at = dirname(at)) {
+    const real = await realpath(at).catch(fallBackTo(null, 'ENOENT', 'ENOTDIR'));
+    if (real === null) continue;
+    const below = relative(await realpath(root), join(real, relative(at, path)));
+    return below === '' || below === '..' || below.startsWith(`..${sep}`) || isAbsolute(below) ? null : below;
+  }
 }
 
 async function inspectPath(root: string, path: RepoPath): Promise<FileTarget> {

@@ -111,11 +111,12 @@ describe('a call', () => {
   });
 
   test('that begins a session is answered with its id, its directory and its end marker, as JSON', () => {
-    const record = { id: '3b241101-e2bb-4255-8caf-4136c566a962', endMarker: 'DONE-1a2b3c4d' };
+    const record = { id: '3b241101-e2bb-4255-8caf-4136c566a962', target: 'a.md', endMarker: 'DONE-1a2b3c4d' };
     expect(JSON.parse(renderBegun({ record, directory: '/repo/.git/staging', instructions: 'Go on.' }))).toEqual({
       session_id: record.id,
       status: 'active',
       stage: 'awaiting_content',
+      target_file: 'a.md',
       session_dir: '/repo/.git/staging',
       end_marker: 'DONE-1a2b3c4d',
       instructions: 'Go on.',

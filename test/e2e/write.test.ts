@@ -253,13 +253,23 @@ describe('what is refused', () => {
 
 describe('--json', () => {
   test('each command prints one document with a schema', async () => {
-    const begun = await json('write', 'begin', '--target', 'a.md', '--operation', 'create', '--intent', 'A test');
+    const begun = await json(
+      'write',
+      'begin',
+      '--target',
+      join(project.repo.root, 'a.md'),
+      '--operation',
+      'create',
+      '--intent',
+      'A test',
+    );
     const id = String(begun['session_id']);
     expect(begun).toEqual({
       schema: 'teddy.write-begin/1',
       session_id: expect.any(String),
       status: 'active',
       stage: 'awaiting_content',
+      target_file: 'a.md',
       session_dir: join(project.repo.root, '.git/teddy/write_sessions', id),
       end_marker: 'DONE',
       instructions: 'Now output content. End with DONE on its own line.',

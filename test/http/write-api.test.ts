@@ -33,8 +33,9 @@ afterEach(() => server.stop());
 
 describe('begin', () => {
   test('answers what the writer needs to know, and nothing is written yet', async () => {
-    const begun = await server.begin('docs/guide.md');
+    const begun = await server.begin('./docs/guide.md');
     expect(begun).toEqual({
+      target_file: 'docs/guide.md',
       session_id: expect.stringMatching(/^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/) as string,
       status: 'active',
       stage: 'awaiting_content',

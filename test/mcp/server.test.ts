@@ -150,9 +150,10 @@ describe('resources and prompts', () => {
 describe('large files', () => {
   test('are begun, sent in pieces, checked and committed', async () => {
     await start(project);
-    const begin = { intent: 'A guide', target_file: 'guide.md', operation: 'create' };
+    const begin = { intent: 'A guide', target_file: './guide.md', operation: 'create' };
     const { answer } = await mcp.call('write_begin', begin);
     const { session_id } = answer;
+    expect(answer).toMatchObject({ target_file: 'guide.md' });
     expect((await mcp.call('write_append', { session_id, offset: 0, data: '# Guide\n' })).answer).toMatchObject({
       offset: 8,
     });

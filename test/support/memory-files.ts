@@ -30,6 +30,7 @@ export function memoryFiles({ fs }: MemoryDisk): ProjectFiles {
   };
   return {
     inspect,
+    inside: async (path) => (path.startsWith(`${root}/`) ? path.slice(root.length + 1) : null),
     findTwin: (path) =>
       findTwin(path, async (dir) => (await fs.promises.readdir(`${root}/${dir}`).catch(() => [])).map(String)),
     install,

@@ -59,6 +59,16 @@ function mount(context: TestContext, ...args: string[]): void {
   }
 }
 
+test('an absolute path is one of the project where it leads into it, also through a link', async () => {
+  const files = projectFiles(root);
+  await symlink(root, join(base, 'link'));
+  expect(await files.inside(join(root, 'new/b.ts'))).toBe('new/b.ts');
+  expect(await files.inside(join(base, 'link/src/a.ts'))).toBe('src/a.ts');
+  expect(await files.inside(join(base, 'link/src/new/b.ts'))).toBe('src/new/b.ts');
+  for (const path of [`${root}-2/a.ts`, join(base, 'elsewhere/secret'), '/etc/passwd', '/docs/guide.md', base])
+    expect(await files.inside(path), path).toBeNull();
+});
+
 describe('inspect', () => {
   test('a file is its bytes and whether its owner may run it', async () => {
     const bytes = Buffer.from([0, 0xff, 10]);

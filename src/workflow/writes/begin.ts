@@ -13,6 +13,7 @@ import {
   inspectTarget,
   parseOperation,
   parseTarget,
+  parseTargetIn,
   refuseMismatch,
   refusePartlyStaged,
 } from './inspect-target.ts';
@@ -21,7 +22,7 @@ const usualMarker = 'DONE';
 
 export interface WriteRequest {
   intent: string;
-  /** The path as it was typed, relative to the root. */
+  /** The path as it was typed: from the root, or absolute. */
   target: string;
   operation: string;
   /** A session id or a unique part of it, a branch, or a session directory; the line of HEAD if not given. */
@@ -74,12 +75,12 @@ export async function beginHeldWrite(
 }
 
 async function toRecord(project: Project, request: WriteRequest): Promise<{ record: NewWrite; warnings: string[] }> {
-  const root = project.repository.workspace?.root ?? '';
-  parseTarget(request.target, root);
+  const here = project.repository.workspace?.root ?? null;
+  parseTarget(request.target, here ?? '');
   const operation = parseOperation(request.operation);
   const { place, line } = await findTarget(project, request.session);
   const workspace = typeof place === 'string' ? null : place;
-  const wanted = parseTarget(request.target, workspace?.root ?? root);
+  const wanted = await parseTargetIn(project, request.target, workspace?.root ?? here);
   const target = await inspectTarget(project, place, wanted);
   refuseMismatch(operation, target);
   const twin = target.bytes === null ? await findTwinAt(project, place, wanted) : null;

@@ -33,6 +33,16 @@ export function parseTarget(text: string, root: string): RepoPath {
   throw badTargetError(text, parsed.problem);
 }
 
+/** An absolute path has to lead into the work tree. Throws BAD_TARGET. */
+export async function parseTargetIn(project: Project, text: string, root: string | null): Promise<RepoPath> {
+  const path = text.trim();
+  if (!/^[\\/]/.test(path)) return parseTarget(path, root ?? '');
+  if (root !== null && path.startsWith(`${root}/`)) return parseTarget(path, root);
+  const own = root === null ? null : await project.filesOf(root).inside(path);
+  if (own === null) throw badTargetError(path, 'it is outside of the project');
+  return parseTarget(own, root ?? '');
+}
+
 /** Throws BAD_OPERATION. */
 export function parseOperation(text: string): Operation {
   const found = operations.find((operation) => operation === text);

@@ -38,6 +38,14 @@ describe('begin', () => {
       "Invalid operation type. Must be 'create', 'overwrite', or 'append'.",
     ],
     ['a path out of the project', { target: '../x' }, '../x cannot be written: it leaves the project with `..`.'],
+    [
+      'a path outside of the project',
+      { target: '/etc/passwd' },
+      '/etc/passwd cannot be written: it is outside of the project.',
+    ],
+    ['a path that only a web page would read from the root', { target: '/docs/guide.md' }, 'outside of the project'],
+    ['a path in a directory of a longer name', { target: '/project-2/guide.md' }, 'outside of the project'],
+    ['a path out of the root', { target: '/project/../guide.md' }, 'cannot be written'],
     ['a path in .git', { target: '.git/config' }, '.git/config cannot be written: it is inside `.git`.'],
     ['a directory', { target: 'src' }, 'src cannot be written: it is a directory.'],
     ['a create of what exists', { target: 'README.md' }, 'README.md exists already.'],
@@ -49,6 +57,15 @@ describe('begin', () => {
     await expect(beginWrite(project, wish(more))).rejects.toThrow(message);
     expect(await listWrites(project)).toEqual([]);
   });
+
+  test.each(['/project/docs/guide.md', './docs//guide.md', 'docs/x/../guide.md', '/project/./docs/guide.md'])(
+    'the target is understood as a path from the root: %s',
+    async (target) => {
+      const project = await memoryProject();
+      await start(project);
+      expect((await beginWrite(project, wish({ target }))).record.target).toBe('docs/guide.md');
+    },
+  );
 
   test('an overwrite of what is not there creates it, with a warning', async () => {
     const project = await memoryProject();

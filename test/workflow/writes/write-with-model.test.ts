@@ -139,6 +139,7 @@ describe('a model that writes a file', () => {
       session_id: first?.record.id,
       status: 'active',
       stage: 'awaiting_content',
+      target_file: first?.record.target,
       session_dir: project.writes.directoryOf(first?.record.id ?? ''),
       end_marker: 'DONE',
       instructions: 'Now output content. End with DONE on its own line.',

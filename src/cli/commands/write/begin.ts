@@ -37,6 +37,7 @@ export class WriteBeginCommand extends AnnounceCommand {
         return 0;
       }
       for (const warning of begun.warnings) notices.warn(warning);
+      terminal.say(`Target:           ${toVisible(begun.target_file)}`);
       terminal.say(`Send the content: teddy write append ${begun.session_id} < <file>`);
       terminal.say(`Then:             teddy write finalize ${toVisible(begun.session_id)}`);
       terminal.print(`${toVisible(begun.session_id)}\n`);

@@ -65,7 +65,7 @@ export class WriteStreamCommand extends AnnounceCommand {
           const { serverDestination } = await import('./stream-to-server.ts');
           const begun = await writes.begin(announced);
           sayBegun(begun.session_id, begun);
-          const { target } = announced;
+          const target = begun.target_file;
           const nowMs = project.clock.now().getTime();
           const destination = serverDestination({ writes, begun, target, limits: await limits(), nowMs, server });
           return streamInto(project, destination, options, { onPrompt, decide });

@@ -67,7 +67,7 @@ export async function completeOwnId(project: Project, id: string): Promise<strin
 
 /** Shared by the commands that announce a file. */
 export abstract class AnnounceCommand extends ServedCommand {
-  target = Option.String('--target', { description: 'The file, relative to the root of the project.' });
+  target = Option.String('--target', { description: 'The file, from the root of the project, or an absolute path.' });
   operation = Option.String('--operation', { description: 'create, overwrite or append.' });
   intent = Option.String('--intent', { description: 'What the file is for, or what changes in it.' });
   session = sessionOption();
