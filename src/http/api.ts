@@ -322,6 +322,7 @@ const besideContentBytes = 64 * 1024;
 async function readJson(request: IncomingMessage, limits: Limits): Promise<unknown> {
   refuseOtherTypes(request);
   const bytes = await readBytes(request, limits);
+  if (bytes.length === 0) throw new Refusal('MALFORMED_JSON', 'The body is empty: send JSON.');
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as unknown;
   } catch (error) {

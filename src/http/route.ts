@@ -85,7 +85,39 @@ interface Problem {
 }
 
 export function describeIssue({ path, message }: Issue): Problem {
-  return { rank: 0, code: 'USAGE', message: path.length === 0 ? message : `${path.join('.')}: ${message}` };
+  return { rank: 0, code: 'USAGE', message: `${path.length === 0 ? 'the body' : path.join('.')}: ${message}` };
+}
+
+const kinds: Record<string, string> = {
+  string: 'a text',
+  number: 'a whole number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object',
+};
+const units: Record<string, string> = { string: ' characters', array: ' elements' };
+
+/** Says why a value is refused, to follow its name; a schema's own words go before these. */
+export function inWords(issue: z.core.$ZodRawIssue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return issue.input === undefined ? 'is missing' : `must be ${kinds[issue.expected] ?? 'of another type'}`;
+    case 'unrecognized_keys': {
+      const names = issue.keys.slice(0, 5).map((key) => JSON.stringify(key.slice(0, 60)));
+      return `has fields that are not known: ${names.join(', ')}`;
+    }
+    case 'invalid_value':
+      return `must be ${issue.values.map((value) => JSON.stringify(value)).join(' or ')}`;
+    case 'too_small':
+      if (issue.minimum === 1 && issue.origin in units) return 'must not be empty';
+      return `must ${issue.origin in units ? 'have' : 'be'} at least ${issue.minimum}${units[issue.origin] ?? ''}`;
+    case 'too_big':
+      if (issue.origin === 'int') return 'must be a whole number';
+      return `must ${issue.origin in units ? 'have' : 'be'} at most ${issue.maximum}${units[issue.origin] ?? ''}`;
+    default:
+      return 'has none of the forms that it can have';
+  }
 }
 
 /** Throws an InvalidRequest that names everything that is wrong, and what `toProblem` throws. */
@@ -94,7 +126,7 @@ export function parse<Schema extends z.ZodType>(
   value: unknown,
   toProblem: (issue: Issue) => Problem = describeIssue,
 ): z.infer<Schema> {
-  const result = schema.safeParse(value);
+  const result = schema.safeParse(value, { error: inWords });
   if (result.success) return result.data;
   const problems = result.error.issues.map(toProblem).toSorted((one, other) => one.rank - other.rank);
   throw new InvalidRequest(

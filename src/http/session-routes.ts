@@ -211,9 +211,8 @@ function readRecords(body: unknown, limits: Limits): GivenRecord[] {
 }
 
 function toRecordProblem(issue: Issue): ReturnType<typeof describeIssue> {
-  // zod would list the types, and not say what is wrong.
-  const isUnion = issue.code === 'invalid_union';
-  const message = isUnion ? `${issue.path.join('.')}: is no type of a record that can be sent` : null;
+  const isType = issue.code === 'invalid_union' && issue.path.at(-1) === 'type';
+  const message = isType ? `${issue.path.join('.')}: is no type of a record that can be sent` : null;
   return { rank: 0, code: 'BAD_RECORD', message: message ?? describeIssue(issue).message };
 }
 

@@ -1,4 +1,5 @@
 /** A tool of `teddy mcp`: a constant description, schemas, and a call whose answer holds no secret and nothing that cannot be seen. */
+import { inWords } from '../http/route.ts';
 import type { CallToolResult, ServerContext, StandardSchemaWithJSON } from '@modelcontextprotocol/server';
 import * as z from 'zod';
 import { TeddyError, toWorldError } from '../errors.ts';
@@ -96,10 +97,10 @@ export function describeInput({ input }: Tool): StandardSchemaWithJSON {
 }
 
 export function parseInput<Schema extends z.ZodType>(schema: Schema, value: unknown): z.infer<Schema> {
-  const result = schema.safeParse(value);
+  const result = schema.safeParse(value, { error: inWords });
   if (result.success) return result.data;
-  const problems = result.error.issues.map(({ path, message }) =>
-    path.length === 0 ? message : `${path.join('.').slice(0, 60)}: ${message}`,
+  const problems = result.error.issues.map(
+    ({ path, message }) => `${path.length === 0 ? 'the arguments' : path.join('.').slice(0, 60)}: ${message}`,
   );
   const hint =
     'The list of tools describes the arguments of each; the list of prompts and resources those of the others.';

@@ -109,6 +109,48 @@ describe('begin', () => {
     });
   });
 
+  const id = unknownId;
+  test.each<[path: string, body: unknown, error: string]>([
+    ['begin', [], 'the body: must be an object'],
+    ['begin', null, 'the body: must be an object'],
+    ['begin', '"text"', 'the body: must be an object'],
+    ['begin', { target_file: 'a.md', operation: 'create' }, 'intent: is missing'],
+    ['begin', { target_file: 'a.md', operation: 'create', intent: 7 }, 'intent: must be a text'],
+    ['begin', { target_file: 'a.md', operation: 'create', intent: null }, 'intent: must be a text'],
+    ['begin', { target_file: 'a.md', operation: 'create', intent: '', session: '' }, 'session: must not be empty'],
+    [
+      'begin',
+      { target_file: 'a.md', operation: 'create', intent: '', own_end_marker: 'yes' },
+      'own_end_marker: must be true or false',
+    ],
+    [
+      'begin',
+      { target_file: 'a.md', operation: 'create', intent: '', content: 'x', more: 1 },
+      'the body: has fields that are not known: "content", "more"',
+    ],
+    ['append', { session_id: id, offset: 0 }, 'data: is missing'],
+    ['append', { session_id: id, offset: '0', data: '' }, 'offset: must be a whole number'],
+    ['append', { session_id: id, offset: 0.5, data: '' }, 'offset: must be a whole number'],
+    ['append', { session_id: id, offset: -1, data: '' }, 'offset: must be at least 0'],
+    ['append', { session_id: id, offset: 1e300, data: '' }, 'offset: must be a whole number'],
+    ['append', { session_id: [], offset: 0, data: '' }, 'session_id: must be a text'],
+    ['finalize', { session_id: id, content: {} }, 'content: must be a text'],
+    ['finalize', { session_id: id, force: 1 }, 'force: must be true or false'],
+  ])('%s %j is 400, and says what is wrong', async (path, body, error) => {
+    const answer = await server.call('POST', `${base}/${path}`, body);
+    expect(answer.status).toBe(400);
+    expect(answer.body['errors']).toContain(error);
+  });
+
+  test('a body that is empty is told from one that is no JSON', async () => {
+    const headers = { 'Content-Type': 'application/json' };
+    const empty = await server.call('POST', `${base}/begin`, undefined, headers);
+    expect(empty).toMatchObject({
+      status: 400,
+      body: { code: 'MALFORMED_JSON', error: 'The body is empty: send JSON.' },
+    });
+  });
+
   test('a field that no call knows is refused, so that no misspelt one is overlooked', async () => {
     const wish = { intent: 'try', target_file: 'a.md', operation: 'create', content: 'A\n' };
     expect(await server.call('POST', `${base}/begin`, wish)).toMatchObject({ status: 400, body: { code: 'USAGE' } });

@@ -197,6 +197,7 @@ describe('what a client may say', () => {
       for (const one of wrong) {
         const text = await mcp.refuses(name, { session: one, ...more });
         expect(text).toMatch(/^(?:USAGE|UNKNOWN_SESSION): /);
+        expect(text).not.toMatch(/Invalid|received|Unrecognized|Too (?:small|big)/);
         expect(text.length).toBeLessThan(2000);
       }
       const tip = await project.tipOf(line);
