@@ -8,6 +8,7 @@ const withValue = new Set(Object.values(longNames).map((name) => `--${name}`));
 export const shortForms = [
   'new',
   'plan',
+  'ask',
   'execute',
   'chat',
   'log',

@@ -8,6 +8,7 @@ import { askingForeign, chooseFromFlags } from './ask/choose-model.ts';
 import { providers } from '../session/settings.ts';
 import { editMessage } from './ask/message.ts';
 import type { GoingOn } from './commands/session/plan-and-run.ts';
+import type { PlanningOptions } from './commands/session/plan-and-show.ts';
 import { sessionOption, TeddyCommand } from './teddy-command.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -17,6 +18,8 @@ export function noStreamOption(): boolean {
       'Ask for the answer in one piece, and show it when it is complete; also: git config teddy.stream false.',
   });
 }
+
+type Going = Partial<Pick<GoingOn, 'run' | 'yes'>> & Pick<PlanningOptions, 'isInstead' | 'mode'>;
 
 export abstract class PlanningCommand extends TeddyCommand {
   message = Option.String('-m,--message', { description: 'What you want, in your words.' });
@@ -76,7 +79,7 @@ export abstract class PlanningCommand extends TeddyCommand {
     project: Project,
     message: string | undefined,
     signal: AbortSignal,
-    going: Partial<Pick<GoingOn, 'run' | 'yes'>> & { isInstead?: boolean } = {},
+    going: Going = {},
   ): Promise<number> {
     return this.askAndShow(terminal, project, message, signal, await this.choose(terminal, project), going);
   }
@@ -88,7 +91,7 @@ export abstract class PlanningCommand extends TeddyCommand {
     message: string | undefined,
     signal: AbortSignal,
     choice: ChosenModel,
-    { isInstead = false, ...going }: Partial<Pick<GoingOn, 'run' | 'yes'>> & { isInstead?: boolean } = {},
+    { isInstead = false, mode, ...going }: Going = {},
   ): Promise<number> {
     const { planAndRun } = await import('./commands/session/plan-and-run.ts');
     const options = {
@@ -100,6 +103,7 @@ export abstract class PlanningCommand extends TeddyCommand {
       signal,
       isQuiet: this.noStream,
       isInstead,
+      mode,
       printJson: this.json ? (schema: string, value: object) => this.printJson(terminal, schema, value) : null,
     };
     // Stdin that gave the message or the answer cannot answer a question too.

@@ -33,6 +33,7 @@ const commands: Record<string, () => Promise<Command>> = {
   completion: async () => (await import('./commands/completion.ts')).CompletionCommand,
   'session new': async () => (await import('./commands/session/new.ts')).SessionNewCommand,
   'session plan': async () => (await import('./commands/session/plan.ts')).SessionPlanCommand,
+  'session ask': async () => (await import('./commands/session/plan.ts')).SessionAskCommand,
   'session chat': async () => (await import('./commands/session/chat.ts')).SessionChatCommand,
   'session execute': async () => (await import('./commands/session/execute.ts')).SessionExecuteCommand,
   'session resume': async () => (await import('./commands/session/resume.ts')).SessionResumeCommand,

@@ -121,7 +121,7 @@ export abstract class TeddyCommand extends Command<CliContext> {
 function keepSession(error: unknown, command: object): unknown {
   const { session } = command as { session?: unknown };
   if (typeof session !== 'string' || !(error instanceof TeddyError) || error.hint === undefined) return error;
-  const step = /`teddy session (?:plan|execute|chat)(?![^`]* -s )/g;
+  const step = /`teddy session (?:plan|ask|execute|chat)(?![^`]* -s )/g;
   return Object.assign(error, { hint: error.hint.replace(step, (all) => `${all} -s ${toShellWord(session)}`) });
 }
 

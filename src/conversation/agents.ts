@@ -3,6 +3,7 @@ import { TeddyError } from '../errors.ts';
 import { pathfinder } from './agent-pathfinder.ts';
 import { architect, debuggerAgent, dev, reviewer } from './builtin-agents.ts';
 import { renderProtocol } from '../plan/protocol.ts';
+import type { RequestMode } from '../session/context-log.ts';
 import { beginTool } from './write-tool.ts';
 
 interface Agent {
@@ -23,10 +24,10 @@ const builtins: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * `own`: name -> Markdown of the repository's agents. With `mode` its prompt for a conversation. Throws UNKNOWN_AGENT, listing
+ * `own`: name -> Markdown of the repository's agents. `mode`: without it its prompt for a plan. Throws UNKNOWN_AGENT, listing
  * the names that there are.
  */
-export function findAgent(name: string, own: ReadonlyMap<string, string>, mode?: 'chat'): Agent {
+export function findAgent(name: string, own: ReadonlyMap<string, string>, mode?: RequestMode): Agent {
   const ownText = own.get(name);
   if (ownText !== undefined) return { name, text: renderPrompt(ownText, mode), source: 'own' };
   const builtinText = builtins.get(name);
@@ -118,11 +119,26 @@ If the owner asks for changes to the project that are more than a few files, or 
 nothing else, as described below. In any other case an answer is no plan.
 `;
 
+const question = `## This is a question about your plan
+
+The last plan in \`history\` waits for the owner's decision, and \`message\` is their question about it. Answer the question in plain
+text, to the point, from the plan and the files that you see; say so where you would have to look first.
+
+Your answer changes nothing: the plan stays as it is, nothing is run, and a plan in the answer is read as words. If the plan should
+be another one, say what you would do instead. The owner then asks for it.
+`;
+
 /**
- * The whole prompt of an agent, for a plan or a conversation. It always ends with the protocol, generated from the parser's own
- * source.
+ * The whole prompt of an agent. The protocol in it is generated from the parser's own source; what is said of a question follows it, so
+ * that the prompt begins like that of the plan.
  */
-function renderPrompt(agentText: string, mode?: 'chat'): string {
-  const parts = [agentText, requestLayout, ...(mode === undefined ? [] : [conversation]), renderProtocol()];
+function renderPrompt(agentText: string, mode?: RequestMode): string {
+  const parts = [
+    agentText,
+    requestLayout,
+    ...(mode === 'chat' ? [conversation] : []),
+    renderProtocol(),
+    ...(mode === 'ask' ? [question] : []),
+  ];
   return parts.map((part) => `${part.trim()}\n`).join('\n');
 }

@@ -8,7 +8,7 @@ interface RecordBase {
   timestamp: string;
 }
 
-/** How it came: `text`, `voice_transcription`, `voice_response`, `plan`, `report`, `import`, `capture`; others are kept. */
+/** How it came: `text`, `voice_transcription`, `voice_response`, `plan`, `report`, `import`, `capture`, `question`; others are kept. */
 export type RecordSource = string;
 
 /**
@@ -19,6 +19,9 @@ export const captureSource = 'capture';
 
 /** The program wrote this in place of words that it could not go on showing the model: no answer to anybody. */
 export const summarySource = 'compaction_summary';
+
+/** A message that asks about the pending plan. */
+export const questionSource = 'question';
 
 /** `file` stands for the content of a file of the turn: `plan.md`, `report.md`. */
 type Said<Role extends string> = { role: Role; content: string } | { role: Role; file: string };

@@ -1,6 +1,6 @@
 /** A turn's records with what stands in files of the turn: the plan that was answered, the report of running it. */
 import type { Repair } from './history.ts';
-import type { TranscriptRecord } from './record.ts';
+import { questionSource, type TranscriptRecord } from './record.ts';
 import type { Transcript } from './transcript.ts';
 
 /** Null: the turn has no such file. */
@@ -11,7 +11,7 @@ export interface TurnFiles {
 
 /**
  * Every record holds its content. A plan or report that no record refers to gets one, always the same: the report follows the
- * plan as a message of the user. A record of a file that is not there stays as it is, and is reported.
+ * plan, and the questions about it with their answers, as a message of the user. A record of a file that is not there stays as it is, and is reported.
  */
 export function resolveFiles(
   turn: string,
@@ -42,9 +42,17 @@ function addRecords(
   if (plan !== null && !complete.some(refersTo('plan.md'))) complete.push(toPlanRecord(turn, complete));
   if (report !== null && !complete.some(refersTo('report.md'))) {
     const at = complete.findLastIndex(refersTo('plan.md'));
-    complete.splice(at === -1 ? complete.length : at + 1, 0, toReportRecord(turn, report));
+    complete.splice(at === -1 ? complete.length : at + countAsked(complete.slice(at)), 0, toReportRecord(turn, report));
   }
   return complete;
+}
+
+/** The plan with what was asked about it before it was run. Without a question that is the plan alone, whatever was said after it. */
+function countAsked(records: readonly TranscriptRecord[]): number {
+  const isAsked = (record: TranscriptRecord) => record.type === 'user' && record.source === questionSource;
+  const end = records.findIndex((record) => record.type === 'user' && !isAsked(record));
+  const asked = end === -1 ? records : records.slice(0, end);
+  return asked.some(isAsked) ? asked.length : 1;
 }
 
 function toPlanRecord(turn: string, records: readonly TranscriptRecord[]): TranscriptRecord {

@@ -57,6 +57,12 @@ export function lastAnswer(records: readonly TranscriptRecord[]): Answer | null 
   return partial ? { complete: false, text: partial.message.content } : null;
 }
 
+/** Whether these words, or any, wait for an answer as the user's last message. */
+export function isUnanswered(records: readonly TranscriptRecord[], message?: string): boolean {
+  const last = userMessages(records).at(-1);
+  return last !== undefined && (message ?? last) === last && lastAnswer(records)?.complete !== true;
+}
+
 /** The id of the user's last message; null when there is none. */
 export function lastMessageId(records: readonly TranscriptRecord[]): string | null {
   return records.findLast((record) => record.type === 'user')?.id ?? null;

@@ -14,7 +14,7 @@ import { maskedOutput } from '../workflow/line/masked-output.ts';
 import type { Approver } from '../workflow/run/approver.ts';
 import { planInstead } from '../workflow/run/execute-or-replan.ts';
 import { executePlan, type ExecuteRequest } from '../workflow/run/execute-plan.ts';
-import { giveVerdict } from '../workflow/run/give-verdict.ts';
+import { findPlan, giveVerdict } from '../workflow/run/give-verdict.ts';
 import { planTurn, type PlanOutcome, type PlanRequest } from '../workflow/turn/plan.ts';
 import type { ServerEvent } from './event-stream.ts';
 import type { Visitor } from './page-access.ts';
@@ -23,7 +23,7 @@ import type { Visitor } from './page-access.ts';
 export type ActRequest =
   /** Without a message, the model is asked again about the open turn. */
   | { kind: 'say'; message?: string | undefined }
-  | { kind: 'instead'; plan: string; message: string }
+  | { kind: 'ask' | 'instead'; plan: string; message: string }
   /** `actions`: indexes, from 1; the others are skipped. Null: all of them, also where the plan is not valid. */
   | { kind: 'run'; plan: string; actions: number[] | null }
   | { kind: 'approve'; plan: string; message?: string | undefined; comments?: LineComment[] | undefined }
@@ -224,10 +224,9 @@ async function perform(tools: ActTools, line: string, request: ActRequest, perfo
   // A person who looks at the page decides, no matter who started the server; a program that calls it does not.
   const project = { ...opened, callers: { ...opened.callers, findAgent } };
   try {
-    if (request.kind === 'say' || request.kind === 'instead')
-      return await say(project, await tools.choose(project), line, request, performing);
     if (request.kind === 'run') return await execute(project, line, request, performing);
-    return await judge(project, line, request);
+    if (request.kind === 'approve' || request.kind === 'reject') return await judge(project, line, request);
+    return await say(project, await tools.choose(project), line, request, performing);
   } finally {
     await project.repository.close();
   }
@@ -237,7 +236,7 @@ async function say(
   project: Project,
   choice: PlanRequest['choice'],
   selector: string,
-  request: Extract<ActRequest, { kind: 'say' | 'instead' }>,
+  request: Extract<ActRequest, { kind: 'say' | 'ask' | 'instead' }>,
   performing: Performing,
 ): Promise<string> {
   const { emit, signal, onBegun } = performing;
@@ -256,6 +255,10 @@ async function say(
   };
   try {
     if (request.kind === 'say') return describeAnswer(choice, await planTurn(project, asked));
+    if (request.kind === 'ask') {
+      await findPlan(project, { selector, verdict: 'rejected', sha256: request.plan });
+      return describeAnswer(choice, await planTurn(project, { ...asked, mode: 'ask' }), 'ask');
+    }
     const onStart = requireShown(project, request.plan);
     const { outcome } = await planInstead(project, { ...asked, message: request.message, signal, onStart }, (refused) =>
       emit('notice', { level: 'info', text: `Turn ${refused.report.turn}: refused; nothing of it was run.` }),
@@ -267,10 +270,14 @@ async function say(
 }
 
 /** Throws NO_MODEL where there was none to ask; the message is safe by then. */
-function describeAnswer({ missing }: PlanRequest['choice'], outcome: PlanOutcome): string {
+function describeAnswer(
+  { missing }: PlanRequest['choice'],
+  outcome: PlanOutcome,
+  verb: 'plan' | 'ask' = 'plan',
+): string {
   if (outcome.kind === 'open') {
     if (missing) throw missing;
-    return `Turn ${outcome.turn}: your message is committed. Show the model ${outcome.logPath}, then bring its answer: \`teddy session plan --from <file>\`.`;
+    return `Turn ${outcome.turn}: your message is committed. Show the model ${outcome.logPath}, then bring its answer: \`teddy session ${verb} --from <file>\`.`;
   }
   const { turn, entry, actions, problems } = outcome;
   if (entry !== 'plan') return `Turn ${turn}: answered.`;

@@ -194,6 +194,7 @@ export function pageRoutes(options: PageRouteOptions): PlainRoute[] {
     },
     { method: 'get', path: `${page}/live`, statuses, answer: (call) => followPage(options, readPage, call) },
     act('say', (body) => ({ kind: 'say', ...parse(sayRequest, body) })),
+    act('ask', (body) => ({ kind: 'ask', ...parse(insteadRequest, body) })),
     act('instead', (body) => ({ kind: 'instead', ...parse(insteadRequest, body) })),
     act('run', (body) => ({ kind: 'run', ...parse(runRequest, body) })),
     act('approve', (body) => ({ kind: 'approve', ...parse(approveRequest, body) })),

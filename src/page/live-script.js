@@ -223,6 +223,7 @@
 
   const names = {
     say: 'Asking ...',
+    ask: 'Asking about the plan ...',
     instead: 'Asking for another plan ...',
     run: 'Running ...',
     approve: 'Approving ...',
@@ -327,6 +328,7 @@
     const bodies = {
       say: ['say', { message: message.value }],
       again: ['say', {}],
+      ask: ['ask', { plan, message: message.value }],
       instead: ['instead', { plan, message: message.value }],
       reject: ['reject', { plan, reason: message.value, comments: readComments() }],
     };

@@ -135,7 +135,7 @@ function renderSaying(pending: PageTurn | null, last: PageTurn | undefined): Htm
     <label for="live-message">${label}</label>
     <textarea id="live-message" name="message" rows="4"></textarea>
     <p>
-      ${pending === null ? button('say', 'Ask for a plan') : [button('instead', 'No, differently'), button('reject', 'Reject it')]}
+      ${pending === null ? button('say', 'Ask for a plan') : [button('ask', 'Ask about it'), button('instead', 'No, differently'), button('reject', 'Reject it')]}
       ${last?.status === 'open' && last.plan?.isForeign !== true && button('again', `Ask again about turn ${last.turn}`)}
     </p>
   </form>`;

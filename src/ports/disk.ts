@@ -211,6 +211,8 @@ export interface AnswerTarget {
   unit?: 'exchange';
   /** True in a conversation, where an answer stays valid whatever is said meanwhile. */
   isChat?: true;
+  /** An answer about a plan: it is words, whatever it looks like. */
+  isQuestion?: true;
   /** The record of the message that is answered. */
   messageId?: string;
   provider: string;

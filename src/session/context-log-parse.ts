@@ -31,7 +31,7 @@ const frontMatterSchema = z.object({
   session: z.custom<SessionId>((value) => typeof value === 'string' && isSessionId(value)),
   turn: z.custom<TurnName>((value) => typeof value === 'string' && isTurnName(value)),
   agent: z.string(),
-  mode: z.optional(z.literal('chat')),
+  mode: z.optional(z.enum(['chat', 'ask'])),
   provider: z.string(),
   model: z.string(),
   parameters: z.record(z.string(), z.union([z.number(), z.string(), z.boolean()])),

@@ -18,13 +18,16 @@ import {
 } from './context-log-sections.ts';
 import type { SessionId, TurnName } from '../names.ts';
 
+/** `chat`: a conversation with tools. `ask`: a question about the plan that is pending. */
+export type RequestMode = 'chat' | 'ask';
+
 /** Who is asked, and how. */
 export interface RequestInfo {
   session: SessionId;
   turn: TurnName;
   agent: string;
-  /** A conversation with tools; without it, the answer is to be a plan. */
-  mode?: 'chat';
+  /** Without it, the answer is to be a plan. */
+  mode?: RequestMode;
   provider: string;
   model: string;
   parameters: Record<string, number | string | boolean>;

@@ -302,6 +302,23 @@ describe('what is done from a page', () => {
     heard.close();
   });
 
+  test('a question about the plan is answered in its turn, and the plan is run afterwards', async () => {
+    const model = await answering('Since it is new.');
+    await say(project, 'Make files', twoFiles);
+    const plan = await pending();
+    expect((await browse('GET', `${page}/controls`)).text).toContain('value="ask">Ask about it<');
+    const heard = await hear();
+    expect(await browse('POST', `${page}/ask`, { plan, message: 'Why a.txt?' })).toMatchObject({ status: 202 });
+    expect(await heard.wait()).toEqual([{ title: 'Turn 01: answered.' }]);
+    heard.close();
+    expect(model.requests.at(-1)?.messages.at(-1)?.content).toMatch(/Why a\.txt\?$/);
+    expect(await pending()).toBe(plan);
+    const shown = (await browse('GET', `${page}/turns/01`)).text;
+    expect(shown.indexOf('Since it is new.')).toBeGreaterThan(shown.indexOf('Why a.txt?'));
+    expect(shown).not.toContain('mode: ask');
+    expect((await browse('POST', `${page}/run`, { plan, actions: [1, 2] })).status).toBe(202);
+  });
+
   test('a plan that the page did not show is neither run nor refused', async () => {
     await answering('never asked');
     await say(project, 'Make files', twoFiles);
@@ -312,6 +329,7 @@ describe('what is done from a page', () => {
       ['reject', { plan, reason: 'no' }],
       ['approve', { plan }],
       ['instead', { plan, message: 'differently' }],
+      ['ask', { plan, message: 'why?' }],
     ] as const) {
       const answer = await browse('POST', `${page}/${path}`, body);
       expect(answer).toMatchObject({ status: 409, body: { code: 'PLAN_REPLACED', hint: expect.any(String) } });

@@ -7,9 +7,14 @@ import { toSurroundings, type CliContext } from '../context.ts';
 import type { Terminal } from '../terminal.ts';
 
 /** Null when the user says nothing. Throws INTERRUPTED on Ctrl-C. */
-export async function askMessage(terminal: Terminal, project: Project, signal: AbortSignal): Promise<string | null> {
+export async function askMessage(
+  terminal: Terminal,
+  project: Project,
+  signal: AbortSignal,
+  what: 'Message' | 'Question' = 'Message',
+): Promise<string | null> {
   terminal.say('Say what you want in one line. Enter alone stops here; e opens your editor.');
-  const line = await askLine(terminal, signal, terminal.style('bold', 'Message: ', 'stderr'));
+  const line = await askLine(terminal, signal, terminal.style('bold', `${what}: `, 'stderr'));
   if (signal.aborted)
     throw new TeddyError(
       'INTERRUPTED',

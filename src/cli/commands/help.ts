@@ -15,13 +15,14 @@ The core loop
                                     \`teddy\` alone says the same
   teddy why <file>:<line>           who asked for this line, and why
   teddy blame <file>                the same, for all lines of a file
+  teddy ask <question>              ask about the plan, and leave it as it is
   teddy chat, list, log, show, view
                                     short for \`teddy session chat\`, ..., as are
                                     the first four
 
 Groups
   teddy session ...                 everything else that a session can do
-                                    talk: chat, say
+                                    talk: chat, ask, say
                                     go on: resume, switch, branch, undo, restore
                                     judge: approve, reject
                                     look: view, list, log, show, diff, review,
@@ -75,6 +76,7 @@ The core loop
   teddy session land                bring its code to the branch where it began,
                                     as one commit
 Talk
+  teddy session ask <question>      ask about the plan, and leave it as it is
   teddy session chat                a conversation, with tools that you approve
   teddy session say -m <text>       add what was said elsewhere, by voice or by
                                     text

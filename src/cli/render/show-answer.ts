@@ -90,7 +90,8 @@ export function toEffort({ provider, model }: ChosenModel, elapsedMs: number | n
   return { elapsedMs: isAsked ? elapsedMs : null, model: (isAsked && model?.model) || null };
 }
 
-function describeAnswer({ entry, actions, problems }: Answer): string {
+function describeAnswer({ entry, actions, problems, isPending }: Answer): string {
+  if (entry === 'reply' && isPending) return 'the answer was';
   if (entry === 'reply') return 'an answer that is not a plan was';
   if (problems.length > 0) return 'an invalid plan was';
   if (actions === 0) return 'a plan without actions';

@@ -79,9 +79,11 @@ function toPeriod(times: readonly string[]): string {
   return `${from} to ${to.slice(0, 10) === from.slice(0, 10) ? to.slice(11) : to}`;
 }
 
-/** Whether tools were called, or something was spoken: then the order matters. */
+/** Whether tools were called, something was spoken, or the plan was asked about: then the order matters. */
 function isTalk({ said }: ShownTurn): boolean {
-  return said.some((part) => part.tool !== undefined || part.title.endsWith('(spoken)'));
+  const planned = said.findIndex(({ file }) => file === 'plan.md');
+  const isAsked = planned !== -1 && said.slice(planned).some(({ title }) => title.startsWith('Message'));
+  return isAsked || said.some((part) => part.tool !== undefined || part.title.endsWith('(spoken)'));
 }
 
 /** The plan of another agent is told in a call, and stands before all that came of the messages. */

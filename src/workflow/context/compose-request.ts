@@ -5,7 +5,7 @@ import type { TeddyError } from '../../errors.ts';
 import type { Store } from '../../ports/git.ts';
 import type { Model, ProviderName } from '../../ports/model.ts';
 import type { Project } from '../../ports/project.ts';
-import { assembleLog, type RequestInfo } from '../../session/context-log.ts';
+import { assembleLog, type RequestInfo, type RequestMode } from '../../session/context-log.ts';
 import { decodeEntry } from '../../session/entry.ts';
 import { shortRef, type TurnName } from '../../names.ts';
 import { buildRequest, isBranchTurn, readStoredRequest, rebuildRequest, type BuiltRequest } from './build-request.ts';
@@ -33,8 +33,8 @@ export interface TurnOptions {
   /** Undefined: answer the open turn. */
   message?: string | undefined;
   agent?: string | undefined;
-  /** A conversation with tools; without it, a plan is asked for. */
-  mode?: 'chat' | undefined;
+  /** Without it, a plan is asked for. */
+  mode?: RequestMode | undefined;
   choice: ModelChoice;
   /** Shows agents and context lists that came from elsewhere; without it they are refused. */
   approveForeign?: ApproveForeign | undefined;
@@ -57,7 +57,7 @@ export async function composeRequest(
 ): Promise<Composed> {
   const { store } = project.repository;
   const { latest } = state;
-  const turn = nextTurn(state);
+  const turn = (request.mode === 'ask' && latest?.turn) || nextTurn(state);
   const message = request.message ?? userMessages(latest?.records ?? []).at(-1) ?? '';
   const agent = request.agent ?? (await readLastAgent(project, state)) ?? defaultAgent;
   const { provider, name, parameters } = request.choice;

@@ -1,10 +1,11 @@
 /** The earlier turns of a line as the model may read them: rendered once, secrets masked, newest first. */
 import type { TranscriptRecord } from '../../conversation/record.ts';
 import type { TurnFiles } from '../../conversation/resolve-files.ts';
-import { afterLastMessage, toEarlierReplies, toFinishedCalls, userMessages } from '../../conversation/transcript.ts';
+import { afterLastMessage, isUnanswered, toEarlierReplies, toFinishedCalls } from '../../conversation/transcript.ts';
 import type { Project } from '../../ports/project.ts';
 import { clipPart, renderTurn, type HistoryPart } from '../../session/history-text.ts';
 import type { TurnName } from '../../names.ts';
+import type { RequestMode } from '../../session/context-log.ts';
 import { estimateTokens } from '../../session/tokens.ts';
 import { toTurnHistory } from '../../conversation/turn-history.ts';
 import { readTurn, toText, type LineState, type Turn } from '../line/read.ts';
@@ -66,15 +67,17 @@ export async function readOlderTurns(
  */
 export async function readEarlierOfTurn(
   project: Project,
-  { turn, records }: Turn,
-  { message, mode, limit }: { message: string; mode: 'chat' | undefined; limit: number },
+  { turn, records, plan }: Turn,
+  { message, mode, limit }: { message: string; mode: RequestMode | undefined; limit: number },
 ): Promise<HistoryTurn | null> {
   const since = afterLastMessage(records);
-  const isSaid = userMessages(records).at(-1) === message;
+  const isSaid = isUnanswered(records, message);
   const before = records.slice(0, records.length - since.length - 1);
   const calls = mode === 'chat' ? [] : toFinishedCalls(since);
   const earlier = isSaid ? [...before, ...toEarlierReplies(since), ...calls] : records;
-  return earlier.length === 0 ? null : renderRecords(project, turn, earlier, { plan: null, report: null }, limit);
+  return earlier.length === 0
+    ? null
+    : renderRecords(project, turn, earlier, { plan: plan && toText(plan), report: null }, limit);
 }
 
 /** Everything in its order, masked part by part, so that no mask reaches from one part into the next. Throws MASKING_FAILED. */

@@ -112,7 +112,7 @@ interface Asker {
   commit: Oid;
 }
 
-/** Who wrote the last message of the turn; where an agent planned without one, who has its plan. */
+/** Who wrote the last message before the plan of the turn; where an agent planned without one, who has its plan. */
 async function findAsker(
   { repository: { store } }: Project,
   { session, tip }: LineTip,
@@ -123,7 +123,7 @@ async function findAsker(
     const entry = decodeEntry(commit.message);
     if (entry === null || entry.session !== session || entry.turn !== turn) continue;
     const asker = { email: parseIdent(commit.author).email, commit: oid };
-    if (entry.kind === 'message') return asker;
+    if (entry.kind === 'message' && planner !== null) return asker;
     if (entry.kind === 'plan') planner = asker;
   }
   return planner;

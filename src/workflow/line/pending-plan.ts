@@ -27,8 +27,11 @@ export function requireWorkspace(
 /** A turn whose plan waits to be executed. */
 export type PendingTurn = Turn & { plan: Uint8Array; parsed: ParsedPlan };
 
-/** Throws NO_PENDING_PLAN. */
-export function requirePlan({ ref, state: { latest } }: { ref: RefName; state: LineState }): PendingTurn {
+/** Throws NO_PENDING_PLAN; `hint`: what to do where nothing waits. */
+export function requirePlan(
+  { ref, state: { latest } }: { ref: RefName; state: LineState },
+  hint = 'Say what is next: `teddy session plan -m "..."`.',
+): PendingTurn {
   if (latest?.status === 'planned' && latest.plan !== null && latest.parsed !== null)
     return { ...latest, plan: latest.plan, parsed: latest.parsed };
   const last = latest === null ? 'It has no turn yet.' : `Its last turn, ${latest.turn}, is ${latest.status}.`;
@@ -43,7 +46,7 @@ export function requirePlan({ ref, state: { latest } }: { ref: RefName; state: L
     `${shortRef(ref)} has no plan to execute. ${last}`,
     latest?.status === 'open' && userMessages(latest.records).length > 0
       ? '`teddy session plan` asks the model again; with `--from <file>` it takes an answer of your own.'
-      : 'Say what is next: `teddy session plan -m "..."`.',
+      : hint,
   );
 }
 

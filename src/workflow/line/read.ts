@@ -2,7 +2,7 @@
 import type { TranscriptRecord } from '../../conversation/record.ts';
 import { decodeTranscript } from '../../conversation/decode-transcript.ts';
 import { readLine, toText, type LineState, type LineTurns, type Turn } from '../../conversation/read-line.ts';
-import { hasAgentPlan } from '../../conversation/transcript.ts';
+import { hasAgentPlan, isUnanswered } from '../../conversation/transcript.ts';
 import type { Store } from '../../ports/git.ts';
 import type { Entry } from '../../session/entry.ts';
 import {
@@ -59,6 +59,11 @@ export function withEntry(state: LineState, commit: Oid, entry: Entry): LineStat
 /** The latest turn if it waits for an answer. One with the plan of another agent has no room for a plan of teddy's. */
 export function findWaiting({ latest }: Pick<LineState, 'latest'>): Turn | null {
   return latest?.status === 'open' && !hasAgentPlan(latest.records) ? latest : null;
+}
+
+/** The latest turn if a question about its plan waits for an answer. */
+export function findAsked({ latest }: Pick<LineState, 'latest'>): Turn | null {
+  return latest?.status === 'planned' && isUnanswered(latest.records) ? latest : null;
 }
 
 /** The open turn, or the one after the latest. */

@@ -22,7 +22,7 @@ import type { Project } from '../../ports/project.ts';
 import { renderTurn } from '../../session/history-text.ts';
 import { sumSpent } from '../../session/spending.ts';
 import type { EntryKind } from '../../session/entry.ts';
-import type { Oid, SessionId } from '../../names.ts';
+import { turnDir, type Oid, type SessionId } from '../../names.ts';
 import type { PagePart, PagePlan, PageReport, PageText, PageTurn, PageVerdict } from '../../page/session-page.ts';
 import { parsePending, toStatus } from '../line/read.ts';
 import { maskString } from '../line/mask-text.ts';
@@ -63,6 +63,9 @@ export async function readSources(project: Project, { session, walked, tree }: T
   const entries = tree === undefined ? [] : ((await guard('its directory', store.readTree(tree))) ?? []);
   const place = { commit: lastOf(walked.steps).commit, session, turn: walked.name, entries };
   const plan = entries.find(({ name }) => name === 'plan.md');
+  const { commit } = openingOf(walked.steps);
+  const isLast = commit === stepOf(walked.steps, opening).commit;
+  const then = isLast ? null : await guard('_context.log', store.readDir(commit, turnDir(session, walked.name)));
   // One that is damaged does not take the others away.
   const readText = (file: string) => {
     const source = { ...place, entries: entries.filter(({ name }) => name === file) };
@@ -73,7 +76,7 @@ export async function readSources(project: Project, { session, walked, tree }: T
     readText('plan.md'),
     readText('report.md'),
     plan === undefined ? null : store.readBlob(plan.oid).then(project.hash).catch(nullIfDamaged),
-    guard('_context.log', readLog(project, entries)),
+    guard('_context.log', readLog(project, then?.entries ?? entries)),
   ]);
   const texts: TurnTexts = {
     transcript: said?.transcript ?? { records: [], skipped: [], mended: [] },
@@ -116,6 +119,7 @@ export async function toPageTurn(
   const report = readReport(texts.report, faults);
   const commandOf = (file: string, kinds: readonly EntryKind[]) =>
     toShowCommand({ commit: stepOf(steps, kinds).commit, session, turn: name }, file);
+  const logCommand = toShowCommand({ commit: openingOf(steps).commit, session, turn: name }, '_context.log');
   const cutOf = (file: string) => texts.cut.some((cut) => cut.file === file);
   const transcript = {
     cut: (text: string) => page.cut(text, commandOf('transcript.jsonl', anyKind), cutOf('transcript.jsonl')),
@@ -139,11 +143,11 @@ export async function toPageTurn(
       ? null
       : await requests.read({
           turn,
-          commit: stepOf(steps, opening).commit,
-          command: commandOf('_context.log', opening),
+          commit: openingOf(steps).commit,
+          command: logCommand,
           log: sources.log,
           find: (of) => [...line.turns.values()].find((other) => other.name === of)?.turn ?? null,
-          cut: (text) => page.cut(text, commandOf('_context.log', opening)),
+          cut: (text) => page.cut(text, logCommand),
         });
   if (sources.faults.length === 0) requests.keep(turn, renderTurn(toTurnHistory(name, records, texts)));
   const actions = new Map(report?.changes.map(({ path, action }) => [path, action]));
@@ -195,6 +199,12 @@ function findForeign({ all }: WalkedLine): string | null {
 
 const opening: readonly EntryKind[] = ['message', 'branch'];
 const anyKind: readonly EntryKind[] = [];
+
+/** The one whose request was answered with the plan; what was asked about that came later. */
+function openingOf(steps: readonly PageStep[]): PageStep {
+  const planned = steps.findIndex(({ entry }) => entry?.kind === 'plan');
+  return stepOf(planned === -1 ? steps : steps.slice(0, planned + 1), opening);
+}
 
 /** The last of these kinds, else the last of all. */
 function stepOf(steps: readonly PageStep[], kinds: readonly EntryKind[]): PageStep {

@@ -231,10 +231,12 @@ async function toNext(project: Project, status: Omit<Status, 'next'>, line: Line
     return [
       'teddy session plan --instead -m "what to do instead"',
       'teddy session execute --replan 2',
+      'teddy session ask -m "..."',
       'teddy session show',
       ...recover,
     ];
-  if (isInterrupted || plan !== null) return ['teddy session execute', 'teddy session show', ...recover];
+  if (isInterrupted) return ['teddy session execute', 'teddy session show', ...recover];
+  if (plan !== null) return ['teddy session execute', 'teddy session ask -m "..."', 'teddy session show', ...recover];
   if (status.handedIn !== null)
     return ['teddy session approve', 'teddy session reject -m "what to do instead"', 'teddy session show', ...recover];
   if (turn?.status === 'open' && turn.hasMessage && !turn.isOfAgent)

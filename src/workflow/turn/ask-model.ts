@@ -5,7 +5,7 @@ import type { AnswerTarget, StagedAnswer } from '../../ports/disk.ts';
 import type { Model, ModelRequest } from '../../ports/model.ts';
 import type { Project } from '../../ports/project.ts';
 import { formatCount } from '../../session/format-count.ts';
-import type { Oid, TurnName } from '../../names.ts';
+import type { Oid } from '../../names.ts';
 import { checkRequest } from '../../conversation/check-request.ts';
 import { keepBytes } from '../line/keep-bytes.ts';
 import { labelPlan } from '../line/entry-labels.ts';
@@ -36,7 +36,7 @@ export interface Answered extends CheckedAnswer {
   text: string;
   usage: Usage | null;
   actions: number;
-  /** It is a plan that waits for `execute`: one that only speaks does not. */
+  /** A plan waits for `execute`, this one or that of the question: one that only speaks does not. */
   isPending: boolean;
 }
 
@@ -87,7 +87,7 @@ export async function receiveStaged(
       },
     });
     await maskThoughts(project, received);
-    interruption = checkEnd(model, received, { request, turn: place.turn });
+    interruption = checkEnd(model, received, { request, place });
   } catch (error) {
     await keepInterrupted(project, line, place, received, staged);
     throw error;
@@ -98,27 +98,27 @@ export async function receiveStaged(
 export function toPlace(
   project: Project,
   { ref }: ReadyLine,
-  { info, turn, recordCount }: OpenTurn,
+  { info, turn, recordCount, messageId }: OpenTurn,
   model: Model,
 ): AnswerTarget {
   const { session, agent } = info;
   const id = project.ids.entryId();
-  return { id, session, turn, ref, recordCount, provider: model.provider, model: model.model, agent };
+  const question = info.mode === 'ask' ? ({ isChat: true, isQuestion: true, messageId } as const) : {};
+  return { id, session, turn, ref, recordCount, provider: model.provider, model: model.model, agent, ...question };
 }
 
 export function toRequest(project: Project, open: OpenTurn, signal: AbortSignal): ModelRequest {
-  const { session, parameters } = open.info;
+  const { session, parameters, mode = 'plan' } = open.info;
   const { messages, turn } = open;
-  return { messages, parameters, session, turn, messageSha256: project.hash(open.message), signal };
+  const again = `\`teddy session ${mode}\` without -m tries again; the message is kept.`;
+  return { messages, parameters, session, turn, messageSha256: project.hash(open.message), signal, again };
 }
-
-const planAgain = '`teddy session plan` without -m tries again; the message is kept.';
 
 /** Null: the answer is whole. Throws where it is not, but for a whole plan: its interruption is given back. */
 function checkEnd(
   model: Model,
   received: Received,
-  { request: { again = planAgain, tools }, turn }: { request: ModelRequest; turn: TurnName },
+  { request: { again, tools }, place }: { request: ModelRequest; place: AnswerTarget },
 ): TeddyError | null {
   const { text, calls, continuations, finish } = received;
   const characters = `after ${formatCount(text.length)} characters`;
@@ -126,11 +126,11 @@ function checkEnd(
     throw new TeddyError('EMPTY_ANSWER', `${model.label} gave an empty answer${whyNothing(received)}.`, again);
   if (finish === 'other') {
     const ended = `${model.label} ended its answer ${characters} ${describeEnd(received)}`;
-    if (calls.length > 0 || !isWholePlan(text))
+    if (calls.length > 0 || place.isQuestion === true || !isWholePlan(text))
       throw new TeddyError('MODEL_INTERRUPTED', `${ended}; what came is kept, and nothing was run.`, again);
     return new TeddyError(
       'MODEL_INTERRUPTED',
-      `${ended}. What came is a whole plan, but its end may be missing: it waits in turn ${turn}, and nothing was run.`,
+      `${ended}. What came is a whole plan, but its end may be missing: it waits in turn ${place.turn}, and nothing was run.`,
       '`teddy session show` shows it, `teddy session execute` runs it, and `teddy session plan --instead -m "..."` asks for another.',
     );
   }
@@ -224,7 +224,8 @@ export async function keepAnswer(
   { place, received, staged, interruption }: StagedReception,
 ): Promise<Answered> {
   const { text, usage } = received;
-  const planned = isPlan(text);
+  const isQuestion = place.isQuestion === true;
+  const planned = !isQuestion && isPlan(text);
   const parsed = planned ? parsePlan(text, line.workspace ? { projectRoot: line.workspace.root } : {}) : null;
   const label = parsed ? labelPlan(parsed.plan) : toLabelLines(text);
   const entry = planned ? 'plan' : 'reply';
@@ -239,7 +240,7 @@ export async function keepAnswer(
     text,
     usage,
     actions: parsed?.plan.actions.length ?? 0,
-    isPending: parsed !== null && !isOnlyMessage(parsed),
+    isPending: isQuestion || (parsed !== null && !isOnlyMessage(parsed)),
   };
 }
 

@@ -82,10 +82,11 @@ async function addMessage(
 export async function refuseSpent(
   project: Project,
   state: LineState,
-  { choice, asksNobody = false }: Pick<TurnOptions, 'choice'> & { asksNobody?: boolean },
+  { choice, mode, asksNobody = false }: Pick<TurnOptions, 'choice' | 'mode'> & { asksNobody?: boolean },
 ): Promise<void> {
   const [maxTurns, maxTokens] = await Promise.all([readLimit(project, 'maxTurns'), readLimit(project, 'maxTokens')]);
-  if (findWaiting(state) === null && maxTurns !== null && state.turns.length >= maxTurns)
+  const opensTurn = mode !== 'ask' && findWaiting(state) === null;
+  if (opensTurn && maxTurns !== null && state.turns.length >= maxTurns)
     throw spentBudgetError(state, await countSpent(project, state), 'maxTurns', maxTurns);
   const asksModel = !asksNobody && choice.model !== null && choice.provider !== 'manual';
   if (!asksModel || maxTokens === null) return;
@@ -95,11 +96,10 @@ export async function refuseSpent(
 
 export function refuseEmpty({ message, mode }: Pick<TurnOptions, 'message' | 'mode'>): void {
   if (message === undefined || message.trim() !== '') return;
-  const command = mode === 'chat' ? 'chat' : 'plan';
   throw new TeddyError(
     'EMPTY_MESSAGE',
     'The message is empty.',
-    `Say what you want: \`teddy session ${command} -m "..."\`.`,
+    `Say what you want: \`teddy session ${mode ?? 'plan'} -m "..."\`.`,
   );
 }
 

@@ -44,8 +44,8 @@ export async function branchSession(project: Project, request: BranchRequest): P
   const line = await prepareLine(project, request.selector, { forks: true });
   const { state } = line;
   const original = findTurn(state, request.turn);
-  const leave = await findOpening(project, state, original);
-  const files = await readContext(project, state, original);
+  const { leave, asked } = await findOpening(project, state, original);
+  const files = await readContext(project, state, original, asked);
   const { ref, turn, commit } = await publishBranch(project, state, original, leave, files);
   const place = request.switch ? (line.workspace ?? project.repository.workspace) : null;
   if (place) await switchOrTakeBack(project, place, ref, commit, canStay);
@@ -55,17 +55,22 @@ export async function branchSession(project: Project, request: BranchRequest): P
 /** One of these comes first in a turn; the assistant may have spoken first. */
 const opening: ReadonlySet<EntryKind> = new Set(['message', 'branch', 'reply', 'exchange']);
 
-/** The parent of the entry that opened the turn: there the code is exactly what the turn saw. */
-async function findOpening(project: Project, state: LineState, turn: TurnName): Promise<Oid> {
+/**
+ * `leave`: the parent of the entry that opened the turn, where the code is exactly what the turn saw. `asked`: has its request; what was
+ * asked about its plan came later.
+ */
+async function findOpening(project: Project, state: LineState, turn: TurnName): Promise<{ leave: Oid; asked: Oid }> {
   let parent: Oid | null = null;
-  for await (const { commit } of project.repository.store.firstParents(state.tip)) {
+  let asked = state.entryOid;
+  for await (const { oid, commit } of project.repository.store.firstParents(state.tip)) {
     const entry = decodeEntry(commit.message);
     if (entry?.session !== state.session) continue;
+    if (entry.turn === turn && entry.kind === 'plan') asked = oid;
     // The oldest of them: what a conversation did late may have come after later turns.
     if (entry.turn === turn && opening.has(entry.kind)) parent = commit.parents[0] ?? null;
     if (entry.kind === 'start') break;
   }
-  if (parent !== null) return parent;
+  if (parent !== null) return { leave: parent, asked };
   const hint = 'A shallow clone may lack it: `git fetch --unshallow`.';
   throw new TeddyError('UNKNOWN_TURN', `The commit that opened turn ${turn} is not in this clone.`, hint);
 }
@@ -74,11 +79,12 @@ async function readContext(
   project: Project,
   state: LineState,
   turn: TurnName,
+  asked: Oid,
 ): Promise<{ name: string; text: string }[]> {
   const { store } = project.repository;
   const files: { name: string; text: string }[] = [];
   for (const name of ['turn.context', '_context.log']) {
-    const text = await readTurnFile(store, state.entryOid, state.session, turn, name);
+    const text = await readTurnFile(store, asked, state.session, turn, name);
     if (text !== null) files.push({ name, text });
   }
   // Without a file the turn would not be on the line, and the next message would open another one of its number.

@@ -1,9 +1,10 @@
 /** The open turn of a line: its request, as it was stored or as it is composed anew. */
-import type { TranscriptRecord, UserRecord } from '../../conversation/record.ts';
+import { questionSource, type TranscriptRecord, type UserRecord } from '../../conversation/record.ts';
 import {
   afterLastMessage,
   countSaid,
   encodeRecord,
+  isUnanswered,
   lastMessageId,
   userMessages,
 } from '../../conversation/transcript.ts';
@@ -22,7 +23,8 @@ import { requireTrust } from '../line/foreign-texts.ts';
 import { readGlobal } from '../line/global-branch.ts';
 import { maskMessage } from '../line/mask-message.ts';
 import type { ReadyLine } from '../line/prepare.ts';
-import { findWaiting, toText, type LineState, type Turn } from '../line/read.ts';
+import { requirePlan } from '../line/pending-plan.ts';
+import { findAsked, findWaiting, toText, type LineState, type Turn } from '../line/read.ts';
 import { takeSnapshot } from '../line/take-snapshot.ts';
 import { nextAfter, type Draft, type FileEdit } from '../line/write-entry.ts';
 
@@ -44,7 +46,10 @@ export async function openTurn(project: Project, line: ReadyLine, options: TurnO
   const request = await maskMessage(project, options);
   const stored = await reuseStored(project, line, request);
   if (stored) return stored;
-  const snapped = { ...line, state: await takeSnapshot(project, line, null) };
+  const snapped = {
+    ...line,
+    state: await takeSnapshot(project, line, (request.mode === 'ask' && line.state.latest?.turn) || null),
+  };
   const { value: opened } = await appendEntry(project, snapped, async (state) => {
     refusePending(project, line, state, request);
     // In a conversation all that was said meanwhile is part of it.
@@ -67,9 +72,11 @@ export async function openTurn(project: Project, line: ReadyLine, options: TurnO
 export function refusePending(
   { repository }: Project,
   line: Pick<ReadyLine, 'ref' | 'workspace'>,
-  { latest }: LineState,
-  request: Pick<TurnOptions, 'message'>,
+  state: LineState,
+  request: Pick<TurnOptions, 'message' | 'mode'>,
 ): void {
+  const { latest } = state;
+  if (request.mode === 'ask') return requireQuestion({ ref: line.ref, state }, request);
   if (latest?.status === 'planned') {
     // Where HEAD is on the line, a command means it without being told.
     const isHere = line.workspace !== null && line.workspace === repository.workspace;
@@ -82,7 +89,7 @@ export function refusePending(
     throw new TeddyError(
       'PLAN_PENDING',
       `Turn ${latest.turn} has a plan but no report.`,
-      `Run \`${execute}\` first, or refuse it and say what to do instead: \`teddy session plan${option} --instead -m "..."\`.`,
+      `Run \`${execute}\` first, ask about it: \`teddy session ask${option} -m "..."\`, or refuse it and say what to do instead: \`teddy session plan${option} --instead -m "..."\`.`,
     );
   }
   const waiting = findWaiting({ latest });
@@ -93,6 +100,16 @@ export function refusePending(
       ? `Turn ${waiting.turn} has no message yet.`
       : 'No turn is waiting for an answer, and there is no message.',
     'Say what you want: `teddy session plan -m "..."`.',
+  );
+}
+
+function requireQuestion(line: Pick<ReadyLine, 'ref' | 'state'>, { message }: Pick<TurnOptions, 'message'>): void {
+  const { turn } = requirePlan(line, 'Ask without a plan: `teddy session chat -m "..."`.');
+  if (message !== undefined || findAsked(line.state) !== null) return;
+  throw new TeddyError(
+    'EMPTY_MESSAGE',
+    `No question about the plan of turn ${turn} waits for an answer.`,
+    'Ask one: `teddy session ask -m "..."`.',
   );
 }
 
@@ -118,7 +135,7 @@ export async function reuseStored(
   request: TurnOptions,
 ): Promise<(OpenTurn & { log: string }) | null> {
   const { state } = line;
-  const latest = findWaiting(state);
+  const latest = request.mode === 'ask' ? findAsked(state) : findWaiting(state);
   if (latest === null || !hasMessage(latest)) return null;
   const stored = await readStoredRequest(project.repository.store, state, latest.turn);
   const message = userMessages(latest.records).at(-1) ?? '';
@@ -164,15 +181,15 @@ function hasSameValues(a: Record<string, unknown>, b: Record<string, unknown>): 
 }
 
 /** Null when the turn has this message already: asked of another model or agent, it is still said once. */
-function toUserRecord(project: Project, state: LineState, { turn, message }: Composed): UserRecord | null {
+function toUserRecord(project: Project, state: LineState, { turn, message, info }: Composed): UserRecord | null {
   const known = state.latest?.turn === turn ? state.latest.records : [];
-  if (userMessages(known).at(-1) === message) return null;
+  if (isUnanswered(known, message)) return null;
   return {
     type: 'user',
     id: project.ids.entryId(),
     timestamp: project.clock.now().toISOString(),
     message: { role: 'user', content: message },
-    source: 'text',
+    source: info.mode === 'ask' ? questionSource : 'text',
   };
 }
 

@@ -1,4 +1,6 @@
 /** The answers of a session that somebody has recorded: a branch of this repository, or of a bundle. */
+import type { TranscriptRecord } from '../../conversation/record.ts';
+import { resolveFiles } from '../../conversation/resolve-files.ts';
 import { lastAnswer, userMessages } from '../../conversation/transcript.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Store } from '../../ports/git.ts';
@@ -32,11 +34,21 @@ export async function readRecordedLine(store: Store, hash: Hash, revision?: stri
   const state = await readLine(store, tip);
   const turns = await Promise.all(state.turns.map((turn) => readTurn(store, state.entryOid, state.session, turn)));
   return turns.flatMap(({ turn, records, plan }) => {
-    const last = lastAnswer(records);
-    const answer = plan !== null ? toText(plan) : last && 'text' in last && last.complete ? last.text : null;
-    const message = userMessages(records).at(-1);
-    return answer === null ? [] : [{ turn, answer, messageSha256: message === undefined ? null : hash(message) }];
+    const given = { records, skipped: [], mended: [] };
+    const { transcript } = resolveFiles(turn, given, { plan: plan && toText(plan), report: null });
+    return splitByMessage(transcript.records).flatMap((said) => {
+      const last = lastAnswer(said);
+      const [message] = userMessages(said);
+      if (last === null || !('text' in last) || !last.complete) return [];
+      return [{ turn, answer: last.text, messageSha256: message === undefined ? null : hash(message) }];
+    });
   });
+}
+
+/** Each message with what follows it: a question about a plan has an answer of its own. */
+function splitByMessage(records: readonly TranscriptRecord[]): TranscriptRecord[][] {
+  const starts = records.flatMap((record, at) => (at === 0 || userMessages([record]).length > 0 ? [at] : []));
+  return starts.map((from, at) => records.slice(from, starts[at + 1]));
 }
 
 async function hasEntry(store: Store, tip: Parameters<Store['firstParents']>[0]): Promise<boolean> {

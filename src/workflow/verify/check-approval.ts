@@ -51,8 +51,9 @@ export function watchApprovals(needed: NeededApproval): ApprovalWatch {
       const { kind, turn, sha256 } = entry;
       if (turn === null) return;
       const asker = { commit: commit.oid, email: parseIdent(commit.commit.author).email.toLowerCase() };
-      if (kind === 'message') askers.set(turn, asker);
       const plan = plans.get(turn);
+      // A question about the plan had no part in it.
+      if (kind === 'message' && plan === undefined) askers.set(turn, asker);
       if (waiting !== null && !followPlan(waiting, walk, { commit, entry })) waiting = null;
       if (kind === 'plan') {
         const record = recordsOf(walk, turn).find(({ type }) => type === 'plan') as PlanRecord | undefined;

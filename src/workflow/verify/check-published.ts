@@ -4,6 +4,7 @@ import { attributesPath, attributesText, isSessionPath } from '../../session/glo
 import { isEditable, isOfSession, mayChangeCode, mayWrite, turnOfPath } from '../../session/line-paths.ts';
 import { isTurnName, joinPath, turnDir, type Oid, type RepoPath } from '../../names.ts';
 import { toText } from '../line/read.ts';
+import { hasAgentPlan } from '../../conversation/transcript.ts';
 import { decodeAdded, readWalkedTurn, type Step, type WalkedCommit, type WalkedLine } from './walked-line.ts';
 import type { Rule } from '../../session/violation.ts';
 
@@ -107,7 +108,9 @@ async function checkChanged(walk: WalkedLine, step: Step, change: CommitChange):
   if (file !== 'turn.context' && file !== '_context.log')
     return step.blame('published', path, 'A published file was changed.');
   const turn = await readWalkedTurn(walk, step.entry.turn, step.commit.commit.parents[0]);
-  if (turn !== null && (turn.plan !== null || turn.hasReport))
+  // A question about a plan that waits brings its own request.
+  const isAnswered = turn?.plan != null && (step.entry.kind !== 'message' || hasAgentPlan(turn.records));
+  if (turn !== null && (isAnswered || turn.hasReport))
     step.blame('published', path, `What the model was shown was changed after turn ${turn.turn} was answered.`);
 }
 

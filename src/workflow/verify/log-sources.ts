@@ -1,6 +1,7 @@
 /** Sections of a log that a blob or a prompt gives. */
 import type { Project } from '../../ports/project.ts';
 import { maxShownBytes, type ShownFile, readContextFiles } from '../../session/context-files.ts';
+import type { RequestMode } from '../../session/context-log.ts';
 import type { ParsedContextLog } from '../../session/context-log-parse.ts';
 import {
   fileSection,
@@ -117,7 +118,7 @@ async function expectSystem(
 }
 
 /** Null: this teddy brings no such agent. */
-function renderBuiltin(agent: string, mode: 'chat' | undefined): string | null {
+function renderBuiltin(agent: string, mode: RequestMode | undefined): string | null {
   const none = new Map<string, string>();
   if (!agentNames(none).includes(agent)) return null;
   const { text } = findAgent(agent, none, mode);

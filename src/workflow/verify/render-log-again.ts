@@ -111,7 +111,7 @@ async function expect(
 async function checkPresence(
   tools: Tools,
   request: LogRequest,
-  { sections }: ParsedContextLog,
+  { frontMatter, sections }: ParsedContextLog,
   state: LineState | null,
   result: RenderedLog,
 ): Promise<void> {
@@ -123,7 +123,7 @@ async function checkPresence(
     !has('history') &&
     !isBranchTurn(request.turn) &&
     state !== null &&
-    tools.histories.isExpected(state, request.turn)
+    (frontMatter.mode === 'ask' || tools.histories.isExpected(state, request.turn))
   )
     missing('history');
   if (has('memos') || isBranchTurn(request.turn)) return;

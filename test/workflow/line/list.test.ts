@@ -321,7 +321,7 @@ describe('status', () => {
     expect(await readStatus(project)).toMatchObject({
       turn: { turn: '01', status: 'planned' },
       plan: { actions: 1, problems: 0 },
-      next: ['teddy session execute', 'teddy session show'],
+      next: ['teddy session execute', 'teddy session ask -m "..."', 'teddy session show'],
     });
     await project.write({ 'one.txt': 'mine\n' });
     expect(await readStatus(project)).toMatchObject({
@@ -329,6 +329,7 @@ describe('status', () => {
       next: [
         'teddy session plan --instead -m "what to do instead"',
         'teddy session execute --replan 2',
+        'teddy session ask -m "..."',
         'teddy session show',
       ],
     });

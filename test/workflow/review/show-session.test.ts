@@ -243,10 +243,15 @@ describe('show', () => {
 describe('a recording', () => {
   slowTest('of a line has its answers with the hash of what was asked', async () => {
     const project = await withTurns();
-    await say(project, 'Three', null);
+    const plan = planOf([create('two.txt', 'new\n')]);
+    await say(project, 'Three', plan);
+    await say(project, 'Why?', 'Since.', { mode: 'ask' });
+    await say(project, 'And?', null, { mode: 'ask' });
     const expected = [
       { turn: '01', answer: planOf([create('one.txt', 'new\n')]), messageSha256: project.hash('One') },
       { turn: '02', answer: 'Just words.', messageSha256: project.hash('Two') },
+      { turn: '03', answer: plan, messageSha256: project.hash('Three') },
+      { turn: '03', answer: 'Since.', messageSha256: project.hash('Why?') },
     ];
     const { store } = project.repository;
     for (const revision of [undefined, line, session]) {

@@ -49,11 +49,13 @@ export async function planAndRun(
       if (signal.aborted) return exitCodes.INTERRUPTED;
       return 0;
     }
-    asked = { ...options, selector: toSelector(project, answer.line), message: next.message, isInstead: true };
+    const { message } = next;
+    const mode = next.kind === 'ask' ? next.kind : undefined;
+    asked = { ...options, selector: toSelector(project, answer.line), message, mode, isInstead: mode === undefined };
   }
 }
 
-type Next = { kind: 'run' } | { kind: 'keep' } | { kind: 'instead'; message: string };
+type Next = { kind: 'run' } | { kind: 'keep' } | { kind: 'ask' | 'instead'; message: string };
 
 /** The end of the input, and Ctrl-C, leave the plan pending. */
 async function askNext(
@@ -65,16 +67,18 @@ async function askNext(
   // Whoever brings answers by hand brings the next one by a command.
   const canAskAgain = choice.provider !== 'manual';
   for (;;) {
-    const question = canAskAgain ? '[r]un it, [i]nstead, [k]eep? ' : '[r]un it, [k]eep? ';
+    const question = canAskAgain ? '[a]sk about it, [r]un it, [i]nstead, [k]eep? ' : '[r]un it, [k]eep? ';
     const answer = await askLine(terminal, signal, terminal.style('bold', question, 'stderr'));
     const word = answer?.trim().toLowerCase() ?? 'k';
     if (word === 'r' || word === 'run') return { kind: 'run' };
     if (word === 'k' || word === 'keep' || word === 'q') return { kind: 'keep' };
-    if (canAskAgain && (word === 'i' || word === 'instead')) {
-      const message = await askMessage(terminal, project, signal);
-      if (message !== null) return { kind: 'instead', message };
+    const kind = ({ a: 'ask', ask: 'ask', i: 'instead', instead: 'instead' } as const)[word];
+    if (canAskAgain && kind !== undefined) {
+      const message = await askMessage(terminal, project, signal, kind === 'ask' ? 'Question' : 'Message');
+      if (message !== null) return { kind, message };
       continue;
     }
+    if (canAskAgain) terminal.say('a  ask about it: the model answers in words, and the plan stays pending');
     terminal.say(`r  run it: you are asked about each action of turn ${turn}`);
     if (canAskAgain) terminal.say('i  refuse it, and say what to do instead: the model is asked again');
     terminal.say('k  keep it: it stays pending');
@@ -86,15 +90,17 @@ export async function askPending(
   terminal: Terminal,
   signal: AbortSignal,
   turn: string,
-): Promise<'run' | 'instead' | null> {
+): Promise<'ask' | 'run' | 'instead' | null> {
   const asking = keepingTypedAhead(terminal, () => undefined);
   asking.say(`Turn ${turn} has a plan that was not run.`);
   for (;;) {
-    const question = '[r]un it, plan [i]nstead, [k]eep and stop? ';
+    const question = '[a]sk that about it, [r]un it, plan [i]nstead, [k]eep and stop? ';
     const word = (await askLine(asking, signal, asking.style('bold', question, 'stderr')))?.trim().toLowerCase() ?? 'k';
+    if (word === 'a' || word === 'ask') return 'ask';
     if (word === 'r' || word === 'run') return 'run';
     if (word === 'i' || word === 'instead') return 'instead';
     if (word === 'k' || word === 'keep' || word === 'q') return null;
+    asking.say('a  ask the model your message about it; the plan stays pending');
     asking.say('r  run it: you are asked about each of its actions, and then your message is planned');
     asking.say('i  refuse it with your message, and ask the model for another plan');
     asking.say('k  keep it, and stop: your message is not sent');

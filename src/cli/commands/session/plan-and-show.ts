@@ -54,14 +54,14 @@ function showOutcome(
   options: PlanningOptions,
   { isShown, elapsedMs, replaced }: { isShown: boolean; elapsedMs: number | null; replaced: Replaced | null },
 ): Answer | null {
-  const { choice, printJson } = options;
+  const { choice, printJson, mode = 'plan' } = options;
   if (outcome.kind === 'open') {
     showOpen(terminal, outcome, options, toLineOption(project, outcome.line));
     return null;
   }
   const { line, turn, commit, entry, text, problems, notes, secrets, actions, usage } = outcome;
   if (printJson) {
-    printJson('plan', {
+    printJson(mode, {
       session: line.session,
       line: line.ref.replace('refs/heads/', ''),
       turn,
@@ -110,20 +110,21 @@ function showDifference(terminal: Terminal, { turn: old, difference }: Replaced,
 function showOpen(
   terminal: Terminal,
   outcome: Extract<PlanOutcome, { kind: 'open' }>,
-  { choice, printJson }: PlanningOptions,
+  { choice, printJson, mode }: PlanningOptions,
   option: string,
 ): void {
+  const verb = mode ?? 'plan';
   const { line, turn, logPath } = outcome;
   if (choice.missing !== null) {
     if (!printJson) terminal.say(`Turn ${turn} of ${line.session}: your message is committed; no model was asked.`);
     throw choice.missing;
   }
-  if (printJson) printJson('plan', { session: line.session, turn, entry: 'message', log: logPath });
+  if (printJson) printJson(verb, { session: line.session, turn, entry: 'message', log: logPath });
   else {
     terminal.say(
       `Turn ${turn} of ${line.session}: your message is committed. Show the model the text of the file below,`,
     );
-    terminal.say(`then bring its answer: teddy session plan${option} --from <file>  (or --from - to paste it).`);
+    terminal.say(`then bring its answer: teddy session ${verb}${option} --from <file>  (or --from - to paste it).`);
     terminal.print(`${logPath}\n`);
   }
 }
@@ -133,5 +134,6 @@ export function sayNext(terminal: Terminal, project: Project, { line, isPending,
   if (!isPending) return terminal.say(`Next: teddy session plan${option} -m "..."`);
   if (problems.length > 0)
     terminal.say('The plan is not valid. Executing it runs nothing and records why; then plan again.');
+  terminal.say(`To ask about it: teddy session ask${option} -m "..."`);
   terminal.say(`Next: ${toExecuteCommand(project, line)}`);
 }

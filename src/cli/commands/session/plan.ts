@@ -110,11 +110,50 @@ export class SessionPlanCommand extends PlanningCommand {
       this.session = shortRef(step.line.ref);
       if (choice === 'instead')
         return this.planAndShow(terminal, project, message, signal, { ...going, isInstead: true });
+      if (choice === 'ask') return this.planAndShow(terminal, project, message, signal, { mode: 'ask' });
       const page = (text: string) => this.page(terminal, project, text);
       const exitCode = await runPlan(terminal, project, step, { yes: false, page, signal, printJson: null });
       if (exitCode === 0) return this.planAndShow(terminal, project, message, signal, going);
       terminal.say('Your message was not sent.');
       return exitCode;
     }
+  }
+}
+
+export class SessionAskCommand extends PlanningCommand {
+  static override paths = [['session', 'ask']];
+  static override usage = Command.Usage({
+    category: 'Start',
+    description: 'Ask about the pending plan, and leave it as it is.',
+    details: `
+      The model answers in words, which change nothing: the plan stays pending, and so does an approval that it has.
+      Question and answer are in the plan's turn, and the next plan is made with both.
+
+      Without a question, it asks the last one again if that has no answer yet.
+
+      Exit codes: 0 answered, or committed for an answer by hand; 2 nothing was asked; 3 no plan is pending; 5 the
+      model failed; 130 interrupted.
+    `,
+    examples: [
+      ['Ask', '$0 session ask "Why not in src/app.ts?"'],
+      ['Ask again after an error', '$0 session ask'],
+      ['The output of another program', 'npm test 2>&1 | $0 session ask -m -'],
+    ],
+  });
+
+  question = Option.String({ name: 'question', required: false });
+
+  protected run(terminal: Terminal): Promise<number> {
+    requireOne({ 'the question': this.question !== undefined, '-m': this.message !== undefined });
+    this.message ??= this.question;
+    // This is loaded while git is asked about the repository.
+    void import('../../../workflow/turn/plan.ts');
+    return withInterrupt(terminal, 'teddy session show', (signal) =>
+      this.withProject(terminal, async (project) => {
+        await this.offerOrphans(terminal, project, signal);
+        const message = await this.composeMessage(terminal, project, signal);
+        return this.planAndShow(terminal, project, message, signal, { mode: 'ask' });
+      }),
+    );
   }
 }
