@@ -26,8 +26,8 @@ export interface DescribedSession {
   /** Its branches are gone; all of it is kept. */
   archived: boolean;
   /**
-   * `pending`: its plan was not run. `failed`: its last run was not a success. `closed`: its last turn is over. `landed`: all of it
-   * is on a branch that it lands on. `committed`: somebody has committed what another agent did in it. `remote`: only a remote has it.
+   * `pending`: its plan was not run. `failed`: its last run was not a success. `closed`: its last turn is over. `landed`: one of its
+   * lines is, as it stands, on a branch that it lands on. `committed`: somebody has committed what another agent did in it. `remote`: only a remote has it.
    */
   state: 'pending' | 'open' | 'closed' | 'failed' | 'landed' | 'committed' | 'archived' | 'remote';
   /** The commit, where the state is `committed`. */
@@ -59,7 +59,8 @@ export async function describeSessions(
 ): Promise<DescribedSession[]> {
   const { store, cache } = source.repository;
   const started = await readStarts(source, lines);
-  const landed = await findLanded(source, lines, started, tips);
+  const all = lines.flatMap((line) => [line, ...line.others]);
+  const landed = await findLanded(source, all, started, tips);
   const committed = await findCommitted?.(started);
   const index = await openLineIndex(cache);
   const described: DescribedSession[] = [];
@@ -78,7 +79,7 @@ export async function describeSessions(
         remote: line.remote,
         created: line.created,
         ...progress,
-        conversationBranches: line.branches,
+        conversationBranches: line.others.map(({ ref }) => shortRef(ref)),
         archived: line.isArchived,
         state: commit === null ? known : 'committed',
         committed: commit,
@@ -125,11 +126,16 @@ async function readCaptured(store: SessionStore, from: Oid): Promise<[title: str
   return [title, model];
 }
 
-function toState(line: MainLine, status: DescribedSession['status'], landed: Set<RefName>): DescribedSession['state'] {
+function toState(
+  line: MainLine,
+  status: DescribedSession['status'],
+  landed: ReadonlySet<RefName>,
+): DescribedSession['state'] {
   if (line.isArchived) return 'archived';
   if (line.remote !== null) return 'remote';
   if (landed.has(line.ref)) return 'landed';
   if (status === 'planned') return 'pending';
+  if (line.others.some(({ ref }) => landed.has(ref))) return 'landed';
   if (status !== 'closed') return 'open';
   const { kind, status: outcome } = line.nearest.entry;
   return kind === 'report' && outcome !== undefined && outcome !== 'SUCCESS' ? 'failed' : 'closed';

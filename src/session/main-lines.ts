@@ -1,7 +1,7 @@
 /** Every session, by the line that stands for it: local, known only from a remote, or archived. */
 import type { SessionSource } from '../ports/git.ts';
 import type { EntryHead } from './line-index.ts';
-import { shortRef, type SessionId } from '../names.ts';
+import { type SessionId } from '../names.ts';
 import { chooseMain, listLines, type KnownLine } from './lines.ts';
 
 export interface MainLine extends KnownLine {
@@ -9,8 +9,8 @@ export interface MainLine extends KnownLine {
   created: string;
   /** The tip's own entry; null for a commit of the user's. */
   entry: EntryHead | null;
-  /** The session's other local lines, by their short names. */
-  branches: string[];
+  /** The session's other local lines. */
+  others: KnownLine[];
   /** The line of one's own that is worked on where none is named; null: no branch here is of the session. */
   own: KnownLine | null;
 }
@@ -54,15 +54,15 @@ function toMainLine(lines: readonly KnownLine[]): MainLine | null {
     return toChosen(first, first.remote === null && !first.isArchived ? first : null, []);
   const local = lines.filter(({ remote, isArchived }) => remote === null && !isArchived);
   const own = chooseMain(local) ?? null;
-  const others = [lines.filter(({ remote }) => remote !== null), lines.filter(({ isArchived }) => isArchived)];
-  const candidates = [own, ...others.map(chooseMain)].filter((line) => line != null);
+  const elsewhere = [lines.filter(({ remote }) => remote !== null), lines.filter(({ isArchived }) => isArchived)];
+  const candidates = [own, ...elsewhere.map(chooseMain)].filter((line) => line != null);
   const main = candidates.find(({ branch }) => branch === null) ?? candidates[0];
   if (main === undefined) return null;
-  const branches = local.filter(({ ref }) => ref !== main.ref).map(({ ref }) => shortRef(ref));
-  return toChosen(main, own, branches);
+  const others = local.filter(({ ref }) => ref !== main.ref);
+  return toChosen(main, own, others);
 }
 
-function toChosen(main: KnownLine, own: KnownLine | null, branches: string[]): MainLine {
+function toChosen(main: KnownLine, own: KnownLine | null, others: KnownLine[]): MainLine {
   const { oid, entry } = main.nearest;
   // To spread what has so many properties takes ten times as long.
   return {
@@ -78,6 +78,6 @@ function toChosen(main: KnownLine, own: KnownLine | null, branches: string[]): M
     created: entry.created,
     entry: oid === main.oid ? entry : null,
     own,
-    branches,
+    others,
   };
 }

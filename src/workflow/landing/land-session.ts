@@ -10,6 +10,7 @@ import { toShellWord } from '../../session/shell-word.ts';
 import { nameSome } from '../../session/name-some.ts';
 import { repair } from '../line/repair.ts';
 import { refuseOperation } from '../line/refuse-operation.ts';
+import { findOtherWithCode } from '../line/find-open.ts';
 import { findCommit } from '../line/find-committed.ts';
 import { findRecorded } from '../line/find-recorded.ts';
 import { refuseRunsIn } from '../line/unfinished-run.ts';
@@ -315,6 +316,8 @@ async function toNothing(project: Project, landing: Landing): Promise<TeddyError
   }
   const commit = base.hasLanded ? null : await findCommit(project, { ...line, oid: line.tip });
   const isThere = base.hasLanded || commit !== null;
+  const other = isThere ? null : await findOtherWithCode(project, line);
+  const branch = other === null ? '' : shortRef(other.ref);
   return new TeddyError(
     'NOTHING_TO_LAND',
     isThere
@@ -322,7 +325,9 @@ async function toNothing(project: Project, landing: Landing): Promise<TeddyError
       : `${line.name} has no code that ${onto} does not have.`,
     isThere
       ? `When you are done with it: \`${await toArchiveCommand(project, line)}\`.`
-      : '`teddy session log` shows its steps; a plan changes code when it is executed.',
+      : other !== null
+        ? `${branch} has some: \`teddy session land -s ${toShellWord(branch)} --onto ${toShellWord(onto)}\`.`
+        : '`teddy session log` shows its steps; a plan changes code when it is executed.',
   );
 }
 

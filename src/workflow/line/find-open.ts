@@ -2,7 +2,7 @@
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { decodeLandings, landingText } from '../../session/landing.ts';
-import { isTurnName, sessionDir, shortRef, type Oid, type RefName } from '../../names.ts';
+import { isTurnName, sessionDir, shortRef, type Oid, type RefName, type RepoPath } from '../../names.ts';
 import { listArchives } from '../../session/archives.ts';
 import { isOnLine } from '../../session/ancestry.ts';
 import { toMainLines, type MainLine } from '../../session/main-lines.ts';
@@ -53,6 +53,29 @@ export async function hasLandedAsItStands(
     }
   }
   return false;
+}
+
+/** The newest other branch of a session that has code which has not landed; null: there is none. */
+export async function findOtherWithCode(
+  project: Project,
+  { session, ref }: Pick<KnownLine, 'session' | 'ref'>,
+): Promise<KnownLine | null> {
+  const { store } = project.repository;
+  const all = (await listLines(project)).filter((one) => one.session === session && one.remote === null);
+  const others = all.filter((one) => one.ref !== ref);
+  const start = (
+    await readStarts(
+      project,
+      others.slice(0, 1).map(({ nearest }) => ({ ...nearest.entry, oid: nearest.oid })),
+    )
+  ).get(session);
+  if (start === undefined) return null;
+  const newest = others.toSorted((a, b) => (a.nearest.entry.id < b.nearest.entry.id ? 1 : -1));
+  for (const line of newest) {
+    const changes = await store.diffTrees(start.oid, line.oid, { without: '.teddy' as RepoPath });
+    if (changes.length > 0 && !(await hasLandedAsItStands(project, line))) return line;
+  }
+  return null;
 }
 
 /** A long line is not walked for a start that is known. */

@@ -1,6 +1,8 @@
 import { expect } from 'vitest';
 import type { Oid, RefName, RepoPath } from '../../../src/names.ts';
 import { landSession } from '../../../src/workflow/landing/land-session.ts';
+import { listSessions } from '../../../src/workflow/review/list-sessions.ts';
+import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
 import { restoreTurn } from '../../../src/workflow/turn/restore.ts';
 import { undoTurn } from '../../../src/workflow/turn/undo.ts';
 import { showHistory } from '../../../src/workflow/conversation/show-history.ts';
@@ -542,4 +544,20 @@ test('later edits, and code of a run that failed, land with a word, and what has
   const next = await landSession(project, {});
   expect(next).toMatchObject({ ownEdits: [], failed: [{ turn: '04', status: 'FAILURE' }] });
   expect(next.message).toContain('Do it\n\n- 04 Do it (its run ended in FAILURE)\n');
+});
+
+test('where a branch has no code, the newest other one of the session that has some is named; once landed, the session is', async () => {
+  const project = await begin();
+  await undoTurn(project, {});
+  const branch = await branchSession(project, { turn: '01', switch: true });
+  await turn(project, 'Other', create('other.txt'));
+  const other = branch.ref.slice('refs/heads/'.length);
+  await expect(landSession(project, { target: line })).rejects.toMatchObject({
+    code: 'NOTHING_TO_LAND',
+    hint: `${other} has some: \`teddy session land -s ${other} --onto main\`.`,
+  });
+  await project.switchTo('main');
+  expect((await listSessions(project))[0]?.state).toBe('closed');
+  await landSession(project, { target: other });
+  expect((await listSessions(project))[0]).toMatchObject({ branch: line, state: 'landed' });
 });
