@@ -108,10 +108,13 @@ function addIssue(issues: LineIssue[], line: number, reason: string): void {
 }
 
 /**
- * Reads a transcript for a program that has its text. Never throws: the repairs of the history have the lines that are no records,
- * and `turn` names the transcript in them.
+ * Reads a transcript for a program that has its text, or its bytes in UTF-8. Never throws: the repairs of the history have the lines
+ * that are no records, and `turn` names the transcript in them.
  */
-export function readTranscript(text: string, turn = '01'): { records: TranscriptRecord[]; history: History } {
-  const transcript = decodeTranscript(text, splitContent);
+export function readTranscript(
+  text: string | Uint8Array,
+  turn = '01',
+): { records: TranscriptRecord[]; history: History } {
+  const transcript = decodeTranscript(typeof text === 'string' ? text : new TextDecoder().decode(text), splitContent);
   return { records: transcript.records, history: toHistory([{ turn, transcript }]) };
 }
