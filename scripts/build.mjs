@@ -8,6 +8,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, st
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, transform } from 'esbuild';
+import { parseSync, Visitor } from 'oxc-parser';
 import { renderLicenses } from './licenses.mjs';
 import { readAsText } from './read-as-text.mjs';
 
@@ -206,6 +207,7 @@ removeOld();
 const metafiles = [];
 for (const target of Object.values(targets)) metafiles.push((await build({ ...common, ...target })).metafile);
 for (const file of ['cli.cjs', ...Object.keys(packagesApart)]) compact(inRoot('dist', file));
+for (const file of ['main.cjs', 'cli.cjs', 'reader.js', ...Object.keys(packagesApart)]) hideCode(inRoot('dist', file));
 // Links and hooks of earlier versions name it.
 writeFileSync(inRoot('dist/main.js'), "#!/usr/bin/env node\nimport './main.cjs';\n");
 for (const name of ['main.cjs', 'main.js']) chmodSync(inRoot('dist', name), 0o755);
@@ -221,6 +223,29 @@ function compact(path) {
   const toEscape = (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`;
   const text = readFileSync(path, 'utf8').replace(/[^\0-\x7F]/g, toEscape);
   writeFileSync(path, text.replace(/(__(?:esm|commonJS)\(\{(?:async )?)"[^"]+"\(/g, '$1_('));
+}
+
+/**
+ * Where nobody catches an error, Node shows the line of the code that it comes from, and a line is some hundred thousand characters here.
+ * It shows none that says so; inside of a text of several lines that has to stand behind the text.
+ */
+function hideCode(path) {
+  const text = readFileSync(path, 'utf8');
+  const texts = [];
+  const onTemplate = ({ quasis }) =>
+    texts.push(...quasis.filter(({ start, end }) => text.slice(start, end).includes('\n')));
+  new Visitor({ TemplateLiteral: onTemplate }).visit(parseSync(path, text).program);
+  let [marked, done] = ['', 0];
+  const mark = (at) => ([marked, done] = [`${marked}${text.slice(done, at)}/*node-do-not-add-exception-line*/`, at]);
+  const starts = [...text.matchAll(/^(?!#!)/gm)].map(({ index }) => index);
+  const ends = texts.toSorted((a, b) => a.start - b.start);
+  for (const start of starts) {
+    while (ends[0] !== undefined && ends[0].end < start) ends.shift();
+    const inside = ends[0] !== undefined && ends[0].start < start ? ends[0] : undefined;
+    if (inside === undefined) mark(start);
+    else if (!text.slice(start, inside.end).includes('\n')) mark(inside.end + (text[inside.end] === '$' ? 2 : 1));
+  }
+  writeFileSync(path, marked + text.slice(done));
 }
 
 /** Removes what V8 had compiled of the files that are replaced, and what earlier builds made under other names. */

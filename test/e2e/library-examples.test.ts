@@ -43,3 +43,29 @@ test('each program prints what stands below it', async () => {
   }
   await close();
 });
+
+test('an error that nobody catches shows its own words, and no code of the package', async () => {
+  const { run, close } = await openPackage();
+  const open = "openProject({ cwd: '/', env: process.env, notices: { info() {}, warn() {} } })";
+  for (const failing of [
+    `await ${open}`,
+    `${open}; setTimeout(() => {}, 9999)`,
+    "parseReport('x: [')",
+    'parsePlan(1)',
+    "await readSession({ fs, dir: '/' })",
+  ]) {
+    const { stderr, status } = run(
+      `import fs from 'node:fs';
+      import { openProject, parsePlan, parseReport } from 'git-teddy';
+      import { readSession } from 'git-teddy/reader';
+      ${failing};`,
+    );
+    expect(status, failing).toBe(1);
+    expect(stderr, failing).toMatch(/^(?:\w+ \[)?(?:TeddyError|TypeError)\]?: /m);
+    expect(
+      stderr.split('\n').filter((line) => line.length > 200 || /[;{}].*[;{}].*=>|function \w+\(/.test(line)),
+      failing,
+    ).toEqual([]);
+  }
+  await close();
+});
