@@ -1,10 +1,12 @@
 /** `teddy write --server`: the same commands, answered by `teddy serve`. */
+import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { startWithOpenStdin } from '../support/open-stdin.ts';
-import type { RunningTeddy } from '../support/run-teddy.ts';
+import { teddyPath, type RunningTeddy } from '../support/run-teddy.ts';
 import { openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';
 
 let project: TeddyProject;
@@ -113,6 +115,33 @@ test('Ctrl-C sends what had come to the server, and says how to go on there', as
   expect(await ask(['append', id], 'ee\n')).toMatchObject({ exitCode: 0, stdout: '14\n' });
   expect(await ask(['finalize', id])).toMatchObject({ exitCode: 0 });
   expect(await project.repo.read('a.txt')).toBe('one\ntwo\nthree\n');
+});
+
+const way = /`(git cat-file blob [0-9a-f]+ \| teddy write recover \S+ --continue --eof-is-done)`/;
+/** The printed command as a shell runs it. */
+const follow = (command: string) =>
+  promisify(execFile)('sh', ['-c', command.replace('teddy', `'${process.execPath}' '${teddyPath}'`)], {
+    cwd: project.repo.root,
+  });
+
+test.each<[when: string, before: string, after: string, code: number]>([
+  ['before the first save, and the content is ended', '', 'one\ntwo ü\nDONE\n', 5],
+  ['before the first save, and no end comes', '', 'one\ntwo ü\n', 1],
+  ['after a save, and the content is ended', 'one\n', 'two ü\nDONE\n', 5],
+  ['after a save, and no end comes', 'one\n', 'two ü\n', 1],
+])('a server that dies %s loses nothing of stdin, and a command goes on with it', async (_, before, after, code) => {
+  await project.repo.git('config', 'teddy.write.idlePromptMs', '100');
+  const { child, said, result } = startStream('a.txt');
+  await untilBegun();
+  child.stdin.write(before);
+  while (before !== '' && !said().includes('reply DONE')) await new Promise((resolve) => setTimeout(resolve, 20));
+  server.kill('SIGKILL');
+  await server.result;
+  child.stdin.end(after);
+  const { exitCode, stderr } = await result;
+  expect({ exitCode, stderr }).toEqual({ exitCode: code, stderr: expect.stringMatching(way) as string });
+  await follow(way.exec(stderr)?.[1] ?? '');
+  expect(await project.repo.read('a.txt')).toBe('one\ntwo ü\n');
 });
 
 test('Ctrl-C before anything has come leaves no session at the server', async () => {

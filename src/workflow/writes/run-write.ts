@@ -26,6 +26,8 @@ export interface Destination<Outcome> {
   take(received: ReceivedContent, replaces: boolean): void;
   /** `isRejected`: a correction is taken. */
   finalize(options: { force: boolean }): Promise<{ outcome: Outcome; isRejected: boolean }>;
+  /** Keeps what a place elsewhere has not taken, and gives the error that says where it is; null: it has all of it. */
+  keep?(error: unknown): Promise<TeddyError | null>;
   /** Nothing of it is worth keeping. */
   remove(): Promise<void>;
   /** The commands that take the saved content for the whole, add to it, show it, and give it up. */

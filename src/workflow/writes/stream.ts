@@ -90,6 +90,8 @@ export function streamInto<Outcome>(
       });
       if (!isDone && !eofIsDone) throw endMissingError(destination, size);
     } catch (error) {
+      const kept = (await destination.keep?.(error)) ?? null;
+      if (kept !== null) throw kept;
       if (destination.savedBytes() === 0) await removeEmpty(project, destination);
       throw withWays(destination, error);
     }
@@ -107,7 +109,10 @@ async function removeEmpty<Outcome>({ notices }: Project, { remove, ways }: Dest
   }
 }
 
-function endMissingError<Outcome>({ endMarker, ways, savedBytes }: Destination<Outcome>, size: number): TeddyError {
+function endMissingError<Outcome>(
+  { endMarker, ways, savedBytes, keep }: Destination<Outcome>,
+  size: number,
+): TeddyError {
   if (size === 0) {
     return new TeddyError(
       'END_MISSING',
@@ -117,7 +122,9 @@ function endMissingError<Outcome>({ endMarker, ways, savedBytes }: Destination<O
   }
   const saved = savedBytes();
   const isSaved = saved === size;
-  const kept = isSaved ? `${size} bytes are saved` : `of ${size} bytes ${saved} are saved, the others are lost`;
+  const kept = isSaved
+    ? `${size} bytes are saved`
+    : `of ${size} bytes ${saved} are saved, the others are ${keep === undefined ? 'lost' : 'not'}`;
   return new TeddyError(
     'END_MISSING',
     `The content has ended without ${endMarker} on its own line; ${kept}, and nothing is written.`,

@@ -1,4 +1,7 @@
 /** Sends a content that comes on stdin to a server, in parts as it comes. */
+import { TeddyError } from '../../../errors.ts';
+import type { Project } from '../../../ports/project.ts';
+import { keepBytes } from '../../../workflow/line/keep-bytes.ts';
 import { toShellWord } from '../../../session/shell-word.ts';
 import type { Destination } from '../../../workflow/writes/run-write.ts';
 import type { Limits } from '../../../session/write-limits.ts';
@@ -7,6 +10,7 @@ import type { FinalizedAnswer, WriteApi } from '../../../http/write-api.ts';
 import type { BeginAnswer } from '../../../http/schemas.ts';
 
 export interface ServerDestinationOptions {
+  project: Project;
   writes: WriteApi;
   begun: BeginAnswer;
   target: string;
@@ -17,16 +21,50 @@ export interface ServerDestinationOptions {
 }
 
 export function serverDestination(options: ServerDestinationOptions): Destination<FinalizedAnswer> {
-  const { writes, begun, target, limits, nowMs, server } = options;
+  const { project, writes, begun, target, limits, nowMs, server } = options;
   const { session_id: id, end_marker: endMarker } = begun;
   let write = openWrite(limits, nowMs);
   let content: Uint8Array = new Uint8Array();
   let sent = 0;
-  /** Holds the bytes of a character whose rest has not come yet: only text can be sent. */
-  let held: Uint8Array = new Uint8Array();
+  /** The server has not taken these: the last save has failed, or they are of a character whose rest has not come yet. */
+  let unsent: Uint8Array = new Uint8Array();
+  let failure: unknown = null;
   /** A corrected content is sent as a whole when it is finalized. */
   let isReplaced = false;
+  /** Holds the bytes of such a character: only text can be sent. */
+  let split: Uint8Array = new Uint8Array();
   const option = `--server ${toShellWord(server)}`;
+
+  async function keep(error: unknown): Promise<TeddyError | null> {
+    // What a server cannot take at all, it cannot take later.
+    if (!(error instanceof TeddyError) || failure === null || error.code === 'VALIDATION_FAILED') return null;
+    // A server of this repository that is gone has left the session to the commands here.
+    const left = isGone(failure) ? await project.writes.find(id) : null;
+    const isHere = left !== null;
+    // It may have taken more than it could answer.
+    const rest = isReplaced ? unsent : unsent.subarray(Math.max(0, (left?.state?.size ?? sent) - sent));
+    const toError = (text: string, hint: string) => new TeddyError(error.code, text, hint, { cause: error });
+    if (rest.length === 0)
+      return isHere
+        ? toError(
+            `${error.message} It has the whole content.`,
+            `Go on without it: \`teddy write recover ${id} --finalize\`.`,
+          )
+        : null;
+    const oid = await keepBytes(project, `writes/${id}`, rest);
+    const text = `${error.message} The ${rest.length} bytes that the server has not taken are kept here.`;
+    const from = `git cat-file blob ${oid} |`;
+    if (isReplaced)
+      return toError(text, `\`${from} teddy write finalize ${id} --content -${isHere ? '' : ` ${option}`}\``);
+    if (isHere)
+      return toError(text, `Go on without it: \`${from} teddy write recover ${id} --continue --eof-is-done\`.`);
+    const append = `${from} teddy write append ${id} --offset ${sent} ${option}`;
+    return toError(
+      text,
+      `When it answers again: \`${append}\`, and \`teddy write finalize ${id} --received ${option}\`.`,
+    );
+  }
+
   return {
     id,
     target,
@@ -36,31 +74,39 @@ export function serverDestination(options: ServerDestinationOptions): Destinatio
     async save(bytes, _state, replaces) {
       isReplaced ||= replaces;
       if (isReplaced) return;
-      const all = held.length === 0 ? bytes : Buffer.concat([held, bytes]);
+      // After a failure the bytes of that save come again.
+      const all = split.length === 0 ? bytes : Buffer.concat([split, bytes]);
+      unsent = all;
       const end = endOfCharacters(all);
       for (let at = 0; at < end;) {
         const part = all.subarray(at, Math.min(at + maxPartBytes, end));
         const length = endOfCharacters(part);
-        // After a failure all of them come again, and the server knows those that it has.
-        await writes.append({ id, offset: sent + at, bytes: part.subarray(0, length) });
+        // The server knows those that it has.
+        await writes.append({ id, offset: sent + at, bytes: part.subarray(0, length) }).catch((error: unknown) => {
+          failure = error;
+          throw isGone(error) ? new TeddyError('WRITE_FAILED', error.message, error.hint, { cause: error }) : error;
+        });
         at += length;
       }
       sent += end;
-      held = all.subarray(end);
+      split = all.subarray(end);
+      [unsent, failure] = [split, null];
     },
     savedBytes: () => sent,
     take(received, replaces) {
       ({ write, content } = received);
       isReplaced ||= replaces;
+      if (isReplaced) unsent = content;
     },
     async finalize({ force }) {
-      const outcome = await writes.finalize({
-        id,
-        force,
-        content: isReplaced || held.length > 0 ? content : undefined,
+      const request = { id, force, content: unsent.length > 0 ? content : undefined };
+      const outcome = await writes.finalize(request).catch(async (error: unknown) => {
+        failure = error;
+        throw (isGone(error) ? await keep(error) : null) ?? error;
       });
       return { outcome, isRejected: !outcome.success && outcome.reason === null };
     },
+    keep,
     remove: () => writes.cancel(id),
     ways: {
       finalize: `teddy write finalize ${id} --received ${option}`,
@@ -69,6 +115,10 @@ export function serverDestination(options: ServerDestinationOptions): Destinatio
       giveUp: `teddy write cancel ${id} ${option}`,
     },
   };
+}
+
+function isGone(error: unknown): error is TeddyError {
+  return error instanceof TeddyError && error.code === 'SERVER_UNREACHABLE';
 }
 
 /** A part is in memory several times while it is sent: as text, as JSON, and as the body of the request. */

@@ -67,7 +67,15 @@ export class WriteStreamCommand extends AnnounceCommand {
           sayBegun(begun.session_id, begun);
           const target = begun.target_file;
           const nowMs = project.clock.now().getTime();
-          const destination = serverDestination({ writes, begun, target, limits: await limits(), nowMs, server });
+          const destination = serverDestination({
+            project,
+            writes,
+            begun,
+            target,
+            limits: await limits(),
+            nowMs,
+            server,
+          });
           return streamInto(project, destination, options, { onPrompt, decide });
         }
         const finalized = await streamWrite(project, announced, options, {
