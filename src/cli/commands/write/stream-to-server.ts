@@ -36,7 +36,7 @@ export function serverDestination(options: ServerDestinationOptions): Destinatio
   const option = `--server ${toShellWord(server)}`;
 
   async function keep(error: unknown): Promise<TeddyError | null> {
-    // What a server cannot take at all, it cannot take later.
+    // A server takes only text, also later.
     if (!(error instanceof TeddyError) || failure === null || error.code === 'VALIDATION_FAILED') return null;
     // A server of this repository that is gone has left the session to the commands here.
     const left = isGone(failure) ? await project.writes.find(id) : null;
