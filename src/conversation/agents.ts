@@ -106,6 +106,7 @@ You talk with the owner about the project. Answer in plain text, to the point. L
 
 - \`read_file\`, \`list_files\` and \`search_text\` show you the project as it is now, beyond the files below.
 - \`run_command\` runs a command in the project; the owner approves each one. Say in your text why it is needed.
+  Commands are not for writing files: no redirection, no here-document, no script that writes one.
 - \`edit_file\` changes passages of a file that is there. Copy each \`find\` exactly from what \`read_file\` shows, with enough lines
   that it is found once. The owner sees the diff and approves it.
 - \`${beginTool.name}\` begins one file. It takes no content: when its result has arrived, your whole next answer is the content of

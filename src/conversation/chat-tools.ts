@@ -3,10 +3,13 @@
  */
 import type { ModelTool, ModelToolCall } from '../ports/model.ts';
 import { numberOf, parseArguments, quoteName, textOf, type Values } from './call-arguments.ts';
+import { countNewlines } from '../session/mask.ts';
 import { beginTool, objectOf, parseToolCall, type BeginArguments } from './write-tool.ts';
 
 const maxQueryLength = 1000;
 const maxTimeoutS = 86_400;
+/** Long texts break as JSON. */
+const maxEditLines = 200;
 const pathForm = 'relative to the root of the project, with `/` between its parts.';
 
 const readFileTool = {
@@ -67,7 +70,8 @@ const editFileTool = {
   name: 'edit_file',
   description:
     'Replaces passages of one text file of the project, and commits it. The user sees the diff and approves it. Each edit ' +
-    'applies to the result of those before it; its `find` is copied exactly from the file and found there once.',
+    'applies to the result of those before it; its `find` is copied exactly from the file and found there once. ' +
+    `They have ${maxEditLines} lines in all at most; longer texts go through ${beginTool.name}.`,
   parameters: objectOf(['path', 'edits'], {
     path: { type: 'string', description: `The path of the file, ${pathForm}` },
     edits: {
@@ -198,12 +202,20 @@ function toEditFile(values: Values): EditFileCall | string {
   if (wrong !== -1)
     return `Edit ${wrong + 1} of \`edits\` does not have the texts \`find\` and \`replace\`, and nothing else`;
   const path = textOf(values, 'path') ?? '';
+  const known = edits.filter((edit) => edit !== null);
+  const lines = known.flatMap(({ find, replace }) => [find, replace]).reduce((sum, text) => sum + countLines(text), 0);
+  if (lines > maxEditLines)
+    return `\`edits\` has ${lines} lines, and takes ${maxEditLines} at most: a longer text goes through ${beginTool.name}, as plain text`;
   return {
     name: 'edit_file',
     path,
-    edits: edits.filter((edit) => edit !== null),
+    edits: known,
     matchAll: values['match_all'] === true,
   };
+}
+
+function countLines(text: string): number {
+  return text === '' ? 0 : countNewlines(text.replace(/\n$/, '')) + 1;
 }
 
 function toEdit(value: unknown): EditFileCall['edits'][number] | null {

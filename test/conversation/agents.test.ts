@@ -39,6 +39,12 @@ describe('agents', () => {
     for (const section of ['memos', 'history', 'tree', 'file', 'message']) expect(text).toContain(`\`${section}\``);
   });
 
+  test('the prompt of a conversation says how files are written, and that commands are not for it', () => {
+    const { text } = findAgent('dev', none, 'chat');
+    expect(text).toContain('Commands are not for writing files');
+    expect(findAgent('dev', none).text).not.toContain('Commands are not for writing files');
+  });
+
   test('an unknown name is refused with the names that there are', () => {
     expect(() => findAgent('constructor', new Map([['mine', 'Mine.']]))).toThrow(
       expect.objectContaining({

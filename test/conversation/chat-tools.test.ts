@@ -8,6 +8,9 @@ const problemOf = (name: string, values: unknown) => {
   return 'problem' in parsed ? parsed.problem : null;
 };
 
+const tooLong =
+  /^`edits` has 20[12] lines, and takes 200 at most: a longer text goes through WritePlanTool_begin, as plain text/;
+
 describe('the tools of a conversation', () => {
   test('are the four of the project, the one that edits a file and the one that begins one', () => {
     expect(chatTools.map(({ name }) => name)).toEqual([
@@ -61,6 +64,14 @@ describe('a call', () => {
     expect(call(name, values)).toEqual({ name, ...expected });
   });
 
+  test('of edit_file with 200 lines gives its values', () => {
+    const edits = [
+      { find: 'a', replace: 'x\n'.repeat(198) },
+      { find: 'b', replace: '' },
+    ];
+    expect(call('edit_file', { path: 'a', edits })).toMatchObject({ edits });
+  });
+
   test.each([
     ['edit_file', { path: 'a', edits: [] }, /^`edits` is empty\. Call edit_file again with path, edits, match_all/],
     ['edit_file', { path: 'a', edits: 'x' }, /^`edits` is not a list\./],
@@ -69,6 +80,9 @@ describe('a call', () => {
       { path: 'a', edits: [{ find: 'a' }] },
       /^Edit 1 of `edits` does not have the texts `find` and `replace`/,
     ],
+    ['edit_file', { path: 'a', edits: [{ find: 'a', replace: 'x\n'.repeat(200) }] }, tooLong],
+    ['edit_file', { path: 'a', edits: [{ find: 'a\r\n'.repeat(201), replace: '' }] }, tooLong],
+    ['edit_file', { path: 'a', edits: Array(101).fill({ find: 'a', replace: 'b' }) }, tooLong],
     ['write_file', {}, /^There is no tool "write_file"\. The tools are read_file, .*WritePlanTool_begin\.$/],
     [
       'read_file',
