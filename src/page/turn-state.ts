@@ -20,6 +20,7 @@ export function toTurnState(turn: PageTurn): TurnState {
   const word = lastWord(turn);
   if (undoneBy !== null) return { tone: 'quiet', word: 'undone' };
   if (report !== null && isRejected(report.report)) return { tone: 'warn', word: 'rejected' };
+  if (report?.report.run_summary.not_run !== undefined) return { tone: 'warn', word: 'done in part' };
   if (outcome !== null) return outcomes[outcome];
   if (status === 'planned')
     return { tone: 'wait', word: word === 'approved' ? 'approved, not run' : 'waits for a yes' };

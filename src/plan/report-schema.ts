@@ -78,6 +78,7 @@ const reportSchema = z.object({
     start_time: time,
     end_time: time,
     error: z.nullable(text),
+    not_run: z.exactOptional(z.array(position)),
   }),
   memos: z.object({ added: texts, removed: texts, rejected: texts }),
   action_logs: z.array(actionLog),

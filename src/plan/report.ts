@@ -1,6 +1,7 @@
 /** The outcome of a plan: `report.md`, rendered as one YAML document. The names are those of the file. */
 import { Document, Scalar, visit } from 'yaml';
 import type { Oid, RepoPath, SessionId, TurnName } from '../names.ts';
+import { countOf } from '../session/describe-spending.ts';
 import type { ActionType, Problem } from './plan.ts';
 
 export const runStatuses = ['SUCCESS', 'FAILURE', 'VALIDATION_FAILED', 'SKIPPED', 'ABORTED'] as const;
@@ -38,6 +39,8 @@ interface RunSummary {
   start_time: string;
   end_time: string;
   error: string | null;
+  /** With SUCCESS: the indexes of the actions that nobody wanted run. */
+  not_run?: number[];
 }
 
 /** The files that were put back after a failure, and those that could not be. */
@@ -134,6 +137,16 @@ export interface ReportedChange {
   action: number;
 }
 
+/** `1 of 2 actions was not run`; null: the run was whole, or its error says why it was not. */
+export function describeNotRun({
+  run_summary,
+  action_logs,
+}: Pick<Report, 'run_summary' | 'action_logs'>): string | null {
+  const { not_run: left } = run_summary;
+  if (left === undefined) return null;
+  return `${left.length} of ${countOf(action_logs.length, 'action')} ${left.length === 1 ? 'was' : 'were'} not run`;
+}
+
 /** Keys stand in a fixed order, lines are never folded, and every string is read back exactly. Ends with a newline. */
 export function renderReport(report: Report): string {
   // Strings that YAML 1.1 takes for something else (`yes`, dates) are quoted for readers of that version.
@@ -157,7 +170,7 @@ function inOrder(report: Report): object {
     session,
     turn,
     plan: pick(plan, ['title', 'sha256', 'grammar', 'agent', 'model']),
-    run_summary: pick(run_summary, ['status', 'start_time', 'end_time', 'error']),
+    run_summary: pick(run_summary, ['status', 'start_time', 'end_time', 'error', 'not_run']),
     memos: pick(memos, ['added', 'removed', 'rejected']),
     action_logs: action_logs.map(logInOrder),
     ...(rollback === undefined ? {} : { rollback: rollbackInOrder(rollback) }),

@@ -31,17 +31,64 @@ describe.skipIf(!hasTerminal)('before an action runs', () => {
     expect(first).toContain(
       'The plan: 1 file, 1 command, 1 other action\n  a.txt  +2 -0  new\n  $ echo one ...\n  read README.md\n\n1/3',
     );
-    expect(first).toMatch(/Write this\? \[y,n,c,a,e,d$/);
+    expect(first).toMatch(/Write this\? \[y,n,c,a,e,d,x$/);
     run.press('n\n');
     const second = await run.waitFor(question);
     expect(second).not.toContain('The plan:');
-    expect(second).toMatch(/Run this\? \[y,n,c,a,e$/);
+    expect(second).toMatch(/Run this\? \[y,n,c,a,e,x$/);
     run.press('n\n');
-    expect(await run.waitFor(question)).toMatch(/Show this to the model\? \[y,n,c,a$/);
-    run.press('q\n');
+    expect(await run.waitFor(question)).toMatch(/Show this to the model\? \[y,n,c,a,x$/);
+    run.press('x\n');
+    await run.waitFor('Close the turn, and run no more of it? [y,n] ');
+    run.press('y\n');
     await run.waitFor('Why? (Enter for no reason) ');
     run.press('\n');
     expect(await run.exitCode).toBe(4);
+  });
+
+  test.each([
+    ['q', 'q\n'],
+    ['quit, after a no to closing the turn', 'x\nn\nquit\n'],
+  ])('%s leaves the plan pending, and what was typed ahead is no reason', async (_, keys) => {
+    const run = await ask([createAction('a.txt', 'a\n'), createAction('b.txt', 'b\n')]);
+    await run.waitFor(question);
+    run.press('n\n');
+    for (const key of keys.split(/(?<=\n)/)) {
+      await run.waitFor('] ');
+      run.press(key);
+    }
+    expect(await run.exitCode).toBe(130);
+    expect(run.text()).not.toContain('Why?');
+    const again = runInTerminal(['session', 'resume'], { cwd: project.repo.root, env: project.env });
+    await again.waitFor(question);
+    again.press('x\n');
+    await again.waitFor('[y,n] ');
+    again.press('y\nnot this reason\n');
+    await again.waitFor('Why? (Enter for no reason) ');
+    again.press('this one\n');
+    expect(await again.exitCode).toBe(4);
+    expect((await project.report()).action_logs[0]?.details).toMatchObject({ comment: 'this one' });
+  });
+
+  test('after the last action nothing is asked about others, and a success without it says so', async () => {
+    const run = await ask([createAction('a.txt', 'a\n'), executeAction('npm test')]);
+    await run.waitFor(question);
+    run.press('y\n');
+    await run.waitFor(question);
+    run.press('c\n');
+    await run.waitFor('What should be different? ');
+    run.press('run make test\n');
+    expect(await run.exitCode).toBe(0);
+    expect(run.text()).not.toContain('Go on with the other actions?');
+    expect(run.text()).toContain(': 1 of 2 actions was not run');
+    expect((await project.report()).run_summary).toMatchObject({ status: 'SUCCESS', error: null, not_run: [2] });
+    expect(await project.ok('status')).toContain('Turn 01 is closed: 1 of 2 actions was not run.');
+    expect(await project.ok('session', 'show')).toContain('SUCCESS (1 of 2 actions was not run)');
+    expect(await project.ok('session', 'review')).toMatch(/1 plan was run; [^]*SUCCESS, in part/);
+    await project.ok('session', 'verify');
+    await project.plan(planOf(createAction('b.txt', 'b\n')));
+    await project.ok('session', 'execute', '--reject=no');
+    expect(await project.ok('session', 'review')).toContain('1 plan was run; ');
   });
 
   test('a yes that was typed before its question stood there approves nothing', async () => {
@@ -121,7 +168,9 @@ describe.skipIf(!hasTerminal)('before an action runs', () => {
     expect(cut).not.toContain('+line 59');
     run.press('d\n');
     expect(await run.waitFor(question)).toContain('paged:+line 59');
-    run.press('q\n');
+    run.press('x\n');
+    await run.waitFor('Close the turn, and run no more of it? [y,n] ');
+    run.press('y\n');
     await run.waitFor('Why? (Enter for no reason) ');
     run.press('\n');
     expect(await run.exitCode).toBe(4);

@@ -97,7 +97,9 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
     await quit.waitFor(question);
     quit.press('y\n');
     await quit.waitFor(question);
-    quit.press('q\n');
+    quit.press('x\n');
+    await quit.waitFor('Close the turn, and run no more of it? [y,n] ');
+    quit.press('y\n');
     await quit.waitFor('Why? (Enter for no reason) ');
     quit.press('too many\n');
     expect(await quit.exitCode).toBe(4);

@@ -206,6 +206,7 @@ interface Asked {
   action: Action;
   effect: Effect;
   count: number;
+  isLast: boolean;
 }
 
 const letters = {
@@ -215,7 +216,8 @@ const letters = {
   a: 'yes, and all the rest',
   e: 'edit it first, in your editor',
   d: 'show the whole diff',
-  q: 'stop here; the rest is skipped, and the report says so',
+  x: 'close the turn; the rest is skipped, and the report says why',
+  q: 'decide later; the plan stays pending unless an action has run',
   '?': 'this help',
 };
 type Letter = keyof typeof letters;
@@ -233,7 +235,7 @@ const verbs = {
   invoke: 'Hand over?',
 };
 
-export async function askAction(tools: ActionTools, { action, effect, count }: Asked): Promise<Approval> {
+export async function askAction(tools: ActionTools, { action, effect, count, isLast }: Asked): Promise<Approval> {
   const { terminal, signal } = tools;
   const title = describeAction(action);
   terminal.say('');
@@ -246,8 +248,8 @@ export async function askAction(tools: ActionTools, { action, effect, count }: A
     const usable = lettersOf(shown);
     const question = `${verbs[effect.kind]} [${usable.join(',')}] `;
     const answer = await askLine(terminal, signal, terminal.style('bold', question, 'stderr'));
-    if (answer === null) return { decision: 'end' };
-    const letter = toLetter(answer, usable);
+    const letter = answer === null ? 'q' : toLetter(answer, usable);
+    if (letter === 'q') return { decision: 'end' };
     if (letter === 'e') {
       const next = await editEffect(tools, shown, edited);
       if (next === null) continue;
@@ -255,17 +257,22 @@ export async function askAction(tools: ActionTools, { action, effect, count }: A
       showEffect(terminal, withText(effect, edited), title);
     } else if (letter === 'd') await showWholeDiff(tools, shown);
     else if (letter === null || letter === '?') terminal.say(renderHelp(usable));
-    else if (letter === 'c' || letter === 'q') return askWhy(tools, letter);
-    else return toApproval(decisions[letter], edited);
+    else if (letter === 'c' || letter === 'x') {
+      const why = await askWhy(tools, letter, isLast);
+      if (why !== null) return why;
+    } else return toApproval(decisions[letter], edited);
   }
 }
 
-/** The end of the input takes back no no. */
-async function askWhy({ terminal, signal }: ActionTools, letter: 'c' | 'q'): Promise<Approval> {
+/** Null: the turn is not to be closed. The end of the input takes back no no. */
+async function askWhy({ terminal, signal }: ActionTools, letter: 'c' | 'x', isLast: boolean): Promise<Approval | null> {
   const ask = (question: string) => askLine(terminal, signal, terminal.style('bold', question, 'stderr'));
-  const comment = (await ask(letter === 'q' ? 'Why? (Enter for no reason) ' : 'What should be different? '))?.trim();
+  if (letter === 'x' && !/^y(es)?$/i.test((await ask('Close the turn, and run no more of it? [y,n] '))?.trim() ?? ''))
+    return null;
+  const comment = (await ask(letter === 'x' ? 'Why? (Enter for no reason) ' : 'What should be different? '))?.trim();
   const why = comment === undefined || comment === '' ? {} : { comment };
-  if (letter === 'q') return { decision: 'quit', ...why };
+  if (letter === 'x') return { decision: 'quit', ...why };
+  if (isLast) return { decision: 'no', ...why };
   for (;;) {
     const answer = (await ask('Go on with the other actions? [y,n] '))?.trim().toLowerCase();
     if (answer === 'y' || answer === 'yes') return { decision: 'no', ...why };
@@ -282,7 +289,16 @@ function toApproval(decision: Approval['decision'], edited: string | undefined):
 /** Reads letters and whole words. Null when the answer is neither. */
 function toLetter(answer: string, usable: Letter[]): Letter | null {
   const word = answer.trim().toLowerCase();
-  const words: Record<string, Letter> = { yes: 'y', no: 'n', comment: 'c', all: 'a', edit: 'e', diff: 'd', quit: 'q' };
+  const words: Record<string, Letter> = {
+    yes: 'y',
+    no: 'n',
+    comment: 'c',
+    all: 'a',
+    edit: 'e',
+    diff: 'd',
+    close: 'x',
+    quit: 'q',
+  };
   return usable.find((letter) => letter === (words[word] ?? word)) ?? null;
 }
 

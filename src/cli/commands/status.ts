@@ -108,7 +108,7 @@ function describeTurn(status: Status): string[] {
 }
 
 function describeState(status: Status): string[] {
-  const { line, turn, plan, handedIn, verdict, outcome, isInterrupted } = status;
+  const { line, turn, plan, handedIn, verdict, outcome, notRun, isInterrupted } = status;
   const end = describeEnd(status);
   if (line === null) return [];
   if (turn === null) return ['Nothing was said yet.'];
@@ -130,7 +130,8 @@ function describeState(status: Status): string[] {
     return [turn.hasMessage ? `Turn ${turn.turn} waits for an answer.` : `Turn ${turn.turn} has no message yet.`];
   if (outcome !== null)
     return [endSentence(`Turn ${turn.turn} ${describeOutcome(outcome)}${end === null ? '' : `. ${end}`}`)];
-  return [`Turn ${turn.turn} is closed.${end === null ? '' : ` ${end}.`}`];
+  const part = notRun === null ? '' : `: ${notRun}`;
+  return [`Turn ${turn.turn} is closed${part}.${end === null ? '' : ` ${end}.`}`];
 }
 
 /** Without a full stop; null: its code is nowhere else yet. */

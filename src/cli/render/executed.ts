@@ -1,6 +1,7 @@
 /** Renders the result of `session execute` when the turn is closed, for a person and for a program. */
 import { exitCodes } from '../../errors.ts';
 import { countOf } from '../../session/describe-spending.ts';
+import { describeNotRun } from '../../plan/report.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import type { ExecutedOrReplanned, ReplanStop } from '../../workflow/run/execute-or-replan.ts';
 import type { Executed } from '../../workflow/run/finish.ts';
@@ -42,8 +43,10 @@ export function showExecuted(terminal: Terminal, { line, report, commit, leftOut
   }
   const changed = report.changes.length;
   const files = `${countOf(changed, 'file')} changed`;
+  const why = error === null ? describeNotRun(report) : (describeError(report) ?? error);
+  const tone = status !== 'SUCCESS' ? 'red' : why === null ? 'green' : 'yellow';
   terminal.print(
-    `${terminal.style(status === 'SUCCESS' ? 'green' : 'red', status)} turn ${report.turn} of ${line.session}: ${files}, report ${commit.slice(0, 10)}${error === null ? '' : `: ${toVisible(describeError(report) ?? error)}`}\n`,
+    `${terminal.style(tone, status)} turn ${report.turn} of ${line.session}: ${files}, report ${commit.slice(0, 10)}${why === null ? '' : `: ${toVisible(why)}`}\n`,
   );
 }
 

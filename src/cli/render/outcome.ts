@@ -1,5 +1,5 @@
 /** Renders what running a plan did, for a person: status, each action, files put back, decisions. */
-import type { ActionLog, Report } from '../../plan/report.ts';
+import { describeNotRun, type ActionLog, type Report } from '../../plan/report.ts';
 import { formatDuration } from '../../session/describe-spending.ts';
 import type { Style, Terminal } from '../terminal.ts';
 import { toVisible } from '../../session/visible-text.ts';
@@ -26,10 +26,11 @@ export function renderOutcome(terminal: Terminal, report: Report): string[] {
   ];
 }
 
-function renderSummary(terminal: Terminal, { run_summary }: Report): string {
-  const { status, error, start_time: start, end_time: end } = run_summary;
+function renderSummary(terminal: Terminal, report: Report): string {
+  const { status, error, start_time: start, end_time: end } = report.run_summary;
   const took = formatDuration(Math.max(Date.parse(end) - Date.parse(start), 0));
-  const why = error === null ? '' : ` (${toVisible(error)})`;
+  const told = error ?? describeNotRun(report);
+  const why = told === null ? '' : ` (${toVisible(told)})`;
   return `${styleStatus(terminal, status)}${why} ${terminal.style('dim', `in ${took}`)}`;
 }
 

@@ -43,7 +43,9 @@ export function toOutcome(turn: TurnLabel | ReviewedTurn): string {
   const { outcome, plan, isUndone, isAnswered, verdict, isAgentPlan } = turn;
   const words = ['plan', ...(verdict === null ? [] : [verdict]), ...(isAgentPlan ? [] : ['not run'])].join(', ');
   const told = outcome ?? (plan === null ? (isAnswered ? 'answer' : 'message') : words);
-  return isUndone ? `${told}, undone` : told;
+  const isPartly =
+    outcome === 'SUCCESS' && 'actions' in turn && turn.actions.some(({ status }) => status === 'SKIPPED');
+  return [told, ...(isPartly ? ['in part'] : []), ...(isUndone ? ['undone'] : [])].join(', ');
 }
 
 /** `Approved by Ada: Go on.`, and what was said of which line. */

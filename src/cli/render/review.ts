@@ -51,11 +51,18 @@ async function readShown({ session, readTurns }: ReviewedLine, room: number): Pr
   return read;
 }
 
+/** Whether anything of the plan was run; the label of a turn that is not read says less. */
+function hasRun(row: Row): boolean {
+  if (row.outcome === null || row.outcome === 'VALIDATION_FAILED' || row.outcome === 'SKIPPED') return false;
+  if (!('actions' in row)) return row.verdict !== 'rejected';
+  return row.outcome === 'SUCCESS' || row.actions.some(({ status }) => status !== 'SKIPPED');
+}
+
 function renderHead(
   { session, line, tip, base, baseBranch, baseSession, files, spent }: ReviewedLine,
   rows: readonly Row[],
 ): string {
-  const ran = rows.filter(({ outcome }) => outcome !== null);
+  const ran = rows.filter(hasRun);
   const failed = ran.filter(({ outcome }) => outcome !== 'SUCCESS').length;
   const start = baseSession ?? baseBranch;
   const below = baseSession === null ? '' : ' (a session that is not landed)';

@@ -37,6 +37,8 @@ export interface Status {
   verdict: { verdict: VerdictWord; author: string } | null;
   /** How the run of the turn ended, if it was not a success. */
   outcome: FailedOutcome | null;
+  /** `1 of 2 actions was not run`, in a run that succeeded otherwise. */
+  notRun: string | null;
   /** The session that this one was begun on top of, if that has not landed. */
   startsOn: SessionId | null;
   /** A run of the plan was killed. */
@@ -89,6 +91,7 @@ export async function readStatus(project: Project): Promise<Status> {
     handedIn: state?.handedIn ?? null,
     verdict: state?.verdict ?? null,
     outcome: state?.outcome ?? null,
+    notRun: state?.notRun ?? null,
     startsOn: state?.startsOn ?? null,
     isInterrupted: state?.isInterrupted ?? false,
     hasLanded: state?.hasLanded ?? false,
@@ -113,7 +116,16 @@ async function findStatusLine(project: Project): Promise<Line | null> {
 
 type LineStatus = Pick<
   Status,
-  'turn' | 'plan' | 'handedIn' | 'verdict' | 'outcome' | 'startsOn' | 'isInterrupted' | 'hasLanded' | 'committed'
+  | 'turn'
+  | 'plan'
+  | 'handedIn'
+  | 'verdict'
+  | 'outcome'
+  | 'notRun'
+  | 'startsOn'
+  | 'isInterrupted'
+  | 'hasLanded'
+  | 'committed'
 >;
 
 async function readLineStatus(project: Project, line: Line): Promise<LineStatus | null> {
@@ -138,7 +150,7 @@ async function readLineStatus(project: Project, line: Line): Promise<LineStatus 
     },
     handedIn: awaitsVerdict(state) ? { title: findPlanTitle(toText(latest?.plan ?? null)).title } : null,
     verdict: latest?.status === 'planned' ? await readLastWord(project, state, latest.turn) : null,
-    outcome: latest?.report == null ? null : await readOutcome(latest.report, entry),
+    ...(latest?.report == null ? { outcome: null, notRun: null } : await readOutcome(latest.report, entry)),
     startsOn: nearest && (await readStartsOn(project, { ...nearest.entry, oid: line.tip })),
     isInterrupted: runs.some(({ ref, turn }) => ref === line.ref && turn === latest?.turn),
     hasLanded:
@@ -159,14 +171,18 @@ async function countProblems(project: Project, { workspace }: Line, plan: Parsed
   return (await runVirtually(plan, worldOf(project, workspace))).problems.length;
 }
 
-async function readOutcome(report: Uint8Array, entry: Entry): Promise<FailedOutcome | null> {
-  const { parseReport } = await import('../../plan/report-schema.ts');
-  const { run_summary, action_logs: logs, changes, turn, validation_errors } = parseReport(toText(report));
+async function readOutcome(text: Uint8Array, entry: Entry): Promise<Pick<Status, 'outcome' | 'notRun'>> {
+  const [{ parseReport }, { describeNotRun }] = await Promise.all([
+    import('../../plan/report-schema.ts'),
+    import('../../plan/report.ts'),
+  ]);
+  const report = parseReport(toText(text));
+  const { run_summary, action_logs: logs, changes, turn, validation_errors } = report;
   const { status, error } = run_summary;
-  if (status === 'SUCCESS') return null;
+  if (status === 'SUCCESS') return { outcome: null, notRun: describeNotRun(report) };
   const failed = logs.find((log) => log.status === 'FAILURE');
   const isUndone = entry.kind === 'undo' && entry.turn === turn;
-  return {
+  const outcome = {
     status,
     error,
     failed: failed === undefined ? null : toFailed(failed),
@@ -175,6 +191,7 @@ async function readOutcome(report: Uint8Array, entry: Entry): Promise<FailedOutc
     canUndo: changes.length > 0 && !isUndone,
     isUndone,
   };
+  return { outcome, notRun: null };
 }
 
 function toFailed({ index, action_type: type, params, details }: ActionLog): FailedOutcome['failed'] {

@@ -125,7 +125,7 @@ async function runAction(
   const { effect } = outcome;
   const { decision, edited, declines, comment }: Approval = approvesAll
     ? { decision: 'yes' }
-    : await approver.action({ action, effect, count: plan.actions.length });
+    : await approver.action({ action, effect, count: plan.actions.length, isLast: isLast(plan, action, settings) });
   if (settings.signal.aborted) return { decision: 'quit', log: skipped(skipReasons.interrupted) };
   if (decision === 'quit') return { decision, log: skipped(declines ? 'declined' : skipReasons.quit, comment) };
   if (decision === 'end')
@@ -140,6 +140,10 @@ async function runAction(
   const modified =
     edited === undefined ? {} : { modified_by_user: true, params: await reportEdited(wanted.action, mask) };
   return { decision, log: { ...performed, ...modified, approved_by: approver.by, duration_ms } };
+}
+
+function isLast({ actions }: Plan, { index }: Action, { chosen }: RunSettings): boolean {
+  return !actions.some((other) => other.index > index && chosen.has(other.index));
 }
 
 /** The user's own text is taken unchanged: the rules for plans are for models. */

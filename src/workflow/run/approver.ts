@@ -3,7 +3,7 @@ import type { Action } from '../../plan/plan.ts';
 import type { ActionLog } from '../../plan/report.ts';
 import type { Effect } from '../../plan/effect.ts';
 
-/** `end`: nobody is there to answer any more; before anything was run it decides nothing. */
+/** `end`: nobody answers now; before anything was run it decides nothing. */
 type Decision = 'yes' | 'no' | 'all' | 'quit' | 'end';
 
 export interface Approval {
@@ -21,7 +21,8 @@ export interface Approver {
   readonly by: 'user' | 'flag';
   /** Before the first question: all that the plan will do, as far as it can be known. */
   begin(effects: Effect[]): Promise<void>;
-  action(asked: { action: Action; effect: Effect; count: number }): Promise<Approval>;
+  /** `isLast`: nothing is asked about after it. */
+  action(asked: { action: Action; effect: Effect; count: number; isLast: boolean }): Promise<Approval>;
   /** The answer to CHAT_WITH_USER or PROMPT; null without somebody to ask. */
   answer(text: string): Promise<string | null>;
   /** Announces an action that nobody was asked about, and shows that it runs until `use` is over. */

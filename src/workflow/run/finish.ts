@@ -94,6 +94,7 @@ async function publish(
   { status, error, problems, rolledBack }: RunOutcome,
 ): Promise<Executed> {
   const { project, line, turn, started } = draft;
+  const left = run.logs.flatMap((log) => (log.status === 'SKIPPED' ? [log.index] : []));
   const report = await maskReport(project.masker, {
     version: 1,
     session: line.session,
@@ -104,7 +105,13 @@ async function publish(
       grammar: newestGrammar,
       ...(await readPlanner(project, line)),
     },
-    run_summary: { status, start_time: started.toISOString(), end_time: project.clock.now().toISOString(), error },
+    run_summary: {
+      status,
+      start_time: started.toISOString(),
+      end_time: project.clock.now().toISOString(),
+      error,
+      ...(status === 'SUCCESS' && left.length > 0 ? { not_run: left } : {}),
+    },
     memos,
     action_logs: run.logs,
     ...(rolledBack === null ? {} : { rollback: toReported(rolledBack) }),

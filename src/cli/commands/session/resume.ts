@@ -64,14 +64,19 @@ export class SessionResumeCommand extends TeddyCommand {
   }
 
   private async executePending({ terminal, project, signal }: Resuming): Promise<number> {
-    const { executeAndShow } = await import('./execute-and-show.ts');
+    const [{ executeAndShow }, { keepingTypedAhead }] = await Promise.all([
+      import('./execute-and-show.ts'),
+      import('../../ask/typed-ahead.ts'),
+    ]);
+    // A key that was pressed before the question was shown approves nothing.
+    const asking = keepingTypedAhead(terminal, () => undefined);
     const page = (text: string) => this.page(terminal, project, text);
     const options = toExecutionOptions({
       selector: this.session,
       yes: this.yes,
       printJson: this.toJsonPrinter(terminal),
     });
-    return executeAndShow({ terminal, project, signal, page, namesNext: true }, options);
+    return executeAndShow({ terminal: asking, project, signal, page, namesNext: true }, options);
   }
 
   private async ask({ terminal, project, signal, step }: Resuming, message?: string): Promise<number> {
