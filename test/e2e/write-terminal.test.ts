@@ -16,7 +16,7 @@ function inTerminal(...args: string[]): TerminalRun {
 }
 
 const begins = 'Now output content. End with DONE on its own line.';
-const recover = 'Recover previous write session? [y,n,q,?] ';
+const recover = 'Recover previous write session? [Y,n,q,?] ';
 const ways = 'What now? [f,s,o,d,q] ';
 
 /** Leaves a stream that ended without DONE. */
@@ -27,10 +27,10 @@ async function interrupted(target: string, content: string): Promise<string> {
   return /write recover (\S+) /.exec(cut.stderr)?.[1] ?? '';
 }
 
-const stages = async () => {
-  const { sessions } = JSON.parse(await project.ok('write', 'list', '--json')) as { sessions: { stage: string }[] };
-  return sessions.map(({ stage }) => stage);
-};
+const sessions = async () =>
+  (JSON.parse(await project.ok('write', 'list', '--json')) as { sessions: { session_id: string; stage: string }[] })
+    .sessions;
+const stages = async () => (await sessions()).map(({ stage }) => stage);
 
 describe.skipIf(!hasTerminal)('at a terminal', () => {
   test('a content in which something was found can be sent again as a whole', async () => {
@@ -67,6 +67,33 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
     run.press('n\n');
     expect(await run.exitCode).toBe(0);
     expect(await stages()).toEqual(['orphaned', 'awaiting_content']);
+  });
+
+  test('the question comes again until it is answered, and Enter says yes', async () => {
+    await interrupted('left.txt', 'left\n');
+    const begin = (target: string) =>
+      inTerminal('write', 'begin', '--target', target, '--operation', 'create', '--intent', 'A test');
+    for (const key of [ctrlC, '\u0004', 'q\n']) {
+      const run = begin('a.txt');
+      await run.waitFor(recover);
+      run.press(key);
+      await run.exitCode;
+      for (const { session_id: id, stage } of await sessions())
+        if (stage === 'awaiting_content') await project.ok('write', 'cancel', id);
+    }
+    const put = begin('a.txt');
+    await put.waitFor(recover);
+    put.press('\n');
+    await put.waitFor(ways);
+    put.press('q\n');
+    expect(await put.exitCode).toBe(0);
+    const answered = begin('b.txt');
+    await answered.waitFor(recover);
+    answered.press('n\n');
+    await answered.exitCode;
+    const last = begin('c.txt');
+    await last.exitCode;
+    expect(last.text()).not.toContain(recover);
   });
 
   test('what is pasted for a stream is its content, also where another one was interrupted', async () => {
@@ -155,7 +182,7 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
     await interrupted('a.txt', 'one\n');
     const run = inTerminal('session', 'new', 'other', '--no-switch');
     expect(await run.waitFor(recover)).toContain('create a.txt, 4 bytes, ');
-    run.press('\n');
+    run.press('?\n');
     expect(await run.waitFor(recover)).toContain('q  leave it, and stop here');
     run.press('y\n');
     await run.waitFor(ways);

@@ -62,8 +62,14 @@ test('of two streams for two lines one is killed: the other goes on, and both ar
   const listed = (await json('write', 'list'))['sessions'] as { session_id: string; stage: string }[];
   expect(listed.map(({ stage }) => stage).toSorted()).toEqual(['orphaned', 'receiving']);
   const id = listed.find(({ stage }) => stage === 'orphaned')?.session_id ?? '';
-  expect(await project.run(['doctor'])).toMatchObject({ stdout: expect.stringContaining(id) as string });
-  expect(await project.run(['write', 'recover', id, '--finalize'])).toMatchObject({ exitCode: 0 });
+  const cwd = join(project.repo.root, 'src');
+  const examined = await project.run(['doctor'], { cwd });
+  const ways = [...examined.stdout.matchAll(/`teddy (write recover [^`]+)`/g)].map(([, way = '']) => way.split(' '));
+  expect(ways).toEqual([
+    ['write', 'recover', id, '--show'],
+    ['write', 'recover', id, '--finalize'],
+  ]);
+  for (const way of ways) expect(await project.run(way, { cwd })).toMatchObject({ exitCode: 0 });
   living.child.stdin.end('more\nDONE\n');
   expect(await living.result).toMatchObject({ exitCode: 0 });
   expect(await project.repo.git('show', `teddy/${one}:a.md`)).toBe('# One');

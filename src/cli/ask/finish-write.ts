@@ -70,15 +70,16 @@ export async function askYes(
   }
 }
 
-/** Whether an interrupted write session is taken up now; the end of the input means no. Throws INTERRUPTED on Ctrl-C, and for `q`. */
-export async function askRecover(terminal: Terminal, signal: AbortSignal): Promise<boolean> {
+/** Whether an interrupted write session is taken up now; null where the input has ended without an answer. Throws INTERRUPTED on Ctrl-C, and for `q`. */
+export async function askRecover(terminal: Terminal, signal: AbortSignal): Promise<boolean | null> {
   for (;;) {
-    const answer = (await askOrStop(terminal, signal, 'Recover previous write session? [y,n,q,?] '))?.toLowerCase();
-    if (answer === undefined || answer === 'n' || answer === 'no') return false;
-    if (answer === 'y' || answer === 'yes') return true;
+    const answer = (await askOrStop(terminal, signal, 'Recover previous write session? [Y,n,q,?] '))?.toLowerCase();
+    if (answer === undefined) return null;
+    if (answer === 'n' || answer === 'no') return false;
+    if (answer === '' || answer === 'y' || answer === 'yes') return true;
     if (answer === 'q' || answer === 'quit')
       throw new TeddyError('INTERRUPTED', 'Stopped before anything was done.', listHint);
-    terminal.say('y  go on with it now\nn  leave it, and go on\nq  leave it, and stop here\n?  this help');
+    terminal.say('y  go on with it now (Enter)\nn  leave it, and go on\nq  leave it, and stop here\n?  this help');
   }
 }
 

@@ -21,35 +21,43 @@ export async function offerOrphans(offering: Offering): Promise<void> {
     sweepWrites(offering.project),
   );
   for (const one of cleaned) terminal.say(toVisible(describeCleaned(one)));
-  for (const view of await orNothing(offering, [], () => takeUnannounced(offering.project, orphans))) {
+  // Whoever can be asked is asked again until there is an answer; anybody else is told once a day.
+  const told = canAsk ? 'answered-writes' : 'announced-writes';
+  for (const view of await orNothing(offering, [], () => findFresh(offering.project, told, orphans))) {
     const left = `A write session was interrupted: ${describeLeft(offering, view)}.`;
-    if (!canAsk) terminal.say(`${left} Recover it: teddy write recover ${view.id}`);
-    else {
-      terminal.say(left);
-      await orNothing(offering, undefined, () => offer(offering, view));
-    }
+    terminal.say(canAsk ? left : `${left} Recover it: teddy write recover ${view.id}`);
+    const isDone = !canAsk || (await orNothing(offering, false, () => offer(offering, view)));
+    if (isDone) await orNothing(offering, undefined, () => noteTold(offering.project, told, view));
   }
 }
 
 const dayMs = 86_400_000;
 
-/** Those that nobody was told of for a day; from now on somebody was. */
-async function takeUnannounced(project: Project, orphans: readonly WriteView[]): Promise<WriteView[]> {
-  const { cache } = project.repository;
-  const nowMs = project.clock.now().getTime();
-  const told = (await readRows(cache, 'announced-writes')).filter(([, at]) => nowMs - Number(at) < dayMs);
-  const fresh = orphans.filter(({ id }) => !told.some(([known]) => known === id));
-  if (fresh.length > 0)
-    await writeRows(cache, 'announced-writes', [...told, ...fresh.map(({ id }) => [id, String(nowMs)])]);
-  return fresh;
+async function readTold({ repository: { cache }, clock }: Project, told: string): Promise<string[][]> {
+  const nowMs = clock.now().getTime();
+  return (await readRows(cache, told)).filter(([, at]) => nowMs - Number(at) < dayMs);
 }
 
-async function offer(offering: Offering, view: WriteView): Promise<void> {
+async function findFresh(project: Project, told: string, orphans: readonly WriteView[]): Promise<WriteView[]> {
+  if (orphans.length === 0) return [];
+  const known = await readTold(project, told);
+  return orphans.filter(({ id }) => !known.some(([one]) => one === id));
+}
+
+async function noteTold(project: Project, told: string, { id }: WriteView): Promise<void> {
+  const row = [id, String(project.clock.now().getTime())];
+  await writeRows(project.repository.cache, told, [...(await readTold(project, told)), row]);
+}
+
+/** Returns whether it was answered that the session is left as it is. */
+async function offer(offering: Offering, view: WriteView): Promise<boolean> {
   const { terminal, project, signal } = offering;
   const recovering = { ...offering, printJson: null };
-  if (!(await askRecover(terminal, signal))) return;
+  const answer = await askRecover(terminal, signal);
+  if (answer !== true) return answer === false;
   if (await isWhole(project, view)) await finalizeAndShow(recovering, view.id, false);
   else await askWay(recovering, view);
+  return false;
 }
 
 async function orNothing<Value>({ project }: Offering, nothing: Value, use: () => Promise<Value>): Promise<Value> {

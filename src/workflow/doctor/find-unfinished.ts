@@ -53,7 +53,7 @@ function toFound(
         {
           ...base,
           meaning: `A write session for ${target} was killed with ${formatCount((state?.size ?? 0) + write.tailBytes)} bytes received.`,
-          todo: `Go on with it: \`teddy write recover ${toShellWord(id)}\`.`,
+          todo: `See what has arrived: \`teddy write recover ${id} --show\`.${state !== null && state.size > 0 ? ` If it is whole: \`teddy write recover ${id} --finalize\`.` : ''}`,
         },
       ];
     case 'old':
