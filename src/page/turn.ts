@@ -330,6 +330,7 @@ function renderRest({ report: { memos, rollback } }: PageReport): Html | null {
     ...memos.added.map((fact) => `Remembered: ${fact}`),
     ...memos.removed.map((fact) => `Forgotten: ${fact}`),
     ...memos.rejected.map((fact) => `Not remembered, the user said no: ${fact}`),
+    ...(memos.proposed ?? []).map((fact) => `Waits for the user: ${fact}`),
     ...(rollback?.restored ?? []).map((path) => `Put back: ${path}`),
     ...(rollback?.left ?? []).map(({ path, reason }) => `Not put back: ${path} (${reason})`),
     ...(rollback?.moved_aside ?? []).map((path) => `Moved aside: ${path}`),

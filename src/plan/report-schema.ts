@@ -80,7 +80,7 @@ const reportSchema = z.object({
     error: z.nullable(text),
     not_run: z.exactOptional(z.array(position)),
   }),
-  memos: z.object({ added: texts, removed: texts, rejected: texts }),
+  memos: z.object({ added: texts, removed: texts, rejected: texts, proposed: z.exactOptional(texts) }),
   action_logs: z.array(actionLog),
   rollback: z.exactOptional(
     z.object({ restored: texts, left: z.array(z.object({ path: text, reason: text })), moved_aside: texts }),

@@ -55,6 +55,8 @@ export interface ReportedMemos {
   added: string[];
   removed: string[];
   rejected: string[];
+  /** Nobody could be asked about these: they wait for the user. */
+  proposed?: string[];
 }
 
 export interface ActionLog {
@@ -171,7 +173,7 @@ function inOrder(report: Report): object {
     turn,
     plan: pick(plan, ['title', 'sha256', 'grammar', 'agent', 'model']),
     run_summary: pick(run_summary, ['status', 'start_time', 'end_time', 'error', 'not_run']),
-    memos: pick(memos, ['added', 'removed', 'rejected']),
+    memos: pick(memos, ['added', 'removed', 'rejected', 'proposed']),
     action_logs: action_logs.map(logInOrder),
     ...(rollback === undefined ? {} : { rollback: rollbackInOrder(rollback) }),
     changes: changes.map((change) => pick(change, ['path', 'change', 'before', 'after', 'mode', 'action'])),

@@ -187,9 +187,9 @@ test('nothing outside the project, behind a link out of it, in .git or in .teddy
 test('memos need a yes of their own: -y does not cover them', async () => {
   const withMemo = (fact: string, sign = '+') =>
     `# Remember\n\n## Memos\n\n- [${sign}] ${fact}\n\n## Action Plan\n\n${createAction(`${fact}.txt`, 'x\n')}`;
-  const discarded = await execute(withMemo('one'));
-  expect(discarded.report.memos).toEqual({ added: [], removed: [], rejected: ['one'] });
-  expect(discarded.stderr).toContain('--memos=yes');
+  const waiting = await execute(withMemo('one'));
+  expect(waiting.report.memos).toEqual({ added: [], removed: [], rejected: [], proposed: ['one'] });
+  expect(waiting.stderr).toContain('--memos=yes');
   expect(await project.repo.git('show', 'teddy/global:memos.yaml')).not.toContain('one');
 
   const taken = await execute(withMemo('two'), 0, '--memos=yes');

@@ -71,7 +71,12 @@ function lastOutput({ status, details }: ActionLog): string[] {
 
 function renderMemos({ memos }: Report): string[] {
   const list = (what: string, facts: string[]) => facts.map((fact) => `memo ${what}: ${toVisible(fact)}`);
-  return [...list('added', memos.added), ...list('removed', memos.removed), ...list('not taken', memos.rejected)];
+  return [
+    ...list('added', memos.added),
+    ...list('removed', memos.removed),
+    ...list('not taken', memos.rejected),
+    ...list('waits for you', memos.proposed ?? []),
+  ];
 }
 
 function renderRollback(terminal: Terminal, { rollback }: Report): string[] {

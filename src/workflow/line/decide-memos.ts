@@ -1,5 +1,6 @@
 /** Memos that a plan proposes: decided on their own, applied to `teddy/global` and to the line under one id. */
 import type { ReportedMemos } from '../../plan/report.ts';
+import { TeddyError } from '../../errors.ts';
 import type { Commit, Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { decodeEntry, encodeEntry, type Entry } from '../../session/entry.ts';
@@ -14,13 +15,14 @@ import { changeGlobal, readGlobal } from './global-branch.ts';
 import { maskEntry } from './mask-text.ts';
 import type { ReadyLine } from './prepare.ts';
 import { toText, withEntry, type LineState } from './read.ts';
+import { proposeMemo } from './proposed-memos.ts';
 import { takeSnapshot } from './take-snapshot.ts';
 
 export type DecidedMemos = ReportedMemos;
 
 const noMemos: DecidedMemos = { added: [], removed: [], rejected: [] };
 
-/** `ask`: a person decides. `none`: nobody can be asked, so they are discarded, and that is said. */
+/** `ask`: a person decides. `none`: nobody can be asked, so new ones wait for the user, and that is said. */
 export type MemoDecision =
   { kind: 'yes' | 'no' | 'none' } | { kind: 'ask'; ask(changes: MemoChange[]): Promise<boolean> };
 
@@ -41,13 +43,29 @@ export async function decideMemos(
   if (open.length === 0) return { memos: noMemos, state };
   const approved = decision.kind === 'ask' ? (await decision.ask(open)) === true : decision.kind === 'yes';
   if (!approved) {
-    if (decision.kind === 'none')
-      project.notices.warn(
-        'The memos that the plan proposes are discarded: there is nobody to ask. --memos=yes takes them.',
-      );
-    return { memos: { ...noMemos, rejected: open.map(({ fact }) => fact) }, state };
+    const proposed = decision.kind === 'none' ? await proposeAll(project, open) : [];
+    const rejected = open.map(({ fact }) => fact).filter((fact) => !proposed.includes(fact));
+    return { memos: { ...noMemos, rejected, ...(proposed.length === 0 ? {} : { proposed }) }, state };
   }
   return applyMemos(project, line, turn, open);
+}
+
+/** Returns the new memos that wait for the user from now on. */
+async function proposeAll(project: Project, changes: readonly MemoChange[]): Promise<string[]> {
+  const proposed: string[] = [];
+  for (const { kind, fact } of changes)
+    try {
+      if (kind === 'add' && (await proposeMemo(project, fact)).state === 'waits') proposed.push(fact);
+    } catch (error) {
+      if (!(error instanceof TeddyError)) throw error;
+      project.notices.warn(`A memo is not kept: ${error.message}`);
+    }
+  project.notices.warn(
+    proposed.length === 0
+      ? 'The changes of memos that the plan proposes are left out: there is nobody to ask. --memos=yes takes them.'
+      : `${proposed.length} of the memos that the plan proposes wait for you, since there is nobody to ask: \`teddy memo list\`. --memos=yes takes them at once.`,
+  );
+  return proposed;
 }
 
 /** The changes to decide on: a memo that is known, or the removal of one that is not there, is only reported. */
@@ -140,6 +158,7 @@ export function joinMemos(a: DecidedMemos, b: DecidedMemos): DecidedMemos {
     added: [...a.added, ...b.added],
     removed: [...a.removed, ...b.removed],
     rejected: [...a.rejected, ...b.rejected],
+    ...(b.proposed === undefined ? {} : { proposed: b.proposed }),
   };
 }
 

@@ -4,6 +4,9 @@ import { globalRef, type Oid, type RefName } from '../../../src/names.ts';
 import { addMemo } from '../../../src/workflow/context/change-memos.ts';
 import { memoryProject, withRace, type MemoryProject } from '../../support/memory-repository.ts';
 import { create, line, memos, planOf, run, say, session, start, storyOfLine } from '../../support/turns.ts';
+import { parseReport } from '../../../src/plan/report-schema.ts';
+import { renderReport } from '../../../src/plan/report.ts';
+import { listProposed } from '../../../src/workflow/line/proposed-memos.ts';
 import type { MemoChange } from '../../../src/session/memos.ts';
 import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
@@ -101,10 +104,12 @@ describe('memos that are not approved', () => {
     expect(report.run_summary.status).toBe('SUCCESS');
   });
 
-  test('are discarded when nobody can be asked, also under -y, and that is said', async () => {
+  test('wait for the user when nobody can be asked, also under -y, and that is said', async () => {
     const project = await pending('[+] tabs');
     const { report } = await run(project, { memos: { kind: 'none' } });
-    expect(report.memos.rejected).toEqual(['tabs']);
+    expect(report.memos).toMatchObject({ added: [], rejected: [], proposed: ['tabs'] });
+    expect(await listProposed(project)).toEqual(['tabs']);
+    expect(parseReport(renderReport(report))).toEqual(report);
     expect(project.said.some((text) => text.startsWith('warning: ') && text.includes('--memos=yes'))).toBe(true);
   });
 
