@@ -22,6 +22,13 @@ export function comesLater(kind: EntryKind | undefined): boolean {
   return kind === 'undo' || kind === 'approval';
 }
 
+/** The status of an undo that puts back what the one before it took. */
+export const redone = 'REDONE';
+
+export function takesBack({ kind, status }: Pick<Entry, 'kind' | 'status'>): boolean {
+  return kind === 'undo' && status !== redone;
+}
+
 /** The endpoint has counted them. */
 export interface Tokens {
   /** All of them, cached or not. */
@@ -58,7 +65,7 @@ export interface Entry {
   tokens?: Tokens;
   /** In US dollars, where the endpoint has said so. */
   costUsd?: number;
-  /** The status of a report's run. */
+  /** The status of a report's run; PARTIAL, RECOVERED or REDONE of others. */
   status?: string;
   /** The word on a plan; on an approval. */
   verdict?: VerdictWord;

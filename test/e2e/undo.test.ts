@@ -53,9 +53,53 @@ test('undo puts back content, mode and deleted files, and removes what the turn 
   expect(await repo.git('diff', '--name-only', `${report}~1`, 'HEAD', '--', ':!.teddy')).toBe('');
   expect(await repo.git('rev-parse', 'HEAD~1')).toBe(report);
   expect((await project.subjects())[0]).toBe('turn 01 undo: 4 files of turn 01 taken back');
-  await project.refuses('NOTHING_TO_UNDO', 3, ['session', 'undo']);
-  await project.refuses('NOTHING_TO_UNDO', 3, ['session', 'undo', '01']);
+  const nothing = await project.refuses('NOTHING_TO_UNDO', 3, ['session', 'undo']);
+  expect(nothing).toContain('`teddy session undo 01` puts turn 01 back');
   await project.refuses('UNKNOWN_TURN', 2, ['session', 'undo', '07']);
+});
+
+test('undo of an undone turn puts it back on the same branch, as often as is wanted, and all who look agree', async () => {
+  const { repo } = project;
+  const session = await project.begin('redo');
+  await everything();
+  const made = (await repo.fingerprint()).workTree;
+  const code = (files: Record<string, string>) =>
+    Object.fromEntries(Object.entries(files).filter(([path]) => !path.startsWith('.teddy/')));
+  const undone = await project.run(['session', 'undo']);
+  expect(undone.stderr).toContain('Back: teddy session undo 01\n');
+  const back = await project.run(['session', 'undo', '01']);
+  expect(back.stdout).toMatch(/^4 files of turn 01 put back, undo [0-9a-f]{10}\n$/);
+  expect(code((await repo.fingerprint()).workTree)).toEqual(code(made));
+  expect(await repo.git('symbolic-ref', '--short', 'HEAD')).toBe(`teddy/${session}`);
+  expect(await repo.git('status', '--porcelain')).toBe('');
+  expect((await project.subjects())[0]).toBe('turn 01 undo: 4 files of turn 01 put back');
+  expect(await project.ok('session', 'show', '01')).toContain(`Turn 01 of ${session}: closed`);
+  expect(await project.ok('session', 'review')).not.toContain('undone');
+  await project.ok('session', 'verify');
+  await project.ok('session', 'replay');
+  expect(await project.ok('why', 'a.txt:1')).toMatch(/Turn +01 of/);
+  expect(JSON.parse(await project.ok('session', 'undo', '--json'))).toMatchObject({ redo: false });
+  expect(await project.ok('session', 'show', '01')).toContain(`Turn 01 of ${session}: undone`);
+  expect(JSON.parse(await project.ok('session', 'undo', '01', '--json'))).toMatchObject({ redo: true });
+  await project.ok('session', 'verify');
+  await repo.git('switch', '--quiet', 'main');
+  expect(await project.ok('session', 'land', session)).toContain('4 files');
+  expect(await repo.read('a.txt')).toBe('A\n');
+  expect(await repo.git('log', '-1', '--format=%s')).toBe('Try it');
+});
+
+test('what was undone in part comes back, and an edit since then is never lost', async () => {
+  const { repo } = project;
+  await project.begin('part');
+  await turn(editAction('a.txt', 'a', 'A'), editAction('b.txt', 'b', 'B'));
+  await repo.write('a.txt', 'mine\n');
+  await project.ok('session', 'undo', '--partial');
+  await repo.write('b.txt', 'mine too\n');
+  await project.refuses('FILE_MODIFIED', 3, ['session', 'undo', '01']);
+  await repo.write('b.txt', 'b\n');
+  await project.ok('session', 'undo', '01');
+  expect([await repo.read('a.txt'), await repo.read('b.txt')]).toEqual(['mine\n', 'B\n']);
+  await project.ok('session', 'verify');
 });
 
 test('a file that was edited since the turn, or whose mode was, stops it; --partial takes back the others', async () => {

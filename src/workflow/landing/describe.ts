@@ -4,7 +4,7 @@ import type { Commit } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { findDisclosed, joinAssistants, renderDisclosure, toDisclosure } from '../../session/assisted-by.ts';
 import { countOf } from '../../session/describe-spending.ts';
-import { decodeEntry } from '../../session/entry.ts';
+import { decodeEntry, takesBack } from '../../session/entry.ts';
 import { nameSome } from '../../session/name-some.ts';
 import { shortRef, type Oid, type RefName, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
 import type { LandableLine } from './landing.ts';
@@ -74,7 +74,7 @@ export async function readParts(
   const written = new Map<string, TurnName>();
   const edited = new Map<RepoPath, boolean>();
   const changing = new Set<TurnName>();
-  const undone = new Set<TurnName>();
+  const undone = new Map<TurnName, boolean>();
   const others: string[] = [];
   const changesOf = (oid: Oid, { parents }: Commit) =>
     store.diffTrees(parents[0] ?? null, oid, { without: '.teddy' as RepoPath });
@@ -102,11 +102,11 @@ export async function readParts(
     // One that was rejected or rolled back has a report all the same.
     const isRun = kind === 'report' && (entry.status === 'SUCCESS' || (await changesOf(oid, commit)).length > 0);
     if (kind === 'write' || isRun || isOfAgent) changing.add(turn);
-    if (kind === 'undo') undone.add(turn);
+    if (kind === 'undo' && !undone.has(turn)) undone.set(turn, takesBack(entry));
   }
   const turns: LandingParts['turns'] = [];
   for (const turn of changing) {
-    if (undone.has(turn)) continue;
+    if (undone.get(turn) === true) continue;
     // A plan may have landed before it was executed.
     const plan = titles.has(turn) ? null : await readTurnFile(store, tip, session, turn, 'plan.md');
     const known = titles.get(turn) ?? (plan === null ? asked.get(turn) : undefined);

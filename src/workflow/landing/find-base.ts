@@ -3,7 +3,7 @@ import { TeddyError } from '../../errors.ts';
 import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { decodeLandings, landingText, type LandedFrom } from '../../session/landing.ts';
-import { decodeEntry } from '../../session/entry.ts';
+import { decodeEntry, takesBack } from '../../session/entry.ts';
 import { shortRef, type Oid, type TurnName } from '../../names.ts';
 import type { LandingTarget } from './choose-target.ts';
 import type { LandableLine } from './landing.ts';
@@ -58,14 +58,14 @@ async function findTakenBack(
   landing: FoundLanding | undefined,
 ): Promise<Oid | null> {
   if (landing === undefined) return null;
-  const undone = new Set<TurnName | null>();
-  // Newest first: a turn that it has of its own comes after its undo.
+  const undone = new Map<TurnName | null, boolean>();
+  // Newest first: a turn that it has of its own comes after its undo, and the last undo decides.
   for await (const { commit } of store.firstParents(landing.tip, [line.tip])) {
     const entry = decodeEntry(commit.message);
-    if (entry?.kind === 'undo') undone.add(entry.turn);
+    if (entry?.kind === 'undo') undone.set(entry.turn, undone.get(entry.turn) ?? takesBack(entry));
     else if (entry?.kind !== 'approval') undone.delete(entry?.turn ?? null);
   }
-  return undone.size > 0 ? landing.commit : null;
+  return [...undone.values()].includes(true) ? landing.commit : null;
 }
 
 /** Commits below the common ancestor are in both histories, and need no telling. */

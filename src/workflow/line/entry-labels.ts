@@ -40,8 +40,8 @@ export function labelBranch(original: TurnName): Label {
   return { title: `from turn ${original}`, details: [] };
 }
 
-export function labelUndo(turn: TurnName, paths: readonly string[]): Label {
-  return { title: `${countFiles(paths)} of turn ${turn} taken back`, details: [...paths] };
+export function labelUndo(turn: TurnName, isRedo: boolean, paths: readonly string[]): Label {
+  return { title: `${countFiles(paths)} of turn ${turn} ${isRedo ? 'put back' : 'taken back'}`, details: [...paths] };
 }
 
 export function labelEdits(paths: readonly string[], whose = "of the user's own edits"): Label {

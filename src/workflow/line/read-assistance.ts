@@ -3,7 +3,7 @@ import { decodeTranscript } from '../../conversation/decode-transcript.ts';
 import type { CommitChange } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { joinAssistants, toAssistant, toForeign, type Assistant } from '../../session/assisted-by.ts';
-import { comesLater, decodeEntry, type Entry, type EntryKind } from '../../session/entry.ts';
+import { comesLater, decodeEntry, takesBack, type Entry, type EntryKind } from '../../session/entry.ts';
 import { readStarts } from '../../session/session-starts.ts';
 import { compareTurns, type Oid, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
 import { readTurnFile } from './read.ts';
@@ -63,7 +63,7 @@ export async function readAssistance(project: Project, tip: Oid, base: Oid | nul
     const turn = entry === null ? null : openTurn(turns, entry, edits.length);
     if (entry === null) ownMessages.push(commit.message);
     if (entry === null || turn === null || isOfUser(entry, turn)) edits.push(new Set(code.map(({ path }) => path)));
-    else if (entry.kind === 'undo') takeBack(turn, blobs);
+    else if (takesBack(entry)) takeBack(turn, blobs);
     else if (entry.kind === 'write' && entry.model === undefined) turn.writes.push(...code);
     else addChanges(turn, code);
   }

@@ -2,7 +2,7 @@
 import { TeddyError } from '../../errors.ts';
 import type { ChangedCommit, CommitChange, ScratchTree } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { decodeEntry, type Entry } from '../../session/entry.ts';
+import { decodeEntry, takesBack, type Entry } from '../../session/entry.ts';
 import { keepRecentReads } from '../../session/keep-recent.ts';
 import { isSessionPath } from '../../session/global-files.ts';
 import { isTurnName, turnDir, joinPath, type Oid, type RepoPath, type TurnName } from '../../names.ts';
@@ -247,15 +247,20 @@ function findCode({ entry: { kind, turn }, oid, changes }: EntryStep): Differenc
   return code.map(({ path }) => ({ turn, commit: oid, action: null, path, message, diff: null }));
 }
 
-/** An undo puts files back as they were before the report of its turn, and does nothing else. */
-function compareUndone({ entry: { kind, turn }, oid, changes, reported }: EntryStep): Difference[] {
+/** An undo puts files back as they were before the report of its turn, or as they were after it, and does nothing else. */
+function compareUndone({ entry, oid, changes, reported }: EntryStep): Difference[] {
+  const { kind, turn } = entry;
   if (kind !== 'undo' || reported === undefined) return [];
+  const isBack = takesBack(entry);
   const wanted = new Map(reported.map((change) => [change.path, change]));
   return changes
     .filter(({ path }) => !isSessionPath(path))
-    .filter(({ path, after, mode }) => wanted.get(path)?.before !== after || wanted.get(path)?.oldMode !== mode)
+    .filter(({ path, after, mode }) => {
+      const found = wanted.get(path);
+      return (isBack ? found?.before : found?.after) !== after || (isBack ? found?.oldMode : found?.mode) !== mode;
+    })
     .map(({ path }) => {
-      const message = `The undo of turn ${turn} leaves ${path} in another state than it had before that turn.`;
+      const message = `The undo of turn ${turn} leaves ${path} in another state than it had ${isBack ? 'before' : 'after'} that turn.`;
       return { turn, commit: oid, action: null, path, message, diff: null };
     });
 }

@@ -6,7 +6,7 @@ import type { ParsedPlan } from '../../plan/plan.ts';
 import type { ActionLog, RunStatus } from '../../plan/report.ts';
 import type { Head } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import type { Entry, VerdictWord } from '../../session/entry.ts';
+import { takesBack, type Entry, type VerdictWord } from '../../session/entry.ts';
 import { isSessionPath } from '../../session/global-files.ts';
 import { parseLineRef, shortRef, type Oid, type SessionId, type TurnName } from '../../names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
@@ -181,7 +181,7 @@ async function readOutcome(text: Uint8Array, entry: Entry): Promise<Pick<Status,
   const { status, error } = run_summary;
   if (status === 'SUCCESS') return { outcome: null, notRun: describeNotRun(report) };
   const failed = logs.find((log) => log.status === 'FAILURE');
-  const isUndone = entry.kind === 'undo' && entry.turn === turn;
+  const isUndone = takesBack(entry) && entry.turn === turn;
   const outcome = {
     status,
     error,

@@ -1,7 +1,7 @@
 /** Finds lines of the code that an entry of a session has brought, as the tip of the line has them. */
 import type { Oid, RepoPath, SessionId, TurnName } from '../../names.ts';
 import type { Project } from '../../ports/project.ts';
-import { decodeEntry, type Entry } from '../../session/entry.ts';
+import { decodeEntry, takesBack, type Entry } from '../../session/entry.ts';
 import type { KnownLine } from '../../session/lines.ts';
 import { sortNeeded } from '../../session/regex-literals.ts';
 import type { TextPattern } from '../../session/text-pattern.ts';
@@ -157,7 +157,7 @@ function openHistory(
           const below = await step(at + 1);
           if (below === null || (here.entry === null && !below.lines.has(text))) return null;
           isBrought = !below.lines.has(text);
-          if (isBrought && here.entry?.kind === 'undo') [undone, isBrought] = [turn, false];
+          if (isBrought && here.entry !== null && takesBack(here.entry)) [undone, isBrought] = [turn, false];
         }
         // A snapshot of what was edited before a message belongs to that, and without one, to the turn below.
         if (isBrought && above !== null) return above;

@@ -5,6 +5,7 @@ import { parseReport } from '../../plan/report-schema.ts';
 import type { Report } from '../../plan/report.ts';
 import type { Project } from '../../ports/project.ts';
 import type { EntryKind } from '../../session/entry.ts';
+import { isUndone } from './turn.ts';
 import type { Oid, SessionId, TurnName } from '../../names.ts';
 import type { LoggedEntry } from '../../session/logged-entry.ts';
 import { readStarts } from '../../session/session-starts.ts';
@@ -115,6 +116,6 @@ function describeEntries(logged: readonly LoggedEntry[]): OfEntries {
     provider: answered?.provider ?? null,
     model: answered?.model ?? null,
     spent: sumSpent(all),
-    undoneBy: logged.findLast(({ entry }) => entry?.kind === 'undo')?.commit ?? null,
+    undoneBy: isUndone(logged) ? (logged.findLast(({ entry }) => entry?.kind === 'undo')?.commit ?? null) : null,
   };
 }

@@ -4,7 +4,7 @@ import type { TranscriptRecord } from '../../conversation/record.ts';
 import { runStatuses, type Report, type RunStatus } from '../../plan/report.ts';
 import { parseReport } from '../../plan/report-schema.ts';
 import type { ChangedCommit, Store } from '../../ports/git.ts';
-import type { Entry, EntryKind, VerdictWord } from '../../session/entry.ts';
+import { takesBack, type Entry, type EntryKind, type VerdictWord } from '../../session/entry.ts';
 import type { Verdict } from '../line/read-verdicts.ts';
 import type { Oid, TurnName } from '../../names.ts';
 import type { CutFile } from './read-turn-texts.ts';
@@ -109,8 +109,10 @@ function titleOfPlan(entries: readonly Entry[]): string | null {
   return entries.findLast(({ kind }) => kind === 'plan')?.title ?? null;
 }
 
-function isUndone(own: readonly Step[]): boolean {
-  return own.some(({ entry }) => entry?.kind === 'undo');
+/** The last undo decides. */
+export function isUndone(own: readonly Pick<Step, 'entry'>[]): boolean {
+  const last = own.findLast(({ entry }) => entry?.kind === 'undo')?.entry;
+  return last != null && takesBack(last);
 }
 
 /** In their order; what is of no turn is left out. */

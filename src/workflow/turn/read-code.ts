@@ -1,8 +1,9 @@
 /** Finds the code that a turn has changed: its report against the commit before, or all that another agent did in it. */
 import { TeddyError } from '../../errors.ts';
 import type { Store } from '../../ports/git.ts';
-import { decodeEntry } from '../../session/entry.ts';
+import { decodeEntry, takesBack } from '../../session/entry.ts';
 import type { Oid, RepoPath, TurnName } from '../../names.ts';
+import { mayChangeCode } from '../../session/line-paths.ts';
 import { readCodeFiles, type CodeFile } from '../line/edited-code.ts';
 import type { LineState } from '../line/read.ts';
 
@@ -21,14 +22,14 @@ export interface TurnCode {
 
 /** The code of this turn, else of the newest that has some and is not undone. Throws NOTHING_TO_UNDO. */
 export async function findUndoable(store: Store, state: LineState, wanted: TurnName | null): Promise<TurnCode> {
-  const undone = new Set<TurnName>();
+  const undone = new Map<TurnName, boolean>();
   for await (const { oid, commit } of store.firstParents(state.tip)) {
     const entry = decodeEntry(commit.message);
     if (entry === null || entry.session !== state.session || entry.turn === null) continue;
-    if (entry.kind === 'undo') undone.add(entry.turn);
+    if (entry.kind === 'undo' && !undone.has(entry.turn)) undone.set(entry.turn, takesBack(entry));
     // Only another agent's snapshot has a head.
     if (entry.kind !== 'report' && entry.head === undefined) continue;
-    if (wanted === null ? undone.has(entry.turn) : entry.turn !== wanted) continue;
+    if (wanted === null ? undone.get(entry.turn) === true : entry.turn !== wanted) continue;
     const isReport = entry.kind === 'report';
     const before = isReport ? (commit.parents[0] ?? null) : await findBefore(store, oid, entry.turn);
     const changes = await readChanges(store, before, oid);
@@ -37,8 +38,23 @@ export async function findUndoable(store: Store, state: LineState, wanted: TurnN
   throw new TeddyError(
     'NOTHING_TO_UNDO',
     wanted === null ? `No turn of this line has code to take back.` : `Turn ${wanted} has changed no code.`,
-    '`teddy session log` shows the turns.',
+    describeWayOut([...undone].find(([, isBack]) => isBack)?.[0]),
   );
+}
+
+function describeWayOut(undone: TurnName | undefined): string {
+  const log = '`teddy session log` shows the turns';
+  return undone === undefined ? `${log}.` : `${log}; \`teddy session undo ${undone}\` puts turn ${undone} back.`;
+}
+
+/** Reads what the undo of the turn took; null where it has none, or that is back already. */
+export async function findTaken(store: Store, state: LineState, turn: TurnName): Promise<UndoChange[] | null> {
+  for await (const { oid, commit } of store.firstParents(state.tip)) {
+    const entry = decodeEntry(commit.message);
+    if (entry?.session !== state.session || entry.turn !== turn || !mayChangeCode(entry.kind)) continue;
+    return takesBack(entry) ? readChanges(store, commit.parents[0] ?? null, oid) : null;
+  }
+  return null;
 }
 
 /** The last commit before the turn. */

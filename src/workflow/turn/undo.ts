@@ -1,8 +1,8 @@
-/** Takes back the code of a turn where the files are as the turn left them; an edit of the user's is never lost. */
+/** Takes back the code of a turn, or puts it back again, where the files are as the turn left them; an edit of the user's is never lost. */
 import { TeddyError, toMessage } from '../../errors.ts';
 import type { Store, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import type { Entry } from '../../session/entry.ts';
+import { redone, type Entry } from '../../session/entry.ts';
 import { parseTurnName, shortRef, type Oid, type RepoPath, type TurnName } from '../../names.ts';
 import { labelUndo } from '../line/entry-labels.ts';
 import { appendEntry } from '../line/append-entry.ts';
@@ -13,7 +13,7 @@ import { editTree } from '../../session/edit-tree.ts';
 import { nameSome } from '../../session/name-some.ts';
 import { prepareLine, type ReadyLine } from '../line/prepare.ts';
 import { findTurn, type LineState } from '../line/read.ts';
-import { findUndoable, type UndoChange } from './read-code.ts';
+import { findTaken, findUndoable, type UndoChange } from './read-code.ts';
 import { decodeText } from '../../plan/decode-text.ts';
 import type { ProjectFiles, FileState, NewFile } from '../../ports/disk.ts';
 
@@ -28,6 +28,8 @@ export interface UndoRequest {
 export interface Undone {
   line: ReadyLine;
   turn: TurnName;
+  /** The turn had been undone, and its code is there again. */
+  isRedo: boolean;
   commit: Oid;
   restored: RepoPath[];
   /** Not as the turn left them; nothing has been done to them. */
@@ -35,7 +37,7 @@ export interface Undone {
 }
 
 /**
- * Throws NOT_ON_LINE, UNKNOWN_TURN, NOTHING_TO_UNDO; FILE_MODIFIED, before anything was changed, when files are not as the
+ * Of a turn that is undone it puts the code back. Throws NOT_ON_LINE, UNKNOWN_TURN, NOTHING_TO_UNDO; FILE_MODIFIED, before anything was changed, when files are not as the
  * turn left them, or are submodules; UNDO_INCOMPLETE when files were taken back and the entry could not be added.
  */
 export async function undoTurn(project: Project, request: UndoRequest): Promise<Undone> {
@@ -44,17 +46,23 @@ export async function undoTurn(project: Project, request: UndoRequest): Promise<
   const workspace = requireWorkspace(line, project);
   const { state } = line;
   const wanted = request.turn === undefined ? null : findTurn(state, request.turn);
-  const code = await findUndoable(project.repository.store, state, wanted);
+  const { store } = project.repository;
+  const code = await findUndoable(store, state, wanted);
   const files = project.filesOf(workspace.root);
-  const checked = await checkUndo(project, { workspace, files, tip: state.tip }, code.changes);
+  const check = (changes: UndoChange[]) => checkUndo(project, { workspace, files, tip: state.tip }, changes);
+  const undoing = await check(code.changes);
+  const isOver = undoing.ready.length === 0 && (undoing.left.length === 0 || request.isPartial !== true);
+  const taken = wanted !== null && isOver ? await findTaken(store, state, wanted) : null;
+  const isRedo = taken !== null;
+  const checked = taken === null ? undoing : await check(taken);
   requireSome(code.turn, checked.ready, checked.left);
   if (!request.isPartial) requireAll(code.turn, checked.left);
-  const ready = await readContents(project.repository.store, workspace, checked.ready);
+  const ready = await readContents(store, workspace, checked.ready);
   const { restored, left } = await restoreFiles(files, ready);
   const allLeft = [...checked.left, ...left];
   requireSome(code.turn, restored, allLeft);
-  const commit = await publishUndo(project, line, code.turn, restored);
-  return { line, turn: code.turn, commit, restored: restored.map(({ path }) => path), left: allLeft };
+  const commit = await publishUndo(project, line, { turn: code.turn, isRedo }, restored);
+  return { line, turn: code.turn, isRedo, commit, restored: restored.map(({ path }) => path), left: allLeft };
 }
 
 function requireWorkspace(line: ReadyLine, { repository }: Project): Workspace {
@@ -94,8 +102,13 @@ function requireAll(turn: TurnName, left: LeftFile[]): void {
   );
 }
 
-async function publishUndo(project: Project, line: ReadyLine, turn: TurnName, restored: UndoChange[]): Promise<Oid> {
-  const entry = toEntry(project, line.state, turn, restored);
+async function publishUndo(
+  project: Project,
+  line: ReadyLine,
+  { turn, isRedo }: Pick<Undone, 'turn' | 'isRedo'>,
+  restored: UndoChange[],
+): Promise<Oid> {
+  const entry = toEntry(project, line.state, { turn, isRedo }, restored);
   try {
     const { commit } = await appendEntry(project, line, async ({ tip }) => ({
       entry,
@@ -106,7 +119,7 @@ async function publishUndo(project: Project, line: ReadyLine, turn: TurnName, re
   } catch (error) {
     throw new TeddyError(
       'UNDO_INCOMPLETE',
-      `The files of turn ${turn} are taken back on disk, but the entry could not be added: ${toMessage(error)}`,
+      `The files of turn ${turn} are ${isRedo ? 'put back' : 'taken back'} on disk, but the entry could not be added: ${toMessage(error)}`,
       `\`teddy session undo ${turn}\` again adds it; until then they are edits of yours, and \`git diff\` shows them.`,
       { cause: error },
     );
@@ -123,15 +136,22 @@ async function writeCode(project: Project, tip: Oid, restored: UndoChange[]): Pr
   return tree;
 }
 
-function toEntry(project: Project, state: LineState, turn: TurnName, restored: UndoChange[]): Entry {
+function toEntry(
+  project: Project,
+  state: LineState,
+  { turn, isRedo }: Pick<Undone, 'turn' | 'isRedo'>,
+  restored: UndoChange[],
+): Entry {
   return {
     kind: 'undo',
     ...nextAfter(state.entry, project),
     turn,
     ...labelUndo(
       turn,
+      isRedo,
       restored.map(({ path }) => path),
     ),
+    ...(isRedo ? { status: redone } : {}),
   };
 }
 

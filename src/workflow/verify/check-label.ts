@@ -2,7 +2,7 @@
 import type { KnownRecord, TranscriptRecord } from '../../conversation/record.ts';
 import { parsePlan } from '../../plan/parse.ts';
 import { findPlanTitle } from '../../plan/plan-comments.ts';
-import { encodeEntry, labelLimits, toLabel, type Entry } from '../../session/entry.ts';
+import { encodeEntry, labelLimits, takesBack, toLabel, type Entry } from '../../session/entry.ts';
 import { newestGrammar } from '../../session/grammar.ts';
 import { isSessionPath, memosPath } from '../../session/global-files.ts';
 import { parseMemos } from '../../session/memos.ts';
@@ -55,7 +55,9 @@ async function listLabels(walk: WalkedLine, step: Step, added: readonly Transcri
     case 'branch':
       return listBranchLabels(entry);
     case 'undo':
-      return entry.turn === null ? [] : listPathLabels(entry, labelUndo.bind(null, entry.turn), [code]);
+      return entry.turn === null
+        ? []
+        : listPathLabels(entry, labelUndo.bind(null, entry.turn, !takesBack(entry)), [code]);
     case 'snapshot':
       return listPathLabels(entry, (paths) => labelEdits(paths), [code, commit.changes.map(({ path }) => path)]);
     case 'memo':

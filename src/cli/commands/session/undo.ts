@@ -1,8 +1,7 @@
 import { Command, Option } from 'clipanion';
 import { exitCodes } from '../../../errors.ts';
-import { shortRef } from '../../../names.ts';
-import { toShellWord } from '../../../session/shell-word.ts';
 import { undoTurn } from '../../../workflow/turn/undo.ts';
+import { toLineOption } from '../../render/name-line.ts';
 import { showUndone, toUndoneJson } from '../../render/undone.ts';
 import { sessionOption, TeddyCommand, withInterrupt } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
@@ -16,6 +15,8 @@ export class SessionUndoCommand extends TeddyCommand {
       Without a turn, it undoes the newest one that changed code and is not undone yet. If some files are no
       longer as the turn left them, teddy names them and changes nothing; with --partial it undoes the changes
       of the others.
+
+      The undo of a turn that is undone puts its changes back, on the same branch.
 
       Exit codes: 0 done; 1 it failed halfway; 2 no such turn; 3 files have changed since, or there is nothing
       to undo.
@@ -44,12 +45,7 @@ export class SessionUndoCommand extends TeddyCommand {
         const options = { turn: this.turn, selector: this.session, isPartial: this.partial };
         const undone = await undoTurn(project, options);
         if (this.json) this.printJson(terminal, 'session-undo', toUndoneJson(undone));
-        else
-          showUndone(
-            terminal,
-            undone,
-            this.session === undefined ? '' : ` -s ${toShellWord(shortRef(undone.line.ref))}`,
-          );
+        else showUndone(terminal, undone, toLineOption(project, undone.line));
         return undone.left.length === 0 || this.partial ? 0 : exitCodes.UNDO_INCOMPLETE;
       }),
     );
