@@ -1,4 +1,5 @@
 /** Asks for a plan and shows the answer: for `session plan`, `session branch` with a message, and `session resume`. */
+import { TeddyError } from '../../../errors.ts';
 import type { ChosenModel } from '../../../app.ts';
 import type { Project } from '../../../ports/project.ts';
 import { planInstead, type Replaced } from '../../../workflow/run/execute-or-replan.ts';
@@ -117,7 +118,8 @@ function showOpen(
   const { line, turn, logPath } = outcome;
   if (choice.missing !== null) {
     if (!printJson) terminal.say(`Turn ${turn} of ${line.session}: your message is committed; no model was asked.`);
-    throw choice.missing;
+    const { code, message, hint } = choice.missing;
+    throw new TeddyError(code, message, hint?.replace('teddy session plan', `teddy session ${verb}${option}`));
   }
   if (printJson) printJson(verb, { session: line.session, turn, entry: 'message', log: logPath });
   else {
