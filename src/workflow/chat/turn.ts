@@ -9,13 +9,12 @@ import { TeddyError } from '../../errors.ts';
 import type { AnswerTarget } from '../../ports/disk.ts';
 import type { Model, ModelMessage, ModelRequest } from '../../ports/model.ts';
 import type { Project } from '../../ports/project.ts';
-import { joinPath, turnDir } from '../../names.ts';
 import { estimateTokens } from '../../session/tokens.ts';
 import { keepAnswer, receiveStaged, toPlace, toRequest } from '../turn/ask-model.ts';
 import { beginTalk, refuseSpent } from '../turn/begin.ts';
 import { readBudget } from '../context/build-request.ts';
 import type { OpenTurn } from '../turn/open.ts';
-import type { ReadyLine } from '../line/prepare.ts';
+import { findRequestFile, type ReadyLine } from '../line/prepare.ts';
 import { refreshLine } from '../line/read.ts';
 import { sumUsage, type Listener, type Usage } from '../line/receive-answer.ts';
 import type { ChatListener, ChatOutcome, ChatOptions } from './chat.ts';
@@ -61,8 +60,7 @@ async function answerTurn(
 ): Promise<ChatOutcome> {
   const { model } = options.choice;
   if (model === null) {
-    const logPath = joinPath(turnDir(line.session, open.turn), '_context.log');
-    return { kind: 'open', line, turn: open.turn, logPath };
+    return { kind: 'open', line, turn: open.turn, logPath: await findRequestFile(project, line, open.turn) };
   }
   const { records, recordCount } = open;
   return converse({

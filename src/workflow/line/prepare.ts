@@ -1,7 +1,7 @@
 /** Prepares a line for whatever adds to it: its branch is there, a crash is repaired, nothing is in the way. */
 import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import type { RefName, SessionId } from '../../names.ts';
+import { joinPath, turnDir, type RefName, type SessionId, type TurnName } from '../../names.ts';
 import { settleCommands } from './settle-commands.ts';
 import { findLine, lineName } from './find.ts';
 import { ensureGlobal } from './global-branch.ts';
@@ -70,4 +70,17 @@ export async function prepareLine(
   return (await recoverAnswers(project, ready))
     ? { ...ready, state: await refreshLine(repository.store, ready) }
     : ready;
+}
+
+/** The file with a turn's request, for a person: in the work tree of the line, or a copy where none has it. */
+export async function findRequestFile(
+  { repository, scratch }: Project,
+  { ref, session, workspace }: ReadyLine,
+  turn: TurnName,
+): Promise<string> {
+  const path = joinPath(turnDir(session, turn), '_context.log');
+  if (workspace !== null) return workspace.root === repository.workspace?.root ? path : `${workspace.root}/${path}`;
+  const tip = await repository.store.resolve(ref);
+  const file = tip === null ? null : await repository.store.readFile(tip, path);
+  return file === null ? path : (await scratch.write('_context.log', file.bytes)).path;
 }

@@ -1,6 +1,6 @@
 /** One turn with the model: the message is committed before the request leaves, the answer as soon as it is whole. */
 import type { Project } from '../../ports/project.ts';
-import { joinPath, turnDir, type TurnName } from '../../names.ts';
+import type { TurnName } from '../../names.ts';
 import { findAgent } from '../../conversation/agents.ts';
 import type { Line } from '../line/find.ts';
 import { readGlobal } from '../line/global-branch.ts';
@@ -9,7 +9,7 @@ import { beginTurn, refuseEmpty, refuseSpent } from './begin.ts';
 import { composeRequest, type TurnOptions } from '../context/compose-request.ts';
 import { maskMessage } from '../line/mask-message.ts';
 import { openTurn, refusePending, reuseStored } from './open.ts';
-import { prepareLine, type ReadyLine } from '../line/prepare.ts';
+import { findRequestFile, prepareLine, type ReadyLine } from '../line/prepare.ts';
 import { readLine } from '../line/read.ts';
 import type { Listener } from '../line/receive-answer.ts';
 import { previewSnapshot } from '../line/take-snapshot.ts';
@@ -32,7 +32,7 @@ export async function planTurn(project: Project, request: PlanRequest): Promise<
   const { line, open } = await beginTurn(project, request);
   const { model } = request.choice;
   if (model === null) {
-    return { kind: 'open', line, turn: open.turn, logPath: joinPath(turnDir(line.session, open.turn), '_context.log') };
+    return { kind: 'open', line, turn: open.turn, logPath: await findRequestFile(project, line, open.turn) };
   }
   request.onAsk?.({ line, turn: open.turn, agent: open.info.agent, label: model.label });
   const answered = await askModel(project, line, open, model, request);

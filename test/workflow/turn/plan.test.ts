@@ -4,6 +4,7 @@ import type { TranscriptRecord } from '../../../src/conversation/record.ts';
 import { TeddyError } from '../../../src/errors.ts';
 import { decodeEntry, type Entry } from '../../../src/session/entry.ts';
 import { parseOid, type RefName } from '../../../src/names.ts';
+import { newSession } from '../../../src/workflow/line/new-session.ts';
 import { readLine } from '../../../src/workflow/line/read.ts';
 import { memoryProject, withRace, type MemoryProject } from '../../support/memory-repository.ts';
 import { scriptedModel } from '../../support/scripted-model.ts';
@@ -29,6 +30,16 @@ async function recordsOf(project: MemoryProject, name = '01'): Promise<Transcrip
   const text = await project.readAt(await project.tipOf(line), `${dir}/${name}/transcript.jsonl`);
   return decodeTranscript(text ?? '').records;
 }
+
+test('where the line is checked out nowhere, the request lies in a file that is there', async () => {
+  const project = await memoryProject();
+  const other = await newSession(project, { name: 'other', switch: false });
+  const opened = await say(project, 'Hello', null, { selector: other.session });
+  const logPath = opened.kind === 'open' ? opened.logPath : '';
+  const [[path, bytes] = ['', new Uint8Array()]] = project.scratched;
+  expect(logPath).toBe(path);
+  expect(Buffer.from(bytes).toString()).toContain('Hello');
+});
 
 describe('a message', () => {
   test('is on the line before the model is asked, with exactly what is sent', async () => {
