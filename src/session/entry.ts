@@ -22,13 +22,6 @@ export function comesLater(kind: EntryKind | undefined): boolean {
   return kind === 'undo' || kind === 'approval';
 }
 
-/** The status of an undo that puts back what the one before it took. */
-export const redone = 'REDONE';
-
-export function takesBack({ kind, status }: Pick<Entry, 'kind' | 'status'>): boolean {
-  return kind === 'undo' && status !== redone;
-}
-
 /** The endpoint has counted them. */
 export interface Tokens {
   /** All of them, cached or not. */

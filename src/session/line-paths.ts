@@ -1,6 +1,6 @@
 /** Which paths a session can hold, and which of them each kind of entry writes. */
 import { foldPart } from './paths.ts';
-import type { EntryKind } from './entry.ts';
+import type { Entry, EntryKind } from './entry.ts';
 import { attributesPath, globalContextPath, isSessionPath, memosPath } from './global-files.ts';
 import { joinPath, sessionDir, turnDir, type RepoPath, type SessionId, type TurnName } from '../names.ts';
 
@@ -68,4 +68,11 @@ export function turnOfPath(session: SessionId, path: RepoPath): { turn: string; 
   const rest = path.slice(dir.length);
   const slash = rest.indexOf('/');
   return slash === -1 ? null : { turn: rest.slice(0, slash), file: rest.slice(slash + 1) };
+}
+
+/** The status of an undo that puts back what the one before it took. */
+export const redone = 'REDONE';
+
+export function takesBack({ kind, status }: Pick<Entry, 'kind' | 'status'>): boolean {
+  return kind === 'undo' && status !== redone;
 }

@@ -21,6 +21,8 @@ export interface NeededApproval {
   counted: readonly Verdict[];
   /** All of them, oldest first. */
   verdicts: readonly Verdict[];
+  /** Whose yes does not count, since they wrote the message; null: anybody's counts, or nobody knows. */
+  asker: string | null;
   /** Why others do not count, for the error. */
   reason: string | null;
   /** Why no signature shows who wrote the message, so that nobody can be somebody else; null: one does, or none is needed. */
@@ -42,6 +44,7 @@ export async function readApproval(project: Project, line: LineTip, turn: TurnNa
       isNeeded: setting === '1',
       isOwnEnough: true,
       counted: approved,
+      asker: null,
       reason: null,
       verdicts,
       doubt: null,
@@ -57,19 +60,21 @@ export async function readApproval(project: Project, line: LineTip, turn: TurnNa
       : approved.length > others.length
         ? `So far, only ${asker?.email ?? 'the author of the message'} has approved it, who wrote the message.`
         : null;
-  return { isNeeded: true, isOwnEnough: false, counted, reason, verdicts, doubt, notes };
+  return { isNeeded: true, isOwnEnough: false, counted, asker: asker?.email ?? null, reason, verdicts, doubt, notes };
 }
 
 /** Throws APPROVAL_MISSING, and AGENT_MAY_NOT_APPROVE where it is an agent that would go on; nothing was run then. */
 export async function requireApproval(
   project: Project,
-  { isNeeded, isOwnEnough, counted, reason, doubt }: NeededApproval,
+  { isNeeded, isOwnEnough, counted, asker, reason, doubt }: NeededApproval,
   { line, turn, isAsked }: { line: ReadyLine; turn: TurnName; isAsked: boolean },
 ): Promise<void> {
   if (!isNeeded || counted.length > 0) return;
   await refuseAgent(project, { name: shortRef(line.ref), turn });
   if (isOwnEnough && isAsked) return;
-  const whose = isOwnEnough ? 'an approval' : 'an approval by somebody who did not write its message';
+  const whose = isOwnEnough
+    ? 'an approval'
+    : `an approval by somebody who did not write its message${asker === null ? '' : ` (${asker} did)`}`;
   const command = `teddy session approve ${turn} -s ${toShellWord(shortRef(line.ref))}`;
   throw new TeddyError(
     'APPROVAL_MISSING',

@@ -6,9 +6,10 @@ import type { ParsedPlan } from '../../plan/plan.ts';
 import type { ActionLog, RunStatus } from '../../plan/report.ts';
 import type { Head } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { takesBack, type Entry, type VerdictWord } from '../../session/entry.ts';
+import type { Entry, VerdictWord } from '../../session/entry.ts';
+import { takesBack } from '../../session/line-paths.ts';
 import { isSessionPath } from '../../session/global-files.ts';
-import { parseLineRef, shortRef, type Oid, type SessionId, type TurnName } from '../../names.ts';
+import { parseLineRef, shortRef, type Oid, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { findCommit } from '../line/find-committed.ts';
 import { findFreeBranch, findLine, lineName, type Line } from '../line/find.ts';
@@ -268,5 +269,15 @@ async function toNext(project: Project, status: Omit<Status, 'next'>, line: Line
     ];
   if (hasLanded) return [`teddy session archive ${line.session}`, plans, ...recover];
   if (turn === null || turn.status === 'open') return [plans, ...recover];
-  return [plans, 'teddy session land', ...recover];
+  return [plans, ...((await hasCode(project, line)) ? ['teddy session land'] : []), ...recover];
+}
+
+/** Whether the line has another code than it began with: else there is nothing to land. */
+async function hasCode(project: Project, { tip, session }: Line): Promise<boolean> {
+  const { store } = project.repository;
+  const nearest = tip === null ? null : await findNearestEntry(project, tip);
+  if (tip === null || nearest === null) return false;
+  const start = (await readStarts(project, [{ ...nearest.entry, oid: tip, session }])).get(session);
+  const before = start === undefined ? null : ((await store.readCommit(start.oid)).parents[0] ?? null);
+  return (await store.diffTrees(before, tip, { without: '.teddy' as RepoPath })).length > 0;
 }

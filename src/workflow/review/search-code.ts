@@ -1,7 +1,8 @@
 /** Finds lines of the code that an entry of a session has brought, as the tip of the line has them. */
 import type { Oid, RepoPath, SessionId, TurnName } from '../../names.ts';
 import type { Project } from '../../ports/project.ts';
-import { decodeEntry, takesBack, type Entry } from '../../session/entry.ts';
+import { decodeEntry, type Entry } from '../../session/entry.ts';
+import { takesBack } from '../../session/line-paths.ts';
 import type { KnownLine } from '../../session/lines.ts';
 import { sortNeeded } from '../../session/regex-literals.ts';
 import type { TextPattern } from '../../session/text-pattern.ts';

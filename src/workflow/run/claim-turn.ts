@@ -24,8 +24,9 @@ export async function withClaim<Value>(
 ): Promise<Value> {
   const line = await prepareLine(project, selector, { settles: true, needsFiles: true });
   await refuseElsewhere(project, line);
-  const workspace = requireWorkspace(line, project.repository);
+  // Where nothing waits, a work tree would not help.
   const { turn } = requirePlan(line);
+  const workspace = requireWorkspace(line, project.repository);
   const begun = (await project.journals.list()).find((run) => run.turn === turn && isOfLine(run, line));
   const place = { session: line.session, turn, ref: begun?.ref ?? line.ref };
   const claim = await project.journals.claim(place);

@@ -1,9 +1,9 @@
 /** Finds the code that a turn has changed: its report against the commit before, or all that another agent did in it. */
 import { TeddyError } from '../../errors.ts';
 import type { Store } from '../../ports/git.ts';
-import { decodeEntry, takesBack } from '../../session/entry.ts';
+import { decodeEntry } from '../../session/entry.ts';
 import type { Oid, RepoPath, TurnName } from '../../names.ts';
-import { mayChangeCode } from '../../session/line-paths.ts';
+import { mayChangeCode, takesBack } from '../../session/line-paths.ts';
 import { readCodeFiles, type CodeFile } from '../line/edited-code.ts';
 import type { LineState } from '../line/read.ts';
 

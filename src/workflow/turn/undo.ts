@@ -2,7 +2,8 @@
 import { TeddyError, toMessage } from '../../errors.ts';
 import type { Store, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { redone, type Entry } from '../../session/entry.ts';
+import type { Entry } from '../../session/entry.ts';
+import { redone } from '../../session/line-paths.ts';
 import { parseTurnName, shortRef, type Oid, type RepoPath, type TurnName } from '../../names.ts';
 import { labelUndo } from '../line/entry-labels.ts';
 import { appendEntry } from '../line/append-entry.ts';

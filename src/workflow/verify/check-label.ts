@@ -2,7 +2,8 @@
 import type { KnownRecord, TranscriptRecord } from '../../conversation/record.ts';
 import { parsePlan } from '../../plan/parse.ts';
 import { findPlanTitle } from '../../plan/plan-comments.ts';
-import { encodeEntry, labelLimits, takesBack, toLabel, type Entry } from '../../session/entry.ts';
+import { encodeEntry, labelLimits, toLabel, type Entry } from '../../session/entry.ts';
+import { takesBack } from '../../session/line-paths.ts';
 import { newestGrammar } from '../../session/grammar.ts';
 import { isSessionPath, memosPath } from '../../session/global-files.ts';
 import { parseMemos } from '../../session/memos.ts';

@@ -4,6 +4,7 @@ import { TeddyError } from '../../../errors.ts';
 import { shortRef } from '../../../names.ts';
 import type { PlanComment } from '../../../plan/plan-comments.ts';
 import type { Project } from '../../../ports/project.ts';
+import { findUsualRemote } from '../../../session/decide-setting.ts';
 import { toVisible } from '../../../session/visible-text.ts';
 import type { GivenVerdict } from '../../../workflow/run/give-verdict.ts';
 import { toSurroundings } from '../../context.ts';
@@ -46,7 +47,7 @@ abstract class VerdictCommand extends TeddyCommand {
         sha256: edited?.sha256 ?? sha256,
       });
       if (this.json) this.printJson(terminal, `session-${commandOf(this.verdict)}`, toVerdictJson(given));
-      else showGiven(terminal, project, given);
+      else showGiven(terminal, project, given, await hasRemote(project));
       return 0;
     });
   }
@@ -172,7 +173,11 @@ function toVerdictJson({ line, verdict, plan, report, isNew, isEnough }: GivenVe
   };
 }
 
-function showGiven(terminal: Terminal, project: Project, given: GivenVerdict): void {
+async function hasRemote({ repository: { remotes } }: Project): Promise<boolean> {
+  return findUsualRemote(await remotes.names()) !== undefined;
+}
+
+function showGiven(terminal: Terminal, project: Project, given: GivenVerdict, hasRemote: boolean): void {
   const { line, verdict, plan, report, isNew } = given;
   const word = verdict.verdict === 'approved' ? terminal.style('green', 'approved') : terminal.style('red', 'rejected');
   const title = plan.title === '' ? '.' : `: ${plan.title}`;
@@ -192,6 +197,8 @@ function showGiven(terminal: Terminal, project: Project, given: GivenVerdict): v
         : 'If the agent still waits, it reads what you said and plans again.',
     );
   else if (report !== null) terminal.say(`Next: teddy session plan${option} -m "..."`);
-  else if (line.state.latest?.turn === verdict.turn && line.state.latest.status === 'planned')
+  else if (line.state.latest?.turn === verdict.turn && line.state.latest.status === 'planned') {
+    if (hasRemote) terminal.say(`To share your verdict: teddy session push${option}`);
     terminal.say(`Next: ${toExecuteCommand(project, line)}`);
+  }
 }
