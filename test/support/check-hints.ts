@@ -23,7 +23,7 @@ export function findHints(output: string): PrintedHint[] {
   return output.split('\n').flatMap((line) => {
     const hint = /^hint: {2}(.*)$/.exec(line)?.[1];
     const next =
-      /^(?:Next|Next, when .*?|Then, .*?|To bring it back|To work on it|To .*?| {2}or): ((?:teddy|git|cd) .*)$/.exec(
+      /^(?:Next|Next, when .*?|Then, .*?|Back|To bring it back|To work on it|To .*?| {2}or): ((?:teddy|git|cd) .*)$/.exec(
         line,
       )?.[1];
     if (hint !== undefined) return [{ text: line, alternatives: splitHint(hint) }];
@@ -99,7 +99,8 @@ async function isFirst(seen: string, text: string): Promise<boolean> {
   );
 }
 
-async function tryCommands(
+/** Null: they work, or need a terminal. */
+export async function tryCommands(
   teddyPath: string,
   { cwd, env, commands }: { cwd: string; env: Record<string, string>; commands: string[] },
 ): Promise<string | null> {
