@@ -38,8 +38,9 @@ export interface Undone {
 }
 
 /**
- * Of a turn that is undone it puts the code back. Throws NOT_ON_LINE, UNKNOWN_TURN, NOTHING_TO_UNDO; FILE_MODIFIED, before anything was changed, when files are not as the
- * turn left them, or are submodules; UNDO_INCOMPLETE when files were taken back and the entry could not be added.
+ * Takes back the code of a turn, or puts it back where the turn is undone. Throws NOT_ON_LINE, UNKNOWN_TURN, NOTHING_TO_UNDO;
+ * FILE_MODIFIED, before anything was changed, when files are not as the turn left them, or are submodules; UNDO_INCOMPLETE when
+ * files were changed and the entry could not be added.
  */
 export async function undoTurn(project: Project, request: UndoRequest): Promise<Undone> {
   if (request.turn !== undefined) parseTurnName(request.turn);

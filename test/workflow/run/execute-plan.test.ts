@@ -182,7 +182,7 @@ describe('a run', () => {
     const project = await pending([], '## Memos\n\n- [+] tabs', '## Message\n\nRemember.');
     const { report } = await run(project, { approver: null });
     expect(report.run_summary.status).toBe('SUCCESS');
-    expect(report.memos.rejected).toEqual(['tabs']);
+    expect(report.memos.proposed).toEqual(['tabs']);
   });
 });
 
