@@ -60,22 +60,31 @@ export async function findOtherWithCode(
   project: Project,
   { session, ref }: Pick<KnownLine, 'session' | 'ref'>,
 ): Promise<KnownLine | null> {
-  const { store } = project.repository;
-  const all = (await listLines(project)).filter((one) => one.session === session && one.remote === null);
-  const others = all.filter((one) => one.ref !== ref);
-  const start = (
-    await readStarts(
-      project,
-      others.slice(0, 1).map(({ nearest }) => ({ ...nearest.entry, oid: nearest.oid })),
-    )
-  ).get(session);
-  if (start === undefined) return null;
-  const newest = others.toSorted((a, b) => (a.nearest.entry.id < b.nearest.entry.id ? 1 : -1));
-  for (const line of newest) {
-    const changes = await store.diffTrees(start.oid, line.oid, { without: '.teddy' as RepoPath });
-    if (changes.length > 0 && !(await hasLandedAsItStands(project, line))) return line;
-  }
+  const lines = (await listLines(project)).filter((one) => one.session === session && one.remote === null);
+  const newest = lines.toSorted((a, b) => (a.nearest.entry.id < b.nearest.entry.id ? 1 : -1));
+  for (const line of newest)
+    if (line.ref !== ref && (await differsFromStart(project, line)) && !(await hasLandedAsItStands(project, line)))
+      return line;
   return null;
+}
+
+/** Whether a line has anything to land: other code than it began with, or the undo of what has landed. */
+export async function hasCodeToLand(project: Project, line: Pick<KnownLine, 'oid' | 'nearest'>): Promise<boolean> {
+  if (await differsFromStart(project, line)) return true;
+  const { session } = line.nearest.entry;
+  for (const base of await readBaseTips(project, await findBaseStart(project, line.nearest)))
+    if ((await project.repository.store.findReachable(`${landingText}${session}@`, base, [])).length > 0) return true;
+  return false;
+}
+
+async function differsFromStart(
+  project: Project,
+  { oid, nearest }: Pick<KnownLine, 'oid' | 'nearest'>,
+): Promise<boolean> {
+  const { entry, oid: from } = nearest;
+  const start = (await readStarts(project, [{ ...entry, oid: from }])).get(entry.session);
+  const changes = await project.repository.store.diffTrees(start?.oid ?? null, oid, { without: '.teddy' as RepoPath });
+  return changes.length > 0;
 }
 
 /** A long line is not walked for a start that is known. */

@@ -9,11 +9,11 @@ import type { Project } from '../../ports/project.ts';
 import type { Entry, VerdictWord } from '../../session/entry.ts';
 import { takesBack } from '../../session/line-paths.ts';
 import { isSessionPath } from '../../session/global-files.ts';
-import { parseLineRef, shortRef, type Oid, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
+import { parseLineRef, shortRef, type Oid, type SessionId, type TurnName } from '../../names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { findCommit } from '../line/find-committed.ts';
 import { findFreeBranch, findLine, lineName, type Line } from '../line/find.ts';
-import { hasLandedAsItStands } from '../line/find-open.ts';
+import { findOtherWithCode, hasCodeToLand, hasLandedAsItStands } from '../line/find-open.ts';
 import { findNearestEntry } from '../../session/nearest-entry.ts';
 import { listMainLines } from '../../session/main-lines.ts';
 import { readStarts } from '../../session/session-starts.ts';
@@ -269,15 +269,14 @@ async function toNext(project: Project, status: Omit<Status, 'next'>, line: Line
     ];
   if (hasLanded) return [`teddy session archive ${line.session}`, plans, ...recover];
   if (turn === null || turn.status === 'open') return [plans, ...recover];
-  return [plans, ...((await hasCode(project, line)) ? ['teddy session land'] : []), ...recover];
+  return [plans, ...(await toLanding(project, line)), ...recover];
 }
 
-/** Whether the line has another code than it began with: else there is nothing to land. */
-async function hasCode(project: Project, { tip, session }: Line): Promise<boolean> {
-  const { store } = project.repository;
+/** Where the line has nothing to land, another branch of the session may. */
+async function toLanding(project: Project, { tip, session, ref }: Line): Promise<string[]> {
   const nearest = tip === null ? null : await findNearestEntry(project, tip);
-  if (tip === null || nearest === null) return false;
-  const start = (await readStarts(project, [{ ...nearest.entry, oid: tip, session }])).get(session);
-  const before = start === undefined ? null : ((await store.readCommit(start.oid)).parents[0] ?? null);
-  return (await store.diffTrees(before, tip, { without: '.teddy' as RepoPath })).length > 0;
+  if (tip === null || nearest === null) return [];
+  if (await hasCodeToLand(project, { oid: tip, nearest })) return ['teddy session land'];
+  const other = await findOtherWithCode(project, { session, ref });
+  return other === null ? [] : [`teddy session land -s ${toShellWord(shortRef(other.ref))}`];
 }

@@ -2,6 +2,7 @@ import { expect } from 'vitest';
 import type { Oid, RefName, RepoPath } from '../../../src/names.ts';
 import { landSession } from '../../../src/workflow/landing/land-session.ts';
 import { listSessions } from '../../../src/workflow/review/list-sessions.ts';
+import { readStatus } from '../../../src/workflow/review/read-status.ts';
 import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
 import { restoreTurn } from '../../../src/workflow/turn/restore.ts';
 import { undoTurn } from '../../../src/workflow/turn/undo.ts';
@@ -560,4 +561,31 @@ test('where a branch has no code, the newest other one of the session that has s
   expect((await listSessions(project))[0]?.state).toBe('closed');
   await landSession(project, { target: other });
   expect((await listSessions(project))[0]).toMatchObject({ branch: line, state: 'landed' });
+});
+
+test('the status offers a landing where there is something to land, on this branch or another one', async () => {
+  const project = await begin();
+  const next = async () => (await readStatus(project)).next.filter((command) => command.includes('land'));
+  expect(await next()).toEqual(['teddy session land']);
+  await undoTurn(project, {});
+  expect(await next()).toEqual([]);
+  await undoTurn(project, { turn: '01' });
+  await landSession(project, {});
+  expect(await next()).toEqual([]);
+  await undoTurn(project, {});
+  // The undo of what has landed is something to land.
+  expect(await next()).toEqual(['teddy session land']);
+});
+
+test('the status names the branch that has code', async () => {
+  const project = await begin();
+  await undoTurn(project, {});
+  const branch = await branchSession(project, { turn: '01', switch: true });
+  await turn(project, 'Other', create('other.txt'));
+  await project.switchTo(line);
+  const other = branch.ref.slice('refs/heads/'.length);
+  expect((await readStatus(project)).next).toEqual([
+    'teddy session plan -m "what you want"',
+    `teddy session land -s ${other}`,
+  ]);
 });
