@@ -122,11 +122,17 @@ export async function listTurn(
 
 /** The turn that a person means; `02` also means `02-branch-01` on a line that has no plain turn 02. */
 export function findTurn(state: LineTurns, text: string): TurnName {
+  const turn = lookForTurn(state, text);
+  if (turn === null) throw unknownTurnError(state.session, parseTurnName(text));
+  return turn;
+}
+
+/** The same; null: the line has no such turn. */
+export function lookForTurn({ turns }: Pick<LineTurns, 'turns'>, text: string): TurnName | null {
   const wanted = parseTurnName(text);
-  if (state.turns.includes(wanted)) return wanted;
-  const sameNumber = state.turns.filter((turn) => turnNumber(turn) === turnNumber(wanted));
-  if (sameNumber.length === 1 && sameNumber[0] && !wanted.includes('-')) return sameNumber[0];
-  throw unknownTurnError(state.session, wanted);
+  if (turns.includes(wanted)) return wanted;
+  const sameNumber = turns.filter((turn) => turnNumber(turn) === turnNumber(wanted));
+  return sameNumber.length === 1 && !wanted.includes('-') ? (sameNumber[0] ?? null) : null;
 }
 
 function unknownTurnError(session: SessionId, turn: string): TeddyError {

@@ -4,9 +4,19 @@ import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { listArchives } from '../../session/archives.ts';
 import { decodeEntry } from '../../session/entry.ts';
-import { globalRef, nameRef, parseLineRef, type Oid, type RefName, type SessionId } from '../../names.ts';
+import {
+  globalRef,
+  nameRef,
+  parseLineRef,
+  turnDir,
+  type Oid,
+  type RefName,
+  type SessionId,
+  type TurnName,
+} from '../../names.ts';
 import { findLine, lineName, type FindOptions } from './find.ts';
 import { listLines } from '../../session/lines.ts';
+import { listSessionLines } from '../../session/session-lines.ts';
 
 export interface RecordedLine {
   session: SessionId;
@@ -136,4 +146,20 @@ export async function requireCommit(
   const commit = await store.resolve(revision);
   if (commit !== null) return commit;
   throw new TeddyError('UNKNOWN_COMMIT', `git knows no commit ${JSON.stringify(revision)}.`, hint);
+}
+
+/**
+ * Finds the line of a session that has a turn: the conversation branch that is named after it, else the only one; lines that share
+ * the turn count as one. Null: no line has it, or several have turns of that name.
+ */
+export async function findLineWith(project: Project, session: SessionId, turn: TurnName): Promise<RecordedLine | null> {
+  const { store } = project.repository;
+  const { lines } = await listSessionLines(project, session);
+  const dirs = await Promise.all(lines.map(({ tip }) => store.findOid(tip, turnDir(session, turn))));
+  const having = lines.filter((_, at) => dirs[at] !== null);
+  const found = having.find(({ branch }) => branch === turn) ?? having[0];
+  const isOne = found?.branch === turn || new Set(dirs.filter((oid) => oid !== null)).size === 1;
+  if (found === undefined || !isOne) return null;
+  const { name, ref, tip } = found;
+  return { session, name, ref, tip, after: null };
 }

@@ -1,14 +1,15 @@
 /** Prepares a line for whatever adds to it: its branch is there, a crash is repaired, nothing is in the way. */
 import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { joinPath, turnDir, type RefName, type SessionId, type TurnName } from '../../names.ts';
+import { joinPath, parseTurnName, turnDir, type RefName, type SessionId, type TurnName } from '../../names.ts';
 import { settleCommands } from './settle-commands.ts';
 import { findLine, lineName } from './find.ts';
+import { findLineWith } from './find-recorded.ts';
 import { ensureGlobal } from './global-branch.ts';
 import { recoverAnswers } from './recover-answer.ts';
 import { repair } from './repair.ts';
 import { refuseOperation } from './refuse-operation.ts';
-import { readLineAt, refreshLine, type LineState } from './read.ts';
+import { lookForTurn, readLineAt, refreshLine, type LineState } from './read.ts';
 import { makeLocal } from './make-local.ts';
 import { checkUnfinishedRuns } from './unfinished-run.ts';
 
@@ -70,6 +71,18 @@ export async function prepareLine(
   return (await recoverAnswers(project, ready))
     ? { ...ready, state: await refreshLine(repository.store, ready) }
     : ready;
+}
+
+/** The same of the line that has a turn: where the one that is meant does not have it, of the one of its session that does. */
+export async function prepareLineOf(
+  project: Project,
+  { selector, turn }: { selector?: string | undefined; turn?: string | undefined },
+  options: PrepareOptions = {},
+): Promise<ReadyLine> {
+  const line = await prepareLine(project, selector, options);
+  if (turn === undefined || lookForTurn(line.state, turn) !== null) return line;
+  const other = await findLineWith(project, line.session, parseTurnName(turn));
+  return other?.ref == null ? line : prepareLine(project, other.name, options);
 }
 
 /** The file with a turn's request, for a person: in the work tree of the line, or a copy where none has it. */

@@ -20,6 +20,7 @@ export {
   awaitsVerdict,
   findEntry,
   findTurn,
+  lookForTurn,
   isOnlyMessage,
   listTurn,
   parsePending,

@@ -5,8 +5,8 @@ import type { Project } from '../../ports/project.ts';
 import { compareTurns, parseTurnName, type Oid, type SessionId, type TurnName } from '../../names.ts';
 import { comesLater } from '../../session/entry.ts';
 import { toLogged, type LoggedEntry } from '../../session/logged-entry.ts';
-import { findTurn, readLineTurns, type LineTurns } from '../line/read.ts';
-import { findRecorded, type RecordedLine } from '../line/find-recorded.ts';
+import { findTurn, lookForTurn, readLineTurns, type LineTurns } from '../line/read.ts';
+import { findLineWith, findRecorded, type RecordedLine } from '../line/find-recorded.ts';
 import { listSessionLines } from '../../session/session-lines.ts';
 
 export interface FoundTurn {
@@ -30,7 +30,7 @@ export async function findTurnOf(project: Project, { text, selector }: TurnSelec
   if (!isTurnLike(text)) return findByTarget(project, text, selector);
   const line = await findRecorded(project, selector);
   const state = await readLineTurns(project.repository.store, line.tip);
-  const elsewhere = await findElsewhere(project, state, parseTurnName(text));
+  const elsewhere = lookForTurn(state, text) === null ? await findElsewhere(project, state, parseTurnName(text)) : null;
   return elsewhere ?? { session: state.session, line, state, turn: findTurn(state, text) };
 }
 
@@ -64,10 +64,10 @@ async function lastTurnOf({ repository: { store } }: Project, line: RecordedLine
   throw new TeddyError('UNKNOWN_TURN', `${state.session} has no turn yet.`, 'Begin: `teddy session plan -m "..."`.');
 }
 
-/** The name of a conversation branch's first turn tells its line. */
-async function findElsewhere(project: Project, state: LineTurns, wanted: TurnName): Promise<FoundTurn | null> {
-  if (state.turns.includes(wanted) || !wanted.includes('-')) return null;
-  return findOnLine(project, state, wanted, (one) => one.branch === wanted);
+async function findElsewhere(project: Project, { session }: LineTurns, turn: TurnName): Promise<FoundTurn | null> {
+  const line = await findLineWith(project, session, turn);
+  if (line === null) return null;
+  return { session, line, state: await readLineTurns(project.repository.store, line.tip), turn };
 }
 
 async function findOnLine(

@@ -13,7 +13,7 @@ import { appendVerdict, movedTurnError } from '../line/append-verdict.ts';
 import { finishMemos } from '../line/decide-memos.ts';
 import { readApproval, refuseAgent } from '../line/needed-approval.ts';
 import { refuseModified, type PendingTurn } from '../line/pending-plan.ts';
-import { prepareLine, type ReadyLine } from '../line/prepare.ts';
+import { prepareLineOf, type ReadyLine } from '../line/prepare.ts';
 import { findTurn, readTurn, refreshLine, toText, type Turn } from '../line/read.ts';
 import { describeRejection, lastWord, readVerdicts, type Verdict } from '../line/read-verdicts.ts';
 import { rejectTurn } from './finish.ts';
@@ -49,7 +49,7 @@ export interface GivenVerdict {
  */
 export async function giveVerdict(project: Project, request: VerdictRequest): Promise<GivenVerdict> {
   if (request.verdict === 'approved') await refuseAgent(project, { name: request.selector, turn: request.turn });
-  const line = await prepareLine(project, request.selector);
+  const line = await prepareLineOf(project, request);
   const judged = await findJudged(project, line, request);
   if (request.verdict !== 'rejected' || judged.status !== 'planned') return judge(project, line, judged, request);
   const place = { session: line.session, turn: judged.turn, ref: line.ref };
@@ -70,7 +70,7 @@ export async function findPlan(
   request: VerdictRequest,
 ): Promise<{ line: ReadyLine; turn: TurnName; text: string; sha256: string }> {
   if (request.verdict === 'approved') await refuseAgent(project, { name: request.selector, turn: request.turn });
-  const line = await prepareLine(project, request.selector);
+  const line = await prepareLineOf(project, request);
   const { turn, plan } = await findJudged(project, line, request);
   return { line, turn, text: toText(plan), sha256: project.hash(plan) };
 }

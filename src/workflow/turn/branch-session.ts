@@ -20,7 +20,7 @@ import {
 import { labelBranch } from '../line/entry-labels.ts';
 import { publishDraft } from '../line/append-entry.ts';
 import { nextAfter, type Draft } from '../line/write-entry.ts';
-import { prepareLine, type ReadyLine } from '../line/prepare.ts';
+import { prepareLineOf, type ReadyLine } from '../line/prepare.ts';
 import { findTurn, readTurnFile, type LineState } from '../line/read.ts';
 import { canStay, switchOrTakeBack } from '../line/switch.ts';
 
@@ -41,7 +41,7 @@ export interface Branched {
 /** Throws UNKNOWN_TURN; FILES_IN_THE_WAY when edits prevent the switch, and the new branch is taken back then. */
 export async function branchSession(project: Project, request: BranchRequest): Promise<Branched> {
   parseTurnName(request.turn);
-  const line = await prepareLine(project, request.selector, { forks: true });
+  const line = await prepareLineOf(project, request, { forks: true });
   const { state } = line;
   const original = findTurn(state, request.turn);
   const { leave, asked } = await findOpening(project, state, original);

@@ -13,7 +13,7 @@ import {
   type TurnName,
 } from '../../names.ts';
 import { readTakenBranches } from './branch-session.ts';
-import { prepareLine, type ReadyLine } from '../line/prepare.ts';
+import { prepareLineOf, type ReadyLine } from '../line/prepare.ts';
 import { findTurn, type LineState } from '../line/read.ts';
 import { switchOrTakeBack } from '../line/switch.ts';
 
@@ -36,7 +36,7 @@ export interface Restored {
  */
 export async function restoreTurn(project: Project, request: RestoreRequest): Promise<Restored> {
   parseTurnName(request.turn);
-  const line = await prepareLine(project, request.selector, { forks: true });
+  const line = await prepareLineOf(project, request, { forks: true });
   const place = line.workspace ?? project.repository.workspace;
   if (!place) {
     throw new TeddyError(

@@ -12,7 +12,7 @@ import { checkUndo, type LeftFile, type SeenChange } from './check-undo.ts';
 import { isInState, withExecutable, type CodeFile } from '../line/edited-code.ts';
 import { editTree } from '../../session/edit-tree.ts';
 import { nameSome } from '../../session/name-some.ts';
-import { prepareLine, type ReadyLine } from '../line/prepare.ts';
+import { prepareLineOf, type ReadyLine } from '../line/prepare.ts';
 import { findTurn, type LineState } from '../line/read.ts';
 import { findTaken, findUndoable, type UndoChange } from './read-code.ts';
 import { decodeText } from '../../plan/decode-text.ts';
@@ -44,7 +44,7 @@ export interface Undone {
  */
 export async function undoTurn(project: Project, request: UndoRequest): Promise<Undone> {
   if (request.turn !== undefined) parseTurnName(request.turn);
-  const line = await prepareLine(project, request.selector, { needsFiles: true });
+  const line = await prepareLineOf(project, request, { needsFiles: true });
   const workspace = requireWorkspace(line, project);
   const { state } = line;
   const wanted = request.turn === undefined ? null : findTurn(state, request.turn);

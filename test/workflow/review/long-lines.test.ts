@@ -77,6 +77,7 @@ test('a status walks no line whose start is known', async () => {
   await readStatus(project);
   const short = await countReads(project, readStatus);
   await sayMany(project, 3);
+  await readStatus(project);
   const long = await countReads(project, readStatus);
   expect(long.read).toEqual(short.read);
   expect(long.value.turn?.turn).toBe('05');
