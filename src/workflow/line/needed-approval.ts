@@ -3,7 +3,7 @@ import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { shortRef, type Oid, type SessionId, type TurnName } from '../../names.ts';
 import type { AgentTrace } from '../../session/agent-traces.ts';
-import { requireUsable } from '../../session/decide-setting.ts';
+import { findUsualRemote, requireUsable } from '../../session/decide-setting.ts';
 import { readBaseBranch } from '../../session/lines.ts';
 import { parseIdent } from '../../session/logged-entry.ts';
 import { toShellWord } from '../../session/shell-word.ts';
@@ -75,6 +75,7 @@ export async function requireApproval(
   const whose = isOwnEnough
     ? 'an approval'
     : `an approval by somebody who did not write its message${asker === null ? '' : ` (${asker} did)`}`;
+  const add = (await hasRemote(project)) ? '' : 'Add a remote (`git remote add origin <url>`). ';
   const command = `teddy session approve ${turn} -s ${toShellWord(shortRef(line.ref))}`;
   throw new TeddyError(
     'APPROVAL_MISSING',
@@ -83,8 +84,13 @@ export async function requireApproval(
       ? `Approve it: \`${command}\`; or execute it at a terminal without -y, where each action is asked about.`
       : doubt !== null
         ? doubt.wayOut
-        : `Push the line (\`teddy session push -s ${toShellWord(shortRef(line.ref))}\`), have somebody else approve it with \`${command}\` and push, then pull it.`,
+        : `${add}Push the line (\`teddy session push -s ${toShellWord(shortRef(line.ref))}\`), have somebody else approve it with \`${command}\` and push, then pull it.`,
   );
+}
+
+/** Whether a session can be pushed without a word about where to. */
+export async function hasRemote({ repository: { remotes } }: Project): Promise<boolean> {
+  return findUsualRemote(await remotes.names()) !== undefined;
 }
 
 /** Whether what was found of who asks keeps nobody from approving a plan. */

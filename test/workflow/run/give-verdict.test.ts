@@ -1,5 +1,6 @@
 /** Approving and rejecting plans, and what `teddy.approvals` and `verify --require-approval` make of it. */
 import { beforeEach, describe, expect, test } from 'vitest';
+import type { TeddyError } from '../../../src/errors.ts';
 import type { ApprovalRecord } from '../../../src/conversation/record.ts';
 import { encodeRecord } from '../../../src/conversation/transcript.ts';
 import { decodeEntry, type Entry } from '../../../src/session/entry.ts';
@@ -207,7 +208,15 @@ describe('teddy.approvals', () => {
     project.configuration.set('teddy.approvals', 'others');
     await plan();
     expect((await give()).isEnough).toBe(false);
-    await expect(run(project, { approver: approver() })).rejects.toMatchObject({ code: 'APPROVAL_MISSING' });
+    const refused = async () =>
+      (await run(project, { approver: approver() }).catch((error: unknown) => error)) as TeddyError;
+    expect(await refused()).toMatchObject({
+      code: 'APPROVAL_MISSING',
+      message: expect.stringContaining('(ada@example.org did)'),
+    });
+    expect((await refused()).hint).toMatch(/^Add a remote \(`git remote add origin <url>`\)\. Push the line/);
+    project.remotes.set('origin', { refs: new Map() } as never);
+    expect((await refused()).hint).toMatch(/^Push the line/);
     be('ADA');
     await give({ text: 'It is me.' });
     await expect(run(project)).rejects.toMatchObject({ code: 'APPROVAL_MISSING' });

@@ -4,7 +4,6 @@ import { TeddyError } from '../../../errors.ts';
 import { shortRef } from '../../../names.ts';
 import type { PlanComment } from '../../../plan/plan-comments.ts';
 import type { Project } from '../../../ports/project.ts';
-import { findUsualRemote } from '../../../session/decide-setting.ts';
 import { toVisible } from '../../../session/visible-text.ts';
 import type { GivenVerdict } from '../../../workflow/run/give-verdict.ts';
 import { toSurroundings } from '../../context.ts';
@@ -36,7 +35,10 @@ abstract class VerdictCommand extends TeddyCommand {
     const comments = this.comments.map(parseComment);
     const sha256 = this.toSha256();
     return this.withProject(terminal, async (project) => {
-      const { giveVerdict } = await import('../../../workflow/run/give-verdict.ts');
+      const [{ giveVerdict }, { hasRemote }] = await Promise.all([
+        import('../../../workflow/run/give-verdict.ts'),
+        import('../../../workflow/line/needed-approval.ts'),
+      ]);
       const edited = this.edit ? await this.editComments(terminal, project, sha256) : null;
       const given = await giveVerdict(project, {
         selector: edited?.selector ?? this.session,
@@ -173,10 +175,6 @@ function toVerdictJson({ line, verdict, plan, report, isNew, isEnough }: GivenVe
   };
 }
 
-async function hasRemote({ repository: { remotes } }: Project): Promise<boolean> {
-  return findUsualRemote(await remotes.names()) !== undefined;
-}
-
 function showGiven(terminal: Terminal, project: Project, given: GivenVerdict, hasRemote: boolean): void {
   const { line, verdict, plan, report, isNew } = given;
   const word = verdict.verdict === 'approved' ? terminal.style('green', 'approved') : terminal.style('red', 'rejected');
@@ -189,7 +187,7 @@ function showGiven(terminal: Terminal, project: Project, given: GivenVerdict, ha
   const option = toLineOption(project, line);
   if (verdict.verdict === 'approved' && !given.isEnough) {
     terminal.say('teddy.approvals asks for the approval of somebody else as well: push the session, and pull theirs.');
-    terminal.say(`Next: teddy session push${option}`);
+    terminal.say(`Next: ${hasRemote ? `teddy session push${option}` : 'git remote add origin <url>'}`);
   } else if (plan.isForeign)
     terminal.say(
       verdict.verdict === 'approved'
