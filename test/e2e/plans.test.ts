@@ -242,7 +242,7 @@ test('an answer whose actions stand at the wrong level is said to be no valid pl
   const planned = await project.plan(answer);
   expect(planned.stderr).toContain('plan.md:3:1: Found the action "## CREATE" outside of the Action Plan');
   expect(planned.stderr).toContain(': an invalid plan was committed as ');
-  expect(planned.stderr).toContain('Next: teddy session execute');
+  expect(planned.stderr).toContain('Next: teddy session plan --instead -m "..."');
   expect(await project.run(['session', 'execute', '-y'])).toMatchObject({ exitCode: 1 });
   // A plan without any action waits as well.
   expect((await project.plan('# None\n\n## Action Plan\n')).stderr).toContain('Next: teddy session execute\n');

@@ -53,7 +53,7 @@ async function turn(...actions: string[]): Promise<void> {
 }
 
 async function land(session: string): Promise<Awaited<ReturnType<typeof landSession>>> {
-  return landSession(project, { target: session, onto: 'main' });
+  return landSession(project, { target: session, onto: 'main', withOwnEdits: true });
 }
 
 const note = async (revision = 'main') => repo.git('notes', '--ref=ai', 'show', revision);

@@ -123,7 +123,7 @@ export async function openAuthoredRepository(): Promise<AuthoredRepository> {
     async land() {
       await toMain();
       if (authored.session === null) return false;
-      const landed = await landSession(project, { target: authored.session }).catch(
+      const landed = await landSession(project, { target: authored.session, withOwnEdits: true }).catch(
         passOver('NOTHING_TO_LAND', 'LAND_CONFLICT'),
       );
       return landed !== undefined;
