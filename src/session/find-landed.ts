@@ -15,16 +15,7 @@ export async function findLanded(
   starts: ReadonlyMap<SessionId, SessionStart>,
   listed?: Tips,
 ): Promise<Set<RefName>> {
-  const { store } = project.repository;
-  const defaults = (await readDefaultBranches(project, listed)).filter(({ ref }) => !ref.endsWith('/teddy/global'));
-  const named = new Set(lines.flatMap(({ session }) => starts.get(session)?.branch ?? []));
-  const resolve = async (ref: RefName) => (listed === undefined ? store.resolve(ref) : (listed.get(ref) ?? null));
-  const own = new Map(
-    await Promise.all(
-      [...named].map(async (branch) => [branch, await resolve(`refs/heads/${branch}` as RefName)] as const),
-    ),
-  );
-  const usual = [...new Set(defaults.map(({ oid }) => oid))];
+  const { usual, own } = await readBaseTips(project, lines, starts, listed);
   const bases = new Map<Oid, BaseHistory>();
   for (const oid of [...usual, ...own.values()])
     if (oid !== null && !bases.has(oid)) bases.set(oid, await readBase(project, oid));
@@ -41,6 +32,23 @@ export async function findLanded(
     }
   }
   return landed;
+}
+
+/** Where the default branches stand, and by its name each branch that one of these sessions started from; null: it is gone. */
+export async function readBaseTips(
+  project: SessionSource,
+  lines: readonly Pick<KnownLine, 'session'>[],
+  starts: ReadonlyMap<SessionId, SessionStart>,
+  listed?: Tips,
+): Promise<{ usual: Oid[]; own: ReadonlyMap<string, Oid | null> }> {
+  const { store } = project.repository;
+  const defaults = (await readDefaultBranches(project, listed)).filter(({ ref }) => !ref.endsWith('/teddy/global'));
+  const named = new Set(lines.flatMap(({ session }) => starts.get(session)?.branch ?? []));
+  const resolve = async (ref: RefName) => (listed === undefined ? store.resolve(ref) : (listed.get(ref) ?? null));
+  const own = await Promise.all(
+    [...named].map(async (branch) => [branch, await resolve(`refs/heads/${branch}` as RefName)] as const),
+  );
+  return { usual: [...new Set(defaults.map(({ oid }) => oid))], own: new Map(own) };
 }
 
 interface BaseHistory {

@@ -264,7 +264,7 @@ export async function askAction(tools: ActionTools, { action, effect, count, isL
   }
 }
 
-/** Null: the turn is not to be closed. The end of the input takes back no no. */
+/** Returns null where the user does not want to close the turn after all. An end of the input keeps a no as it is. */
 async function askWhy({ terminal, signal }: ActionTools, letter: 'c' | 'x', isLast: boolean): Promise<Approval | null> {
   const ask = (question: string) => askLine(terminal, signal, terminal.style('bold', question, 'stderr'));
   if (letter === 'x' && !/^y(es)?$/i.test((await ask('Close the turn, and run no more of it? [y,n] '))?.trim() ?? ''))

@@ -21,7 +21,7 @@ export async function offerOrphans(offering: Offering): Promise<void> {
     sweepWrites(offering.project),
   );
   for (const one of cleaned) terminal.say(toVisible(describeCleaned(one)));
-  // Whoever can be asked is asked again until there is an answer; anybody else is told once a day.
+  // A person is asked again until there is an answer; where nobody can be asked, it is told once a day.
   const told = canAsk ? 'answered-writes' : 'announced-writes';
   for (const view of await orNothing(offering, [], () => findFresh(offering.project, told, orphans))) {
     const left = `A write session was interrupted: ${describeLeft(offering, view)}.`;

@@ -4,7 +4,8 @@ import type { Project } from '../../ports/project.ts';
 import { decodeEntry } from '../../session/entry.ts';
 import { isSessionPath } from '../../session/global-files.ts';
 import { openLineIndex, type IndexedFields, type LineIndex } from '../../session/line-index.ts';
-import { readDefaultBranches, type KnownLine, type Tips } from '../../session/lines.ts';
+import { readBaseTips } from '../../session/find-landed.ts';
+import type { KnownLine, Tips } from '../../session/lines.ts';
 import { entryMs } from '../../session/logged-entry.ts';
 import { findNearestEntry } from '../../session/nearest-entry.ts';
 import { readStarts, type SessionStart } from '../../session/session-starts.ts';
@@ -30,7 +31,7 @@ export async function findCommitted(
     const start = starts.get(line.session);
     return start === undefined || start.agent === null ? [] : [{ ...line, start }];
   });
-  const bases = captured.length === 0 ? [] : await listBases(project, captured, listed);
+  const bases = captured.length === 0 ? [] : await listBases(project, captured, starts, listed);
   const key = bases.map((oid) => oid.slice(0, 12)).join(' ');
   const open = captured.filter((line) => ![key, forGood].includes(String(readKept(index, line)?.[0])));
   if (open.length > 0) {
@@ -89,16 +90,16 @@ function lastMs({ nearest }: CommittableLine): number {
   return entryMs(nearest.entry) + longestMs;
 }
 
-async function listBases({ repository }: Source, lines: readonly CapturedLine[], listed?: Tips): Promise<Oid[]> {
-  const { store } = repository;
-  const named = new Set(lines.flatMap(({ start: { branch } }) => (branch === null ? [] : [branch])));
-  const resolve = async (ref: RefName) => (listed === undefined ? store.resolve(ref) : (listed.get(ref) ?? null));
-  const own = await Promise.all([...named].map((branch) => resolve(`refs/heads/${branch}` as RefName)));
-  const defaults = (await readDefaultBranches({ repository }, listed)).filter(({ ref }) => parseLineRef(ref) === null);
+async function listBases(
+  { repository }: Source,
+  lines: readonly CapturedLine[],
+  starts: ReadonlyMap<SessionId, SessionStart>,
+  listed?: Tips,
+): Promise<Oid[]> {
+  const { usual, own } = await readBaseTips({ repository }, lines, starts, listed);
   const head = (await repository.workspace?.head()) ?? null;
   const here = head === null || (head.ref !== null && parseLineRef(head.ref) !== null) ? null : head.oid;
-  const all = [...own, ...defaults.map(({ oid }) => oid), here];
-  return [...new Set(all.filter((oid) => oid !== null))].toSorted();
+  return [...new Set([...usual, ...own.values(), here].filter((oid) => oid !== null))].toSorted();
 }
 
 /** The last versions of the files that the agent's turns changed since the session began; none where they are more than `mostFiles`. */
