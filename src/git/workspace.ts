@@ -81,6 +81,7 @@ export function gitWorkspace(options: WorkspaceOptions): Workspace {
     readDisk: (path) => readDisk(join(layout.root, path)),
     readCheckouts: (files) => readCheckouts(git, files),
     sizeOnDisk: (path) => sizeOnDisk(join(layout.root, path)),
+    bornOnDisk: async (path) => bornAt(await lstatIfThere(join(layout.root, path))),
     writeSessionFile: (path, bytes) => writeSessionFiles(layout, [{ path, bytes }]),
     unstage: (paths) => unstage(options, paths),
     switchTo: (ref) => switchTo(options, ref),
@@ -205,6 +206,12 @@ async function readDisk(path: string): Promise<Uint8Array | null> {
 async function sizeOnDisk(path: string): Promise<number | null> {
   const found = await lstatIfThere(path);
   return found !== null && (found.isFile() || found.isSymbolicLink()) ? found.size : null;
+}
+
+/** Some disks keep no time of birth, and give the epoch for it. */
+function bornAt(found: Stats | null): Date | null {
+  if (found === null) return null;
+  return found.birthtimeMs > 0 ? found.birthtime : found.ctime;
 }
 
 async function switchTo(options: WorkspaceOptions, ref: RefName): Promise<void> {

@@ -612,6 +612,8 @@ export interface Workspace {
   readCheckouts(files: { path: RepoPath; oid: Oid }[]): Promise<Map<RepoPath, Uint8Array>>;
   /** How many bytes `readDisk` would read; null when there is nothing to read. */
   sizeOnDisk(path: RepoPath): Promise<number | null>;
+  /** When a file came to be on this disk; where the disk does not say, when it last changed. Null when there is none. */
+  bornOnDisk(path: RepoPath): Promise<Date | null>;
   /** Writes a file of `.teddy/` again that the line has and the disk has lost. Null: removes one. */
   writeSessionFile(path: RepoPath, bytes: Uint8Array | null): Promise<void>;
   /** Sets the index entries of these paths to those of HEAD, as `git restore --staged` does. */

@@ -1,5 +1,5 @@
 /** Trees of the user's edits, made with an index of our own: theirs stays as it is, byte for byte. */
-import { chmod, mkdir, readdir, readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, readdir, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openRepository } from '../../src/git/repository.ts';
@@ -199,6 +199,14 @@ test('sizes are those of what would be read: a link its own, a directory none', 
   await symlink('nowhere', join(repo.root, 'link'));
   const sizes = ['five.txt', 'link', 'dir', 'never/was.txt'].map((name) => workspace.sizeOnDisk(path(name)));
   expect(await Promise.all(sizes)).toEqual([5, 7, null, null]);
+});
+
+test('a file is as old as its first byte here, whatever its times say', async () => {
+  const before = Date.now() - 1000;
+  await repo.write('old.txt', '12345');
+  await utimes(join(repo.root, 'old.txt'), 1, 1);
+  expect((await workspace.bornOnDisk(path('old.txt')))?.getTime()).toBeGreaterThan(before);
+  expect(await workspace.bornOnDisk(path('never/was.txt'))).toBeNull();
 });
 
 test.each<[string, string[]]>([

@@ -125,6 +125,7 @@ export function memoryWorkspace(disk: MemoryDisk, store: Store, state: MemoryWor
     readCheckouts: async (files) =>
       new Map(await Promise.all(files.map(async ({ path, oid }) => [path, await store.readBlob(oid)] as const))),
     sizeOnDisk: async (path) => (await readDisk(disk, path))?.length ?? null,
+    bornOnDisk: async (path) => ((await readDisk(disk, path)) === null ? null : new Date(0)),
     writeSessionFile: (path, bytes) => write([{ path, bytes }]),
     async unstage(paths) {
       const { oid } = await head();

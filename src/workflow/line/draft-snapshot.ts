@@ -8,7 +8,7 @@ import { shortRef, type Oid, type RepoPath, type SessionId, type TurnName } from
 import { labelEdits } from './entry-labels.ts';
 import { editableFiles, equalBytes } from './guard-session-files.ts';
 import { nameSome } from '../../session/name-some.ts';
-import type { LeftOutFile } from './new-files.ts';
+import { findUntracked, type LeftOutFile } from './new-files.ts';
 import type { ReadyLine } from './prepare.ts';
 import { readLineAt, readRecords, type LineState } from './read.ts';
 import { addNewFiles } from './snapshot-new-files.ts';
@@ -35,7 +35,10 @@ export async function draftSnapshot(
   const { store } = project.repository;
   const { ref, session, workspace } = line;
   const wanted = await project.settings.get('snapshot');
-  const { head, status } = await workspace.headAndStatus({ untracked: wanted === 'all' });
+  const takesTracked = wanted === undefined || wanted === 'tracked';
+  // Before a message the user hears what it leaves out.
+  const names = takesTracked && turn === null;
+  const { head, status } = await workspace.headAndStatus({ untracked: wanted === 'all' || names });
   // Edits on another branch are not this line's.
   if (head.ref !== ref || head.oid === null)
     throw new TeddyError(
@@ -47,8 +50,15 @@ export async function draftSnapshot(
   const state = await readLineAt(store, line, tip);
   await refuseUnfit(workspace, status);
   const { edits, untracked: all } = status;
-  const untracked = wanted === undefined || wanted === 'tracked' ? await findMade(project, workspace, state) : all;
-  if (edits.length + untracked.length === 0) return { state, drafted: null, leftOut: [] };
+  const untracked = takesTracked ? await findMade(project, workspace, state) : all;
+  const unknown = names
+    ? await findUntracked(
+        workspace,
+        state,
+        all.filter((path) => !untracked.includes(path)),
+      )
+    : [];
+  if (edits.length + untracked.length === 0) return { state, drafted: null, leftOut: unknown };
   const files = await readSessionEdits(project, { session, workspace, tip }, edits);
   const code = edits.filter(({ path }) => !isSessionPath(path));
   const submodules = code.filter(({ submodule }) => submodule).map(({ path }) => path);
@@ -63,7 +73,8 @@ export async function draftSnapshot(
     );
 
   const tracked = edited.length > 0 ? await workspace.snapshotTree(submodules) : null;
-  const { tree: codeTree, added, leftOut } = await addUntracked(project, workspace, tip, tracked, untracked);
+  const { tree: codeTree, added, ...left } = await addUntracked(project, workspace, tip, tracked, untracked);
+  const leftOut = [...left.leftOut, ...unknown];
   if (files.length === 0 && (codeTree === null || !(await changesCode(store, tip, codeTree)))) {
     return { state, drafted: null, leftOut };
   }

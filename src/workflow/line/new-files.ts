@@ -3,7 +3,10 @@ import { TeddyError } from '../../errors.ts';
 import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import type { RepoPath } from '../../names.ts';
+import { entryMs } from '../../session/logged-entry.ts';
+import { isSessionPath } from '../../session/global-files.ts';
 import { isSecretName } from '../../session/secret-names.ts';
+import type { LineState } from './read.ts';
 
 export interface LeftOutFile {
   path: RepoPath;
@@ -22,6 +25,9 @@ export const anotherRepository = 'it is another repository';
 export function isRepository(path: RepoPath): boolean {
   return path.endsWith('/');
 }
+
+/** With `teddy.snapshot=tracked`, of each file that git does not know. */
+export const notTracked = 'git does not track it';
 
 /** git's names are bytes; such a name cannot be written in a report, nor be given back to git. */
 export const notUtf8 = 'its name is not UTF-8';
@@ -50,4 +56,20 @@ export async function readNewFile(workspace: Workspace, path: RepoPath): Promise
     if (error instanceof TeddyError) return 'unreadable' as const;
     throw error;
   });
+}
+
+/** How many untracked files are asked for their age: a forgotten build folder may hold any number. */
+const maxAsked = 500;
+
+/** Names each untracked file once: before the first message all of them, later those that came since the last entry. */
+export async function findUntracked(
+  workspace: Workspace,
+  { turns, entry }: LineState,
+  untracked: RepoPath[],
+): Promise<LeftOutFile[]> {
+  const asked = untracked.filter((path) => !isSessionPath(path) && !isRepository(path)).slice(0, maxAsked);
+  const isFirst = turns.length === 0;
+  const born = await Promise.all(asked.map((path) => (isFirst ? null : workspace.bornOnDisk(path))));
+  const told = asked.filter((_, at) => isFirst || (born[at]?.getTime() ?? 0) > entryMs(entry));
+  return told.map((path) => ({ path, reason: notTracked }));
 }

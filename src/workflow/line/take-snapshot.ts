@@ -9,7 +9,7 @@ import { trustTexts } from './foreign-texts.ts';
 import { readGlobal, type GlobalBranch } from './global-branch.ts';
 import { maskString } from './mask-text.ts';
 import { nameSome } from '../../session/name-some.ts';
-import type { LeftOutFile } from './new-files.ts';
+import { notTracked, type LeftOutFile } from './new-files.ts';
 import type { ReadyLine } from './prepare.ts';
 import { toText, withEntry, type LineState } from './read.ts';
 import { previewGlobalFile, saveGlobalFile, type GlobalEdit } from './save-global.ts';
@@ -78,9 +78,18 @@ function tellTaken({ notices }: Project, { count, staged, added }: DraftedSnapsh
 }
 
 async function tellLeftOut({ notices, masker }: Project, leftOut: LeftOutFile[]): Promise<void> {
-  if (leftOut.length === 0) return;
-  const named = nameSome(leftOut.map(({ path, reason }) => `${path} (${reason})`));
-  notices.warn(`Not in the snapshot: ${await maskString(masker, named)}.`);
+  const refused = leftOut.filter(({ reason }) => reason !== notTracked);
+  const unknown = leftOut.filter(({ reason }) => reason === notTracked);
+  if (refused.length > 0) {
+    const named = nameSome(refused.map(({ path, reason }) => `${path} (${reason})`));
+    notices.warn(`Not in the snapshot: ${await maskString(masker, named)}.`);
+  }
+  if (unknown.length > 0) {
+    const named = await maskString(masker, nameSome(unknown.map(({ path }) => path)));
+    notices.info(
+      `Not in the session, since git does not track them: ${named}. \`git add\` the ones that belong in it.`,
+    );
+  }
 }
 
 /** The user has read a list that they have edited. */

@@ -28,6 +28,24 @@ describe('the user’s own edits', () => {
     expect(status).toEqual({ edits: [], unmerged: [], untracked: ['untracked.txt'] });
   });
 
+  test('of files that git does not track are named once: all before the first message, later the ones that came since', async () => {
+    const project = await begin();
+    const told = () => project.said.filter((text) => text.startsWith('Not in the session'));
+    await project.write({ '.gitignore': '*.log\n', 'x.log': 'l\n', 'early.txt': 'e\n', 'made.txt': 'm\n' });
+    await say(project, 'Go on', 'Fine.');
+    const advice = '`git add` the ones that belong in it.';
+    const first = `Not in the session, since git does not track them: .gitignore, early.txt, made.txt. ${advice}`;
+    expect(told()).toEqual([first]);
+    await say(project, 'And on', 'Fine.');
+    expect(told()).toEqual([first]);
+    await project.write({ 'late.txt': 'l\n', 'a.txt': 'edited\n' });
+    const born = new Date(Date.now() + 1000 * 60 * 60);
+    const bornOnDisk = async (name: string) => (name === 'late.txt' ? born : new Date(0));
+    Object.assign(project.repository.workspace, { bornOnDisk });
+    await say(project, 'Still on', 'Fine.');
+    expect(told()).toEqual([first, `Not in the session, since git does not track them: late.txt. ${advice}`]);
+  });
+
   test('that are wholly staged join it, additions included, and that is said', async () => {
     const project = await begin();
     await project.write({ 'new.txt': 'n\n', 'a.txt': 'edited\n' });
