@@ -2,7 +2,7 @@
 import { findActionSpec } from './actions.ts';
 import { addNote, addProblem, excerpt, type Reading, type Section } from './parse-outline.ts';
 import { readItem } from './parse-parameters.ts';
-import { readWrittenPath, unwrapPath } from '../session/path-marks.ts';
+import { readWrittenPath, refuseListRemark, unwrapPath } from '../session/path-marks.ts';
 import type { Position } from './plan.ts';
 import { fenceContent, positionOf, type Block, type Fence } from './scan.ts';
 import type { MemoChange } from '../session/memos.ts';
@@ -10,42 +10,55 @@ import type { MemoChange } from '../session/memos.ts';
 interface Entry {
   text: string;
   position: Position;
+  /** Stands behind a bullet that is in no other's list. */
+  isItem?: boolean;
 }
 
 /** One path a line, without bullets and links; what a line means is decided by the context. */
 export function readContextVault(reading: Reading, section: Section): string[] {
   return readEntries(reading, section).flatMap(({ text, position }) =>
-    text.split('\n').map((line) => readVaultLine(reading, line, position)),
+    text.split('\n').flatMap((line) => readVaultLine(reading, line, position) ?? []),
   );
 }
 
 /** The path alone counts in `` `src/app.ts` (the routes) ``. A line without marks is one of a context list, with its own rules. */
-function readVaultLine(reading: Reading, line: string, position: Position): string {
+function readVaultLine(reading: Reading, line: string, position: Position): string | null {
+  const refused = reading.grammar < 3 ? null : refuseListRemark(line);
+  if (refused !== null) {
+    const found = excerpt(line, 0, line.length);
+    addProblem(reading, position, `Found "${found}" in a list: ${refused.problem}.`, refused.hint);
+    return null;
+  }
   const written = /^[`[*]/.test(line) ? readWrittenPath(line, reading.grammar) : { text: unwrapPath(line) };
   if ('problem' in written) return unwrapPath(line);
   if (written.note !== undefined) addNote(reading, position, `"${excerpt(line, 0, line.length)}": ${written.note}.`);
   return written.text;
 }
 
-/** `[+] fact` adds, `[-] fact` removes. */
+/** `[+] fact` adds, `[-] fact` removes; from grammar 3 on a plain `- fact` adds, too. */
 export function readMemos(reading: Reading, section: Section): MemoChange[] {
   return readEntries(reading, section).flatMap((entry) => {
-    const match = /^\[([+-])\]\s*(\S.*)$/s.exec(entry.text);
-    const kind = match?.[1] === '+' ? ('add' as const) : ('remove' as const);
-    if (match?.[2]) return [{ kind, fact: match[2].replaceAll('\n', ' ') }];
-    const found = excerpt(entry.text, 0, entry.text.length);
-    if (/^\W{0,3}(?:none|n\/a|no changes)\W{0,3}$/i.test(entry.text)) {
-      addNote(reading, entry.position, `"${found}" is taken for no memo at all.`);
-    } else {
-      addProblem(
-        reading,
-        entry.position,
-        `Found "${found}", expected a memo that starts with [+] or [-].`,
-        memoExample,
-      );
-    }
+    const { text, position } = entry;
+    const [, sign, fact] = /^\[([+-])\]\s*(\S.*)$/s.exec(text) ?? [];
+    if (fact !== undefined) return [{ kind: sign === '+' ? 'add' : 'remove', fact: toOneLine(fact) }];
+    const found = excerpt(text, 0, text.length);
+    if ((reading.grammar < 3 ? noMemo2 : noMemo).test(text))
+      addNote(reading, position, `"${found}" is taken for no memo at all.`);
+    else if (reading.grammar >= 3 && entry.isItem && !/^[[+-]/.test(text)) {
+      addNote(reading, position, `"${found}" is taken for a memo to add: [+] ${found}`);
+      return [{ kind: 'add', fact: toOneLine(text) }];
+    } else addProblem(reading, position, `Found "${found}", expected a memo that starts with [+] or [-].`, memoExample);
     return [];
   });
+}
+
+/** How models say that they have no memo. */
+const noMemo =
+  /^\W{0,3}(?:none(?: needed)?|n\/a|nothing(?: new| to add)?|no(?: new)? (?:changes|memos|facts)(?: needed| yet| to add)?)\W{0,3}$/i;
+const noMemo2 = /^\W{0,3}(?:none|n\/a|no changes)\W{0,3}$/i;
+
+function toOneLine(fact: string): string {
+  return fact.replaceAll('\n', ' ');
 }
 
 const memoExample = '[+] All endpoints are documented in the OpenAPI file.';
@@ -59,7 +72,7 @@ function readEntries(reading: Reading, section: Section): Entry[] {
       const item = readItem(block, blocks, at);
       const nested = item.nested.map((bullet) => toEntry(bullet.text, positionOf(bullet)));
       const own = reading.text.slice(block.textStart, item.nested[0]?.start ?? item.end);
-      entries.push([toEntry(own, positionOf(block))], nested);
+      entries.push([{ ...toEntry(own, positionOf(block)), isItem: true }], nested);
       at += item.size - 1;
     } else if (block) {
       entries.push(readLines(reading, block, section));
@@ -87,6 +100,7 @@ function fenceLines(text: string, fence: Fence): Entry[] {
   return toLines(fenceContent(text, fence), fence.line + 1).map(({ text: line, position }) => ({
     text: line.replace(/^[-*+][ \t]+/, ''),
     position,
+    isItem: /^[-*+][ \t]/.test(line),
   }));
 }
 

@@ -92,9 +92,23 @@ function readPlain(text: string): WrittenPath {
   const list = /\.\w{1,10}(?:, *| and | & )\S+\.\w{1,10}$/;
   if (list.test(text)) return { problem: 'it names more than one file', hint: onePath };
   const remark = /\.[a-z]\w{0,9}( +\(.*\)|(?: +[:#\u2013\u2014-]|:) +[^./]*)$/i.exec(text)?.[1]?.trim();
-  if (remark !== undefined)
-    return { problem: `it has the remark "${shorten(remark)}" behind the path`, hint: nameIt(text) };
-  return refuseLineNumbers(text) ?? { text };
+  return remark === undefined ? (refuseLineNumbers(text) ?? { text }) : refuseRemark(text, remark);
+}
+
+/**
+ * A line of a list without marks, where a file's name may have blanks: a remark follows a name with an ending, behind a dash, a
+ * colon or in brackets, and is no ending of a name itself.
+ */
+export function refuseListRemark(line: string): { problem: string; hint: string } | null {
+  // A JSON string names exactly one file.
+  if (/^!? *"/.test(line)) return null;
+  const remark = /\.[a-z]\w{0,9}( +\(.*\)\.?|(?: +[:\u2013\u2014-]|:) +.*)$/i.exec(line)?.[1]?.trim();
+  if (remark === undefined || /\/$|\.\w{1,10}$/.test(remark)) return null;
+  return refuseRemark(line, remark);
+}
+
+function refuseRemark(text: string, remark: string): { problem: string; hint: string } {
+  return { problem: `it has the remark "${shorten(remark)}" behind the path`, hint: nameIt(text) };
 }
 
 function refuseLineNumbers(text: string): { problem: string; hint: string } | null {

@@ -28,6 +28,7 @@ const good: Record<string, { actions: string[]; notes?: number[] }> = {
   'wrapped.md': { actions: ['8: CREATE notes/a b.md'], notes: [1, 3] },
   'wrapped-short.md': { actions: ['11: CREATE a.ts'], notes: [1] },
   'message.md': { actions: [] },
+  'plain-memo.md': { actions: [], notes: [5] },
   'questions.md': { actions: ['5: CHAT_WITH_USER', '17: PROMPT'] },
   'nested-fences.md': { actions: ['5: CREATE docs/guide.md', '21: EDIT docs/index.md 24'] },
   'crlf.md': { actions: ['5: CREATE src/main.c'] },
@@ -61,7 +62,6 @@ const broken: Record<string, string[]> = {
   'cut-off.md': ['11:1 2 The answer was cut off'],
   'short-fence.md': ['17:1 1 The answer was cut off'],
   'stray-text.md': ['5:1 - Found text before the first action', '14:1 1 Found text that belongs to no part of CREATE'],
-  'memos.md': ['5:1 - Found "no mark"'],
   'empty-bodies.md': [
     '5:1 1 CREATE has no fence',
     '8:1 2 The script is empty',

@@ -183,6 +183,64 @@ describe('sections', () => {
     ]);
   });
 
+  test('a plain fact behind a bullet is a memo to add, and said to be one', () => {
+    const text = '# T\n## Memos\n- Tabs,\n  not blanks.\n- [-] old\n```\n- fenced\n```\n## Message\nx';
+    const { plan, problems, notes } = parsePlan(text);
+    expect(problems).toEqual([]);
+    expect(plan.memos).toEqual([
+      { kind: 'add', fact: 'Tabs, not blanks.' },
+      { kind: 'remove', fact: 'old' },
+      { kind: 'add', fact: 'fenced' },
+    ]);
+    expect(notes.map(({ line, message }) => [line, message])).toEqual([
+      [3, expect.stringContaining('is taken for a memo to add: [+] Tabs,')],
+      [7, '"fenced" is taken for a memo to add: [+] fenced'],
+    ]);
+    expect(parsePlan(text, { grammar: 2 }).problems).toHaveLength(2);
+  });
+
+  test.each(['No sign.', '- [ ] task', '- [*] star', '- [x] done', '- + plus', '- [+] one\n  - nested'])(
+    'what may be no fact is a problem in memos: %j',
+    (memos) => expect(parsePlan(`# T\n## Memos\n${memos}\n## Message\nx`).problems).toHaveLength(1),
+  );
+
+  test.each(['- No new memos.', '- Nothing to add', '- *None needed*', '- Nothing may import src/git.'])(
+    'only a fact is a memo: %s',
+    (memos) => {
+      const { plan, problems } = parsePlan(`# T\n## Memos\n${memos}\n## Message\nx`);
+      expect([problems.length, plan.memos.length]).toEqual([0, memos.includes('src') ? 1 : 0]);
+    },
+  );
+
+  test.each([
+    ['src/app.ts - the routes', '- the routes'],
+    ['src/app.ts \u2014 see src/routes.', '\u2014 see src/routes.'],
+    ['src/app.ts: the routes, and/or more', ': the routes, and/or more'],
+    ['src/app.ts (new, in v1.2)', '(new, in v1.2)'],
+    ['docs/my notes.md \u2013 why', '\u2013 why'],
+    ['!src/app.ts - no more', '- no more'],
+  ])('%j in a list is a problem that names the remark', (line, remark) => {
+    const text = `# T\n## Context Vault\n- README.md\n- ${line}\n## Message\nx`;
+    const { plan, problems } = parsePlan(text);
+    expect(plan.contextVault).toEqual(['README.md']);
+    const message = `Found "${line}" in a list: it has the remark "${remark}" behind the path.`;
+    expect(problems).toMatchObject([{ line: 4, message, hint: expect.stringContaining('Give the path alone.') }]);
+    expect(parsePlan(text, { grammar: 2 }).plan.contextVault).toEqual(['README.md', line]);
+  });
+
+  test.each([
+    'a - b.txt',
+    'My v1.b - notes.md',
+    'v1.x - final/',
+    'src/*.ts',
+    'a.ts # why',
+    '"a.ts - b"',
+    'docs/a (copy).md',
+  ])('%j is the name that it is', (line) => {
+    const { plan, problems } = parsePlan(`# T\n## Context Vault\n- ${line}\n## Message\nx`);
+    expect([problems, plan.contextVault]).toEqual([[], [line]]);
+  });
+
   test('metadata can not reach a prototype', () => {
     const { plan } = parsePlan('# T\n- **__proto__:** x\n- **A b**: y\n## Message\nx');
     expect(Object.entries(plan.metadata)).toEqual([

@@ -22,11 +22,12 @@ describe('the logs of a report', () => {
     ['plan: { title: T }\n', 1],
     ['plan: { title: T, grammar: 1 }\n', 1],
     ['plan: { title: T, grammar: 2 }\n', 2],
-    ['plan: { title: T, grammar: 3 }\n', 2],
-    ['plan: { title: T, grammar: "1" }\n', 2],
+    ['plan: { title: T, grammar: 3 }\n', 3],
+    ['plan: { title: T, grammar: 4 }\n', 3],
+    ['plan: { title: T, grammar: "1" }\n', 3],
     ['plan: 1\n', 1],
     ['plan:\n', 1],
-    ['plan: [ broken', 2],
+    ['plan: [ broken', 3],
   ])('stand beside the grammar of the plan: %j', (yaml, grammar) => expect(readRun(yaml).grammar).toBe(grammar));
 
   test.each([

@@ -4,7 +4,7 @@ import { parsePlan } from '../../plan/parse.ts';
 import { findPlanTitle } from '../../plan/plan-comments.ts';
 import { encodeEntry, labelLimits, toLabel, type Entry } from '../../session/entry.ts';
 import { takesBack } from '../../session/line-paths.ts';
-import { newestGrammar } from '../../session/grammar.ts';
+import { grammars } from '../../session/grammar.ts';
 import { isSessionPath, memosPath } from '../../session/global-files.ts';
 import { parseMemos } from '../../session/memos.ts';
 import { turnNumber } from '../../names.ts';
@@ -83,7 +83,7 @@ function listRecordLabels(added: readonly TranscriptRecord[]): Label[] | null {
 function listPlanLabels({ current }: WalkedLine, { turn }: Entry): Label[] | null {
   if (current?.turn !== turn || current.plan === null) return null;
   const text = toText(current.plan);
-  const read = ([1, newestGrammar] as const).map((grammar) => parsePlan(text, { grammar }).plan);
+  const read = grammars.map((grammar) => parsePlan(text, { grammar }).plan);
   return [...read.map(labelPlan), labelHandedIn(text)];
 }
 

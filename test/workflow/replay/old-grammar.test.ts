@@ -38,8 +38,8 @@ async function record(text: string, past: Past): Promise<Oid> {
   const planned = await rewrite(await project.tipOf(line), 'plan', 'plan.md', () => changed);
   const grammar = past.grammar === undefined || past.grammar === null ? '' : `  grammar: ${past.grammar}\n`;
   return rewrite(planned, 'report', 'report.md', (report) => {
-    expect(report).toContain('\n  grammar: 2\n');
-    const dated = report.replace(/ {2}sha256: .*\n {2}grammar: 2\n/, `  sha256: ${project.hash(changed)}\n${grammar}`);
+    expect(report).toContain('\n  grammar: 3\n');
+    const dated = report.replace(/ {2}sha256: .*\n {2}grammar: 3\n/, `  sha256: ${project.hash(changed)}\n${grammar}`);
     return past.report?.(dated) ?? dated;
   });
 }
@@ -92,6 +92,16 @@ describe('a report without a grammar', () => {
     expect(await replay(await record(text, { ...past, grammar: 2 }))).toMatchObject({ outcome: 'different' });
   });
 
+  test.each([
+    ['a remark behind a path of a list', '## Context Vault\n- `b.ts`\n', '`b.ts`', 'b.ts - the routes'],
+    ['a memo without a sign', '## Memos\n- none\n', 'none', '[+]plain'],
+  ])('of grammar 2 is the same again: %s', async (_, list, now, then) => {
+    const text = planOf([create('a.txt')], list);
+    const tip = await record(text, { grammar: 2, plan: (it) => it.replace(now, then) });
+    expect(await replay(tip)).toMatchObject({ outcome: 'same', differences: [] });
+    expect((await verifyLine(project, await findRecorded(project, tip))).violations).toEqual([]);
+  });
+
   test('leaves to the next turn what its actions touched', async () => {
     const tip = await record(plans['a name with quotes']?.text ?? '', plans['a name with quotes'] ?? {});
     const { store } = project.repository;
@@ -132,8 +142,8 @@ describe('a report of now', () => {
   });
 
   test('is different with a grammar that this teddy does not know, and verify reads it', async () => {
-    const tip = await record(planOf([create('a.txt')]), { grammar: 3 });
-    const message = expect.stringContaining('grammar 3, which this teddy does not know');
+    const tip = await record(planOf([create('a.txt')]), { grammar: 4 });
+    const message = expect.stringContaining('grammar 4, which this teddy does not know');
     expect(await replay(tip)).toMatchObject({ outcome: 'different', differences: [{ message }] });
     expect((await verifyLine(project, await findRecorded(project, tip))).violations).toEqual([]);
   });
