@@ -23,20 +23,30 @@ const builtins: ReadonlyMap<string, string> = new Map([
   ['reviewer', reviewer],
 ]);
 
-/**
- * `own`: name -> Markdown of the repository's agents. `mode`: without it its prompt for a plan. Throws UNKNOWN_AGENT, listing
- * the names that there are.
- */
-export function findAgent(name: string, own: ReadonlyMap<string, string>, mode?: RequestMode): Agent {
+/** The facts beside the agent that its prompt depends on. */
+export interface PromptForm {
+  /** Missing: a plan is asked for. */
+  mode?: RequestMode | undefined;
+  /** There is a command that RESEARCH can run. */
+  canSearch?: boolean;
+}
+
+/** `own`: name -> Markdown of the repository's agents. Throws UNKNOWN_AGENT, listing the names that there are. */
+export function findAgent(name: string, own: ReadonlyMap<string, string>, form: PromptForm = {}): Agent {
   const ownText = own.get(name);
-  if (ownText !== undefined) return { name, text: renderPrompt(ownText, mode), source: 'own' };
+  if (ownText !== undefined) return { name, text: renderPrompt(ownText, form), source: 'own' };
   const builtinText = builtins.get(name);
-  if (builtinText !== undefined) return { name, text: renderPrompt(builtinText, mode), source: 'builtin' };
+  if (builtinText !== undefined) return { name, text: renderPrompt(builtinText, form), source: 'builtin' };
   throw new TeddyError(
     'UNKNOWN_AGENT',
     `There is no agent ${JSON.stringify(name)}.`,
     `Choose one of: ${agentNames(own).join(', ')}.`,
   );
+}
+
+/** Each text that this version may have sent for an agent, whatever the settings were. Throws as `findAgent`. */
+export function listPrompts(name: string, own: ReadonlyMap<string, string>, mode: RequestMode | undefined): string[] {
+  return [false, true].map((canSearch) => findAgent(name, own, { mode, canSearch }).text);
 }
 
 /** All names that `findAgent` knows, sorted. */
@@ -133,12 +143,12 @@ be another one, say what you would do instead. The owner then asks for it.
  * The whole prompt of an agent. The protocol in it is generated from the parser's own source; what is said of a question follows it, so
  * that the prompt begins like that of the plan.
  */
-function renderPrompt(agentText: string, mode?: RequestMode): string {
+function renderPrompt(agentText: string, { mode, canSearch = false }: PromptForm): string {
   const parts = [
     agentText,
     requestLayout,
     ...(mode === 'chat' ? [conversation] : []),
-    renderProtocol(),
+    renderProtocol({ canSearch }),
     ...(mode === 'ask' ? [question] : []),
   ];
   return parts.map((part) => `${part.trim()}\n`).join('\n');

@@ -4,6 +4,7 @@ import {
   agentNames,
   defaultAgent,
   findAgent,
+  listPrompts,
   toAgentTemplate,
   withoutTemplateNote,
 } from '../../src/conversation/agents.ts';
@@ -30,8 +31,14 @@ describe('agents', () => {
   test('every prompt ends with the plan protocol', () => {
     const own = new Map([['mine', 'Mine.']]);
     for (const name of agentNames(own)) {
-      expect(findAgent(name, own).text.endsWith(`\n${renderProtocol().trim()}\n`)).toBe(true);
+      expect(findAgent(name, own).text.endsWith(`\n${renderProtocol({ canSearch: false }).trim()}\n`)).toBe(true);
     }
+  });
+
+  test('RESEARCH is in it where there is a command for it', () => {
+    const [without = '', withIt = ''] = listPrompts('dev', none, 'ask');
+    expect([without, withIt].map((text) => text.includes('RESEARCH'))).toEqual([false, true]);
+    expect(findAgent('dev', none, { mode: 'ask', canSearch: true }).text).toBe(withIt);
   });
 
   test('every prompt says how to read the sections of the request', () => {
@@ -40,7 +47,7 @@ describe('agents', () => {
   });
 
   test('the prompt of a conversation says how files are written, and that commands are not for it', () => {
-    const { text } = findAgent('dev', none, 'chat');
+    const { text } = findAgent('dev', none, { mode: 'chat' });
     expect(text).toContain('Commands are not for writing files');
     expect(findAgent('dev', none).text).not.toContain('Commands are not for writing files');
   });
@@ -70,7 +77,7 @@ describe('agents', () => {
     for (const name of builtin) {
       const own = withoutTemplateNote(toAgentTemplate(name));
       const words = new Set(own.match(/\b[A-Z]{4,}\b/g));
-      for (const word of words) expect(renderProtocol(), `${name}: ${word}`).toContain(word);
+      for (const word of words) expect(renderProtocol({ canSearch: false }), `${name}: ${word}`).toContain(word);
     }
   });
 

@@ -5,7 +5,7 @@ import { renderProtocol } from '../../src/plan/protocol.ts';
 
 describe('the protocol of the system prompt', () => {
   test('its example is a plan without problems and notes', () => {
-    const example = /^````markdown\n(.*?)^````$/ms.exec(renderProtocol())?.[1] ?? '';
+    const example = /^````markdown\n(.*?)^````$/ms.exec(renderProtocol({ canSearch: true }))?.[1] ?? '';
     const { plan, problems, notes } = parsePlan(example);
     expect([...problems, ...notes]).toEqual([]);
     expect(plan.actions.map(({ type }) => type)).toEqual(['CREATE', 'EDIT', 'EXECUTE']);
@@ -15,7 +15,7 @@ describe('the protocol of the system prompt', () => {
 
   test.each(actionSpecs.map((spec) => [spec.type, spec] as const))('it has %s with every parameter', (type, spec) => {
     const section =
-      renderProtocol()
+      renderProtocol({ canSearch: true })
         .split(/^### /m)
         .find((part) => part.startsWith(`${type}\n`)) ?? '';
     for (const { name } of spec.parameters) expect(section).toContain(`- ${name}`);

@@ -298,8 +298,9 @@ async function readSystem(
   mask: Mask = (text, path) => maskText(project, text, path),
 ): Promise<SourcedText> {
   const own = global?.agents.get(name);
+  const form = { mode, canSearch: (await project.settings.get('searchCommand')) !== undefined };
   if (global === null || own === undefined) {
-    const { text } = findAgent(name, global?.agents ?? new Map(), mode);
+    const { text } = findAgent(name, global?.agents ?? new Map(), form);
     return { text, source: { kind: 'builtin', sha: project.hash(text) }, masked: 0 };
   }
   const path = `agents/${name}.md` as RepoPath;
@@ -308,7 +309,7 @@ async function readSystem(
     project.repository.store.readFile(global.tip, path),
   ]);
   const source: SourcedText['source'] = found ? { kind: 'blob', oid: found.oid } : { kind: 'stored' };
-  return { text: findAgent(name, new Map([[name, text]]), mode).text, source, masked };
+  return { text: findAgent(name, new Map([[name, text]]), form).text, source, masked };
 }
 
 /** `memos.yaml` as the turn's commit will have it; its blob is in that commit. */

@@ -7,7 +7,7 @@ import { parseContextLog } from '../../session/context-log-parse.ts';
 import type { TurnName } from '../../names.ts';
 import { isTrusted, type SteeringText } from '../line/foreign-texts.ts';
 import { maskString } from '../line/mask-text.ts';
-import { findAgent } from '../../conversation/agents.ts';
+import { listPrompts } from '../../conversation/agents.ts';
 
 /** Empty when the prompt is one of teddy's own, or that of an agent that is trusted. Throws DAMAGED_SESSION. */
 export async function readStoredPrompt(project: Project, turn: TurnName, log: string): Promise<SteeringText[]> {
@@ -23,20 +23,20 @@ async function isKnownPrompt(
   { provenance, body }: LogSection,
 ): Promise<boolean> {
   const source = provenance.kind === 'shown' ? provenance.source : null;
-  if (source?.kind !== 'blob') return renderKnown(agent, new Map(), mode) === body;
+  if (source?.kind !== 'blob') return listKnown(agent, new Map(), mode).includes(body);
   // The prompt that a log names need not be in this clone.
   const own = await project.repository.store.readBlob(source.oid).catch(nullIfDamaged);
   if (own === null) return false;
   const text = new TextDecoder().decode(own);
   if (!(await isTrusted(project, { kind: 'agent', text }))) return false;
-  return renderKnown(agent, new Map([[agent, await maskString(project.masker, text)]]), mode) === body;
+  return listKnown(agent, new Map([[agent, await maskString(project.masker, text)]]), mode).includes(body);
 }
 
-function renderKnown(agent: string, own: ReadonlyMap<string, string>, mode: RequestInfo['mode']): string | null {
+function listKnown(agent: string, own: ReadonlyMap<string, string>, mode: RequestInfo['mode']): string[] {
   try {
-    return findAgent(agent, own, mode).text;
+    return listPrompts(agent, own, mode);
   } catch (error) {
-    if (error instanceof TeddyError && error.code === 'UNKNOWN_AGENT') return null;
+    if (error instanceof TeddyError && error.code === 'UNKNOWN_AGENT') return [];
     throw error;
   }
 }

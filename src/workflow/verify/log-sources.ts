@@ -17,8 +17,9 @@ import { joinPath, sessionDir, type Oid, type RepoPath } from '../../names.ts';
 import { isBranchTurn } from '../context/build-request.ts';
 import { toText } from '../line/read.ts';
 import type { CodeTrees } from './code-trees.ts';
+import { isMaskedFrom } from './compare-section.ts';
 import type { LogRequest, Expected } from './verify.ts';
-import { agentNames, findAgent } from '../../conversation/agents.ts';
+import { agentNames, listPrompts } from '../../conversation/agents.ts';
 
 export interface Sources {
   system(asked: ParsedContextLog['frontMatter'], section: LogSection): Promise<Expected>;
@@ -106,22 +107,23 @@ async function expectSystem(
   if (source.kind === 'builtin') {
     const isSame = [body, body.replace(/\n$/, '')].some((text) => project.hash(text) === source.sha);
     if (!isSame) return wrong('It is not the prompt whose sha256 it names.');
-    return body === renderBuiltin(agent, mode) ? { kind: 'text', body } : unknown;
+    return isBuiltin(agent, mode, body) ? { kind: 'text', body } : unknown;
   }
   const text = await readText(project, source.oid);
   if (text === null) return unknown;
-  const prompt = findAgent(agent, new Map([[agent, text]]), mode).text;
-  const again = systemSection({ text: prompt, source, masked: 0 }).body;
+  const again = listPrompts(agent, new Map([[agent, text]]), mode).map(systemBody);
+  const found = again.find((one) => one === body || isMaskedFrom(body, one));
+  if (found !== undefined) return { kind: 'text', body: found };
   // The protocol that follows may be that of another version.
-  const isOther = again !== body && body.startsWith(`${text.trim()}\n`);
-  return isOther ? unknown : { kind: 'text', body: again };
+  return body.startsWith(`${text.trim()}\n`) ? unknown : { kind: 'text', body: again[0] ?? '' };
 }
 
-/** Null: this teddy brings no such agent. */
-function renderBuiltin(agent: string, mode: RequestMode | undefined): string | null {
+function isBuiltin(agent: string, mode: RequestMode | undefined, body: string): boolean {
   const none = new Map<string, string>();
-  if (!agentNames(none).includes(agent)) return null;
-  const { text } = findAgent(agent, none, mode);
+  return agentNames(none).includes(agent) && listPrompts(agent, none, mode).map(systemBody).includes(body);
+}
+
+function systemBody(text: string): string {
   return systemSection({ text, source: { kind: 'stored' }, masked: 0 }).body;
 }
 

@@ -84,7 +84,7 @@ describe('a run', () => {
     expect(report.plan).toEqual({
       title: 'Do it',
       sha256: project.hash(planOf([create('a.txt')])),
-      grammar: 2,
+      grammar: 3,
       agent: 'pathfinder',
       model: 'scripted',
     });

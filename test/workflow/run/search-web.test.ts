@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
+import { findRecorded } from '../../../src/workflow/line/find-recorded.ts';
+import { verifyLine } from '../../../src/workflow/verify/line.ts';
 import { parseReport } from '../../../src/plan/report-schema.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
-import { create, planOf, run, say, session, start } from '../../support/turns.ts';
+import { create, line, planOf, run, say, session, start } from '../../support/turns.ts';
 
 const dir = `.teddy/sessions/${session}/01`;
 const research = (...queries: string[]) => `### RESEARCH\n\n\`\`\`\n${queries.join('\n')}\n\`\`\`\n`;
@@ -113,3 +115,18 @@ test('a search command that is gone when its action comes fails the action', asy
     details: { reason: 'no search command configured' },
   });
 });
+
+test.each([true, false])(
+  'the model is told of RESEARCH while there is a command (%j), and verify knows both prompts',
+  async (isSet) => {
+    const project = await memoryProject({ 'README.md': '# Notes\n' });
+    if (isSet) project.configuration.set('teddy.searchCommand', 'find-it --json');
+    await start(project);
+    await say(project, 'Do it', planOf([create('a.txt')]));
+    expect((await project.read(`${dir}/_context.log`))?.includes('### RESEARCH')).toBe(isSet);
+    if (isSet) project.configuration.delete('teddy.searchCommand');
+    else project.configuration.set('teddy.searchCommand', 'find-it');
+    const verified = await verifyLine(project, await findRecorded(project, await project.tipOf(line)));
+    expect(verified).toMatchObject({ violations: [], attested: 0 });
+  },
+);

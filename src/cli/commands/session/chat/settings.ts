@@ -36,7 +36,7 @@ async function chooseModel(talking: Talking, name: string): Promise<void> {
 async function chooseAgent(talking: Talking, name: string): Promise<void> {
   if (name !== '') {
     const own = (await readGlobal(talking.project, { orRemote: true }))?.agents ?? new Map<string, string>();
-    talking.agent = findAgent(name, own, 'chat').name;
+    talking.agent = findAgent(name, own).name;
   }
   talking.terminal.say(`The agent is ${talking.agent ?? `that of the last turn, or else ${defaultAgent}`}.`);
 }
