@@ -90,3 +90,21 @@ export function parseSince(text: string, nowMs: number, option = '--since'): num
     'Write 30m, 12h, 7d or 4w, or a date such as 2026-11-01.',
   );
 }
+
+/**
+ * A turn as a shell completes it: `02/`, or a path into `.teddy/sessions`, which names its session as well. Any other text is
+ * returned as it is. Throws USAGE where -s names another session.
+ */
+export function readTurnPath(text: string, session: string | undefined): { turn: string; session: string | undefined } {
+  const [, directory, id = '', turn] =
+    /^((?:.*\/)?\.teddy\/sessions\/([^/]+))\/(\d{2,}(?:-branch-\d{2,})?)(?:\/.*)?$/s.exec(text) ?? [];
+  if (turn === undefined) return { turn: text.replace(/^(?:\.\/)?(\d+(?:-branch-\d+)?)\/+$/, '$1'), session };
+  if (session === undefined) return { turn, session: directory };
+  if (!session.includes(id) && !id.includes(session.replace(/\/$/, '')))
+    throw new TeddyError(
+      'USAGE',
+      `${text} is a turn of ${id}, and not of ${session}.`,
+      'Name one session, by `-s` or by the path.',
+    );
+  return { turn, session };
+}

@@ -3,6 +3,7 @@ import { Command, Option } from 'clipanion';
 import { openCapture, openProject, startBeside } from '../app.ts';
 import { exitCodes, TeddyError } from '../errors.ts';
 import type { Notices, Project } from '../ports/project.ts';
+import { readTurnPath } from './arguments.ts';
 import { toShellWord } from '../session/shell-word.ts';
 import { AmbiguousSessionError } from '../workflow/line/find.ts';
 import { renderError } from './render/error.ts';
@@ -28,6 +29,7 @@ export abstract class TeddyCommand extends Command<CliContext> {
     let terminal = openTerminal(this.context, 'auto');
     try {
       terminal = openTerminal(this.context, this.toColorMode());
+      readTurnPaths(this);
       return await this.run(terminal);
     } catch (error) {
       const told =
@@ -114,6 +116,18 @@ export abstract class TeddyCommand extends Command<CliContext> {
     if (this.color === false) return 'never';
     if (this.color === 'auto' || this.color === 'always' || this.color === 'never') return this.color;
     throw new TeddyError('USAGE', `--color=${String(this.color)} is not known.`, 'It can be auto, always or never.');
+  }
+}
+
+/** The turns that a command takes, as a shell may have completed them. */
+function readTurnPaths(given: TeddyCommand): void {
+  const command: { session?: string | undefined; turn?: string; a?: string; b?: string } & TeddyCommand = given;
+  for (const field of ['turn', 'a', 'b'] as const) {
+    const text = command[field];
+    if (typeof text !== 'string') continue;
+    const { turn, session } = readTurnPath(text, command.session);
+    command[field] = turn;
+    if (session !== undefined) command.session = session;
   }
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { normalizeArguments } from '../../src/cli/arguments.ts';
+import { normalizeArguments, readTurnPath } from '../../src/cli/arguments.ts';
 import { toJson, visibleChunks } from '../../src/cli/terminal.ts';
 import { toVisible } from '../../src/session/visible-text.ts';
 
@@ -60,4 +60,29 @@ describe('toVisible', () => {
       expect(toChunk(text.slice(0, at)) + toChunk(text.slice(at))).toBe(toVisible(text));
     }
   });
+});
+
+const directory = '.teddy/sessions/20260124-add-log';
+
+test.each([
+  ['02', '02', undefined],
+  ['02/', '02', undefined],
+  ['./2-branch-01/', '2-branch-01', undefined],
+  [`${directory}/02`, '02', directory],
+  [`${directory}/02-branch-01/plan.md`, '02-branch-01', directory],
+  [`/work/it/${directory}/02/`, '02', `/work/it/${directory}`],
+  [directory, directory, undefined],
+  ['teddy/20260124-add-log/02-branch-01', 'teddy/20260124-add-log/02-branch-01', undefined],
+  ['3f2a9c1', '3f2a9c1', undefined],
+])('a turn may be given as a shell completes it: %s', (text, turn, session) => {
+  expect(readTurnPath(text, undefined)).toEqual({ turn, session });
+});
+
+test('a path of a turn goes with the session that -s names, and with no other', () => {
+  expect(readTurnPath(`${directory}/02`, 'add-log')).toEqual({ turn: '02', session: 'add-log' });
+  const branch = 'teddy/20260124-add-log/02-branch-01';
+  expect(readTurnPath(`${directory}/02`, branch)).toEqual({ turn: '02', session: branch });
+  expect(() => readTurnPath(`${directory}/02`, 'other')).toThrow(
+    expect.objectContaining({ code: 'USAGE', message: expect.stringContaining('is a turn of 20260124-add-log') }),
+  );
 });
