@@ -2,10 +2,10 @@
 import { shortRef, turnNumber, type Oid, type RefName, type SessionId, type TurnName } from '../names.ts';
 import type { SessionSource, SessionStore } from '../ports/git.ts';
 import { decodeEntry } from '../session/entry.ts';
-import { openLineIndex, type EntryHead, type LineIndex } from '../session/line-index.ts';
+import { openLineIndex, type EntryHead, type IndexedFields, type LineIndex } from '../session/line-index.ts';
 import { entryTime } from '../session/logged-entry.ts';
-import { findLanded } from '../session/find-landed.ts';
-import type { Tips } from '../session/lines.ts';
+import { findLanded, hasSameCode } from '../session/find-landed.ts';
+import type { KnownLine, Tips } from '../session/lines.ts';
 import type { MainLine } from '../session/main-lines.ts';
 import { readStarts, type SessionStart } from '../session/session-starts.ts';
 import { awaitsVerdict, readLine, type TurnStatus } from './read-line.ts';
@@ -32,6 +32,8 @@ export interface DescribedSession {
   state: 'pending' | 'open' | 'closed' | 'failed' | 'landed' | 'committed' | 'archived' | 'remote';
   /** The commit, where the state is `committed`. */
   committed: Oid | null;
+  /** Another of its branches here, of which the state speaks: the newest with a plan that was not run, or with code where this line has none. */
+  beside: { branch: string; has: 'plan' | 'code' } | null;
   /** The title of its last step, on the line of another agent of the last that is no snapshot; empty before the first. */
   title: string;
   /** ISO 8601, the time of its last entry. */
@@ -67,10 +69,11 @@ export async function describeSessions(
   for (let at = 0; at < lines.length; at += describedAtOnce) {
     const some = lines.slice(at, at + describedAtOnce).map(async (line) => {
       const agent = started.get(line.session)?.agent ?? null;
-      const progress = toKnownProgress(line) ?? (await tellProgress(store, index, line));
+      const progress = await tellProgress(store, index, line);
       const captured = agent === null ? null : await tellCaptured(store, index, line);
       const { entry } = line.nearest;
-      const known = toState(line, progress.status, landed);
+      const beside = await findBeside(store, index, line, landed, started.get(line.session)?.oid ?? null);
+      const known = beside?.has === 'plan' ? 'pending' : toState(line, progress.status, landed);
       const isUndecided = (known === 'open' || known === 'closed') && !progress.awaitsVerdict;
       const commit = isUndecided ? (committed?.get(line.ref) ?? null) : null;
       return {
@@ -83,6 +86,7 @@ export async function describeSessions(
         archived: line.isArchived,
         state: commit === null ? known : 'committed',
         committed: commit,
+        beside,
         title: captured?.title ?? toTitle(entry),
         updated: entryTime(entry),
         agent,
@@ -100,17 +104,53 @@ const describedAtOnce = 256;
 /** So many entries of the end are looked at: a turn may end with snapshots and notes. */
 const lastEntries = 8;
 
+/** A fact of a line's tip, which is read once: the index keeps it. */
+async function tell<Fact extends IndexedFields[string]>(
+  index: LineIndex,
+  { ref, oid }: Pick<KnownLine, 'ref' | 'oid'>,
+  name: string,
+  read: () => Promise<Fact>,
+): Promise<Fact> {
+  const indexed = index.get(ref, oid);
+  const known = indexed?.fields?.[name] as Fact | undefined;
+  if (known !== undefined) return known;
+  const fact = await read();
+  // The index may have more of the line by now.
+  const now = index.get(ref, oid);
+  if (now !== undefined) index.set(ref, oid, { ...now, fields: { ...now.fields, [name]: fact } });
+  return fact;
+}
+
+/** Null where the line that is told of has a plan itself, or all that is beside it was decided. Most sessions have one line. */
+async function findBeside(
+  store: SessionStore,
+  index: LineIndex,
+  line: MainLine,
+  landed: ReadonlySet<RefName>,
+  start: Oid | null,
+): Promise<DescribedSession['beside']> {
+  if (line.others.length === 0 || (await tellProgress(store, index, line)).status === 'planned') return null;
+  const newest = line.others
+    .filter(({ ref }) => !landed.has(ref))
+    .toSorted((a, b) => (a.nearest.entry.id < b.nearest.entry.id ? 1 : -1));
+  for (const other of newest)
+    if ((await tellProgress(store, index, other)).status === 'planned')
+      return { branch: shortRef(other.ref), has: 'plan' };
+  if ([line, ...line.others].some(({ ref }) => landed.has(ref))) return null;
+  const hasCode = async (one: KnownLine) =>
+    (await tell(index, one, 'code', async () => [start === null || !(await hasSameCode(store, start, one.oid))]))[0];
+  if (await hasCode(line)) return null;
+  for (const other of newest) if (await hasCode(other)) return { branch: shortRef(other.ref), has: 'code' };
+  return null;
+}
+
 /** On the line of another agent a snapshot comes last, and says nothing of what the session is about. */
 async function tellCaptured(
   store: SessionStore,
   index: LineIndex,
-  { ref, oid, nearest }: MainLine,
+  line: MainLine,
 ): Promise<{ title: string | null; model: string | null }> {
-  const indexed = index.get(ref, oid);
-  const told = indexed?.fields?.['captured'] ?? (await readCaptured(store, nearest.oid));
-  if (indexed !== undefined && indexed.fields?.['captured'] !== told)
-    index.set(ref, oid, { ...indexed, fields: { ...indexed.fields, captured: told } });
-  const [title, model] = told as [string | null, string | null];
+  const [title, model] = await tell(index, line, 'captured', () => readCaptured(store, line.nearest.oid));
   return { title, model };
 }
 
@@ -148,20 +188,12 @@ function toTitle({ kind, status, title }: EntryHead): string {
 
 type Progress = Pick<DescribedSession, 'turns' | 'status' | 'last' | 'awaitsVerdict'>;
 
-/** Most tips say by their label alone how far a line has come. */
-function toKnownProgress({ entry }: MainLine): Progress | null {
-  const status = entry === null ? null : toStatus(entry);
-  if (entry === null || status === null) return null;
-  return { turns: toNumber(entry.turn), status, last: toLast(entry), awaitsVerdict: false };
-}
-
-/** Where a plan or a commit of the user's is at the tip, the last turn has to be read, once. */
-async function tellProgress(store: SessionStore, index: LineIndex, { ref, oid }: MainLine): Promise<Progress> {
-  const indexed = index.get(ref, oid);
-  const told = indexed?.fields?.['progress'] ?? (await readProgress(store, oid));
-  if (indexed !== undefined && indexed.fields?.['progress'] !== told)
-    index.set(ref, oid, { ...indexed, fields: { ...indexed.fields, progress: told } });
-  const [turns, known, last, awaits] = told as [number, Progress['status'], string, boolean];
+/** Most tips say by their label alone how far a line has come. Where a plan or a commit of the user's is there, the last turn has to be read. */
+async function tellProgress(store: SessionStore, index: LineIndex, line: KnownLine): Promise<Progress> {
+  const { oid, entry } = line.nearest;
+  const status = oid === line.oid ? toStatus(entry) : null;
+  if (status !== null) return { turns: toNumber(entry.turn), status, last: toLast(entry), awaitsVerdict: false };
+  const [turns, known, last, awaits] = await tell(index, line, 'progress', () => readProgress(store, line.oid));
   return { turns, status: known, last, awaitsVerdict: awaits };
 }
 

@@ -112,6 +112,12 @@ const listedSession = z
     committed: z.string().nullable().openapi({
       description: 'The commit in which somebody has committed what another agent did, where that is the state.',
     }),
+    beside: z
+      .object({ branch: line, has: z.enum(['plan', 'code']) })
+      .nullable()
+      .openapi({
+        description: 'Another of its branches, with a plan that was not run, or with code where this one has none.',
+      }),
     title: z.string().openapi({ description: 'The title of the last step.' }),
     updated: z.string().openapi({ description: 'The time of the last entry.' }),
     agent: z.string().nullable().openapi({ description: "The other agent whose session it is; null: teddy's own." }),

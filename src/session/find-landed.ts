@@ -1,7 +1,8 @@
 /** Which of many lines have landed as they stand. However many there are, it takes two git processes for a base branch that has moved, and none for one that has not. */
-import type { SessionSource } from '../ports/git.ts';
+import type { SessionSource, SessionStore } from '../ports/git.ts';
 import { decodeLandings, landingText } from './landing.ts';
-import { isOid, type Oid, type RefName, type SessionId } from '../names.ts';
+import { isOid, isTurnName, sessionDir, type Oid, type RefName, type RepoPath, type SessionId } from '../names.ts';
+import { comesLater } from './entry.ts';
 import { isOnLine } from './ancestry.ts';
 import { readRows, writeRows } from './cached-rows.ts';
 import { readDefaultBranches, type KnownLine, type Tips } from './lines.ts';
@@ -67,8 +68,32 @@ async function holds(project: SessionSource, base: BaseHistory, line: KnownLine)
     return true;
   const tips = base.landings.get(line.session) ?? [];
   if (tips.includes(oid)) return true;
-  for (const tip of tips) if (await isBehind(project, line, tip)) return true;
+  for (const tip of tips)
+    if ((await isBehind(project, line, tip)) || (await addsNothing(project, line, tip))) return true;
   return false;
+}
+
+/** Whether all that came on the line after what has landed speaks of turns that landed: a verdict, an undo that was undone again. */
+export async function addsNothing(
+  { repository: { store } }: SessionSource,
+  { oid, session, nearest }: Pick<KnownLine, 'oid' | 'session' | 'nearest'>,
+  tip: Oid,
+): Promise<boolean> {
+  if (!comesLater(nearest.entry.kind) || (await store.resolve(tip)) === null) return false;
+  if (!(await isOnLine(store, oid, tip))) return false;
+  const [then, now] = await Promise.all([tip, oid].map((commit) => store.readDir(commit, sessionDir(session))));
+  const turnsOf = (dir: typeof then) => (dir?.entries ?? []).map(({ name }) => name).filter(isTurnName);
+  return turnsOf(then).join() === turnsOf(now).join() && hasSameCode(store, tip, oid);
+}
+
+/** Whether two commits differ in `.teddy` at most. */
+export async function hasSameCode(store: SessionStore, a: Oid, b: Oid): Promise<boolean> {
+  const [one, other] = await Promise.all(
+    [a, b].map(async (commit) => (await store.readDir(commit, '' as RepoPath))?.entries ?? []),
+  );
+  const namesOf = (entries: typeof one = []) =>
+    entries.filter(({ name }) => name !== '.teddy').map(({ mode, oid, name }) => `${mode} ${oid} ${name}`);
+  return namesOf(one).join('\n') === namesOf(other).join('\n');
 }
 
 /** The line is an earlier state of what has landed. Ids of entries are in order of their time, so most are told apart by them. */

@@ -186,6 +186,7 @@ describe.runIf(hasChromium)('the page', () => {
       conversationBranches: [],
       awaitsVerdict: false,
       committed: null,
+      beside: null,
       spent: null,
     });
     const url = await writePage('list', renderList([row('20260124-a'), row(`20260124-${'long-'.repeat(10)}name`)], ''));

@@ -4,6 +4,7 @@ import * as nodeFs from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { RefName } from '../../src/names.ts';
 import { historyFormats } from '../../src/conversation/history.ts';
 import { openRepository } from '../../src/git/repository.ts';
 import type { Project } from '../../src/ports/project.ts';
@@ -140,7 +141,13 @@ describe('in memory', () => {
     const tip = await project.tipOf('teddy/20260124-add-login');
     await project.setRef('refs/heads/main', tip);
     expect(await compareAll(project, at())).toBe(4 * 4);
-    expect((await listSessions(at()))[0]).toMatchObject({ state: 'landed' });
+    const [pending] = await listSessions(at());
+    const { branch = '', has } = pending?.beside ?? {};
+    expect([pending?.state, has]).toEqual(['pending', 'plan']);
+    const ref = `refs/heads/${branch}` as RefName;
+    const old = await project.tipOf(branch);
+    await project.repository.store.updateRefs([{ ref, old, new: null }], 'test');
+    expect((await listSessions(at()))[0]).toMatchObject({ state: 'landed', beside: null });
   });
 
   test('what is not there has an error with a code and a hint', async () => {

@@ -102,9 +102,10 @@ function describeHead(terminal: Terminal, { head, line }: Status): string {
 }
 
 function describeTurn(status: Status): string[] {
-  const { startsOn } = status;
+  const { startsOn, plannedOn } = status;
   const base = startsOn === null ? [] : [`It starts on top of ${startsOn}, which is not landed.`];
-  return [...describeState(status), ...base];
+  const beside = plannedOn === null ? [] : [`A plan waits on ${toVisible(plannedOn)}, another branch of the session.`];
+  return [...describeState(status), ...beside, ...base];
 }
 
 function describeState(status: Status): string[] {

@@ -69,9 +69,13 @@ function describeAgent({ agent, model }: ListedSession): string {
   return agent === null ? '' : ` [${toVisible(model === null ? agent : `${agent}, ${model}`)}]`;
 }
 
-/** The main line has another name, HEAD is on another line, or there are conversation branches. */
-function describeBranches({ session, branch, conversationBranches, archived, remote }: ListedSession): string {
+/** The main line has another name, HEAD is on another line, or there are conversation branches: one that waits is named. */
+function describeBranches({ session, branch, conversationBranches, archived, remote, beside }: ListedSession): string {
   const isOther = !archived && remote === null && branch !== `teddy/${session}`;
   const count = conversationBranches.length;
-  return `${isOther ? ` on ${toVisible(branch)}` : ''}${count === 0 ? '' : ` (+${count} ${count === 1 ? 'branch' : 'branches'})`}`;
+  const branches =
+    beside === null
+      ? `+${count} ${count === 1 ? 'branch' : 'branches'}`
+      : `${beside.has} on ${toVisible(beside.branch)}`;
+  return `${isOther ? ` on ${toVisible(branch)}` : ''}${count === 0 ? '' : ` (${branches})`}`;
 }

@@ -1,10 +1,10 @@
 /** Puts away the sessions that have landed and that nobody has gone on with for a while. */
 import { TeddyError } from '../../errors.ts';
+import { describeSessions } from '../../conversation/list-sessions.ts';
 import type { Project } from '../../ports/project.ts';
 import { shortRef, type SessionId } from '../../names.ts';
-import { chooseMain, listLines, type KnownLine } from '../../session/lines.ts';
-import { findLanded } from '../../session/find-landed.ts';
-import { readStarts } from '../../session/session-starts.ts';
+import { listLines, type KnownLine } from '../../session/lines.ts';
+import { toMainLines } from '../../session/main-lines.ts';
 import { entryMs } from '../../session/logged-entry.ts';
 import { repair } from '../line/repair.ts';
 import {
@@ -35,8 +35,8 @@ export interface ArchivedLanded {
 }
 
 /**
- * Each session for itself: all of its branches, or none. Its main line has to have landed as it stands; the others are attempts
- * that were not taken. HEAD stays where it is in every work tree. Throws INTERRUPTED; what is archived by then stays archived.
+ * Each session for itself: all of its branches, or none. One of them has to have landed as it stands, and none may have a plan that
+ * was not run; the others are attempts that were not taken. HEAD stays where it is in every work tree. Throws INTERRUPTED; what is archived by then stays archived.
  */
 export async function archiveLanded(
   project: Project,
@@ -46,11 +46,15 @@ export async function archiveLanded(
   const result: ArchivedLanded = { archived: [], refused: [] };
   const isOld = ({ nearest }: KnownLine) => beforeMs === null || entryMs(nearest.entry) < beforeMs;
   const old = (await groupLines(project)).filter(([, lines]) => lines.every(isOld));
-  const mains = old.flatMap(([, lines]) => toMain(lines));
-  const landed = await findLanded(project, mains, await readStarts(project, mains));
+  const mains = toMainLines(
+    old.flatMap(([, lines]) => lines),
+    project.clock.now(),
+  );
+  const described = await describeSessions(project, mains);
+  const landed = new Set(described.filter(({ state }) => state === 'landed').map(({ session }) => session));
   for (const [session, lines] of old) {
     if (signal.aborted) throw interruptedError(result);
-    if (!lines.some(({ ref }) => landed.has(ref))) continue;
+    if (!landed.has(session)) continue;
     try {
       const archived = await archiveOne(project, session, toBranches(lines), isDryRun);
       if (archived !== null) result.archived.push(archived);
@@ -72,11 +76,6 @@ async function groupLines(project: Project): Promise<[SessionId, KnownLine[]][]>
   for (const line of await listLines(project))
     if (line.remote === null) bySession.set(line.session, [...(bySession.get(line.session) ?? []), line]);
   return [...bySession].toSorted(([a], [b]) => (a < b ? -1 : 1));
-}
-
-function toMain(lines: readonly KnownLine[]): (KnownLine & { created: string })[] {
-  const main = chooseMain(lines);
-  return main === undefined ? [] : [{ ...main, created: main.nearest.entry.created }];
 }
 
 /** Null: it is gone meanwhile. */

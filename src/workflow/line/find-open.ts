@@ -2,9 +2,11 @@
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { decodeLandings, landingText } from '../../session/landing.ts';
-import { isTurnName, sessionDir, shortRef, type Oid, type RefName, type RepoPath } from '../../names.ts';
+import { isTurnName, sessionDir, shortRef, type Oid, type RefName } from '../../names.ts';
 import { listArchives } from '../../session/archives.ts';
+import { readLine } from '../../conversation/read-line.ts';
 import { isOnLine } from '../../session/ancestry.ts';
+import { addsNothing, hasSameCode } from '../../session/find-landed.ts';
 import { toMainLines, type MainLine } from '../../session/main-lines.ts';
 import { readStarts } from '../../session/session-starts.ts';
 import { listLines, readBaseStart, readDefaultBranches, type BaseStart, type KnownLine } from '../../session/lines.ts';
@@ -18,16 +20,35 @@ export async function findOpenLine(project: Project, lines?: readonly KnownLine[
   const sessions = toMainLines(lines ?? (await listLines(project)), project.clock.now());
   const starts = await readStarts(project, sessions);
   const others: string[] = [];
-  for (const { session, own, remote } of sessions.toReversed()) {
+  for (const { session, own, remote, others: beside } of sessions.toReversed()) {
     const agent = starts.get(session)?.agent ?? null;
     if (agent !== null) {
       others.push(`${session} (of ${agent})`);
       continue;
     }
-    if (own !== null && !(await hasLandedAsItStands(project, own))) return own;
+    const open = own === null ? null : await findOpenBranch(project, own, beside);
+    if (open !== null) return open;
     others.push(`${session} (${own === null ? `only on ${remote}` : 'landed'})`);
   }
   throw await noOpenSessionError(project, sessions, others);
+}
+
+/** Where one of its branches has landed, a session is open only for a plan that waits on another one. */
+async function findOpenBranch(
+  project: Project,
+  own: KnownLine,
+  beside: readonly KnownLine[],
+): Promise<KnownLine | null> {
+  for (const line of [own, ...beside])
+    if (await hasLandedAsItStands(project, line)) return (await findPlanned(project, [own, ...beside]))[0] ?? null;
+  return own;
+}
+
+/** The lines whose latest turn has a plan that was not run, the newest first. */
+export async function findPlanned(project: Project, lines: readonly KnownLine[]): Promise<KnownLine[]> {
+  const read = lines.map(async (line) => ({ line, state: await readLine(project.repository.store, line.oid) }));
+  const planned = (await Promise.all(read)).filter(({ state }) => state.latest?.status === 'planned');
+  return planned.map(({ line }) => line).toSorted((a, b) => (a.nearest.entry.id < b.nearest.entry.id ? 1 : -1));
 }
 
 /** Whether the branch that the session started from, or the default branch, has all that is on the line; or one of `bases`. */
@@ -37,6 +58,7 @@ export async function hasLandedAsItStands(
   bases?: readonly Oid[],
 ): Promise<boolean> {
   const { store } = project.repository;
+  const line = { oid, session, nearest };
   const dir = await store.readDir(nearest.oid, sessionDir(session));
   if (dir?.entries.some(({ name }) => isTurnName(name)) !== true) return false;
   const start = await findBaseStart(project, nearest);
@@ -49,7 +71,12 @@ export async function hasLandedAsItStands(
     for (const landing of found) {
       const landings = decodeLandings((await store.readCommit(landing)).message);
       for (const { tip } of landings.filter((one) => one.session === session))
-        if (tip === oid || ((await store.resolve(tip)) !== null && (await isOnLine(store, tip, oid)))) return true;
+        if (
+          tip === oid ||
+          ((await store.resolve(tip)) !== null && (await isOnLine(store, tip, oid))) ||
+          (await addsNothing(project, line, tip))
+        )
+          return true;
     }
   }
   return false;
@@ -83,8 +110,7 @@ async function differsFromStart(
 ): Promise<boolean> {
   const { entry, oid: from } = nearest;
   const start = (await readStarts(project, [{ ...entry, oid: from }])).get(entry.session);
-  const changes = await project.repository.store.diffTrees(start?.oid ?? null, oid, { without: '.teddy' as RepoPath });
-  return changes.length > 0;
+  return start === undefined || !(await hasSameCode(project.repository.store, start.oid, oid));
 }
 
 /** A long line is not walked for a start that is known. */

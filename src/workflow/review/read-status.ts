@@ -13,8 +13,9 @@ import { parseLineRef, shortRef, type Oid, type SessionId, type TurnName } from 
 import { toShellWord } from '../../session/shell-word.ts';
 import { findCommit } from '../line/find-committed.ts';
 import { findFreeBranch, findLine, lineName, type Line } from '../line/find.ts';
-import { findOtherWithCode, hasCodeToLand, hasLandedAsItStands } from '../line/find-open.ts';
+import { findOtherWithCode, findPlanned, hasCodeToLand, hasLandedAsItStands } from '../line/find-open.ts';
 import { findNearestEntry } from '../../session/nearest-entry.ts';
+import { listLines } from '../../session/lines.ts';
 import { listMainLines } from '../../session/main-lines.ts';
 import { readStarts } from '../../session/session-starts.ts';
 import { findUnlandedBase } from '../line/session-start.ts';
@@ -40,6 +41,8 @@ export interface Status {
   outcome: FailedOutcome | null;
   /** `1 of 2 actions was not run`, in a run that succeeded otherwise. */
   notRun: string | null;
+  /** The newest other branch of the session with a plan that was not run, where this one has none. */
+  plannedOn: string | null;
   /** The session that this one was begun on top of, if that has not landed. */
   startsOn: SessionId | null;
   /** A run of the plan was killed. */
@@ -93,6 +96,7 @@ export async function readStatus(project: Project): Promise<Status> {
     verdict: state?.verdict ?? null,
     outcome: state?.outcome ?? null,
     notRun: state?.notRun ?? null,
+    plannedOn: state?.plannedOn ?? null,
     startsOn: state?.startsOn ?? null,
     isInterrupted: state?.isInterrupted ?? false,
     hasLanded: state?.hasLanded ?? false,
@@ -123,6 +127,7 @@ type LineStatus = Pick<
   | 'verdict'
   | 'outcome'
   | 'notRun'
+  | 'plannedOn'
   | 'startsOn'
   | 'isInterrupted'
   | 'hasLanded'
@@ -152,12 +157,22 @@ async function readLineStatus(project: Project, line: Line): Promise<LineStatus 
     handedIn: awaitsVerdict(state) ? { title: findPlanTitle(toText(latest?.plan ?? null)).title } : null,
     verdict: latest?.status === 'planned' ? await readLastWord(project, state, latest.turn) : null,
     ...(latest?.report == null ? { outcome: null, notRun: null } : await readOutcome(latest.report, entry)),
+    plannedOn: latest?.status === 'planned' ? null : await readPlannedOn(project, line),
     startsOn: nearest && (await readStartsOn(project, { ...nearest.entry, oid: line.tip })),
     isInterrupted: runs.some(({ ref, turn }) => ref === line.ref && turn === latest?.turn),
     hasLanded:
       nearest !== null && (await hasLandedAsItStands(project, { oid: line.tip, session: line.session, nearest })),
     committed: await findCommit(project, { ...line, oid: line.tip }),
   };
+}
+
+async function readPlannedOn(project: Project, { session, ref }: Line): Promise<string | null> {
+  const lines = (await listLines(project)).filter((one) => one.session === session && one.remote === null);
+  const [newest] = await findPlanned(
+    project,
+    lines.filter((one) => one.ref !== ref),
+  );
+  return newest === undefined ? null : shortRef(newest.ref);
 }
 
 async function readLastWord(project: Project, { tip, session }: LineState, turn: TurnName): Promise<Status['verdict']> {
@@ -267,9 +282,11 @@ async function toNext(project: Project, status: Omit<Status, 'next'>, line: Line
       'teddy session show',
       ...recover,
     ];
-  if (hasLanded) return [`teddy session archive ${line.session}`, plans, ...recover];
-  if (turn === null || turn.status === 'open') return [plans, ...recover];
-  return [plans, ...(await toLanding(project, line)), ...recover];
+  const beside = status.plannedOn === null ? [] : [`teddy session show -s ${toShellWord(status.plannedOn)}`];
+  if (hasLanded)
+    return [...beside, ...(beside.length > 0 ? [] : [`teddy session archive ${line.session}`]), plans, ...recover];
+  if (turn === null || turn.status === 'open') return [plans, ...beside, ...recover];
+  return [plans, ...beside, ...(await toLanding(project, line)), ...recover];
 }
 
 /** Where the line has nothing to land, another branch of the session may. */

@@ -28,6 +28,7 @@ function listed(name: string, more: Partial<ListedSession> = {}): ListedSession 
     model: null,
     awaitsVerdict: false,
     committed: null,
+    beside: null,
     ...more,
   };
 }

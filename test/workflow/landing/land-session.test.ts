@@ -1,5 +1,8 @@
 import { expect } from 'vitest';
 import type { Oid, RefName, RepoPath } from '../../../src/names.ts';
+import { archiveLanded } from '../../../src/workflow/landing/archive-landed.ts';
+import { findOpenLine } from '../../../src/workflow/line/find-open.ts';
+import { giveVerdict } from '../../../src/workflow/run/give-verdict.ts';
 import { landSession } from '../../../src/workflow/landing/land-session.ts';
 import { listSessions } from '../../../src/workflow/review/list-sessions.ts';
 import { readStatus } from '../../../src/workflow/review/read-status.ts';
@@ -558,7 +561,7 @@ test('where a branch has no code, the newest other one of the session that has s
     hint: `${other} has some: \`teddy session land -s ${other} --onto main\`.`,
   });
   await project.switchTo('main');
-  expect((await listSessions(project))[0]?.state).toBe('closed');
+  expect((await listSessions(project))[0]).toMatchObject({ state: 'closed', beside: { branch: other, has: 'code' } });
   await landSession(project, { target: other });
   expect((await listSessions(project))[0]).toMatchObject({ branch: line, state: 'landed' });
 });
@@ -588,4 +591,65 @@ test('the status names the branch that has code', async () => {
     'teddy session plan -m "what you want"',
     `teddy session land -s ${other}`,
   ]);
+});
+
+test('a session that has landed stays landed where only words come after it, also an undo that was undone again', async () => {
+  const project = await begin();
+  await landSession(project, {});
+  const stateOf = async () => (await listSessions(project))[0]?.state;
+  const isOpen = async () => (
+    await project.switchTo('main'),
+    findOpenLine(project).then(
+      () => true,
+      () => false,
+    )
+  );
+  await giveVerdict(project, { selector: line, turn: '01', verdict: 'approved' });
+  expect([await stateOf(), await isOpen()]).toEqual(['landed', false]);
+  await project.switchTo(line);
+  expect((await readStatus(project)).hasLanded).toBe(true);
+  await undoTurn(project, {});
+  expect([await stateOf(), (await readStatus(project)).hasLanded]).toEqual(['closed', false]);
+  await undoTurn(project, { turn: '01' });
+  expect([await stateOf(), await isOpen()]).toEqual(['landed', false]);
+  await project.switchTo(line);
+  await say(project, 'Two', planOf([create('two.txt')]));
+  await giveVerdict(project, { turn: '01', verdict: 'approved' });
+  expect([await stateOf(), (await readStatus(project)).hasLanded]).toEqual(['pending', false]);
+});
+
+test('a plan that waits on another branch keeps a session that has landed open, and is what is told of', async () => {
+  const project = await begin();
+  await landSession(project, {});
+  const { ref } = await branchSession(project, { turn: '01', switch: true });
+  await say(project, 'Other', planOf([create('other.txt')]));
+  const other = ref.slice('refs/heads/'.length);
+  await project.switchTo('main');
+  expect((await listSessions(project))[0]).toMatchObject({ state: 'pending', beside: { branch: other, has: 'plan' } });
+  expect((await findOpenLine(project)).ref).toBe(ref);
+  expect((await readStatus(project)).next).toEqual([`git switch ${other}`]);
+  const archived = await archiveLanded(project, {
+    beforeMs: null,
+    isDryRun: true,
+    signal: new AbortController().signal,
+  });
+  expect(archived.archived).toEqual([]);
+  await project.switchTo(line);
+  expect(await readStatus(project)).toMatchObject({
+    plannedOn: other,
+    next: [`teddy session show -s ${other}`, 'teddy session plan -m "what you want"'],
+  });
+});
+
+test('a session of which another branch has landed is landed for every command', async () => {
+  const project = await begin();
+  const { ref } = await branchSession(project, { turn: '01', switch: true });
+  await turn(project, 'Other', create('other.txt'));
+  await project.switchTo('main');
+  expect((await listSessions(project))[0]).toMatchObject({ state: 'closed', beside: null });
+  await landSession(project, { target: ref.slice('refs/heads/'.length) });
+  expect((await listSessions(project))[0]).toMatchObject({ state: 'landed', beside: null });
+  await expect(findOpenLine(project)).rejects.toMatchObject({ code: 'NO_OPEN_SESSION' });
+  const request = { beforeMs: null, isDryRun: true, signal: new AbortController().signal };
+  expect((await archiveLanded(project, request)).archived).toMatchObject([{ session, lines: [{}, {}] }]);
 });
