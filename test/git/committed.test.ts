@@ -3,6 +3,7 @@ import { rm } from 'node:fs/promises';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { openProject } from '../../src/app.ts';
 import type { Project } from '../../src/ports/project.ts';
+import { archiveSession } from '../../src/workflow/landing/archive-session.ts';
 import { landSession } from '../../src/workflow/landing/land-session.ts';
 import { listSessions } from '../../src/workflow/review/list-sessions.ts';
 import { captureTurns, type CapturedTurn } from '../support/captured-line.ts';
@@ -114,6 +115,19 @@ test('an amended commit is found by its new name', async () => {
   expect(await states()).toEqual(['committed', first]);
   await repo.git('commit', '--quiet', '--amend', '-m', 'Say it better');
   expect(await states()).toEqual(['committed', await repo.git('rev-parse', 'HEAD')]);
+});
+
+test('the branch may have gone on since: that is no conflict, and the archive keeps nothing that is nowhere else', async () => {
+  await capture({ 'a.txt': 'two\n' });
+  const last = await commit({ 'a.txt': 'two\n' });
+  await commit({ 'a.txt': 'three\n' });
+  const [listed] = await listSessions(project);
+  await expect(landSession(project, { target: listed?.branch ?? '' })).rejects.toMatchObject({
+    code: 'NOTHING_TO_LAND',
+    message: expect.stringContaining(`committed as ${last.slice(0, 10)}`),
+  });
+  const archived = await archiveSession(project, listed?.session);
+  expect(archived.lines).toMatchObject([{ hasLanded: true }]);
 });
 
 test('land says as which commit it is there', async () => {

@@ -17,6 +17,7 @@ import { toShellWord } from '../../session/shell-word.ts';
 import { repair } from '../line/repair.ts';
 import { findFreeBranch, findHeadLine } from '../line/find.ts';
 import { chooseMain, listLines, readBaseBranch, readDefaultBranches, type KnownLine } from '../../session/lines.ts';
+import { findCommit } from '../line/find-committed.ts';
 import { hasLandedAsItStands } from '../line/find-open.ts';
 import { readEnd } from '../line/read-end.ts';
 import { recoverAnswers } from '../line/recover-answer.ts';
@@ -107,10 +108,11 @@ export async function archiveBranches(
   return { session, lines, kept, switchedTo: null, workTrees: await findWorkTrees(project, lines) };
 }
 
-/** To its end on another branch. That an archive has it says nothing of that. */
+/** To its end on another branch, where the user may have committed it. That an archive has it says nothing of that. */
 export async function hasCome(project: Project, line: KnownLine): Promise<boolean> {
   const end = await readEnd(project, line.ref, line.oid);
-  return end === 'merged' || end === 'landed' || hasLandedAsItStands(project, line);
+  if (end === 'merged' || end === 'landed' || (await hasLandedAsItStands(project, line))) return true;
+  return (await findCommit(project, line)) !== null;
 }
 
 /** Those that teddy has named, and the main line whatever it is called. */

@@ -18,7 +18,7 @@ import { hasLandedAsItStands } from '../line/find-open.ts';
 import { listLines, type KnownLine } from '../../session/lines.ts';
 import { nextTurn, readLine } from '../line/read.ts';
 import { repair } from '../line/repair.ts';
-import { findBase, findWhole, listBranches, refuseCheckedOut, settle } from './archive-session.ts';
+import { findBase, findWhole, hasCome, listBranches, refuseCheckedOut, settle } from './archive-session.ts';
 
 interface DoomedLine extends RefTip {
   turns: number;
@@ -166,5 +166,5 @@ async function describeLine(project: Project, line: KnownLine, remote: readonly 
   for (const there of remote) isPushed ||= await store.isAncestor(oid, there.oid);
   const last = (await readLine(store, oid)).turns.at(-1);
   const turns = last === undefined ? 0 : turnNumber(last);
-  return { ref, oid, turns, hasLanded: await hasLandedAsItStands(project, line), isPushed };
+  return { ref, oid, turns, hasLanded: await hasCome(project, line), isPushed };
 }

@@ -262,7 +262,11 @@ async function mergeSides(project: Project, landing: Landing): Promise<Oid | nul
   const { base, ours, theirs } = landing.sides;
   if (base === theirs) return null;
   const { tree, conflicts } = await store.mergeTrees(base, ours, theirs);
-  if (tree === null) throw await toConflict(project, landing, conflicts);
+  if (tree === null) {
+    // The branch has gone on from what its user has committed: that is no conflict with it.
+    const commit = await findCommit(project, { ...landing.line, oid: landing.line.tip });
+    throw commit === null ? await toConflict(project, landing, conflicts) : await toNothing(project, landing);
+  }
   return tree === ours ? null : tree;
 }
 
