@@ -1,12 +1,13 @@
 /** The plan that a line waits to have executed, and the files to execute it in. */
 import { hasAgentPlan, userMessages } from '../../conversation/transcript.ts';
-import { TeddyError } from '../../errors.ts';
+import { TeddyError, type ErrorCode } from '../../errors.ts';
 import type { Repository, Workspace } from '../../ports/git.ts';
 import type { ParsedPlan } from '../../plan/plan.ts';
-import { joinPath, shortRef, turnDir, type RefName, type SessionId } from '../../names.ts';
+import { joinPath, shortRef, turnDir, type RefName, type SessionId, type TurnName } from '../../names.ts';
+import { toShellWord } from '../../session/shell-word.ts';
 import { equalBytes } from './guard-session-files.ts';
 import { lineName } from './find.ts';
-import type { LineState, Turn } from './read.ts';
+import { awaitsVerdict, type LineState, type Turn } from './read.ts';
 
 /** In a bare repository nothing can be switched. Throws NOT_ON_LINE where the line is checked out nowhere. */
 export function requireWorkspace(
@@ -29,12 +30,14 @@ export type PendingTurn = Turn & { plan: Uint8Array; parsed: ParsedPlan };
 
 /** Throws NO_PENDING_PLAN; `hint`: what to do where nothing waits. */
 export function requirePlan(
-  { ref, state: { latest } }: { ref: RefName; state: LineState },
+  { ref, state }: { ref: RefName; state: LineState },
   hint = 'Say what is next: `teddy session plan -m "..."`.',
 ): PendingTurn {
+  const { latest } = state;
   if (latest?.status === 'planned' && latest.plan !== null && latest.parsed !== null)
     return { ...latest, plan: latest.plan, parsed: latest.parsed };
   const last = latest === null ? 'It has no turn yet.' : `Its last turn, ${latest.turn}, is ${latest.status}.`;
+  if (latest !== null && awaitsVerdict(state)) throw verdictError('NO_PENDING_PLAN', { ref, turn: latest.turn });
   if (latest !== null && latest.report === null && hasAgentPlan(latest.records))
     throw new TeddyError(
       'NO_PENDING_PLAN',
@@ -47,6 +50,16 @@ export function requirePlan(
     latest?.status === 'open' && userMessages(latest.records).length > 0
       ? '`teddy session plan` asks the model again; with `--from <file>` it takes an answer of your own.'
       : hint,
+  );
+}
+
+/** The plan of another agent, which goes on when it is approved. */
+export function verdictError(code: ErrorCode, { ref, turn }: { ref: RefName; turn: TurnName }): TeddyError {
+  const option = `-s ${toShellWord(shortRef(ref))}`;
+  return new TeddyError(
+    code,
+    `Turn ${turn} of ${shortRef(ref)} has the plan of another agent, which waits for a verdict.`,
+    `Read it: \`teddy session show ${option}\`; then \`teddy session approve ${option}\` or \`teddy session reject ${option} -m "what to do instead"\`.`,
   );
 }
 

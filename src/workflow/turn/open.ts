@@ -23,8 +23,8 @@ import { requireTrust } from '../line/foreign-texts.ts';
 import { readGlobal } from '../line/global-branch.ts';
 import { maskMessage } from '../line/mask-message.ts';
 import type { ReadyLine } from '../line/prepare.ts';
-import { requirePlan } from '../line/pending-plan.ts';
-import { findAsked, findWaiting, toText, type LineState, type Turn } from '../line/read.ts';
+import { requirePlan, verdictError } from '../line/pending-plan.ts';
+import { awaitsVerdict, findAsked, findWaiting, toText, type LineState, type Turn } from '../line/read.ts';
 import { takeSnapshot } from '../line/take-snapshot.ts';
 import { nextAfter, type Draft, type FileEdit } from '../line/write-entry.ts';
 
@@ -77,6 +77,7 @@ export function refusePending(
 ): void {
   const { latest } = state;
   if (request.mode === 'ask') return requireQuestion({ ref: line.ref, state }, request);
+  if (latest !== null && awaitsVerdict(state)) throw verdictError('PLAN_PENDING', { ref: line.ref, turn: latest.turn });
   if (latest?.status === 'planned') {
     // Where HEAD is on the line, a command means it without being told.
     const isHere = line.workspace !== null && line.workspace === repository.workspace;
