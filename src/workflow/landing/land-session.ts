@@ -111,6 +111,7 @@ async function landOnce(
   const along = await findAlong(project, line, base.oid);
   const assistedBy = await discloseModels(project, line, base.oid);
   const parts = await readParts(project, line, base.oid, sides);
+  const isEdited = request.edit !== undefined && request.isDryRun !== true;
   const text = await composeMessage(describeLanding(line, parts), request);
   const message = encodeLanding(text, [{ session: line.session, tip: line.tip }, ...along], assistedBy);
   const place = { line, target, workspace, base, sides, message, hasNote, isDryRun: request.isDryRun === true };
@@ -119,7 +120,9 @@ async function landOnce(
   if (tree === null && finished === null) throw await toNothing(project, place);
   const changes = tree === null ? [] : await project.repository.store.diffTrees(target.tip, tree);
   await requireContents(project.repository.store, changes);
-  if (tree !== null && finished === null) await askForOwnEdits(project, line, parts, request);
+  const isAsked = tree !== null && (await askForOwnEdits(project, line, parts, request));
+  // Meanwhile a work tree may have come to the branch, or a merge or a run have begun in its files.
+  if (isAsked || (isEdited && tree !== null)) return 'moved';
   const landed = {
     line,
     onto: target.ref,
@@ -202,21 +205,21 @@ async function composeMessage(made: string, request: LandRequest): Promise<strin
   return edited;
 }
 
-/** Edits that were there before anything was asked of a model may be for another commit. Whoever is asked is asked once. */
+/** Edits that were there before anything was asked of a model may be for another commit. Whoever is asked is asked once; true then. */
 async function askForOwnEdits(
   project: Project,
   { name }: LandableLine,
   { ownEdits, turns }: LandingParts,
   request: LandRequest,
-): Promise<void> {
+): Promise<boolean> {
   const early = ownEdits.filter(({ isEarly }) => isEarly).map(({ path }) => path);
-  if (early.length === 0 || request.withOwnEdits === true || request.isDryRun === true) return;
+  if (early.length === 0 || request.withOwnEdits === true || request.isDryRun === true) return false;
   for (const { turn, failed } of turns)
     if (failed !== null) project.notices.warn(`The run of turn ${turn} ended in ${failed}.`);
   const what = `${name} has your own edits of ${nameSome(early)} from before its first message`;
   if ((await project.notices.confirm?.(`${what}. Land them, too?`)) === true) {
     request.withOwnEdits = true;
-    return;
+    return true;
   }
   const onto = request.onto === undefined ? '' : `--onto ${toShellWord(request.onto)} `;
   const words = request.message === undefined ? '' : `-m ${toShellWord(request.message)} `;
@@ -277,6 +280,8 @@ async function publish(project: Project, landing: Landing, tree: Oid): Promise<O
   const parents = target.tip === null ? [] : [target.tip];
   const commit = await batch.commit({ tree, parents, ...(await store.ident()), message });
   await batch.flush();
+  const holder = (await project.repository.workTrees()).find(({ ref }) => ref === target.ref);
+  if (holder?.root !== workspace?.root) return 'moved';
   if (workspace) return forward(store, workspace, target.ref, commit);
   const update = { ref: target.ref, old: target.tip, new: commit };
   return (await store.updateRefs([update], `teddy: landed ${line.name}`)) === 'done' ? commit : 'moved';

@@ -652,4 +652,40 @@ test('a session of which another branch has landed is landed for every command',
   await expect(findOpenLine(project)).rejects.toMatchObject({ code: 'NO_OPEN_SESSION' });
   const request = { beforeMs: null, isDryRun: true, signal: new AbortController().signal };
   expect((await archiveLanded(project, request)).archived).toMatchObject([{ session, lines: [{}, {}] }]);
+test('the files of a work tree that comes to be on the branch during the question or in the editor go along', async () => {
+  for (const waits of ['question', 'editor', 'other work tree'] as const) {
+    const project = await memoryProject({ 'README.md': '# Notes\n' });
+    await start(project);
+    if (waits !== 'editor') await project.write({ 'README.md': '# My notes\n' });
+    await turn(project, 'One', create('one.txt'));
+    const meanwhile = async () => {
+      if (waits !== 'other work tree') return project.switchTo('main');
+      project.linked.push(memoryWorkTree('refs/heads/main' as RefName, { root: '/linked/main', operation: 'rebase' }));
+    };
+    project.notices.confirm = async () => (await meanwhile(), true);
+    const edit = async (text: string) => (await meanwhile(), text);
+    const landing = landSession(project, waits === 'editor' ? { edit } : {});
+    if (waits === 'other work tree') {
+      await expect(landing).rejects.toMatchObject({ code: 'OPERATION_IN_PROGRESS' });
+      continue;
+    }
+    expect(await landing).toMatchObject({ root: '/project' });
+    const { edits } = await project.repository.workspace.status({ untracked: false });
+    expect([waits, edits]).toEqual([waits, []]);
+    expect(await project.read('one.txt')).toBe('one.txt\n');
+  }
+});
+
+test('the files of a work tree that comes to be on the branch while its commit is made go along', async () => {
+  const project = await begin();
+  const { store } = project.repository;
+  // The first time, nothing is looked up yet.
+  let asked = 0;
+  const ident: typeof store.ident = async () => {
+    if ((asked += 1) === 2) await project.switchTo('main');
+    return store.ident();
+  };
+  const racing = { ...project, repository: { ...project.repository, store: { ...store, ident } } };
+  expect(await landSession(racing, { target: session })).toMatchObject({ root: '/project' });
+  expect((await project.repository.workspace.status({ untracked: false })).edits).toEqual([]);
 });
