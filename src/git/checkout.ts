@@ -17,11 +17,13 @@ import {
   releaseIndexLock,
   removeRecord,
   takeIndexLock,
+  withPrivateIndex,
   writeRecord,
   type AppendFiles,
   type Checkout,
 } from './index-lock.ts';
 import { nameSome } from '../session/name-some.ts';
+import { toShellWord } from '../session/shell-word.ts';
 import { readHeadRef } from './layout.ts';
 import { installIndex, removeEmptyParents, type PublishOptions } from './publish.ts';
 import { releaseRefLocks } from './ref-record.ts';
@@ -55,7 +57,6 @@ interface Command {
 
 export const lockedHint =
   'Wait for the other git process. If none is running any more, remove the file and run the command again.';
-export const filesHint = 'Commit or stash those edits, or move those files away, and run the command again.';
 const inTheWay = /would be overwritten|not uptodate|would be removed|would lose untracked files/;
 
 /**
@@ -321,15 +322,55 @@ export async function fastForward(options: CheckoutOptions, to: Oid): Promise<vo
     { args: ['update-ref', '--stdin'], input: `start\nupdate HEAD ${to}\nprepare\nabort\n` },
     { args: ['merge', ...flags, '--no-overwrite-ignore', to], env: { GIT_REFLOG_ACTION: 'teddy' } },
   ]);
-  if (exitCode !== 0) throw toRefusal(ref, stderr);
+  if (exitCode !== 0) throw toRefusal(layout.root, `${shortRef(ref)} was not moved ahead`, stderr);
 }
 
-/** git names each file that it would overwrite on a line of its own, behind a tab, or as an entry of its index. */
+/** As `fastForward` would refuse it, but that git stops at the first file. It tries in a copy of the index. */
+export async function rehearse({ git, store, layout }: CheckoutOptions, to: Oid): Promise<void> {
+  const { gitDir } = layout;
+  const from = await readHeadCommit(store, layout);
+  const ref = (await readHeadRef(git)) ?? ('HEAD' as RefName);
+  const refuse = (stderr: string) => {
+    throw toRefusal(layout.root, `${shortRef(ref)} would not be moved ahead`, stderr);
+  };
+  await withPrivateIndex(gitDir, async (index) => {
+    await copyIndex(gitDir, index);
+    const run = { env: { GIT_INDEX_FILE: index } };
+    const equal = await listEqualFiles({ git, store, gitDir }, { from, to });
+    await git.run(['update-index', '-z', '--index-info'], { ...run, input: equal });
+    await git.run(['update-index', '-q', '--refresh'], { ...run, accept: [1] });
+    // git knows it without its being there.
+    const before = from ?? (await git.text(['hash-object', '-t', 'tree', '--stdin'], { input: '' }));
+    const read = await git.run(['read-tree', '-n', '-m', '-u', before, to], { ...run, accept: [128] });
+    if (read.exitCode !== 0) refuse(read.stderr);
+    const added = (await store.diffTrees(from, to)).filter(({ change }) => change === 'added');
+    const onDisk = await Promise.all(added.map(({ path }) => lstat(join(layout.root, path)).catch(nullIfGone)));
+    const there = added.filter((_, at) => onDisk[at]);
+    if (there.length === 0) return;
+    // Such a reading overwrites those that git ignores, and a merge does not.
+    const known = new Set(await git.list(['ls-files', '-z'], run));
+    const ignored = there.flatMap(({ path }) => (known.has(path) ? [] : [`\t${path}\n`]));
+    if (ignored.length > 0) refuse(`untracked files would be overwritten:\n${ignored.join('')}`);
+  });
+}
+
+/** git names each file that it would overwrite on a line of its own, behind a tab, or in a sentence. */
+function listInTheWay(stderr: string): string[] {
+  const named = /^\t(.+)$|^error: (?:Entry|Untracked working tree file|Updating) '(.+)' (?:not uptodate|would )/gm;
+  return inTheWay.test(stderr) ? [...stderr.matchAll(named)].map(([, listed, told]) => listed ?? told ?? '') : [];
+}
+
+/** `git stash` alone leaves what git does not track. */
+export function toFilesHint(root: string, stderr: string): string {
+  const files = listInTheWay(stderr);
+  const all = files.length > 5 ? '--include-untracked' : `--all -- ${files.map(toShellWord).join(' ')}`;
+  const stash = `git -C ${toShellWord(root)} stash${/untracked/i.test(stderr) ? ` push ${all}` : ''}`;
+  return `Commit or stash those edits in ${root} (\`${stash}\`), or move those files away, and run the command again.`;
+}
+
 export function describeRefusal(outcome: string, stderr: string): string {
-  const found = [...stderr.matchAll(/^\t(.+)$|^error: Entry '(.+)' not uptodate/gm)];
-  const files = found.map(([, listed, entry]) => listed ?? entry ?? '');
-  if (files.length > 0 && inTheWay.test(stderr))
-    return `${outcome}: ${nameSome(files)} ${files.length === 1 ? 'is' : 'are'} in the way.`;
+  const files = listInTheWay(stderr);
+  if (files.length > 0) return `${outcome}: ${nameSome(files)} ${files.length === 1 ? 'is' : 'are'} in the way.`;
   const said = stderr.split('\n').filter((line) => line !== '' && !line.startsWith('hint:'));
   return `${outcome}: ${said
     .slice(0, 6)
@@ -337,8 +378,8 @@ export function describeRefusal(outcome: string, stderr: string): string {
     .join(' ')}`;
 }
 
-function toRefusal(ref: RefName, stderr: string): TeddyError {
-  const message = describeRefusal(`${shortRef(ref)} was not moved ahead`, stderr);
+function toRefusal(root: string, outcome: string, stderr: string): TeddyError {
+  const message = describeRefusal(outcome, stderr);
   if (/Not possible to fast-forward|Diverging branches|cannot lock ref .* but expected/.test(stderr))
     return new TeddyError('REF_MOVED', message, 'The branch has moved meanwhile: run the command again.');
   if (/\.lock': File exists/.test(stderr)) return new TeddyError('LOCKED', message, lockedHint);
@@ -346,7 +387,7 @@ function toRefusal(ref: RefName, stderr: string): TeddyError {
     const hint = 'Finish or abort it with git (`git status` shows how), then run the command again.';
     return new TeddyError('OPERATION_IN_PROGRESS', message, hint);
   }
-  if (inTheWay.test(stderr)) return new TeddyError('FILES_IN_THE_WAY', message, filesHint);
+  if (inTheWay.test(stderr)) return new TeddyError('FILES_IN_THE_WAY', message, toFilesHint(root, stderr));
   return new TeddyError(
     /No space left on device|Disk quota exceeded/i.test(stderr) ? 'DISK_FULL' : 'GIT_FAILED',
     message,

@@ -6,7 +6,15 @@ import { TeddyError } from '../errors.ts';
 import type { CommitChange, Head, Scan, Store, Workspace } from '../ports/git.ts';
 import { nullIfGone } from '../disk/system-error.ts';
 import { parseOid, repoPathFromGit, shortRef, type Oid, type RefName, type RepoPath } from '../names.ts';
-import { describeRefusal, fastForward, filesHint, lockedHint, readHeadCommit, runCheckout } from './checkout.ts';
+import {
+  describeRefusal,
+  fastForward,
+  lockedHint,
+  readHeadCommit,
+  rehearse,
+  runCheckout,
+  toFilesHint,
+} from './checkout.ts';
 import { readCheckouts } from './checkouts.ts';
 import {
   copyIndex,
@@ -89,6 +97,7 @@ export function gitWorkspace(options: WorkspaceOptions): Workspace {
       await fastForward(options, commit);
       options.onStep?.('fast-forwarded');
     },
+    rehearse: (tree) => rehearse(options, tree),
   });
 }
 
@@ -225,7 +234,7 @@ async function switchTo(options: WorkspaceOptions, ref: RefName): Promise<void> 
   throw new TeddyError(
     isLocked ? 'LOCKED' : 'FILES_IN_THE_WAY',
     describeRefusal(`git did not switch to ${shortRef(ref)}`, stderr),
-    isLocked ? lockedHint : filesHint,
+    isLocked ? lockedHint : toFilesHint(layout.root, stderr),
   );
 }
 

@@ -626,4 +626,6 @@ export interface Workspace {
    * REF_MOVED where it is none; nothing has changed then.
    */
   fastForward(commit: Oid): Promise<void>;
+  /** Throws FILES_IN_THE_WAY where a fast-forward to a commit with this tree would. Nothing changes. */
+  rehearse(tree: Oid): Promise<void>;
 }

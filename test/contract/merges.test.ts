@@ -82,7 +82,10 @@ describe.each([
     await write('a.txt', 'two\n');
     await write('c.txt', 'of the user\n');
     await expect(workspace.fastForward(next.oid)).rejects.toMatchObject({ code: 'FILES_IN_THE_WAY' });
+    await expect(workspace.rehearse(next.tree)).rejects.toMatchObject({ code: 'FILES_IN_THE_WAY' });
     await write('c.txt', 'c\n');
+    await workspace.rehearse(next.tree);
+    expect((await workspace.head()).oid).toBe(both.oid);
     await workspace.fastForward(next.oid);
     expect(await workspace.status({ untracked: true })).toEqual({ edits: [], unmerged: [], untracked: [] });
     await close();

@@ -1,4 +1,5 @@
 /** A fast-forward or a switch onto files that are there already, as an agent leaves them that worked on another branch. */
+import { execFileSync } from 'node:child_process';
 import { chmod, rm, stat, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -21,6 +22,7 @@ afterAll(async () => {
 });
 
 const forward = async (commit: string) => repository.workspace?.fastForward(parseOid(commit));
+const treeOf = async (commit: string) => parseOid(await scratch.git('rev-parse', `${commit}^{tree}`));
 const path = (name: string) => join(scratch.root, name);
 
 /** A commit ahead of main, as an agent leaves it: all of it is in the work tree, and nothing of it in the index. */
@@ -58,6 +60,7 @@ test('leaves those as they are that are equal: edits, new, ignored, deleted, lin
   );
   await scratch.write('.git/info/exclude', '*.log\n');
   await scratch.write('mine.txt', 'mine\n');
+  await repository.workspace?.rehearse(await treeOf(ahead));
   const { workTree: before } = await scratch.fingerprint();
   const written = await stat(path('edited.txt'), { bigint: true });
   await forward(ahead);
@@ -124,8 +127,19 @@ test.each<[string, (() => Promise<unknown>)[], string]>([
     message: `main was not moved ahead: ${name} is in the way.`,
   });
   expect(String(error)).not.toContain('equal.txt');
+  const rehearsed = await repository.workspace?.rehearse(await treeOf(ahead)).then(String, (reason: unknown) => reason);
+  expect(rehearsed).toMatchObject({
+    code: 'FILES_IN_THE_WAY',
+    message: `main would not be moved ahead: ${name} is in the way.`,
+    hint: (error as { hint: string }).hint,
+  });
   expect(await scratch.fingerprint()).toEqual(before);
   expect(await scratch.list('.git/teddy')).toEqual([]);
+  const [, stash = 'false'] = /in (?:\/\S+) \(`(git -C \/.+?)`\)/.exec((error as { hint: string }).hint) ?? [];
+  execFileSync('sh', ['-c', stash], { cwd: '/', stdio: 'ignore' });
+  await repository.workspace?.rehearse(await treeOf(ahead));
+  await forward(ahead);
+  await scratch.git('stash', 'drop', '--quiet');
   await scratch.write('.git/info/exclude', '');
 });
 

@@ -1,7 +1,7 @@
 /** The port `Workspace` in memory: HEAD in a file, the index in a map, the work tree on memfs. */
 import git from 'isomorphic-git';
 import { TeddyError } from '../../src/errors.ts';
-import type { Edit, Store, TreeFile, TreeMode, Workspace, WorkspaceStatus } from '../../src/ports/git.ts';
+import type { Edit, Store, TreeChange, TreeFile, TreeMode, Workspace, WorkspaceStatus } from '../../src/ports/git.ts';
 import { parseOid, type Oid, type RefName, type RepoPath } from '../../src/names.ts';
 import { gitdir, memoryBatch, root, type MemoryDisk } from './memory-objects.ts';
 import { searchTexts } from './memory-search.ts';
@@ -138,6 +138,7 @@ export function memoryWorkspace(disk: MemoryDisk, store: Store, state: MemoryWor
     },
     switchTo: (ref) => switchTo(disk, store, state, head, ref),
     fastForward: (commit) => fastForward(disk, store, state, head, commit),
+    rehearse: async (tree) => void (await rehearse(disk, store, state, (await head()).oid, tree)),
   };
 }
 
@@ -206,13 +207,7 @@ async function checkOut(
   from: Oid | null,
   target: Oid,
 ): Promise<void> {
-  const changes = await store.diffTrees(from, target);
-  for (const { path, before, after } of changes) {
-    const [onDisk, staged] = [(await hashDisk(disk, path))?.oid ?? null, state.index.get(path)?.oid ?? null];
-    if (onDisk === before && staged === before) continue;
-    if (onDisk === after && (staged === after || staged === before)) continue;
-    throw new TeddyError('FILES_IN_THE_WAY', `${path} is in the way.`);
-  }
+  const changes = await rehearse(disk, store, state, from, target);
   const files = await Promise.all(
     changes.map(async ({ path, after }) => ({ path, bytes: after === null ? null : await store.readBlob(after) })),
   );
@@ -221,6 +216,23 @@ async function checkOut(
     if (after === null || mode === null) state.index.delete(path);
     else state.index.set(path, { mode, oid: after });
   }
+}
+
+async function rehearse(
+  disk: MemoryDisk,
+  store: Store,
+  state: MemoryWorkspaceState,
+  from: Oid | null,
+  target: Oid,
+): Promise<TreeChange[]> {
+  const changes = await store.diffTrees(from, target);
+  for (const { path, before, after } of changes) {
+    const [onDisk, staged] = [(await hashDisk(disk, path))?.oid ?? null, state.index.get(path)?.oid ?? null];
+    if (onDisk === before && staged === before) continue;
+    if (onDisk === after && (staged === after || staged === before)) continue;
+    throw new TeddyError('FILES_IN_THE_WAY', `${path} is in the way.`);
+  }
+  return changes;
 }
 
 export async function writeFiles(
