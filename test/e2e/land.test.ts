@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { archiveRef, type RefName } from '../../src/names.ts';
 import { ctrlC, hasTerminal, runInTerminal } from '../support/run-in-terminal.ts';
+import { openScratchRepository } from '../support/scratch-repository.ts';
 import { createPlan, openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';
 
 let project: TeddyProject;
@@ -216,5 +217,38 @@ test('what an undo took back comes to the branch again by the command that land 
   execFileSync('sh', ['-c', /`(git .+)`/.exec(refused)?.[1] ?? 'false'], { cwd: repo.root, stdio: 'ignore' });
   expect(await repo.git('show', 'main:back.txt')).toBe('back');
   expect(await repo.git('rev-parse', line)).toBe(tip);
+  await fresh.close();
+});
+
+test('a dry run ends as the landing would, and files in the way are told with their place and a way out', async () => {
+  const fresh = await openTeddyProject();
+  const { repo } = fresh;
+  await repo.commit({ 'mine.txt': 'mine\n' }, 'Mine');
+  await repo.write('mine.txt', 'early\n');
+  const id = await fresh.begin('dry');
+  await fresh.plan(createPlan('a.txt', 'A\n'));
+  await fresh.ok('session', 'execute', '-y');
+  const place = `${repo.root}-main`;
+  await repo.git('worktree', 'add', '--quiet', place, 'main');
+  const there = openScratchRepository(place);
+  await there.write('a.txt', 'in the way\n');
+  const refusedBoth = async (code: string, ...more: string[]) => {
+    const { exitCode, stdout, stderr: dry } = await fresh.run(['session', 'land', '--dry-run', ...more]);
+    expect([exitCode, stdout]).toEqual([3, expect.stringContaining('A a.txt')]);
+    expect(dry).toContain(`teddy/${id} is refused as things are, and would land on main`);
+    const json = await fresh.run(['session', 'land', '--dry-run', '--json', ...more]);
+    expect(json.exitCode).toBe(3);
+    expect(JSON.parse(json.stdout)).toMatchObject({ dryRun: true, commit: null, obstacle: { code } });
+    expect(await fresh.refuses(code, 3, ['session', 'land', ...more])).toContain(/^hint: .*$/m.exec(dry)?.[0]);
+    return dry;
+  };
+  expect(await refusedBoth('OWN_EDITS')).toContain('--with-own-edits');
+  const hint = await refusedBoth('FILES_IN_THE_WAY', '--with-own-edits');
+  const [, stash = 'false'] = /`(git -C .+? stash .+?)`/.exec(hint) ?? [];
+  execFileSync('sh', ['-c', stash], { cwd: repo.root, stdio: 'ignore' });
+  await fresh.ok('session', 'land', '--dry-run', '--with-own-edits');
+  await fresh.ok('session', 'land', '--with-own-edits');
+  expect(await there.read('a.txt')).toBe('A\n');
+  await repo.git('worktree', 'remove', '--force', place);
   await fresh.close();
 });

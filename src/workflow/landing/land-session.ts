@@ -61,6 +61,8 @@ export interface Landed {
   archiveCommand: string;
   /** To which the branch is pushed; null: no remote is configured. */
   remote: string | null;
+  /** After a dry run, why the landing would be refused as things are; null: nothing stops it. */
+  obstacle: TeddyError | null;
 }
 
 /** So often others may move the branch in between. */
@@ -120,7 +122,7 @@ async function landOnce(
   if (tree === null && finished === null) throw await toNothing(project, place);
   const changes = tree === null ? [] : await project.repository.store.diffTrees(target.tip, tree);
   await requireContents(project.repository.store, changes);
-  const isAsked = tree !== null && (await askForOwnEdits(project, line, parts, request));
+  const isAsked = tree !== null && !place.isDryRun && (await askForOwnEdits(project, line, parts, request));
   // Meanwhile a work tree may have come to the branch, or a merge or a run have begun in its files.
   if (isAsked || (isEdited && tree !== null)) return 'moved';
   const landed = {
@@ -142,6 +144,7 @@ async function landOnce(
     note: null,
     archiveCommand: await toArchiveCommand(project, line),
     remote: await findRemote(project, target.ref),
+    obstacle: tree !== null && place.isDryRun ? await findObstacle(project, place, parts, request, tree) : null,
   };
   if (finished !== null) return { ...landed, ...finished };
   if (request.isDryRun || tree === null) return landed;
@@ -150,6 +153,37 @@ async function landOnce(
   tellOthers(project, place);
   const archive = await keepArchive(project, line);
   return { ...landed, commit, archive: archive?.ref ?? null, note: await discloseLines(project, place, commit) };
+}
+
+/** The first refusal that a landing would meet. Where a person can be asked, the answer is not known. */
+async function findObstacle(
+  project: Project,
+  { line, workspace }: Landing,
+  parts: LandingParts,
+  dry: LandRequest,
+  tree: Oid,
+): Promise<TeddyError | null> {
+  const request = { ...dry, isDryRun: false };
+  const canAsk = project.notices.confirm !== undefined;
+  const early = listEarly(parts, request);
+  if (canAsk && early.length > 0)
+    project.notices.info(
+      `The landing asks about your own edits of ${nameSome(early)}, unless it has --with-own-edits.`,
+    );
+  try {
+    if (!canAsk) await chooseTarget(project, line, request);
+    if (!canAsk) await askForOwnEdits(project, line, parts, request);
+    await workspace?.rehearse(tree);
+    return null;
+  } catch (error) {
+    if (error instanceof TeddyError) return error;
+    throw error;
+  }
+}
+
+/** Edits from before the first message that nobody has said yes to. */
+function listEarly({ ownEdits }: LandingParts, { withOwnEdits }: LandRequest): RepoPath[] {
+  return withOwnEdits === true ? [] : ownEdits.flatMap(({ path, isEarly }) => (isEarly ? [path] : []));
 }
 
 /** git merges files that one side alone has changed by their names, whether their contents are there or not. */
@@ -209,12 +243,12 @@ async function composeMessage(made: string, request: LandRequest): Promise<strin
 async function askForOwnEdits(
   project: Project,
   { name }: LandableLine,
-  { ownEdits, turns }: LandingParts,
+  parts: LandingParts,
   request: LandRequest,
 ): Promise<boolean> {
-  const early = ownEdits.filter(({ isEarly }) => isEarly).map(({ path }) => path);
-  if (early.length === 0 || request.withOwnEdits === true || request.isDryRun === true) return false;
-  for (const { turn, failed } of turns)
+  const early = listEarly(parts, request);
+  if (early.length === 0) return false;
+  for (const { turn, failed } of parts.turns)
     if (failed !== null) project.notices.warn(`The run of turn ${turn} ended in ${failed}.`);
   const what = `${name} has your own edits of ${nameSome(early)} from before its first message`;
   if ((await project.notices.confirm?.(`${what}. Land them, too?`)) === true) {

@@ -689,3 +689,39 @@ test('the files of a work tree that comes to be on the branch while its commit i
   expect(await landSession(racing, { target: session })).toMatchObject({ root: '/project' });
   expect((await project.repository.workspace.status({ untracked: false })).edits).toEqual([]);
 });
+
+test('a dry run names what would stop the landing, and is as silent and as still as ever', async () => {
+  const project = await memoryProject({ 'README.md': '# Notes\n' });
+  await start(project);
+  await project.write({ 'README.md': '# My notes\n' });
+  await turn(project, 'One', create('one.txt'));
+  const dry = async (request = {}) => (await landSession(project, { isDryRun: true, ...request })).obstacle;
+  expect(await dry()).toMatchObject({
+    code: 'OWN_EDITS',
+    exitCode: 3,
+    hint: expect.stringContaining('--with-own-edits'),
+  });
+  expect(await dry({ withOwnEdits: true })).toBeNull();
+  // The landing itself would ask then.
+  project.notices.confirm = async () => expect.unreachable('A dry run asks nothing.');
+  expect(await dry()).toBeNull();
+  expect(project.said.join('\n')).toContain('The landing asks about your own edits of README.md');
+  await project.switchTo('main');
+  await project.write({ 'one.txt': 'mine\n' });
+  const refs = await project.repository.store.listRefs('refs/');
+  expect(await dry({ target: session })).toMatchObject({ code: 'FILES_IN_THE_WAY', exitCode: 3 });
+  expect(await project.repository.store.listRefs('refs/')).toEqual(refs);
+  expect(await project.read('one.txt')).toBe('mine\n');
+});
+
+test('a dry run tells of a branch that somebody else names', async () => {
+  const project = await memoryProject();
+  await project.switchTo('release', await project.tipOf('main'));
+  await start(project);
+  await turn(project, 'One', create('one.txt'));
+  await project.setRef('refs/remotes/origin/main', await project.tipOf('main'));
+  project.trusted.clear();
+  const dry = await landSession(project, { isDryRun: true });
+  expect(dry.obstacle).toMatchObject({ code: 'NOT_APPROVED', exitCode: 4 });
+  expect(project.trusted.size).toBe(0);
+});

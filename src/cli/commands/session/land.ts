@@ -83,7 +83,8 @@ export class SessionLandCommand extends TeddyCommand {
       if (this.json) this.printJson(terminal, 'session-land', toJson(landed, this.dryRun));
       else if (this.dryRun) showDryRun(terminal, landed);
       else showLanded(terminal, landed);
-      return 0;
+      if (landed.obstacle !== null && !this.json) throw landed.obstacle;
+      return landed.obstacle?.exitCode ?? 0;
     });
   }
 }
@@ -104,6 +105,7 @@ function toJson(
     root,
     archive,
     note,
+    obstacle,
   }: Landed,
   dryRun: boolean,
 ): object {
@@ -127,6 +129,7 @@ function toJson(
     archive,
     note,
     wasCutOff,
+    obstacle: obstacle && { code: obstacle.code, message: obstacle.message, hint: obstacle.hint ?? null },
   };
 }
 
@@ -169,10 +172,11 @@ function sayBesides(terminal: Terminal, { ownEdits, failed }: Landed): void {
 }
 
 function showDryRun(terminal: Terminal, landed: Landed): void {
-  const { line, onto, message, along, changes, root } = landed;
+  const { line, onto, message, along, changes, root, obstacle } = landed;
   const where = root === null ? '' : `, and the files in ${root} would be updated`;
   const count = countOf(changes.length, 'file');
-  terminal.say(toVisible(`${line.name} would land on ${shortRef(onto)}${where}: ${count}. No branch was moved.`));
+  const would = obstacle === null ? 'would land' : 'is refused as things are, and would land';
+  terminal.say(toVisible(`${line.name} ${would} on ${shortRef(onto)}${where}: ${count}. No branch was moved.`));
   sayAlong(terminal, along);
   sayBesides(terminal, landed);
   const rows = changes.map(({ path, change }) => `${change.slice(0, 1).toUpperCase()} ${path}\n`);
