@@ -299,7 +299,7 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
   ],
   OWN_EDITS: [
     'The session would land edits of yours that were there before its first message. Nothing has changed.',
-    'Land them as well with `--with-own-edits`, or take them off the session first.',
+    'Land them as well with `--with-own-edits`, or take them off the session first, with the `git revert` that the hint names.',
   ],
   LAND_CONFLICT: [
     'The session and the branch changed the same lines. Nothing has changed.',

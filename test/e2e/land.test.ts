@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { archiveRef, type RefName } from '../../src/names.ts';
 import { ctrlC, hasTerminal, runInTerminal } from '../support/run-in-terminal.ts';
 import { openScratchRepository } from '../support/scratch-repository.ts';
-import { createPlan, openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';
+import { createPlan, editAction, openTeddyProject, planOf, type TeddyProject } from '../support/teddy-project.ts';
 
 let project: TeddyProject;
 let session: string;
@@ -252,3 +252,24 @@ test('a dry run ends as the landing would, and files in the way are told with th
   await repo.git('worktree', 'remove', '--force', place);
   await fresh.close();
 });
+
+test.each(['the line', 'main'])(
+  'own edits are taken off the line by the command that is named on %s',
+  async (place) => {
+    const fresh = await openTeddyProject();
+    const { repo } = fresh;
+    const rows = [...Array(12).keys()].map((at) => `row ${at}\n`);
+    await repo.commit({ 'rows.txt': rows.join('') }, 'Rows');
+    await repo.write('rows.txt', ['early\n', ...rows].join(''));
+    const id = await fresh.begin('leave-out');
+    await fresh.plan(planOf(editAction('rows.txt', 'row 9', 'nine')));
+    await fresh.ok('session', 'execute', '-y');
+    if (place === 'main') await repo.git('switch', '--quiet', 'main');
+    const refused = await fresh.refuses('OWN_EDITS', 3, ['session', 'land', '-s', id]);
+    const [, way = 'false'] = /leave them out: `(.+?)`/.exec(refused) ?? [];
+    execFileSync('sh', ['-c', way], { cwd: repo.root, stdio: 'ignore' });
+    await fresh.ok('session', 'land', '-s', id);
+    expect(await repo.git('show', 'main:rows.txt')).toBe(rows.join('').replace('row 9', 'nine').trim());
+    await fresh.close();
+  },
+);

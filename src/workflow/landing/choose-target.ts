@@ -6,7 +6,7 @@ import { toShellWord } from '../../session/shell-word.ts';
 import { readSession } from '../line/find.ts';
 import { readBaseStart, readDefaultBranches } from '../../session/lines.ts';
 import { requireOwnStart } from '../line/own-start.ts';
-import type { LandableLine, LandRequest } from './landing.ts';
+import { toLandCommand, type LandableLine, type LandRequest } from './landing.ts';
 import { decodeEntry } from '../../session/entry.ts';
 import { startsSession } from '../line/session-start.ts';
 
@@ -20,23 +20,21 @@ export interface LandingTarget {
  * `onto`, else the branch that the session started from. Throws UNKNOWN_BRANCH, USAGE for a branch that takes no code, NOT_APPROVED
  * where somebody else's session names another branch than the default one.
  */
-export async function chooseTarget(
-  project: Project,
-  line: LandableLine,
-  { onto, isDryRun = false }: Pick<LandRequest, 'onto' | 'isDryRun'>,
-): Promise<LandingTarget> {
+export async function chooseTarget(project: Project, line: LandableLine, request: LandRequest): Promise<LandingTarget> {
+  const { onto, isDryRun = false } = request;
   const started = await findStart(project, line.tip);
   const start = await readBaseStart(project, line.tip);
   const base = start?.branch ?? null;
   const name = onto?.replace(/^refs\/heads\//, '') ?? base;
-  if (name === null) throw await toUnnamed(project, line);
+  if (name === null) throw await toUnnamed(project, line, request);
   const ref = `refs/heads/${name}` as RefName;
   // By its whole name: what a commit or a person says is never read as a revision.
   const found = (await project.repository.store.listRefs('refs/heads/')).find((tip) => tip.ref === ref);
   if (found === undefined && (name !== base || started?.isFirst !== true))
-    throw await toUnknown(project, name, line, { isBase: onto === undefined && started !== null });
+    throw await toUnknown(project, name, line, { request, isBase: onto === undefined && started !== null });
   await refuseLine(project, line, { ref, tip: found?.oid ?? null }, base);
-  if (onto === undefined && start !== null && !isDryRun) await requireOwnStart(project, line.name, start);
+  if (onto === undefined && start !== null && !isDryRun)
+    await requireOwnStart(project, line.name, start, toLandCommand(line.name, request, { onto: start.branch }));
   return { ref, tip: found?.oid ?? null };
 }
 
@@ -58,28 +56,33 @@ function toUsage(message: string): TeddyError {
   return new TeddyError('USAGE', message, 'Name a branch of the project with --onto: `git branch` lists them.');
 }
 
-async function toUnnamed(project: Project, line: LandableLine): Promise<TeddyError> {
+async function toUnnamed(project: Project, line: LandableLine, request: LandRequest): Promise<TeddyError> {
   const message = `Nothing says which branch ${line.name} started from.`;
-  return new TeddyError('UNKNOWN_BRANCH', message, await adviseBranch(project, line, null));
+  return new TeddyError('UNKNOWN_BRANCH', message, await adviseBranch(project, line, null, request));
 }
 
 async function toUnknown(
   project: Project,
   name: string,
   line: LandableLine,
-  { isBase }: { isBase: boolean },
+  { request, isBase }: { request: LandRequest; isBase: boolean },
 ): Promise<TeddyError> {
   return new TeddyError(
     'UNKNOWN_BRANCH',
     isBase
       ? `The branch ${JSON.stringify(name)}, from which ${line.name} started, is not here.`
       : `There is no local branch ${JSON.stringify(name)}.`,
-    await adviseBranch(project, line, name),
+    await adviseBranch(project, line, name, request),
   );
 }
 
 /** The command that makes the branch where a remote has it, else the one that lands on the default branch. */
-async function adviseBranch(project: Project, line: LandableLine, name: string | null): Promise<string> {
+async function adviseBranch(
+  project: Project,
+  line: LandableLine,
+  name: string | null,
+  request: LandRequest,
+): Promise<string> {
   const remotes = name === null ? [] : await project.repository.store.listRefs('refs/remotes/');
   const there = remotes.find(({ ref }) => ref.replace(/^refs\/remotes\/[^/]+\//, '') === name);
   if (name !== null && there !== undefined)
@@ -88,7 +91,8 @@ async function adviseBranch(project: Project, line: LandableLine, name: string |
   const main = branches.find(({ ref }) => ref.startsWith('refs/heads/') && ref !== line.ref && ref !== globalRef);
   const list = '`git branch` lists the branches that there are';
   if (main === undefined) return `${list}; name one with --onto.`;
-  return `${list}. To land on ${shortRef(main.ref)}: \`teddy session land -s ${toShellWord(line.name)} --onto ${toShellWord(shortRef(main.ref))}\`.`;
+  const onto = shortRef(main.ref);
+  return `${list}. To land on ${onto}: \`${toLandCommand(line.name, request, { onto })}\`.`;
 }
 
 /** Where a line's session started. */

@@ -1,6 +1,6 @@
 /** Describes a landing: in its message the turns whose code it brings and the models that had a part in it, and to the user a target that is behind its upstream. */
 import { findPlanTitle } from '../../plan/plan-comments.ts';
-import type { Commit } from '../../ports/git.ts';
+import type { Commit, Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { findDisclosed, joinAssistants, renderDisclosure, toDisclosure } from '../../session/assisted-by.ts';
 import { countOf } from '../../session/describe-spending.ts';
@@ -32,6 +32,8 @@ export interface LandingParts {
   written: string[];
   /** Files with edits of the user's that no commit of theirs has. `isEarly`: they were there before the session's first message. */
   ownEdits: { path: RepoPath; isEarly: boolean }[];
+  /** The snapshots that took the early ones, newest first. */
+  early: Oid[];
 }
 
 /** Subject and body. The subject is the newest plan's title; the body lists several turns, and all that is no plan's. */
@@ -79,7 +81,9 @@ export async function readParts(
   const others: string[] = [];
   const changesOf = (oid: Oid, { parents }: Commit) =>
     store.diffTrees(parents[0] ?? null, oid, { without: '.teddy' as RepoPath });
-  let unasked: RepoPath[] = [];
+  const unasked: { oid: Oid; paths: RepoPath[] }[] = [];
+  let early: typeof unasked = [];
+  const setLater = () => unasked.splice(0).forEach(({ paths }) => paths.forEach((path) => edited.set(path, false)));
   for await (const { oid, commit } of store.firstParents(tip, base === null ? [] : [base])) {
     const entry = decodeEntry(commit.message);
     const isOwn = entry?.session === session;
@@ -87,12 +91,10 @@ export async function readParts(
     if (!isOwn || entry.kind === 'undo') others.push(toSubject(commit.message));
     if (isOwn && entry.kind === 'snapshot' && !isOfAgent) {
       others.push(toSubject(commit.message));
-      const paths = (await changesOf(oid, commit)).map(({ path }) => path);
-      for (const path of paths) edited.set(path, false);
-      unasked.push(...paths);
+      unasked.push({ oid, paths: (await changesOf(oid, commit)).map(({ path }) => path) });
     }
-    if (isOwn && entry.kind === 'message') unasked = [];
-    if (isOwn && entry.kind === 'start') for (const path of unasked) edited.set(path, true);
+    if (isOwn && entry.kind === 'message') setLater();
+    if (isOwn && entry.kind === 'start') early = [...early, ...unasked.splice(0)];
     if (!isOwn || entry.turn === null) continue;
     const { kind, turn, title } = entry;
     // The first message of a turn comes last.
@@ -114,6 +116,10 @@ export async function readParts(
     const end = ends.get(turn) ?? 'SUCCESS';
     turns.push({ turn, title: known ?? findPlanTitle(plan ?? '').title, failed: end === 'SUCCESS' ? null : end });
   }
+  setLater();
+  const isLeft = await Promise.all(early.map(async ({ oid }) => (await takeOff(store, tip, oid)) !== 'gone'));
+  early = early.filter((_, at) => isLeft[at]);
+  for (const { paths } of early) for (const path of paths) edited.set(path, true);
   const lands = async (path: RepoPath) =>
     (await store.findOid(sides.base, path)) !== (await store.findOid(sides.theirs, path));
   const landing = await Promise.all([...edited].map(async ([path]) => lands(path)));
@@ -122,7 +128,16 @@ export async function readParts(
     others: others.toReversed(),
     written: [...written].flatMap(([path, turn]) => (ends.has(turn) ? [path] : [])),
     ownEdits: [...edited].flatMap(([path, isEarly], at) => (landing[at] === true ? [{ path, isEarly }] : [])),
+    early: early.map(({ oid }) => oid),
   };
+}
+
+/** Whether `git revert` of a commit would take it off a line: `gone`, if the line has nothing of it any more. */
+export async function takeOff(store: Store, tip: Oid, oid: Oid): Promise<'clean' | 'conflict' | 'gone'> {
+  const [ours, { tree: base, parents }] = await Promise.all([store.readCommit(tip), store.readCommit(oid)]);
+  const theirs = (await store.readCommit(parents[0] ?? oid)).tree;
+  const { tree } = await store.mergeTrees(base, ours.tree, theirs);
+  return tree === null ? 'conflict' : tree === ours.tree ? 'gone' : 'clean';
 }
 
 function toSubject(message: string): string {
@@ -149,7 +164,7 @@ export async function discloseModels(project: Project, { tip }: LandableLine, ba
 }
 
 /** `git` as a person here types it to act on a branch. `root`: of the work tree that has the branch checked out, if any. */
-export function toGitOn({ repository }: Project, ref: RefName, root: string | null): string {
+export function toGitOn({ repository }: Pick<Project, 'repository'>, ref: RefName, root: string | null): string {
   if (root === null) return `git switch ${toShellWord(shortRef(ref))} && git`;
   return root === repository.workspace?.root ? 'git' : `git -C ${toShellWord(root)}`;
 }

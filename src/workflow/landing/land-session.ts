@@ -5,8 +5,15 @@ import type { Store, TreeChange, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { decodeEntry, type EntryKind } from '../../session/entry.ts';
 import { encodeLanding, type LandedFrom } from '../../session/landing.ts';
-import { shortRef, type Oid, type RefName, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
-import { toShellWord } from '../../session/shell-word.ts';
+import {
+  parseArchiveRef,
+  shortRef,
+  type Oid,
+  type RefName,
+  type RepoPath,
+  type SessionId,
+  type TurnName,
+} from '../../names.ts';
 import { nameSome } from '../../session/name-some.ts';
 import { repair } from '../line/repair.ts';
 import { refuseOperation } from '../line/refuse-operation.ts';
@@ -20,6 +27,7 @@ import {
   describeLanding,
   discloseModels,
   readParts,
+  takeOff,
   tellBehind,
   tellBrought,
   toGitOn,
@@ -28,7 +36,7 @@ import {
 import { findLandingBase, type LandingBase } from './find-base.ts';
 import { toArchiveCommand } from './archive-command.ts';
 import { keepArchive } from './keep-archive.ts';
-import type { LandRequest, LandableLine } from './landing.ts';
+import { toLandCommand, type LandRequest, type LandableLine } from './landing.ts';
 import { readSides, type LandingSides } from './sides.ts';
 import { isSessionPath } from '../../session/global-files.ts';
 import { readLine } from '../line/read.ts';
@@ -57,8 +65,8 @@ export interface Landed {
   archive: RefName | null;
   /** The authorship log that was added; null: none, as `teddy.notes` does not ask for it, or no model has brought a line. */
   note: AuthorshipNote | null;
-  /** The command that archives the line, from where the user stands. */
-  archiveCommand: string;
+  /** The command that archives the line, from where the user stands; null: it is archived. */
+  archiveCommand: string | null;
   /** To which the branch is pushed; null: no remote is configured. */
   remote: string | null;
   /** After a dry run, why the landing would be refused as things are; null: nothing stops it. */
@@ -119,7 +127,7 @@ async function landOnce(
   const place = { line, target, workspace, base, sides, message, hasNote, isDryRun: request.isDryRun === true };
   const tree = await mergeSides(project, place);
   const finished = tree === null && base.takenBack === null ? await finishLanding(project, place) : null;
-  if (tree === null && finished === null) throw await toNothing(project, place);
+  if (tree === null && finished === null) throw await toNothing(project, place, request);
   const changes = tree === null ? [] : await project.repository.store.diffTrees(target.tip, tree);
   await requireContents(project.repository.store, changes);
   const isAsked = tree !== null && !place.isDryRun && (await askForOwnEdits(project, line, parts, request));
@@ -142,7 +150,7 @@ async function landOnce(
     root: workspace?.root ?? null,
     archive: null,
     note: null,
-    archiveCommand: await toArchiveCommand(project, line),
+    archiveCommand: isArchived(line) ? null : await toArchiveCommand(project, line),
     remote: await findRemote(project, target.ref),
     obstacle: tree !== null && place.isDryRun ? await findObstacle(project, place, parts, request, tree) : null,
   };
@@ -204,7 +212,7 @@ async function discloseLines(
     return await addAuthorshipNote(project, commit);
   } catch (error) {
     if (!(error instanceof TeddyError)) throw error;
-    const again = `teddy session land -s ${toShellWord(line.name)} --onto ${toShellWord(shortRef(target.ref))}`;
+    const again = toLandCommand(line.name, {}, { onto: shortRef(target.ref) });
     project.notices.warn(`The landing has no authorship log: ${error.message} To add it: \`${again}\``);
     return null;
   }
@@ -242,7 +250,7 @@ async function composeMessage(made: string, request: LandRequest): Promise<strin
 /** Edits that were there before anything was asked of a model may be for another commit. Whoever is asked is asked once; true then. */
 async function askForOwnEdits(
   project: Project,
-  { name }: LandableLine,
+  line: LandableLine,
   parts: LandingParts,
   request: LandRequest,
 ): Promise<boolean> {
@@ -250,18 +258,28 @@ async function askForOwnEdits(
   if (early.length === 0) return false;
   for (const { turn, failed } of parts.turns)
     if (failed !== null) project.notices.warn(`The run of turn ${turn} ended in ${failed}.`);
-  const what = `${name} has your own edits of ${nameSome(early)} from before its first message`;
+  const what = `${line.name} has your own edits of ${nameSome(early)} from before its first message`;
   if ((await project.notices.confirm?.(`${what}. Land them, too?`)) === true) {
     request.withOwnEdits = true;
     return true;
   }
-  const onto = request.onto === undefined ? '' : `--onto ${toShellWord(request.onto)} `;
-  const words = request.message === undefined ? '' : `-m ${toShellWord(request.message)} `;
+  const command = toLandCommand(line.name, request, { withOwnEdits: true });
   throw new TeddyError(
     'OWN_EDITS',
     `${what}. Nothing was landed.`,
-    `To land them as well: \`teddy session land -s ${toShellWord(name)} ${onto}${words}--with-own-edits\``,
+    `To land them as well: \`${command}\`${await adviseLeavingOut(project, line, parts.early)}`,
   );
+}
+
+/** Once they are off the line, they are in its history alone. */
+async function adviseLeavingOut({ repository }: Project, line: LandableLine, early: readonly Oid[]): Promise<string> {
+  if (!line.ref.startsWith('refs/heads/')) return '';
+  const holder = (await repository.workTrees()).find(({ ref }) => ref === line.ref);
+  const git = toGitOn({ repository }, line.ref, holder?.root ?? null);
+  const ends = await Promise.all(early.map((oid) => takeOff(repository.store, line.tip, oid)));
+  const resolve = ends.includes('conflict') ? ' (resolve, `git add` the files, `git revert --continue`)' : '';
+  const oids = early.map((oid) => oid.slice(0, 10)).join(' ');
+  return `. To leave them out: \`${git} revert --no-edit ${oids}\`${resolve} takes them off ${line.name}, and then land again.`;
 }
 
 async function findRemote({ repository: { store } }: Project, ref: RefName): Promise<string | null> {
@@ -350,7 +368,11 @@ async function finishLanding(
   return { commit: base.landedAs, archive: archive?.ref ?? null, note, wasCutOff: true };
 }
 
-async function toNothing(project: Project, landing: Landing): Promise<TeddyError> {
+function isArchived({ ref }: LandableLine): boolean {
+  return parseArchiveRef(ref) !== null;
+}
+
+async function toNothing(project: Project, landing: Landing, request: LandRequest): Promise<TeddyError> {
   const { line, target, base } = landing;
   const onto = shortRef(target.ref);
   if (base.takenBack !== null) {
@@ -367,9 +389,11 @@ async function toNothing(project: Project, landing: Landing): Promise<TeddyError
       ? `${onto} has all code of ${line.name} already${commit === null ? '' : `, committed as ${commit.slice(0, 10)}`}.`
       : `${line.name} has no code that ${onto} does not have.`,
     isThere
-      ? `When you are done with it: \`${await toArchiveCommand(project, line)}\`.`
+      ? isArchived(line)
+        ? `It is archived. To go on with it: \`teddy session archive --restore ${line.session}\`.`
+        : `When you are done with it: \`${await toArchiveCommand(project, line)}\`.`
       : other !== null
-        ? `${branch} has some: \`teddy session land -s ${toShellWord(branch)} --onto ${toShellWord(onto)}\`.`
+        ? `${branch} has some: \`${toLandCommand(branch, request, { onto })}\`.`
         : '`teddy session log` shows its steps; a plan changes code when it is executed.',
   );
 }

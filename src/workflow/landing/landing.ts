@@ -1,4 +1,5 @@
-/** The types that the steps of a landing share. */
+/** The types that the steps of a landing share, and the command that lands. */
+import { toShellWord } from '../../session/shell-word.ts';
 import type { Oid, RefName, SessionId } from '../../names.ts';
 
 export interface LandRequest {
@@ -20,4 +21,17 @@ export interface LandableLine {
   name: string;
   ref: RefName;
   tip: Oid;
+}
+
+/** The command that lands a line with all that was given, but for what is `changed`. */
+export function toLandCommand(name: string, request: LandRequest, changed: Partial<LandRequest> = {}): string {
+  const { onto, message, edit, withOwnEdits, isDryRun } = { ...request, ...changed };
+  return [
+    `teddy session land -s ${toShellWord(name)}`,
+    ...(onto === undefined ? [] : ['--onto', toShellWord(onto)]),
+    ...(message === undefined ? [] : ['-m', toShellWord(message)]),
+    ...(edit === undefined ? [] : ['--edit']),
+    ...(withOwnEdits === true ? ['--with-own-edits'] : []),
+    ...(isDryRun === true ? ['--dry-run'] : []),
+  ].join(' ');
 }

@@ -12,15 +12,20 @@ export async function rememberStart(project: Project, { branch, oid }: BaseStart
   if (!(await isDefault(project, branch))) await project.trust.add([oid]);
 }
 
-/** Throws NOT_APPROVED. */
-export async function requireOwnStart(project: Project, name: string, { branch, oid }: BaseStart): Promise<void> {
+/** `command`: it lands there without a question. Throws NOT_APPROVED. */
+export async function requireOwnStart(
+  project: Project,
+  name: string,
+  { branch, oid }: BaseStart,
+  command: string,
+): Promise<void> {
   if ((await isDefault(project, branch)) || !(await hasRemote(project)) || (await project.trust.has(oid))) return;
   const question = `${name} was not begun here, and names ${branch} as the branch to land on. Land it there?`;
   if (await project.notices.confirm?.(question)) return project.trust.add([oid]);
   throw new TeddyError(
     'NOT_APPROVED',
     `${name} was not begun here, and names ${branch} as the branch to land on. Nothing was landed.`,
-    `To land it there: \`teddy session land -s ${name} --onto ${branch}\`.`,
+    `To land it there: \`${command}\`.`,
   );
 }
 

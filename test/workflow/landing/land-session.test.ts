@@ -453,7 +453,12 @@ test('with the branch gone the session is found by its archive: to land again, a
     'refs/heads/release',
     (await project.repository.store.readCommit(await project.tipOf('main'))).parents[0] as Oid,
   );
-  expect(await landSession(project, { target: 'add-login', onto: 'release' })).toMatchObject({ line: { tip } });
+  const archived = await landSession(project, { target: 'add-login', onto: 'release' });
+  expect(archived).toMatchObject({ line: { tip }, archiveCommand: null });
+  await expect(landSession(project, { target: 'add-login' })).rejects.toMatchObject({
+    code: 'NOTHING_TO_LAND',
+    hint: `It is archived. To go on with it: \`teddy session archive --restore ${session}\`.`,
+  });
   expect(await showHistory(project, { target: session, format: 'markdown' })).toMatchObject({ session, commit: tip });
   await expect(showHistory(project, { target: 'no-such', format: 'markdown' })).rejects.toMatchObject({
     code: 'UNKNOWN_SESSION',
@@ -519,7 +524,9 @@ test('edits from before the first message land only when the user says so', asyn
   await expect(landSession(project, { onto: 'main', message: 'It is done' })).rejects.toMatchObject({
     code: 'OWN_EDITS',
     message: expect.stringContaining('your own edits of README.md'),
-    hint: `To land them as well: \`teddy session land -s ${line} --onto main -m 'It is done' --with-own-edits\``,
+    hint: expect.stringMatching(
+      `^To land them as well: \`teddy session land -s ${line} --onto main -m 'It is done' --with-own-edits\`\\. To leave`,
+    ),
   });
   const asked: string[] = [];
   const answer = (yes: boolean) => ({
@@ -724,4 +731,47 @@ test('a dry run tells of a branch that somebody else names', async () => {
   const dry = await landSession(project, { isDryRun: true });
   expect(dry.obstacle).toMatchObject({ code: 'NOT_APPROVED', exitCode: 4 });
   expect(project.trusted.size).toBe(0);
+});
+
+test('a hint of a landing keeps what was given', async () => {
+  const project = await memoryProject();
+  await project.switchTo('release', await project.tipOf('main'));
+  await start(project);
+  await turn(project, 'One', create('one.txt'));
+  const given = { message: 'Mine', withOwnEdits: true, isDryRun: true };
+  const kept = '-m Mine --with-own-edits --dry-run`';
+  await expect(landSession(project, { ...given, onto: 'typo' })).rejects.toMatchObject({
+    hint: expect.stringContaining(`\`teddy session land -s ${line} --onto main ${kept}`),
+  });
+  await project.setRef('refs/remotes/origin/main', await project.tipOf('main'));
+  project.trusted.clear();
+  await expect(landSession(project, { ...given, isDryRun: false })).rejects.toMatchObject({
+    hint: `To land it there: \`teddy session land -s ${line} --onto release -m Mine --with-own-edits\`.`,
+  });
+  await undoTurn(project, {});
+  const branch = await branchSession(project, { turn: '01', switch: true });
+  await turn(project, 'Other', create('other.txt'));
+  const other = branch.ref.slice('refs/heads/'.length);
+  const edit = async (text: string) => text;
+  await expect(landSession(project, { ...given, edit, target: line, onto: 'main' })).rejects.toMatchObject({
+    hint: `${other} has some: \`teddy session land -s ${other} --onto main -m Mine --edit --with-own-edits --dry-run\`.`,
+  });
+});
+
+test('own edits are left out by the command that is named, which takes them off the line', async () => {
+  const project = await memoryProject({ 'README.md': '# Notes\n' });
+  await start(project);
+  await project.write({ 'README.md': '# My notes\n' });
+  await turn(project, 'One', create('one.txt'));
+  const snapshot = (await storyOf(project, await project.tipOf(line))).findIndex((row) => row.includes('snapshot'));
+  expect(snapshot).toBeGreaterThan(0);
+  await expect(landSession(project, {})).rejects.toMatchObject({
+    hint: expect.stringMatching(
+      /To leave them out: `git revert --no-edit [0-9a-f]{10}` takes them off .*, and then land/,
+    ),
+  });
+  await project.switchTo('main');
+  await expect(landSession(project, { target: session })).rejects.toMatchObject({
+    hint: expect.stringContaining(`\`git switch ${line} && git revert --no-edit `),
+  });
 });

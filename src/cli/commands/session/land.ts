@@ -149,10 +149,10 @@ function showLanded(terminal: Terminal, landed: Landed): void {
   if (root !== null && !wasCutOff) terminal.say(`The files in ${toVisible(root)} were updated.`);
   if (archive !== null) terminal.say(`Its turns stay on ${toVisible(line.name)}, and under ${archive}.`);
   if (note !== null) sayNote(terminal, note, remote);
-  const archiveIt = toVisible(archiveCommand);
-  if (remote === null) return terminal.say(`Next, when you are done with it: ${archiveIt}`);
-  terminal.say(toVisible(`Next: git push ${toShellWord(remote)} ${toShellWord(shortRef(onto))}`));
-  terminal.say(`Then, when you are done with it: ${archiveIt}`);
+  if (remote !== null) terminal.say(toVisible(`Next: git push ${toShellWord(remote)} ${toShellWord(shortRef(onto))}`));
+  if (archiveCommand === null) return;
+  const when = remote === null ? 'Next' : 'Then';
+  terminal.say(`${when}, when you are done with it: ${toVisible(archiveCommand)}`);
 }
 
 function sayNote(terminal: Terminal, { ref, lines, files }: AuthorshipNote, remote: string | null): void {
