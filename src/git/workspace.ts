@@ -118,10 +118,9 @@ async function readStaged(git: GitRunner, index: string | null): Promise<CommitC
 
 const operations: [file: string, name: string][] = [
   ['rebase-merge', 'rebase'],
+  ['rebase-apply/applying', 'git am'],
   ['rebase-apply', 'rebase'],
   ['MERGE_HEAD', 'merge'],
-  ['BISECT_LOG', 'bisect'],
-  ['sequencer', 'cherry-pick or revert'],
 ];
 
 /** Refs, unlike MERGE_HEAD. */
@@ -139,6 +138,10 @@ async function findOperation(
   // The store may speak for another work tree.
   const tree = gitDir === commonDir ? 'main-worktree' : `worktrees/${basename(gitDir)}`;
   for (const [head, name] of operationRefs) if ((await store.resolve(`${tree}/${head}`)) !== null) return name;
+  // Between two of many commits there is no such ref.
+  const todo = await readFile(join(gitDir, 'sequencer', 'todo'), 'utf8').catch(nullIfGone);
+  if (todo !== null) return todo.startsWith('revert') ? 'revert' : 'cherry-pick';
+  if (await fileExists(join(gitDir, 'BISECT_LOG'))) return 'bisect';
   if (ref === null) return null;
   const linked = await readdir(join(commonDir, 'worktrees')).catch(() => [] as string[]);
   for (const dir of [commonDir, ...linked.map((name) => join(commonDir, 'worktrees', name))]) {

@@ -129,13 +129,48 @@ test('in the middle of a merge, rebase, cherry-pick, revert or bisect everything
       ['bisect', 'start'],
       ['bisect', 'reset'],
     ],
+    [
+      ['cherry-pick', 'side', 'main'],
+      ['cherry-pick', '--abort'],
+    ],
+    [
+      ['revert', '--no-edit', 'HEAD~1', 'HEAD'],
+      ['revert', '--abort'],
+    ],
+    [
+      ['am', '--3way', '.git/side.patch'],
+      ['am', '--abort'],
+    ],
   ];
+  await repo.write('.git/side.patch', `${await repo.git('format-patch', '-1', '--stdout', 'side')}\n`);
   for (const [begin, abort] of operations) {
     await repo.git(...begin).catch(() => '');
     const said = await project.refuses('OPERATION_IN_PROGRESS', 3, ['session', 'plan', '-m', 'x', '-s', session]);
     expect(said).toContain(begin[0]);
-    await repo.git(...abort);
+    // The steps that are printed end it, from wherever the line is.
+    const { stdout } = await project.run(['status']);
+    const steps = [...stdout.matchAll(/^(?:Next| {2}or): git (.*)$/gm)].map(([, step = '']) => step.split(' '));
+    expect([begin, steps.at(-1)]).toEqual([begin, abort]);
+    expect(stdout).not.toMatch(/: (?:teddy|git switch)/);
+    for (const step of steps) await repo.git(...step);
+    expect((await project.run(['status'])).stdout).toContain('Next: teddy ');
   }
+  await repo.git('merge', 'side').catch(() => '');
+  await repo.write('a.txt', 'both\n');
+  await repo.git('add', 'a.txt');
+  expect((await project.run(['status'])).stdout).toContain('Next: git merge --continue\n  or: git merge --abort\n');
+  await repo.git('merge', '--abort');
+  await repo.commit({ 'clean.txt': 'clean\n' }, 'Clean');
+  const clean = await repo.git('rev-parse', 'HEAD');
+  await repo.git('reset', '--quiet', '--hard', 'HEAD~1');
+  await repo.git('cherry-pick', 'side', 'side', clean).catch(() => '');
+  await repo.write('a.txt', 'both\n');
+  await repo.git('commit', '--quiet', '--all', '--message=Both');
+  await repo.write('.git/sequencer/todo', `pick ${clean} Clean\n`);
+  // Between two of them, nothing but the list of those to come says what is in progress.
+  expect((await project.run(['status'])).stdout).toContain('Next: git cherry-pick --continue\n');
+  await repo.git('cherry-pick', '--quit');
+  await repo.git('reset', '--quiet', '--hard', 'HEAD~1');
   await repo.git('merge', 'side').catch(() => '');
   await project.refuses('OPERATION_IN_PROGRESS', 3, ['session', 'new', 'another']);
   await project.refuses('OPERATION_IN_PROGRESS', 3, ['session', 'branch', '01']);

@@ -306,7 +306,7 @@ async function openTarget(project: Project, { ref }: LandingTarget): Promise<Wor
   const workspace = tree === undefined ? null : await repository.openWorkspace(tree.root);
   await repair(project, workspace);
   const looked = workspace ?? repository.workspace;
-  if (looked) await refuseOperation(looked, ref);
+  if (looked) await refuseOperation(looked, ref, repository.workspace?.root ?? '');
   if (workspace) await refuseRunsIn(project, workspace);
   return workspace;
 }

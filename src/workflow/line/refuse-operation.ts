@@ -1,14 +1,28 @@
 import { TeddyError } from '../../errors.ts';
 import type { Workspace } from '../../ports/git.ts';
 import type { RefName } from '../../names.ts';
+import { toShellWord } from '../../session/shell-word.ts';
 
-/** Refuses while git is in the middle of something; a commit of ours there would end up in the wrong place. */
-export async function refuseOperation(workspace: Workspace, ref: RefName): Promise<void> {
+/**
+ * Refuses while git is in the middle of something; a commit of ours there would end up in the wrong place. `here`: the root of the work
+ * tree where the user is, if it may be another one.
+ */
+export async function refuseOperation(workspace: Workspace, ref: RefName, here = workspace.root): Promise<void> {
   const operation = await workspace.operationInProgress(ref);
   if (operation === null) return;
+  const isHere = workspace.root === here;
   throw new TeddyError(
     'OPERATION_IN_PROGRESS',
-    `A ${operation} is in progress here.`,
-    'Finish or abort it with git (`git status` shows how), then run the command again.',
+    `A ${operation} is in progress ${isHere ? 'here' : `in ${workspace.root}`}.`,
+    `Finish or abort it with git (\`git ${isHere ? '' : `-C ${toShellWord(workspace.root)} `}status\` shows how), then run the command again.`,
   );
+}
+
+/** The commands by which a person gets out of what git is in the middle of; with unmerged files, it cannot go on yet. */
+export function toOperationSteps(operation: string, isUnmerged: boolean): string[] {
+  if (operation === 'bisect') return ['git bisect reset'];
+  // Another work tree is at it.
+  if (operation.startsWith('rebase of ')) return ['git worktree list'];
+  const command = operation.startsWith('git ') ? operation : `git ${operation}`;
+  return [isUnmerged ? 'git status' : `${command} --continue`, `${command} --abort`];
 }

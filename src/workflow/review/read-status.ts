@@ -19,6 +19,7 @@ import { listLines } from '../../session/lines.ts';
 import { listMainLines } from '../../session/main-lines.ts';
 import { readStarts } from '../../session/session-starts.ts';
 import { findUnlandedBase } from '../line/session-start.ts';
+import { toOperationSteps } from '../line/refuse-operation.ts';
 import { worldOf } from '../line/plan-world.ts';
 import { listProposed } from '../line/proposed-memos.ts';
 import { awaitsVerdict, readLine, toText, type LineState, type TurnStatus } from '../line/read.ts';
@@ -86,6 +87,7 @@ export async function readStatus(project: Project): Promise<Status> {
     readLeftoverWrites(project),
     listProposed(project),
   ]);
+  const { isUnmerged, ...shown } = files;
   const found = line && { session: line.session, name: lineName(line), found: line.found };
   const status = {
     head: head === null ? null : head.ref === null ? `${head.oid?.slice(0, 12)} (detached)` : shortRef(head.ref),
@@ -101,10 +103,11 @@ export async function readStatus(project: Project): Promise<Status> {
     isInterrupted: state?.isInterrupted ?? false,
     hasLanded: state?.hasLanded ?? false,
     committed: state?.committed ?? null,
-    ...files,
+    ...shown,
     leftoverWrites,
     proposedMemos: proposed.length,
   };
+  if (status.operation !== null) return { ...status, next: toOperationSteps(status.operation, isUnmerged) };
   return { ...status, next: line === null ? await toStart(project, head) : await toNext(project, status, line) };
 }
 
@@ -225,15 +228,17 @@ async function readStartsOn(
   return base === undefined ? null : findUnlandedBase(project, line.session, base);
 }
 
-async function readFiles({ repository: { workspace } }: Project): Promise<Pick<Status, 'edits' | 'operation'>> {
-  if (workspace === null) return { edits: [], operation: null };
+async function readFiles({
+  repository: { workspace },
+}: Project): Promise<Pick<Status, 'edits' | 'operation'> & { isUnmerged: boolean }> {
+  if (workspace === null) return { edits: [], operation: null, isUnmerged: false };
   const { ref } = await workspace.head();
   const [{ edits, unmerged }, operation] = await Promise.all([
     workspace.status({ untracked: false }),
     workspace.operationInProgress(ref),
   ]);
   const paths = [...unmerged, ...edits.map(({ path }) => path)].filter((path) => !isSessionPath(path));
-  return { edits: [...new Set(paths)], operation };
+  return { edits: [...new Set(paths)], operation, isUnmerged: unmerged.length > 0 };
 }
 
 async function readLeftoverWrites(project: Project): Promise<string[]> {

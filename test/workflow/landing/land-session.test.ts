@@ -468,7 +468,11 @@ test('with the branch gone the session is found by its archive: to land again, a
 test('the target that is checked out elsewhere is named, and what runs in its files refuses it', async () => {
   const project = await begin();
   project.linked.push(memoryWorkTree('refs/heads/main' as RefName, { root: '/linked/main', operation: 'rebase' }));
-  await expect(landSession(project, {})).rejects.toMatchObject({ code: 'OPERATION_IN_PROGRESS' });
+  await expect(landSession(project, {})).rejects.toMatchObject({
+    code: 'OPERATION_IN_PROGRESS',
+    message: 'A rebase is in progress in /linked/main.',
+    hint: expect.stringContaining('`git -C /linked/main status`'),
+  });
   expect(await project.repository.store.readFile(await project.tipOf('main'), 'one.txt' as RepoPath)).toBeNull();
 });
 
