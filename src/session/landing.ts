@@ -1,7 +1,8 @@
 /** The message of a commit that brings a session's code to another branch. It is no entry, and never reads as one. */
 import { leaveOutKnown } from './assisted-by.ts';
 import { endsInTrailers } from './trailers.ts';
-import { isSessionId, type Oid, type SessionId } from '../names.ts';
+import type { Store } from '../ports/git.ts';
+import { isOid, isSessionId, type Oid, type RepoPath, type SessionId } from '../names.ts';
 
 /** Which line's code the commit brought, up to which of its commits. */
 export interface LandedFrom {
@@ -42,4 +43,81 @@ const mark = /^(?:teddy-[a-z-]+\s*:|---(?:\s|$)|\S+ -{24} >8 -{24}$)/i;
 function indentMark(line: string): string {
   const text = line.trimEnd();
   return mark.test(text) ? `  ${text}` : text;
+}
+
+export interface FoundLanding extends LandedFrom {
+  commit: Oid;
+  /** Its commit is of this session, and brings others along. */
+  isFirst: boolean;
+}
+
+/** The newest first. Commits below the common ancestor are in both histories, and need no telling. */
+export async function findLandings(
+  store: Pick<Store, 'findReachable' | 'readCommit'>,
+  from: Oid,
+  merged: Oid | null,
+): Promise<FoundLanding[]> {
+  const found = await store.findReachable(landingText, from, merged === null ? [] : [merged]);
+  const commits = await Promise.all(found.map((oid) => store.readCommit(oid)));
+  const landings = commits.flatMap(({ message }, at) =>
+    decodeLandings(message).map((landing, row) => ({ ...landing, commit: found[at] as Oid, isFirst: row === 0 })),
+  );
+  return [...new Map(landings.map((landing) => [landing.tip, landing])).values()];
+}
+
+/** Code of a line that a branch has had, and has no more. */
+export interface LostCode {
+  /** The commits that brought it, oldest first. */
+  landed: Oid[];
+  /** The words behind `git` that bring it again. */
+  command: string;
+  /** The branch has changed the same lines since. */
+  isConflict: boolean;
+}
+
+/** Reverts, and whatever else took code away that had landed; null: the branch has all of it, or has developed it further. */
+export async function findLost(store: Store, { session, tip }: LandedFrom, branch: Oid): Promise<LostCode | null> {
+  const merged = await store.mergeBase(tip, [branch]);
+  if (merged === tip) return findRevertedMerge(store, tip, branch);
+  const ours = (await store.readCommit(branch)).tree;
+  let now = ours;
+  const lost: LostCode = { landed: [], command: '', isConflict: false };
+  for (const { commit, session: whose, tip: at } of (await findLandings(store, branch, merged)).toReversed()) {
+    if (whose !== session || (await store.resolve(at)) === null || !(await store.isAncestor(at, tip))) continue;
+    const { tree, parents } = await store.readCommit(commit);
+    const [parent, other] = parents;
+    if (parent === undefined || other !== undefined) continue;
+    const again = await store.mergeTrees((await store.readCommit(parent)).tree, now, tree);
+    if (again.tree === now || (again.tree === null && !(await isAsBefore(store, parent, commit, branch)))) continue;
+    lost.landed.push(commit);
+    lost.isConflict ||= again.tree === null;
+    now = again.tree ?? now;
+  }
+  if (lost.landed.length === 0 || (now === ours && !lost.isConflict)) return null;
+  return { ...lost, command: `cherry-pick ${lost.landed.map((oid) => oid.slice(0, 10)).join(' ')}` };
+}
+
+/** Whether the branch has a file as it was before the commit. */
+async function isAsBefore(store: Store, parent: Oid, commit: Oid, branch: Oid): Promise<boolean> {
+  for (const { path, before } of await store.diffTrees(parent, commit, { without: '.teddy' as RepoPath }))
+    if ((await store.findOid(branch, path)) === before) return true;
+  return false;
+}
+
+/** git does not merge a line twice: what reverted the merge has to be reverted. */
+async function findRevertedMerge(store: Store, tip: Oid, branch: Oid): Promise<LostCode | null> {
+  const ours = (await store.readCommit(branch)).tree;
+  for (const oid of await store.findReachable('This reverts commit ', branch, [tip])) {
+    const { message, parents, tree } = await store.readCommit(oid);
+    const merge = /This reverts commit ([0-9a-f]+)/.exec(message)?.[1] ?? '';
+    const [parent] = parents;
+    if (!isOid(merge) || parent === undefined || (await store.resolve(merge)) === null) continue;
+    const before = (await store.readCommit(merge)).parents[0];
+    if (!(await store.isAncestor(tip, merge)) || before === undefined || (await store.isAncestor(tip, before)))
+      continue;
+    const again = (await store.mergeTrees(tree, ours, (await store.readCommit(parent)).tree)).tree;
+    if (again !== null && again !== ours)
+      return { landed: [merge], command: `revert --no-edit ${oid.slice(0, 10)}`, isConflict: false };
+  }
+  return null;
 }

@@ -1,6 +1,6 @@
 /** `session land` and `session archive`, as a person sees them. */
 import { execFileSync } from 'node:child_process';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { archiveRef, type RefName } from '../../src/names.ts';
 import { ctrlC, hasTerminal, runInTerminal } from '../support/run-in-terminal.ts';
 import { openScratchRepository } from '../support/scratch-repository.ts';
@@ -273,3 +273,89 @@ test.each(['the line', 'main'])(
     await fresh.close();
   },
 );
+
+describe('code that the branch has lost since it landed', () => {
+  /** A session that has landed, with HEAD on main, and what main lost of it. */
+  async function lose(...losing: (string[] | { write: string })[]) {
+    const fresh = await openTeddyProject();
+    const { repo } = fresh;
+    const id = await fresh.begin('lost');
+    await fresh.plan(createPlan('one.txt', 'one\n'));
+    await fresh.ok('session', 'execute', '-y');
+    await fresh.ok('session', 'land');
+    await repo.git('switch', '--quiet', 'main');
+    for (const step of losing)
+      await (Array.isArray(step) ? repo.git(...step) : repo.commit({ [step.write]: 'later\n' }, 'Later'));
+    const bringBack = async (refused: string) => {
+      const [, way = 'false'] = /there again: `(.+?)`/.exec(refused) ?? [];
+      execFileSync('sh', ['-c', way], { cwd: repo.root, stdio: 'ignore' });
+      expect(await repo.git('show', 'main:one.txt')).toBe('one');
+      expect(await fresh.refuses('NOTHING_TO_LAND', 3, ['session', 'land', id])).toContain('has all code of');
+      expect((await fresh.run(['session', 'land', id])).stderr).not.toContain('no longer');
+      expect(await fresh.run(['session', 'verify', id])).toMatchObject({ exitCode: 0 });
+    };
+    return { fresh, repo, id, bringBack };
+  }
+
+  test.each<[string, ...(string[] | { write: string })[]]>([
+    ['a revert', ['revert', '--no-edit', 'HEAD']],
+    ['a revert among other commits', { write: 'x.txt' }, ['revert', '--no-edit', 'HEAD~1'], { write: 'y.txt' }],
+    ['a deletion', ['rm', '--quiet', 'one.txt'], ['commit', '--quiet', '-m', 'Away with it']],
+  ])('by %s is told, and comes back by the command that is named', async (_, ...losing) => {
+    const { fresh, repo, id, bringBack } = await lose(...losing);
+    const landing = (await repo.git('log', '--format=%h', '--grep=Teddy-Landed-From', 'main')).slice(0, 7);
+    const refused = await fresh.refuses('NOTHING_TO_LAND', 3, ['session', 'land', id]);
+    expect(refused).toContain(`teddy/${id} landed on main as ${landing}`);
+    expect(refused).toContain('main no longer has all of it');
+    await repo.git('switch', '--quiet', `teddy/${id}`);
+    expect((await fresh.run(['status'])).stdout).toContain('main no longer has all of it');
+    await repo.git('switch', '--quiet', 'main');
+    await bringBack(refused);
+    await fresh.close();
+  });
+
+  test('is not passed over when a later turn lands', async () => {
+    const { fresh, repo, id, bringBack } = await lose(['revert', '--no-edit', 'HEAD']);
+    await repo.git('switch', '--quiet', `teddy/${id}`);
+    await fresh.plan(createPlan('two.txt', 'two\n'));
+    await fresh.ok('session', 'execute', '-y');
+    const { stderr } = await fresh.run(['session', 'land']);
+    expect(stderr).toContain('main no longer has all of it');
+    expect((await fresh.run(['status'])).stdout).not.toContain('All of the line has landed');
+    await bringBack(stderr);
+    await repo.git('switch', '--quiet', `teddy/${id}`);
+    expect((await fresh.run(['status'])).stdout).toContain('All of the line has landed');
+    await fresh.close();
+  });
+
+  test('is what a conflict with a later turn comes from', async () => {
+    const { fresh, repo, id } = await lose(['revert', '--no-edit', 'HEAD']);
+    await repo.git('switch', '--quiet', `teddy/${id}`);
+    await fresh.plan(planOf(editAction('one.txt', 'one', 'two')));
+    await fresh.ok('session', 'execute', '-y');
+    const refused = await fresh.refuses('LAND_CONFLICT', 3, ['session', 'land']);
+    const [, way = 'false'] = /there again: `(.+?)`/.exec(refused) ?? [];
+    execFileSync('sh', ['-c', way], { cwd: repo.root, stdio: 'ignore' });
+    await fresh.ok('session', 'land', id);
+    expect(await repo.git('show', 'main:one.txt')).toBe('two');
+    await fresh.close();
+  });
+
+  test('with a merge that was reverted comes back as well', async () => {
+    const fresh = await openTeddyProject();
+    const { repo } = fresh;
+    const id = await fresh.begin('merged');
+    await fresh.plan(createPlan('one.txt', 'one\n'));
+    await fresh.ok('session', 'execute', '-y');
+    await repo.git('switch', '--quiet', 'main');
+    await repo.git('merge', '--quiet', '--no-ff', '--no-edit', `teddy/${id}`);
+    await repo.git('revert', '--no-edit', '-m', '1', 'HEAD');
+    const { stderr: refused } = await fresh.run(['session', 'land', id]);
+    expect(refused).toContain('main no longer has all of it');
+    const [, way = 'false'] = /there again: `(.+?)`/.exec(refused) ?? [];
+    execFileSync('sh', ['-c', way], { cwd: repo.root, stdio: 'ignore' });
+    expect(await repo.git('show', 'main:one.txt')).toBe('one');
+    expect(await fresh.refuses('NOTHING_TO_LAND', 3, ['session', 'land', id])).toContain('has all code of');
+    await fresh.close();
+  });
+});

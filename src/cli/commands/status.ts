@@ -136,7 +136,11 @@ function describeState(status: Status): string[] {
 }
 
 /** Without a full stop; null: its code is nowhere else yet. */
-function describeEnd({ hasLanded, committed }: Status): string | null {
+function describeEnd({ hasLanded, lost, committed }: Status): string | null {
+  if (lost !== null) {
+    const oids = lost.landed.map((oid) => oid.slice(0, 10)).join(', ');
+    return `It landed on ${toVisible(lost.branch)} as ${oids}, and ${toVisible(lost.branch)} no longer has all of it`;
+  }
   if (hasLanded) return 'All of the line has landed';
   return committed === null ? null : `Its code was committed as ${committed.slice(0, 10)}`;
 }

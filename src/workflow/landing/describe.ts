@@ -14,6 +14,7 @@ import { toVisible } from '../../session/visible-text.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { readBaseStart } from '../../session/lines.ts';
 import { readTurnFile } from '../line/read.ts';
+import { toGitOn } from '../line/switch.ts';
 import { readAssistance } from '../line/read-assistance.ts';
 import type { LandingTarget } from './choose-target.ts';
 
@@ -161,12 +162,6 @@ export async function discloseModels(project: Project, { tip }: LandableLine, ba
   const landed = turns.filter(({ changes, isTaken }) => changes.size > 0 || isTaken);
   const trailers = renderDisclosure(template, joinAssistants(landed.flatMap(({ assistants }) => assistants)));
   return [...trailers, ...findDisclosed(template, ownMessages, trailers)];
-}
-
-/** `git` as a person here types it to act on a branch. `root`: of the work tree that has the branch checked out, if any. */
-export function toGitOn({ repository }: Pick<Project, 'repository'>, ref: RefName, root: string | null): string {
-  if (root === null) return `git switch ${toShellWord(shortRef(ref))} && git`;
-  return root === repository.workspace?.root ? 'git' : `git -C ${toShellWord(root)}`;
 }
 
 /** `root`: as for `toGitOn`. The command works before the landing and after it. */

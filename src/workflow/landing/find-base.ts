@@ -1,8 +1,7 @@
 /** From which commit on a line's code is new to a branch: what landed there before counts as merged. */
 import { TeddyError } from '../../errors.ts';
-import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { decodeLandings, landingText, type LandedFrom } from '../../session/landing.ts';
+import { findLandings, findLost, type FoundLanding, type LandedFrom, type LostCode } from '../../session/landing.ts';
 import { decodeEntry } from '../../session/entry.ts';
 import { takesBack } from '../../session/line-paths.ts';
 import { shortRef, type Oid, type TurnName } from '../../names.ts';
@@ -20,12 +19,7 @@ export interface LandingBase {
   takenBack: Oid | null;
   /** The commit that has landed this line as it stands, if one has. */
   landedAs: Oid | null;
-}
-
-export interface FoundLanding extends LandedFrom {
-  commit: Oid;
-  /** Its commit is of this session, and brings others along. */
-  isFirst: boolean;
+  lost: LostCode | null;
 }
 
 /**
@@ -38,7 +32,8 @@ export async function findLandingBase(
   target: LandingTarget,
 ): Promise<LandingBase> {
   const { store } = project.repository;
-  if (target.tip === null) return { oid: null, hasLanded: false, others: [], takenBack: null, landedAs: null };
+  if (target.tip === null)
+    return { oid: null, hasLanded: false, others: [], takenBack: null, landedAs: null, lost: null };
   const merged = await store.mergeBase(line.tip, [target.tip]);
   const landings = await findLandings(store, target.tip, merged);
   const tips = await requireTips(project, line, target, landings);
@@ -50,6 +45,7 @@ export async function findLandingBase(
     others: own.filter((_, at) => isOther[at]).map(({ tip }) => tip),
     takenBack: isOther[0] === true ? await findTakenBack(project, line, own[0]) : null,
     landedAs: landings.find(({ tip, isFirst }) => isFirst && tip === line.tip)?.commit ?? null,
+    lost: own.length > 0 || merged === line.tip ? await findLost(store, line, target.tip) : null,
   };
 }
 
@@ -67,20 +63,6 @@ async function findTakenBack(
     else if (entry?.kind !== 'approval') undone.delete(entry?.turn ?? null);
   }
   return [...undone.values()].includes(true) ? landing.commit : null;
-}
-
-/** Commits below the common ancestor are in both histories, and need no telling. */
-export async function findLandings(
-  store: Pick<Store, 'findReachable' | 'readCommit'>,
-  from: Oid,
-  merged: Oid | null,
-): Promise<FoundLanding[]> {
-  const found = await store.findReachable(landingText, from, merged === null ? [] : [merged]);
-  const commits = await Promise.all(found.map((oid) => store.readCommit(oid)));
-  const landings = commits.flatMap(({ message }, at) =>
-    decodeLandings(message).map((landing, row) => ({ ...landing, commit: found[at] as Oid, isFirst: row === 0 })),
-  );
-  return [...new Map(landings.map((landing) => [landing.tip, landing])).values()];
 }
 
 /** With an older base, what the line has taken back since would stay on the branch without a word. */

@@ -4,7 +4,7 @@ import { DamagedObjectError, TeddyError } from '../../errors.ts';
 import type { Store, TreeChange, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { decodeEntry, type EntryKind } from '../../session/entry.ts';
-import { encodeLanding, type LandedFrom } from '../../session/landing.ts';
+import { encodeLanding, type LandedFrom, type LostCode } from '../../session/landing.ts';
 import {
   parseArchiveRef,
   shortRef,
@@ -19,6 +19,7 @@ import { repair } from '../line/repair.ts';
 import { refuseOperation } from '../line/refuse-operation.ts';
 import { findOtherWithCode } from '../line/find-open.ts';
 import { findCommit } from '../line/find-committed.ts';
+import { toGitOn } from '../line/switch.ts';
 import { findRecorded } from '../line/find-recorded.ts';
 import { refuseRunsIn } from '../line/unfinished-run.ts';
 import { addAuthorshipNote, type AuthorshipNote } from './authorship-log.ts';
@@ -30,7 +31,6 @@ import {
   takeOff,
   tellBehind,
   tellBrought,
-  toGitOn,
   type LandingParts,
 } from './describe.ts';
 import { findLandingBase, type LandingBase } from './find-base.ts';
@@ -128,6 +128,8 @@ async function landOnce(
   const tree = await mergeSides(project, place);
   const finished = tree === null && base.takenBack === null ? await finishLanding(project, place) : null;
   if (tree === null && finished === null) throw await toNothing(project, place, request);
+  if (isFirst && base.lost !== null && base.takenBack === null)
+    project.notices.warn(toLost(project, place, base.lost).join(' '));
   const changes = tree === null ? [] : await project.repository.store.diffTrees(target.tip, tree);
   await requireContents(project.repository.store, changes);
   const isAsked = tree !== null && !place.isDryRun && (await askForOwnEdits(project, line, parts, request));
@@ -379,6 +381,7 @@ async function toNothing(project: Project, landing: Landing, request: LandReques
     const message = `${line.name} has no code that ${onto} has not had.`;
     return new TeddyError('NOTHING_TO_LAND', message, toRevert(project, landing, base.takenBack));
   }
+  if (base.lost !== null) return new TeddyError('NOTHING_TO_LAND', ...toLost(project, landing, base.lost));
   const commit = base.hasLanded ? null : await findCommit(project, { ...line, oid: line.tip });
   const isThere = base.hasLanded || commit !== null;
   const other = isThere ? null : await findOtherWithCode(project, line);
@@ -399,14 +402,19 @@ async function toNothing(project: Project, landing: Landing, request: LandReques
 }
 
 async function toConflict(project: Project, landing: Landing, conflicts: readonly string[]): Promise<TeddyError> {
-  const { line, target, workspace, sides, message } = landing;
-  const pick = await preparePick(project, sides, message);
+  const { line, target, workspace, base, sides, message } = landing;
   const onto = shortRef(target.ref);
-  const git = toGitOn(project, target.ref, workspace?.root ?? null);
   const paths = conflicts.length === 0 ? 'git names no file' : nameSome(conflicts);
+  const what = `${line.name} and ${onto} have changed the same lines: ${paths}.`;
+  if (base.lost !== null) {
+    const [lost, way] = toLost(project, landing, base.lost);
+    return new TeddyError('LAND_CONFLICT', `${what} ${lost} Nothing was changed.`, `${way} Then land again.`);
+  }
+  const pick = await preparePick(project, sides, message);
+  const git = toGitOn(project, target.ref, workspace?.root ?? null);
   return new TeddyError(
     'LAND_CONFLICT',
-    `${line.name} and ${onto} have changed the same lines: ${paths}. Nothing was changed.`,
+    `${what} Nothing was changed.`,
     `By hand: \`${git} cherry-pick ${pick.slice(0, 16)}\`, resolve, \`git add\` the files, \`git cherry-pick --continue\` (or \`--abort\`).`,
   );
 }
@@ -414,6 +422,21 @@ async function toConflict(project: Project, landing: Landing, conflicts: readonl
 function toRevert(project: Project, { target, workspace }: Landing, landing: Oid): string {
   const revert = `${toGitOn(project, target.ref, workspace?.root ?? null)} revert --no-edit ${landing.slice(0, 10)}`;
   return `${shortRef(target.ref)} took code of this line back when an undo was landed. To bring it there again: \`${revert}\`.`;
+}
+
+/** A sentence, and the way to bring it again. */
+function toLost(
+  project: Project,
+  { line, target, workspace }: Landing,
+  { landed, command, isConflict }: LostCode,
+): [message: string, way: string] {
+  const [onto, oids] = [shortRef(target.ref), nameSome(landed.map((oid) => oid.slice(0, 10)))];
+  const resolve = isConflict ? ' (resolve, `git add` the files, `git cherry-pick --continue`)' : '';
+  const way = `\`${toGitOn(project, target.ref, workspace?.root ?? null)} ${command}\`${resolve}`;
+  return [
+    `${line.name} landed on ${onto} as ${oids}, and ${onto} no longer has all of it.`,
+    `To bring it there again: ${way}.`,
+  ];
 }
 
 function tellOthers(project: Project, landing: Landing): void {

@@ -48,6 +48,12 @@ export async function switchSession(project: Project, selector: string): Promise
   return { ...switched, isThere: false };
 }
 
+/** `git` as a person here types it to act on a branch. `root`: of the work tree that has the branch checked out, if any. */
+export function toGitOn({ repository }: Pick<Project, 'repository'>, ref: RefName, root: string | null): string {
+  if (root === null) return `git switch ${toShellWord(shortRef(ref))} && git`;
+  return root === repository.workspace?.root ? 'git' : `git -C ${toShellWord(root)}`;
+}
+
 /** The hint for whoever may also stay: `session new` and `session branch`. */
 export const canStay = 'With --no-switch it is made all the same.';
 

@@ -9,7 +9,7 @@ import type { Project } from '../../ports/project.ts';
 import type { Entry, VerdictWord } from '../../session/entry.ts';
 import { takesBack } from '../../session/line-paths.ts';
 import { isSessionPath } from '../../session/global-files.ts';
-import { parseLineRef, shortRef, type Oid, type SessionId, type TurnName } from '../../names.ts';
+import { parseLineRef, shortRef, type Oid, type RefName, type SessionId, type TurnName } from '../../names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { findCommit } from '../line/find-committed.ts';
 import { findFreeBranch, findLine, lineName, type Line } from '../line/find.ts';
@@ -20,6 +20,9 @@ import { listMainLines } from '../../session/main-lines.ts';
 import { readStarts } from '../../session/session-starts.ts';
 import { findUnlandedBase } from '../line/session-start.ts';
 import { toOperationSteps } from '../line/refuse-operation.ts';
+import { readBaseBranch } from '../../session/lines.ts';
+import { findLost } from '../../session/landing.ts';
+import { toGitOn } from '../line/switch.ts';
 import { worldOf } from '../line/plan-world.ts';
 import { listProposed } from '../line/proposed-memos.ts';
 import { awaitsVerdict, readLine, toText, type LineState, type TurnStatus } from '../line/read.ts';
@@ -50,6 +53,8 @@ export interface Status {
   isInterrupted: boolean;
   /** All that is on the line has landed. */
   hasLanded: boolean;
+  /** The commits that brought code of the line to the branch that it started from, if that no longer has all of it. `command`: it brings it there again. */
+  lost: { branch: string; landed: Oid[]; command: string } | null;
   /** The commit in which somebody has committed what another agent did on the line; null: none, or it is teddy's own. */
   committed: Oid | null;
   /** The user's own edits of tracked files in this work tree. */
@@ -102,6 +107,7 @@ export async function readStatus(project: Project): Promise<Status> {
     startsOn: state?.startsOn ?? null,
     isInterrupted: state?.isInterrupted ?? false,
     hasLanded: state?.hasLanded ?? false,
+    lost: state?.lost ?? null,
     committed: state?.committed ?? null,
     ...shown,
     leftoverWrites,
@@ -134,6 +140,7 @@ type LineStatus = Pick<
   | 'startsOn'
   | 'isInterrupted'
   | 'hasLanded'
+  | 'lost'
   | 'committed'
 >;
 
@@ -165,6 +172,7 @@ async function readLineStatus(project: Project, line: Line): Promise<LineStatus 
     isInterrupted: runs.some(({ ref, turn }) => ref === line.ref && turn === latest?.turn),
     hasLanded:
       nearest !== null && (await hasLandedAsItStands(project, { oid: line.tip, session: line.session, nearest })),
+    lost: await readLost(project, line.session, line.tip),
     committed: await findCommit(project, { ...line, oid: line.tip }),
   };
 }
@@ -176,6 +184,17 @@ async function readPlannedOn(project: Project, { session, ref }: Line): Promise<
     lines.filter((one) => one.ref !== ref),
   );
   return newest === undefined ? null : shortRef(newest.ref);
+}
+
+async function readLost(project: Project, session: SessionId, tip: Oid): Promise<Status['lost']> {
+  const { store } = project.repository;
+  const branch = await readBaseBranch(project, tip);
+  const ref = `refs/heads/${branch ?? ''}` as RefName;
+  const base = await store.resolve(ref);
+  const lost = base === null ? null : await findLost(store, { session, tip }, base);
+  if (lost === null || branch === null) return null;
+  const holder = (await project.repository.workTrees()).find((tree) => tree.ref === ref);
+  return { branch, landed: lost.landed, command: `${toGitOn(project, ref, holder?.root ?? null)} ${lost.command}` };
 }
 
 async function readLastWord(project: Project, { tip, session }: LineState, turn: TurnName): Promise<Status['verdict']> {
@@ -288,6 +307,7 @@ async function toNext(project: Project, status: Omit<Status, 'next'>, line: Line
       ...recover,
     ];
   const beside = status.plannedOn === null ? [] : [`teddy session show -s ${toShellWord(status.plannedOn)}`];
+  if (status.lost !== null) return [status.lost.command, ...beside, plans, ...recover];
   if (hasLanded)
     return [...beside, ...(beside.length > 0 ? [] : [`teddy session archive ${line.session}`]), plans, ...recover];
   if (turn === null || turn.status === 'open') return [plans, ...beside, ...recover];
