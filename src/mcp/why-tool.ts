@@ -39,6 +39,7 @@ export function whyTool(project: Project): Tool {
           lines: z.array(z.object({ line: z.int(), count: z.int(), texts: z.array(z.string()) })),
           turn: turn.nullable().optional(),
           person: person.nullable().optional(),
+          line: z.string().nullable().describe('The branch of the turn, or its session: a session for session_show.'),
         }),
       ),
       cut: z.int().describe('So many stories are left out: name fewer lines.'),
@@ -62,7 +63,7 @@ export function whyTool(project: Project): Tool {
     render({ path, stories, cut }) {
       const told = stories.map((story) => `${path}: ${JSON.stringify(story, null, 1)}`);
       const more = cut === 0 ? '' : `Stories that are left out: ${cut}. Name fewer lines.\n`;
-      const next = 'session_show { session, turn } shows all of a turn.\n';
+      const next = 'session_show { session: line, turn } shows all of a turn.\n';
       return `${frame(told.join('\n'), () => project.ids.writeId())}${more}${next}`;
     },
   });

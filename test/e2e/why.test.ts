@@ -196,3 +196,34 @@ test('nothing but the cache is written', async () => {
   await project.ok('why', 'src/app.ts:2');
   expect(await project.repo.fingerprint()).toEqual(before);
 });
+
+test('why names the line of the turn where another line of the session has a turn of that name', async () => {
+  const { repo } = project;
+  const id = await project.begin('twice', '--from', 'main');
+  const turn = async (path: string) => {
+    await project.plan(planOf(createAction(path, `${path}\n`)), path);
+    await project.ok('session', 'execute', '-y');
+  };
+  await turn('one.txt');
+  await repo.git('switch', '--quiet', '-c', 'mine');
+  await turn('two.txt');
+  await repo.git('switch', '--quiet', `teddy/${id}`);
+  await turn('other.txt');
+  const nextOf = async (path: string) => /^Next: teddy (.*)$/m.exec(await project.ok('why', path))?.[1] ?? '';
+  const seen = async (path: string) => {
+    const next = await nextOf(path);
+    expect(await project.ok(...next.split(' '))).toContain(`CREATE ${path}: SUCCESS`);
+    return next;
+  };
+  expect(await seen('other.txt')).toBe(`session show 02 -s ${id}`);
+  await repo.git('switch', '--quiet', 'mine');
+  expect(await seen('two.txt')).toBe('session show 02 -s mine');
+  expect(await seen('one.txt')).toBe(`session show 01 -s ${id}`);
+  expect(JSON.parse(await project.ok('why', 'two.txt', '--json'))).toMatchObject({ stories: [{ line: 'mine' }] });
+  const report = (await repo.git('rev-parse', 'HEAD')).trim();
+  await repo.git('switch', '--quiet', '--detach', 'main');
+  await repo.git('cherry-pick', report);
+  expect(await seen('two.txt')).toBe('session show 02 -s mine');
+  await repo.git('branch', '--quiet', '-D', 'mine');
+  expect(await seen('two.txt')).toMatch(/^session show 02 -s [0-9a-f]{10}$/);
+});

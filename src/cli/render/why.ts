@@ -106,10 +106,8 @@ export function renderWhy(terminal: Terminal, why: Why): string {
   const rev = why.commit === null ? '' : ` --rev ${why.commit.slice(0, 10)}`;
   const rest = more > 0 ? [`And ${more} more. All lines: teddy blame ${path}${rev}`] : [];
   if (parts.length === 0) rest.push(`${path} is empty.`);
-  const authors = stories.flatMap(({ author, runs }) => [author, ...(runs[0]?.guess ? [runs[0].guess] : [])]);
-  const shown = authors.filter((author) => author.kind === 'turn');
-  const [first] = shown;
-  if (first !== undefined) rest.push(`Next: teddy session show ${first.turn} -s ${first.session}`);
+  const first = stories.find(({ shown }) => shown !== null)?.shown;
+  if (first != null) rest.push(`Next: teddy session show ${first.turn} -s ${toVisible(toShellWord(first.selector))}`);
   return `${[...parts, ...rest.map((row) => `${row}\n`)].join('\n')}`;
 }
 

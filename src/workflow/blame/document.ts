@@ -42,6 +42,8 @@ export interface WhyDocument {
     /** The lines that stood there before; null: none, or nobody knows. */
     replaced: string[] | null;
     landed: PlaceStory['landed'];
+    /** What `-s` takes for the line of its turn; null: it is of none. */
+    line: string | null;
   })[];
 }
 
@@ -66,13 +68,14 @@ export function toWhyDocument(why: Why): WhyDocument {
   return {
     path: why.path,
     commit: why.commit,
-    stories: why.stories.map(({ author, runs, replaced, landed }) => ({
+    stories: why.stories.map(({ author, runs, replaced, landed, shown }) => ({
       lines: runs.map(({ line, texts }) => ({ line, count: texts.length, texts })),
       ...toAuthor(author, why),
       ...(runs[0]?.uncommitted ? { uncommitted: true } : {}),
       ...(runs[0]?.guess ? { guess: toAuthor(runs[0].guess, why) } : {}),
       replaced: replaced?.lines ?? null,
       landed,
+      line: shown?.selector ?? null,
     })),
   };
 }

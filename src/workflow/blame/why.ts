@@ -3,7 +3,8 @@ import { decodeText } from '../../plan/decode-text.ts';
 import { listReplaced } from '../../plan/diff.ts';
 import type { Project } from '../../ports/project.ts';
 import { parseIdent } from '../../session/logged-entry.ts';
-import type { Oid, RepoPath } from '../../names.ts';
+import type { Oid, RepoPath, TurnName } from '../../names.ts';
+import { findSelector } from '../line/find-recorded.ts';
 import { maskString } from '../line/mask-text.ts';
 import type { AttributedRun, Author } from './attribution.ts';
 import { blameFile, type BlamedFile, type BlameRequest } from './blame-file.ts';
@@ -17,6 +18,8 @@ export interface PlaceStory {
   replaced: Replaced | null;
   /** The commit that brought it to the branch that was asked about, where that is another one. */
   landed: Landed | null;
+  /** The turn that brought them, or git guesses, with what `-s` takes for its line; null: there is none. */
+  shown: { turn: TurnName; selector: string } | null;
 }
 
 interface Replaced {
@@ -60,13 +63,24 @@ async function explainRuns(
   head: Oid | null,
   runs: AttributedRun[],
 ): Promise<PlaceStory> {
-  const { author } = runs[0] as AttributedRun;
-  if (author.kind === 'uncommitted') return { author, runs, replaced: null, landed: null };
-  const [replaced, landed] = await Promise.all([
+  const { author, guess } = runs[0] as AttributedRun;
+  if (author.kind === 'uncommitted') return { author, runs, replaced: null, landed: null, shown: null };
+  const [replaced, landed, shown] = await Promise.all([
     author.kind === 'unknown' ? null : findReplaced(project, author.commit, runs),
     author.kind === 'unknown' || head === null ? null : findLanding(project, known, author.commit, head),
+    findShown(project, known, author.kind === 'turn' ? author : guess),
   ]);
-  return { author, runs, replaced, landed };
+  return { author, runs, replaced, landed, shown };
+}
+
+async function findShown(
+  project: Project,
+  { originals }: CodeSteps,
+  author: Author | undefined,
+): Promise<PlaceStory['shown']> {
+  if (author?.kind !== 'turn') return null;
+  const { session, turn, step, commit } = author;
+  return { turn, selector: await findSelector(project, session, turn, originals.get(step.entry ?? '') ?? commit) };
 }
 
 /** So many lines are shown, and so many may differ between two versions of a file. */

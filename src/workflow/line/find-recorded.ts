@@ -2,6 +2,7 @@
 import { TeddyError } from '../../errors.ts';
 import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
+import { isOnLine } from '../../session/ancestry.ts';
 import { listArchives } from '../../session/archives.ts';
 import { decodeEntry } from '../../session/entry.ts';
 import {
@@ -16,7 +17,7 @@ import {
 } from '../../names.ts';
 import { findLine, lineName, type FindOptions } from './find.ts';
 import { listLines } from '../../session/lines.ts';
-import { listSessionLines } from '../../session/session-lines.ts';
+import { listSessionLines, type SessionLine } from '../../session/session-lines.ts';
 
 export interface RecordedLine {
   session: SessionId;
@@ -153,13 +154,32 @@ export async function requireCommit(
  * the turn count as one. Null: no line has it, or several have turns of that name.
  */
 export async function findLineWith(project: Project, session: SessionId, turn: TurnName): Promise<RecordedLine | null> {
+  const { having, isOne } = await listLinesWith(project, session, turn);
+  const found = having.find(({ branch }) => branch === turn) ?? having[0];
+  if (found === undefined || (found.branch !== turn && !isOne)) return null;
+  const { name, ref, tip } = found;
+  return { session, name, ref, tip, after: null };
+}
+
+/** Finds what `-s` takes for a line that has this very turn, as its entry `at` has it: the session, its branch, or else that entry. */
+export async function findSelector(project: Project, session: SessionId, turn: TurnName, at: Oid): Promise<string> {
+  const { having } = await listLinesWith(project, session, turn);
+  for (const { tip, isMain, name } of having)
+    if (await isOnLine(project.repository.store, tip, at)) return isMain ? session : name;
+  return at.slice(0, 10);
+}
+
+/** The lines of a session that have a turn of this name, the main line first. `isOne`: all of them have the same one. */
+async function listLinesWith(
+  project: Project,
+  session: SessionId,
+  turn: TurnName,
+): Promise<{ having: SessionLine[]; isOne: boolean }> {
   const { store } = project.repository;
   const { lines } = await listSessionLines(project, session);
   const dirs = await Promise.all(lines.map(({ tip }) => store.findOid(tip, turnDir(session, turn))));
-  const having = lines.filter((_, at) => dirs[at] !== null);
-  const found = having.find(({ branch }) => branch === turn) ?? having[0];
-  const isOne = found?.branch === turn || new Set(dirs.filter((oid) => oid !== null)).size === 1;
-  if (found === undefined || !isOne) return null;
-  const { name, ref, tip } = found;
-  return { session, name, ref, tip, after: null };
+  return {
+    having: lines.filter((_, at) => dirs[at] !== null),
+    isOne: new Set(dirs.filter((oid) => oid !== null)).size === 1,
+  };
 }
