@@ -42,7 +42,7 @@ export interface WhyDocument {
     /** The lines that stood there before; null: none, or nobody knows. */
     replaced: string[] | null;
     landed: PlaceStory['landed'];
-    /** What `-s` takes for the line of its turn; null: it is of none. */
+    /** The name that `-s` takes for the line of its turn; null: it is of none. */
     line: string | null;
   })[];
 }
