@@ -52,9 +52,9 @@ export function renderLive(page: SessionPage, live: LiveOptions): LiveParts {
 
 /** A turn with the same version is shown already. */
 export function toTurnVersions({ turns }: SessionPage): [turn: string, version: string][] {
-  return turns.map(({ turn, commits, undoneBy }) => [
+  return turns.map(({ turn, commits, undoneBy, partlyUndoneBy }) => [
     turn,
-    `${commits.at(-1)?.commit.slice(0, 12) ?? ''}${undoneBy === null ? '' : '-undone'}`,
+    `${commits.at(-1)?.commit.slice(0, 12) ?? ''}${undoneBy === null ? '' : '-undone'}${partlyUndoneBy === null ? '' : '-partly-undone'}`,
   ]);
 }
 

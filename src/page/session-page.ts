@@ -97,6 +97,8 @@ export interface PageTurn {
   spent: Spending;
   /** The commit that took its code back. */
   undoneBy: Oid | null;
+  /** Only some of it is taken back, since this commit. */
+  partlyUndoneBy: Oid | null;
   /** A sentence for each part of it that cannot be read: an object is damaged or missing. */
   faults: string[];
 }

@@ -16,9 +16,10 @@ export function lastWord({ verdicts }: PageTurn): 'approved' | 'rejected' | null
 }
 
 export function toTurnState(turn: PageTurn): TurnState {
-  const { undoneBy, outcome, status, plan, report, commits } = turn;
+  const { undoneBy, partlyUndoneBy, outcome, status, plan, report, commits } = turn;
   const word = lastWord(turn);
   if (undoneBy !== null) return { tone: 'quiet', word: 'undone' };
+  if (partlyUndoneBy !== null) return { tone: 'warn', word: 'partly undone' };
   if (report !== null && isRejected(report.report)) return { tone: 'warn', word: 'rejected' };
   if (report?.report.run_summary.not_run !== undefined) return { tone: 'warn', word: 'done in part' };
   if (outcome !== null) return outcomes[outcome];

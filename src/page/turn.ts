@@ -22,6 +22,7 @@ export function renderTurn(turn: PageTurn, page: SessionPage): Html {
     </header>
     ${turn.faults.map((fault) => html`<p class="reason">${fault}</p>`)}
     ${turn.undoneBy === null ? null : html`<p class="note">The code changes of this turn were undone by <code>${turn.undoneBy.slice(0, 10)}</code>.</p>`}
+    ${turn.partlyUndoneBy === null ? null : html`<p class="note">Some of the code changes of this turn are undone, as of <code>${turn.partlyUndoneBy.slice(0, 10)}</code>.</p>`}
     ${turn.parts.map((part) => renderPart(part, turn, before))} ${turn.plan === null ? renderActions(turn) : null}
     ${renderRequest(turn, before)} ${renderCommits(turn)}
   </article>`;

@@ -58,7 +58,7 @@ export interface Entry {
   tokens?: Tokens;
   /** In US dollars, where the endpoint has said so. */
   costUsd?: number;
-  /** The status of a report's run; PARTIAL, RECOVERED or REDONE of others. */
+  /** The status of a report's run; PARTIAL, RECOVERED, REDONE or PARTLY_REDONE of others. */
   status?: string;
   /** The word on a plan; on an approval. */
   verdict?: VerdictWord;

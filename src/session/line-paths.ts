@@ -70,9 +70,19 @@ export function turnOfPath(session: SessionId, path: RepoPath): { turn: string; 
   return slash === -1 ? null : { turn: rest.slice(0, slash), file: rest.slice(slash + 1) };
 }
 
-/** The status of an undo that puts back what the one before it took. */
-export const redone = 'REDONE';
+/** The status of an undo that took back some files of its turn alone. */
+export const partlyUndone = 'PARTIAL';
+/** The status of an undo that puts back what the ones before it took, or some of it alone. */
+export const [redone, partlyRedone] = ['REDONE', 'PARTLY_REDONE'];
 
-export function takesBack({ kind, status }: Pick<Entry, 'kind' | 'status'>): boolean {
-  return kind === 'undo' && status !== redone;
+type Labelled = Pick<Entry, 'kind' | 'status'>;
+
+export function takesBack({ kind, status }: Labelled): boolean {
+  return kind === 'undo' && status !== redone && status !== partlyRedone;
+}
+
+/** How much of a turn is taken back after this undo, the last of it; null: nothing. */
+export function howUndone(last: Labelled | null | undefined): 'whole' | 'part' | null {
+  if (last?.kind !== 'undo' || last.status === redone) return null;
+  return last.status === partlyUndone || last.status === partlyRedone ? 'part' : 'whole';
 }

@@ -47,6 +47,7 @@ function turnOf(number: number, message: string): ReviewedTurn {
     commits: [oid],
     files: [{ path: 'a|b.txt' as RepoPath, change: 'added', added: 3, removed: 0, kind: 'text' }],
     isUndone: false,
+    isPartlyUndone: false,
     verdict: null,
     isAgentPlan: false,
     verdicts: [],

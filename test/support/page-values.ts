@@ -128,6 +128,7 @@ export function pageTurn(turn: string, more: Partial<PageTurn> = {}): PageTurn {
     ],
     spent: nothing,
     undoneBy: null,
+    partlyUndoneBy: null,
     faults: [],
     ...more,
   };

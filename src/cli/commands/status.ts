@@ -151,8 +151,16 @@ function endSentence(text: string): string {
 }
 
 /** `failed: action 2 of 3 (EXECUTE npm test), exit 1`. */
-function describeOutcome({ status, error, failed, actions, problems, isUndone }: FailedOutcome): string {
-  const undone = isUndone ? '; it was undone' : '';
+function describeOutcome({
+  status,
+  error,
+  failed,
+  actions,
+  problems,
+  isUndone,
+  isPartlyUndone,
+}: FailedOutcome): string {
+  const undone = isUndone ? '; it was undone' : isPartlyUndone ? '; it was partly undone' : '';
   if (status === 'VALIDATION_FAILED') return `was not run: its plan is not valid (${countOf(problems, 'problem')})`;
   if (status === 'SKIPPED') return `is closed: all of its actions were skipped`;
   const why = error === null ? '' : `: ${toVisible(error)}`;

@@ -40,12 +40,16 @@ export function renderTurnDetails(turn: ReviewedTurn, session: string): string {
 }
 
 export function toOutcome(turn: TurnLabel | ReviewedTurn): string {
-  const { outcome, plan, isUndone, isAnswered, verdict, isAgentPlan } = turn;
+  const { outcome, plan, isUndone, isPartlyUndone, isAnswered, verdict, isAgentPlan } = turn;
   const words = ['plan', ...(verdict === null ? [] : [verdict]), ...(isAgentPlan ? [] : ['not run'])].join(', ');
   const told = outcome ?? (plan === null ? (isAnswered ? 'answer' : 'message') : words);
   const isPartly =
     outcome === 'SUCCESS' && 'actions' in turn && turn.actions.some(({ status }) => status === 'SKIPPED');
-  return [told, ...(isPartly ? ['in part'] : []), ...(isUndone ? ['undone'] : [])].join(', ');
+  return [
+    told,
+    ...(isPartly ? ['in part'] : []),
+    ...(isUndone ? ['undone'] : isPartlyUndone ? ['partly undone'] : []),
+  ].join(', ');
 }
 
 /** `Approved by Ada: Go on.`, and what was said of which line. */

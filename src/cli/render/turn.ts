@@ -38,7 +38,7 @@ export function renderTurn(terminal: Terminal, shown: ShownTurn): string {
 }
 
 function renderHead(terminal: Terminal, shown: ShownTurn): string {
-  const title = `Turn ${shown.turn} of ${shown.session}: ${shown.undoneBy === null ? shown.status : 'undone'}`;
+  const title = `Turn ${shown.turn} of ${shown.session}: ${shown.undoneBy !== null ? 'undone' : shown.partlyUndoneBy !== null ? 'partly undone' : shown.status}`;
   const rows: [string, string | null][] = [
     ['line', shown.line],
     ['commits', shown.entries.map(({ commit, kind }) => `${commit.slice(0, 10)} ${kind}`).join(', ')],
@@ -46,7 +46,7 @@ function renderHead(terminal: Terminal, shown: ShownTurn): string {
     ['model', describeModel(shown)],
     ['tokens', describeSpending(shown.spent)],
     ['not shown', describeAsides(shown.asides, shown.session)],
-    ['undone by', shown.undoneBy?.slice(0, 10) ?? null],
+    ['undone by', (shown.undoneBy ?? shown.partlyUndoneBy)?.slice(0, 10) ?? null],
   ];
   const known = rows.filter(([, text]) => text !== null && text !== '');
   return [

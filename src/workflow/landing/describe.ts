@@ -5,7 +5,7 @@ import type { Project } from '../../ports/project.ts';
 import { findDisclosed, joinAssistants, renderDisclosure, toDisclosure } from '../../session/assisted-by.ts';
 import { countOf } from '../../session/describe-spending.ts';
 import { decodeEntry } from '../../session/entry.ts';
-import { takesBack } from '../../session/line-paths.ts';
+import { howUndone, takesBack } from '../../session/line-paths.ts';
 import { nameSome } from '../../session/name-some.ts';
 import { shortRef, type Oid, type RefName, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
 import type { LandableLine } from './landing.ts';
@@ -24,9 +24,14 @@ const shownTurns = 20;
 export interface LandingParts {
   /**
    * Turns that changed code and were not undone, oldest first, each by its plan or else by what it wrote, or what was asked of it.
-   * `failed`: how its run ended, if that was no success.
+   * `failed`: how its run ended, if that was no success. `partly`: which of its files an undo took back, and which it did not.
    */
-  turns: { turn: TurnName; title: string; failed: string | null }[];
+  turns: {
+    turn: TurnName;
+    title: string;
+    failed: string | null;
+    partly: { taken: RepoPath[]; left: RepoPath[] } | null;
+  }[];
   /** The subjects of what changes code besides, as the user's own commits, merges and what was undone. */
   others: string[];
   /** Files of write sessions in turns that have a plan as well. */
@@ -40,9 +45,7 @@ export interface LandingParts {
 /** Subject and body. The subject is the newest plan's title; the body lists several turns, and all that is no plan's. */
 export function describeLanding({ session }: LandableLine, { turns, others, written, ownEdits }: LandingParts): string {
   const rows = [
-    ...turns.map(
-      ({ turn, title, failed }) => `${turn} ${title}${failed === null ? '' : ` (its run ended in ${failed})`}`,
-    ),
+    ...turns.map((turn) => `${turn.turn} ${turn.title}${describeRest(turn)}`),
     ...(turns.length > 0 ? [] : others),
   ];
   const besides = [
@@ -52,7 +55,7 @@ export function describeLanding({ session }: LandableLine, { turns, others, writ
       : [`own edits, not of a plan: ${toVisible(nameSome(ownEdits.map(({ path }) => path)))}`]),
   ];
   const [only, second] = turns.length > 0 ? turns.map(({ title }) => title) : others;
-  const isPlain = second === undefined && besides.length === 0 && turns.every(({ failed }) => failed === null);
+  const isPlain = second === undefined && besides.length === 0 && turns.every((turn) => describeRest(turn) === '');
   if (only !== undefined && isPlain) return only;
   const shown = rows.slice(0, shownTurns);
   const more = rows.length - shown.length;
@@ -63,6 +66,15 @@ export function describeLanding({ session }: LandableLine, { turns, others, writ
   ];
   const newest = turns.at(-1)?.title ?? toWords(session);
   return [newest, ...(body.length === 0 ? [] : [body.map((row) => `- ${row}`).join('\n')])].join('\n\n');
+}
+
+function describeRest({ failed, partly }: LandingParts['turns'][number]): string {
+  const named = (paths: RepoPath[]) => toVisible(nameSome(paths));
+  const parts = [
+    ...(failed === null ? [] : [`its run ended in ${failed}`]),
+    ...(partly === null ? [] : [`taken back: ${named(partly.taken)}`, `not taken back: ${named(partly.left)}`]),
+  ];
+  return parts.length === 0 ? '' : ` (${parts.join('; ')})`;
 }
 
 /** `sides`: what of a file does not differ there does not land. */
@@ -78,7 +90,9 @@ export async function readParts(
   const written = new Map<string, TurnName>();
   const edited = new Map<RepoPath, boolean>();
   const changing = new Set<TurnName>();
-  const undone = new Map<TurnName, boolean>();
+  const undone = new Map<TurnName, ReturnType<typeof howUndone>>();
+  /** The files that each turn has changed, and whether they are taken back: the newest change decides. */
+  const taken = new Map<TurnName, Map<RepoPath, boolean>>();
   const others: string[] = [];
   const changesOf = (oid: Oid, { parents }: Commit) =>
     store.diffTrees(parents[0] ?? null, oid, { without: '.teddy' as RepoPath });
@@ -106,16 +120,24 @@ export async function readParts(
     // One that was rejected or rolled back has a report all the same.
     const isRun = kind === 'report' && (entry.status === 'SUCCESS' || (await changesOf(oid, commit)).length > 0);
     if (kind === 'write' || isRun || isOfAgent) changing.add(turn);
-    if (kind === 'undo' && !undone.has(turn)) undone.set(turn, takesBack(entry));
+    if (kind === 'undo' && !undone.has(turn)) undone.set(turn, howUndone(entry));
+    if (undone.get(turn) !== 'part') continue;
+    const paths = taken.get(turn) ?? new Map<RepoPath, boolean>();
+    taken.set(turn, paths);
+    for (const { path } of await changesOf(oid, commit)) if (!paths.has(path)) paths.set(path, takesBack(entry));
   }
   const turns: LandingParts['turns'] = [];
   for (const turn of changing) {
-    if (undone.get(turn) === true) continue;
+    if (undone.get(turn) === 'whole') continue;
     // A plan may have landed before it was executed.
     const plan = titles.has(turn) ? null : await readTurnFile(store, tip, session, turn, 'plan.md');
     const known = titles.get(turn) ?? (plan === null ? asked.get(turn) : undefined);
     const end = ends.get(turn) ?? 'SUCCESS';
-    turns.push({ turn, title: known ?? findPlanTitle(plan ?? '').title, failed: end === 'SUCCESS' ? null : end });
+    const pathsOf = (isTaken: boolean) =>
+      [...(taken.get(turn) ?? [])].flatMap(([path, is]) => (is === isTaken ? [path] : []));
+    const partly = undone.get(turn) === 'part' ? { taken: pathsOf(true), left: pathsOf(false) } : null;
+    const title = known ?? findPlanTitle(plan ?? '').title;
+    turns.push({ turn, title, failed: end === 'SUCCESS' ? null : end, partly });
   }
   setLater();
   const isLeft = await Promise.all(early.map(async ({ oid }) => (await takeOff(store, tip, oid)) !== 'gone'));

@@ -28,7 +28,7 @@ import { parsePending, toStatus } from '../line/read.ts';
 import { maskString } from '../line/mask-text.ts';
 import { readTurnTexts, toShowCommand, type TurnTexts } from '../review/read-turn-texts.ts';
 import { readTurnVerdicts } from '../line/read-verdicts.ts';
-import { isUndone, joinChanges } from '../review/turn.ts';
+import { joinChanges, toUndoneBy } from '../review/turn.ts';
 import { maxText, openTexts, type PageTexts } from './page-texts.ts';
 import type { RequestReader } from './read-request.ts';
 import type { PageStep, WalkedLine, WalkedTurn } from './walk-lines.ts';
@@ -183,7 +183,7 @@ export async function toPageTurn(
       title: titles[at] ?? '',
     })),
     spent: sumSpent(entries),
-    undoneBy: isUndone(steps) ? (steps.findLast(({ entry }) => entry?.kind === 'undo')?.commit ?? null) : null,
+    ...toUndoneBy(steps),
     faults: await Promise.all(faults.map((fault) => maskString(project.masker, fault))),
   };
 }

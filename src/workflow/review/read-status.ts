@@ -7,7 +7,7 @@ import type { ActionLog, RunStatus } from '../../plan/report.ts';
 import type { Head } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Entry, VerdictWord } from '../../session/entry.ts';
-import { takesBack } from '../../session/line-paths.ts';
+import { howUndone } from '../../session/line-paths.ts';
 import { isSessionPath } from '../../session/global-files.ts';
 import { parseLineRef, shortRef, type Oid, type RefName, type SessionId, type TurnName } from '../../names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
@@ -80,6 +80,7 @@ export interface FailedOutcome {
   /** It changed code, and no undo has taken that back. */
   canUndo: boolean;
   isUndone: boolean;
+  isPartlyUndone: boolean;
 }
 
 export async function readStatus(project: Project): Promise<Status> {
@@ -219,15 +220,16 @@ async function readOutcome(text: Uint8Array, entry: Entry): Promise<Pick<Status,
   const { status, error } = run_summary;
   if (status === 'SUCCESS') return { outcome: null, notRun: describeNotRun(report) };
   const failed = logs.find((log) => log.status === 'FAILURE');
-  const isUndone = takesBack(entry) && entry.turn === turn;
+  const undone = entry.turn === turn ? howUndone(entry) : null;
   const outcome = {
     status,
     error,
     failed: failed === undefined ? null : toFailed(failed),
     actions: logs.length,
     problems: validation_errors.length,
-    canUndo: changes.length > 0 && !isUndone,
-    isUndone,
+    canUndo: changes.length > 0 && undone !== 'whole',
+    isUndone: undone === 'whole',
+    isPartlyUndone: undone === 'part',
   };
   return { outcome, notRun: null };
 }

@@ -5,7 +5,7 @@ import { parseReport } from '../../plan/report-schema.ts';
 import type { Report } from '../../plan/report.ts';
 import type { Project } from '../../ports/project.ts';
 import type { EntryKind } from '../../session/entry.ts';
-import { isUndone } from './turn.ts';
+import { toUndoneBy } from './turn.ts';
 import type { Oid, SessionId, TurnName } from '../../names.ts';
 import type { LoggedEntry } from '../../session/logged-entry.ts';
 import { readStarts } from '../../session/session-starts.ts';
@@ -34,6 +34,8 @@ export interface ShownTurn extends TurnSummary {
   spent: Spending;
   /** The code of the turn was taken back by this commit. */
   undoneBy: Oid | null;
+  /** Only some of it is taken back, since this commit. */
+  partlyUndoneBy: Oid | null;
   /** The verdicts on its plan, oldest first. */
   verdicts: Verdict[];
   /** With `bounded`: the files whose long texts end with how many characters are left out. */
@@ -103,7 +105,7 @@ async function findFollowed(
   return starts.get(session)?.agent ?? null;
 }
 
-type OfEntries = Pick<ShownTurn, 'entries' | 'agent' | 'provider' | 'model' | 'spent' | 'undoneBy'>;
+type OfEntries = Pick<ShownTurn, 'entries' | 'agent' | 'provider' | 'model' | 'spent' | 'undoneBy' | 'partlyUndoneBy'>;
 
 function describeEntries(logged: readonly LoggedEntry[]): OfEntries {
   const all = logged.flatMap(({ entry }) => entry ?? []);
@@ -116,6 +118,6 @@ function describeEntries(logged: readonly LoggedEntry[]): OfEntries {
     provider: answered?.provider ?? null,
     model: answered?.model ?? null,
     spent: sumSpent(all),
-    undoneBy: isUndone(logged) ? (logged.findLast(({ entry }) => entry?.kind === 'undo')?.commit ?? null) : null,
+    ...toUndoneBy(logged),
   };
 }

@@ -5,7 +5,8 @@ import { runStatuses, type Report, type RunStatus } from '../../plan/report.ts';
 import { parseReport } from '../../plan/report-schema.ts';
 import type { ChangedCommit, Store } from '../../ports/git.ts';
 import type { Entry, EntryKind, VerdictWord } from '../../session/entry.ts';
-import { takesBack } from '../../session/line-paths.ts';
+import { howUndone } from '../../session/line-paths.ts';
+import type { LoggedEntry } from '../../session/logged-entry.ts';
 import type { Verdict } from '../line/read-verdicts.ts';
 import type { Oid, TurnName } from '../../names.ts';
 import type { CutFile } from './read-turn-texts.ts';
@@ -47,6 +48,8 @@ export interface ReviewedTurn {
   /** The files outside `.teddy` that its commits, taken together, have changed. */
   files: ChangedFile[];
   isUndone: boolean;
+  /** Some of its code is taken back, and some is not. */
+  isPartlyUndone: boolean;
   /** The last word on its plan, as its commit says; null: nobody has judged it. */
   verdict: VerdictWord | null;
   /** Another agent has made its plan, which teddy does not run. */
@@ -63,7 +66,7 @@ export interface ReviewedTurn {
 /** The turn as far as the labels of its commits describe it; the text of a label has one line, and is short. */
 export interface TurnLabel extends Pick<
   ReviewedTurn,
-  'turn' | 'message' | 'plan' | 'isAnswered' | 'isUndone' | 'verdict' | 'isAgentPlan'
+  'turn' | 'message' | 'plan' | 'isAnswered' | 'isUndone' | 'isPartlyUndone' | 'verdict' | 'isAgentPlan'
 > {
   /** `unknown`: there is a report, and its commit does not say how the run has ended. */
   outcome: RunStatus | 'unknown' | null;
@@ -91,7 +94,8 @@ export function labelTurn(turn: TurnName, own: readonly Step[]): TurnLabel {
     plan: titleOfPlan(entries),
     isAnswered: entries.some(({ kind }) => answers.includes(kind)),
     outcome: report === undefined ? null : (runStatuses.find((status) => status === report.status) ?? 'unknown'),
-    isUndone: isUndone(own),
+    isUndone: howUndone(findUndo(own)?.entry) === 'whole',
+    isPartlyUndone: howUndone(findUndo(own)?.entry) === 'part',
     ...labelPlan(entries),
   };
 }
@@ -111,9 +115,19 @@ function titleOfPlan(entries: readonly Entry[]): string | null {
 }
 
 /** The last undo decides. */
-export function isUndone(own: readonly Pick<Step, 'entry'>[]): boolean {
-  const last = own.findLast(({ entry }) => entry?.kind === 'undo')?.entry;
-  return last != null && takesBack(last);
+function findUndo<Of extends Pick<Step, 'entry'>>(own: readonly Of[]): Of | undefined {
+  return own.findLast(({ entry }) => entry?.kind === 'undo');
+}
+
+/** The commits that have taken back the code of a turn, or have left it taken back in part. */
+export function toUndoneBy(own: readonly Pick<LoggedEntry, 'entry' | 'commit'>[]): {
+  undoneBy: Oid | null;
+  partlyUndoneBy: Oid | null;
+} {
+  const last = findUndo(own);
+  const how = howUndone(last?.entry);
+  const commit = last?.commit ?? null;
+  return { undoneBy: how === 'whole' ? commit : null, partlyUndoneBy: how === 'part' ? commit : null };
 }
 
 /** In their order; what is of no turn is left out. */
@@ -161,7 +175,8 @@ export async function reviewTurn(
     spent: sumSpent(entries),
     commits: own.map(({ oid }) => oid),
     files: await countFiles(store, joinChanges(done)),
-    isUndone: isUndone(own),
+    isUndone: howUndone(findUndo(own)?.entry) === 'whole',
+    isPartlyUndone: howUndone(findUndo(own)?.entry) === 'part',
     ...labelPlan(entries),
     verdicts,
     decisions: listDecisions(report, own.findLast(({ entry }) => entry?.kind === 'report')?.author, verdicts),

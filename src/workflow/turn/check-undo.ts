@@ -17,6 +17,8 @@ export interface SeenChange extends UndoChange {
 }
 
 interface UndoContext {
+  /** Whichever has left the files in the state that they have to be in. */
+  since: 'turn' | 'undo';
   workspace: Workspace;
   files: ProjectFiles;
   tip: Oid;
@@ -25,7 +27,7 @@ interface UndoContext {
 /** Compared as git sees the files, through filters; read before that, so that an edit meanwhile is noticed. */
 export async function checkUndo(
   project: Project,
-  { workspace, files, tip }: UndoContext,
+  { since, workspace, files, tip }: UndoContext,
   changes: UndoChange[],
 ): Promise<{ ready: SeenChange[]; left: LeftFile[] }> {
   const { store } = project.repository;
@@ -40,7 +42,7 @@ export async function checkUndo(
   const staged = new Set([...edits.filter((edit) => edit.staged !== '.').map(({ path }) => path), ...unmerged]);
   const found = seen.map((change, at) => ({
     change,
-    reason: findReason(change, onDisk?.[at] ?? null, onLine?.[at] ?? null, staged),
+    reason: findReason(change, onDisk?.[at] ?? null, onLine?.[at] ?? null, { staged, since }),
   }));
   return {
     ready: found.flatMap(({ change, reason }) => (reason === null ? [change] : [])),
@@ -58,7 +60,7 @@ function findReason(
   { path, before, after }: UndoChange,
   onDisk: CodeFile | null,
   onLine: CodeFile | null,
-  staged: Set<RepoPath>,
+  { staged, since }: Pick<UndoContext, 'since'> & { staged: Set<RepoPath> },
 ): string | null {
   if (staged.has(path)) return 'it has staged changes';
   // Nobody looks into a submodule: only the line says where it is.
@@ -66,7 +68,7 @@ function findReason(
   const isBefore = isSame(isSubmodule ? onLine : onDisk, before);
   if (isBefore && !isSame(onLine, after)) return 'undone';
   if (isSubmodule) return 'it is a submodule';
-  return isBefore || isSame(onDisk, after) ? null : 'it has changed since the turn';
+  return isBefore || isSame(onDisk, after) ? null : `it has changed since the ${since}`;
 }
 
 function isSame(file: CodeFile | null, other: CodeFile | null): boolean {

@@ -2,8 +2,9 @@
 import { TeddyError } from '../../errors.ts';
 import type { Store } from '../../ports/git.ts';
 import { decodeEntry } from '../../session/entry.ts';
+import type { Entry } from '../../session/entry.ts';
 import type { Oid, RepoPath, TurnName } from '../../names.ts';
-import { mayChangeCode, takesBack } from '../../session/line-paths.ts';
+import { howUndone, mayChangeCode, takesBack } from '../../session/line-paths.ts';
 import { readCodeFiles, type CodeFile } from '../line/edited-code.ts';
 import type { LineState } from '../line/read.ts';
 
@@ -18,27 +19,38 @@ export interface UndoChange {
 export interface TurnCode {
   turn: TurnName;
   changes: UndoChange[];
+  /** The last undo of the turn. */
+  lastUndo: Entry | null;
 }
 
-/** The code of this turn, else of the newest that has some and is not undone. Throws NOTHING_TO_UNDO. */
-export async function findUndoable(store: Store, state: LineState, wanted: TurnName | null): Promise<TurnCode> {
-  const undone = new Map<TurnName, boolean>();
+/** The code of this turn, else of those that have some and are not undone as a whole, newest first. Throws NOTHING_TO_UNDO after the last. */
+export async function* listUndoable(
+  store: Store,
+  state: LineState,
+  wanted: TurnName | null,
+): AsyncGenerator<TurnCode, never> {
+  const undone = new Map<TurnName, Entry>();
+  const given = new Set<TurnName>();
   for await (const { oid, commit } of store.firstParents(state.tip)) {
     const entry = decodeEntry(commit.message);
     if (entry === null || entry.session !== state.session || entry.turn === null) continue;
-    if (entry.kind === 'undo' && !undone.has(entry.turn)) undone.set(entry.turn, takesBack(entry));
+    if (entry.kind === 'undo' && !undone.has(entry.turn)) undone.set(entry.turn, entry);
     // Only another agent's snapshot has a head.
     if (entry.kind !== 'report' && entry.head === undefined) continue;
-    if (wanted === null ? undone.get(entry.turn) === true : entry.turn !== wanted) continue;
+    const lastUndo = undone.get(entry.turn) ?? null;
+    if (wanted === null ? howUndone(lastUndo) === 'whole' : entry.turn !== wanted) continue;
+    if (given.has(entry.turn)) continue;
     const isReport = entry.kind === 'report';
     const before = isReport ? (commit.parents[0] ?? null) : await findBefore(store, oid, entry.turn);
     const changes = await readChanges(store, before, oid);
-    if (changes.length > 0) return { turn: entry.turn, changes };
+    if (changes.length === 0) continue;
+    given.add(entry.turn);
+    yield { turn: entry.turn, changes, lastUndo };
   }
   throw new TeddyError(
     'NOTHING_TO_UNDO',
     wanted === null ? `No turn of this line has code to take back.` : `Turn ${wanted} has changed no code.`,
-    describeWayOut([...undone].find(([, isBack]) => isBack)?.[0]),
+    describeWayOut([...undone].find(([, last]) => howUndone(last) !== null)?.[0]),
   );
 }
 
@@ -47,14 +59,18 @@ function describeWayOut(undone: TurnName | undefined): string {
   return undone === undefined ? `${log}.` : `${log}; \`teddy session undo ${undone}\` puts turn ${undone} back.`;
 }
 
-/** Reads what the undo of the turn took; null where it has none, or that is back already. */
-export async function findTaken(store: Store, state: LineState, turn: TurnName): Promise<UndoChange[] | null> {
+/** Reads what undos of the turn took, without what is back already. */
+export async function findTaken(store: Store, state: LineState, turn: TurnName): Promise<UndoChange[]> {
+  const taken = new Map<RepoPath, UndoChange | null>();
   for await (const { oid, commit } of store.firstParents(state.tip)) {
     const entry = decodeEntry(commit.message);
     if (entry?.session !== state.session || entry.turn !== turn || !mayChangeCode(entry.kind)) continue;
-    return takesBack(entry) ? readChanges(store, commit.parents[0] ?? null, oid) : null;
+    if (entry.kind !== 'undo') break;
+    // Newest first: the last undo of a file counts.
+    for (const change of await readChanges(store, commit.parents[0] ?? null, oid))
+      if (!taken.has(change.path)) taken.set(change.path, takesBack(entry) ? change : null);
   }
-  return null;
+  return [...taken.values()].filter((change) => change !== null).toSorted((a, b) => (a.path < b.path ? -1 : 1));
 }
 
 /** The last commit before the turn. */

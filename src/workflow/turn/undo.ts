@@ -3,7 +3,7 @@ import { TeddyError, toMessage } from '../../errors.ts';
 import type { Store, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Entry } from '../../session/entry.ts';
-import { redone } from '../../session/line-paths.ts';
+import { howUndone, partlyRedone, partlyUndone, redone } from '../../session/line-paths.ts';
 import { parseTurnName, shortRef, type Oid, type RepoPath, type TurnName } from '../../names.ts';
 import { labelUndo } from '../line/entry-labels.ts';
 import { appendEntry } from '../line/append-entry.ts';
@@ -14,12 +14,12 @@ import { editTree } from '../../session/edit-tree.ts';
 import { nameSome } from '../../session/name-some.ts';
 import { prepareLineOf, type ReadyLine } from '../line/prepare.ts';
 import { findTurn, type LineState } from '../line/read.ts';
-import { findTaken, findUndoable, type UndoChange } from './read-code.ts';
+import { findTaken, listUndoable, type TurnCode, type UndoChange } from './read-code.ts';
 import { decodeText } from '../../plan/decode-text.ts';
 import type { ProjectFiles, FileState, NewFile } from '../../ports/disk.ts';
 
 export interface UndoRequest {
-  /** Without it: the newest turn that changed code and is not undone. */
+  /** Without it: the newest turn that changed code and is not undone, or not all of it. */
   turn?: string | undefined;
   selector?: string | undefined;
   /** Takes back what can be taken back, where some files are not as the turn left them. */
@@ -38,7 +38,7 @@ export interface Undone {
 }
 
 /**
- * Takes back the code of a turn, or puts it back where the turn is undone. Throws NOT_ON_LINE, UNKNOWN_TURN, NOTHING_TO_UNDO;
+ * Takes back the code of a turn, or puts it back where the turn is undone; one that has left some files goes on with the rest. Throws NOT_ON_LINE, UNKNOWN_TURN, NOTHING_TO_UNDO;
  * FILE_MODIFIED, before anything was changed, when files are not as the turn left them, or are submodules; UNDO_INCOMPLETE when
  * files were changed and the entry could not be added.
  */
@@ -49,22 +49,41 @@ export async function undoTurn(project: Project, request: UndoRequest): Promise<
   const { state } = line;
   const wanted = request.turn === undefined ? null : findTurn(state, request.turn);
   const { store } = project.repository;
-  const code = await findUndoable(store, state, wanted);
   const files = project.filesOf(workspace.root);
-  const check = (changes: UndoChange[]) => checkUndo(project, { workspace, files, tip: state.tip }, changes);
-  const undoing = await check(code.changes);
-  const isOver = undoing.ready.length === 0 && (undoing.left.length === 0 || request.isPartial !== true);
-  const taken = wanted !== null && isOver ? await findTaken(store, state, wanted) : null;
-  const isRedo = taken !== null;
-  const checked = taken === null ? undoing : await check(taken);
-  requireSome(code.turn, checked.ready, checked.left);
-  if (!request.isPartial) requireAll(code.turn, checked.left);
+  const check: Check = (changes, since) => checkUndo(project, { since, workspace, files, tip: state.tip }, changes);
+  const { turn, lastUndo, undoing } = await findRest(listUndoable(store, state, wanted), check);
+  const isOver =
+    undoing.ready.length === 0 &&
+    (undoing.left.length === 0 || request.isPartial !== true || howUndone(lastUndo) === 'whole');
+  const mayTurn = wanted !== null && (isOver || lastUndo?.status === partlyRedone);
+  const taken = mayTurn ? await findTaken(store, state, turn) : [];
+  const redoing = taken.length === 0 ? null : await check(taken, 'undo');
+  const isRedo = redoing !== null && (isOver || redoing.ready.length > 0);
+  const checked = isRedo ? redoing : undoing;
+  const undo = { turn, isRedo };
+  requireSome(undo, checked.ready, checked.left);
+  if (!request.isPartial) requireAll(undo, checked.left);
   const ready = await readContents(store, workspace, checked.ready);
   const { restored, left } = await restoreFiles(files, ready);
   const allLeft = [...checked.left, ...left];
-  requireSome(code.turn, restored, allLeft);
-  const commit = await publishUndo(project, line, { turn: code.turn, isRedo }, restored);
-  return { line, turn: code.turn, isRedo, commit, restored: restored.map(({ path }) => path), left: allLeft };
+  requireSome(undo, restored, allLeft);
+  const commit = await publishUndo(project, line, { ...undo, left: allLeft }, restored);
+  return { line, ...undo, commit, restored: restored.map(({ path }) => path), left: allLeft };
+}
+
+type Check = (changes: UndoChange[], since: 'turn' | 'undo') => ReturnType<typeof checkUndo>;
+
+/** The rest of a turn that is partly undone may have been taken back by hand. */
+async function findRest(
+  turns: AsyncGenerator<TurnCode, never>,
+  check: Check,
+): Promise<TurnCode & { undoing: Awaited<ReturnType<Check>> }> {
+  for (;;) {
+    const { value: code } = await turns.next();
+    const undoing = await check(code.changes, 'turn');
+    const hasRest = undoing.ready.length + undoing.left.length > 0;
+    if (hasRest || howUndone(code.lastUndo) !== 'part') return { ...code, undoing };
+  }
 }
 
 function requireWorkspace(line: ReadyLine, { repository }: Project): Workspace {
@@ -79,38 +98,41 @@ function requireWorkspace(line: ReadyLine, { repository }: Project): Workspace {
   );
 }
 
-function requireSome(turn: TurnName, changes: UndoChange[], left: LeftFile[]): void {
+type Direction = Pick<Undone, 'turn' | 'isRedo'>;
+
+function requireSome({ turn, isRedo }: Direction, changes: UndoChange[], left: LeftFile[]): void {
   if (changes.length > 0) return;
   if (left.length === 0) {
     throw new TeddyError(
       'NOTHING_TO_UNDO',
-      `The files of turn ${turn} are as they were before it.`,
+      `The files of turn ${turn} are as they were ${isRedo ? 'after' : 'before'} it.`,
       '`teddy session log` shows the turns.',
     );
   }
   throw new TeddyError(
     'FILE_MODIFIED',
-    `No file of turn ${turn} can be taken back: ${nameSome(left.map(({ path, reason }) => `${path} (${reason})`))}.`,
-    `\`teddy session show ${turn}\` shows what the turn changed; take it back by hand.`,
+    `No file of turn ${turn} can be ${isRedo ? 'put' : 'taken'} back: ${nameSome(left.map(({ path, reason }) => `${path} (${reason})`))}.`,
+    `\`teddy session show ${turn}\` shows what the turn changed; ${isRedo ? 'put' : 'take'} it back by hand.`,
   );
 }
 
-function requireAll(turn: TurnName, left: LeftFile[]): void {
+function requireAll({ turn, isRedo }: Direction, left: LeftFile[]): void {
   if (left.length === 0) return;
   throw new TeddyError(
     'FILE_MODIFIED',
-    `Turn ${turn} cannot be taken back whole: ${nameSome(left.map(({ path, reason }) => `${path} (${reason})`))}. Nothing was changed.`,
-    `\`teddy session undo ${turn} --partial\` takes back the others.`,
+    `Turn ${turn} cannot be ${isRedo ? 'put' : 'taken'} back whole: ${nameSome(left.map(({ path, reason }) => `${path} (${reason})`))}. Nothing was changed.`,
+    `\`teddy session undo ${turn} --partial\` ${isRedo ? 'puts' : 'takes'} back the others.`,
   );
 }
 
 async function publishUndo(
   project: Project,
   line: ReadyLine,
-  { turn, isRedo }: Pick<Undone, 'turn' | 'isRedo'>,
+  undo: Pick<Undone, 'turn' | 'isRedo' | 'left'>,
   restored: UndoChange[],
 ): Promise<Oid> {
-  const entry = toEntry(project, line.state, { turn, isRedo }, restored);
+  const { turn, isRedo } = undo;
+  const entry = toEntry(project, line.state, undo, restored);
   try {
     const { commit } = await appendEntry(project, line, async ({ tip }) => ({
       entry,
@@ -141,9 +163,10 @@ async function writeCode(project: Project, tip: Oid, restored: UndoChange[]): Pr
 function toEntry(
   project: Project,
   state: LineState,
-  { turn, isRedo }: Pick<Undone, 'turn' | 'isRedo'>,
+  { turn, isRedo, left }: Pick<Undone, 'turn' | 'isRedo' | 'left'>,
   restored: UndoChange[],
 ): Entry {
+  const status = left.length > 0 ? (isRedo ? partlyRedone : partlyUndone) : isRedo ? redone : undefined;
   return {
     kind: 'undo',
     ...nextAfter(state.entry, project),
@@ -153,7 +176,7 @@ function toEntry(
       isRedo,
       restored.map(({ path }) => path),
     ),
-    ...(isRedo ? { status: redone } : {}),
+    ...(status === undefined ? {} : { status }),
   };
 }
 

@@ -1,9 +1,13 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { TeddyError } from '../../../src/errors.ts';
 import { shortRef, type RepoPath } from '../../../src/names.ts';
+import { landSession } from '../../../src/workflow/landing/land-session.ts';
+import { readLine } from '../../../src/workflow/line/read.ts';
+import { reviewSession } from '../../../src/workflow/review/session.ts';
+import { showTurn } from '../../../src/workflow/review/show-turn.ts';
 import { undoTurn } from '../../../src/workflow/turn/undo.ts';
 import { captureTurns } from '../../support/captured-line.ts';
-import { memoryProject } from '../../support/memory-repository.ts';
+import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { create, edit, line, planOf, say, start, storyOfLine, turn } from '../../support/turns.ts';
 
 test('an undo takes back the code of its turn alone, and keeps what later turns did', async () => {
@@ -95,4 +99,79 @@ test("another agent's turn is taken back as its snapshots have it, all of them t
   expect((await undoTurn(project, {})).turn).toBe('01');
   expect(await project.read('one.txt')).toBeNull();
   await expect(undoTurn(project, {})).rejects.toMatchObject({ code: 'NOTHING_TO_UNDO' });
+});
+
+describe('an undo of some files', () => {
+  /** Turn 02 has edited one.txt and made two.txt; two.txt was edited since. */
+  async function begin() {
+    const project = await memoryProject({ 'one.txt': 'old\n' });
+    await start(project);
+    await turn(project, 'One', create('first.txt'));
+    await turn(project, 'Two', edit('one.txt', 'old', 'new'), create('two.txt'));
+    await project.write({ 'two.txt': 'mine\n' });
+    return project;
+  }
+  const seen = async (project: MemoryProject, name = '02') => {
+    const { undoneBy, partlyUndoneBy } = await showTurn(project, { turn: name });
+    const [line] = (await reviewSession(project, undefined)).turns.filter((one) => one.turn === name);
+    return [undoneBy !== null, partlyUndoneBy !== null, line?.isUndone, line?.isPartlyUndone];
+  };
+
+  test('leaves the turn partly undone, and the next one goes on with the rest of it', async () => {
+    const project = await begin();
+    expect(await undoTurn(project, { isPartial: true })).toMatchObject({ turn: '02', restored: ['one.txt'] });
+    expect((await readLine(project.repository.store, await project.tipOf(line))).entry.status).toBe('PARTIAL');
+    expect(await seen(project)).toEqual([false, true, false, true]);
+    await expect(undoTurn(project, {})).rejects.toMatchObject({ code: 'FILE_MODIFIED' });
+    await project.write({ 'two.txt': 'two.txt\n' });
+    expect(await undoTurn(project, {})).toMatchObject({ turn: '02', isRedo: false, restored: ['two.txt'] });
+    expect(await seen(project)).toEqual([true, false, true, false]);
+    const back = await undoTurn(project, { turn: '02' });
+    expect(back).toMatchObject({ isRedo: true, restored: ['one.txt', 'two.txt'], left: [] });
+    expect(await seen(project)).toEqual([false, false, false, false]);
+  });
+
+  test('also by its name, and where the rest was taken back by hand, it goes on to the turn before', async () => {
+    const project = await begin();
+    await undoTurn(project, { isPartial: true });
+    await project.write({ 'two.txt': 'two.txt\n' });
+    expect(await undoTurn(project, { turn: '02' })).toMatchObject({ isRedo: false, restored: ['two.txt'] });
+    const other = await begin();
+    await undoTurn(other, { isPartial: true });
+    await other.write({ 'two.txt': null });
+    await say(other, 'Three', 'Fine.');
+    expect(await undoTurn(other, {})).toMatchObject({ turn: '01', restored: ['first.txt'] });
+  });
+
+  test('puts back some files as well, and then the rest', async () => {
+    const project = await begin();
+    await project.write({ 'two.txt': 'two.txt\n' });
+    await undoTurn(project, {});
+    await project.write({ 'one.txt': 'mine\n' });
+    await expect(undoTurn(project, { turn: '02' })).rejects.toMatchObject({
+      message: expect.stringMatching(/cannot be put back whole: one\.txt \(it has changed since the undo\)/),
+      hint: expect.stringContaining('--partial` puts back the others'),
+    });
+    const partly = await undoTurn(project, { turn: '02', isPartial: true });
+    expect(partly).toMatchObject({ isRedo: true, restored: ['two.txt'] });
+    expect(await seen(project)).toEqual([false, true, false, true]);
+    await project.write({ 'one.txt': 'old\n' });
+    expect(await undoTurn(project, { turn: '02' })).toMatchObject({ isRedo: true, restored: ['one.txt'] });
+    expect(await seen(project)).toEqual([false, false, false, false]);
+    await undoTurn(project, { turn: '02' });
+    await project.write({ 'one.txt': 'mine\n', 'two.txt': 'mine\n' });
+    await expect(undoTurn(project, { turn: '02' })).rejects.toMatchObject({
+      message: expect.stringMatching(/^No file of turn 02 can be put back: /),
+      hint: expect.stringContaining('put it back by hand'),
+    });
+  });
+
+  test('is told where the line lands', async () => {
+    const project = await begin();
+    await undoTurn(project, { isPartial: true });
+    await project.write({ 'two.txt': 'two.txt\n' });
+    await landSession(project, {});
+    const { message } = await project.repository.store.readCommit(await project.tipOf('main'));
+    expect(message).toContain('- 02 Do it (taken back: one.txt; not taken back: two.txt)\n');
+  });
 });
