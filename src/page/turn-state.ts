@@ -28,7 +28,11 @@ export function toTurnState(turn: PageTurn): TurnState {
   if (plan?.isForeign === true && word !== null) return { tone: word === 'approved' ? 'good' : 'warn', word };
   if (status === 'open' && plan?.isForeign === true && commits.at(-1)?.kind === 'plan')
     return { tone: 'wait', word: 'waits for a verdict' };
-  if (status === 'open') return { tone: 'wait', word: 'not answered' };
+  if (status === 'open')
+    return {
+      tone: 'wait',
+      word: turn.parts.some(({ kind }) => kind === 'message') ? 'not answered' : 'no message yet',
+    };
   return { tone: 'good', word: plan === null || plan.isForeign ? 'answered' : 'nothing to run' };
 }
 

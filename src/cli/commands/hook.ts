@@ -115,7 +115,7 @@ function renderPlace({ session, line, turn }: LinePosition): string {
   const where = line === null ? `session ${session}` : `${line}, a line of session ${session}`;
   if (turn === null) return `teddy: ${where}, no turn yet; next: teddy session plan -m <message>`;
   const [state, next] = {
-    open: ['waits for an answer', 'resume'],
+    open: turn.hasMessage ? ['waits for an answer', 'resume'] : ['has no message yet', 'plan -m <message>'],
     planned: ['has a plan to execute', 'execute'],
     closed: ['is done', 'plan -m <message>'],
   }[turn.status];

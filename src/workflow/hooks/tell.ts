@@ -1,4 +1,5 @@
 /** Says where in a session somebody is after a switch, and which entry a commit of theirs has replaced. */
+import { userMessages } from '../../conversation/transcript.ts';
 import type { Project } from '../../ports/project.ts';
 import { decodeEntry, type Entry } from '../../session/entry.ts';
 import { mainLineRef, parseOid, type Oid, type SessionId, type TurnName } from '../../names.ts';
@@ -10,7 +11,7 @@ export interface LinePosition {
   /** Null: the session's main line. */
   line: string | null;
   /** Null: nothing was said yet. */
-  turn: { turn: TurnName; status: TurnStatus } | null;
+  turn: { turn: TurnName; status: TurnStatus; hasMessage: boolean } | null;
 }
 
 /** Null: HEAD is on no line, or git is in the middle of something. */
@@ -22,7 +23,11 @@ export async function describePlace(project: Project): Promise<LinePosition | nu
   return {
     session: line.session,
     line: line.ref === mainLineRef(line.session) ? null : lineName(line),
-    turn: latest && { turn: latest.turn, status: latest.status },
+    turn: latest && {
+      turn: latest.turn,
+      status: latest.status,
+      hasMessage: userMessages(latest.records).length > 0,
+    },
   };
 }
 

@@ -1,4 +1,5 @@
 /** Goes back to the end of a turn, on a conversation branch of its own: nothing is added, and nothing is lost. */
+import { userMessages } from '../../conversation/transcript.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { comesLater, decodeEntry } from '../../session/entry.ts';
@@ -57,7 +58,9 @@ export async function restoreTurn(project: Project, request: RestoreRequest): Pr
 /** Only the latest turn of a line can be without an end. */
 function refuseUnended({ latest }: LineState, turn: TurnName, line: ReadyLine): void {
   if (latest?.turn !== turn || (latest.status !== 'open' && latest.status !== 'planned')) return;
-  const reason = latest.status === 'open' ? 'it waits for an answer' : 'its plan is pending';
+  const isSaid = userMessages(latest.records).length > 0;
+  const waiting = isSaid ? 'it waits for an answer' : 'it has no message yet';
+  const reason = latest.status === 'open' ? waiting : 'its plan is pending';
   throw new TeddyError(
     latest.status === 'open' ? 'TURN_OPEN' : 'PLAN_PENDING',
     `Turn ${turn} of ${shortRef(line.ref)} has no end to go back to: ${reason}.`,

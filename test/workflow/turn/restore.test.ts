@@ -27,13 +27,17 @@ test('a turn that has no end yet is refused, and nothing is made', async () => {
   await say(project, 'One', null);
   await expect(restoreTurn(project, { turn: '01' })).rejects.toMatchObject({
     code: 'TURN_OPEN',
+    message: expect.stringContaining('no end to go back to: it waits for an answer.'),
     hint: `\`teddy session branch 01 -s ${line}\` goes back to its beginning.`,
   });
   await say(project, undefined, planOf([create('one.txt')]));
   await expect(restoreTurn(project, { turn: '01' })).rejects.toMatchObject({ code: 'PLAN_PENDING' });
   expect(await project.repository.store.listRefs(`refs/heads/${line}--`)).toEqual([]);
   await branchSession(project, { turn: '01', switch: true });
-  await expect(restoreTurn(project, { turn: '01-branch-01' })).rejects.toMatchObject({ code: 'TURN_OPEN' });
+  await expect(restoreTurn(project, { turn: '01-branch-01' })).rejects.toMatchObject({
+    code: 'TURN_OPEN',
+    message: expect.stringContaining('no end to go back to: it has no message yet.'),
+  });
 });
 
 slowTest('the branch takes the first name that no other branch has', async () => {
