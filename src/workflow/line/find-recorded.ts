@@ -17,6 +17,8 @@ import {
 } from '../../names.ts';
 import { findLine, lineName, type FindOptions } from './find.ts';
 import { listLines } from '../../session/lines.ts';
+import { nameSome } from '../../session/name-some.ts';
+import { toShellWord } from '../../session/shell-word.ts';
 import { listSessionLines, type SessionLine } from '../../session/session-lines.ts';
 
 export interface RecordedLine {
@@ -151,12 +153,13 @@ export async function requireCommit(
 
 /**
  * Finds the line of a session that has a turn: the conversation branch that is named after it, else the only one; lines that share
- * the turn count as one. Null: no line has it, or several have turns of that name.
+ * the turn count as one. Null: no line has it. Throws UNKNOWN_TURN where several have turns of that name.
  */
 export async function findLineWith(project: Project, session: SessionId, turn: TurnName): Promise<RecordedLine | null> {
   const { having, isOne } = await listLinesWith(project, session, turn);
   const found = having.find(({ branch }) => branch === turn) ?? having[0];
-  if (found === undefined || (found.branch !== turn && !isOne)) return null;
+  if (found === undefined) return null;
+  if (found.branch !== turn && !isOne) throw ambiguousTurnError(session, turn, having);
   const { name, ref, tip } = found;
   return { session, name, ref, tip, after: null };
 }
@@ -167,6 +170,15 @@ export async function findSelector(project: Project, session: SessionId, turn: T
   for (const { tip, isMain, name } of having)
     if (await isOnLine(project.repository.store, tip, at)) return isMain ? session : name;
   return at.slice(0, 10);
+}
+
+function ambiguousTurnError(session: SessionId, turn: TurnName, having: readonly SessionLine[]): TeddyError {
+  const options = having.slice(0, 2).map(({ name }) => `\`-s ${toShellWord(name)}\``);
+  return new TeddyError(
+    'UNKNOWN_TURN',
+    `Turn ${turn} of ${session} is not on this line, and there are several: on ${nameSome(having.map(({ name }) => name))}.`,
+    `Name the line as well: ${options.join(' or ')}.`,
+  );
 }
 
 /** The lines of a session that have a turn of this name, the main line first. `isOne`: all of them have the same one. */

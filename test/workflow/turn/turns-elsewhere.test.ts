@@ -7,7 +7,13 @@ import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
 import { restoreTurn } from '../../../src/workflow/turn/restore.ts';
 import { undoTurn } from '../../../src/workflow/turn/undo.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
-import { create, line, planOf, say, start, turn } from '../../support/turns.ts';
+import { create, line, planOf, say, session, start, turn } from '../../support/turns.ts';
+
+const diffTurnTo = (project: MemoryProject, { turn: a }: { turn: string }) => diffTurns(project, { a });
+const branchSessionAt = (project: MemoryProject, { turn: name }: { turn: string }) =>
+  branchSession(project, { turn: name, switch: false });
+const approve = (project: MemoryProject, { turn: name }: { turn: string }) =>
+  giveVerdict(project, { turn: name, verdict: 'approved', comments: [] });
 
 /** Turn 01 on the main line; on a branch of it `02-branch-01`, 03, and 04 with a plan. HEAD is on the main line. */
 async function begin(): Promise<{ project: MemoryProject; other: string }> {
@@ -51,4 +57,12 @@ test('not where two turns have the name, nor where none has', async () => {
   await project.switchTo(line);
   for (const name of ['03', '09', '04-branch-02'])
     await expect(showTurn(project, { turn: name })).rejects.toMatchObject({ code: 'UNKNOWN_TURN' });
+  const branches = [`${line}--02-branch-01`, `${line}--02-branch-02`];
+  for (const act of [showTurn, diffTurnTo, branchSessionAt, undoTurn, restoreTurn, approve])
+    await expect(act(project, { turn: '03' })).rejects.toMatchObject({
+      code: 'UNKNOWN_TURN',
+      message: `Turn 03 of ${session} is not on this line, and there are several: on ${branches.join(', ')}.`,
+      hint: `Name the line as well: \`-s ${branches[0]}\` or \`-s ${branches[1]}\`.`,
+    });
+  for (const selector of branches) expect((await showTurn(project, { turn: '03', selector })).line).toBe(selector);
 });
