@@ -69,25 +69,25 @@ export async function describeSessions(
   for (let at = 0; at < lines.length; at += describedAtOnce) {
     const some = lines.slice(at, at + describedAtOnce).map(async (line) => {
       const agent = started.get(line.session)?.agent ?? null;
-      const progress = await tellProgress(store, index, line);
+      const { planTitle, ...counted } = await tellProgress(store, index, line);
       const captured = agent === null ? null : await tellCaptured(store, index, line);
       const { entry } = line.nearest;
       const beside = await findBeside(store, index, line, landed, started.get(line.session)?.oid ?? null);
-      const known = beside?.has === 'plan' ? 'pending' : toState(line, progress.status, landed);
-      const isUndecided = (known === 'open' || known === 'closed') && !progress.awaitsVerdict;
+      const known = beside?.has === 'plan' ? 'pending' : toState(line, counted.status, landed);
+      const isUndecided = (known === 'open' || known === 'closed') && !counted.awaitsVerdict;
       const commit = isUndecided ? (committed?.get(line.ref) ?? null) : null;
       return {
         session: line.session,
         branch: shortRef(line.ref),
         remote: line.remote,
         created: line.created,
-        ...progress,
+        ...counted,
         conversationBranches: line.others.map(({ ref }) => shortRef(ref)),
         archived: line.isArchived,
         state: commit === null ? known : 'committed',
         committed: commit,
         beside,
-        title: captured?.title ?? toTitle(entry),
+        title: planTitle ?? captured?.title ?? toTitle(entry),
         updated: entryTime(entry),
         agent,
         model: captured?.model ?? null,
@@ -186,26 +186,40 @@ function toTitle({ kind, status, title }: EntryHead): string {
   return status !== undefined && title.startsWith(`${status} `) ? title.slice(status.length + 1) : title;
 }
 
-type Progress = Pick<DescribedSession, 'turns' | 'status' | 'last' | 'awaitsVerdict'>;
+/** `planTitle`: of a plan that is pending although something was said since. */
+type Progress = Pick<DescribedSession, 'turns' | 'status' | 'last' | 'awaitsVerdict'> & { planTitle: string | null };
 
-/** Most tips say by their label alone how far a line has come. Where a plan or a commit of the user's is there, the last turn has to be read. */
+/** Most tips say by their label alone how far a line has come. Else the last turn has to be read: a message may ask about a plan. */
 async function tellProgress(store: SessionStore, index: LineIndex, line: KnownLine): Promise<Progress> {
   const { oid, entry } = line.nearest;
   const status = oid === line.oid ? toStatus(entry) : null;
-  if (status !== null) return { turns: toNumber(entry.turn), status, last: toLast(entry), awaitsVerdict: false };
-  const [turns, known, last, awaits] = await tell(index, line, 'progress', () => readProgress(store, line.oid));
-  return { turns, status: known, last, awaitsVerdict: awaits };
+  if (status !== null)
+    return { turns: toNumber(entry.turn), status, last: toLast(entry), awaitsVerdict: false, planTitle: null };
+  const told = await tell<ToldProgress>(index, line, 'progress', () => readProgress(store, line.oid));
+  const [turns, known, last, awaits, planTitle] = told;
+  return { turns, status: known, last, awaitsVerdict: awaits, planTitle: planTitle ?? null };
 }
 
-async function readProgress(store: SessionStore, tip: Oid): Promise<[number, Progress['status'], string, boolean]> {
+/** Earlier versions have kept no title of a plan. */
+type ToldProgress = [
+  turns: number,
+  status: Progress['status'],
+  last: string,
+  awaits: boolean,
+  planTitle: string | null,
+];
+
+async function readProgress(store: SessionStore, tip: Oid): Promise<ToldProgress> {
   const state = await readLine(store, tip);
-  const { latest } = state;
-  return [toNumber(latest?.turn ?? null), latest?.status ?? 'new', toLast(state.entry), awaitsVerdict(state)];
+  const { latest, entry } = state;
+  const isSaid = latest?.status === 'planned' && (entry.kind === 'message' || entry.kind === 'reply');
+  const planTitle = isSaid ? (latest.parsed?.plan.title ?? null) : null;
+  return [toNumber(latest?.turn ?? null), latest?.status ?? 'new', toLast(entry), awaitsVerdict(state), planTitle];
 }
 
 function toStatus(entry: EntryHead): TurnStatus | 'new' | null {
   if (entry.kind === 'start') return 'new';
-  if (entry.kind === 'message' || entry.kind === 'branch') return 'open';
+  if (entry.kind === 'branch') return 'open';
   if (entry.kind === 'report') return 'closed';
   return null;
 }

@@ -109,17 +109,24 @@ function describeTurn(status: Status): string[] {
 }
 
 function describeState(status: Status): string[] {
-  const { line, turn, plan, handedIn, verdict, outcome, notRun, isInterrupted } = status;
+  const { line, turn, plan, question, handedIn, verdict, outcome, notRun, isInterrupted } = status;
   const end = describeEnd(status);
   if (line === null) return [];
   if (turn === null) return ['Nothing was said yet.'];
   if (isInterrupted) return [`The run of turn ${turn.turn} was interrupted.`];
   if (plan !== null) {
     const title = plan.title === null ? '' : `: ${toVisible(plan.title)}`;
+    const waits =
+      question === null
+        ? []
+        : [`A question about it waits for an answer: ${toVisible(question.split('\n', 1)[0] ?? '')}`];
     if (plan.problems > 0)
-      return [`Turn ${turn.turn} has a plan that is not valid${title} (${countOf(plan.problems, 'problem')}).`];
+      return [
+        `Turn ${turn.turn} has a plan that is not valid${title} (${countOf(plan.problems, 'problem')}).`,
+        ...waits,
+      ];
     const word = verdict === null ? '' : `, ${verdict.verdict} by ${toVisible(verdict.author)}`;
-    return [`Turn ${turn.turn} has a plan to execute${title} (${countOf(plan.actions, 'action')})${word}.`];
+    return [`Turn ${turn.turn} has a plan to execute${title} (${countOf(plan.actions, 'action')})${word}.`, ...waits];
   }
   if (handedIn !== null)
     return [

@@ -13,9 +13,10 @@ import {
   type RefName,
   type SessionId,
 } from '../../names.ts';
+import { toShellWord } from '../../session/shell-word.ts';
 import { findOpenLine } from './find-open.ts';
 import { listArchives, resolveArchive } from '../../session/archives.ts';
-import { isLine, listLines, type KnownLine } from '../../session/lines.ts';
+import { chooseMain, isLine, listLines, type KnownLine } from '../../session/lines.ts';
 import { findNearestEntry, type NearestEntry } from '../../session/nearest-entry.ts';
 import { isOnLine } from '../../session/ancestry.ts';
 import { toMainLines, type MainLine } from '../../session/main-lines.ts';
@@ -110,14 +111,29 @@ export async function findFreeBranch({ repository: { store } }: Project, session
   }
 }
 
+/** A branch of the session whose tip a detached HEAD is at, and the work tree that holds it; null: there is none. */
+export async function findBranchAt(
+  project: Project,
+  { session, tip }: Pick<Line, 'session' | 'tip'>,
+): Promise<Line | null> {
+  const lines = await listLines(project);
+  const here = lines.filter((one) => one.session === session && one.oid === tip && one.remote === null);
+  const chosen = chooseMain(here);
+  return chosen === undefined ? null : openLine(project, chosen, 'named');
+}
+
 async function detachedError(project: Project, { line, nearest: { entry, oid } }: Detached): Promise<TeddyError> {
-  const name = await findFreeBranch(project, line.session);
+  const there = await findBranchAt(project, line);
+  const way =
+    there === null
+      ? `Make one here: \`git switch -c ${await findFreeBranch(project, line.session)}\``
+      : `${there.workspace === null ? 'Switch' : 'Go'} to its branch: \`${toGoCommand(there)}\``;
   const branch =
     entry.turn === null ? '' : `, or leave turn ${entry.turn} for another try: \`teddy session branch ${entry.turn}\``;
   return new TeddyError(
     'NOT_ON_LINE',
     `HEAD is detached at ${oid.slice(0, 12)}, an entry of ${line.session}, and this command needs a branch.`,
-    `Make one here: \`git switch -c ${name}\`${branch}.`,
+    `${way}${branch}.`,
   );
 }
 
@@ -319,6 +335,11 @@ export function toSelector(
   { ref, workspace }: Pick<Line, 'ref' | 'workspace'>,
 ): string | undefined {
   return workspace !== null && workspace === repository.workspace ? undefined : shortRef(ref);
+}
+
+/** The command by which a person gets to a line that another work tree may hold. */
+export function toGoCommand({ ref, workspace }: Pick<Line, 'ref' | 'workspace'>): string {
+  return workspace === null ? `git switch ${toShellWord(shortRef(ref))}` : `cd ${toShellWord(workspace.root)}`;
 }
 
 export function lineName(line: Pick<Line, 'ref'>): string {

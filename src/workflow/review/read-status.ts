@@ -12,20 +12,19 @@ import { isSessionPath } from '../../session/global-files.ts';
 import { parseLineRef, shortRef, type Oid, type RefName, type SessionId, type TurnName } from '../../names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { findCommit } from '../line/find-committed.ts';
-import { findFreeBranch, findLine, lineName, type Line } from '../line/find.ts';
+import { findBranchAt, findFreeBranch, findLine, lineName, toGoCommand, type Line } from '../line/find.ts';
 import { findOtherWithCode, findPlanned, hasCodeToLand, hasLandedAsItStands } from '../line/find-open.ts';
 import { findNearestEntry } from '../../session/nearest-entry.ts';
-import { listLines } from '../../session/lines.ts';
 import { listMainLines } from '../../session/main-lines.ts';
 import { readStarts } from '../../session/session-starts.ts';
 import { findUnlandedBase } from '../line/session-start.ts';
 import { toOperationSteps } from '../line/refuse-operation.ts';
-import { readBaseBranch } from '../../session/lines.ts';
+import { listLines, readBaseBranch } from '../../session/lines.ts';
 import { findLost } from '../../session/landing.ts';
 import { toGitOn } from '../line/switch.ts';
 import { worldOf } from '../line/plan-world.ts';
 import { listProposed } from '../line/proposed-memos.ts';
-import { awaitsVerdict, readLine, toText, type LineState, type TurnStatus } from '../line/read.ts';
+import { awaitsVerdict, findAsked, readLine, toText, type LineState, type TurnStatus } from '../line/read.ts';
 import { lastWord, readVerdicts } from '../line/read-verdicts.ts';
 
 export interface Status {
@@ -37,6 +36,8 @@ export interface Status {
   turn: { turn: TurnName; status: TurnStatus; hasMessage: boolean; isOfAgent: boolean } | null;
   /** A plan that was not executed. `problems`: why it cannot be, as things are now. */
   plan: { title: string | null; actions: number; problems: number } | null;
+  /** The question about the plan that waits for an answer. */
+  question: string | null;
   /** The plan of another agent, which waits for a verdict. */
   handedIn: { title: string } | null;
   /** The last word on the plan of the turn. */
@@ -100,6 +101,7 @@ export async function readStatus(project: Project): Promise<Status> {
     line: found,
     turn: state?.turn ?? null,
     plan: state?.plan ?? null,
+    question: state?.question ?? null,
     handedIn: state?.handedIn ?? null,
     verdict: state?.verdict ?? null,
     outcome: state?.outcome ?? null,
@@ -133,6 +135,7 @@ type LineStatus = Pick<
   Status,
   | 'turn'
   | 'plan'
+  | 'question'
   | 'handedIn'
   | 'verdict'
   | 'outcome'
@@ -165,6 +168,7 @@ async function readLineStatus(project: Project, line: Line): Promise<LineStatus 
       actions: plan.plan.actions.length,
       problems: await countProblems(project, line, plan),
     },
+    question: userMessages(findAsked(state)?.records ?? []).at(-1) ?? null,
     handedIn: awaitsVerdict(state) ? { title: findPlanTitle(toText(latest?.plan ?? null)).title } : null,
     verdict: latest?.status === 'planned' ? await readLastWord(project, state, latest.turn) : null,
     ...(latest?.report == null ? { outcome: null, notRun: null } : await readOutcome(latest.report, entry)),
@@ -278,24 +282,27 @@ async function toStart(project: Project, head: Head | null): Promise<string[]> {
 }
 
 async function toNext(project: Project, status: Omit<Status, 'next'>, line: Line): Promise<string[]> {
-  const { turn, plan, outcome, isInterrupted, committed, leftoverWrites } = status;
+  const { turn, plan, question, outcome, isInterrupted, committed, leftoverWrites } = status;
   const hasLanded = status.hasLanded || committed !== null;
-  const name = lineName(line);
-  if (line.found === 'detached') return [`git switch -c ${await findFreeBranch(project, line.session)}`];
+  if (line.found === 'detached') {
+    const there = await findBranchAt(project, line);
+    return [there === null ? `git switch -c ${await findFreeBranch(project, line.session)}` : toGoCommand(there)];
+  }
   // Where HEAD is on no line, it goes there first.
-  if (line.found === 'open')
-    return [line.workspace === null ? `git switch ${name}` : `cd ${toShellWord(line.workspace.root)}`];
+  if (line.found === 'open') return [toGoCommand(line)];
   const recover = leftoverWrites.length > 0 ? ['teddy write recover'] : [];
+  const asks =
+    question === null ? ['teddy session ask -m "..."'] : ['teddy session ask', 'teddy session ask --from <file>'];
   if (!isInterrupted && plan !== null && plan.problems > 0)
     return [
       'teddy session plan --instead -m "what to do instead"',
       'teddy session execute --replan 2',
-      'teddy session ask -m "..."',
+      ...asks,
       'teddy session show',
       ...recover,
     ];
   if (isInterrupted) return ['teddy session execute', 'teddy session show', ...recover];
-  if (plan !== null) return ['teddy session execute', 'teddy session ask -m "..."', 'teddy session show', ...recover];
+  if (plan !== null) return ['teddy session execute', ...asks, 'teddy session show', ...recover];
   if (status.handedIn !== null)
     return ['teddy session approve', 'teddy session reject -m "what to do instead"', 'teddy session show', ...recover];
   if (turn?.status === 'open' && turn.hasMessage && !turn.isOfAgent)

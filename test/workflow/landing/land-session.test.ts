@@ -663,6 +663,8 @@ test('a session of which another branch has landed is landed for every command',
   await expect(findOpenLine(project)).rejects.toMatchObject({ code: 'NO_OPEN_SESSION' });
   const request = { beforeMs: null, isDryRun: true, signal: new AbortController().signal };
   expect((await archiveLanded(project, request)).archived).toMatchObject([{ session, lines: [{}, {}] }]);
+});
+
 test('the files of a work tree that comes to be on the branch during the question or in the editor go along', async () => {
   for (const waits of ['question', 'editor', 'other work tree'] as const) {
     const project = await memoryProject({ 'README.md': '# Notes\n' });

@@ -21,7 +21,7 @@ import { listRecorded } from '../../../src/workflow/line/find-recorded.ts';
 import { reviewSession } from '../../../src/workflow/review/session.ts';
 import { readStatus } from '../../../src/workflow/review/read-status.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
-import { command, create, line, planOf, say, session, start, turn } from '../../support/turns.ts';
+import { command, create, line, planOf, run, say, session, start, turn } from '../../support/turns.ts';
 import { runs } from '../../support/runs.ts';
 import { slowTest } from '../../support/slow-test.ts';
 import { append } from '../sharing/clones.ts';
@@ -302,6 +302,8 @@ describe('at an older entry with a detached HEAD', () => {
     const { parents } = await project.repository.store.readCommit(tip);
     await project.switchTo('early', parents[0] as Oid);
     await project.detach();
+    const early = { ref: 'refs/heads/early' as RefName, old: parents[0] as Oid, new: null };
+    await project.repository.store.updateRefs([early], 'gone');
     await expect(say(project, 'Three', planOf([create('three.txt')]))).rejects.toMatchObject({
       code: 'NOT_ON_LINE',
       hint: 'Make one here: `git switch -c add-login-again`, or leave turn 02 for another try: `teddy session branch 02`.',
@@ -311,7 +313,61 @@ describe('at an older entry with a detached HEAD', () => {
   });
 });
 
+describe('at the tip of a branch with a detached HEAD', () => {
+  test('the next step is to switch to that branch, whose plan is there once', async () => {
+    const project = await withTurn();
+    await say(project, 'Two', planOf([create('two.txt')]));
+    await project.detach();
+    expect(await readStatus(project)).toMatchObject({ plan: { actions: 1 }, next: [`git switch ${line}`] });
+    await expect(say(project, 'Three', 'Fine.')).rejects.toMatchObject({
+      hint: `Switch to its branch: \`git switch ${line}\`, or leave turn 02 for another try: \`teddy session branch 02\`.`,
+    });
+    await project.switchTo('mine', await project.tipOf(line));
+    await project.detach();
+    expect((await readStatus(project)).next).toEqual([`git switch ${line}`]);
+  });
+
+  test('one that another work tree holds is gone to', async () => {
+    const project = await withTurn();
+    await project.detach();
+    const root = await project.repository.addWorkTree(main);
+    expect((await readStatus(project)).next).toEqual([`cd ${root}`]);
+    await expect(say(project, 'Two', 'Fine.')).rejects.toMatchObject({
+      hint: expect.stringMatching(`^Go to its branch: \`cd ${root}\`, or`),
+    });
+  });
+});
+
 describe('status', () => {
+  test('says that a question about a plan waits, and the plan stays pending', async () => {
+    const project = await withTurn();
+    await say(project, 'Two', planOf([create('two.txt')]));
+    const [planned] = await listSessions(project);
+    const status = await readStatus(project);
+    expect(status.question).toBeNull();
+    await say(project, 'Why?\nReally.', null, { mode: 'ask' });
+    const { plan, turn: last, question, next } = await readStatus(project);
+    expect({ plan, last, question }).toEqual({ plan: status.plan, last: status.turn, question: 'Why?\nReally.' });
+    expect(next).toEqual([
+      'teddy session execute',
+      'teddy session ask',
+      'teddy session ask --from <file>',
+      'teddy session show',
+    ]);
+    expect(planned).toMatchObject({ state: 'pending', status: 'planned', title: 'Do it' });
+    expect(await listSessions(project)).toMatchObject([{ state: 'pending', status: 'planned', title: 'Do it' }]);
+    await say(project, undefined, 'Because.', { mode: 'ask' });
+    expect(await listSessions(project)).toMatchObject([{ state: 'pending', status: 'planned', title: 'Do it' }]);
+    expect((await readStatus(project)).question).toBeNull();
+    await say(project, 'And now?', null, { mode: 'ask' });
+    await project.write({ 'two.txt': 'mine\n' });
+    expect((await readStatus(project)).next).toEqual(expect.arrayContaining(['teddy session ask --from <file>']));
+    await project.write({ 'two.txt': null });
+    await run(project);
+    await say(project, 'Three', null);
+    expect(await listSessions(project)).toMatchObject([{ state: 'open', status: 'open', title: 'Three' }]);
+  });
+
   test('says the line, the turn, what is pending and edited, and what comes next', async () => {
     const project = await memoryProject();
     expect(await readStatus(project)).toMatchObject({ head: 'main', line: null, next: ['teddy session new <name>'] });
