@@ -162,6 +162,34 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
   test.each([
     ['Ctrl-C', ctrlC],
     ['the end of input', ctrlD],
+  ])('%s is no answer to a question of a plan: it stays pending, and is asked again', async (_, key) => {
+    await openWithPlan(planOf('### CHAT_WITH_USER\n\nWhich colour?\n', createAction('a.txt', 'a\n')));
+    const before = await project.repo.fingerprint();
+    const run = inTerminal('session', 'execute');
+    await run.waitFor(question);
+    run.press('y\n');
+    await run.waitFor('Your answer: ');
+    run.press(key);
+    expect(await run.exitCode).toBe(130);
+    expect(await project.repo.fingerprint()).toEqual(before);
+    expect(await isPending()).toBe(true);
+    const again = inTerminal('session', 'execute');
+    await again.waitFor(question);
+    again.press('y\n');
+    await again.waitFor('Your answer: ');
+    again.press('\n');
+    // Enter alone was hardly meant.
+    await again.waitFor('Your answer: ');
+    again.press('\n');
+    await again.waitFor(question);
+    again.press('q\n');
+    expect(await again.exitCode).toBe(4);
+    expect((await project.report()).action_logs[0]?.details).toEqual({ answer: '' });
+  });
+
+  test.each([
+    ['Ctrl-C', ctrlC],
+    ['the end of input', ctrlD],
   ])('%s at the question about memos decides nothing', async (_, key) => {
     await openWithPlan('# Only memos\n\n## Memos\n\n- [+] We use tabs.\n\n## Action Plan\n\n');
     const before = await project.repo.fingerprint();

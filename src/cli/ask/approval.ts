@@ -35,11 +35,21 @@ export function askingApprover(tools: ActionTools): Approver {
     during: (started, use) => showDuring(terminal, { ...started, isAnnounced: asked.has(started.action.index) }, use),
     async answer(text) {
       terminal.say(`\n${toVisible(text.trim())}\n`);
-      return askLine(terminal, signal, terminal.style('bold', 'Your answer: ', 'stderr'));
+      return askAnswer(terminal, signal);
     },
     output: (stream, text) => showOutput(terminal, stream, text),
     done: (log, count) => showDone(terminal, log, count),
   };
+}
+
+/** Enter alone was hardly meant: a second one gives the empty answer. Throws INTERRUPTED on Ctrl-C and at the end of input. */
+async function askAnswer(terminal: Terminal, signal: AbortSignal): Promise<string> {
+  for (let isEmpty = false; ; isEmpty = true) {
+    const answer = await askLine(terminal, signal, terminal.style('bold', 'Your answer: ', 'stderr'));
+    if (answer === null) throw new TeddyError('INTERRUPTED', 'Interrupted before it was answered.');
+    if (isEmpty || answer.trim() !== '') return answer;
+    terminal.say('That is an empty answer. Enter once more gives it; Ctrl-C decides later.');
+  }
 }
 
 /** With `-y`, everything is shown and nothing is asked. */

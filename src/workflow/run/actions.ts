@@ -126,20 +126,25 @@ async function runAction(
   const { decision, edited, declines, comment }: Approval = approvesAll
     ? { decision: 'yes' }
     : await approver.action({ action, effect, count: plan.actions.length, isLast: isLast(plan, action, settings) });
-  if (settings.signal.aborted) return { decision: 'quit', log: skipped(skipReasons.interrupted) };
+  if (settings.signal.aborted || decision === 'end') return endUnanswered(runner);
   if (decision === 'quit') return { decision, log: skipped(declines ? 'declined' : skipReasons.quit, comment) };
-  if (decision === 'end')
-    return { decision, log: skipped(hasRun(runner.run) ? skipReasons.quit : skipReasons.interrupted) };
   if (decision !== 'yes' && decision !== 'all') return { decision, log: skipped('declined', comment) };
   const started = project.clock.now().getTime();
   const wanted = edited === undefined ? { action, effect } : withEdited(action, effect, edited);
   const performed = await approver.during({ action, count: plan.actions.length }, () =>
     performAction(runner, wanted.action, wanted.effect),
   );
+  if (performed.status === 'SKIPPED') return endUnanswered(runner);
   const duration_ms = project.clock.now().getTime() - started;
   const modified =
     edited === undefined ? {} : { modified_by_user: true, params: await reportEdited(wanted.action, mask) };
   return { decision, log: { ...performed, ...modified, approved_by: approver.by, duration_ms } };
+}
+
+/** Nobody answers any more. */
+function endUnanswered({ run, settings: { signal } }: Runner): Step {
+  if (signal.aborted) return { decision: 'quit', log: skipped(skipReasons.interrupted) };
+  return { decision: 'end', log: skipped(hasRun(run) ? skipReasons.quit : skipReasons.interrupted) };
 }
 
 function isLast({ actions }: Plan, { index }: Action, { chosen }: RunSettings): boolean {

@@ -23,7 +23,7 @@ export interface Approver {
   begin(effects: Effect[]): Promise<void>;
   /** `isLast`: nothing is asked about after it. */
   action(asked: { action: Action; effect: Effect; count: number; isLast: boolean }): Promise<Approval>;
-  /** The answer to CHAT_WITH_USER or PROMPT; null without somebody to ask. */
+  /** The answer to CHAT_WITH_USER or PROMPT; null without somebody to ask. Throws INTERRUPTED where somebody gives none. */
   answer(text: string): Promise<string | null>;
   /** Announces an action that nobody was asked about, and shows that it runs until `use` is over. */
   during<Value>(started: { action: Action; count: number }, use: () => Promise<Value>): Promise<Value>;

@@ -18,20 +18,21 @@ import { countBytes } from '../../session/count-bytes.ts';
 
 type WriteEffect = Extract<Effect, { kind: 'write' }>;
 
-/** Does what was approved. A failure is an outcome; only a defect is thrown. */
+/** Does what was approved. A failure is an outcome; only a defect is thrown. SKIPPED: a question that nobody has answered. */
 export async function performAction(runner: Runner, action: Action, effect: Effect): Promise<Performed> {
   try {
     if (effect.kind === 'write') return await performWrite(runner, action, effect);
     if (effect.kind === 'command' && action.type === 'EXECUTE') return await performCommand(runner, action);
     if (effect.kind === 'search' && action.type === 'RESEARCH') return await searchWeb(runner, action);
+    // A question without an answer has not begun: it is asked again.
+    const answer = effect.kind === 'ask' ? await runner.approver.answer(effect.text) : null;
     await runner.log.begin(action, { kind: 'none' });
     if (effect.kind === 'fetch' && action.type === 'READ') return await fetchPage(runner, action, effect);
-    if (effect.kind !== 'ask') return { status: 'SUCCESS' };
-    const answer = await runner.approver.answer(effect.text);
     return { status: 'SUCCESS', ...(answer === null ? {} : { details: { answer } }) };
   } catch (error) {
     // A full disk or a missing permission is an outcome of this action; the report has to say it.
     if (!(error instanceof TeddyError)) throw error;
+    if (error.code === 'INTERRUPTED' && effect.kind === 'ask') return { status: 'SKIPPED' };
     if (error.code === 'INTERRUPTED') return { status: 'ABORTED', details: { reason: 'interrupted' } };
     return { status: 'FAILURE', details: { reason: `${error.message} [${error.code}]` } };
   }

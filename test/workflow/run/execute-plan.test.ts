@@ -257,6 +257,22 @@ describe('a question to the user', () => {
     expect(model.requests[0]?.messages[1]?.content).toContain('blue, please');
   });
 
+  test('that stays without an answer is not answered: nothing has run, or the run stops there', async () => {
+    const gone = { ...approver(), answer: () => Promise.reject(new TeddyError('INTERRUPTED', 'gone')) };
+    const project = await pending([question, command('make')]);
+    const tip = await project.tipOf(line);
+    await expect(run(project, { approver: gone })).rejects.toMatchObject({ code: 'INTERRUPTED' });
+    expect(await project.tipOf(line)).toBe(tip);
+    // Without --interrupted, which would be asked for if there were a run to settle.
+    const { report } = await run(project, { approver: approver([], 'blue') });
+    expect(report.action_logs.map(({ status }) => status)).toEqual(['SUCCESS', 'SUCCESS']);
+
+    await say(project, 'More', planOf([create('a.txt'), question, command('make')]));
+    const { report: stopped } = await run(project, { approver: gone });
+    expect(stopped.run_summary.status).toBe('ABORTED');
+    expect(stopped.action_logs.map(({ status }) => status)).toEqual(['SUCCESS', 'SKIPPED', 'SKIPPED']);
+  });
+
   test('succeeds without an answer under -y', async () => {
     const project = await pending([question]);
     const { report } = await run(project);
