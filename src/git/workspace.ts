@@ -60,6 +60,7 @@ export function gitWorkspace(options: WorkspaceOptions): Workspace {
       if (known === null || known.ref === null) return readHead(git, store);
       return { ref: known.ref, oid: known.isKept ? known.oid : await store.resolve(known.ref) };
     },
+    isOn: async (ref) => (await readHeadRef(git)) === ref,
     operationInProgress: (ref) => findOperation(store, layout, ref),
     status: async (wanted) => (await readSettledStatus(git, layout.gitDir, wanted)).status,
     headAndStatus: (wanted) => readSettledStatus(git, layout.gitDir, wanted),

@@ -573,6 +573,8 @@ export interface Workspace {
   /** Absolute. */
   readonly root: string;
   head(): Promise<Head>;
+  /** Whether HEAD is on the branch at this moment. */
+  isOn(ref: RefName): Promise<boolean>;
   /** `rebase`, `merge`, ... while git is in the middle of one, also when `ref` is being rebased in any work tree. */
   operationInProgress(ref: RefName | null): Promise<string | null>;
   /** With `path` of it alone: no other file is looked at. */

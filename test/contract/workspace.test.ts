@@ -199,10 +199,13 @@ describe.each([
       code: 'FILES_IN_THE_WAY',
     });
     expect((await backend.workspace.head()).ref).toBe('refs/heads/main');
+    const isOn = (name: string) => backend.workspace.isOn(`refs/heads/${name}` as RefName);
+    expect([await isOn('main'), await isOn('line'), await isOn('mai')]).toEqual([true, false, false]);
     await backend.write({ '.teddy/x.md': 'one\n' });
     await backend.stage('.teddy/x.md');
     await backend.workspace.switchTo('refs/heads/line' as RefName);
     expect(await backend.workspace.head()).toEqual({ ref: 'refs/heads/line', oid: publication.new });
+    expect([await isOn('main'), await isOn('line')]).toEqual([false, true]);
     const { edits } = await backend.workspace.status({ untracked: false });
     expect(edits.map(({ path: name }) => name)).toEqual(['a.txt']);
   });

@@ -53,6 +53,7 @@ export function memoryWorkspace(disk: MemoryDisk, store: Store, state: MemoryWor
   return {
     root,
     head,
+    isOn: async (ref) => (await head()).ref === ref,
     operationInProgress: async () => state.operation,
     status,
     headAndStatus: async (options) => ({ head: await head(), status: await status(options) }),

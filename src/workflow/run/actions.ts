@@ -5,7 +5,7 @@ import type { Effect } from '../../plan/effect.ts';
 import { toEffect } from '../../plan/validate-action.ts';
 import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import type { SessionId } from '../../names.ts';
+import { shortRef, type RefName, type SessionId } from '../../names.ts';
 import type { Approval, Approver } from './approver.ts';
 import { maskDetails, maskString } from '../line/mask-text.ts';
 import { performAction } from './perform-action.ts';
@@ -14,6 +14,7 @@ import { toParams } from '../../plan/report-params.ts';
 
 interface ActionsContext {
   workspace: Workspace;
+  ref: RefName;
   session: SessionId;
   log: RunLog;
   /** The run of an earlier process; its actions are not run again. */
@@ -23,14 +24,14 @@ interface ActionsContext {
 /** Adds to `run`, action by action. */
 export async function runActions(
   project: Project,
-  { workspace, session, log: runLog, run }: ActionsContext,
+  { workspace, ref, session, log: runLog, run }: ActionsContext,
   plan: Plan,
   approver: Approver,
   settings: RunSettings,
 ): Promise<void> {
   const { masker, pages } = project;
   const [files, shell] = [project.filesOf(workspace.root), project.shellOf(workspace.root)];
-  const tools = { place: { project, workspace, session }, files, shell, masker, pages };
+  const tools = { place: { project, workspace, session }, ref, files, shell, masker, pages };
   const runner: Runner = { ...tools, approver, settings, run, log: runLog };
   let approvesAll = false;
   const known = new Set(run.logs.map(({ index }) => index));
@@ -101,7 +102,7 @@ export function hasRun({ logs }: Run): boolean {
 
 function toEnding(action: Action, { decision, log }: Step, run: Run, { signal }: RunSettings): Run['ended'] {
   if (decision === 'quit') return signal.aborted ? 'interrupted' : 'quit';
-  if (decision === 'end') return hasRun(run) ? 'quit' : 'interrupted';
+  if (decision === 'end') return hasRun(run) && !run.isOffLine ? 'quit' : 'interrupted';
   if (log.status === 'ABORTED') return 'interrupted';
   const isAllowed = action.type === 'EXECUTE' && action.allowFailure;
   return log.status === 'FAILURE' && !isAllowed ? 'failed' : 'done';
@@ -115,6 +116,7 @@ async function runAction(
   approvesAll: boolean,
 ): Promise<Step> {
   const { approver, files, settings } = runner;
+  if (runner.run.isOffLine) return endOffLine(runner);
   // Looked at again: a command that ran before may have changed what the plan was checked against.
   const mask = (text: string) => maskString(project.masker, text);
   const outcome = await toEffect(action, { inspect: files.inspect, mask });
@@ -129,12 +131,15 @@ async function runAction(
   if (settings.signal.aborted || decision === 'end') return endUnanswered(runner);
   if (decision === 'quit') return { decision, log: skipped(declines ? 'declined' : skipReasons.quit, comment) };
   if (decision !== 'yes' && decision !== 'all') return { decision, log: skipped('declined', comment) };
+  // Looked for where time has passed: a person was asked, or the web; a command looks by itself.
+  if (!approvesAll && approver.by === 'user' && (await hasLeft(runner))) return endOffLine(runner);
   const started = project.clock.now().getTime();
   const wanted = edited === undefined ? { action, effect } : withEdited(action, effect, edited);
   const performed = await approver.during({ action, count: plan.actions.length }, () =>
     performAction(runner, wanted.action, wanted.effect),
   );
   if (performed.status === 'SKIPPED') return endUnanswered(runner);
+  if (effect.kind === 'fetch' || effect.kind === 'ask') await hasLeft(runner);
   const duration_ms = project.clock.now().getTime() - started;
   const modified =
     edited === undefined ? {} : { modified_by_user: true, params: await reportEdited(wanted.action, mask) };
@@ -145,6 +150,16 @@ async function runAction(
 function endUnanswered({ run, settings: { signal } }: Runner): Step {
   if (signal.aborted) return { decision: 'quit', log: skipped(skipReasons.interrupted) };
   return { decision: 'end', log: skipped(hasRun(run) ? skipReasons.quit : skipReasons.interrupted) };
+}
+
+async function hasLeft({ place: { workspace }, ref, run }: Runner): Promise<boolean> {
+  run.isOffLine = !(await workspace.isOn(ref));
+  return run.isOffLine;
+}
+
+/** The work tree is another branch's by now. */
+function endOffLine({ ref }: Runner): Step {
+  return { decision: 'end', log: skipped(`HEAD has left ${shortRef(ref)}`) };
 }
 
 function isLast({ actions }: Plan, { index }: Action, { chosen }: RunSettings): boolean {

@@ -16,6 +16,9 @@ import { logRun } from './log.ts';
 import { refuseModified, requirePlan, type PendingTurn } from '../line/pending-plan.ts';
 import type { ReadyLine } from '../line/prepare.ts';
 import { refreshLine } from '../line/read.ts';
+import { nameSome } from '../../session/name-some.ts';
+import { toShellWord } from '../../session/shell-word.ts';
+import { shortRef, type RefName } from '../../names.ts';
 import { worldOf } from '../line/plan-world.ts';
 import type { Approver } from './approver.ts';
 import { newRun, type Run } from './run.ts';
@@ -180,13 +183,14 @@ async function runAndClose(
     signal: request.signal,
     chosen: new Set(toIndexes(chosen)),
   };
-  const place = { workspace, session, log, run };
+  const place = { workspace, ref: line.ref, session, log, run };
   if (request.approver) {
     const running = runActions(project, place, plan, request.approver, settings);
     await running.catch((error: unknown) => log.journal.close().then(() => Promise.reject(error)));
   }
   skipRest(plan, run);
-  refuseInterruptedBeforeStart(run);
+  refuseStoppedBeforeStart(run, line.ref);
+  if (run.isOffLine && run.ended === 'interrupted') project.notices.warn(describeOffLine(run, line.ref));
   return closeRun(draft, outcome, { rollsBack: request.rollback === true && run.ended !== 'done' });
 }
 
@@ -206,15 +210,29 @@ export async function readTimeoutMs(project: Project): Promise<number> {
   return Number((await project.settings.get('timeout')) ?? defaultTimeoutS) * 1000;
 }
 
-/** Ctrl-C or the end of input before the first action leaves the plan pending: there is nothing to report. */
-function refuseInterruptedBeforeStart(run: Run): void {
+/** Ctrl-C, the end of input, and a HEAD that leaves the line, before the first action: the plan stays pending, since there is nothing to report. */
+function refuseStoppedBeforeStart(run: Run, ref: RefName): void {
   if (run.ended === 'interrupted' && !hasRun(run)) {
+    if (run.isOffLine)
+      throw new TeddyError(
+        'NOT_ON_LINE',
+        `HEAD has left ${shortRef(ref)} meanwhile, so nothing was run. The plan is still pending.`,
+        `Switch back, and run it there: \`git switch ${toShellWord(shortRef(ref))} && teddy session execute\`.`,
+      );
     throw new TeddyError(
       'INTERRUPTED',
       'Interrupted before anything was run.',
       'The plan is still pending: `teddy session execute`.',
     );
   }
+}
+
+function describeOffLine({ changed }: Run, ref: RefName): string {
+  const files =
+    changed.size === 0
+      ? ''
+      : ` The files that it had changed (${nameSome([...changed.keys()])}) are in the commit of its report, and still in this work tree, which is on another branch now.`;
+  return `HEAD has left ${shortRef(ref)}, so the rest of the plan is not run.${files}`;
 }
 
 /**

@@ -5,7 +5,7 @@ import type { ActionLog } from '../../plan/report.ts';
 import type { ProjectFiles, RunJournal, Shell } from '../../ports/disk.ts';
 import type { Masker } from '../../ports/project.ts';
 import type { Pages } from '../../ports/web.ts';
-import type { RepoPath } from '../../names.ts';
+import type { RefName, RepoPath } from '../../names.ts';
 import type { Approver } from './approver.ts';
 import type { SessionTarget } from '../line/guard-session-files.ts';
 
@@ -27,6 +27,8 @@ export interface Run {
   /** By action: the files that it changed, as it left them; null: nobody knows. */
   files: Map<number, LeftFile[] | null>;
   ended: RunEnd;
+  /** HEAD has left the line: nothing more is done here. */
+  isOffLine?: boolean;
   /** The action in which an earlier process of this run was killed. */
   crashedIn?: number;
   /** Actions of which nobody knows what they changed. */
@@ -43,6 +45,8 @@ export interface RunSettings {
 /** The tools that an action is run with, and the run that it adds to. */
 export interface Runner {
   place: SessionTarget;
+  /** The branch of the line. */
+  ref: RefName;
   files: ProjectFiles;
   shell: Shell;
   masker: Masker;

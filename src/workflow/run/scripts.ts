@@ -61,6 +61,7 @@ type Command = Extract<Before, { kind: 'command' }>;
 async function takeStock(runner: Runner, index: number, kept: KeptFiles, before: Command): Promise<RestoredFiles> {
   const { place, run } = runner;
   const after = await place.workspace.headAndScan();
+  run.isOffLine = after.head.ref !== runner.ref;
   const states = new Map(before.kept);
   const changed: RepoPath[] = [];
   for (const path of listChanged(kept.scan, after.scan)) {

@@ -281,6 +281,56 @@ describe('a question to the user', () => {
   });
 });
 
+describe('HEAD that leaves the line', () => {
+  /** Says yes, but somebody switches branches before the answer to the question about action `at`. */
+  function leavingAt(project: MemoryProject, at: number) {
+    const person = approver();
+    const action: typeof person.action = async (asked) => {
+      if (asked.action.index === at) await project.switchTo('main');
+      return person.action(asked);
+    };
+    return { ...person, action };
+  }
+
+  test.each([
+    ['a write', create('a.txt')],
+    ['a command', command('make')],
+    ['a question', '### CHAT_WITH_USER\n\nWhich colour?\n'],
+  ])('while somebody is asked about %s, stops the run with nothing done; the plan stays pending', async (_, action) => {
+    const project = await pending([action]);
+    project.command.run = () => Promise.reject(new Error('It was run.'));
+    const tip = await project.tipOf(line);
+    const person = leavingAt(project, 1);
+    const refused = { code: 'NOT_ON_LINE', hint: expect.stringContaining(`git switch ${line}`) as string };
+    await expect(run(project, { approver: person })).rejects.toMatchObject(refused);
+    expect([await project.read('a.txt'), person.shown, await project.tipOf(line)]).toEqual([null, [], tip]);
+    await project.switchTo(line);
+    project.command.run = async () => ({});
+    expect((await run(project)).report.run_summary.status).toBe('SUCCESS');
+  });
+
+  test('after an action, stops it there: what was done is reported, and it is said where its files are', async () => {
+    const project = await pending([create('a.txt'), create('b.txt'), create('c.txt')]);
+    const { report, commit } = await run(project, { approver: leavingAt(project, 2) });
+    expect(report.run_summary).toMatchObject({ status: 'ABORTED', error: 'interrupted' });
+    expect(report.action_logs.map(({ status, details }) => [status, details?.reason])).toEqual([
+      ['SUCCESS', undefined],
+      ['SKIPPED', `HEAD has left ${line}`],
+      ['SKIPPED', 'the run was interrupted before it'],
+    ]);
+    expect([await project.read('b.txt'), await project.readAt(commit, 'a.txt')]).toEqual([null, 'a.txt\n']);
+    expect(project.said.join('\n')).toMatch(/a\.txt.* work tree/);
+  });
+
+  test('by a command of the plan, stops it before anything is written on the other branch', async () => {
+    const project = await pending([command('git switch main'), edit, create('b.txt')]);
+    project.command.run = () => project.switchTo('main').then(() => ({}));
+    const { report } = await run(project);
+    expect(report.action_logs.map(({ status }) => status)).toEqual(['SUCCESS', 'SKIPPED', 'SKIPPED']);
+    expect([await project.read('src/a.ts'), await project.read('b.txt')]).toEqual(['const a = 1;\n', null]);
+  });
+});
+
 describe('an interrupted run', () => {
   test('reports the running action as ABORTED and skips the rest', async () => {
     const project = await pending([create('a.txt'), command('sleep 9'), create('b.txt')]);
