@@ -13,7 +13,9 @@ export function renderEffect(effect: Effect, title: string): string {
   if (effect.kind === 'prune') return title.endsWith(` ${effect.resource}`) ? '' : toVisible(`  ${effect.resource}`);
   if (effect.kind === 'invoke') return toVisible(`  hand over to ${effect.agent}: ${effect.text}`);
   if (effect.kind === 'search') return effect.queries.map((query) => toVisible(`  ? ${query}`)).join('\n');
-  if (effect.kind === 'ask') return '';
+  // The title has the first line alone.
+  if (effect.kind === 'ask')
+    return effect.text.trim().includes('\n') ? toVisible(effect.text.trim().replace(/^(?=.)/gm, '  ')) : '';
   const env = Object.entries(effect.env).map(([key, value]) => `  ${key}=${value}`);
   const place = effect.cwd === '.' ? [] : [`  in ${effect.cwd}`];
   const script = effect.script

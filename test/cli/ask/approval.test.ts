@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { flagApprover } from '../../../src/cli/ask/approval.ts';
+import { renderEffect } from '../../../src/cli/render/effect.ts';
 import { openTerminal } from '../../../src/cli/terminal.ts';
 import { parsePlan } from '../../../src/plan/parse.ts';
 import { memoryContext } from '../../support/cli-context.ts';
@@ -28,4 +29,10 @@ test('an action that nobody is asked about is announced, and its result has the 
     ].join('\n'),
   );
   expect(await approve(true)).toBe('');
+});
+
+test('a question is shown whole before it is asked whether to answer it', () => {
+  const ask = (text: string) => renderEffect({ kind: 'ask', action: 1, text }, 'CHAT_WITH_USER Which?');
+  expect(ask('Which?\n\n1. red\n2. \u001b[2Jblue\n')).toBe('  Which?\n\n  1. red\n  2. ␛[2Jblue');
+  expect(ask('Which?\n')).toBe('');
 });
