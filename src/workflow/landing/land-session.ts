@@ -125,7 +125,7 @@ async function landOnce(
   const text = await composeMessage(describeLanding(line, parts), request);
   const message = encodeLanding(text, [{ session: line.session, tip: line.tip }, ...along], assistedBy);
   const place = { line, target, workspace, base, sides, message, hasNote, isDryRun: request.isDryRun === true };
-  const tree = await mergeSides(project, place);
+  const tree = await mergeSides(project, place, request);
   const finished = tree === null && base.takenBack === null ? await finishLanding(project, place) : null;
   if (tree === null && finished === null) throw await toNothing(project, place, request);
   if (isFirst && base.lost !== null && base.takenBack === null)
@@ -314,7 +314,7 @@ async function openTarget(project: Project, { ref }: LandingTarget): Promise<Wor
 }
 
 /** Null: nothing is new. */
-async function mergeSides(project: Project, landing: Landing): Promise<Oid | null> {
+async function mergeSides(project: Project, landing: Landing, request: LandRequest): Promise<Oid | null> {
   const { store } = project.repository;
   const { base, ours, theirs } = landing.sides;
   if (base === theirs) return null;
@@ -322,7 +322,7 @@ async function mergeSides(project: Project, landing: Landing): Promise<Oid | nul
   if (tree === null) {
     // The branch has gone on from what its user has committed: that is no conflict with it.
     const commit = await findCommit(project, { ...landing.line, oid: landing.line.tip });
-    throw commit === null ? await toConflict(project, landing, conflicts) : await toNothing(project, landing);
+    throw commit === null ? await toConflict(project, landing, conflicts) : await toNothing(project, landing, request);
   }
   return tree === ours ? null : tree;
 }
@@ -397,7 +397,7 @@ async function toNothing(project: Project, landing: Landing, request: LandReques
         : `When you are done with it: \`${await toArchiveCommand(project, line)}\`.`
       : other !== null
         ? `${branch} has some: \`${toLandCommand(branch, request, { onto })}\`.`
-        : '`teddy session log` shows its steps; a plan changes code when it is executed.',
+        : `\`teddy session log ${line.session}\` shows its steps; code comes from what is executed, or from what an agent writes.`,
   );
 }
 
