@@ -1,8 +1,18 @@
 /** The message of a commit that brings a session's code to another branch. It is no entry, and never reads as one. */
 import { leaveOutKnown } from './assisted-by.ts';
 import { endsInTrailers } from './trailers.ts';
-import type { Store } from '../ports/git.ts';
-import { isOid, isSessionId, type Oid, type RepoPath, type SessionId } from '../names.ts';
+import type { RefTip, SessionSource, Store } from '../ports/git.ts';
+import {
+  globalRef,
+  isOid,
+  isSessionId,
+  shortRef,
+  type Oid,
+  type RefName,
+  type RepoPath,
+  type SessionId,
+} from '../names.ts';
+import { listOwnBranches, readBaseStart, readDefaultBranches } from './lines.ts';
 
 /** Which line's code the commit brought, up to which of its commits. */
 export interface LandedFrom {
@@ -43,6 +53,35 @@ const mark = /^(?:teddy-[a-z-]+\s*:|---(?:\s|$)|\S+ -{24} >8 -{24}$)/i;
 function indentMark(line: string): string {
   const text = line.trimEnd();
   return mark.test(text) ? `  ${text}` : text;
+}
+
+/** Where a line can land whose session's own branch is gone. */
+export interface OtherTargets {
+  /** The branch of a remote by which it can be made here again, as git shortens it; null: none has it. */
+  remote: string | null;
+  /** The default branch, else those here that hold what the session began with; without `refs/heads/`. */
+  branches: string[];
+}
+
+/** `name`: of the branch that is gone; null: none is known. */
+export async function findOtherTargets(
+  project: SessionSource,
+  line: { ref: RefName; tip: Oid },
+  name: string | null,
+): Promise<OtherTargets> {
+  const { store } = project.repository;
+  const there = (await store.listRefs('refs/remotes/')).find(
+    ({ ref }) => ref.replace(/^refs\/remotes\/[^/]+\//, '') === name,
+  );
+  const isOther = ({ ref }: RefTip) => ref.startsWith('refs/heads/') && ref !== line.ref && ref !== globalRef;
+  const main = (await readDefaultBranches(project)).find(isOther);
+  const own = main === undefined ? (await listOwnBranches(project)).filter(isOther) : [main];
+  const start = (await readBaseStart(project, line.tip))?.oid;
+  const before = start === undefined ? undefined : (await store.readCommit(start)).parents[0];
+  const holds = await Promise.all(own.map(({ oid }) => before === undefined || store.isAncestor(before, oid)));
+  const holding = main === undefined ? own.filter((_, at) => holds[at]) : own;
+  const branches = (holding.length > 0 ? holding : own).slice(0, 3).map(({ ref }) => shortRef(ref));
+  return { remote: there === undefined ? null : shortRef(there.ref), branches };
 }
 
 export interface FoundLanding extends LandedFrom {

@@ -191,6 +191,20 @@ export async function readDefaultBranches(project: SessionSource, listed?: Tips)
   return tips.flatMap(({ ref, oid }) => (oid === null ? [] : [{ ref, oid }]));
 }
 
+/** So many branches are looked at where one has to be found among them. */
+const maxOwn = 16;
+
+/** The branches here that are nothing of teddy's: one of them may stand in for a branch that is gone. */
+export async function listOwnBranches(project: SessionSource, listed?: Tips): Promise<RefTip[]> {
+  const refs = listed === undefined ? null : [...listed].map(([ref, oid]) => ({ ref, oid }));
+  const named = (refs ?? (await project.repository.store.listRefs('refs/heads/'))).filter(
+    ({ ref }) => ref.startsWith('refs/heads/') && ref !== globalRef && parseLineRef(ref) === null,
+  );
+  const some = named.slice(0, maxOwn);
+  const nearest = await Promise.all(some.map(({ oid }) => findNearestEntry(project, oid)));
+  return some.filter((_, at) => nearest[at] === null);
+}
+
 /**
  * The branch that the session started from; of a session that started on the line of another one, the branch that the whole stack
  * started from. Null: HEAD was detached, or the history is cut off.

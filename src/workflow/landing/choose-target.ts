@@ -4,7 +4,8 @@ import type { Project } from '../../ports/project.ts';
 import { globalRef, shortRef, type Oid, type RefName } from '../../names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { readSession } from '../line/find.ts';
-import { readBaseStart, readDefaultBranches } from '../../session/lines.ts';
+import { findOtherTargets } from '../../session/landing.ts';
+import { readBaseStart } from '../../session/lines.ts';
 import { requireOwnStart } from '../line/own-start.ts';
 import { toLandCommand, type LandableLine, type LandRequest } from './landing.ts';
 import { decodeEntry } from '../../session/entry.ts';
@@ -83,16 +84,13 @@ async function adviseBranch(
   name: string | null,
   request: LandRequest,
 ): Promise<string> {
-  const remotes = name === null ? [] : await project.repository.store.listRefs('refs/remotes/');
-  const there = remotes.find(({ ref }) => ref.replace(/^refs\/remotes\/[^/]+\//, '') === name);
-  if (name !== null && there !== undefined)
-    return `A remote has it: \`git branch ${toShellWord(name)} ${toShellWord(shortRef(there.ref))}\` makes it here. Then land again.`;
-  const branches = await readDefaultBranches(project);
-  const main = branches.find(({ ref }) => ref.startsWith('refs/heads/') && ref !== line.ref && ref !== globalRef);
+  const { remote, branches } = await findOtherTargets(project, line, name);
+  if (name !== null && remote !== null)
+    return `A remote has it: \`git branch ${toShellWord(name)} ${toShellWord(remote)}\` makes it here. Then land again.`;
   const list = '`git branch` lists the branches that there are';
-  if (main === undefined) return `${list}; name one with --onto.`;
-  const onto = shortRef(main.ref);
-  return `${list}. To land on ${onto}: \`${toLandCommand(line.name, request, { onto })}\`.`;
+  if (branches.length === 0) return `${list}; name one with --onto.`;
+  const ways = branches.map((onto) => `To land on ${onto}: \`${toLandCommand(line.name, request, { onto })}\`.`);
+  return `${list}. ${ways.join(' ')}`;
 }
 
 /** Where a line's session started. */

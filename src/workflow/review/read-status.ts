@@ -19,8 +19,8 @@ import { listMainLines } from '../../session/main-lines.ts';
 import { readStarts } from '../../session/session-starts.ts';
 import { findUnlandedBase } from '../line/session-start.ts';
 import { toOperationSteps } from '../line/refuse-operation.ts';
-import { listLines, readBaseBranch } from '../../session/lines.ts';
-import { findLost } from '../../session/landing.ts';
+import { listLines, readBaseBranch, readBaseStart } from '../../session/lines.ts';
+import { findLost, findOtherTargets } from '../../session/landing.ts';
 import { toGitOn } from '../line/switch.ts';
 import { worldOf } from '../line/plan-world.ts';
 import { listProposed } from '../line/proposed-memos.ts';
@@ -323,11 +323,24 @@ async function toNext(project: Project, status: Omit<Status, 'next'>, line: Line
   return [plans, ...beside, ...(await toLanding(project, line)), ...recover];
 }
 
+/** The branch that the session started from may be gone, or not be known. */
+async function toLandingSteps(project: Project, line: { ref: RefName; tip: Oid }): Promise<string[]> {
+  const { store } = project.repository;
+  const start = await readBaseStart(project, line.tip);
+  const base = start === null ? null : await store.resolve(`refs/heads/${start.branch}`);
+  // It was not there when the session began either: a landing makes it.
+  const isFirst = start !== null && (await store.readCommit(start.oid)).parents.length === 0;
+  if (base !== null || isFirst) return ['teddy session land'];
+  const { remote, branches } = await findOtherTargets(project, line, start?.branch ?? null);
+  if (start !== null && remote !== null) return [`git branch ${toShellWord(start.branch)} ${toShellWord(remote)}`];
+  return branches.map((onto) => `teddy session land --onto ${toShellWord(onto)}`);
+}
+
 /** Where the line has nothing to land, another branch of the session may. */
 async function toLanding(project: Project, { tip, session, ref }: Line): Promise<string[]> {
   const nearest = tip === null ? null : await findNearestEntry(project, tip);
   if (tip === null || nearest === null) return [];
-  if (await hasCodeToLand(project, { oid: tip, nearest })) return ['teddy session land'];
+  if (await hasCodeToLand(project, { oid: tip, nearest })) return toLandingSteps(project, { ref, tip });
   const other = await findOtherWithCode(project, { session, ref });
   return other === null ? [] : [`teddy session land -s ${toShellWord(shortRef(other.ref))}`];
 }

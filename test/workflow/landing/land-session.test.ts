@@ -781,3 +781,30 @@ test('own edits are left out by the command that is named, which takes them off 
     hint: expect.stringContaining(`\`git switch ${line} && git revert --no-edit `),
   });
 });
+
+test('where the branch that a session started from has another name now, what works is offered', async () => {
+  const project = await begin();
+  const main = await project.tipOf('main');
+  const drop = (name: string, old: Oid) =>
+    project.repository.store.updateRefs([{ ref: `refs/heads/${name}` as RefName, old, new: null }], 'gone');
+  const next = async () => (await readStatus(project)).next.filter((command) => /land|git/.test(command));
+  await project.setRef('refs/heads/trunk', main);
+  await drop('main', main);
+  const onto = (branch: string) => `To land on ${branch}: \`teddy session land -s ${line} --onto ${branch}\`.`;
+  await expect(landSession(project, {})).rejects.toMatchObject({ hint: expect.stringContaining(onto('trunk')) });
+  expect(await next()).toEqual(['teddy session land --onto trunk']);
+  // Which of two is meant, only the user knows.
+  await project.setRef('refs/heads/side', main);
+  await expect(landSession(project, {})).rejects.toMatchObject({
+    hint: expect.stringContaining(`${onto('side')} ${onto('trunk')}`),
+  });
+  expect(await next()).toEqual(['teddy session land --onto side', 'teddy session land --onto trunk']);
+  await project.setRef('refs/remotes/origin/main', main);
+  expect(await next()).toEqual(['git branch main origin/main']);
+  await project.setRef('refs/heads/master', main);
+  await project.repository.store.updateRefs(
+    [{ ref: 'refs/remotes/origin/main' as RefName, old: main, new: null }],
+    'gone',
+  );
+  expect(await next()).toEqual(['teddy session land --onto master']);
+});
