@@ -114,7 +114,7 @@ async function differsFromStart(
 }
 
 /** A long line is not walked for a start that is known. */
-async function findBaseStart(project: Project, { oid, entry }: KnownLine['nearest']): Promise<BaseStart | null> {
+export async function findBaseStart(project: Project, { oid, entry }: KnownLine['nearest']): Promise<BaseStart | null> {
   const start = (await readStarts(project, [{ ...entry, oid }])).get(entry.session);
   if (start === undefined || start.branch === null) return readBaseStart(project, oid);
   return { branch: start.branch, oid: start.oid };

@@ -13,13 +13,19 @@ import { parseLineRef, shortRef, type Oid, type RefName, type SessionId, type Tu
 import { toShellWord } from '../../session/shell-word.ts';
 import { findCommit } from '../line/find-committed.ts';
 import { findBranchAt, findFreeBranch, findLine, lineName, toGoCommand, type Line } from '../line/find.ts';
-import { findOtherWithCode, findPlanned, hasCodeToLand, hasLandedAsItStands } from '../line/find-open.ts';
-import { findNearestEntry } from '../../session/nearest-entry.ts';
+import {
+  findBaseStart,
+  findOtherWithCode,
+  findPlanned,
+  hasCodeToLand,
+  hasLandedAsItStands,
+} from '../line/find-open.ts';
+import { findNearestEntry, type NearestEntry } from '../../session/nearest-entry.ts';
+import { listLines } from '../../session/lines.ts';
 import { listMainLines } from '../../session/main-lines.ts';
 import { readStarts } from '../../session/session-starts.ts';
 import { findUnlandedBase } from '../line/session-start.ts';
 import { toOperationSteps } from '../line/refuse-operation.ts';
-import { listLines, readBaseBranch, readBaseStart } from '../../session/lines.ts';
 import { findLost, findOtherTargets } from '../../session/landing.ts';
 import { toGitOn } from '../line/switch.ts';
 import { worldOf } from '../line/plan-world.ts';
@@ -177,7 +183,7 @@ async function readLineStatus(project: Project, line: Line): Promise<LineStatus 
     isInterrupted: runs.some(({ ref, turn }) => ref === line.ref && turn === latest?.turn),
     hasLanded:
       nearest !== null && (await hasLandedAsItStands(project, { oid: line.tip, session: line.session, nearest })),
-    lost: await readLost(project, line.session, line.tip),
+    lost: nearest && (await readLost(project, line.tip, nearest)),
     committed: await findCommit(project, { ...line, oid: line.tip }),
   };
 }
@@ -191,13 +197,17 @@ async function readPlannedOn(project: Project, { session, ref }: Line): Promise<
   return newest === undefined ? null : shortRef(newest.ref);
 }
 
-async function readLost(project: Project, session: SessionId, tip: Oid): Promise<Status['lost']> {
+async function readLost(project: Project, tip: Oid, nearest: NearestEntry): Promise<Status['lost']> {
   const { store } = project.repository;
-  const branch = await readBaseBranch(project, tip);
-  const ref = `refs/heads/${branch ?? ''}` as RefName;
+  const start = await findBaseStart(project, nearest);
+  if (start === null) return null;
+  const { branch } = start;
+  const ref = `refs/heads/${branch}` as RefName;
   const base = await store.resolve(ref);
-  const lost = base === null ? null : await findLost(store, { session, tip }, base);
-  if (lost === null || branch === null) return null;
+  // A branch that has not moved since the session began has lost nothing of it.
+  if (base === null || base === (await store.readCommit(start.oid)).parents[0]) return null;
+  const lost = await findLost(store, { session: nearest.entry.session, tip }, base);
+  if (lost === null) return null;
   const holder = (await project.repository.workTrees()).find((tree) => tree.ref === ref);
   return { branch, landed: lost.landed, command: `${toGitOn(project, ref, holder?.root ?? null)} ${lost.command}` };
 }
@@ -324,9 +334,13 @@ async function toNext(project: Project, status: Omit<Status, 'next'>, line: Line
 }
 
 /** The branch that the session started from may be gone, or not be known. */
-async function toLandingSteps(project: Project, line: { ref: RefName; tip: Oid }): Promise<string[]> {
+async function toLandingSteps(
+  project: Project,
+  line: { ref: RefName; tip: Oid },
+  nearest: NearestEntry,
+): Promise<string[]> {
   const { store } = project.repository;
-  const start = await readBaseStart(project, line.tip);
+  const start = await findBaseStart(project, nearest);
   const base = start === null ? null : await store.resolve(`refs/heads/${start.branch}`);
   // It was not there when the session began either: a landing makes it.
   const isFirst = start !== null && (await store.readCommit(start.oid)).parents.length === 0;
@@ -340,7 +354,7 @@ async function toLandingSteps(project: Project, line: { ref: RefName; tip: Oid }
 async function toLanding(project: Project, { tip, session, ref }: Line): Promise<string[]> {
   const nearest = tip === null ? null : await findNearestEntry(project, tip);
   if (tip === null || nearest === null) return [];
-  if (await hasCodeToLand(project, { oid: tip, nearest })) return toLandingSteps(project, { ref, tip });
+  if (await hasCodeToLand(project, { oid: tip, nearest })) return toLandingSteps(project, { ref, tip }, nearest);
   const other = await findOtherWithCode(project, { session, ref });
   return other === null ? [] : [`teddy session land -s ${toShellWord(shortRef(other.ref))}`];
 }
