@@ -325,7 +325,7 @@ export async function fastForward(options: CheckoutOptions, to: Oid): Promise<vo
   if (exitCode !== 0) throw toRefusal(layout.root, `${shortRef(ref)} was not moved ahead`, stderr);
 }
 
-/** As `fastForward` would refuse it, but that git stops at the first file. It tries in a copy of the index. */
+/** Refuses what `fastForward` would refuse, but git names the first file alone. It tries in a copy of the index. */
 export async function rehearse({ git, store, layout }: CheckoutOptions, to: Oid): Promise<void> {
   const { gitDir } = layout;
   const from = await readHeadCommit(store, layout);
