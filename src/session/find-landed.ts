@@ -5,7 +5,7 @@ import { isOid, isTurnName, sessionDir, type Oid, type RefName, type RepoPath, t
 import { comesLater } from './entry.ts';
 import { isOnLine } from './ancestry.ts';
 import { readRows, writeRows } from './cached-rows.ts';
-import { readDefaultBranches, type KnownLine, type Tips } from './lines.ts';
+import { listOwnBranches, readDefaultBranches, type KnownLine, type Tips } from './lines.ts';
 import { findNearestEntry } from './nearest-entry.ts';
 import type { SessionStart } from './session-starts.ts';
 
@@ -18,14 +18,14 @@ export async function findLanded(
 ): Promise<Set<RefName>> {
   const { usual, own } = await readBaseTips(project, lines, starts, listed);
   const bases = new Map<Oid, BaseHistory>();
-  for (const oid of [...usual, ...own.values()])
-    if (oid !== null && !bases.has(oid)) bases.set(oid, await readBase(project, oid));
+  for (const oid of [...usual, ...[...own.values()].flat()])
+    if (!bases.has(oid)) bases.set(oid, await readBase(project, oid));
   const landed = new Set<RefName>();
   for (const line of lines) {
     // Without a turn there is nothing to land.
     if (line.nearest.entry.turn === null) continue;
-    const started = own.get(starts.get(line.session)?.branch ?? '') ?? null;
-    for (const oid of started === null || usual.includes(started) ? usual : [...usual, started]) {
+    const started = own.get(starts.get(line.session)?.branch ?? '') ?? [];
+    for (const oid of new Set([...usual, ...started])) {
       const base = bases.get(oid);
       // Most lines are not told of there, which takes no question to git.
       const isTold = base?.entries.has(line.nearest.oid) === true || base?.landings.has(line.session) === true;
@@ -35,21 +35,33 @@ export async function findLanded(
   return landed;
 }
 
-/** Where the default branches stand, and by its name each branch that one of these sessions started from; null: it is gone. */
+/**
+ * Where the default branches and the branch that HEAD is on stand, and by its name each branch that one of these sessions started
+ * from; where it is gone, those that may stand in for it.
+ */
 export async function readBaseTips(
   project: SessionSource,
   lines: readonly Pick<KnownLine, 'session'>[],
   starts: ReadonlyMap<SessionId, SessionStart>,
   listed?: Tips,
-): Promise<{ usual: Oid[]; own: ReadonlyMap<string, Oid | null> }> {
+): Promise<{ usual: Oid[]; own: ReadonlyMap<string, readonly Oid[]> }> {
   const { store } = project.repository;
   const defaults = (await readDefaultBranches(project, listed)).filter(({ ref }) => !ref.endsWith('/teddy/global'));
-  const named = new Set(lines.flatMap(({ session }) => starts.get(session)?.branch ?? []));
+  const usual = new Set(defaults.map(({ oid }) => oid));
+  const head = await store.resolve('HEAD');
+  if (head !== null && !usual.has(head) && (await findNearestEntry(project, head)) === null) usual.add(head);
+  const named = new Set(lines.map(({ session }) => starts.get(session)?.branch ?? ''));
+  let standIns: Promise<Oid[]> | null = null;
   const resolve = async (ref: RefName) => (listed === undefined ? store.resolve(ref) : (listed.get(ref) ?? null));
   const own = await Promise.all(
-    [...named].map(async (branch) => [branch, await resolve(`refs/heads/${branch}` as RefName)] as const),
+    [...named].map(async (branch): Promise<[string, readonly Oid[]]> => {
+      const tip = await resolve(`refs/heads/${branch}` as RefName);
+      if (tip !== null) return [branch, [tip]];
+      standIns ??= listOwnBranches(project, listed).then((refs) => refs.map(({ oid }) => oid));
+      return [branch, await standIns];
+    }),
   );
-  return { usual: [...new Set(defaults.map(({ oid }) => oid))], own: new Map(own) };
+  return { usual: [...usual], own: new Map(own) };
 }
 
 interface BaseHistory {

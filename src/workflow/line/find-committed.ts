@@ -99,7 +99,7 @@ async function listBases(
   const { usual, own } = await readBaseTips({ repository }, lines, starts, listed);
   const head = (await repository.workspace?.head()) ?? null;
   const here = head === null || (head.ref !== null && parseLineRef(head.ref) !== null) ? null : head.oid;
-  return [...new Set([...usual, ...own.values(), here].filter((oid) => oid !== null))].toSorted();
+  return [...new Set([...usual, ...[...own.values()].flat(), here].filter((oid) => oid !== null))].toSorted();
 }
 
 /** The last versions of the files that the agent's turns changed since the session began; none where they are more than `mostFiles`. */

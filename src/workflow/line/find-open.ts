@@ -2,14 +2,14 @@
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { decodeLandings, landingText } from '../../session/landing.ts';
-import { isTurnName, sessionDir, shortRef, type Oid, type RefName } from '../../names.ts';
+import { isTurnName, sessionDir, shortRef, type Oid, type SessionId } from '../../names.ts';
 import { listArchives } from '../../session/archives.ts';
 import { readLine } from '../../conversation/read-line.ts';
 import { isOnLine } from '../../session/ancestry.ts';
-import { addsNothing, hasSameCode } from '../../session/find-landed.ts';
+import { addsNothing, hasSameCode, readBaseTips as readTips } from '../../session/find-landed.ts';
 import { toMainLines, type MainLine } from '../../session/main-lines.ts';
 import { readStarts } from '../../session/session-starts.ts';
-import { listLines, readBaseStart, readDefaultBranches, type BaseStart, type KnownLine } from '../../session/lines.ts';
+import { listLines, readBaseStart, type BaseStart, type KnownLine } from '../../session/lines.ts';
 
 /**
  * A local line of teddy's own that has not landed as it stands; one without turns is open. Sessions of other agents are taken only
@@ -64,7 +64,7 @@ export async function hasLandedAsItStands(
   const start = await findBaseStart(project, nearest);
   // A branch that has not moved since the session began has nothing of it, which takes no question to git.
   const before = start === null ? undefined : (await store.readCommit(start.oid)).parents[0];
-  for (const base of bases ?? (await readBaseTips(project, start))) {
+  for (const base of bases ?? (await readBaseTips(project, session, start))) {
     if (base === before) continue;
     if (await store.isAncestor(oid, base)) return true;
     const found = await store.findReachable(`${landingText}${session}@`, base, [oid]);
@@ -99,7 +99,7 @@ export async function findOtherWithCode(
 export async function hasCodeToLand(project: Project, line: Pick<KnownLine, 'oid' | 'nearest'>): Promise<boolean> {
   if (await differsFromStart(project, line)) return true;
   const { session } = line.nearest.entry;
-  for (const base of await readBaseTips(project, await findBaseStart(project, line.nearest)))
+  for (const base of await readBaseTips(project, session, await findBaseStart(project, line.nearest)))
     if ((await project.repository.store.findReachable(`${landingText}${session}@`, base, [])).length > 0) return true;
   return false;
 }
@@ -120,10 +120,10 @@ export async function findBaseStart(project: Project, { oid, entry }: KnownLine[
   return { branch: start.branch, oid: start.oid };
 }
 
-async function readBaseTips(project: Project, start: BaseStart | null): Promise<Oid[]> {
-  const base = start === null ? null : await project.repository.store.resolve(`refs/heads/${start.branch}` as RefName);
-  const defaults = (await readDefaultBranches(project)).filter(({ ref }) => shortRef(ref) !== 'teddy/global');
-  return [...new Set([...(base === null ? [] : [base]), ...defaults.map(({ oid }) => oid)])];
+async function readBaseTips(project: Project, session: SessionId, start: BaseStart | null): Promise<Oid[]> {
+  const starts = new Map(start === null ? [] : [[session, { ...start, agent: null }] as const]);
+  const { usual, own } = await readTips(project, [{ session }], starts);
+  return [...new Set([...[...own.values()].flat(), ...usual])];
 }
 
 async function noOpenSessionError(

@@ -808,3 +808,42 @@ test('where the branch that a session started from has another name now, what wo
   );
   expect(await next()).toEqual(['teddy session land --onto master']);
 });
+
+test('a session that has landed on what stands in for a branch that is gone has landed', async () => {
+  const project = await begin();
+  const main = await project.tipOf('main');
+  await project.setRef('refs/heads/trunk', main);
+  await project.setRef('refs/heads/side', main);
+  await project.repository.store.updateRefs([{ ref: 'refs/heads/main' as RefName, old: main, new: null }], 'gone');
+  await landSession(project, { onto: 'trunk' });
+  expect(await readStatus(project)).toMatchObject({
+    hasLanded: true,
+    next: expect.arrayContaining([`teddy session archive ${session}`]),
+  });
+  expect((await listSessions(project))[0]?.state).toBe('landed');
+  for (const branch of ['trunk', 'side']) {
+    await project.switchTo(branch);
+    expect((await readStatus(project)).line).toBeNull();
+  }
+});
+
+test('a session that has landed on the branch that HEAD is on is not open there', async () => {
+  const project = await begin();
+  await project.setRef('refs/heads/feature', await project.tipOf('main'));
+  await landSession(project, { onto: 'feature' });
+  expect((await readStatus(project)).hasLanded).toBe(false);
+  for (const [branch, state] of [
+    ['main', 'done'],
+    ['feature', 'landed'],
+  ] as const) {
+    await project.switchTo(branch);
+    expect([branch, (await readStatus(project)).line === null]).toEqual([branch, state === 'landed']);
+    expect([branch, (await listSessions(project))[0]?.state === 'landed']).toEqual([branch, state === 'landed']);
+  }
+  // The line of another session on top of it is no branch that it could have landed on.
+  await project.switchTo(line);
+  await turn(project, 'Two', create('two.txt'));
+  await start(project, 'on-top');
+  await turn(project, 'Three', create('three.txt'));
+  expect((await listSessions(project)).map(({ state }) => state)).not.toContain('landed');
+});
