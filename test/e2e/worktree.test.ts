@@ -306,3 +306,41 @@ describe('worktree remove', () => {
     expect(planned.stderr).toContain('git worktree prune');
   });
 });
+
+test('what switches another work tree names it, and says how to get that one back from here', async () => {
+  const session = await project.begin('foo');
+  for (const path of ['one.txt', 'two.txt']) {
+    await project.plan(createPlan(path, `${path}\n`));
+    await project.ok('session', 'execute', '-y');
+  }
+  const linked = join(repo.root, '.git', 'other tree');
+  await repo.git('worktree', 'add', '--quiet', linked, 'main');
+  const branchOf = (root: string) => openScratchRepository(root).git('symbolic-ref', '--short', 'HEAD');
+  const back = async (stderr: string) => {
+    const [, command = ''] = /^Back: (.*)$/m.exec(stderr) ?? [];
+    expect(command).toBe(`git -C ${repo.root} switch teddy/${session}`);
+    await promisify(execFile)('sh', ['-c', command], { cwd: linked });
+    expect(await branchOf(repo.root)).toBe(`teddy/${session}`);
+  };
+  for (const args of [
+    ['restore', '01'],
+    ['branch', '02'],
+  ])
+    for (const named of [[], ['-s', 'foo']]) {
+      const { stderr, exitCode } = await project.run(['session', ...args, ...named], { cwd: linked });
+      expect(exitCode).toBe(0);
+      expect(stderr.split('\n')[0]).toContain(`Session ${session}, in ${repo.root}`);
+      expect(stderr).toContain(`Switched ${repo.root} to the new branch`);
+      expect(await branchOf(linked)).toBe('main');
+      await back(stderr);
+    }
+  await repo.write('two.txt', 'wip\n');
+  const answer = createPlan('three.txt', 'three\n');
+  const again = ['session', 'branch', '02', '-m', 'Again', '--from', '-'];
+  await repo.git('restore', 'two.txt');
+  const planned = await project.run(again, { cwd: linked, stdin: answer });
+  await repo.git('restore', '.');
+  await back(planned.stderr);
+  const status = await project.run(['status'], { cwd: linked });
+  expect(status.stdout).toMatch(/^A plan waits on teddy\/\S+--02-branch-\d\d\.$/m);
+});

@@ -81,6 +81,7 @@ function renderStatus(terminal: Terminal, status: Status, capture: CapturedStatu
   const rows = [
     describeHead(terminal, status),
     ...describeTurn(status),
+    ...status.pendingOn.map((name) => `A plan waits on ${toVisible(name)}.`),
     ...describeFiles(status),
     ...captured.map(describeCapture),
     ...captureWarnings.map((warning) => `Capture: ${toVisible(warning)}`),
@@ -102,10 +103,9 @@ function describeHead(terminal: Terminal, { head, line }: Status): string {
 }
 
 function describeTurn(status: Status): string[] {
-  const { startsOn, plannedOn } = status;
+  const { startsOn } = status;
   const base = startsOn === null ? [] : [`It starts on top of ${startsOn}, which is not landed.`];
-  const beside = plannedOn === null ? [] : [`A plan waits on ${toVisible(plannedOn)}, another branch of the session.`];
-  return [...describeState(status), ...beside, ...base];
+  return [...describeState(status), ...base];
 }
 
 function describeState(status: Status): string[] {

@@ -1,6 +1,7 @@
 /** The session that a command takes where HEAD is on no line and none is named: the newest open one of one's own. */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
+import type { EntryKind } from '../../session/entry.ts';
 import { decodeLandings, landingText } from '../../session/landing.ts';
 import { isTurnName, sessionDir, shortRef, type Oid, type SessionId } from '../../names.ts';
 import { listArchives } from '../../session/archives.ts';
@@ -44,9 +45,13 @@ async function findOpenBranch(
   return own;
 }
 
+/** A line that ends with one of these entries has no plan that waits, and is not read. */
+const planless: ReadonlySet<EntryKind> = new Set(['start', 'branch', 'report']);
+
 /** The lines whose latest turn has a plan that was not run, the newest first. */
 export async function findPlanned(project: Project, lines: readonly KnownLine[]): Promise<KnownLine[]> {
-  const read = lines.map(async (line) => ({ line, state: await readLine(project.repository.store, line.oid) }));
+  const unread = lines.filter(({ nearest }) => !planless.has(nearest.entry.kind));
+  const read = unread.map(async (line) => ({ line, state: await readLine(project.repository.store, line.oid) }));
   const planned = (await Promise.all(read)).filter(({ state }) => state.latest?.status === 'planned');
   return planned.map(({ line }) => line).toSorted((a, b) => (a.nearest.entry.id < b.nearest.entry.id ? 1 : -1));
 }

@@ -154,7 +154,7 @@ async function findOpen(
 ): Promise<Line> {
   const line = await openLine(project, await findOpenLine(project, lines), 'open', head);
   const place = head?.ref == null ? 'HEAD is on no branch' : `You are on ${shortRef(head.ref)}`;
-  const named = `${line.session}${shortRef(line.ref) === `teddy/${line.session}` ? '' : ` (${shortRef(line.ref)})`}`;
+  const named = nameWithPlace(project, line);
   const { confirm, info } = project.notices;
   if (!isFirstTime(project.notices, line.ref)) return line;
   if (!appends) info(`Session ${named}: the newest that is open. ${place}.`);
@@ -340,6 +340,15 @@ export function toSelector(
 /** The command by which a person gets to a line that another work tree may hold. */
 export function toGoCommand({ ref, workspace }: Pick<Line, 'ref' | 'workspace'>): string {
   return workspace === null ? `git switch ${toShellWord(shortRef(ref))}` : `cd ${toShellWord(workspace.root)}`;
+}
+
+/** `20260124-foo (mine), in /other/tree`: the branch of another name, and the work tree that is not this one. */
+export function nameWithPlace(
+  { repository }: Project,
+  { ref, session, workspace }: Pick<Line, 'ref' | 'session' | 'workspace'>,
+): string {
+  const where = workspace !== null && workspace !== repository.workspace ? `, in ${workspace.root}` : '';
+  return `${session}${ref === mainLineRef(session) ? '' : ` (${shortRef(ref)})`}${where}`;
 }
 
 export function lineName(line: Pick<Line, 'ref'>): string {

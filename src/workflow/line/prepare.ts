@@ -3,7 +3,7 @@ import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { joinPath, parseTurnName, turnDir, type RefName, type SessionId, type TurnName } from '../../names.ts';
 import { settleCommands } from './settle-commands.ts';
-import { findLine, lineName } from './find.ts';
+import { findLine, nameWithPlace } from './find.ts';
 import { findLineWith } from './find-recorded.ts';
 import { ensureGlobal } from './global-branch.ts';
 import { recoverAnswers } from './recover-answer.ts';
@@ -55,12 +55,7 @@ export async function prepareLine(
   await repository.installAttributes();
   const tip = line.tip ?? (await makeLocal(project, line));
   // The user knows the branch that HEAD is on, and an open session was named when it was found.
-  if (line.found === 'named') {
-    const where = line.workspace && line.workspace !== repository.workspace ? `, in ${line.workspace.root}` : '';
-    notices.info(
-      `Session ${line.session}${lineName(line) === `teddy/${line.session}` ? '' : ` (${lineName(line)})`}${where}.`,
-    );
-  }
+  if (line.found === 'named') notices.info(`Session ${nameWithPlace(project, line)}.`);
   const { ref, session, workspace } = line;
   await settleCommands(project, { ref, workspace }, { onlyLooking: !recover });
   const state = await readLineAt(repository.store, { workspace }, tip);

@@ -52,8 +52,6 @@ export interface Status {
   outcome: FailedOutcome | null;
   /** `1 of 2 actions was not run`, in a run that succeeded otherwise. */
   notRun: string | null;
-  /** The newest other branch of the session with a plan that was not run, where this one has none. */
-  plannedOn: string | null;
   /** The session that this one was begun on top of, if that has not landed. */
   startsOn: SessionId | null;
   /** A run of the plan was killed. */
@@ -64,6 +62,8 @@ export interface Status {
   lost: { branch: string; landed: Oid[]; command: string } | null;
   /** The commit in which somebody has committed what another agent did on the line; null: none, or it is teddy's own. */
   committed: Oid | null;
+  /** The session's other branches on which a plan waits to be executed, the newest first; none where one waits on this line. */
+  pendingOn: string[];
   /** The user's own edits of tracked files in this work tree. */
   edits: string[];
   /** A merge, a rebase, ... that git is in the middle of. */
@@ -112,18 +112,20 @@ export async function readStatus(project: Project): Promise<Status> {
     verdict: state?.verdict ?? null,
     outcome: state?.outcome ?? null,
     notRun: state?.notRun ?? null,
-    plannedOn: state?.plannedOn ?? null,
     startsOn: state?.startsOn ?? null,
     isInterrupted: state?.isInterrupted ?? false,
     hasLanded: state?.hasLanded ?? false,
     lost: state?.lost ?? null,
     committed: state?.committed ?? null,
+    pendingOn: state?.pendingOn.map(lineName) ?? [],
     ...shown,
     leftoverWrites,
     proposedMemos: proposed.length,
   };
   if (status.operation !== null) return { ...status, next: toOperationSteps(status.operation, isUnmerged) };
-  return { ...status, next: line === null ? await toStart(project, head) : await toNext(project, status, line) };
+  const next =
+    line === null ? toStart(project, head) : toNext(project, { ...status, others: state?.pendingOn ?? [] }, line);
+  return { ...status, next: await next };
 }
 
 /** Nothing is said or asked: it is what status is for. */
@@ -146,13 +148,12 @@ type LineStatus = Pick<
   | 'verdict'
   | 'outcome'
   | 'notRun'
-  | 'plannedOn'
   | 'startsOn'
   | 'isInterrupted'
   | 'hasLanded'
   | 'lost'
   | 'committed'
->;
+> & { pendingOn: Line[] };
 
 async function readLineStatus(project: Project, line: Line): Promise<LineStatus | null> {
   const { store } = project.repository;
@@ -178,23 +179,20 @@ async function readLineStatus(project: Project, line: Line): Promise<LineStatus 
     handedIn: awaitsVerdict(state) ? { title: findPlanTitle(toText(latest?.plan ?? null)).title } : null,
     verdict: latest?.status === 'planned' ? await readLastWord(project, state, latest.turn) : null,
     ...(latest?.report == null ? { outcome: null, notRun: null } : await readOutcome(latest.report, entry)),
-    plannedOn: latest?.status === 'planned' ? null : await readPlannedOn(project, line),
     startsOn: nearest && (await readStartsOn(project, { ...nearest.entry, oid: line.tip })),
     isInterrupted: runs.some(({ ref, turn }) => ref === line.ref && turn === latest?.turn),
     hasLanded:
       nearest !== null && (await hasLandedAsItStands(project, { oid: line.tip, session: line.session, nearest })),
     lost: nearest && (await readLost(project, line.tip, nearest)),
     committed: await findCommit(project, { ...line, oid: line.tip }),
+    pendingOn: latest?.status === 'planned' ? [] : await findPending(project, line),
   };
 }
 
-async function readPlannedOn(project: Project, { session, ref }: Line): Promise<string | null> {
-  const lines = (await listLines(project)).filter((one) => one.session === session && one.remote === null);
-  const [newest] = await findPlanned(
-    project,
-    lines.filter((one) => one.ref !== ref),
-  );
-  return newest === undefined ? null : shortRef(newest.ref);
+async function findPending(project: Project, line: Line): Promise<Line[]> {
+  const lines = (await listLines(project)).filter(({ session, remote }) => session === line.session && remote === null);
+  const others = lines.filter(({ ref }) => ref !== line.ref);
+  return Promise.all((await findPlanned(project, others)).map(({ ref }) => findLine(project, ref)));
 }
 
 async function readLost(project: Project, tip: Oid, nearest: NearestEntry): Promise<Status['lost']> {
@@ -291,7 +289,11 @@ async function toStart(project: Project, head: Head | null): Promise<string[]> {
   return ['teddy session new <name>', ...(others.length === 0 ? [] : ['teddy session list'])];
 }
 
-async function toNext(project: Project, status: Omit<Status, 'next'>, line: Line): Promise<string[]> {
+async function toNext(
+  project: Project,
+  status: Omit<Status, 'next'> & { others: Line[] },
+  line: Line,
+): Promise<string[]> {
   const { turn, plan, question, outcome, isInterrupted, committed, leftoverWrites } = status;
   const hasLanded = status.hasLanded || committed !== null;
   if (line.found === 'detached') {
@@ -299,7 +301,7 @@ async function toNext(project: Project, status: Omit<Status, 'next'>, line: Line
     return [there === null ? `git switch -c ${await findFreeBranch(project, line.session)}` : toGoCommand(there)];
   }
   // Where HEAD is on no line, it goes there first.
-  if (line.found === 'open') return [toGoCommand(line)];
+  if (line.found === 'open') return [line, ...status.others].map(toGoCommand);
   const recover = leftoverWrites.length > 0 ? ['teddy write recover'] : [];
   const asks =
     question === null ? ['teddy session ask -m "..."'] : ['teddy session ask', 'teddy session ask --from <file>'];
@@ -325,7 +327,7 @@ async function toNext(project: Project, status: Omit<Status, 'next'>, line: Line
       'teddy session show',
       ...recover,
     ];
-  const beside = status.plannedOn === null ? [] : [`teddy session show -s ${toShellWord(status.plannedOn)}`];
+  const beside = status.others.map(toGoCommand);
   if (status.lost !== null) return [status.lost.command, ...beside, plans, ...recover];
   if (hasLanded)
     return [...beside, ...(beside.length > 0 ? [] : [`teddy session archive ${line.session}`]), plans, ...recover];

@@ -647,8 +647,8 @@ test('a plan that waits on another branch keeps a session that has landed open, 
   expect(archived.archived).toEqual([]);
   await project.switchTo(line);
   expect(await readStatus(project)).toMatchObject({
-    plannedOn: other,
-    next: [`teddy session show -s ${other}`, 'teddy session plan -m "what you want"'],
+    pendingOn: [other],
+    next: [`git switch ${other}`, 'teddy session plan -m "what you want"'],
   });
 });
 

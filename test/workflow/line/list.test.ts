@@ -234,6 +234,45 @@ describe('the open session that is taken off every line', () => {
     expect(asked).toEqual([]);
   });
 
+  test('is named with the work tree that it is acted on in, whoever is asked and whatever is done', async () => {
+    const project = await withTurn();
+    await say(project, 'Two', planOf([create('two.txt')]));
+    await project.switchTo('main');
+    const root = await project.repository.addWorkTree(main);
+    for (const act of [
+      () => say(project, undefined, 'Fine.'),
+      () => say(project, 'Why?', 'So.', { mode: 'ask' }),
+      () => branchSession(project, { turn: '01', switch: false }),
+      () => undoTurn(project, {}),
+    ]) {
+      project.said.length = 0;
+      project.notices = { ...project.notices };
+      await act().catch(() => undefined);
+      expect(project.said[0]).toContain(`Session ${session}, in ${root}: the newest that is open. You are on main`);
+    }
+    const asked: string[] = [];
+    project.notices = { ...project.notices, confirm: async (question) => (asked.push(question), false) };
+    await expect(say(project, 'Three', 'Fine.')).rejects.toMatchObject({ code: 'NOT_APPROVED' });
+    expect(asked).toEqual([`You are on main. Go on with ${session}, in ${root}?`]);
+  });
+
+  test('is told of with the branches of its session on which a plan waits', async () => {
+    const project = await withTurn();
+    const { ref } = await branchSession(project, { turn: '01', switch: true });
+    await say(project, 'One, again', planOf([create('two.txt')]));
+    await say(project, 'Why?', null, { mode: 'ask' });
+    await project.switchTo('main');
+    expect(await readStatus(project)).toMatchObject({
+      line: { name: line },
+      pendingOn: [shortRef(ref)],
+      next: [`git switch ${line}`, `git switch ${shortRef(ref)}`],
+    });
+    await project.switchTo(shortRef(ref));
+    await run(project);
+    await project.switchTo('main');
+    expect(await readStatus(project)).toMatchObject({ pendingOn: [], next: [`git switch ${line}`] });
+  });
+
   test('is named first where nobody can be asked', async () => {
     const project = await withTurn();
     await project.switchTo('main');

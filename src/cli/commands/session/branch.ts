@@ -4,7 +4,7 @@ import { shortRef } from '../../../names.ts';
 import { toShellWord } from '../../../session/shell-word.ts';
 import { branchSession } from '../../../workflow/turn/branch-session.ts';
 import { PlanningCommand } from '../../plan-options.ts';
-import { sayBack, showBranched } from '../../render/branched.ts';
+import { sayBack, showBranched, toSwitched } from '../../render/branched.ts';
 import { withInterrupt } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
 
@@ -35,16 +35,14 @@ export class SessionBranchCommand extends PlanningCommand {
         if (message?.trim() === '')
           throw new TeddyError('EMPTY_MESSAGE', 'The message is empty.', 'Say what you want: -m "...".');
         const choice = message === undefined ? null : await this.choose(terminal, project);
-        const own = project.repository.workspace;
-        const before = await own?.head();
+        const head = await project.repository.workspace?.head();
         const made = await branchSession(project, { turn: this.turn, selector: this.session, switch: !this.noSwitch });
         const { turn, commit, switched } = made;
         const branch = shortRef(made.ref);
-        // If the line that was left is checked out in another work tree, that work tree was switched.
-        const isHere = switched && (made.from.workspace ?? own) === own;
-        const option = isHere ? '' : ` -s ${toShellWord(branch)}`;
-        showBranched(terminal, made);
-        if (isHere) sayBack(terminal, before);
+        const { before, root } = toSwitched(project, made.from, head);
+        const option = switched && root === undefined ? '' : ` -s ${toShellWord(branch)}`;
+        showBranched(terminal, made, root);
+        if (switched) sayBack(terminal, before, root);
         if (message === undefined || choice === null) {
           if (this.json) this.printJson(terminal, 'session-branch', { branch, turn, commit, switched });
           else terminal.say(`Next: teddy session plan${option} -m "what to do instead"`);

@@ -2,7 +2,8 @@ import { Command, Option } from 'clipanion';
 import { shortRef } from '../../../names.ts';
 import { toShellWord } from '../../../session/shell-word.ts';
 import { restoreTurn } from '../../../workflow/turn/restore.ts';
-import { sayBack } from '../../render/branched.ts';
+import { toVisible } from '../../../session/visible-text.ts';
+import { sayBack, toSwitched } from '../../render/branched.ts';
 import { sessionOption, TeddyCommand } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
 
@@ -24,7 +25,7 @@ export class SessionRestoreCommand extends TeddyCommand {
   protected run(terminal: Terminal): Promise<number> {
     return this.withProject(terminal, async (project) => {
       await this.offerOrphans(terminal, project);
-      const before = await project.repository.workspace?.head();
+      const head = await project.repository.workspace?.head();
       const { from, ref, turn, commit } = await restoreTurn(project, { turn: this.turn, selector: this.session });
       const branch = shortRef(ref);
       if (this.json) {
@@ -32,11 +33,11 @@ export class SessionRestoreCommand extends TeddyCommand {
         return 0;
       }
       terminal.print(`${branch}\n`);
-      // If the line that was left is checked out in another work tree, that work tree was switched.
-      const own = project.repository.workspace;
-      const option = (from.workspace ?? own) === own ? '' : ` -s ${toShellWord(branch)}`;
-      terminal.say(`Switched to the new branch, at the end of turn ${turn}.`);
-      if (option === '') sayBack(terminal, before);
+      const { before, root } = toSwitched(project, from, head);
+      const option = root === undefined ? '' : ` -s ${toShellWord(branch)}`;
+      const place = root === undefined ? '' : ` ${toVisible(root)}`;
+      terminal.say(`Switched${place} to the new branch, at the end of turn ${turn}.`);
+      sayBack(terminal, before, root);
       terminal.say(`Next: teddy session plan${option} -m "...", or to talk: teddy session chat${option}`);
       return 0;
     });
