@@ -1,7 +1,7 @@
 /** The tools for plans and memos: what is handed in waits for a person, and no tool decides for one. */
 import * as z from 'zod';
 import { answerByHand } from '../app.ts';
-import { isSessionId, mainLineRef, type Oid } from '../names.ts';
+import { isSessionId, mainLineRef, shortRef, type Oid } from '../names.ts';
 import type { Project } from '../ports/project.ts';
 import { toShellWord } from '../session/shell-word.ts';
 import { listMemos } from '../workflow/context/change-memos.ts';
@@ -128,6 +128,7 @@ function verdictTool(project: Project, read: InTurn, watch: RefWatch): Tool {
     output: z.object({
       notice,
       session,
+      line: z.string().describe('Its branch.'),
       turn,
       status: z
         .enum(['approved', 'rejected', 'waiting', 'undecided'])
@@ -156,6 +157,7 @@ function verdictTool(project: Project, read: InTurn, watch: RefWatch): Tool {
       return {
         notice: dataNotice,
         session: found.line.session,
+        line: shortRef(found.line.ref),
         turn: found.turn,
         status: toStatus(verdict),
         plan_sha256: verdict?.planSha256 ?? found.sha256,
@@ -171,9 +173,9 @@ function verdictTool(project: Project, read: InTurn, watch: RefWatch): Tool {
               },
       };
     },
-    render({ session: id, turn: name, status, plan_sha256: sha256, verdict }) {
+    render({ session: id, line, turn: name, status, plan_sha256: sha256, verdict }) {
       const head = `Turn ${name} of ${id}: ${status} (sha256 ${sha256}).`;
-      if (verdict === null) return `${head} A person decides: teddy session approve ${name} -s ${id}\n`;
+      if (verdict === null) return `${head} A person decides: teddy session approve ${name} -s ${toShellWord(line)}\n`;
       const comments = verdict.comments.map(({ line, text }) => `plan.md, line ${line}: ${text}`);
       const said = [...(verdict.text === null ? [] : [verdict.text]), ...comments];
       const by = `By ${verdict.by}, ${verdict.at}.`;

@@ -122,6 +122,15 @@ describe('a review', () => {
     expect(text).toContain('teddy session replay teddy/20260124-add-login');
   });
 
+  test('names another branch than the main line wherever it names a command', async () => {
+    const turn = { ...turnOf(1, 'word '.repeat(30_000)), asides: { thoughts: 1, notes: 0 } };
+    const text = await renderReview({ ...reviewOf([turn]), line: 'mine' });
+    expect(text).toContain('more characters: `teddy session show 01 -s mine`');
+    expect(text).toContain('(`teddy session view mine`)');
+    const turns = Array.from({ length: 400 }, (_, at) => turnOf(at + 1, 'word '.repeat(300)));
+    expect(await renderReview({ ...reviewOf(turns), line: 'mine' })).toMatch(/`teddy session show \d+ -s mine`/);
+  });
+
   test('of many turns stays below what a forge takes, keeps the newest and says what it left out', async () => {
     const turns = Array.from({ length: 1200 }, (_, at) => turnOf(at + 1, `Message ${at + 1}. ${'word '.repeat(300)}`));
     let read = 0;

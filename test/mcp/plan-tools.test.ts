@@ -90,6 +90,8 @@ describe('plan_submit', () => {
     );
     await judge('rejected', session);
     expect(await submit({ session })).toMatchObject({ turn: '02' });
+    const { text } = await mcp.call('plan_verdict', { session: line, turn: '02' });
+    expect(text).toContain(`teddy session approve 02 -s ${line}\n`);
     await judge('approved', session);
     await submit({ session, plan: planOf([create('a.txt')]) });
     expect(await mcp.refuses('plan_submit', { plan: markdown, message: 'Again', session })).toContain('PLAN_PENDING');

@@ -39,16 +39,21 @@ interface ShownTurn {
 }
 
 /** Returns the oldest first; one of them may be more than there is room for. */
-async function readShown({ session, readTurns }: ReviewedLine, room: number): Promise<ShownTurn[]> {
+async function readShown(review: ReviewedLine, room: number): Promise<ShownTurn[]> {
   const read: ShownTurn[] = [];
   let used = 0;
-  for await (const turn of readTurns()) {
-    const details = renderTurnDetails(turn, session);
+  for await (const turn of review.readTurns()) {
+    const details = renderTurnDetails(turn, toTarget(review));
     read.unshift({ turn, details });
     used += details.length + 2;
     if (used > room) break;
   }
   return read;
+}
+
+/** The main line's name is the session's; a name that needs quotes stands in no command. */
+function toTarget({ session, line }: ReviewedLine): string {
+  return line !== `teddy/${session}` && /^[\w./-]+$/.test(line) ? line : session;
 }
 
 /** Whether anything of the plan was run; the label of a turn that is not read says less. */
@@ -157,11 +162,12 @@ function renderRow(turn: Row): string {
   return `| ${turn.turn} | ${message} | ${plan} | ${toOutcome(turn)} |`;
 }
 
-function renderDetails({ session, turns }: ReviewedLine, read: readonly ShownTurn[], room: number): string {
+function renderDetails(review: ReviewedLine, read: readonly ShownTurn[], room: number): string {
   const { kept } = keepNewest(
     read.map(({ details }) => details),
     room,
   );
+  const { turns } = review;
   const leftOut = turns.length - kept.length;
   const last = turns[leftOut - 1]?.turn;
   const names = leftOut === 1 ? `turn ${last}` : `turns ${turns[0]?.turn} to ${last}`;
@@ -169,7 +175,7 @@ function renderDetails({ session, turns }: ReviewedLine, read: readonly ShownTur
     leftOut === 0
       ? []
       : [
-          `The details of ${names} are left out for length. They are in the session: \`teddy session show ${last} -s ${session}\`.`,
+          `The details of ${names} are left out for length. They are in the session: \`teddy session show ${last} -s ${toTarget(review)}\`.`,
         ];
   return turns.length === 0 ? '' : ['## Turns', ...note, ...kept].join('\n\n');
 }

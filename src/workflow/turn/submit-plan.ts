@@ -10,7 +10,7 @@ import { nextAfter } from '../line/write-entry.ts';
 import { appendRecords } from '../line/append-records.ts';
 import { newSession } from '../line/new-session.ts';
 import { prepareLine, type ReadyLine } from '../line/prepare.ts';
-import { readTurn, toText, type LineState } from '../line/read.ts';
+import { readTurn, toText } from '../line/read.ts';
 import { planTurn, type PlanRequest } from './plan.ts';
 
 export interface SubmitRequest {
@@ -73,7 +73,7 @@ export async function submitPlan(project: Project, request: SubmitRequest): Prom
 async function openLine(project: Project, { selector, title, message }: SubmitRequest): Promise<ReadyLine> {
   if (selector !== undefined) {
     const line = await prepareLine(project, selector);
-    refuseWaiting(line.state);
+    refuseWaiting(line);
     return line;
   }
   const first = (title ?? message).trim().split('\n')[0] ?? '';
@@ -90,7 +90,7 @@ function toName(text: string): string {
   return /[\p{L}\p{Nd}]/u.test(text) ? text : 'plan';
 }
 
-function refuseWaiting({ session, latest }: LineState): void {
+function refuseWaiting({ ref, session, state: { latest } }: ReadyLine): void {
   if (latest === null || latest.status === 'closed') return;
   const [code, what] =
     latest.status === 'planned'
@@ -99,7 +99,7 @@ function refuseWaiting({ session, latest }: LineState): void {
   throw new TeddyError(
     code,
     `Turn ${latest.turn} of ${session} has ${what}.`,
-    `A person decides on it first: \`teddy session show ${latest.turn} -s ${session}\`. Without a session, the plan gets one of its own.`,
+    `A person decides on it first: \`teddy session show ${latest.turn} -s ${shortRef(ref)}\`. Without a session, the plan gets one of its own.`,
   );
 }
 
