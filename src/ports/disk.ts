@@ -101,6 +101,8 @@ export interface LeftRun extends JournaledRun {
 export interface RunJournals {
   /** So that a turn is executed once at a time, within a process as among several. Throws LOCKED. */
   claim(place: RunDirs): Promise<RunClaim>;
+  /** The process that executes the turn at this moment; null: none that lives. */
+  holder(place: RunDirs): Promise<number | null>;
   begin(place: RunDirs): RunJournal;
   find(place: RunDirs): Promise<LeftRun | null>;
   /** Lists the runs of all lines. One that cannot be read is left out: whoever asks for its line hears of it. */

@@ -12,6 +12,8 @@ const doings = {
   answered: 'Wait for the answer, and say it then; `teddy session say` adds it now, without asking a model.',
 };
 
+export const claimPath = (runs: string, place: RunDirs): string => join(runs, `${runName(place)}.json`);
+
 /** `runs`: the directory of claims. Throws LOCKED, also while this very process has the claim; WRITE_FAILED, DISK_FULL, as does `release`. */
 export async function claimRun(
   runs: string,
@@ -20,7 +22,7 @@ export async function claimRun(
   doing: keyof typeof doings = 'executed',
 ): Promise<RunClaim> {
   await mkdir(runs, { recursive: true }).catch(throwUnclaimed);
-  const claim = await claimFile(join(runs, `${runName(place)}.json`), options).catch(throwUnclaimed);
+  const claim = await claimFile(claimPath(runs, place), options).catch(throwUnclaimed);
   if ('release' in claim) return { release: () => claim.release().catch(throwUnclaimed) };
   const who = claim.heldBy === process.pid ? 'this process' : `process ${claim.heldBy}`;
   throw new TeddyError('LOCKED', `Turn ${place.turn} of ${place.session} is being ${doing} by ${who}.`, doings[doing]);

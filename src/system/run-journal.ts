@@ -9,7 +9,8 @@ import type { RunJournal, RunJournals } from '../ports/disk.ts';
 import { runName, type RepoPath } from '../names.ts';
 import type { Processes } from '../disk/claim-file.ts';
 import { syncDirectory } from '../disk/durable-file.ts';
-import { claimRun } from './run-claim.ts';
+import { findHolder } from '../disk/claim-file.ts';
+import { claimPath, claimRun } from './run-claim.ts';
 import {
   errorCode,
   errorReason,
@@ -33,6 +34,7 @@ export function runJournals({ dir, onStep, ...processes }: RunJournalOptions): R
     journalIn({ runs, aside: join(dir, 'aside'), name, exists, step });
   return {
     claim: (place) => claimRun(runs, place, { ...processes, onStep }),
+    holder: (place) => findHolder(claimPath(runs, place), processes),
     begin: (place) => openJournal(runName(place), false),
     async find(place) {
       const name = runName(place);

@@ -227,6 +227,23 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
     expect(report.changes.map(({ path }) => path)).toEqual(['one.txt']);
   });
 
+  test('a run that waits at a question is told as one that goes on', async () => {
+    await openWithPlan(createPlan('zero.txt', '0\n'));
+    await project.ok('session', 'execute', '-y');
+    await project.plan(planOf(createAction('one.txt', '1\n'), createAction('two.txt', '2\n')));
+    const run = inTerminal('session', 'execute');
+    for (const key of ['y\n', null]) {
+      await run.waitFor(question);
+      const status = await project.ok('status');
+      expect(status).toMatch(/Turn 02 is being executed by process \d+\./);
+      expect(status).toContain('Next: teddy session show\n');
+      if (key !== null) run.press(key);
+    }
+    run.press(ctrlC);
+    await run.exitCode;
+    expect(await project.ok('status')).not.toContain('being executed');
+  });
+
   test('Ctrl-C while a command runs ends its whole group, reports ABORTED, and exits 130', async () => {
     await openWithPlan(
       planOf(executeAction('echo half > half.txt; sleep 60 & echo "at $$"; wait'), createAction('b', 'b\n')),

@@ -60,6 +60,7 @@ export function memoryJournals({ fs }: MemoryDisk, journals: Map<string, MemoryJ
       claims.add(name);
       return { release: async () => void claims.delete(name) };
     },
+    holder: async (place) => (claims.has(runName(place)) ? process.pid : null),
     begin: (place) => open(place, { place, text: '', kept: [], aside: new Map() }),
     async find(place) {
       const journal = journals.get(runName(place));

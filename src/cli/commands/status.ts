@@ -109,10 +109,11 @@ function describeTurn(status: Status): string[] {
 }
 
 function describeState(status: Status): string[] {
-  const { line, turn, plan, question, handedIn, verdict, outcome, notRun, isInterrupted } = status;
+  const { line, turn, plan, question, handedIn, verdict, outcome, notRun, isInterrupted, executedBy } = status;
   const end = describeEnd(status);
   if (line === null) return [];
   if (turn === null) return ['Nothing was said yet.'];
+  if (executedBy !== null) return [`Turn ${turn.turn} is being executed by process ${executedBy}.`];
   if (isInterrupted) return [`The run of turn ${turn.turn} was interrupted.`];
   if (plan !== null) {
     const title = plan.title === null ? '' : `: ${toVisible(plan.title)}`;

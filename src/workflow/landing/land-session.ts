@@ -458,8 +458,11 @@ function toMoved({ name }: LandableLine): TeddyError {
 /** Warns of what is on its way on a line, and is not part of its code yet. */
 async function tellUnlanded(project: Project, line: LandableLine): Promise<void> {
   const { latest } = await readLine(project.repository.store, line.tip);
-  if (latest?.status === 'planned')
-    project.notices.warn(`Turn ${latest.turn} has a plan that was not executed: nothing of it is landed.`);
+  if (latest?.status === 'planned') {
+    const process = await project.journals.holder({ ...line, turn: latest.turn });
+    const how = process === null ? 'has a plan that was not executed' : `is being executed by process ${process}`;
+    project.notices.warn(`Turn ${latest.turn} ${how}: nothing of it is landed.`);
+  }
   if (latest?.status === 'open' && userMessages(latest.records).length > 0)
     project.notices.warn(`Turn ${latest.turn} waits for an answer: nothing of it is landed.`);
   await tellEdits(project, line);

@@ -56,6 +56,8 @@ export interface Status {
   startsOn: SessionId | null;
   /** A run of the plan was killed. */
   isInterrupted: boolean;
+  /** The process that runs the plan now. */
+  executedBy: number | null;
   /** All that is on the line has landed. */
   hasLanded: boolean;
   /** The commits that brought code of the line to the branch that it started from, if that no longer has all of it. `command`: it brings it there again. */
@@ -114,6 +116,7 @@ export async function readStatus(project: Project): Promise<Status> {
     notRun: state?.notRun ?? null,
     startsOn: state?.startsOn ?? null,
     isInterrupted: state?.isInterrupted ?? false,
+    executedBy: state?.executedBy ?? null,
     hasLanded: state?.hasLanded ?? false,
     lost: state?.lost ?? null,
     committed: state?.committed ?? null,
@@ -150,6 +153,7 @@ type LineStatus = Pick<
   | 'notRun'
   | 'startsOn'
   | 'isInterrupted'
+  | 'executedBy'
   | 'hasLanded'
   | 'lost'
   | 'committed'
@@ -162,7 +166,11 @@ async function readLineStatus(project: Project, line: Line): Promise<LineStatus 
   const { latest, entry } = state;
   const nearest = await findNearestEntry(project, line.tip);
   const plan = latest?.status === 'planned' ? latest.parsed : null;
-  const runs = latest === null ? [] : await project.journals.list();
+  const isLeft =
+    latest !== null &&
+    (await project.journals.list()).some(({ ref, turn }) => ref === line.ref && turn === latest?.turn);
+  const executedBy =
+    latest?.status === 'planned' ? await project.journals.holder({ ...line, turn: latest.turn }) : null;
   return {
     turn: latest && {
       turn: latest.turn,
@@ -180,7 +188,8 @@ async function readLineStatus(project: Project, line: Line): Promise<LineStatus 
     verdict: latest?.status === 'planned' ? await readLastWord(project, state, latest.turn) : null,
     ...(latest?.report == null ? { outcome: null, notRun: null } : await readOutcome(latest.report, entry)),
     startsOn: nearest && (await readStartsOn(project, { ...nearest.entry, oid: line.tip })),
-    isInterrupted: runs.some(({ ref, turn }) => ref === line.ref && turn === latest?.turn),
+    isInterrupted: isLeft && executedBy === null,
+    executedBy,
     hasLanded:
       nearest !== null && (await hasLandedAsItStands(project, { oid: line.tip, session: line.session, nearest })),
     lost: nearest && (await readLost(project, line.tip, nearest)),
@@ -294,7 +303,7 @@ async function toNext(
   status: Omit<Status, 'next'> & { others: Line[] },
   line: Line,
 ): Promise<string[]> {
-  const { turn, plan, question, outcome, isInterrupted, committed, leftoverWrites } = status;
+  const { turn, plan, question, outcome, isInterrupted, executedBy, committed, leftoverWrites } = status;
   const hasLanded = status.hasLanded || committed !== null;
   if (line.found === 'detached') {
     const there = await findBranchAt(project, line);
@@ -303,6 +312,7 @@ async function toNext(
   // Where HEAD is on no line, it goes there first.
   if (line.found === 'open') return [line, ...status.others].map(toGoCommand);
   const recover = leftoverWrites.length > 0 ? ['teddy write recover'] : [];
+  if (executedBy !== null) return ['teddy session show', ...recover];
   const asks =
     question === null ? ['teddy session ask -m "..."'] : ['teddy session ask', 'teddy session ask --from <file>'];
   if (!isInterrupted && plan !== null && plan.problems > 0)

@@ -3,6 +3,7 @@ import type { Oid, RefName, RepoPath } from '../../../src/names.ts';
 import { archiveLanded } from '../../../src/workflow/landing/archive-landed.ts';
 import { findOpenLine } from '../../../src/workflow/line/find-open.ts';
 import { giveVerdict } from '../../../src/workflow/run/give-verdict.ts';
+import type { Oid, RefName, RepoPath, SessionId, TurnName } from '../../../src/names.ts';
 import { landSession } from '../../../src/workflow/landing/land-session.ts';
 import { listSessions } from '../../../src/workflow/review/list-sessions.ts';
 import { readStatus } from '../../../src/workflow/review/read-status.ts';
@@ -277,6 +278,20 @@ test('where the branch is checked out its files go along, and edits in the way r
   expect(edits.map(({ path }) => path)).toEqual(['README.md']);
   project.state.operation = 'merge';
   await expect(landSession(project, { target: session })).rejects.toMatchObject({ code: 'OPERATION_IN_PROGRESS' });
+});
+
+test('a plan that is being executed is told as one', async () => {
+  const project = await begin();
+  await say(project, 'Two', planOf([create('two.txt')]));
+  await project.journals.claim({
+    session: session as SessionId,
+    turn: '02' as TurnName,
+    ref: `refs/heads/${line}` as RefName,
+  });
+  await landSession(project, {});
+  expect(project.said).toContain(
+    `warning: Turn 02 is being executed by process ${process.pid}: nothing of it is landed.`,
+  );
 });
 
 test('edits that are not committed and a plan that is pending are said, and stay where they are', async () => {
