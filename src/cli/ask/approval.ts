@@ -4,7 +4,7 @@ import { TeddyError } from '../../errors.ts';
 import type { ActionLog } from '../../plan/report.ts';
 import type { Approval, Approver } from '../../workflow/run/approver.ts';
 import type { SteeringText } from '../../workflow/line/foreign-texts.ts';
-import { askLine } from './line.ts';
+import { askLine, askText } from './line.ts';
 import { formatDuration } from '../../session/describe-spending.ts';
 import { showRunning } from '../render/progress.ts';
 import { renderForeign } from '../render/foreign.ts';
@@ -45,7 +45,7 @@ export function askingApprover(tools: ActionTools): Approver {
 /** Enter alone was hardly meant: a second one gives the empty answer. Throws INTERRUPTED on Ctrl-C and at the end of input. */
 async function askAnswer(terminal: Terminal, signal: AbortSignal): Promise<string> {
   for (let isEmpty = false; ; isEmpty = true) {
-    const answer = await askLine(terminal, signal, terminal.style('bold', 'Your answer: ', 'stderr'));
+    const answer = await askText(terminal, signal, terminal.style('bold', 'Your answer: ', 'stderr'));
     if (answer === null) throw new TeddyError('INTERRUPTED', 'Interrupted before it was answered.');
     if (isEmpty || answer.trim() !== '') return answer;
     terminal.say('That is an empty answer. Enter once more gives it; Ctrl-C decides later.');
@@ -279,7 +279,8 @@ async function askWhy({ terminal, signal }: ActionTools, letter: 'c' | 'x', isLa
   const ask = (question: string) => askLine(terminal, signal, terminal.style('bold', question, 'stderr'));
   if (letter === 'x' && !/^y(es)?$/i.test((await ask('Close the turn, and run no more of it? [y,n] '))?.trim() ?? ''))
     return null;
-  const comment = (await ask(letter === 'x' ? 'Why? (Enter for no reason) ' : 'What should be different? '))?.trim();
+  const reason = letter === 'x' ? 'Why? (Enter for no reason) ' : 'What should be different? ';
+  const comment = (await askText(terminal, signal, terminal.style('bold', reason, 'stderr')))?.trim();
   const why = comment === undefined || comment === '' ? {} : { comment };
   if (letter === 'x') return { decision: 'quit', ...why };
   if (isLast) return { decision: 'no', ...why };

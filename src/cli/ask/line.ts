@@ -1,10 +1,16 @@
 import type { EventEmitter } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createInterface, type Interface } from 'node:readline/promises';
 import type { CliContext } from '../context.ts';
 import type { Terminal } from '../terminal.ts';
 
 /** Null on Ctrl-C, when the input has ended, or when the terminal was closed. */
-export async function askLine(terminal: Terminal, signal: AbortSignal, question: string): Promise<string | null> {
+export async function askLine(
+  terminal: Terminal,
+  signal: AbortSignal,
+  question: string,
+  gather = async (_lines: Interface, _context: CliContext, first: Promise<string>) => first,
+): Promise<string | null> {
   await terminal.beforeQuestion?.();
   const { context } = terminal;
   if (signal.aborted || context.stdin.readableEnded) return null;
@@ -19,7 +25,8 @@ export async function askLine(terminal: Terminal, signal: AbortSignal, question:
   lines.once('SIGINT', () => context.raise('SIGINT'));
   stopOnKey(lines, context);
   try {
-    const answer = await Promise.race([lines.question(question, { signal }), ended]);
+    const first = lines.question(question, { signal });
+    const answer = await Promise.race([gather(lines, context, first), ended]);
     // Whatever comes next begins a line of its own.
     if (answer === null) context.stderr.write('\n');
     return answer;
@@ -28,6 +35,49 @@ export async function askLine(terminal: Terminal, signal: AbortSignal, question:
     throw error;
   } finally {
     lines.close();
+  }
+}
+
+/** Takes a text: what is pasted, or arrives together, is one answer with all of its lines. Null as for `askLine`. */
+export async function askText(terminal: Terminal, signal: AbortSignal, question: string): Promise<string | null> {
+  const { stderr, env } = terminal.context;
+  const marks = env['TERM'] !== 'dumb';
+  if (marks) stderr.write(announcePastes);
+  const text = await askLine(terminal, signal, question, gatherText);
+  if (marks) stderr.write(plainPastes);
+  return signal.aborted ? null : text;
+}
+
+// On request, a terminal marks pasted text.
+export const announcePastes = '\u001b[?2004h';
+export const plainPastes = '\u001b[?2004l';
+const togetherMs = 30;
+
+/** Nothing that is pasted ends the text; Enter does, once nothing more arrives. */
+async function gatherText(lines: Interface, { stdin }: CliContext, first: Promise<string>): Promise<string> {
+  let isPasted = false;
+  // A line end within a paste is none of Enter's.
+  let isEnded = false;
+  const more: string[] = [];
+  const watch = (_text: string | undefined, key: { name?: string } | undefined) => {
+    if (key?.name === 'paste-start') isPasted = true;
+    else if (key?.name === 'paste-end') isPasted = false;
+    else if (key?.name === 'return' || key?.name === 'enter') isEnded = !isPasted;
+  };
+  stdin.prependListener('keypress', watch);
+  lines.setPrompt('');
+  lines.on('line', (line) => more.push(line));
+  let isClosed = false;
+  lines.once('close', () => (isClosed = true));
+  try {
+    const begun = await first;
+    for (let heard = -1; !isClosed && (!isEnded || heard < more.length || lines.line !== '');) {
+      heard = more.length;
+      await sleep(togetherMs);
+    }
+    return [begun, ...more].join('\n').trimEnd();
+  } finally {
+    stdin.off('keypress', watch);
   }
 }
 

@@ -1,7 +1,7 @@
 /** Asks for the next message. */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
-import { askLine } from './line.ts';
+import { askText } from './line.ts';
 import { composeText } from '../../app.ts';
 import { toSurroundings, type CliContext } from '../context.ts';
 import type { Terminal } from '../terminal.ts';
@@ -13,8 +13,8 @@ export async function askMessage(
   signal: AbortSignal,
   what: 'Message' | 'Question' = 'Message',
 ): Promise<string | null> {
-  terminal.say('Say what you want in one line. Enter alone stops here; e opens your editor.');
-  const line = await askLine(terminal, signal, terminal.style('bold', `${what}: `, 'stderr'));
+  terminal.say('Say what you want. Enter alone stops here; e opens your editor.');
+  const line = await askText(terminal, signal, terminal.style('bold', `${what}: `, 'stderr'));
   if (signal.aborted)
     throw new TeddyError(
       'INTERRUPTED',

@@ -3,7 +3,7 @@ import { createInterface, type AsyncCompleter, type Interface } from 'node:readl
 import { completeInput, quoteSlash } from './commands.ts';
 import type { CliContext } from '../../../context.ts';
 import type { Terminal } from '../../../terminal.ts';
-import { stopOnKey } from '../../../ask/line.ts';
+import { announcePastes, plainPastes, stopOnKey } from '../../../ask/line.ts';
 import { takeTypedAhead, toEditText } from '../../../ask/typed-ahead.ts';
 
 export const nothingGathered: Gathering = { lines: [], isQuoted: false };
@@ -25,9 +25,6 @@ export interface ChatPrompt {
   close(): void;
 }
 
-// On request, a terminal marks pasted text, both at a prompt and between two prompts.
-const announcePastes = '\u001b[?2004h';
-const plainPastes = '\u001b[?2004l';
 const maxRemembered = 200;
 
 interface Memory {

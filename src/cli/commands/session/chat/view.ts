@@ -13,7 +13,7 @@ import { parseObject } from '../../../../session/parse-object.ts';
 import { TeddyError } from '../../../../errors.ts';
 import { colorDiff } from '../../../render/color-diff.ts';
 import { pairWords } from '../../../../plan/word-diff.ts';
-import { askLine } from '../../../ask/line.ts';
+import { askLine, askText } from '../../../ask/line.ts';
 
 export interface ChatViewOptions {
   signal: AbortSignal;
@@ -274,7 +274,7 @@ async function askCall(terminal: Terminal, signal: AbortSignal, call: ShownCall)
 
 /** Null when the user said nothing; then the question is asked again. */
 async function askInstruction(terminal: Terminal, signal: AbortSignal): Promise<string | null> {
-  const said = await askLine(terminal, signal, terminal.style('bold', 'Do what instead? ', 'stderr'));
+  const said = await askText(terminal, signal, terminal.style('bold', 'Do what instead? ', 'stderr'));
   if (signal.aborted) throw toInterrupted();
   return said === null || said.trim() === '' ? null : said;
 }
