@@ -213,15 +213,15 @@ describe('in a clone', () => {
           env: project.env,
         });
       const first = ask();
-      const shown = await first.waitFor('Use them? [y/n] ');
+      const shown = await first.waitFor('Use them? [y,n,q,?] ');
       expect(shown).toContain('--- global.context on teddy/global');
       expect(shown).toContain('\n.env\n\u241b[31mred\n');
       first.press('what\n');
-      await first.waitFor('Use them? [y/n] ');
+      await first.waitFor('Use them? [y,n,q,?] ');
       first.press('n\n');
       expect(await first.exitCode).toBe(4);
       const second = ask();
-      await second.waitFor('Use them? [y/n] ');
+      await second.waitFor('Use them? [y,n,q,?] ');
       second.press('y\n');
       expect(await second.exitCode).toBe(0);
       const third = runInTerminal(['session', 'plan', '-s', session, '-m', 'y', '--provider', 'manual'], {

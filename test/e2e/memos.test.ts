@@ -118,7 +118,7 @@ describe('a memo of one session', () => {
     await project.begin('asked');
     await project.plan(planWithMemo('By plan.'));
     const run = runInTerminal(['session', 'execute', '-y'], { cwd: project.repo.root, env: project.env });
-    expect(await run.waitFor('Approve these memory updates? [y/n]')).toContain('[+] By plan.');
+    expect(await run.waitFor('Change these memos? [y,n,q,?]')).toContain('[+] By plan.');
     run.press('y\n');
     expect(await run.exitCode).toBe(0);
     expect(await stored()).toBe('- By plan.');

@@ -242,7 +242,7 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
   });
 
   describe.each([[resume], [['session', 'execute']]])('teddy %j after a run that was killed', (command) => {
-    const question = 'What now? [r,b,k,q] ';
+    const question = 'What now? [r,b,k,q,?] ';
 
     async function askAfterKill(...args: string[]): Promise<TerminalRun> {
       project = await openTeddyProject();

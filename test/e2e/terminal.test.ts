@@ -70,7 +70,7 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
     const read = '### READ\n- **Resource:** src/app.ts\n- **Lines:** 1-2\n\n### READ\n- **Resource:** README.md\n\n';
     await openWithPlan(`# Look\n\n${memos}## Action Plan\n\n${read}### PRUNE\n- **File Path:** README.md\n`);
     const run = inTerminal('session', 'execute');
-    expect(await run.waitFor('[y/n] ')).toContain('The plan proposes to change the memos:\n  [+] Use pnpm\n');
+    expect(await run.waitFor('[y,n,q,?] ')).toContain('The plan proposes to change the memos:\n  [+] Use pnpm\n');
     run.press('y\n');
     expect(await run.waitFor('Show this to the model? ')).toMatch(/1\/3 READ src\/app\.ts\n {2}lines 1-2\n$/);
     run.press('y\n');
@@ -121,7 +121,9 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
       '# Talk\n\n## Memos\n\n- [+] We use tabs.\n\n## Action Plan\n\n### CHAT_WITH_USER\n\nWhich colour?\n',
     );
     const run = inTerminal('session', 'execute');
-    expect(await run.waitFor('[y/n] ')).toContain('[+] We use tabs.');
+    expect(await run.waitFor('[y,n,q,?] ')).toContain('[+] We use tabs.');
+    run.press('?\n');
+    expect(await run.waitFor('[y,n,q,?] ')).toContain('q  decide later');
     run.press('y\n');
     await run.waitFor(question);
     run.press('y\n');
@@ -189,12 +191,13 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
 
   test.each([
     ['Ctrl-C', ctrlC],
+    ['q', 'q\n'],
     ['the end of input', ctrlD],
   ])('%s at the question about memos decides nothing', async (_, key) => {
     await openWithPlan('# Only memos\n\n## Memos\n\n- [+] We use tabs.\n\n## Action Plan\n\n');
     const before = await project.repo.fingerprint();
     const run = inTerminal('session', 'execute');
-    await run.waitFor('[y/n] ');
+    await run.waitFor('[y,n,q,?] ');
     run.press(key);
     expect(await run.exitCode).toBe(130);
     expect(await project.repo.fingerprint()).toEqual(before);

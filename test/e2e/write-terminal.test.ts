@@ -17,7 +17,7 @@ function inTerminal(...args: string[]): TerminalRun {
 
 const begins = 'Now output content. End with DONE on its own line.';
 const recover = 'Recover previous write session? [Y,n,q,?] ';
-const ways = 'What now? [f,s,o,d,q] ';
+const ways = 'What now? [f,s,o,d,q,?] ';
 
 /** Leaves a stream that ended without DONE. */
 async function interrupted(target: string, content: string): Promise<string> {
@@ -215,6 +215,17 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
     run.press(keys);
     expect(await run.exitCode).toBe(130);
     expect(await project.repo.fingerprint()).toEqual(before);
+  });
+
+  test('write recover with an id goes straight to the way, and says what each letter does', async () => {
+    const run = inTerminal('write', 'recover', await interrupted('a.txt', 'one\n'));
+    expect(await run.waitFor(ways)).not.toContain(recover);
+    run.press('x\n');
+    expect(await run.waitFor(ways)).toContain('d  discard it');
+    run.press('q\n');
+    expect(await run.exitCode).toBe(0);
+    const { stdout } = await project.run(['doctor']);
+    expect(stdout).toContain('was interrupted with 4 bytes received');
   });
 
   test('write recover asks for the way, and can export and discard', async () => {

@@ -80,10 +80,11 @@ export async function askMemos(terminal: Terminal, signal: AbortSignal, changes:
       ),
     );
   }
-  const question = terminal.style('bold', 'Approve these memory updates? [y/n] ', 'stderr');
+  const question = terminal.style('bold', 'Change these memos? [y,n,q,?] ', 'stderr');
   return askYesNo(terminal, signal, question, {
     hint: 'The plan is still pending: `teddy session execute`.',
     endIsNo: false,
+    help: 'y  take them: every session is told them\nn  leave the memos as they are, and go on with the plan',
   });
 }
 
@@ -93,24 +94,26 @@ export async function askForeign(terminal: Terminal, signal: AbortSignal, texts:
     'These texts decide what the model is told and shown. They came from elsewhere, and you have not accepted them yet:\n',
   );
   terminal.say(renderForeign(terminal, texts, 'stderr'));
-  const question = terminal.style('bold', 'Use them? [y/n] ', 'stderr');
+  const question = terminal.style('bold', 'Use them? [y,n,q,?] ', 'stderr');
   const hint = 'Run the command again; `teddy global trust --dry-run` shows them too.';
-  return askYesNo(terminal, signal, question, { hint, endIsNo: true });
+  const help = 'y  use them, now and later\nn  do not use them, and stop here';
+  return askYesNo(terminal, signal, question, { hint, endIsNo: true, help });
 }
 
 async function askYesNo(
   terminal: Terminal,
   signal: AbortSignal,
   question: string,
-  { hint, endIsNo }: { hint: string; endIsNo: boolean },
+  { hint, endIsNo, help }: { hint: string; endIsNo: boolean; help: string },
 ): Promise<boolean> {
   for (;;) {
     const line = await askLine(terminal, signal, question);
-    if (signal.aborted || (line === null && !endIsNo))
-      throw new TeddyError('INTERRUPTED', 'Interrupted before anything was decided.', hint);
     const answer = line?.trim().toLowerCase();
+    if (signal.aborted || (line === null && !endIsNo) || answer === 'q' || answer === 'quit')
+      throw new TeddyError('INTERRUPTED', 'Interrupted before anything was decided.', hint);
     if (answer === 'y' || answer === 'yes') return true;
     if (answer === undefined || answer === 'n' || answer === 'no') return false;
+    terminal.say(`${help}\nq  decide later\n?  this help`);
   }
 }
 

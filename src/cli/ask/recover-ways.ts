@@ -134,27 +134,30 @@ const help = [
   'o  write what has arrived to a file',
   'd  discard it',
   'q  decide later',
+  '?  this help',
 ];
 
 /** Asks until something is done about the session. Null when that is put off. Throws INTERRUPTED on Ctrl-C. */
 export async function askWay(recovering: Recovering, view: WriteView): Promise<number | null> {
   const { terminal, signal } = recovering;
   const isDamaged = view.stage === 'damaged';
-  terminal.say(help.slice(isDamaged ? 1 : 0).join('\n'));
-  const question = `What now? [${isDamaged ? '' : 'f,'}s,o,d,q] `;
+  const ways = help.slice(isDamaged ? 1 : 0).join('\n');
+  terminal.say(ways);
+  const question = `What now? [${isDamaged ? '' : 'f,'}s,o,d,q,?] `;
   for (;;) {
     const answer = (await askOrStop(terminal, signal, question))?.toLowerCase() ?? 'q';
     if (answer === 'f' && !isDamaged) return finalizeAndShow(recovering, view.id, false);
-    if (answer === 's') await showLeft(recovering, view.id);
-    if (answer === 'o' && (await exportAsked(recovering, view.id))) return 0;
+    if (answer === 'q' || answer === 'quit') {
+      terminal.say(`It stays: teddy write recover ${toShellWord(view.id)}`);
+      return null;
+    }
     if (answer === 'd') {
       await discardLeft(recovering, view.id);
       return 0;
     }
-    if (answer === 'q') {
-      terminal.say(`It stays: teddy write recover ${toShellWord(view.id)}`);
-      return null;
-    }
+    if (answer === 's') await showLeft(recovering, view.id);
+    else if (answer !== 'o') terminal.say(ways);
+    else if (await exportAsked(recovering, view.id)) return 0;
   }
 }
 

@@ -44,7 +44,7 @@ function toFound(
       return [
         {
           ...base,
-          meaning: `A write session has put ${target} in its place, or was about to, and was killed before its entry was on the line.`,
+          meaning: `A write session has put ${target} in its place, or was about to, and was interrupted before its entry was on the line.`,
           todo: `Finish it: \`teddy write recover ${id} --finalize\`.`,
         },
       ];
@@ -52,7 +52,7 @@ function toFound(
       return [
         {
           ...base,
-          meaning: `A write session for ${target} was killed with ${formatCount((state?.size ?? 0) + write.tailBytes)} bytes received.`,
+          meaning: `A write session for ${target} was interrupted with ${formatCount((state?.size ?? 0) + write.tailBytes)} bytes received.`,
           todo: `See what has arrived: \`teddy write recover ${id} --show\`.${state !== null && state.size > 0 ? ` If it is whole: \`teddy write recover ${id} --finalize\`.` : ''}`,
         },
       ];

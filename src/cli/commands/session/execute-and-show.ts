@@ -112,6 +112,7 @@ const help = [
   'b  roll back: put the files back as they were before the run; the plan stays pending',
   'k  keep: report what was done as it stands, and run nothing more',
   'q  decide later',
+  '?  this help',
 ].join('\n');
 
 /**
@@ -126,7 +127,7 @@ async function askInterrupted(
   terminal.say(terminal.style('bold', toVisible(describeInterrupted(run)), 'stderr'));
   terminal.say(help);
   for (;;) {
-    const answer = await askLine(terminal, signal, terminal.style('bold', 'What now? [r,b,k,q] ', 'stderr'));
+    const answer = await askLine(terminal, signal, terminal.style('bold', 'What now? [r,b,k,q,?] ', 'stderr'));
     if (signal.aborted)
       throw new TeddyError(
         'INTERRUPTED',
@@ -134,8 +135,9 @@ async function askInterrupted(
         'Run the command again to decide.',
       );
     const word = answer?.trim().toLowerCase() ?? 'q';
-    if (word === 'q') return null;
+    if (word === 'q' || word === 'quit') return null;
     const choice = answers[word] ?? interruptedChoices.find((one) => one === word);
     if (choice !== undefined) return choice;
+    terminal.say(help);
   }
 }

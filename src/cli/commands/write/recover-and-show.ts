@@ -46,7 +46,7 @@ export async function recoverAndShow(recovering: Recovering, options: RecoverOpt
   if (options.show) await showLeft(recovering, id);
   else if (options.output !== undefined) await exportLeft(recovering, id, options.output);
   else if (options.discard) await discardLeft(recovering, id);
-  else return decide(recovering, view);
+  else return decide(recovering, view, options.id !== undefined);
   return 0;
 }
 
@@ -68,12 +68,13 @@ function goOn(
   });
 }
 
-async function decide(recovering: Recovering, view: WriteView): Promise<number> {
+/** Whoever has named the session wants to go on with it. */
+async function decide(recovering: Recovering, view: WriteView, isNamed: boolean): Promise<number> {
   const { terminal, project, signal, printJson } = recovering;
   if (printJson !== null || !terminal.isInteractive) return sayWays(recovering, view);
   terminal.say(`${describeLeft(recovering, view)}.`);
-  if (!(await askRecover(terminal, signal))) return 0;
-  if (await isWhole(project, view)) return finalizeAndShow(recovering, view.id, false);
+  if (!isNamed && !(await askRecover(terminal, signal))) return 0;
+  if (!isNamed && (await isWhole(project, view))) return finalizeAndShow(recovering, view.id, false);
   return (await askWay(recovering, view)) ?? 0;
 }
 
