@@ -4,22 +4,42 @@
  */
 import type { RepoPath } from '../names.ts';
 
-/** The same for all twins of a name. */
+/** The same for all twins of a name, also for those that only look the same: a blank is a blank, and what cannot be seen is nothing. */
 export function foldName(name: string): string {
+  return foldCase(name.replace(/\p{Zs}/gu, ' ').replace(/\p{Default_Ignorable_Code_Point}/gu, ''));
+}
+
+/** The same for all names of which macOS or Windows holds one. */
+function foldCase(name: string): string {
   return name.normalize('NFC').toLowerCase().normalize('NFC');
+}
+
+/** Tells names apart that look the same, and says how to write the right one. */
+function tellApart(twin: string, other: string): string {
+  const [right, wrong] = [twin, other].map((name) =>
+    name.replace(
+      /[^\u0020-\u007E]/gu,
+      (one) => `<U+${one.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}>`,
+    ),
+  );
+  return `(${right}, not ${wrong}; in a link: /${encodeURI(twin)})`;
 }
 
 /** Where the name of one is the way to a twin of `path`: the twin itself, or that of a directory above. */
 export function describeTwin(path: RepoPath, twin: RepoPath): string {
   const part = partLike(path, twin);
+  if (twin === decodePercent(part)) return `\`${twin}\`: outside of a link, % is a character of the name`;
   if (foldName(part) !== foldName(twin)) return `\`${twin}\`, whose % is written %25 in a link`;
+  if (foldCase(part) !== foldCase(twin)) return `\`${twin}\`, whose name only looks the same ${tellApart(twin, part)}`;
   const isForm = part.normalize('NFC') === twin.normalize('NFC');
-  return `\`${twin}\`, whose name differs only in ${isForm ? 'its Unicode form' : 'case'}`;
+  return `\`${twin}\`, whose name differs only in ${isForm ? `its Unicode form ${tellApart(twin, part)}` : 'case'}`;
 }
 
 /** Null: both can stand there. */
 export function whyNotBeside(path: RepoPath, twin: RepoPath | null | undefined): string | null {
-  if (!twin || foldName(partLike(path, twin)) !== foldName(twin)) return null;
+  const part = twin && partLike(path, twin);
+  if (!twin || !part || foldName(part) !== foldName(twin)) return null;
+  if (foldCase(part) !== foldCase(twin)) return `nobody can tell it from ${describeTwin(path, twin)}`;
   return `no clone on macOS or Windows can hold it beside ${describeTwin(path, twin)}`;
 }
 
@@ -48,7 +68,8 @@ export async function findTwin(
     const names = await list(found.join('/'));
     const name = names.includes(part)
       ? part
-      : (names.find((one) => foldName(one) === foldName(part)) ?? names.find((one) => decodePercent(one) === part));
+      : (names.find((one) => foldName(one) === foldName(part)) ??
+        names.find((one) => decodePercent(one) === part || one === decodePercent(part)));
     if (name === undefined) break;
     found.push(name);
   }
