@@ -131,7 +131,7 @@ async function runAction(
   if (settings.signal.aborted || decision === 'end') return endUnanswered(runner);
   if (decision === 'quit') return { decision, log: skipped(declines ? 'declined' : skipReasons.quit, comment) };
   if (decision !== 'yes' && decision !== 'all') return { decision, log: skipped('declined', comment) };
-  // Looked for where time has passed: a person was asked, or the web; a command looks by itself.
+  // Time has passed since HEAD was seen on the line: a person was asked. After a command, and the web, it is looked at too.
   if (!approvesAll && approver.by === 'user' && (await hasLeft(runner))) return endOffLine(runner);
   const started = project.clock.now().getTime();
   const wanted = edited === undefined ? { action, effect } : withEdited(action, effect, edited);

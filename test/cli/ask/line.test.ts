@@ -8,7 +8,7 @@ import { memoryContext } from '../../support/cli-context.ts';
 
 const [begin, end] = ['\u001b[200~', '\u001b[201~'];
 
-/** What is answered by these pieces, which arrive one after the other. */
+/** Sends the pieces one after the other, and returns what was answered. */
 async function answer(pieces: string[], ask: typeof askText = askText): Promise<string | null> {
   const stdin = Object.assign(new PassThrough(), { isTTY: true });
   const terminal = openTerminal({ ...memoryContext(), stdin }, 'never');
