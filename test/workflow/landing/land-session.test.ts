@@ -1,9 +1,8 @@
 import { expect } from 'vitest';
-import type { Oid, RefName, RepoPath } from '../../../src/names.ts';
+import type { Oid, RefName, RepoPath, SessionId, TurnName } from '../../../src/names.ts';
 import { archiveLanded } from '../../../src/workflow/landing/archive-landed.ts';
 import { findOpenLine } from '../../../src/workflow/line/find-open.ts';
 import { giveVerdict } from '../../../src/workflow/run/give-verdict.ts';
-import type { Oid, RefName, RepoPath, SessionId, TurnName } from '../../../src/names.ts';
 import { landSession } from '../../../src/workflow/landing/land-session.ts';
 import { listSessions } from '../../../src/workflow/review/list-sessions.ts';
 import { readStatus } from '../../../src/workflow/review/read-status.ts';
