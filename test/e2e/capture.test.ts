@@ -316,10 +316,12 @@ test('what waits without a drainer is told', async () => {
   expect((await readStatus()).warnings).toEqual([expect.stringContaining('teddy capture drain')]);
 });
 
-test('a pause is only for a repository that is captured', async () => {
+test('a pause and a drain are only for a repository that is captured', async () => {
   await putCodexOnPath();
-  const { exitCode, stderr } = await run('pause');
-  expect([exitCode, stderr]).toEqual([3, expect.stringContaining('[NOT_CAPTURED]')]);
+  for (const command of ['pause', 'drain']) {
+    const { exitCode, stderr } = await run(command);
+    expect([exitCode, stderr]).toEqual([3, expect.stringContaining('[NOT_CAPTURED]')]);
+  }
   await put('.claude/settings.json', '{}');
   await run('install', '--yes');
   expect((await run('pause')).exitCode).toBe(0);

@@ -518,9 +518,9 @@ describe('what is done from a page', () => {
   });
 
   test('a program does not wait for what a page is asked: it hears at once that a plan is being executed', async () => {
-    await say(project, 'Ask me', planOf(['### CHAT_WITH_USER\n\nWhich colour?\n']));
+    await say(project, 'Ask me', planOf([create('first.txt'), '### CHAT_WITH_USER\n\nWhich colour?\n']));
     const heard = await hear();
-    await browse('POST', `${page}/run`, { plan: await pending(), actions: [1] });
+    await browse('POST', `${page}/run`, { plan: await pending(), actions: [1, 2] });
     const [question] = await heard.wait('question');
     await expect(server.begin('notes.md')).rejects.toThrow(/^begin: 409 .*"code":"LOCKED"/);
     await browse('POST', `${page}/answer`, { question: question?.['id'], text: 'blue' });

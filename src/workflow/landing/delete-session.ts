@@ -79,13 +79,18 @@ export async function deleteSession(project: Project, { session, lines, archives
   return updates.filter(({ old }) => old === null).map(({ ref }) => ref);
 }
 
-/** Makes the refs of the last deletion again, where they are not there; what kept them goes. Throws UNKNOWN_SESSION, REF_MOVED. */
-export async function takeBack(project: Project, session: string): Promise<RefTip[]> {
+/**
+ * Makes the refs of the last deletion again, where they are not there; what kept them goes. `name`: a session's id, or the part
+ * after the date. Throws UNKNOWN_SESSION, AMBIGUOUS_SESSION, BRANCH_IN_THE_WAY.
+ */
+export async function takeBack(project: Project, name: string): Promise<RefTip[]> {
   const { store } = project.repository;
-  const kept = (await store.listRefs(deletedPrefix)).flatMap((tip) => {
+  const all = (await store.listRefs(deletedPrefix)).flatMap((tip) => {
     const deleted = parseDeletedRef(tip.ref);
-    return deleted?.session === session ? [{ ...deleted, kept: tip.ref, oid: tip.oid }] : [];
+    return deleted === null ? [] : [{ ...deleted, kept: tip.ref, oid: tip.oid }];
   });
+  const session = findDeleted([...new Set(all.map((one) => one.session))], name);
+  const kept = all.filter((one) => one.session === session);
   const last = kept
     .map(({ stamp }) => stamp)
     .toSorted()
@@ -93,8 +98,8 @@ export async function takeBack(project: Project, session: string): Promise<RefTi
   if (last === undefined)
     throw new TeddyError(
       'UNKNOWN_SESSION',
-      `Nothing is kept of a deleted session ${JSON.stringify(session)}.`,
-      `\`git for-each-ref ${deletedPrefix}\` shows what is kept, by the whole names of the sessions.`,
+      `Nothing is kept of a deleted session ${JSON.stringify(name)}.`,
+      `\`git for-each-ref ${deletedPrefix}\` shows what is kept.`,
     );
   const wanted = kept
     .filter(({ stamp }) => stamp === last)
@@ -107,6 +112,19 @@ export async function takeBack(project: Project, session: string): Promise<RefTi
   const inTheWay = wanted.map(({ ref }) => shortRef(ref)).join(', ');
   const hint = 'Rename it: `git branch -m <name> <other>`.';
   throw new TeddyError('BRANCH_IN_THE_WAY', `One of these is there already: ${inTheWay}. Nothing was changed.`, hint);
+}
+
+/** Null: none has that name. */
+function findDeleted(sessions: readonly SessionId[], name: string): SessionId | null {
+  const namesakes = sessions.filter((session) => session.slice('20260124-'.length) === name);
+  const exact = sessions.find((session) => session === name);
+  if (exact === undefined && namesakes.length > 1)
+    throw new TeddyError(
+      'AMBIGUOUS_SESSION',
+      `Several deleted sessions are called ${JSON.stringify(name)}: ${namesakes.join(', ')}.`,
+      `Give the whole name: \`teddy session delete --restore ${namesakes.at(-1)}\`.`,
+    );
+  return exact ?? namesakes[0] ?? null;
 }
 
 /** The ref that was deleted, and when. Null for what no deletion has made. */

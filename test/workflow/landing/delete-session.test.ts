@@ -52,6 +52,9 @@ test('the branches of a session go, are kept, and are taken back as they were; i
   expect(await refsOf(project)).toMatchObject(before);
   expect(Object.keys(await refsOf(project)).filter((ref) => ref.includes('deleted'))).toEqual([]);
   await expect(takeBack(project, session)).rejects.toMatchObject({ code: 'UNKNOWN_SESSION' });
+  // The name after the date is enough, as for every command.
+  await deleteSession(project, await planDeletion(project, session));
+  expect(await takeBack(project, 'add-login')).toHaveLength(2);
 });
 
 test('what has landed, and what a remote has, is said; the archive goes too and comes back', async () => {

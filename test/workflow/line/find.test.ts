@@ -122,10 +122,16 @@ describe('the line of HEAD', () => {
     expect(await lineOfHead(project)).toBeNull();
     const tip = await project.tipOf(line);
     expect(await findLine(project)).toMatchObject({ session, found: 'detached', ref: 'HEAD', tip });
-    await expect(findLine(project, undefined, { appends: true })).rejects.toMatchObject({
-      code: 'NOT_ON_LINE',
-      hint: expect.stringContaining('`git switch -c add-login-again`'),
-    });
+    const appending = () => findLine(project, undefined, { appends: true });
+    const hint = (command: string) => ({ code: 'NOT_ON_LINE', hint: expect.stringContaining(`\`${command}\``) });
+    await expect(appending()).rejects.toMatchObject(hint(`git switch ${line}`));
+    // The branch has gone on from here.
+    await project.switchTo(line);
+    await turn(project, 'Two', create('two.txt'));
+    await project.switchTo('older', tip);
+    await project.detach();
+    await project.repository.store.updateRefs([{ ref: 'refs/heads/older' as RefName, old: tip, new: null }], 'test');
+    await expect(appending()).rejects.toMatchObject(hint('git switch -c add-login-again'));
   });
 
   test('is that of a session which started on another line', async () => {

@@ -1,5 +1,6 @@
 import { Command } from 'clipanion';
 import { openCapture } from '../../../app.ts';
+import { notCapturedError } from '../../../errors.ts';
 import { formatCount } from '../../../session/format-count.ts';
 import { TeddyCommand, withInterrupt } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
@@ -24,6 +25,7 @@ export class CaptureDrainCommand extends TeddyCommand {
   protected run(terminal: Terminal): Promise<number> {
     return withInterrupt(terminal, 'teddy capture drain', (signal) =>
       this.withProject(terminal, async (project) => {
+        if (!(await project.spool.look()).exists) throw notCapturedError();
         const { drain } = await import('../../../workflow/capture/drain.ts');
         const drained = await drain(project, openCapture(project, this.context.env), { signal, lingerMs });
         if (this.json) this.printJson(terminal, 'capture-drain', { ...drained, isBusy: drained === null });
