@@ -69,7 +69,7 @@ export async function receiveAnswer(
   received: Received,
   listener: Pick<Listener, 'onText' | 'onUsage'>,
 ): Promise<void> {
-  const accept = acceptLimited(model, received, listener);
+  const accept = acceptLimited(model, request, received, listener);
   await receive(model, request, received, listener, accept);
   while (isCut(received) && received.continuations.length < maxContinuations) {
     const before = received.text;
@@ -96,7 +96,12 @@ export function whyEmpty({ finish, said }: Pick<Received, 'finish' | 'said'>): s
 }
 
 /** An endpoint that never stops would fill the memory. */
-function acceptLimited(model: Model, received: Received, { onText }: Pick<Listener, 'onText'>): (text: string) => void {
+function acceptLimited(
+  model: Model,
+  { again = '`teddy session plan` without -m tries again.' }: ModelRequest,
+  received: Received,
+  { onText }: Pick<Listener, 'onText'>,
+): (text: string) => void {
   let roomBytes = maxAnswerBytes;
   return (text) => {
     const bytes = encoder.encode(text).length;
@@ -108,7 +113,7 @@ function acceptLimited(model: Model, received: Received, { onText }: Pick<Listen
       throw new TeddyError(
         'MODEL_FAILED',
         `The answer of ${model.label} is larger than 10 MiB (10,485,760 bytes), so it was stopped there.`,
-        'Ask for less at once; `teddy session resume` tries again.',
+        `Ask for less at once; ${again}`,
       );
   };
 }

@@ -294,6 +294,16 @@ describe('an answer without end', () => {
     const [, part] = await recordsOf(project);
     expect(part).toMatchObject({ type: 'assistant_partial', message: { content: piece.repeat(10) } });
   });
+
+  test('names the command that asks again: after a question, that is not the one that runs the plan', async () => {
+    const project = await begin();
+    await say(project, 'Do it', planOf([create('a.txt')]));
+    const asked = say(project, 'Why?', scriptedModel({ texts: ['a'.repeat(11 * 1024 * 1024)] }), { mode: 'ask' });
+    await expect(asked).rejects.toMatchObject({
+      code: 'MODEL_FAILED',
+      hint: 'Ask for less at once; `teddy session ask` without -m tries again; the message is kept.',
+    });
+  });
 });
 
 test('a continuation that ends without a word why is the end of the answer', async () => {
