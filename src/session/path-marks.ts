@@ -185,6 +185,16 @@ function readLink(text: string): Span | null {
   return whole === null ? null : { mark: 'link', inside: whole, end: text.length };
 }
 
+/** The note where a link shows one path and leads to another one; undefined where it shows the path, or its end. */
+export function describeLink(value: string, path: string): string | undefined {
+  const shown = /^\[([^\]]+)\]\(/.exec(value.trim())?.[1]?.replaceAll('`', '').trim() ?? '';
+  const text = decodePercent(shown).replace(/^\.?\//, '');
+  // Such marks are left out of the words of a link.
+  const plain = path.replace(/[`[\]]/g, '');
+  if (!/\.\w{1,10}$/.test(text) || `/${plain}`.endsWith(`/${text}`) || text.endsWith(`/${plain}`)) return undefined;
+  return `the link shows "${shorten(shown)}" and leads to "${shorten(path)}", which counts`;
+}
+
 function linkDestination(text: string): string | null {
   if (!text.startsWith('[') || !text.endsWith(')')) return null;
   const close = closingBracket(text, 0, '[', ']');

@@ -1,7 +1,7 @@
 /** Paths as a plan or a context list writes them. What symlinks do to them is checked where there are files. */
 import type { RepoPath } from '../names.ts';
 import { newestGrammar, type Grammar } from './grammar.ts';
-import { readWrittenPath } from './path-marks.ts';
+import { describeLink, readWrittenPath } from './path-marks.ts';
 
 const maxPathLength = 4096;
 
@@ -16,8 +16,17 @@ type ParsedPlanPath = { path: RepoPath; note?: string } | { problem: string; hin
 export function parsePlanPath(text: string, projectRoot?: string, grammar: Grammar = newestGrammar): ParsedPlanPath {
   const written = readWrittenPath(text, grammar);
   if ('problem' in written) return written;
-  const parsed = parseRepoPath(written.text, projectRoot);
-  return 'path' in parsed && written.note !== undefined ? { ...parsed, note: written.note } : parsed;
+  const [isTold, { text: named }] = [grammar >= 3, written];
+  if (isTold && named !== named.trim())
+    return { problem: 'its name would begin or end with a blank', hint: 'Give it another name, or use EXECUTE.' };
+  const parsed = parseRepoPath(named, projectRoot);
+  if ('problem' in parsed) return parsed;
+  // Whose project has backslashes in its own path writes them by habit.
+  const isOdd = named.includes('\\') && projectRoot?.includes('\\') !== true;
+  const slashes = isTold && isOdd ? 'its backslashes are read as slashes' : undefined;
+  const elsewhere = isTold ? describeLink(text, parsed.path) : undefined;
+  const notes = [written.note, slashes, elsewhere].filter((note) => note !== undefined);
+  return notes.length === 0 ? parsed : { ...parsed, note: notes.join('; ') };
 }
 
 /** A path without Markdown around it. The result is relative to the root and stays in the project. */

@@ -31,7 +31,7 @@ const good: Record<string, { actions: string[]; notes?: number[] }> = {
   'plain-memo.md': { actions: [], notes: [5] },
   'questions.md': { actions: ['5: CHAT_WITH_USER', '17: PROMPT'] },
   'nested-fences.md': { actions: ['5: CREATE docs/guide.md', '21: EDIT docs/index.md 24'] },
-  'crlf.md': { actions: ['5: CREATE src/main.c'] },
+  'crlf.md': { actions: ['5: CREATE src/main.c'], notes: [6] },
   'next-turn.md': { actions: ['5: RESEARCH', '13: PRUNE', '16: INVOKE'] },
   'sloppy.md': { actions: ['9: CREATE src/a.ts', '20: EXECUTE'], notes: [1, 5, 11, 17, 29] },
   'paths.md': {

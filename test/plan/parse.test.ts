@@ -241,6 +241,29 @@ describe('sections', () => {
     expect([problems, plan.contextVault]).toEqual([[], [line]]);
   });
 
+  const readNotes = (path: string, grammar: 2 | 3 = 3) => {
+    const text = `# T\n## Action Plan\n### READ\n- Resource: ${path}\n`;
+    const { problems, notes } = parsePlan(text, { projectRoot: '/home/dev/project', grammar });
+    return [...problems, ...notes].map(({ message }) => message.replace(/^.*?": /, ''));
+  };
+
+  test.each([
+    ['[a.txt](/dir/x.txt)', 'the link shows "a.txt" and leads to "dir/x.txt", which counts.'],
+    ['src\\app.ts', 'its backslashes are read as slashes.'],
+    ['[x](/a%5Cb.txt)', 'its backslashes are read as slashes.'],
+    ['[x](/new.txt%20)', expect.stringContaining('its name would begin or end with a blank')],
+    ['[x](%20new.txt)', expect.stringContaining('its name would begin or end with a blank')],
+  ])('a path that does not mean what it shows is told: %s', (path, said) => {
+    expect(readNotes(path)).toEqual([said]);
+    expect(readNotes(path, 2)).toEqual([]);
+  });
+
+  test.each(['[app.ts](/src/app.ts)', '[src/app.ts](src/app.ts)', '[the app](/src/app.ts)', '[my%20a.ts](/my%20a.ts)'])(
+    'a link that shows its path, an end of it or words is read without a note: %s',
+    (path) => expect(readNotes(path)).toEqual([]),
+  );
+  test('a link may show the absolute path', () => expect(readNotes('[/home/dev/project/a.ts](/a.ts)')).toEqual([]));
+
   test('metadata can not reach a prototype', () => {
     const { plan } = parsePlan('# T\n- **__proto__:** x\n- **A b**: y\n## Message\nx');
     expect(Object.entries(plan.metadata)).toEqual([
