@@ -6,7 +6,7 @@ import { findDisclosed, joinAssistants, renderDisclosure, toDisclosure } from '.
 import { countOf } from '../../session/describe-spending.ts';
 import { decodeEntry } from '../../session/entry.ts';
 import { howUndone, takesBack } from '../../session/line-paths.ts';
-import { nameSome } from '../../session/name-some.ts';
+import { nameEdits, nameSome, type OwnEdit } from '../../session/name-some.ts';
 import { shortRef, type Oid, type RefName, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
 import type { LandableLine } from './landing.ts';
 import type { LandingSides } from './sides.ts';
@@ -15,6 +15,7 @@ import { toShellWord } from '../../session/shell-word.ts';
 import { readBaseStart } from '../../session/lines.ts';
 import { readTurnFile } from '../line/read.ts';
 import { toGitOn } from '../line/switch.ts';
+import { findMakers } from '../line/find-committed.ts';
 import { readAssistance } from '../line/read-assistance.ts';
 import type { LandingTarget } from './choose-target.ts';
 
@@ -36,8 +37,11 @@ export interface LandingParts {
   others: string[];
   /** Files of write sessions in turns that have a plan as well. */
   written: string[];
-  /** Files with edits of the user's that no commit of theirs has. `isEarly`: they were there before the session's first message. */
-  ownEdits: { path: RepoPath; isEarly: boolean }[];
+  /**
+   * Files with edits that no turn of the session made, and no commit of the user's. `isEarly`: they were there before its first
+   * message. `of`: the session of another agent that left them so; null: they are the user's own.
+   */
+  ownEdits: OwnEdit[];
   /** The snapshots that took the early ones, newest first. */
   early: Oid[];
 }
@@ -50,9 +54,7 @@ export function describeLanding({ session }: LandableLine, { turns, others, writ
   ];
   const besides = [
     ...(written.length === 0 ? [] : [`written: ${toVisible(nameSome(written))}`]),
-    ...(ownEdits.length === 0
-      ? []
-      : [`own edits, not of a plan: ${toVisible(nameSome(ownEdits.map(({ path }) => path)))}`]),
+    ...nameEdits(ownEdits, (names) => `own edits, not of a plan: ${names}`).map(toVisible),
   ];
   const [only, second] = turns.length > 0 ? turns.map(({ title }) => title) : others;
   const isPlain = second === undefined && besides.length === 0 && turns.every((turn) => describeRest(turn) === '');
@@ -79,11 +81,12 @@ function describeRest({ failed, partly }: LandingParts['turns'][number]): string
 
 /** `sides`: what of a file does not differ there does not land. */
 export async function readParts(
-  { repository: { store } }: Project,
+  project: Project,
   { session, tip }: LandableLine,
   base: Oid | null,
   sides: LandingSides,
 ): Promise<LandingParts> {
+  const { store } = project.repository;
   const titles = new Map<TurnName, string>();
   const asked = new Map<TurnName, string>();
   const ends = new Map<TurnName, string>();
@@ -146,11 +149,14 @@ export async function readParts(
   const lands = async (path: RepoPath) =>
     (await store.findOid(sides.base, path)) !== (await store.findOid(sides.theirs, path));
   const landing = await Promise.all([...edited].map(async ([path]) => lands(path)));
+  const landed = [...edited].flatMap(([path, isEarly], at) => (landing[at] === true ? [{ path, isEarly }] : []));
+  const versions = landed.map(async ({ path }) => ({ path, blob: await store.findOid(sides.theirs, path) }));
+  const makers = landed.length === 0 ? null : await findMakers(project, await Promise.all(versions), session);
   return {
     turns: turns.toReversed(),
     others: others.toReversed(),
     written: [...written].flatMap(([path, turn]) => (ends.has(turn) ? [path] : [])),
-    ownEdits: [...edited].flatMap(([path, isEarly], at) => (landing[at] === true ? [{ path, isEarly }] : [])),
+    ownEdits: landed.map((edit) => ({ ...edit, of: makers?.get(edit.path) ?? null })),
     early: early.map(({ oid }) => oid),
   };
 }

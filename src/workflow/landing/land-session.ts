@@ -5,16 +5,8 @@ import type { Store, TreeChange, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { decodeEntry, type EntryKind } from '../../session/entry.ts';
 import { encodeLanding, type LandedFrom, type LostCode } from '../../session/landing.ts';
-import {
-  parseArchiveRef,
-  shortRef,
-  type Oid,
-  type RefName,
-  type RepoPath,
-  type SessionId,
-  type TurnName,
-} from '../../names.ts';
-import { nameSome } from '../../session/name-some.ts';
+import { parseArchiveRef, shortRef, type Oid, type RefName, type SessionId, type TurnName } from '../../names.ts';
+import { nameEdits, nameSome, type OwnEdit } from '../../session/name-some.ts';
 import { repair } from '../line/repair.ts';
 import { refuseOperation } from '../line/refuse-operation.ts';
 import { findOtherWithCode } from '../line/find-open.ts';
@@ -27,11 +19,11 @@ import { chooseTarget, type LandingTarget } from './choose-target.ts';
 import {
   describeLanding,
   discloseModels,
+  type LandingParts,
   readParts,
   takeOff,
   tellBehind,
   tellBrought,
-  type LandingParts,
 } from './describe.ts';
 import { findLandingBase, type LandingBase } from './find-base.ts';
 import { toArchiveCommand } from './archive-command.ts';
@@ -56,8 +48,7 @@ export interface Landed {
   /** The trailers of the message that disclose which models had a part. */
   assistedBy: string[];
   changes: TreeChange[];
-  /** Files with edits of the user's that no commit of theirs has. */
-  ownEdits: RepoPath[];
+  ownEdits: OwnEdit[];
   /** Turns whose code lands although their run was not a success. `status`: how it ended. */
   failed: { turn: TurnName; status: string }[];
   /** The work tree whose files went along; null when the branch is checked out nowhere. */
@@ -145,7 +136,7 @@ async function landOnce(
     along: along.map(({ session }) => session),
     assistedBy,
     changes,
-    ownEdits: tree === null ? [] : parts.ownEdits.map(({ path }) => path),
+    ownEdits: tree === null ? [] : parts.ownEdits,
     failed: parts.turns.flatMap(({ turn, failed: status }) =>
       tree === null || status === null ? [] : [{ turn, status }],
     ),
@@ -177,9 +168,7 @@ async function findObstacle(
   const canAsk = project.notices.confirm !== undefined;
   const early = listEarly(parts, request);
   if (canAsk && early.length > 0)
-    project.notices.info(
-      `The landing asks about your own edits of ${nameSome(early)}, unless it has --with-own-edits.`,
-    );
+    project.notices.info(`The landing asks about ${nameEarly(early)}, unless it has --with-own-edits.`);
   try {
     if (!canAsk) await chooseTarget(project, line, request);
     if (!canAsk) await askForOwnEdits(project, line, parts, request);
@@ -192,8 +181,12 @@ async function findObstacle(
 }
 
 /** Edits from before the first message that nobody has said yes to. */
-function listEarly({ ownEdits }: LandingParts, { withOwnEdits }: LandRequest): RepoPath[] {
-  return withOwnEdits === true ? [] : ownEdits.flatMap(({ path, isEarly }) => (isEarly ? [path] : []));
+function listEarly({ ownEdits }: LandingParts, { withOwnEdits }: LandRequest): OwnEdit[] {
+  return withOwnEdits === true ? [] : ownEdits.filter(({ isEarly }) => isEarly);
+}
+
+function nameEarly(early: readonly OwnEdit[]): string {
+  return nameEdits(early, (names) => `your own edits of ${names}`).join(' and ');
 }
 
 /** git merges files that one side alone has changed by their names, whether their contents are there or not. */
@@ -260,7 +253,7 @@ async function askForOwnEdits(
   if (early.length === 0) return false;
   for (const { turn, failed } of parts.turns)
     if (failed !== null) project.notices.warn(`The run of turn ${turn} ended in ${failed}.`);
-  const what = `${line.name} has your own edits of ${nameSome(early)} from before its first message`;
+  const what = `${line.name} has ${nameEarly(early)} from before its first message`;
   if ((await project.notices.confirm?.(`${what}. Land them, too?`)) === true) {
     request.withOwnEdits = true;
     return true;

@@ -5,7 +5,7 @@ import { decodeEntry } from '../../session/entry.ts';
 import { isSessionPath } from '../../session/global-files.ts';
 import { openLineIndex, type IndexedFields, type LineIndex } from '../../session/line-index.ts';
 import { readBaseTips } from '../../session/find-landed.ts';
-import type { KnownLine, Tips } from '../../session/lines.ts';
+import { listLines, type KnownLine, type Tips } from '../../session/lines.ts';
 import { entryMs } from '../../session/logged-entry.ts';
 import { findNearestEntry } from '../../session/nearest-entry.ts';
 import { readStarts, type SessionStart } from '../../session/session-starts.ts';
@@ -27,10 +27,7 @@ export async function findCommitted(
   listed?: Tips,
 ): Promise<Map<RefName, Oid>> {
   const index = await openLineIndex(project.repository.cache);
-  const captured = lines.flatMap((line) => {
-    const start = starts.get(line.session);
-    return start === undefined || start.agent === null ? [] : [{ ...line, start }];
-  });
+  const captured = toCaptured(lines, starts);
   const bases = captured.length === 0 ? [] : await listBases(project, captured, starts, listed);
   const key = bases.map((oid) => oid.slice(0, 12)).join(' ');
   const open = captured.filter((line) => ![key, forGood].includes(String(readKept(index, line)?.[0])));
@@ -65,6 +62,38 @@ export async function findCommit(
   if (nearest === null) return null;
   const starts = await readStarts(project, [{ ...nearest.entry, oid: line.oid }]);
   return (await findCommitted(project, [{ ...line, nearest }], starts)).get(line.ref) ?? null;
+}
+
+/** By its path, the session of another agent whose turn left a file in this version: the earliest. `but`: not this one. */
+export async function findMakers(
+  project: Source,
+  versions: readonly Version[],
+  but: SessionId,
+): Promise<ReadonlyMap<RepoPath, SessionId>> {
+  const lines = (await listLines(project)).filter(({ session, remote }) => session !== but && remote === null);
+  const starts = await readStarts(
+    project,
+    lines.map((line) => ({ ...line, created: line.nearest.entry.created })),
+  );
+  const captured = toCaptured(lines, starts).toSorted((a, b) =>
+    a.nearest.entry.created < b.nearest.entry.created ? -1 : 1,
+  );
+  const index = await openLineIndex(project.repository.cache);
+  const changes = await readChanges(project, index, captured);
+  await index.save();
+  const makers = new Map<RepoPath, SessionId>();
+  for (const { path, blob } of versions) {
+    const maker = captured.find(({ ref }) => changes.get(ref)?.some((one) => one.path === path && one.blob === blob));
+    if (maker !== undefined) makers.set(path, maker.session);
+  }
+  return makers;
+}
+
+function toCaptured(lines: readonly CommittableLine[], starts: ReadonlyMap<SessionId, SessionStart>): CapturedLine[] {
+  return lines.flatMap((line) => {
+    const start = starts.get(line.session);
+    return start === undefined || start.agent === null ? [] : [{ ...line, start }];
+  });
 }
 
 type Source = Pick<Project, 'repository' | 'clock'>;

@@ -553,9 +553,9 @@ test('edits from before the first message land only when the user says so', asyn
   });
   await expect(landSession(answer(false), {})).rejects.toMatchObject({ code: 'OWN_EDITS' });
   expect(await project.tipOf('main')).toBe(before);
-  expect((await landSession(project, { isDryRun: true })).ownEdits).toEqual(['README.md']);
+  expect((await landSession(project, { isDryRun: true })).ownEdits).toMatchObject([{ path: 'README.md', of: null }]);
   const landed = await landSession(answer(true), {});
-  expect(landed.ownEdits).toEqual(['README.md']);
+  expect(landed.ownEdits).toMatchObject([{ path: 'README.md', of: null }]);
   expect(landed.message).toContain('Do it\n\n- 01 Do it\n- own edits, not of a plan: README.md\n');
   expect(asked).toHaveLength(2);
 });
@@ -567,7 +567,7 @@ test('later edits, and code of a run that failed, land with a word, and what has
   await project.write({ 'one.txt': null });
   await turn(project, 'Three', create('three.txt'));
   const landed = await landSession(project, {});
-  expect(landed).toMatchObject({ ownEdits: ['README.md'], failed: [] });
+  expect(landed).toMatchObject({ ownEdits: [{ path: 'README.md', of: null }], failed: [] });
   project.command.run = async () => ({ exitCode: 1 });
   await turn(project, 'Four', create('four.txt'), command('false'));
   const next = await landSession(project, {});
@@ -860,4 +860,20 @@ test('a session that has landed on the branch that HEAD is on is not open there'
   await start(project, 'on-top');
   await turn(project, 'Three', create('three.txt'));
   expect((await listSessions(project)).map(({ state }) => state)).not.toContain('landed');
+});
+
+test('a file that another agent’s session left so is told as that one’s', async () => {
+  const project = await memoryProject({ 'README.md': '# Notes\n' });
+  const first = await captureTurns(project, 'claude-code', [{ model: 'opus', files: { 'hello.txt': 'hello\n' } }]);
+  await start(project);
+  await project.write({ 'hello.txt': 'hello\n', 'README.md': '# My notes\n' });
+  await project.stage('hello.txt');
+  await turn(project, 'One', create('one.txt'));
+  await expect(landSession(project, {})).rejects.toMatchObject({
+    code: 'OWN_EDITS',
+    message: expect.stringContaining(`your own edits of README.md and hello.txt of ${first.session} from before`),
+  });
+  const { message, ownEdits } = await landSession(project, { withOwnEdits: true });
+  expect(message).toContain(`\n- own edits, not of a plan: README.md\n- hello.txt of ${first.session}\n`);
+  expect(ownEdits.map(({ of }) => of)).toEqual(expect.arrayContaining([null, first.session]));
 });

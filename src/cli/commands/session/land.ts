@@ -2,7 +2,7 @@ import { Command, Option } from 'clipanion';
 import { composeText } from '../../../app.ts';
 import { shortRef } from '../../../names.ts';
 import { countOf } from '../../../session/describe-spending.ts';
-import { nameSome } from '../../../session/name-some.ts';
+import { nameEdits } from '../../../session/name-some.ts';
 import { toShellWord } from '../../../session/shell-word.ts';
 import type { AuthorshipNote } from '../../../workflow/landing/authorship-log.ts';
 import type { Landed } from '../../../workflow/landing/land-session.ts';
@@ -123,7 +123,7 @@ function toJson(
     along,
     assistedBy,
     files,
-    ownEdits,
+    ownEdits: ownEdits.map(({ path, of }) => ({ path, session: of })),
     failed,
     workTree: root,
     archive,
@@ -166,7 +166,8 @@ function sayAlong(terminal: Terminal, along: readonly string[]): void {
 }
 
 function sayBesides(terminal: Terminal, { ownEdits, failed }: Landed): void {
-  if (ownEdits.length > 0) terminal.say(toVisible(`With it come your own edits of ${nameSome(ownEdits)}.`));
+  const edits = nameEdits(ownEdits, (names) => `your own edits of ${names}`);
+  if (edits.length > 0) terminal.say(toVisible(`With it come ${edits.join(' and ')}.`));
   for (const { turn, status } of failed)
     terminal.say(`The run of turn ${turn} ended in ${status}; its code comes along.`);
 }
