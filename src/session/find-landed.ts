@@ -41,15 +41,17 @@ export async function findLanded(
  */
 export async function readBaseTips(
   project: SessionSource,
-  lines: readonly Pick<KnownLine, 'session'>[],
+  lines: readonly (Pick<KnownLine, 'session'> & { oid?: Oid })[],
   starts: ReadonlyMap<SessionId, SessionStart>,
   listed?: Tips,
 ): Promise<{ usual: Oid[]; own: ReadonlyMap<string, readonly Oid[]> }> {
   const { store } = project.repository;
   const defaults = (await readDefaultBranches(project, listed)).filter(({ ref }) => !ref.endsWith('/teddy/global'));
   const usual = new Set(defaults.map(({ oid }) => oid));
-  const head = await store.resolve('HEAD');
-  if (head !== null && !usual.has(head) && (await findNearestEntry(project, head)) === null) usual.add(head);
+  const head = listed === undefined ? await store.resolve('HEAD') : (listed.get('HEAD' as RefName) ?? null);
+  // On the tip of a line it is no base, which takes no reading.
+  const isKnown = head === null || usual.has(head) || lines.some(({ oid }) => oid === head);
+  if (!isKnown && (await findNearestEntry(project, head)) === null) usual.add(head);
   const named = new Set(lines.map(({ session }) => starts.get(session)?.branch ?? ''));
   let standIns: Promise<Oid[]> | null = null;
   const resolve = async (ref: RefName) => (listed === undefined ? store.resolve(ref) : (listed.get(ref) ?? null));

@@ -52,7 +52,7 @@ export async function listLines(project: SessionSource, options: { archived?: bo
   return (await listLinesAndTips(project, options)).lines;
 }
 
-/** Where each branch here and each of the remotes stands. */
+/** Where each branch here and each of the remotes stands, and HEAD where it is known. */
 export type Tips = ReadonlyMap<RefName, Oid>;
 
 /**

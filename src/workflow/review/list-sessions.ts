@@ -2,7 +2,7 @@
 import { findCommitted } from '../line/find-committed.ts';
 import { describeSessions, type DescribedSession } from '../../conversation/list-sessions.ts';
 import type { Project } from '../../ports/project.ts';
-import type { SessionId } from '../../names.ts';
+import type { RefName, SessionId } from '../../names.ts';
 import { listLinesAndTips } from '../../session/lines.ts';
 import { skewMs, toMainLines, type MainLine } from '../../session/main-lines.ts';
 import { entryMs } from '../../session/logged-entry.ts';
@@ -38,7 +38,12 @@ export async function listNewest(
   const head = await project.repository.workspace?.head();
   const newest = { limit, latestMs: now.getTime() + skewMs, head: head?.ref ?? null };
   const isCut = !mine && Number.isFinite(limit);
-  const { lines: listed, tips, older } = await listLinesAndTips(project, { archived, ...(isCut && { newest }) });
+  const {
+    lines: listed,
+    tips: branches,
+    older,
+  } = await listLinesAndTips(project, { archived, ...(isCut && { newest }) });
+  const tips = head?.oid == null ? branches : new Map([...branches, ['HEAD' as RefName, head.oid]]);
   const found = toMainLines(listed, now);
   // The line of a branch that HEAD is on; a detached HEAD is on none.
   const here = listed.find(({ ref }) => ref === head?.ref);
