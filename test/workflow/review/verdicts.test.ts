@@ -21,7 +21,7 @@ import { giveVerdict } from '../../../src/workflow/run/give-verdict.ts';
 import { claudePlans } from '../../support/agent-plan-fixtures.ts';
 import { memoryCapture, type MemoryCapture } from '../../support/memory-agent-logs.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
-import { create, line, planOf, say, session, start } from '../../support/turns.ts';
+import { create, line, planOf, run, say, session, start } from '../../support/turns.ts';
 
 const plain = { style: (_: unknown, text: string) => text, columns: 120 } as unknown as Terminal;
 const marked = { style: (style: string, text: string) => `<${style}>${text}</>`, columns: 120 } as unknown as Terminal;
@@ -148,3 +148,22 @@ describe('the plan of another agent', () => {
     expect(await outcomes()).toEqual(['plan', 'plan, rejected']);
   });
 });
+
+test.each(['plan', 'ask', 'execute'])(
+  '%s on the line of a plan that waits for a verdict names approve and reject',
+  async (verb) => {
+    const { project, captured } = await withPlan();
+    const tip = await project.tipOf(captured);
+    const asked =
+      verb === 'execute'
+        ? run(project, { selector: captured })
+        : say(project, 'More', 'Fine.', { selector: captured, ...(verb === 'ask' ? { mode: 'ask' as const } : {}) });
+    await expect(asked).rejects.toMatchObject({
+      code: expect.stringMatching(/^(PLAN_PENDING|NO_PENDING_PLAN)$/),
+      hint: expect.stringContaining(
+        `\`teddy session approve -s ${captured}\` or \`teddy session reject -s ${captured}`,
+      ),
+    });
+    expect(await project.tipOf(captured)).toBe(tip);
+  },
+);
