@@ -121,7 +121,7 @@ async function tell<Fact extends IndexedFields[string]>(
   return fact;
 }
 
-/** Null where the line that is told of has a plan itself, or all that is beside it was decided. Most sessions have one line. */
+/** The other branch that a person has to decide about; null where this line has a plan itself, or all beside it was decided. */
 async function findBeside(
   store: SessionStore,
   index: LineIndex,

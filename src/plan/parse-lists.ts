@@ -42,7 +42,7 @@ export function readMemos(reading: Reading, section: Section): MemoChange[] {
     const [, sign, fact] = /^\[([+-])\]\s*(\S.*)$/s.exec(text) ?? [];
     if (fact !== undefined) return [{ kind: sign === '+' ? 'add' : 'remove', fact: toOneLine(fact) }];
     const found = excerpt(text, 0, text.length);
-    if ((reading.grammar < 3 ? noMemo2 : noMemo).test(text))
+    if ((reading.grammar < 3 ? noMemoBefore : noMemo).test(text))
       addNote(reading, position, `"${found}" is taken for no memo at all.`);
     else if (reading.grammar >= 3 && entry.isItem && !/^[[+-]/.test(text)) {
       addNote(reading, position, `"${found}" is taken for a memo to add: [+] ${found}`);
@@ -55,7 +55,8 @@ export function readMemos(reading: Reading, section: Section): MemoChange[] {
 /** How models say that they have no memo. */
 const noMemo =
   /^\W{0,3}(?:none(?: needed)?|n\/a|nothing(?: new| to add)?|no(?: new)? (?:changes|memos|facts)(?: needed| yet| to add)?)\W{0,3}$/i;
-const noMemo2 = /^\W{0,3}(?:none|n\/a|no changes)\W{0,3}$/i;
+/** The ways that grammars 1 and 2 know. */
+const noMemoBefore = /^\W{0,3}(?:none|n\/a|no changes)\W{0,3}$/i;
 
 function toOneLine(fact: string): string {
   return fact.replaceAll('\n', ' ');

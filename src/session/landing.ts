@@ -55,7 +55,7 @@ function indentMark(line: string): string {
   return mark.test(text) ? `  ${text}` : text;
 }
 
-/** Where a line can land whose session's own branch is gone. */
+/** The branches on which a line can land whose session's own branch is gone. */
 export interface OtherTargets {
   /** The branch of a remote by which it can be made here again, as git shortens it; null: none has it. */
   remote: string | null;

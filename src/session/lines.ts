@@ -52,7 +52,7 @@ export async function listLines(project: SessionSource, options: { archived?: bo
   return (await listLinesAndTips(project, options)).lines;
 }
 
-/** Where each branch here and each of the remotes stands, and HEAD where it is known. */
+/** The tip of each branch here and of each of the remotes, and of HEAD where it is known. */
 export type Tips = ReadonlyMap<RefName, Oid>;
 
 /**
@@ -191,7 +191,7 @@ export async function readDefaultBranches(project: SessionSource, listed?: Tips)
   return tips.flatMap(({ ref, oid }) => (oid === null ? [] : [{ ref, oid }]));
 }
 
-/** So many branches are looked at where one has to be found among them. */
+/** The most branches that are looked at to find one among them. */
 const maxOwn = 16;
 
 /** The branches here that are nothing of teddy's: one of them may stand in for a branch that is gone. */

@@ -9,7 +9,9 @@ export function nameSome(names: readonly string[]): string {
 /** An edit of a file that no turn of its session made. */
 export interface OwnEdit {
   path: RepoPath;
+  /** It was there before the session's first message. */
   isEarly: boolean;
+  /** The session of another agent that left the file so; null: the edit is the user's own. */
   of: SessionId | null;
 }
 

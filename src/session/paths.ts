@@ -21,7 +21,7 @@ export function parsePlanPath(text: string, projectRoot?: string, grammar: Gramm
     return { problem: 'its name would begin or end with a blank', hint: 'Give it another name, or use EXECUTE.' };
   const parsed = parseRepoPath(named, projectRoot);
   if ('problem' in parsed) return parsed;
-  // Whose project has backslashes in its own path writes them by habit.
+  // A person on Windows writes backslashes by habit.
   const isOdd = named.includes('\\') && projectRoot?.includes('\\') !== true;
   const slashes = isTold && isOdd ? 'its backslashes are read as slashes' : undefined;
   const elsewhere = isTold ? describeLink(text, parsed.path) : undefined;

@@ -70,7 +70,7 @@ test.each([
   ['./2-branch-01/', '2-branch-01', undefined],
   [`${directory}/02`, '02', directory],
   [`${directory}/02-branch-01/plan.md`, '02-branch-01', directory],
-  [`/work/it/${directory}/02/`, '02', `/work/it/${directory}`],
+  [`/home/ada/shop/${directory}/02/`, '02', `/home/ada/shop/${directory}`],
   [directory, directory, undefined],
   ['teddy/20260124-add-log/02-branch-01', 'teddy/20260124-add-log/02-branch-01', undefined],
   ['3f2a9c1', '3f2a9c1', undefined],

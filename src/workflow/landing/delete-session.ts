@@ -114,7 +114,7 @@ export async function takeBack(project: Project, name: string): Promise<RefTip[]
   throw new TeddyError('BRANCH_IN_THE_WAY', `One of these is there already: ${inTheWay}. Nothing was changed.`, hint);
 }
 
-/** Null: none has that name. */
+/** The deleted session of that id, or of that name after the date; null: there is none. */
 function findDeleted(sessions: readonly SessionId[], name: string): SessionId | null {
   const namesakes = sessions.filter((session) => session.slice('20260124-'.length) === name);
   const exact = sessions.find((session) => session === name);

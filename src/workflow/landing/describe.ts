@@ -37,10 +37,7 @@ export interface LandingParts {
   others: string[];
   /** Files of write sessions in turns that have a plan as well. */
   written: string[];
-  /**
-   * Files with edits that no turn of the session made, and no commit of the user's. `isEarly`: they were there before its first
-   * message. `of`: the session of another agent that left them so; null: they are the user's own.
-   */
+  /** Files with edits that no turn of the session made, and no commit of the user's. */
   ownEdits: OwnEdit[];
   /** The snapshots that took the early ones, newest first. */
   early: Oid[];

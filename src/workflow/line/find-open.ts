@@ -7,7 +7,7 @@ import { isTurnName, sessionDir, shortRef, type Oid, type SessionId } from '../.
 import { listArchives } from '../../session/archives.ts';
 import { readLine } from '../../conversation/read-line.ts';
 import { isOnLine } from '../../session/ancestry.ts';
-import { addsNothing, hasSameCode, readBaseTips as readTips } from '../../session/find-landed.ts';
+import { addsNothing, hasSameCode, readBaseTips } from '../../session/find-landed.ts';
 import { toMainLines, type MainLine } from '../../session/main-lines.ts';
 import { readStarts } from '../../session/session-starts.ts';
 import { listLines, readBaseStart, type BaseStart, type KnownLine } from '../../session/lines.ts';
@@ -34,7 +34,7 @@ export async function findOpenLine(project: Project, lines?: readonly KnownLine[
   throw await noOpenSessionError(project, sessions, others);
 }
 
-/** Where one of its branches has landed, a session is open only for a plan that waits on another one. */
+/** The branch to go on with. A session of which one branch has landed is open only for a plan that waits on another one. */
 async function findOpenBranch(
   project: Project,
   own: KnownLine,
@@ -69,7 +69,7 @@ export async function hasLandedAsItStands(
   const start = await findBaseStart(project, nearest);
   // A branch that has not moved since the session began has nothing of it, which takes no question to git.
   const before = start === null ? undefined : (await store.readCommit(start.oid)).parents[0];
-  for (const base of bases ?? (await readBaseTips(project, session, start))) {
+  for (const base of bases ?? (await listBaseTips(project, session, start))) {
     if (base === before) continue;
     if (await store.isAncestor(oid, base)) return true;
     const found = await store.findReachable(`${landingText}${session}@`, base, [oid]);
@@ -104,7 +104,7 @@ export async function findOtherWithCode(
 export async function hasCodeToLand(project: Project, line: Pick<KnownLine, 'oid' | 'nearest'>): Promise<boolean> {
   if (await differsFromStart(project, line)) return true;
   const { session } = line.nearest.entry;
-  for (const base of await readBaseTips(project, session, await findBaseStart(project, line.nearest)))
+  for (const base of await listBaseTips(project, session, await findBaseStart(project, line.nearest)))
     if ((await project.repository.store.findReachable(`${landingText}${session}@`, base, [])).length > 0) return true;
   return false;
 }
@@ -125,9 +125,9 @@ export async function findBaseStart(project: Project, { oid, entry }: KnownLine[
   return { branch: start.branch, oid: start.oid };
 }
 
-async function readBaseTips(project: Project, session: SessionId, start: BaseStart | null): Promise<Oid[]> {
+async function listBaseTips(project: Project, session: SessionId, start: BaseStart | null): Promise<Oid[]> {
   const starts = new Map(start === null ? [] : [[session, { ...start, agent: null }] as const]);
-  const { usual, own } = await readTips(project, [{ session }], starts);
+  const { usual, own } = await readBaseTips(project, [{ session }], starts);
   return [...new Set([...[...own.values()].flat(), ...usual])];
 }
 

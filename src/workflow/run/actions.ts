@@ -146,7 +146,7 @@ async function runAction(
   return { decision, log: { ...performed, ...modified, approved_by: approver.by, duration_ms } };
 }
 
-/** Nobody answers any more. */
+/** Ends the run where the user has left: nobody answers any more. */
 function endUnanswered({ run, settings: { signal } }: Runner): Step {
   if (signal.aborted) return { decision: 'quit', log: skipped(skipReasons.interrupted) };
   return { decision: 'end', log: skipped(hasRun(run) ? skipReasons.quit : skipReasons.interrupted) };
