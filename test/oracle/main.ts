@@ -1,0 +1,97 @@
+/**
+ * `npm run oracle`: compares all that two executables print and serve of the same repositories, byte for byte. The older one is that of
+ * the commit in `base`, or of another: `npm run oracle -- <commit>`, `npm run oracle -- <path of a main.cjs>`.
+ */
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { meant } from './meant.ts';
+import { readRepository, type Readings } from './readings.ts';
+import { makeZoo } from './zoo.ts';
+
+/** The commit before the reading side was made one. */
+const base = '8b3724bfe4fde997b530fe44f4c67f742cc9fb7f';
+
+// The bundle lies in dist/.
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+process.exitCode = await compare(process.argv[2] ?? base);
+
+async function compare(older: string): Promise<number> {
+  const directory = realpathSync(mkdtempSync(join(tmpdir(), 'teddy-oracle-')));
+  const before = existsSync(older) ? older : buildCommit(older, join(directory, 'older'));
+  const now = join(root, 'dist/main.cjs');
+  const zoo = await makeZoo(now, directory);
+  let [asked, differing] = [0, 0];
+  try {
+    for (const { name, root: repository } of zoo.repositories) {
+      const [one, other] = [
+        await readRepository({ path: before, env: zoo.env }, repository),
+        await readRepository({ path: now, env: zoo.env }, repository),
+      ];
+      const differences = findDifferences(one, other);
+      asked += new Set([...one.keys(), ...other.keys()]).size;
+      differing += differences.length;
+      for (const [at, { question, was, is }] of differences.entries())
+        report(join(directory, 'differences', `${name}-${at}`), `${name}: ${question}`, was, is);
+    }
+  } finally {
+    await zoo.close();
+  }
+  process.stdout.write(`${asked} readings, ${differing} differ\n`);
+  if (differing > 0) process.stdout.write(`They are kept in ${join(directory, 'differences')}\n`);
+  else rmSync(directory, { recursive: true });
+  return differing > 0 ? 1 : 0;
+}
+
+function buildCommit(commit: string, directory: string): string {
+  mkdirSync(directory);
+  const archive = execFileSync('git', ['archive', commit], { cwd: root, maxBuffer: 256 * 1024 * 1024 });
+  execFileSync('tar', ['-x'], { cwd: directory, input: archive });
+  symlinkSync(join(root, 'node_modules'), join(directory, 'node_modules'));
+  execFileSync(process.execPath, ['scripts/build.mjs'], { cwd: directory, stdio: 'inherit' });
+  return join(directory, 'dist/main.cjs');
+}
+
+interface Difference {
+  question: string;
+  was: string;
+  is: string;
+}
+
+function findDifferences(before: Readings, now: Readings): Difference[] {
+  return [...new Set([...before.keys(), ...now.keys()])].flatMap((question) => {
+    const was = mask(toMeant(question, before.get(question) ?? 'was not asked'));
+    const is = mask(now.get(question) ?? 'was not asked');
+    return was === is ? [] : [{ question, was, is }];
+  });
+}
+
+function toMeant(question: string, text: string): string {
+  return meant
+    .filter(({ asked }) => asked.test(question))
+    .reduce((changed, difference) => changed.replaceAll(difference.before, difference.now), text);
+}
+
+/** Ages, ports, tokens and processes are those of the moment. */
+function mask(text: string): string {
+  return text
+    .replaceAll(/\b\d+ (?:s|min|h|seconds?|minutes?|hours?)\b(?: ago)? */g, 'AGE ')
+    .replaceAll(/recorded data [0-9a-f-]{36}/g, 'recorded data NONCE')
+    .replaceAll(/127\.0\.0\.1:\d+/g, '127.0.0.1:PORT')
+    .replaceAll(/"(?:durationMs|duration_ms|ms)": ?\d+/g, 'MS')
+    .replaceAll(/(?:nonce-|nonce=")[\w+/=-]+/g, 'NONCE');
+}
+
+/** The first line that differs on stdout, and both texts in files. */
+function report(path: string, question: string, was: string, is: string): void {
+  mkdirSync(join(path, '..'), { recursive: true });
+  writeFileSync(`${path}.before`, was);
+  writeFileSync(`${path}.now`, is);
+  const [one, other] = [was.split('\n'), is.split('\n')];
+  const at = one.findIndex((line, row) => line !== other[row]);
+  const show = (line: string | undefined) => JSON.stringify((line ?? '').slice(0, 200));
+  process.stdout.write(`${question}\n  - ${show(one[at])}\n  + ${show(other[at === -1 ? one.length : at])}\n`);
+}
