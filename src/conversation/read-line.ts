@@ -110,7 +110,7 @@ export async function readTurn(
 
 /** Its directory. Throws UNKNOWN_TURN when the commit has no such turn. */
 export async function listTurn(
-  store: SessionStore,
+  store: Pick<SessionStore, 'readDir'>,
   commit: Oid,
   session: SessionId,
   turn: TurnName,
@@ -190,7 +190,7 @@ export interface Asides {
   notes: number;
 }
 
-export function countAsides(records: readonly TranscriptRecord[]): Asides {
+function countAsides(records: readonly TranscriptRecord[]): Asides {
   const count = (type: 'thinking' | 'note') => records.filter((record) => record.type === type).length;
   return { thoughts: count('thinking'), notes: count('note') };
 }

@@ -114,7 +114,7 @@ async function* inBatches(
 /** Walks from many tips at once: git lists each commit once, and sends its message along. */
 export async function* walkFirstParentsOf(git: GitRunner, tips: readonly Oid[]): AsyncGenerator<WalkedCommit> {
   if (tips.length === 0) return;
-  const format = ['--no-commit-header', '--date=raw', '--format=%H %P%n%an <%ae> %ad%n%B%x00'];
+  const format = ['--no-commit-header', '--date=raw', '--format=%H %P%n%an <%ae> %ad%n%cn <%ce> %cd%n%B%x00'];
   const child = git.start(['rev-list', '--first-parent', ...format, '--stdin']);
   const errors: Buffer[] = [];
   child.stderr.on('data', (chunk: Buffer) => errors.push(chunk));
@@ -139,9 +139,9 @@ export async function* walkFirstParentsOf(git: GitRunner, tips: readonly Oid[]):
   if (end.exitCode !== 0) throw toGitFailure('rev-list', { ...end, stderr: Buffer.concat(errors).toString('utf8') });
 }
 
-/** `<commit> <parent> <parent>`, then the author, and the message from the third line on. */
+/** `<commit> <parent> <parent>`, then the author, the committer, and the message from the fourth line on. */
 function toWalked(record: string): WalkedCommit {
-  const [, ids = '', author = '', message = ''] = /^\n?(.*)\n(.*)\n([^]*)$/.exec(record) ?? [];
+  const [, ids = '', author = '', committer = '', message = ''] = /^\n?(.*)\n(.*)\n(.*)\n([^]*)$/.exec(record) ?? [];
   const [oid = '', parent = ''] = ids.split(' ');
-  return { oid: parseOid(oid), parent: parent === '' ? null : parseOid(parent), author, message };
+  return { oid: parseOid(oid), parent: parent === '' ? null : parseOid(parent), author, committer, message };
 }

@@ -1,11 +1,10 @@
 /** The texts of a turn that a client can read; they are not masked yet. */
-import { joinPath, parseTurnName, turnDir } from '../names.ts';
+import { parseTurnName } from '../names.ts';
 import type { Project } from '../ports/project.ts';
 import type { HistoryPart } from '../session/history-text.ts';
 import type { ConversationTarget } from '../workflow/line/read-conversation.ts';
-import { maxShownText } from '../workflow/review/read-turn-texts.ts';
+import { maxShownText, readParts, readTurnFile } from '../view/view.ts';
 import { showTurn, type ShownTurn } from '../workflow/review/show-turn.ts';
-import { readTurnParts } from '../workflow/review/turn-parts.ts';
 import { TeddyError } from '../errors.ts';
 
 export const turnParts = ['conversation', 'message', 'plan', 'report', 'diff', 'request'] as const;
@@ -38,8 +37,12 @@ export async function readPart(
     throw new TeddyError('UNKNOWN_TURN', `Turn ${shown.turn} of ${shown.session} has no ${part}.`, hint);
   };
   const commit = shown.entries.at(-1)?.commit;
+  const { store } = project.repository;
+  const at = { session: shown.session, turn: shown.turn };
   const readFile = async (file: string) =>
-    commit === undefined ? null : readBounded(project, joinPath(turnDir(shown.session, shown.turn), file), commit);
+    commit === undefined
+      ? null
+      : ((await readTurnFile(store, { ...at, commit }, file))?.slice(0, 4 * maxShownText) ?? null);
   switch (part) {
     case 'message':
       return only(shown.messages.length === 0 ? null : shown.messages.join('\n\n'));
@@ -52,20 +55,8 @@ export async function readPart(
     case 'request':
       return only(await readFile('_context.log'), '_context.log');
     case 'conversation': {
-      const { parts } =
-        commit === undefined
-          ? { parts: shown.said }
-          : await readTurnParts(project, { commit, session: shown.session, turn: shown.turn });
+      const { parts } = commit === undefined ? { parts: shown.said } : await readParts(store, { ...at, commit });
       return { shown, text: [...parts], cut };
     }
   }
-}
-
-async function readBounded(
-  { repository: { store } }: Project,
-  path: Parameters<typeof store.readFile>[1],
-  commit: Parameters<typeof store.readFile>[0],
-): Promise<string | null> {
-  const found = await store.readFile(commit, path);
-  return found === null ? null : new TextDecoder().decode(found.bytes.subarray(0, 4 * maxShownText));
 }

@@ -29,7 +29,7 @@ export interface ObjectBatch {
 }
 
 /** A commit with what most of those who walk a line want of it. */
-export interface WalkedCommit extends Pick<Commit, 'author' | 'message'> {
+export interface WalkedCommit extends Pick<Commit, 'author' | 'committer' | 'message'> {
   oid: Oid;
   /** The first. */
   parent: Oid | null;
@@ -189,6 +189,7 @@ export interface Store {
 export type SessionStore = Pick<
   Store,
   | 'readBlob'
+  | 'passBlob'
   | 'readCommit'
   | 'readDir'
   | 'hasPath'

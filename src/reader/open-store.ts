@@ -122,6 +122,7 @@ export async function openStore(options: RepositoryOptions): Promise<DatedSource
 
   const store: SessionStore = {
     readBlob: (oid) => read(oid, 'blob'),
+    passBlob: async (oid, take) => take(await read(oid, 'blob')),
     readCommit,
     async readDir(treeish, path) {
       const entry = await findEntry(treeish, path);
@@ -157,7 +158,7 @@ export async function openStore(options: RepositoryOptions): Promise<DatedSource
             throw error instanceof TeddyError ? new DamagedObjectError(error.message, error.hint) : error;
           });
           const parent = parentOf(oid, commit);
-          yield { oid, parent, author: commit.author, message: commit.message };
+          yield { ...commit, oid, parent };
           if (parent !== null) next.push(parent);
         }
         at = next;

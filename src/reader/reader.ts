@@ -4,10 +4,8 @@
  */
 import { historyFormats, type HistoryFormat } from '../conversation/history.ts';
 import { describeSessions, type DescribedSession } from '../conversation/list-sessions.ts';
-import { findTurn, listTurn, readLineTurns, summarizeTurn, type TurnSummary } from '../conversation/read-line.ts';
+import { findTurn, readLineTurns, type TurnSummary } from '../conversation/read-line.ts';
 import { findSource, readTurns } from '../conversation/read-turns.ts';
-import { decodeTranscript } from '../conversation/decode-transcript.ts';
-import { resolveFiles } from '../conversation/resolve-files.ts';
 import { hasAgentPlan } from '../conversation/transcript.ts';
 import {
   decodeText,
@@ -23,9 +21,10 @@ import { parsePlan } from '../plan/parse.ts';
 import type { ParsedPlan } from '../plan/plan.ts';
 import { parsePlainReport } from '../plan/report-schema.ts';
 import type { Report } from '../plan/report.ts';
-import { isStartOf, toLogged, type LoggedEntry } from '../session/logged-entry.ts';
+import type { LoggedEntry } from '../session/logged-entry.ts';
 import { listMainLines, type DatedSource } from '../session/main-lines.ts';
 import { listSessionLines, type SessionLine } from '../session/session-lines.ts';
+import * as view from '../view/view.ts';
 import { openStore, type RepositoryOptions } from './open-store.ts';
 
 export { exitCodes, TeddyError, type ErrorCode } from '../errors.ts';
@@ -128,12 +127,8 @@ export async function readSession(options: SessionOptions): Promise<ReadSession>
   const { store } = source.repository;
   const { lines, ...found } = await find(source, options);
   const { turns } = await readLineTurns(store, found.commit);
-  const steps: LoggedEntry[] = [];
-  for await (const { oid, commit } of store.firstParents(found.commit)) {
-    steps.push(toLogged(oid, commit));
-    if (steps.at(-1)?.entry?.kind === 'start' && isStartOf(steps.at(-1) as LoggedEntry, found.session)) break;
-  }
-  return { ...found, lines, turns, steps: steps.toReversed() };
+  const { steps } = await view.readSession(store, { session: found.session, tip: found.commit });
+  return { ...found, lines, turns, steps: steps.map(view.toLogEntry) };
 }
 
 /**
@@ -146,18 +141,22 @@ export async function readTurn(options: TurnOptions): Promise<ReadTurn> {
   const { lines: _, ...found } = await find(source, options);
   const state = await readLineTurns(store, found.commit);
   const turn = findTurn(state, options.turn);
-  const entries = await listTurn(store, state.entryOid, found.session, turn);
-  const read = async (file: string) => {
-    const entry = entries.find(({ name, mode }) => name === file && mode.startsWith('100'));
-    return entry === undefined ? null : decodeText(await store.readBlob(entry.oid));
-  };
-  const [transcript, plan, report] = await Promise.all([read('transcript.jsonl'), read('plan.md'), read('report.md')]);
-  const { records } = decodeTranscript(transcript ?? '');
+  const session = await view.readSession(store, { session: found.session, tip: found.commit }, { from: turn });
+  const { status, messages, said, reply, replyIsPartial, asides, records, plan, report } = await view.readTurn(
+    store,
+    session,
+    turn,
+  );
   return {
     ...found,
     turn,
-    ...summarizeTurn(turn, records, { plan, hasReport: report !== null }),
-    records: resolveFiles(turn, { records, skipped: [], mended: [] }, { plan, report }).transcript.records,
+    status,
+    messages,
+    said,
+    reply,
+    replyIsPartial,
+    asides,
+    records,
     plan,
     parsed: plan === null || hasAgentPlan(records) ? null : parsePlan(plan),
     report: report === null ? null : parsePlainReport(report),

@@ -14,7 +14,10 @@ export interface LoggedEntry {
   subject: string;
 }
 
-export function toLogged(commit: Oid, { author, committer, message }: Commit): LoggedEntry {
+export function toLogged(
+  commit: Oid,
+  { author, committer, message }: Pick<Commit, 'author' | 'committer' | 'message'>,
+): LoggedEntry {
   const { name, time } = parseIdent(committer);
   const entry = decodeEntry(message);
   const by = entry?.kind === 'approval' ? parseIdent(author).name : name;

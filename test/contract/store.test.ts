@@ -268,8 +268,10 @@ describe.each([
 
   test('first parents lead back to the root, past the second parent of a merge', async () => {
     const walked = await collect(store.firstParents(made.merge));
-    for (const { oid, author } of await collect(store.firstParentsOf([made.merge])))
-      expect({ oid, author }).toEqual({ oid, author: (await store.readCommit(oid)).author });
+    for (const { oid, author, committer } of await collect(store.firstParentsOf([made.merge]))) {
+      const commit = await store.readCommit(oid);
+      expect({ oid, author, committer }).toEqual({ oid, author: commit.author, committer: commit.committer });
+    }
     expect(walked.map(({ oid }) => oid)).toEqual([made.merge, made.second, made.first]);
     expect(walked.map(({ commit }) => commit.message)).toEqual(['merge\n\nOne: two\n', 'second\n', 'first\n']);
   });

@@ -82,7 +82,7 @@ export function memoryStore(disk: MemoryDisk, { ident, settings }: MemoryStoreOp
         for await (const { oid, commit } of store.firstParents(tip)) {
           if (seen.has(oid)) break;
           seen.add(oid);
-          yield { oid, parent: commit.parents[0] ?? null, author: commit.author, message: commit.message };
+          yield { ...commit, oid, parent: commit.parents[0] ?? null };
         }
     },
     hasPath: async (treeish, path) => (await find(treeish, path)) !== null,

@@ -2,7 +2,7 @@
 import { formatCount } from '../../session/format-count.ts';
 import { countWhole } from '../../session/cut-text.ts';
 import { toShellWord } from '../../session/shell-word.ts';
-import { maxShownText } from '../../workflow/review/read-turn-texts.ts';
+import { maxShownText } from '../../view/view.ts';
 import type { ShownTurn } from '../../workflow/review/show-turn.ts';
 import { colorDiff } from './color-diff.ts';
 import { describeCut } from './describe-cut.ts';

@@ -5,7 +5,8 @@ import { parseIdent } from '../../session/logged-entry.ts';
 import { attributeLines, openTracing } from './attribute-lines.ts';
 import type { AttributedRun, Author } from './attribution.ts';
 import type { BlameSource, CodeSteps } from './code-steps.ts';
-import { readTurnEntries, type TurnEntry } from './read-story.ts';
+import type { Step } from '../../view/view.ts';
+import { readTurnSteps } from './read-story.ts';
 
 /** Who answered in a turn, as far as its entries say. */
 export interface Contributor {
@@ -99,18 +100,18 @@ async function readContributors(
   authors: readonly Author[],
 ): Promise<Map<Oid, Contributor>> {
   const contributors = new Map<Oid, Contributor>();
-  const turns = new Map<string, TurnEntry[]>();
+  const turns = new Map<string, Step[]>();
   for (const author of authors) {
     if (author.kind !== 'turn' || contributors.has(author.commit)) continue;
     const { commit, step, session, turn } = author;
     const origin = originals.get(step.entry ?? '') ?? commit;
     const key = `${session} ${turn}`;
     // A turn of a captured session may have brought code in thousands of commits.
-    const read = turns.get(key)?.some(({ oid }) => oid === origin) ? turns.get(key) : undefined;
-    const entries = read ?? (await readTurnEntries(source, origin, session, turn));
-    turns.set(key, entries);
-    const upTo = entries.slice(entries.findIndex(({ oid }) => oid === origin));
-    contributors.set(commit, toContributor(author, entries, upTo, agents.get(session) ?? null));
+    const read = turns.get(key)?.some((step) => step.commit === origin) ? turns.get(key) : undefined;
+    const steps = read ?? (await readTurnSteps(source, origin, session, turn));
+    turns.set(key, steps);
+    const upTo = steps.slice(0, steps.findIndex((step) => step.commit === origin) + 1);
+    contributors.set(commit, toContributor(author, steps, upTo, agents.get(session) ?? null));
   }
   return contributors;
 }
@@ -120,16 +121,16 @@ const nameless: readonly (string | undefined)[] = ['manual', 'recorded', 'none']
 
 function toContributor(
   { session, turn }: Author & { kind: 'turn' },
-  entries: readonly TurnEntry[],
-  upTo: readonly TurnEntry[],
+  steps: readonly Step[],
+  upTo: readonly Step[],
   foreign: string | null,
 ): Contributor {
-  const answer = upTo.find(({ entry }) => entry.model !== undefined && entry.kind !== 'message')?.entry;
-  const { provider, model } = answer === undefined || nameless.includes(answer.provider) ? {} : answer;
-  const opener = entries.findLast(({ entry }) => entry.kind === 'message') ?? entries.at(-1);
-  const { name, email } = parseIdent(opener?.author ?? '');
+  const answer = upTo.findLast(({ entry }) => entry?.model !== undefined && entry.kind !== 'message')?.entry;
+  const { provider, model } = answer == null || nameless.includes(answer.provider) ? {} : answer;
+  const opener = steps.find(({ entry }) => entry?.kind === 'message') ?? steps[0];
+  const { name, email } = parseIdent(opener?.ident ?? '');
   // On a captured line teddy's own turns go on, and those say which of its agents planned.
-  const isOwn = entries.some(({ entry }) => entry.agent !== undefined);
+  const isOwn = steps.some(({ entry }) => entry?.agent !== undefined);
   return {
     session,
     turn,

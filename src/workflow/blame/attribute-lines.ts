@@ -8,7 +8,8 @@ import type { Oid, RepoPath, TurnName } from '../../names.ts';
 import type { AttributedRun, Author } from './attribution.ts';
 import { decodeStep, readCodeSteps, type BlameSource, type CodeStep, type CodeSteps } from './code-steps.ts';
 import { findOrigin, indexSteps, type Origin, type StepIndex, type UntracedLines } from './same-content.ts';
-import { readCalls, readReport, readTurnFile, type TurnAt } from './read-story.ts';
+import { readTurnFile, type TurnAt } from '../../view/view.ts';
+import { readCalls, readReport } from './read-story.ts';
 
 export interface AttributeQuery extends Omit<BlameQuery, 'grafts'> {
   /** Lines that came by one of these commits are left out. */
@@ -257,8 +258,9 @@ function authorReader(
     return found;
   };
   const turnFiles: TurnFiles = {
-    text: (at, name) => keep(texts, `${at.oid} ${name}`, () => readTurnFile(source, at, name)),
-    report: (at) => keep(reports, at.oid, () => readReport(source, at)),
+    text: (at, name) =>
+      keep(texts, `${at.oid} ${name}`, () => readTurnFile(source.repository.store, toTurnAt(at), name)),
+    report: (at) => keep(reports, at.oid, () => readReport(source, toTurnAt(at))),
   };
   return async (run) => {
     const { commit, byContent, origin, left: _, ...place } = run;
@@ -317,10 +319,16 @@ async function readOther({ repository: { store } }: BlameSource, commit: Oid, pe
   return { kind: 'turn', commit, step, session, turn, byContent: false };
 }
 
+type TurnStep = Pick<CodeStep, 'oid' | 'session'> & { turn: TurnName };
+
+function toTurnAt({ oid: commit, session, turn }: TurnStep): TurnAt {
+  return { commit, session, turn };
+}
+
 /** A report has the changes of many files. */
 interface TurnFiles {
-  text(at: TurnAt, name: string): Promise<string | null>;
-  report(at: TurnAt): Promise<Report | null>;
+  text(at: TurnStep, name: string): Promise<string | null>;
+  report(at: TurnStep): Promise<Report | null>;
 }
 
 /** `isAmended`: the other lines came into the commit after the run, nobody knows from whom; without it, they are the user's. */
@@ -336,7 +344,7 @@ interface Edits {
 async function readEdits(
   source: BlameSource,
   files: TurnFiles,
-  step: TurnAt & Pick<CodeStep, 'files'>,
+  step: TurnStep & Pick<CodeStep, 'files'>,
   path: RepoPath,
 ): Promise<Edits | 'unreadable' | null> {
   const { store } = source.repository;
@@ -368,7 +376,7 @@ async function findCommanded(source: BlameSource, step: CodeStep): Promise<Set<s
     if (entry !== null && entry.session === step.session && entry.turn !== null) turns.add(entry.turn);
   }
   const texts = await Promise.all(
-    [...turns].map((turn) => readTurnFile(source, { ...step, turn }, 'transcript.jsonl')),
+    [...turns].map((turn) => readTurnFile(store, toTurnAt({ ...step, turn }), 'transcript.jsonl')),
   );
   const records = texts.flatMap((text) =>
     text?.includes('"changed_files"') === true ? decodeTranscript(text).records : [],

@@ -1,17 +1,15 @@
 /** The story of the turn that brought a line: who asked for what, what was planned, who approved it, what happened. */
 import { TeddyError } from '../../errors.ts';
-import { decodeTranscript } from '../../conversation/decode-transcript.ts';
-import type { TranscriptRecord } from '../../conversation/record.ts';
-import { decodeText } from '../../plan/decode-text.ts';
 import type { Report } from '../../plan/report.ts';
 import { parseReport } from '../../plan/report-schema.ts';
 import type { Project } from '../../ports/project.ts';
-import type { Entry, VerdictWord } from '../../session/entry.ts';
+import type { VerdictWord } from '../../session/entry.ts';
 import { parseIdent } from '../../session/logged-entry.ts';
-import { joinPath, turnDir, type Oid, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
+import { turnDir, type Oid, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
+import { readSession, readTurn, readTurnFile, type Step, type Turn, type TurnAt } from '../../view/view.ts';
 import { maskString } from '../line/mask-text.ts';
 import { readTurnVerdicts } from '../line/read-verdicts.ts';
-import { decodeStep, type BlameSource, type CodeStep, type CodeSteps } from './code-steps.ts';
+import type { BlameSource, CodeStep, CodeSteps } from './code-steps.ts';
 
 export interface TurnStory {
   session: SessionId;
@@ -60,13 +58,7 @@ interface DoneAction {
 }
 
 /** A turn of a captured session may have thousands of entries: its story is told by the last ones, and its first words. */
-const maxEntries = 256;
-
-export interface TurnEntry {
-  oid: Oid;
-  entry: Entry;
-  author: string;
-}
+const maxSteps = 256;
 
 /** `path`: the file whose lines are told of. Texts are masked. */
 export async function readTurnStory(
@@ -75,27 +67,30 @@ export async function readTurnStory(
   { oid, entry: id, session, turn, seconds }: CodeStep & { turn: TurnName },
   path: RepoPath,
 ): Promise<TurnStory> {
+  const { store } = project.repository;
   const origin = originals.get(id ?? '') ?? oid;
-  const [entries, records, report] = await Promise.all([
-    readTurnEntries(project, origin, session, turn),
-    readRecords(project, origin, session, turn),
-    readReport({ repository: project.repository }, { oid, session, turn }),
+  const line = await readSession(store, { session, tip: origin }, { from: turn, most: maxSteps });
+  // A copy of the commit may have left the session's files behind.
+  const directory = await store.readDir(origin, turnDir(session, turn));
+  const [read, report] = await Promise.all([
+    readTurn(store, line, turn, { entries: directory?.entries ?? [] }),
+    readReport({ repository: project.repository }, { commit: oid, session, turn }),
   ]);
-  const answered = entries.find(({ entry }) => entry.model !== undefined && entry.kind !== 'message')?.entry;
-  const plan = entries.find(({ entry }) => entry.kind === 'plan')?.entry;
-  const runner = entries.find(({ oid: commit, entry }) => commit === origin && entry.kind === 'report');
-  const steps = entries.map(({ oid: commit, entry }) => ({ commit, entry })).toReversed();
+  const { steps } = read;
+  const answered = steps.findLast(({ entry }) => entry?.model !== undefined && entry.kind !== 'message')?.entry;
+  const plan = steps.findLast(({ entry }) => entry?.kind === 'plan')?.entry;
+  const runner = steps.find(({ commit, entry }) => commit === origin && entry?.kind === 'report');
   const verdicts = await readTurnVerdicts(project, { session, turn }, steps);
-  const ran = runner === undefined || report === null ? [] : toRun(report, runner.author, seconds);
+  const ran = runner === undefined || report === null ? [] : toRun(report, runner.ident, seconds);
   return {
     session,
     turn,
     commit: oid,
     agent: agents.get(session) ?? null,
-    asked: await toAsked(project, entries, records),
+    asked: await toAsked(project, read),
     model: answered?.model ?? report?.plan.model ?? null,
     provider: answered?.provider ?? null,
-    plan: plan === undefined ? null : { title: plan.title, actions: plan.details },
+    plan: plan == null ? null : { title: plan.title, actions: plan.details },
     approvals: [
       ...(await Promise.all(
         verdicts.map(async ({ author, verdict, at, text }) => ({
@@ -113,48 +108,27 @@ export async function readTurnStory(
   };
 }
 
-/** Newest first, the commit's own entry included. */
-export async function readTurnEntries(
+/** Reads the steps of a turn up to a commit of it, oldest first; of a turn with very many, the last ones. */
+export async function readTurnSteps(
   { repository: { store } }: BlameSource,
-  from: Oid,
+  tip: Oid,
   session: SessionId,
   turn: TurnName,
-): Promise<TurnEntry[]> {
-  const entries: TurnEntry[] = [];
-  for await (const { oid, commit } of store.firstParents(from)) {
-    const entry = decodeStep(commit.message);
-    // The user's own commits and edits stand between the entries of a turn.
-    if (entry !== null && entry.kind !== 'snapshot' && (entry.session !== session || entry.turn !== turn)) break;
-    if (entry?.turn === turn) entries.push({ oid, entry, author: commit.author });
-    if (entries.length === maxEntries) break;
-  }
-  return entries;
+): Promise<Step[]> {
+  const { turns } = await readSession(store, { session, tip }, { from: turn, most: maxSteps });
+  return turns.find((one) => one.turn === turn)?.steps ?? [];
 }
 
-async function readRecords(
-  { repository: { store } }: Project,
-  commit: Oid,
-  session: SessionId,
-  turn: TurnName,
-): Promise<TranscriptRecord[]> {
-  const file = await store.readFile(commit, joinPath(turnDir(session, turn), 'transcript.jsonl'));
-  return file === null ? [] : decodeTranscript(decodeText(file.bytes) ?? '').records;
-}
-
-async function toAsked(
-  project: Project,
-  entries: readonly TurnEntry[],
-  records: readonly TranscriptRecord[],
-): Promise<Asked | null> {
+async function toAsked(project: Project, { steps, records }: Turn): Promise<Asked | null> {
   const said = records.flatMap((record) =>
     record.type === 'user' && record.source !== 'report' && 'content' in record.message ? [record] : [],
   );
   const [first] = said;
   if (first === undefined) return null;
-  const opener = entries.findLast(({ entry }) => entry.kind === 'message') ?? entries.at(-1);
+  const opener = steps.find(({ entry }) => entry?.kind === 'message') ?? steps[0];
   const texts = said.map(({ message }) => ('content' in message ? message.content : ''));
   return {
-    by: opener === undefined ? '' : parseIdent(opener.author).name,
+    by: opener === undefined ? '' : parseIdent(opener.ident).name,
     at: first.timestamp,
     text: await maskString(project.masker, texts.join('\n\n')),
   };
@@ -188,21 +162,9 @@ async function toActions(project: Project, report: Report | null, path: RepoPath
   );
 }
 
-export type TurnAt = Pick<CodeStep, 'oid' | 'session'> & { turn: TurnName };
-
-/** Null: there is no such file, or it is no text. */
-export async function readTurnFile(
-  { repository: { store } }: BlameSource,
-  { oid, session, turn }: TurnAt,
-  name: string,
-): Promise<string | null> {
-  const file = await store.readFile(oid, joinPath(turnDir(session, turn), name));
-  return file === null ? null : decodeText(file.bytes);
-}
-
-/** Null: there is none, or it is damaged. */
-export async function readReport(source: BlameSource, step: TurnAt): Promise<Report | null> {
-  const text = await readTurnFile(source, step, 'report.md');
+/** Returns null when there is none, or it is damaged. */
+export async function readReport({ repository: { store } }: BlameSource, at: TurnAt): Promise<Report | null> {
+  const text = await readTurnFile(store, at, 'report.md');
   try {
     return text === null ? null : parseReport(text);
   } catch (error) {
@@ -211,8 +173,11 @@ export async function readReport(source: BlameSource, step: TurnAt): Promise<Rep
   }
 }
 
-/** The lines of the transcript that call tools; none: the turn has brought no code, or the step is of none. */
-export async function readCalls(source: BlameSource, { oid, session, turn }: CodeStep): Promise<string[]> {
-  const text = turn === null ? null : await readTurnFile(source, { oid, session, turn }, 'transcript.jsonl');
+/** Reads the lines of the transcript that call tools; none: the turn has brought no code, or the step is of none. */
+export async function readCalls(
+  { repository: { store } }: BlameSource,
+  { oid: commit, session, turn }: CodeStep,
+): Promise<string[]> {
+  const text = turn === null ? null : await readTurnFile(store, { commit, session, turn }, 'transcript.jsonl');
   return text?.split('\n').filter((line) => line.includes('"type":"tool_use"')) ?? [];
 }

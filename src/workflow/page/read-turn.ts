@@ -2,14 +2,7 @@
 import { toHistory } from '../../conversation/fold-history.ts';
 import type { AssistantBlock, HistoryCall, HistoryTurn, UserBlock } from '../../conversation/history.ts';
 import { toOutputText } from '../../conversation/provider-parts.ts';
-import {
-  captureSource,
-  type NoteRecord,
-  type PlanRecord,
-  type ThinkingRecord,
-  type TranscriptRecord,
-} from '../../conversation/record.ts';
-import { resolveFiles } from '../../conversation/resolve-files.ts';
+import type { NoteRecord, PlanRecord, ThinkingRecord, TranscriptRecord } from '../../conversation/record.ts';
 import { hasAgentPlan } from '../../conversation/transcript.ts';
 import { toTurnHistory } from '../../conversation/turn-history.ts';
 import { isDamage, nullIfDamaged } from '../../errors.ts';
@@ -20,15 +13,21 @@ import type { Report } from '../../plan/report.ts';
 import type { CommitChange, TreeEntry } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { renderTurn } from '../../session/history-text.ts';
-import { sumSpent } from '../../session/spending.ts';
 import type { EntryKind } from '../../session/entry.ts';
 import { turnDir, type Oid, type SessionId } from '../../names.ts';
 import type { PagePart, PagePlan, PageReport, PageText, PageTurn, PageVerdict } from '../../page/session-page.ts';
-import { parsePending, toStatus } from '../line/read.ts';
 import { maskString } from '../line/mask-text.ts';
-import { readTurnTexts, toShowCommand, type TurnTexts } from '../review/read-turn-texts.ts';
+import {
+  isCaptured,
+  outlineTurn,
+  readBodies,
+  toShowCommand,
+  toTurn,
+  type Turn,
+  type TurnBodies,
+} from '../../view/view.ts';
 import { readTurnVerdicts } from '../line/read-verdicts.ts';
-import { joinChanges, toUndoneBy } from '../review/turn.ts';
+import { joinChanges } from '../review/turn.ts';
 import { maxText, openTexts, type PageTexts } from './page-texts.ts';
 import type { RequestReader } from './read-request.ts';
 import type { PageStep, WalkedLine, WalkedTurn } from './walk-lines.ts';
@@ -43,7 +42,7 @@ export interface TurnTarget {
 
 /** The contents of a turn's files, and the parts that cannot be read. */
 export interface TurnSources {
-  texts: TurnTexts;
+  bodies: TurnBodies;
   /** The sha256 of `plan.md`; null: there is none. */
   planSha256: string | null;
   /** Null: there is none. */
@@ -61,30 +60,18 @@ export async function readSources(project: Project, { session, walked, tree }: T
   const guard = <Value>(what: string, read: Promise<Value>) => read.catch(toFault(faults, what));
   if (tree === undefined) faults.push(`The directory of turn ${walked.name} cannot be read.`);
   const entries = tree === undefined ? [] : ((await guard('its directory', store.readTree(tree))) ?? []);
-  const place = { commit: lastOf(walked.steps).commit, session, turn: walked.name, entries };
+  const place = { commit: lastOf(walked.steps).commit, session, turn: walked.name };
   const plan = entries.find(({ name }) => name === 'plan.md');
   const { commit } = openingOf(walked.steps);
   const isLast = commit === stepOf(walked.steps, opening).commit;
   const then = isLast ? null : await guard('_context.log', store.readDir(commit, turnDir(session, walked.name)));
-  // One that is damaged does not take the others away.
-  const readText = (file: string) => {
-    const source = { ...place, entries: entries.filter(({ name }) => name === file) };
-    return guard(file, readTurnTexts(store, source, 2 * maxText));
-  };
-  const [said, planned, reported, planSha256, log] = await Promise.all([
-    readText('transcript.jsonl'),
-    readText('plan.md'),
-    readText('report.md'),
+  const [bodies, planSha256, log] = await Promise.all([
+    // A file that is damaged does not take the others away.
+    readBodies(store, place, { most: 2 * maxText, entries, onError: (file) => toFault(faults, file) }),
     plan === undefined ? null : store.readBlob(plan.oid).then(project.hash).catch(nullIfDamaged),
     guard('_context.log', readLog(project, then?.entries ?? entries)),
   ]);
-  const texts: TurnTexts = {
-    transcript: said?.transcript ?? { records: [], skipped: [], mended: [] },
-    plan: planned?.plan ?? null,
-    report: reported?.report ?? null,
-    cut: [said, planned, reported].flatMap((one) => one?.cut ?? []),
-  };
-  return { texts, planSha256, log, faults };
+  return { bodies, planSha256, log, faults };
 }
 
 /** The same object is missing for all who read it, and one fault says so. */
@@ -114,20 +101,20 @@ export async function toPageTurn(
   const { session, line, walked } = target;
   const { turn, name, parent, steps } = walked;
   const page = openTexts(project.masker);
-  const { texts } = sources;
+  const read = toTurn(session, outlineTurn(name, steps), sources.bodies);
   const faults = [...sources.faults];
-  const report = readReport(texts.report, faults);
+  const report = readReport(read.report, faults);
   const commandOf = (file: string, kinds: readonly EntryKind[]) =>
     toShowCommand({ commit: stepOf(steps, kinds).commit, session, turn: name }, file);
   const logCommand = toShowCommand({ commit: openingOf(steps).commit, session, turn: name }, '_context.log');
-  const cutOf = (file: string) => texts.cut.some((cut) => cut.file === file);
+  const cutOf = (file: string) => read.cut.some((cut) => cut.file === file);
   const transcript = {
     cut: (text: string) => page.cut(text, commandOf('transcript.jsonl', anyKind), cutOf('transcript.jsonl')),
   };
-  const { records } = texts.transcript;
-  const parts = await toParts(name, texts, transcript.cut);
+  const { records } = read;
+  const parts = await toParts(name, records, transcript.cut);
   const plan = await toPlan(page, {
-    texts,
+    read,
     sha256: sources.planSha256 ?? '',
     steps,
     command: commandOf('plan.md', ['plan']),
@@ -149,25 +136,25 @@ export async function toPageTurn(
           find: (of) => [...line.turns.values()].find((other) => other.name === of)?.turn ?? null,
           cut: (text) => page.cut(text, logCommand),
         });
-  if (sources.faults.length === 0) requests.keep(turn, renderTurn(toTurnHistory(name, records, texts)));
+  if (sources.faults.length === 0)
+    requests.keep(turn, renderTurn(toTurnHistory(name, records, { plan: null, report: null })));
   const actions = new Map(report?.changes.map(({ path, action }) => [path, action]));
   const files = await page
     .diff(store, listChanges(steps, faults), (path) => actions.get(path) ?? null)
     .catch(toFault(faults, 'its code'));
   const entries = steps.flatMap(({ entry }) => entry ?? []);
-  const answered = entries.findLast(({ model }) => model !== undefined);
   const titles = await Promise.all(entries.map(({ title }) => maskString(project.masker, title)));
   return {
     turn,
     name,
     line: line.name,
     parent,
-    status: toStatus(records, parsePending(texts.plan, texts.report !== null), texts.report !== null),
+    status: read.status,
     outcome: report?.run_summary.status ?? null,
     author: steps[0]?.author ?? null,
-    agent: answered?.agent ?? (isCaptured(records) ? findForeign(line) : null),
-    provider: answered?.provider ?? null,
-    model: answered?.model ?? null,
+    agent: read.agent ?? (isCaptured(records) ? findForeign(line) : null),
+    provider: read.provider,
+    model: read.model,
     startedAt: steps[0]?.time ?? '',
     endedAt: lastOf(steps).time,
     parts,
@@ -182,14 +169,11 @@ export async function toPageTurn(
       kind: entry?.kind ?? 'message',
       title: titles[at] ?? '',
     })),
-    spent: sumSpent(entries),
-    ...toUndoneBy(steps),
+    spent: read.spent,
+    undoneBy: read.undoneBy,
+    partlyUndoneBy: read.partlyUndoneBy,
     faults: await Promise.all(faults.map((fault) => maskString(project.masker, fault))),
   };
-}
-
-function isCaptured(records: readonly TranscriptRecord[]): boolean {
-  return records.some((record) => 'source' in record && record.source === captureSource);
 }
 
 /** The other program whose session the line has followed. */
@@ -227,12 +211,10 @@ function listChanges(steps: readonly PageStep[], faults: string[]): CommitChange
 type Cut = (text: string) => Promise<PageText>;
 
 /** In the order of the fold; notes and thinking stand where their records do. */
-async function toParts(turn: string, texts: TurnTexts, cut: Cut): Promise<PagePart[]> {
-  const { transcript } = resolveFiles(turn, texts.transcript, texts);
-  const places = new Map(
-    transcript.records.flatMap((record, at) => ('id' in record ? [[record.id, at] as const] : [])),
-  );
-  const asides = transcript.records.flatMap((record, at) =>
+async function toParts(turn: string, records: TranscriptRecord[], cut: Cut): Promise<PagePart[]> {
+  const transcript = { records, skipped: [], mended: [] };
+  const places = new Map(records.flatMap((record, at) => ('id' in record ? [[record.id, at] as const] : [])));
+  const asides = records.flatMap((record, at) =>
     record.type === 'note' || record.type === 'thinking' || record.type === 'plan' ? [{ record, at }] : [],
   );
   const parts: PagePart[] = [];
@@ -254,8 +236,7 @@ async function toAside(turn: string, record: NoteRecord | ThinkingRecord | PlanR
   if (record.type === 'thinking') return { kind: 'thinking', text };
   const { records = [] } = record;
   if (records.length === 0) return { kind: 'note', text };
-  const texts = { transcript: { records, skipped: [], mended: [] }, plan: null, report: null, cut: [] };
-  return { kind: 'note', text, parts: await toParts(turn, texts, cut) };
+  return { kind: 'note', text, parts: await toParts(turn, records, cut) };
 }
 
 function listBlocks({ said, steps }: HistoryTurn): (UserBlock | AssistantBlock | HistoryCall)[] {
@@ -295,18 +276,18 @@ interface Made {
 
 async function toPlan(
   page: PageTexts,
-  { texts, sha256, steps, command }: Made & { texts: TurnTexts; sha256: string },
+  { read, sha256, steps, command }: Made & { read: Turn; sha256: string },
 ): Promise<PagePlan | null> {
-  const { plan } = texts;
+  const { plan } = read;
   if (plan === null) return null;
   const source = await page.cut(
     plan,
     command,
-    texts.cut.some(({ file }) => file === 'plan.md'),
+    read.cut.some(({ file }) => file === 'plan.md'),
   );
   const { commit } = stepOf(steps, ['plan']);
-  const { grammar } = readRun(texts.report ?? '');
-  const isForeign = hasAgentPlan(texts.transcript.records);
+  const { grammar } = readRun(read.report ?? '');
+  const isForeign = hasAgentPlan(read.records);
   const parsed = source.cut === null && !isForeign ? parsePlan(source.text, { grammar }) : null;
   return { source, sha256, isExact: source.cut === null && source.text === plan, commit, parsed, isForeign };
 }

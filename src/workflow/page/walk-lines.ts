@@ -2,21 +2,15 @@
 import { isDamage, nullIfDamaged, TeddyError } from '../../errors.ts';
 import type { Commit, CommitChange, Store } from '../../ports/git.ts';
 import type { Masker, Project } from '../../ports/project.ts';
-import { comesLater, decodeEntry, type Entry } from '../../session/entry.ts';
+import { comesLater, decodeEntry } from '../../session/entry.ts';
 import type { Oid, SessionId, TurnName } from '../../names.ts';
 import type { PageSource } from '../../page/session-page.ts';
 import { isStartOf, parseIdent } from '../../session/logged-entry.ts';
 import { maskString } from '../line/mask-text.ts';
-import { groupByTurn } from '../review/turn.ts';
+import { groupByTurn, toStep, type Step } from '../../view/view.ts';
 
-export interface PageStep {
-  commit: Oid;
-  time: string;
-  /** The name of the commit's author, masked. */
-  author: string;
-  subject: string;
-  /** Its names are masked; null: the user's own. */
-  entry: Entry | null;
+/** `author` is the name of the commit's author, masked, and the names in its entry are masked as well. */
+export interface PageStep extends Step {
   /** Null: they cannot be read. */
   changes: CommitChange[] | null;
 }
@@ -146,14 +140,14 @@ export function stepReader(masker: Masker): ReadStep {
     known.set(name, masked);
     return masked;
   };
-  return async (commit, { author, committer, message }, changes = null) => {
-    const subject = message.split('\n', 1)[0] ?? '';
+  return async (oid, read, changes = null) => {
+    const step = toStep({ ...read, oid, parent: read.parents[0] ?? null });
     // Without an address, whatever the commit holds.
-    const name = parseIdent(author).name.split('<', 1)[0]?.trim() ?? '';
-    const entry = decodeEntry(message);
+    const name = parseIdent(read.author).name.split('<', 1)[0]?.trim() ?? '';
+    const { entry } = step;
     for (const key of ['agent', 'provider', 'model', 'baseBranch'] as const)
       if (entry?.[key] !== undefined) entry[key] = await mask(entry[key]);
-    return { commit, time: parseIdent(committer).time, author: await mask(name), subject, entry, changes };
+    return { ...step, author: await mask(name), changes };
   };
 }
 

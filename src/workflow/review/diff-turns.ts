@@ -1,13 +1,13 @@
 /** Compares two turns, of one line or of two: what was asked, planned, shown, made of it. */
-import { lastAnswer, userMessages } from '../../conversation/transcript.ts';
 import type { Report } from '../../plan/report.ts';
 import { parseReport } from '../../plan/report-schema.ts';
 import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { repoPathFromGit, type Oid, type SessionId, type TurnName } from '../../names.ts';
-import { readTurn, readTurnFile, toText, type TurnStatus } from '../line/read.ts';
+import { readSession, readTurn, readTurnFile } from '../../view/view.ts';
+import type { TurnStatus } from '../line/read.ts';
 import { diffFiles, listCodeChanges, toFileDiff, type FileDiff } from './diff-files.ts';
-import { codeOf, findExactTurn, findTurnOf, readTurnEntries, turnBefore, type FoundTurn } from './find-turn.ts';
+import { codeOf, findExactTurn, findTurnOf, turnBefore, type FoundTurn } from './find-turn.ts';
 import { TeddyError } from '../../errors.ts';
 
 export const comparedParts = ['plan', 'context', 'code'] as const;
@@ -84,26 +84,24 @@ async function readSides(project: Project, { a, b, selector }: DiffOptions): Pro
 
 async function readSide(store: Store, found: FoundTurn): Promise<Side> {
   const { session, state, line, turn } = found;
-  const read = (name: string) => readTurnFile(store, state.entryOid, session, turn, name);
-  const [content, entries, turnContext, log] = await Promise.all([
-    readTurn(store, state.entryOid, session, turn),
-    readTurnEntries(store, found),
+  const read = (name: string) => readTurnFile(store, { commit: state.entryOid, session, turn }, name);
+  const [content, turnContext, log] = await Promise.all([
+    readTurn(store, await readSession(store, line, { from: turn }), turn),
     read('turn.context'),
     read('_context.log'),
   ]);
-  const report = content.report === null ? null : parseReport(toText(content.report));
-  const reply = lastAnswer(content.records);
+  const report = content.report === null ? null : parseReport(content.report);
   return {
     session,
     line: line.name,
     turn,
     // A commit that was asked for is itself what is meant.
-    commit: line.ref === null ? line.tip : codeOf(found, entries),
+    commit: line.ref === null ? line.tip : codeOf(found, content.steps),
     status: content.status,
     outcome: report && { status: report.run_summary.status, error: report.run_summary.error },
     changedFiles: report?.changes.length ?? 0,
-    message: userMessages(content.records).join('\n\n'),
-    answer: content.plan !== null ? toText(content.plan) : reply !== null && 'text' in reply ? reply.text : '',
+    message: content.messages.join('\n\n'),
+    answer: content.plan ?? content.reply ?? '',
     turnContext: turnContext ?? '',
     log,
   };
@@ -112,13 +110,13 @@ async function readSide(store: Store, found: FoundTurn): Promise<Side> {
 async function readBefore(store: Store, found: FoundTurn): Promise<Side> {
   const turn = turnBefore(found);
   if (turn !== null) return readSide(store, { ...found, turn });
-  const [opening] = await readTurnEntries(store, found);
-  const parents = opening === undefined ? [] : (await store.readCommit(opening.commit)).parents;
+  const { turns } = await readSession(store, found.line, { from: found.turn });
+  const opening = turns.find((one) => one.turn === found.turn)?.steps[0];
   return {
     session: found.session,
     line: found.line.name,
     turn: null,
-    commit: parents[0] ?? found.state.entryOid,
+    commit: opening?.parent ?? found.state.entryOid,
     status: null,
     outcome: null,
     changedFiles: 0,

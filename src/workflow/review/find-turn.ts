@@ -1,10 +1,9 @@
 /** The turn that a person means: by its name on a line, or as the last one of a line or of a commit. */
 import { TeddyError } from '../../errors.ts';
-import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { compareTurns, parseTurnName, type Oid, type SessionId, type TurnName } from '../../names.ts';
+import { parseTurnName, type Oid, type SessionId, type TurnName } from '../../names.ts';
 import { comesLater } from '../../session/entry.ts';
-import { toLogged, type LoggedEntry } from '../../session/logged-entry.ts';
+import type { LoggedEntry } from '../../session/logged-entry.ts';
 import { findTurn, lookForTurn, readLineTurns, type LineTurns } from '../line/read.ts';
 import { findLineWith, findRecorded, type RecordedLine } from '../line/find-recorded.ts';
 import { listSessionLines } from '../../session/session-lines.ts';
@@ -83,21 +82,6 @@ async function findOnLine(
   if (!state.turns.includes(turn)) return null;
   const { name, ref, tip } = found;
   return { session, line: { session, name, ref, tip, after: null }, state, turn };
-}
-
-/** The entries of a turn on its line, oldest first; what came later about it among them. */
-export async function readTurnEntries(store: Store, { session, line, turn }: FoundTurn): Promise<LoggedEntry[]> {
-  const entries: LoggedEntry[] = [];
-  for await (const { oid, commit } of store.firstParents(line.tip)) {
-    const logged = toLogged(oid, commit);
-    const { entry } = logged;
-    if (entry === null || entry.session !== session) continue;
-    if (entry.turn === turn) entries.unshift(logged);
-    // Those of earlier turns may stand later: they take a turn back, or judge its plan.
-    else if (!comesLater(entry.kind) && entry.turn !== null && compareTurns(entry.turn, turn) < 0) break;
-    if (entry.kind === 'start') break;
-  }
-  return entries;
 }
 
 /** The turn before it on its line; null: it is the first. */

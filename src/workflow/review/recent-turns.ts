@@ -5,7 +5,7 @@ import { cutText } from '../../session/cut-text.ts';
 import { renderTurn, type HistoryPart } from '../../session/history-text.ts';
 import { readLineTurns } from '../line/read.ts';
 import type { ConversationTarget } from '../line/read-conversation.ts';
-import { readTurnParts } from './turn-parts.ts';
+import { readParts } from '../../view/view.ts';
 
 export interface RecentTurns {
   /** Oldest first. */
@@ -34,7 +34,7 @@ export async function readRecentTurns(
   const cut: TurnName[] = [];
   let room = maxChars;
   for (const turn of newestFirst) {
-    const { parts } = await readTurnParts(project, { commit: source, session, turn });
+    const { parts } = await readParts(project.repository.store, { commit: source, session, turn });
     const rendered = await renderWithin(project, turn, parts, room);
     if (rendered === null && shown.length > 0) break;
     const { text, isCut } = rendered ?? (await renderBeginning(project, turn, parts, room));

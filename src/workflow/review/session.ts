@@ -1,26 +1,14 @@
 /** Collects for a reviewer the turns of a line, their plans and results, their cost, and the changed files. */
 import type { ChangedCommit, Store } from '../../ports/git.ts';
 import type { Masker, Project } from '../../ports/project.ts';
-import { resolveFiles } from '../../conversation/resolve-files.ts';
-import { decodeEntry } from '../../session/entry.ts';
-import { repoPathFromGit, sessionDir, type Oid, type SessionId, type TurnName } from '../../names.ts';
-import { isStartOf } from '../../session/logged-entry.ts';
-import { readTurnTexts } from './read-turn-texts.ts';
+import { repoPathFromGit, sessionDir, type Oid, type TurnName } from '../../names.ts';
 import { readTurnVerdicts } from '../line/read-verdicts.ts';
 import { sumSpent } from '../../session/spending.ts';
 import { listCodeChanges } from './diff-files.ts';
 import { findUnlandedBase } from '../line/session-start.ts';
-import { findRecorded, type RecordedLine } from '../line/find-recorded.ts';
-import {
-  countFiles,
-  groupByTurn,
-  labelTurn,
-  reviewTurn,
-  type ChangedFile,
-  type ReviewedTurn,
-  type Step,
-  type TurnLabel,
-} from './turn.ts';
+import { findRecorded } from '../line/find-recorded.ts';
+import { maxShownText, readSession, readTurn, type Session, type Step, type TurnOutline } from '../../view/view.ts';
+import { countFiles, labelTurn, reviewTurn, type ChangedFile, type ReviewedTurn, type TurnLabel } from './turn.ts';
 import type { OwnCommit, Review, ReviewedLine } from './review.ts';
 import { listAnswerers, listApprovers, listWorkers } from './who.ts';
 import { cutText } from '../../session/cut-text.ts';
@@ -39,9 +27,8 @@ export async function reviewSession(project: Project, target: string | undefined
 export async function openReview(project: Project, target: string | undefined): Promise<ReviewedLine> {
   const { store } = project.repository;
   const line = await findRecorded(project, target);
-  const walked = await readSteps(store, line);
-  const { steps, base, baseBranch, agent } = walked;
-  const groups = groupByTurn(steps);
+  const session = await readSession(store, line);
+  const { steps, base, baseBranch, agent } = session;
   const review = await maskReview(project.masker, {
     session: line.session,
     line: line.name,
@@ -49,7 +36,7 @@ export async function openReview(project: Project, target: string | undefined): 
     base,
     baseBranch,
     baseSession: base === null ? null : await findUnlandedBase(project, line.session, base),
-    turns: [...groups].map(([turn, own]) => labelTurn(turn, own)),
+    turns: session.turns.map(labelTurn),
     models: listAnswerers(
       steps.flatMap(({ entry }) => entry ?? []),
       agent,
@@ -59,38 +46,7 @@ export async function openReview(project: Project, target: string | undefined): 
     spent: sumSpent(steps.flatMap(({ entry }) => entry ?? [])),
     files: await countFiles(store, await listCodeChanges(store, base, line.tip)),
   });
-  return { ...review, readTurns: () => readNewest(project, line.session, walked, [...groups].toReversed()) };
-}
-
-interface Walked {
-  /** Oldest first; of another session that this one started from, nothing. */
-  steps: Step[];
-  /** Where a range begins, else the parent of the session's start. */
-  base: Oid | null;
-  baseBranch: string | null;
-  /** The other agent whose session it is. */
-  agent: string | null;
-}
-
-/** One walk, which reads no more than the commits. Throws GIT_FAILED where one is missing. */
-async function readSteps(store: Store, { session, tip, after }: RecordedLine): Promise<Walked> {
-  const steps: Step[] = [];
-  const walk = after === null ? store.firstParentsOf([tip]) : readRange(store, tip, after);
-  for await (const { oid, parent, author, message } of walk) {
-    const entry = decodeEntry(message);
-    if (entry === null || entry.session === session)
-      steps.push({ oid, parent, author, subject: message.split('\n', 1)[0] ?? '', entry });
-    if (after === null && entry !== null && isStartOf({ entry }, session)) {
-      const [baseBranch, agent] = [entry.baseBranch ?? null, entry.foreign?.agent ?? null];
-      return { steps: steps.toReversed(), base: parent, baseBranch, agent };
-    }
-  }
-  return { steps: steps.toReversed(), base: after, baseBranch: null, agent: null };
-}
-
-async function* readRange(store: Store, tip: Oid, after: Oid): ReturnType<Store['firstParentsOf']> {
-  for await (const { oid, commit } of store.firstParents(tip, [after]))
-    yield { oid, parent: commit.parents[0] ?? null, author: commit.author, message: commit.message };
+  return { ...review, readTurns: () => readNewest(project, session, session.turns.toReversed()) };
 }
 
 /** So many turns have their changes read by the first walk. Each walk takes twice as many as the one before: whoever reads all turns needs few. */
@@ -100,36 +56,28 @@ const turnsAtOnce = 4;
 
 async function* readNewest(
   project: Project,
-  session: SessionId,
-  walked: Walked,
-  newest: readonly [TurnName, Step[]][],
+  session: Session,
+  newest: readonly TurnOutline[],
 ): AsyncGenerator<ReviewedTurn> {
   const {
     masker,
     repository: { store },
   } = project;
-  const source = walked.steps.findLast(({ entry }) => entry !== null);
-  if (source === undefined) return;
-  const dir = await store.readDir(source.oid, sessionDir(session));
+  if (session.source === null) return;
+  const dir = await store.readDir(session.source, sessionDir(session.session));
   const trees = new Map(dir?.entries.map(({ name, oid, mode }) => [name, mode === '40000' ? oid : undefined]));
-  const changes = changeReader(store, walked);
+  const changes = changeReader(store, session);
   for (let at = 0; at < newest.length; at = 2 * at + firstTurns) {
     const some = newest.slice(at, 2 * at + firstTurns);
     // The turns stand in the order of their first steps: no step of these is before that of the last one.
-    const read = await changes(some.at(-1)?.[1][0]);
+    const read = await changes(some.at(-1)?.steps[0]);
     const changesOf = (commit: Oid) => read.get(commit) ?? [];
-    const readOne = async ([turn, own]: [TurnName, Step[]]) => {
-      const tree = trees.get(turn);
+    const readOne = async ({ turn: name, steps }: TurnOutline) => {
+      const tree = trees.get(name);
       const entries = tree === undefined ? [] : await store.readTree(tree);
-      const texts = await readTurnTexts(store, { commit: source.oid, session, turn, entries });
-      const { records } = resolveFiles(turn, texts.transcript, texts).transcript;
-      const steps = own.map(({ oid, entry }) => ({ commit: oid, entry }));
-      const verdicts = await readTurnVerdicts(project, { session, turn }, steps);
-      const { agent } = walked;
-      return maskTurn(
-        masker,
-        await reviewTurn(store, { turn, own, records, verdicts, cut: texts.cut, agent, changesOf }),
-      );
+      const turn = await readTurn(store, session, name, { most: maxShownText, entries });
+      const verdicts = await readTurnVerdicts(project, { session: session.session, turn: name }, steps);
+      return maskTurn(masker, await reviewTurn(store, { turn, verdicts, agent: session.agent, changesOf }));
     };
     for (let next = 0; next < some.length; next += turnsAtOnce)
       yield* await Promise.all(some.slice(next, next + turnsAtOnce).map(readOne));
@@ -139,7 +87,7 @@ async function* readNewest(
 type Changes = ReadonlyMap<Oid, ChangedCommit['changes']>;
 
 /** Reads the changes of the steps from the given one on; those that were read before are not read again. */
-function changeReader(store: Store, { steps, base }: Walked): (first: Step | undefined) => Promise<Changes> {
+function changeReader(store: Store, { steps, base }: Session): (first: Step | undefined) => Promise<Changes> {
   const known = new Map<Oid, ChangedCommit['changes']>();
   let from = steps.length;
   return async (first) => {
@@ -147,7 +95,7 @@ function changeReader(store: Store, { steps, base }: Walked): (first: Step | und
     const newest = steps[from - 1];
     const below = next === 0 ? base : (steps[next]?.parent ?? null);
     if (next >= from || newest === undefined) return known;
-    for await (const { oid, changes } of store.walkChanges(newest.oid, below === null ? [] : [below]))
+    for await (const { oid, changes } of store.walkChanges(newest.commit, below === null ? [] : [below]))
       known.set(oid, changes);
     from = next;
     return known;
@@ -157,9 +105,9 @@ function changeReader(store: Store, { steps, base }: Walked): (first: Step | und
 function listOwn(steps: readonly Step[]): OwnCommit[] {
   let after: TurnName | null = null;
   const own: OwnCommit[] = [];
-  for (const { oid, subject, entry } of steps) {
+  for (const { commit, subject, entry } of steps) {
     if (entry?.turn) after = entry.turn;
-    if (entry === null) own.push({ commit: oid, subject, after });
+    if (entry === null) own.push({ commit, subject, after });
   }
   return own;
 }

@@ -1,20 +1,16 @@
 /** One turn of a line: what was said, the plan, and what running it did. */
-import { captureSource, type TranscriptRecord } from '../../conversation/record.ts';
-import { summarizeTurn, type TurnSummary } from '../../conversation/read-line.ts';
+import type { TurnSummary } from '../../conversation/read-line.ts';
 import { parseReport } from '../../plan/report-schema.ts';
 import type { Report } from '../../plan/report.ts';
 import type { Project } from '../../ports/project.ts';
 import type { EntryKind } from '../../session/entry.ts';
-import { toUndoneBy } from './turn.ts';
 import type { Oid, SessionId, TurnName } from '../../names.ts';
-import type { LoggedEntry } from '../../session/logged-entry.ts';
 import { readStarts } from '../../session/session-starts.ts';
-import { listTurn } from '../line/read.ts';
+import type { Spending } from '../../session/spending.ts';
+import { isCaptured, maxShownText, readSession, readTurn, type CutFile, type Turn } from '../../view/view.ts';
 import { readTurnVerdicts, type Verdict } from '../line/read-verdicts.ts';
-import { maxShownText, readTurnTexts, type CutFile } from './read-turn-texts.ts';
-import { sumSpent, type Spending } from '../../session/spending.ts';
 import { diffFiles } from './diff-files.ts';
-import { findTurnOf, readTurnEntries, type FoundTurn } from './find-turn.ts';
+import { findTurnOf, type FoundTurn } from './find-turn.ts';
 
 export interface ShownTurn extends TurnSummary {
   session: SessionId;
@@ -60,64 +56,47 @@ export async function showTurn(
 ): Promise<ShownTurn> {
   const { store } = project.repository;
   const found = await findTurnOf(project, { text: request.turn, selector: request.selector });
-  const { session, state, turn: name } = found;
-  const { entryOid: commit } = state;
-  const listed = await listTurn(store, commit, session, name);
-  const [texts, entries] = await Promise.all([
-    readTurnTexts(
-      store,
-      { commit, session, turn: name, entries: listed },
-      request.bounded === true ? maxShownText : Infinity,
-    ),
-    readTurnEntries(store, found),
-  ]);
-  const { plan, cut } = texts;
-  const { records } = texts.transcript;
-  const report = texts.report === null ? null : parseReport(texts.report);
+  const session = await readSession(store, found.line, { from: found.turn });
+  const { steps, records, ...turn } = await readTurn(store, session, found.turn, {
+    most: request.bounded === true ? maxShownText : undefined,
+  });
+  const report = turn.report === null ? null : parseReport(turn.report);
   const diffs = report === null ? [] : await diffFiles(store, report.changes);
-  const described = describeEntries(entries);
   return {
-    session,
+    session: found.session,
     line: found.line.name,
-    turn: name,
-    ...summarizeTurn(name, records, { plan, hasReport: report !== null }),
-    plan,
+    turn: turn.turn,
+    status: turn.status,
+    messages: turn.messages,
+    said: turn.said,
+    reply: turn.reply,
+    replyIsPartial: turn.replyIsPartial,
+    asides: turn.asides,
+    plan: turn.plan,
     report,
     diff: diffs.map(({ diff }) => diff).join(''),
-    ...described,
-    verdicts: await readTurnVerdicts(project, { session, turn: name }, entries),
-    agent: described.agent ?? (await findFollowed(project, found, entries, records)),
-    cut,
+    entries: steps.flatMap(({ commit, time, entry }) =>
+      entry === null ? [] : [{ commit, kind: entry.kind, time, title: entry.title }],
+    ),
+    agent: turn.agent ?? (isCaptured(records) ? await findFollowed(project, found, steps) : null),
+    provider: turn.provider,
+    model: turn.model,
+    spent: turn.spent,
+    undoneBy: turn.undoneBy,
+    partlyUndoneBy: turn.partlyUndoneBy,
+    verdicts: await readTurnVerdicts(project, { session: found.session, turn: found.turn }, steps),
+    cut: turn.cut,
   };
 }
 
-/** The program whose session was captured, where this turn was: a later one may be of teddy's own. */
+/** Names the program whose session was captured, where this turn was: a later one may be of teddy's own. */
 async function findFollowed(
   project: Project,
   { session, state }: FoundTurn,
-  entries: readonly LoggedEntry[],
-  records: readonly TranscriptRecord[],
+  steps: Turn['steps'],
 ): Promise<string | null> {
-  const created = entries.find(({ entry }) => entry !== null)?.entry?.created;
-  const isFollowed = records.some((record) => 'source' in record && record.source === captureSource);
-  if (created === undefined || !isFollowed) return null;
+  const created = steps.find(({ entry }) => entry !== null)?.entry?.created;
+  if (created === undefined) return null;
   const starts = await readStarts(project, [{ session, oid: state.entryOid, created }]);
   return starts.get(session)?.agent ?? null;
-}
-
-type OfEntries = Pick<ShownTurn, 'entries' | 'agent' | 'provider' | 'model' | 'spent' | 'undoneBy' | 'partlyUndoneBy'>;
-
-function describeEntries(logged: readonly LoggedEntry[]): OfEntries {
-  const all = logged.flatMap(({ entry }) => entry ?? []);
-  const answered = all.findLast(({ model }) => model !== undefined);
-  return {
-    entries: logged.flatMap(({ commit, time, entry }) =>
-      entry === null ? [] : [{ commit, kind: entry.kind, time, title: entry.title }],
-    ),
-    agent: answered?.agent ?? null,
-    provider: answered?.provider ?? null,
-    model: answered?.model ?? null,
-    spent: sumSpent(all),
-    ...toUndoneBy(logged),
-  };
 }

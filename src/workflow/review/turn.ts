@@ -1,16 +1,14 @@
 /** One turn as a review tells of it: all of it out of its records and commits, or its row out of the labels of its commits alone. */
-import { countAsides, type Asides } from '../../conversation/read-line.ts';
+import type { Asides } from '../../conversation/read-line.ts';
 import type { TranscriptRecord } from '../../conversation/record.ts';
-import { runStatuses, type Report, type RunStatus } from '../../plan/report.ts';
+import type { Report, RunStatus } from '../../plan/report.ts';
 import { parseReport } from '../../plan/report-schema.ts';
 import type { ChangedCommit, Store } from '../../ports/git.ts';
-import type { Entry, EntryKind, VerdictWord } from '../../session/entry.ts';
-import { howUndone } from '../../session/line-paths.ts';
-import type { LoggedEntry } from '../../session/logged-entry.ts';
+import type { VerdictWord } from '../../session/entry.ts';
 import type { Verdict } from '../line/read-verdicts.ts';
 import type { Oid, TurnName } from '../../names.ts';
-import type { CutFile } from './read-turn-texts.ts';
-import { isAnswer, sumSpent, type Spending } from '../../session/spending.ts';
+import type { Spending } from '../../session/spending.ts';
+import type { CutFile, Turn, TurnOutline } from '../../view/view.ts';
 import { diffFiles, isCode, type FileDiff } from './diff-files.ts';
 import { listAnswerers, listDecisions, type Answerer, type Decision } from './who.ts';
 
@@ -72,116 +70,55 @@ export interface TurnLabel extends Pick<
   outcome: RunStatus | 'unknown' | null;
 }
 
-export interface Step {
-  oid: Oid;
-  /** The first. */
-  parent: Oid | null;
-  subject: string;
-  /** The name that the commit has. */
-  author: string;
-  /** Null: the user's own. */
-  entry: Entry | null;
-}
-
-const answers: readonly EntryKind[] = ['plan', 'reply', 'exchange'];
-
-export function labelTurn(turn: TurnName, own: readonly Step[]): TurnLabel {
-  const entries = own.flatMap(({ entry }) => entry ?? []);
-  const report = entries.findLast(({ kind }) => kind === 'report');
+export function labelTurn({ turn, title, planTitle, undoneBy, partlyUndoneBy, ...outline }: TurnOutline): TurnLabel {
   return {
     turn,
-    message: (entries.find(({ kind }) => kind === 'message') ?? entries[0])?.title ?? '',
-    plan: titleOfPlan(entries),
-    isAnswered: entries.some(({ kind }) => answers.includes(kind)),
-    outcome: report === undefined ? null : (runStatuses.find((status) => status === report.status) ?? 'unknown'),
-    isUndone: howUndone(findUndo(own)?.entry) === 'whole',
-    isPartlyUndone: howUndone(findUndo(own)?.entry) === 'part',
-    ...labelPlan(entries),
+    message: title,
+    plan: planTitle,
+    isAnswered: outline.isAnswered,
+    outcome: outline.outcome,
+    isUndone: undoneBy !== null,
+    isPartlyUndone: partlyUndoneBy !== null,
+    verdict: outline.verdict,
+    isAgentPlan: outline.isAgentPlan,
   };
-}
-
-/** Only the plans of teddy's own name the agent of the request. */
-function labelPlan(entries: readonly Entry[]): Pick<TurnLabel, 'verdict' | 'isAgentPlan'> {
-  const plan = entries.findLast(({ kind }) => kind === 'plan');
-  const words = entries.flatMap(({ kind, verdict }) => (kind === 'approval' && verdict !== undefined ? [verdict] : []));
-  return {
-    verdict: words.findLast((word) => word !== 'none') ?? null,
-    isAgentPlan: plan !== undefined && plan.agent === undefined,
-  };
-}
-
-function titleOfPlan(entries: readonly Entry[]): string | null {
-  return entries.findLast(({ kind }) => kind === 'plan')?.title ?? null;
-}
-
-/** The last undo decides. */
-function findUndo<Of extends Pick<Step, 'entry'>>(own: readonly Of[]): Of | undefined {
-  return own.findLast(({ entry }) => entry?.kind === 'undo');
-}
-
-/** The commits that have taken back the code of a turn, or have left it taken back in part. */
-export function toUndoneBy(own: readonly Pick<LoggedEntry, 'entry' | 'commit'>[]): {
-  undoneBy: Oid | null;
-  partlyUndoneBy: Oid | null;
-} {
-  const last = findUndo(own);
-  const how = howUndone(last?.entry);
-  const commit = last?.commit ?? null;
-  return { undoneBy: how === 'whole' ? commit : null, partlyUndoneBy: how === 'part' ? commit : null };
-}
-
-/** In their order; what is of no turn is left out. */
-export function groupByTurn<Of extends Pick<Step, 'entry'>>(steps: readonly Of[]): Map<TurnName, Of[]> {
-  const groups = new Map<TurnName, Of[]>();
-  for (const step of steps) {
-    const turn = step.entry?.turn ?? null;
-    if (turn === null) continue;
-    const group = groups.get(turn);
-    if (group === undefined) groups.set(turn, [step]);
-    else group.push(step);
-  }
-  return groups;
 }
 
 interface ReadTurn {
-  turn: TurnName;
-  own: readonly Step[];
-  records: readonly TranscriptRecord[];
+  turn: Turn;
   verdicts: Verdict[];
-  cut: CutFile[];
   /** The other agent whose session it is. */
   agent: string | null;
   changesOf(commit: Oid): ChangedCommit['changes'];
 }
 
 /** `changesOf`: what a commit has changed. */
-export async function reviewTurn(
-  store: Store,
-  { turn, own, records, verdicts, cut, agent, changesOf }: ReadTurn,
-): Promise<ReviewedTurn> {
-  const entries = own.flatMap(({ entry }) => entry ?? []);
-  const done = own.filter(({ entry }) => entry?.kind !== 'undo').flatMap(({ oid }) => changesOf(oid));
+export async function reviewTurn(store: Store, { turn, verdicts, agent, changesOf }: ReadTurn): Promise<ReviewedTurn> {
+  const { steps, records } = turn;
+  const entries = steps.flatMap(({ entry }) => entry ?? []);
+  const done = steps.filter(({ entry }) => entry?.kind !== 'undo').flatMap(({ commit }) => changesOf(commit));
   const report = readReport(records);
   return {
-    turn,
+    turn: turn.turn,
     message: textsOf(records, (source) => source !== 'report').join('\n\n'),
-    plan: titleOfPlan(entries),
+    plan: turn.planTitle,
     isAnswered: records.some(({ type }) => type === 'assistant'),
     outcome: report?.run_summary.status ?? null,
     error: report?.run_summary.error ?? null,
     actions: report === null ? await readPlanned(records) : report.action_logs.map(toAction),
-    models: [...new Set(entries.filter(isAnswer).flatMap(({ model }) => model ?? []))],
+    models: turn.models,
     answeredBy: listAnswerers(entries, agent),
-    spent: sumSpent(entries),
-    commits: own.map(({ oid }) => oid),
+    spent: turn.spent,
+    commits: steps.map(({ commit }) => commit),
     files: await countFiles(store, joinChanges(done)),
-    isUndone: howUndone(findUndo(own)?.entry) === 'whole',
-    isPartlyUndone: howUndone(findUndo(own)?.entry) === 'part',
-    ...labelPlan(entries),
+    isUndone: turn.undoneBy !== null,
+    isPartlyUndone: turn.partlyUndoneBy !== null,
+    verdict: turn.verdict,
+    isAgentPlan: turn.isAgentPlan,
     verdicts,
-    decisions: listDecisions(report, own.findLast(({ entry }) => entry?.kind === 'report')?.author, verdicts),
-    asides: countAsides(records),
-    cut,
+    decisions: listDecisions(report, steps.findLast(({ entry }) => entry?.kind === 'report')?.ident, verdicts),
+    asides: turn.asides,
+    cut: turn.cut,
   };
 }
 

@@ -104,12 +104,12 @@ export function listApprovers(turns: readonly DecidedTurn[]): Approver[] {
 }
 
 /** In the order of their first work. A snapshot in the turn of another agent has that one's work. */
-export function listWorkers(steps: readonly { entry: Entry | null; author: string }[]): Worker[] {
+export function listWorkers(steps: readonly { entry: Entry | null; ident: string }[]): Worker[] {
   const found = new Map<string, Worker>();
-  for (const { entry, author } of steps) {
+  for (const { entry, ident } of steps) {
     const isOfUser = entry?.kind === 'snapshot' && (entry.turn === null || entry.head === undefined);
     if (entry !== null && !isOfUser) continue;
-    const person = toAuthor(author);
+    const person = toAuthor(ident);
     const one = found.get(toKey(person)) ?? { ...person, snapshots: 0, commits: 0 };
     found.set(toKey(person), one);
     if (entry === null) one.commits += 1;

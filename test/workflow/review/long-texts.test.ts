@@ -5,7 +5,8 @@ import { openTerminal } from '../../../src/cli/terminal.ts';
 import { memoryContext } from '../../support/cli-context.ts';
 import { toTurnName } from '../../../src/names.ts';
 import { maskTurn } from '../../../src/workflow/review/session.ts';
-import { groupByTurn, type ReviewedTurn } from '../../../src/workflow/review/turn.ts';
+import type { ReviewedTurn } from '../../../src/workflow/review/turn.ts';
+import { groupByTurn } from '../../../src/view/view.ts';
 import type { ShownTurn } from '../../../src/workflow/review/show-turn.ts';
 import { expectLinear } from '../../support/growth.ts';
 

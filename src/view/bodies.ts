@@ -1,0 +1,142 @@
+/**
+ * Reads the files of a turn as a commit has them. Of a long file no more is held than was asked for, with the command that prints all
+ * of it.
+ */
+import { openTranscriptDecoder } from '../conversation/decode-transcript.ts';
+import type { TurnFiles } from '../conversation/resolve-files.ts';
+import type { Transcript } from '../conversation/transcript.ts';
+import { joinPath, turnDir, type Oid, type SessionId, type TurnName } from '../names.ts';
+import { maxPlanBytes } from '../plan/parse.ts';
+import type { Store, TreeEntry } from '../ports/git.ts';
+import type { LineLimits } from '../session/clip-line.ts';
+import { toCutMark } from '../session/cut-text.ts';
+import { openLineReader } from '../session/read-lines.ts';
+import { listTurn } from '../conversation/read-line.ts';
+
+/** A turn of a session, in the tree of a commit. */
+export interface TurnAt {
+  commit: Oid;
+  session: SessionId;
+  turn: TurnName;
+}
+
+/** A file that is not shown whole. */
+export interface CutFile {
+  /** Its name in the turn: `transcript.jsonl`. */
+  file: string;
+  /** How many characters are left out. */
+  characters: number;
+  /** Prints all of it. */
+  command: string;
+}
+
+export interface TurnBodies extends TurnFiles {
+  transcript: Transcript;
+  cut: CutFile[];
+}
+
+export interface BodyOptions {
+  /** Characters that are held of one text. Everything, if it is not given. */
+  most?: number | undefined;
+  /** The turn's directory, where the caller has it already. */
+  entries?: readonly TreeEntry[] | undefined;
+  /** Turns an error of one file into what is told of it, so that the file counts as missing; without it, the error is thrown. */
+  onError?: ((file: string) => (error: unknown) => null) | undefined;
+}
+
+/** Characters; nobody reads more of one text. */
+export const maxShownText = 262_144;
+const reportLimits: LineLimits = { text: 65_536, line: 262_144 };
+
+/** Throws UNKNOWN_TURN, DAMAGED_SESSION. */
+export async function readBodies(
+  store: Pick<Store, 'readDir' | 'passBlob'>,
+  at: TurnAt,
+  { most = Infinity, entries, onError }: BodyOptions = {},
+): Promise<TurnBodies> {
+  const listed = entries ?? (await listTurn(store, at.commit, at.session, at.turn));
+  const read = async <Value>(
+    file: string,
+    reading: Reading<Value>,
+  ): Promise<{ value: Value; cut: CutFile[] } | null> => {
+    const found = listed.find(({ name, mode }) => name === file && mode !== '40000' && mode !== '160000');
+    if (found === undefined) return null;
+    const decoder = new TextDecoder();
+    const passed = store.passBlob(found.oid, (piece) => reading.push(decoder.decode(piece, { stream: true })));
+    const ended = passed.then(() => {
+      reading.push(decoder.decode());
+      const { value, cut } = reading.end();
+      return { value, cut: cut === 0 ? [] : [{ file, characters: cut, command: toShowCommand(at, file) }] };
+    });
+    return onError === undefined ? ended : ended.catch(onError(file));
+  };
+  const isWhole = most === Infinity;
+  const [transcript, plan, report] = await Promise.all([
+    read('transcript.jsonl', openTranscriptDecoder({ text: most, line: 4 * most })),
+    // A longer file is no plan, and is still found to be too long.
+    read('plan.md', openBeginning(isWhole ? Infinity : maxPlanBytes)),
+    read('report.md', isWhole ? openBeginning(Infinity) : openReport()),
+  ]);
+  return {
+    transcript: transcript?.value ?? { records: [], skipped: [], mended: [] },
+    plan: plan?.value ?? null,
+    report: report?.value ?? null,
+    cut: [transcript, plan, report].flatMap((found) => found?.cut ?? []),
+  };
+}
+
+/** Reads one file of a turn as it is; null when the turn has no such file. */
+export async function readTurnFile(
+  store: Pick<Store, 'readFile'>,
+  { commit, session, turn }: TurnAt,
+  name: string,
+): Promise<string | null> {
+  const found = await store.readFile(commit, joinPath(turnDir(session, turn), name));
+  return found && new TextDecoder().decode(found.bytes);
+}
+
+/** Prints a file of a turn whole. */
+export function toShowCommand({ commit, session, turn }: TurnAt, file: string): string {
+  return `git show ${commit.slice(0, 10)}:${joinPath(turnDir(session, turn), file)}`;
+}
+
+interface Reading<Value> {
+  push(piece: string): void;
+  end(): { value: Value; cut: number };
+}
+
+function openBeginning(max: number): Reading<string> {
+  const kept: string[] = [];
+  let length = 0;
+  return {
+    push(piece) {
+      if (length < max) kept.push(piece.slice(0, max - length));
+      length += piece.length;
+    },
+    end() {
+      const cut = Math.max(length - max, 0);
+      return { value: kept.join('') + (cut === 0 ? '' : toCutMark(cut)), cut };
+    },
+  };
+}
+
+/** Cuts long lines of what a command printed, in the form that the report has them in. */
+function openReport(): Reading<string> {
+  const lines: string[] = [];
+  let cut = 0;
+  const reader = openLineReader(reportLimits, (line) => {
+    lines.push(line.text);
+    cut += line.cut;
+  });
+  let last = '';
+  return {
+    push(piece) {
+      reader.push(piece);
+      last = piece.at(-1) ?? last;
+    },
+    end() {
+      reader.end();
+      return { value: lines.join('\n') + (last === '\n' ? '\n' : ''), cut };
+    },
+  };
+}
