@@ -175,27 +175,19 @@ export function archiveMonth(session: SessionId): string {
   return `${session.slice(0, 4)}-${session.slice(4, 6)}`;
 }
 
-/** The ref that kept a line before archives had months. It is read, and never written. */
-export function flatArchiveRef(line: RefName): RefName {
-  return line.replace(/^refs\/heads\/teddy\//, archivePrefix) as RefName;
-}
-
 export interface ArchiveName {
   session: SessionId;
   branch: TurnName | null;
   /** The branch that the line was. */
   line: RefName;
-  /** It has the name from before archives had months. */
-  isFlat: boolean;
 }
 
-/** The line that a ref below `refs/teddy/archive/` keeps, as if it were still a branch; anything else is null, as is another month than its session's. */
+/** Reads the line that a ref below the month of its session keeps, as if it were still a branch; anything else is null. */
 export function parseArchiveRef(ref: string): ArchiveName | null {
   if (!ref.startsWith(archivePrefix)) return null;
   const line = `refs/heads/teddy/${ref.slice(ref.lastIndexOf('/') + 1)}` as RefName;
   const parsed = parseLineRef(line);
-  if (parsed === null || (ref !== archiveRef(line) && ref !== flatArchiveRef(line))) return null;
-  return { ...parsed, line, isFlat: ref === flatArchiveRef(line) };
+  return parsed === null || ref !== archiveRef(line) ? null : { ...parsed, line };
 }
 
 /** Names a ref for a person, as git shortens it; an archive without its month, which the id of its session says. */

@@ -4,7 +4,6 @@ import {
   archiveRef,
   compareTurns,
   conversationBranchRef,
-  flatArchiveRef,
   isTurnName,
   mainLineRef,
   nameRef,
@@ -207,19 +206,15 @@ describe('a turn name', () => {
 });
 
 describe('an archive', () => {
-  test('is below the month of its session, reads back as its line, and was flat before', () => {
+  test('is below the month of its session, and reads back as its line', () => {
     const line = conversationBranchRef('20260124-add-login' as SessionId, '02-branch-01' as TurnName);
     expect(archiveRef(line)).toBe('refs/teddy/archive/2026-01/20260124-add-login--02-branch-01');
-    for (const [ref, isFlat] of [
-      [archiveRef(line), false],
-      [flatArchiveRef(line), true],
-    ] as const) {
-      expect(parseArchiveRef(ref)).toEqual({ session: '20260124-add-login', branch: '02-branch-01', line, isFlat });
-      expect(nameRef(ref)).toBe('archive/20260124-add-login--02-branch-01');
-    }
+    expect(parseArchiveRef(archiveRef(line))).toEqual({ session: '20260124-add-login', branch: '02-branch-01', line });
+    expect(nameRef(archiveRef(line))).toBe('archive/20260124-add-login--02-branch-01');
   });
 
   test.each([
+    'refs/teddy/archive/20260124-add-login',
     'refs/teddy/archive/2026-02/20260124-add-login',
     'refs/teddy/archive/2026-01/x/20260124-add-login',
     'refs/teddy/archive/2026-01/2026-01/20260124-add-login',

@@ -1,33 +1,24 @@
-/** Archives, which keep lines whose branches are gone: each below the month of its session, or under its flat name of before. */
+/** Archives, which keep lines whose branches are gone: each below the month of its session. */
 import { isDamage } from '../errors.ts';
 import type { RefTip, RefUpdate, SessionStore, Store } from '../ports/git.ts';
-import {
-  archivePrefix,
-  archiveRef,
-  flatArchiveRef,
-  parseArchiveRef,
-  type ArchiveName,
-  type Oid,
-  type RefName,
-} from '../names.ts';
+import { archivePrefix, archiveRef, parseArchiveRef, type ArchiveName, type Oid, type RefName } from '../names.ts';
 import { isOnLine } from './ancestry.ts';
 import type { LineIndex } from './line-index.ts';
 
 export type Archive = RefTip & ArchiveName;
 
-/** In order of the lines' names. Of a line that is kept under both names, the one of its month counts. */
+/** Lists the archives in order of the lines' names, and passes over a ref that is called like none. */
 export async function listArchives(store: Pick<Store, 'listRefs'>): Promise<Archive[]> {
-  const byLine = new Map<RefName, Archive>();
-  for (const tip of await store.listRefs(archivePrefix)) {
+  const archives = (await store.listRefs(archivePrefix)).flatMap((tip): Archive[] => {
     const parsed = parseArchiveRef(tip.ref);
-    if (parsed !== null && (!parsed.isFlat || !byLine.has(parsed.line))) byLine.set(parsed.line, { ...tip, ...parsed });
-  }
-  return [...byLine.values()].toSorted((a, b) => (a.line < b.line ? -1 : 1));
+    return parsed === null ? [] : [{ ...tip, ...parsed }];
+  });
+  return archives.toSorted((a, b) => (a.line < b.line ? -1 : 1));
 }
 
-/** The tip of what is kept of a line; null: nothing is. */
-export async function resolveArchive(store: Pick<Store, 'resolve'>, line: RefName): Promise<Oid | null> {
-  return (await store.resolve(archiveRef(line))) ?? (await store.resolve(flatArchiveRef(line)));
+/** Reads the tip of what is kept of a line; null when nothing is. */
+export function resolveArchive(store: Pick<Store, 'resolve'>, line: RefName): Promise<Oid | null> {
+  return store.resolve(archiveRef(line));
 }
 
 /** Whether an archive has all of a branch. What git says of two commits never changes, so the index keeps it. */
@@ -52,24 +43,17 @@ export async function isKeptIn(
 }
 
 /**
- * Keeps a line up to `tip` below its month, and drops its flat name in the same transaction. The archive only ever moves
- * forward: one that is ahead stays where it is. `inTheWay`: an archive that holds other commits; then nothing can be moved.
+ * Keeps a line up to `tip`. The archive only ever moves forward: one that is ahead stays where it is. `inTheWay` is an archive
+ * that holds other commits; then nothing can be moved.
  */
 export async function planArchive(
   store: SessionStore,
   line: RefName,
   tip: Oid,
-): Promise<{ ref: RefName; updates: RefUpdate[]; inTheWay: RefTip | null }> {
+): Promise<{ update: RefUpdate; inTheWay: RefTip | null }> {
   const ref = archiveRef(line);
-  const flat = flatArchiveRef(line);
-  const [old, before] = [await store.resolve(ref), await store.resolve(flat)];
-  let newest = tip;
-  for (const kept of [old, before]) {
-    if (kept === null || (await isOnLine(store, newest, kept))) continue;
-    if (!(await isOnLine(store, kept, newest)))
-      return { ref, updates: [], inTheWay: { ref: kept === old ? ref : flat, oid: kept } };
-    newest = kept;
-  }
-  const dropped: RefUpdate[] = before === null ? [] : [{ ref: flat, old: before, new: null }];
-  return { ref, updates: [{ ref, old, new: newest }, ...dropped], inTheWay: null };
+  const old = await store.resolve(ref);
+  if (old === null || (await isOnLine(store, tip, old))) return { update: { ref, old, new: tip }, inTheWay: null };
+  const isAhead = await isOnLine(store, old, tip);
+  return { update: { ref, old, new: old }, inTheWay: isAhead ? null : { ref, oid: old } };
 }

@@ -111,7 +111,10 @@ describe('in memory', () => {
     const branches = await project.repository.store.listRefs('refs/heads/teddy/');
     for (const [index, { ref, oid }] of branches.entries()) {
       const name = ref.slice('refs/heads/teddy/'.length);
-      await project.setRef(index % 2 === 0 ? `refs/teddy/archive/${name}` : `refs/remotes/origin/teddy/${name}`, oid);
+      await project.setRef(
+        index % 2 === 0 ? `refs/teddy/archive/2026-01/${name}` : `refs/remotes/origin/teddy/${name}`,
+        oid,
+      );
     }
     expect(await compareAll(project, at())).toBeGreaterThan(8);
     for (const { ref } of branches) project.fs.unlinkSync(`${gitdir}/${ref}`);

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openProject } from '../../src/app.ts';
-import { archiveRef, flatArchiveRef, type RefName } from '../../src/names.ts';
+import { archiveRef, type RefName } from '../../src/names.ts';
 import { runTeddy } from '../support/run-teddy.ts';
 import { openScratchRepository } from '../support/scratch-repository.ts';
 import { createPlan, openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';
@@ -75,22 +75,6 @@ test.each([
   [['--landed', 'one'], 'a session was named as well'],
 ])('session archive %j is refused', async (args, message) => {
   expect(await project.refuses('USAGE', 2, ['session', 'archive', ...args])).toContain(message);
-});
-
-test('doctor names an archive of before, and --fix moves it, once', async () => {
-  const [present, flat] = [archiveRef(lineOf(landed)), flatArchiveRef(lineOf(landed))];
-  const tip = await project.repo.git('rev-parse', present);
-  await project.repo.git('update-ref', '-d', present);
-  await project.repo.git('update-ref', flat, tip);
-  await project.ok('session', 'history', landed);
-  const named = await project.run(['doctor']);
-  expect(named.stdout + named.stderr).toContain(`archive/${landed}`);
-  const other = archiveRef(lineOf(here));
-  expect((await refs('refs/teddy/archive')).split('\n').toSorted()).toEqual([other, flat].toSorted());
-  await project.run(['doctor', '--fix']);
-  expect((await refs('refs/teddy/archive')).split('\n').toSorted()).toEqual([other, present].toSorted());
-  expect(await project.repo.git('rev-parse', present)).toBe(tip);
-  expect((await project.run(['doctor'])).stdout).not.toContain('archive/');
 });
 
 test('sessions go to a remote of their own, and an archive comes from there with its month', async () => {

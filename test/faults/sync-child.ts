@@ -2,7 +2,6 @@
 import { openProject } from '../../src/app.ts';
 import type { Project } from '../../src/ports/project.ts';
 import { archiveSession } from '../../src/workflow/landing/archive-session.ts';
-import { examineRepository } from '../../src/workflow/doctor/examine-repository.ts';
 import { landSession } from '../../src/workflow/landing/land-session.ts';
 import { pullSessions } from '../../src/workflow/sharing/pull-sessions.ts';
 import { pushSessions } from '../../src/workflow/sharing/push-sessions.ts';
@@ -25,15 +24,7 @@ const operations: Record<SyncSceneName, (project: Project) => Promise<string>> =
   'land-here': land,
   'land-over': land,
   archive: async (project) => (await archiveSession(project, 'first')).session,
-  doctor,
 };
-
-async function doctor(project: Project): Promise<string> {
-  const { findings } = await examineRepository(project, { fix: true });
-  const left = findings.find(({ outcome, fix }) => outcome === 'failed' || (outcome === 'left' && fix !== null));
-  if (left !== undefined) throw new Error(`${left.meaning} ${left.said}`);
-  return findings.map(({ kind }) => kind).join();
-}
 
 /** Nothing is in the way of any line here. */
 async function share(sharing: Promise<Shared>): Promise<string> {

@@ -21,7 +21,6 @@ const titles: Record<SyncSceneName, string> = {
   'land-here': 'a landing on a branch that is checked out',
   'land-over': 'a landing of what is in the work tree already',
   archive: 'an archiving',
-  doctor: 'a move of old archives',
 };
 const passed = new Set<string>();
 

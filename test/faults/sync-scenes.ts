@@ -8,8 +8,6 @@ import { openProject } from '../../src/app.ts';
 import type { Project } from '../../src/ports/project.ts';
 import { addMemo } from '../../src/workflow/context/change-memos.ts';
 import { archiveSession } from '../../src/workflow/landing/archive-session.ts';
-import { archiveRef, flatArchiveRef, mainLineRef, type SessionId } from '../../src/names.ts';
-import { listArchives } from '../../src/session/archives.ts';
 import { newSession } from '../../src/workflow/line/new-session.ts';
 import { gitText } from '../support/git-process.ts';
 import { makeScratchRepository, openScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
@@ -18,7 +16,7 @@ import { buildChild } from './build-child.ts';
 import { sync } from './sync.ts';
 import type { Copies, Scene } from './scenes.ts';
 
-export type SyncSceneName = 'sync' | 'pull' | 'push' | 'land' | 'land-here' | 'land-over' | 'archive' | 'doctor';
+export type SyncSceneName = 'sync' | 'pull' | 'push' | 'land' | 'land-here' | 'land-over' | 'archive';
 
 export interface SyncStage extends Copies {
   scenes: Record<SyncSceneName, Scene>;
@@ -109,34 +107,7 @@ async function tellStory(
   const others = { push, land, 'land-here': await take('land-here'), archive: await take('archive') };
   // The files of the line are in the work tree as it has them, but for one that is missing.
   gitText(root, ['restore', `--source=teddy/${session}`, '--', ':/', ':!.teddy', ':!c.txt']);
-  const over = await take('land-over');
-  await makeFlat(bea);
-  return { ...scenes, ...others, 'land-over': over, doctor: await take('doctor') };
-}
-
-/** Archives some lines under the names of before archives had months: one has both names, and one is in no pack of refs. */
-async function makeFlat({ repository: { store, workspace } }: Project): Promise<void> {
-  const archives = await listArchives(store);
-  const lines = (await store.listRefs('refs/heads/teddy/')).filter(({ ref }) => /-(?:fourth|fifth)$/.test(ref));
-  const old = [...archives.map(({ line, oid }) => ({ ref: line, oid })), ...lines];
-  await store.updateRefs(
-    [
-      ...[...archives, ...lines].map(({ ref, oid }) => ({ ref, old: oid, new: null })),
-      ...old.map(({ ref, oid }) => ({ ref: flatArchiveRef(ref), old: null, new: oid })),
-    ],
-    'flat',
-  );
-  gitText(workspace?.root ?? '', ['pack-refs', '--all']);
-  const [, both, moved] = old;
-  if (both === undefined || moved === undefined) throw new Error('There are too few lines.');
-  const loose = mainLineRef(`20260124-${'x'.repeat(8)}` as SessionId);
-  await store.updateRefs(
-    [
-      { ref: archiveRef(both.ref), old: null, new: both.oid },
-      { ref: flatArchiveRef(loose), old: null, new: moved.oid },
-    ],
-    'flat',
-  );
+  return { ...scenes, ...others, 'land-over': await take('land-over') };
 }
 
 /** Its remote is named by a path that a copy of all of it can follow. */

@@ -5,7 +5,7 @@ import type { Capture, FoundLog } from '../../ports/agent-logs.ts';
 import { agentNames } from '../../conversation/agent-log.ts';
 import { openAgentLog } from '../../conversation/open-agent-log.ts';
 import { lastDrainKey, listFollowedLogs, type FollowedLog } from './capture.ts';
-import { archivePrefix, deletedPrefix, shortRef, type RefName } from '../../names.ts';
+import { archivePrefix, archiveRef, deletedPrefix, mainLineRef, shortRef, type RefName } from '../../names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 
 type StatusProject = Pick<Project, 'repository' | 'settings' | 'spool' | 'clock' | 'hash'>;
@@ -104,8 +104,9 @@ function warnOfLogs(followed: readonly FollowedLog[], refs: readonly { ref: RefN
 
 /** Where neither an archive nor a deletion of teddy's keeps the line, git has renamed or deleted its branch. */
 function toWayBack({ session, branches }: FollowedLog, refs: readonly { ref: RefName }[]): string {
-  const isIn = (prefix: string) => refs.some(({ ref }) => ref.startsWith(prefix) && ref.endsWith(`/${session}`));
-  const by = isIn(archivePrefix) ? 'archive' : isIn(deletedPrefix) ? 'delete' : null;
+  const isArchived = session !== null && refs.some(({ ref }) => ref === archiveRef(mainLineRef(session)));
+  const isDeleted = refs.some(({ ref }) => ref.startsWith(deletedPrefix) && ref.endsWith(`/${session}`));
+  const by = isArchived ? 'archive' : isDeleted ? 'delete' : null;
   if (by !== null)
     return `its line is deleted or archived: \`teddy session ${by} --restore ${session}\` brings it back; then the rest is taken`;
   const gone = branches.flatMap(({ ref }) => ref ?? []).find((ref) => !refs.some((one) => one.ref === ref));

@@ -6,6 +6,8 @@ import { decodeEntry } from '../../session/entry.ts';
 import {
   conversationBranchRef,
   mainLineRef,
+  archivePrefix,
+  parseArchiveRef,
   sessionDir,
   shortRef,
   toSessionId,
@@ -62,7 +64,7 @@ export interface PreviewedImport extends Omit<ImportPlan, 'importedAt' | 'part' 
   known: { session: SessionId; line: string } | null;
 }
 
-const linePrefixes = ['refs/heads/teddy/', 'refs/remotes/*/teddy/', 'refs/teddy/archive/'];
+const linePrefixes = ['refs/heads/teddy/', 'refs/remotes/*/teddy/', archivePrefix];
 
 /** Reads all of it, and writes nothing. Throws what `planImport` throws. */
 export async function previewImport(project: Project, request: ImportRequest): Promise<PreviewedImport> {
@@ -205,13 +207,18 @@ async function findImported(
     if (entry?.kind !== 'start' || entry.sha256 !== sha256) continue;
     // Older imports do not say what they were read as.
     if (entry.importFormat !== undefined && entry.importFormat !== format) continue;
-    const refs = await store.listRefs(...linePrefixes);
+    const refs = (await store.listRefs(...linePrefixes)).filter(isRead);
     const at = refs.find(({ ref }) => isLineOf(ref, entry.session)) ?? (await findHolder(refs, oid, store.isAncestor));
     if (at === null) continue;
     const line = shortRef(at.ref);
     return { session: entry.session, line, commit: at.oid, directory: sessionDir(entry.session) };
   }
   return null;
+}
+
+/** A ref among the archives that is called like none is not read by any command. */
+function isRead({ ref }: RefTip): boolean {
+  return !ref.startsWith(archivePrefix) || parseArchiveRef(ref) !== null;
 }
 
 function isLineOf(ref: string, session: SessionId): boolean {

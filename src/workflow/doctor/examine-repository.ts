@@ -9,12 +9,11 @@ import { addForgotten, findDamagedObjects, findLostEntries } from './find-lost-e
 import { findDivergedLines, findMemoPairs } from './find-diverged-lines.ts';
 import { findCapture } from './find-capture.ts';
 import { findEnvironment, findSessionFiles } from './find-environment.ts';
-import { findOldArchives } from './find-old-archives.ts';
 import { findRuns, findWorkTrees, findWrites } from './find-unfinished.ts';
 import { count, type Examination, type Finding, type Found, type Scene, remainsOf } from './finding.ts';
 import { formatCount } from '../../session/format-count.ts';
 import { nameSome } from '../../session/name-some.ts';
-import { deletedPrefix, shortRef, type RefName } from '../../names.ts';
+import { archivePrefix, deletedPrefix, parseArchiveRef, shortRef, type RefName } from '../../names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { prepareLine } from '../line/prepare.ts';
 import { clearQuarantine, listLeftInQuarantine, quarantinePrefix } from '../line/quarantine.ts';
@@ -317,6 +316,22 @@ function toExpired(project: Project, old: RefTip[], names: string): Found {
   };
 }
 
+/** Finds refs among the archives that no command of teddy reads. git holds no ref below another one. */
+const findMisplacedArchives: Examination = async ({ refs }) => {
+  const archives = refs.filter(({ ref }) => ref.startsWith(archivePrefix));
+  const found = archives.filter(({ ref }) => parseArchiveRef(ref) === null).map(toMisplaced);
+  return { found, seen: archives.length === 0 ? null : count(archives.length, 'archive') };
+};
+
+function toMisplaced({ ref, oid }: RefTip): Found {
+  const isMonth = /^refs\/teddy\/archive\/\d{4}-\d{2}$/.test(ref);
+  const meaning = isMonth
+    ? `The ref ${ref} is in the way: no session of that month can be archived beside it.`
+    : `teddy does not read ${ref}, and does not push it: an archive has the name of its line, below the month of its session.`;
+  const todo = `Give its commits a branch: \`git branch <name> ${oid.slice(0, 12)}\`, then \`git update-ref -d ${ref} ${oid}\`.`;
+  return { kind: isMonth ? 'branch-in-the-way' : 'misplaced-archive', thing: ref, meaning, todo };
+}
+
 /** In this order: what stands in the way of the others is mended first. */
 const examinations: Examination[] = [
   findForeignLocks,
@@ -331,7 +346,7 @@ const examinations: Examination[] = [
   findMemoPairs,
   findQuarantine,
   findDeleted,
-  findOldArchives,
+  findMisplacedArchives,
   findDivergedLines,
   findDamagedObjects,
   findLostEntries,

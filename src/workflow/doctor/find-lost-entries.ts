@@ -6,7 +6,6 @@ import { decodeEntry, type Entry } from '../../session/entry.ts';
 import {
   archiveRef,
   conversationBranchRef,
-  flatArchiveRef,
   mainLineRef,
   nameRef,
   shortRef,
@@ -117,7 +116,7 @@ function wasPublished({ tip, entries }: LostLine, wereTips: ReadonlySet<Oid>): b
 /** Its own branch where that is gone; else the next free number of a conversation branch, as after `session restore`. */
 function chooseRef({ entries }: LostLine, taken: ReadonlySet<RefName>): RefName {
   const session = entries[0]?.session as Entry['session'];
-  const isFree = (ref: RefName) => ![ref, archiveRef(ref), flatArchiveRef(ref)].some((name) => taken.has(name));
+  const isFree = (ref: RefName) => ![ref, archiveRef(ref)].some((name) => taken.has(name));
   const main = mainLineRef(session);
   const branch = entries.find(({ kind, turn }) => kind === 'branch' && turn !== null)?.turn;
   if (branch && isFree(conversationBranchRef(session, branch))) return conversationBranchRef(session, branch);

@@ -20,7 +20,6 @@ type FindingKind =
   | 'diverged-line'
   | 'quarantine'
   | 'deleted-session'
-  | 'old-archive'
   | 'misplaced-archive'
   | 'damaged-object'
   | 'lost-entry'

@@ -2,7 +2,7 @@
 import { TeddyError } from '../../errors.ts';
 import type { RefTip, RefUpdate, TransferOptions } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { archivePrefix, archiveRef, flatArchiveRef, type Oid, type RefName, type SessionId } from '../../names.ts';
+import { archivePrefix, archiveRef, type Oid, type RefName, type SessionId } from '../../names.ts';
 import { isOnLine } from '../../session/ancestry.ts';
 import { listArchives } from '../../session/archives.ts';
 import { hasLandedAsItStands } from '../line/find-open.ts';
@@ -68,8 +68,7 @@ export async function listRemoteArchive(
       const nearest = await findNearestEntry(project, tip);
       if (nearest === null || !(await isLine(project, { branchRef, session, nearest }))) continue;
       const archive = archiveRef(line);
-      const isThere = theirs.get(archive) === oid || theirs.get(flatArchiveRef(line)) === oid;
-      if (!isThere && !missing.some((one) => one.ref === archive))
+      if (theirs.get(archive) !== oid && !missing.some((one) => one.ref === archive))
         missing.push({ ref: archive, old: theirs.get(archive) ?? null, new: oid });
       // Two lines may have ended on one commit.
       if (branches.some((one) => one.ref === branchRef)) continue;

@@ -92,20 +92,20 @@ export interface SessionBranches {
 export async function archiveBranches(
   project: Project,
   session: SessionId,
-  { branches, kept }: SessionBranches,
+  { branches, kept: left }: SessionBranches,
 ): Promise<ArchivedSession | 'moved'> {
   const lines: ArchivedLine[] = [];
   const updates: RefUpdate[] = [];
   for (const line of branches) {
     const { ref, oid } = line;
     const hasLanded = await hasCome(project, line);
-    const archive = await planLineArchive(project, line);
-    lines.push({ branch: ref, archive: archive.ref, tip: oid, hasLanded });
-    updates.push(...archive.updates, { ref, old: oid, new: null });
+    const kept = await planLineArchive(project, line);
+    lines.push({ branch: ref, archive: kept.ref, tip: oid, hasLanded });
+    updates.push(kept, { ref, old: oid, new: null });
   }
   // git writes what is updated before it removes what is deleted: whatever stops it in between, nothing is lost.
   if ((await project.repository.store.updateRefs(updates, `teddy: archived ${session}`)) === 'moved') return 'moved';
-  return { session, lines, kept, switchedTo: null, workTrees: await findWorkTrees(project, lines) };
+  return { session, lines, kept: left, switchedTo: null, workTrees: await findWorkTrees(project, lines) };
 }
 
 /** To its end on another branch, where the user may have committed it. That an archive has it says nothing of that. */
@@ -221,13 +221,13 @@ export async function settle(project: Project, session: SessionId, branches: rea
 }
 
 /** Throws BRANCH_IN_THE_WAY. */
-export async function planLineArchive(project: Project, line: KnownLine) {
+export async function planLineArchive(project: Project, line: KnownLine): Promise<RefUpdate> {
   const { store } = project.repository;
   const { ref, oid, session, isMain, branch } = line;
   // The main line of another name is kept under that of its session.
-  const archive = await planArchive(store, isMain || branch !== null ? ref : mainLineRef(session), oid);
-  if (archive.inTheWay === null) return archive;
-  const { ref: held, oid: old } = archive.inTheWay;
+  const { update, inTheWay } = await planArchive(store, isMain || branch !== null ? ref : mainLineRef(session), oid);
+  if (inTheWay === null) return update;
+  const { ref: held, oid: old } = inTheWay;
   throw new TeddyError(
     'BRANCH_IN_THE_WAY',
     `${held} holds commits that ${shortRef(ref)} does not have, and is not overwritten.`,

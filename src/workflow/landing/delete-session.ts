@@ -5,7 +5,6 @@ import type { Project } from '../../ports/project.ts';
 import { isOver } from '../../write/write.ts';
 import {
   archivePrefix,
-  archiveRef,
   deletedPrefix,
   parseArchiveRef,
   parseLineRef,
@@ -101,9 +100,7 @@ export async function takeBack(project: Project, name: string): Promise<RefTip[]
       `Nothing is kept of a deleted session ${JSON.stringify(name)}.`,
       `\`git for-each-ref ${deletedPrefix}\` shows what is kept.`,
     );
-  const wanted = kept
-    .filter(({ stamp }) => stamp === last)
-    .map((one, _, all) => ({ ...one, ref: toPresentName(one, all) }));
+  const wanted = kept.filter(({ stamp }) => stamp === last);
   const updates = wanted.flatMap(({ ref, oid, kept: from }): RefUpdate[] => [
     { ref, old: null, new: oid },
     { ref: from, old: oid, new: null },
@@ -133,13 +130,6 @@ function parseDeletedRef(kept: RefName): { stamp: string; ref: RefName; session:
   const ref = `refs/${match?.[2] ?? ''}` as RefName;
   const session = (parseLineRef(ref) ?? parseArchiveRef(ref))?.session;
   return match?.[1] === undefined || session === undefined ? null : { stamp: match[1], ref, session };
-}
-
-/** An archive comes back below its month, whatever it was called; unless both names were deleted, which may differ. */
-function toPresentName({ ref }: { ref: RefName }, all: readonly { ref: RefName }[]): RefName {
-  const archive = parseArchiveRef(ref);
-  const present = archive === null ? ref : archiveRef(archive.line);
-  return all.some((one) => one.ref === present) ? ref : present;
 }
 
 async function refuseHere(project: Project, branches: readonly KnownLine[]): Promise<void> {

@@ -40,18 +40,15 @@ export async function keepArchive(
     return null;
   }
   const { store } = project.repository;
-  let held = archiveRef(kept);
   for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
-    const { ref: archive, updates, inTheWay } = await planArchive(store, kept, tip);
-    held = inTheWay?.ref ?? archive;
+    const { update, inTheWay } = await planArchive(store, kept, tip);
     if (inTheWay !== null) break;
-    const isNew = !updates.some(({ old }) => old === updates[0]?.new);
-    const changes = updates.filter((update) => update.old !== update.new);
-    if (changes.length === 0 || (await store.updateRefs(changes, `teddy: keep ${shortRef(ref)}`)) === 'done')
-      return { ref: archive, isNew };
+    const isNew = update.old !== update.new;
+    if (!isNew || (await store.updateRefs([update], `teddy: keep ${shortRef(ref)}`)) === 'done')
+      return { ref: update.ref, isNew };
   }
   project.notices.warn(
-    `${held} holds other commits than ${name} and was left as it is: keep the branch to keep its turns.`,
+    `${archiveRef(kept)} holds other commits than ${name} and was left as it is: keep the branch to keep its turns.`,
   );
   return null;
 }

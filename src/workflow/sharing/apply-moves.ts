@@ -133,11 +133,9 @@ async function refuseEdits({ repository: { store } }: Project, workspace: Worksp
 
 /** A line that is checked out moves in its work tree, not here; but its tail is made before HEAD can go there. */
 function toUpdates({ move, workspace }: ReadyMove): RefUpdate[] {
-  const { ref, from, old, tail } = move;
+  const { ref, old, tail } = move;
   const made: RefUpdate[] = tail?.isNew === true ? [{ ref: tail.ref, old: null, new: old }] : [];
-  if (workspace !== null) return made;
-  if (from === ref) return [...made, { ref, old, new: move.new }];
-  return [...made, { ref, old: null, new: move.new }, { ref: from, old, new: null }];
+  return workspace === null ? [...made, { ref, old, new: move.new }] : made;
 }
 
 async function followIn(project: Project, workspace: Workspace, move: Move): Promise<void> {

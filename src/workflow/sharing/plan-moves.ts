@@ -29,8 +29,6 @@ import { toText } from '../line/read.ts';
 /** How a line here changes. `moved`: the remote's commits keep the name, and `tail` has what was only here. */
 export interface Move {
   ref: RefName;
-  /** The name that it has here now: that of an archive may be older, and goes. */
-  from: RefName;
   old: Oid | null;
   new: Oid;
   kind: 'taken' | 'made' | 'merged' | 'moved';
@@ -58,9 +56,9 @@ export async function planMoves(
   const moves: Move[] = [];
   const notes: string[] = [];
   for (const line of lines) {
-    const { ref, names, session, local, remote, standing } = line;
+    const { ref, session, local, remote, standing } = line;
     if (remote === null) continue;
-    const move = { ref, from: names.local, old: local, new: remote, tail: null };
+    const move = { ref, old: local, new: remote, tail: null };
     if (standing === 'pull') moves.push({ ...move, kind: 'taken' });
     if (standing === 'only-remote') moves.push({ ...move, kind: 'made' });
     if (standing !== 'diverged' || local === null) continue;

@@ -13,10 +13,10 @@ import type { VerifiedLine, Violation } from '../../session/violation.ts';
 
 const goes: ReadonlySet<Standing> = new Set(['push', 'only-local']);
 
-/** Nothing is ever deleted there: an archive of an older name stays beside the one that goes on. */
+/** Lists what is sent; a push deletes nothing there. */
 export function toPushes(lines: readonly StandingTips[]): RefUpdate[] {
-  return lines.flatMap(({ ref, names, standing, local, remote }) =>
-    goes.has(standing) ? [{ ref, old: names.remote === ref ? remote : null, new: local }] : [],
+  return lines.flatMap(({ ref, standing, local, remote }) =>
+    goes.has(standing) ? [{ ref, old: remote, new: local }] : [],
   );
 }
 

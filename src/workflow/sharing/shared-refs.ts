@@ -21,29 +21,11 @@ import { listLinesAndTips, type KnownLine } from '../../session/lines.ts';
 /** A remote is asked for these: the code that it has decides what would leave with a push. */
 const listedPrefixes = ['refs/heads/', archivePrefix];
 
-/** A ref under the name that it has today. `at`: the name that it really has, where that is another one. */
-export interface NamedTip extends RefTip {
-  at: RefName;
-}
-
-/** An archive from before archives had months stands for that of its month, where that is not there. */
-function toCurrentNames(tips: readonly RefTip[]): NamedTip[] {
-  let names: Set<RefName> | undefined;
-  return tips.flatMap(({ ref: at, oid }) => {
-    // Most refs are none, and there may be tens of thousands of them.
-    const archive = at.startsWith(archivePrefix) ? parseArchiveRef(at) : null;
-    if (archive?.isFlat !== true) return { ref: at, at, oid };
-    const ref = archiveRef(archive.line);
-    names ??= new Set(tips.map((tip) => tip.ref));
-    return names.has(ref) ? [] : { ref, at, oid };
-  });
-}
-
 /** Both sides of a transfer, read once and passed on. */
 export interface Sides {
   remote: ChosenRemote;
   /** The branches and archives of the remote. */
-  listed: NamedTip[];
+  listed: RefTip[];
   /** The remote has no ref at all. */
   isEmpty: boolean;
   here: RefTip[];
@@ -56,7 +38,7 @@ export interface Sides {
 export async function readSides(project: Project, remote: ChosenRemote, options: TransferOptions): Promise<Sides> {
   const listing = project.repository.remotes.list(remote.name, listedPrefixes, options);
   const [{ refs, isEmpty }, own] = await Promise.all([listing, readHere(project)]);
-  return { remote, listed: toCurrentNames(refs), isEmpty, ...own };
+  return { remote, listed: refs, isEmpty, ...own };
 }
 
 async function readHere(project: Project): Promise<Pick<Sides, 'here' | 'lines' | 'stale'>> {
@@ -72,8 +54,6 @@ export function listRefsHere(store: Pick<Store, 'listRefs'>): Promise<RefTip[]> 
 
 export interface SharedTips {
   ref: RefName;
-  /** The names that it has here and there, and that of its archive here: those of archives may be older. */
-  names: { local: RefName; remote: RefName; archive: RefName | null };
   kind: 'line' | 'global' | 'archive';
   /** Null: of `teddy/global`. */
   session: SessionId | null;
@@ -124,8 +104,8 @@ export function toSharedTips(
   scope: Scope,
 ): SharedTips[] {
   const { named, ownNamed } = scope;
-  const own = new Map(toCurrentNames(refs).map((tip) => [tip.ref, tip]));
-  const theirs = new Map(listed.map((tip) => [tip.ref, tip]));
+  const own = new Map(refs.map(({ ref, oid }) => [ref, oid]));
+  const theirs = new Map(listed.map(({ ref, oid }) => [ref, oid]));
   const names = new Set([...own.keys(), ...theirs.keys()]);
   // All lines go where one session is meant, whatever else is here.
   const here = scope.session === null ? [...own.keys()] : [];
@@ -143,21 +123,16 @@ export function toSharedTips(
     // A main line with a name of its own is archived under that of its session; another line beside it is not.
     const line = other === undefined ? ref : mainLineRef(other);
     const archive = parsed.kind === 'line' && (line === ref || !names.has(line)) ? archiveRef(line) : null;
-    const local = own.get(ref)?.oid ?? null;
+    const local = own.get(ref) ?? null;
     return {
       ref,
-      names: {
-        local: own.get(ref)?.at ?? ref,
-        remote: theirs.get(ref)?.at ?? ref,
-        archive: (archive && own.get(archive)?.at) ?? null,
-      },
       ...parsed,
       local,
-      remote: theirs.get(ref)?.oid ?? null,
-      known: (trackedRef && own.get(trackedRef)?.oid) ?? null,
+      remote: theirs.get(ref) ?? null,
+      known: (trackedRef && own.get(trackedRef)) ?? null,
       archived: {
-        local: (archive && own.get(archive)?.oid) ?? null,
-        remote: (archive && theirs.get(archive)?.oid) ?? null,
+        local: (archive && own.get(archive)) ?? null,
+        remote: (archive && theirs.get(archive)) ?? null,
       },
       renamed:
         parsed.session === null || parsed.kind !== 'line' || local !== null ? [] : (ownNamed.get(parsed.session) ?? []),
@@ -167,11 +142,12 @@ export function toSharedTips(
 }
 
 /** Sessions with a branch there that is not where its archive is: only who has both can tell which of them is older. */
-function listTwofold(theirs: ReadonlyMap<RefName, NamedTip>): SessionId[] {
-  return [...theirs.values()].flatMap(({ ref, oid }) => {
+function listTwofold(theirs: ReadonlyMap<RefName, Oid>): SessionId[] {
+  return [...theirs].flatMap(([ref, oid]) => {
+    // Most refs are no archives, and there may be tens of thousands of them.
     const archive = ref.startsWith(archivePrefix) ? parseArchiveRef(ref) : null;
     const branch = archive && theirs.get(archive.line);
-    return archive === null || branch == null || branch.oid === oid ? [] : [archive.session];
+    return archive === null || branch == null || branch === oid ? [] : [archive.session];
   });
 }
 
@@ -195,7 +171,7 @@ function isShared(
 /** The months of archives there that are not among `tips`, the newest first. */
 export function listMonthsLeft(
   { session }: Scope,
-  listed: readonly NamedTip[],
+  listed: readonly RefTip[],
   tips: readonly Pick<SharedTips, 'ref'>[],
 ): string[] {
   if (session !== null) return [];

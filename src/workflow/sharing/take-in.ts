@@ -2,7 +2,7 @@
 import { TeddyError } from '../../errors.ts';
 import type { RefUpdate } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { parseLineRef, shortRef, type RefName, type SessionId } from '../../names.ts';
+import { archiveRef, mainLineRef, parseLineRef, shortRef, type RefName, type SessionId } from '../../names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { applyMoves, type AppliedMoves } from './apply-moves.ts';
 import type { ChosenRemote } from './choose-remote.ts';
@@ -83,13 +83,11 @@ async function fetchAndCheck(
   toRef: (index: number) => RefName,
   request: ShareRequest & { isWhole: boolean },
 ): Promise<RefusedRef[]> {
-  const wanted = incoming.map(({ names }, at) => ({ from: names.remote, to: toRef(at) }));
-  const refs = new Map(incoming.map(({ ref, names }) => [names.remote, ref]));
+  const wanted = incoming.map(({ ref }, at) => ({ from: ref, to: toRef(at) }));
   const { signal, onProgress, isWhole } = request;
   const { fetchHonest } = await import('./fetch-honest.ts');
   const unfit = (await fetchHonest(project, remote.name, wanted, { signal, onProgress, isWhole })).map((one) => ({
     ...one,
-    ref: refs.get(one.ref) ?? one.ref,
     violations: [],
   }));
   const arrived = await readArrived(project, incoming, unfit, toRef);
@@ -236,11 +234,11 @@ function listNamesakes(refused: readonly RefusedRef[]): Set<SessionId> {
 /** Nobody is advised to take published commits back: others may have gone on from them. */
 function toHostile(
   { label }: ChosenRemote,
-  { ref, names }: SharedTips,
+  { ref }: SharedTips,
   { reason, violations }: RefusedRef,
   isCut: boolean,
 ): TeddyError {
-  const look = `To look at it: \`git fetch ${toShellWord(label)} ${names.remote} && teddy session verify FETCH_HEAD\`. `;
+  const look = `To look at it: \`git fetch ${toShellWord(label)} ${ref} && teddy session verify FETCH_HEAD\`. `;
   const next =
     isCut && violations.length === 0
       ? 'This clone is shallow: run `git fetch --unshallow`, and then the command again.'
@@ -252,12 +250,14 @@ function toHostile(
   );
 }
 
-function toNamesake({ label }: ChosenRemote, { ref, session, local, names: { archive } }: SharedTips): TeddyError {
+function toNamesake({ label }: ChosenRemote, { ref, session, local, archived }: SharedTips): TeddyError {
+  // A line with a name of its own is kept under that of its session.
+  const archive = archiveRef(session === null || parseLineRef(ref) !== null ? ref : mainLineRef(session));
   const name = `${session?.slice('20260124-'.length)}-2`;
   const begun = `git branch -m teddy/${session} ${name}-begun`;
   const steps = [
     ...(local === null ? [] : [`git switch teddy/${session}`, `teddy session new ${name}`, begun]),
-    ...(archive === null ? [] : [`git branch ${name}-kept ${archive}`, `git update-ref -d ${archive}`]),
+    ...(archived.local === null ? [] : [`git branch ${name}-kept ${archive}`, `git update-ref -d ${archive}`]),
   ];
   return new TeddyError(
     'BRANCH_IN_THE_WAY',

@@ -144,6 +144,8 @@ test('status names the command that brings a line back: it was renamed, deleted 
   await keep('refs/teddy/keep/deleted/20260124T100000Z/heads/teddy/20260124-gone');
   expect(await warnings()).toEqual([expect.stringContaining('`teddy session delete --restore 20260124-gone`')]);
   await keep('refs/teddy/archive/20260124-gone');
+  expect(await warnings()).toEqual([expect.stringContaining('`teddy session delete --restore 20260124-gone`')]);
+  await keep('refs/teddy/archive/2026-01/20260124-gone');
   expect(await warnings()).toEqual([expect.stringContaining('`teddy session archive --restore 20260124-gone`')]);
 });
 

@@ -205,7 +205,7 @@ describe('following a line', () => {
     const following = await follow();
     await following.look();
     const tip = await project.tipOf(line);
-    if (isArchived) await project.setRef(`refs/teddy/archive/${session}`, tip);
+    if (isArchived) await project.setRef(`refs/teddy/archive/2026-01/${session}`, tip);
     await project.repository.store.updateRefs(
       [{ ref: `refs/heads/${line}` as RefName, old: tip, new: null }],
       'teddy: test',

@@ -144,12 +144,14 @@ describe('import', () => {
     await store.updateRefs([{ ref: mainLineRef(made.session), old: made.commit, new: null }], 'test');
     for (const ref of [
       `refs/remotes/origin/teddy/${made.session}`,
-      `refs/teddy/archive/${made.session}`,
+      `refs/teddy/archive/2026-01/${made.session}`,
     ] as RefName[]) {
       await store.updateRefs([{ ref, old: null, new: made.commit }], 'test');
       expect(await importSession(project, request())).toMatchObject({ session: made.session, isNew: false });
       await store.updateRefs([{ ref, old: made.commit, new: null }], 'test');
     }
+    const unread = `refs/teddy/archive/${made.session}` as RefName;
+    await store.updateRefs([{ ref: unread, old: null, new: made.commit }], 'test');
     expect((await importSession(project, request())).isNew).toBe(true);
   });
 

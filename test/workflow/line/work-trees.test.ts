@@ -143,7 +143,7 @@ describe('the list', () => {
     ['its base branch, here', 'refs/heads/topic', 'merged'],
     ['its base branch, as last fetched', 'refs/remotes/origin/topic', 'merged'],
     ['the default branch', 'refs/heads/main', 'merged'],
-    ['the archive', `refs/teddy/archive/${session}`, 'archived'],
+    ['the archive', `refs/teddy/archive/2026-01/${session}`, 'archived'],
     ['another branch', 'refs/heads/other', null],
     ['a branch of a remote that only ends like its base', 'refs/remotes/origin/x/other', null],
   ])('says of a line that is in %s how it has ended', async (_, where, end) => {
@@ -169,7 +169,7 @@ describe('the list', () => {
     const project = await memoryProject();
     const { commit } = await begin(project);
     await project.setRef('refs/heads/main', commit);
-    await project.setRef(`refs/teddy/archive/${session}`, commit);
+    await project.setRef(`refs/teddy/archive/2026-01/${session}`, commit);
     await say(project, 'Hello', 'Hi.', { selector: session });
     expect(await listWorkTrees(project)).toMatchObject([{ end: null }]);
   });
@@ -179,7 +179,7 @@ describe('the list', () => {
     const { commit } = await begin(project);
     await project.repository.store.updateRefs([{ ref, old: commit, new: null }], 'test');
     expect(await listWorkTrees(project)).toMatchObject([{ line: ref, session, oid: null, end: 'deleted' }]);
-    await project.setRef(`refs/teddy/archive/${session}`, commit);
+    await project.setRef(`refs/teddy/archive/2026-01/${session}`, commit);
     expect(await listWorkTrees(project)).toMatchObject([{ end: 'archived' }]);
   });
 });
@@ -251,7 +251,7 @@ describe('a removal', () => {
     const [, two, , four] = project.linked as MemoryWorkTree[];
     for (const name of ['one', 'two', 'four']) {
       const tip = await project.tipOf(`teddy/20260124-${name}`);
-      await project.setRef(`refs/teddy/archive/20260124-${name}`, tip);
+      await project.setRef(`refs/teddy/archive/2026-01/20260124-${name}`, tip);
     }
     Object.assign(two ?? {}, { untracked: ['mine.txt'] });
     Object.assign(four ?? {}, { madeFor: null });

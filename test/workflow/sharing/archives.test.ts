@@ -1,6 +1,6 @@
-/** Which archives come from a remote, and those that either side keeps under the names of before archives had months. */
+/** Archives of a remote: which of them come, which go, and which refs among them are none. */
 import { beforeEach, expect, test } from 'vitest';
-import { archiveRef, flatArchiveRef, mainLineRef, type Oid, type RefName, type SessionId } from '../../../src/names.ts';
+import { archiveRef, mainLineRef, type Oid, type RefName, type SessionId } from '../../../src/names.ts';
 import { archiveSession } from '../../../src/workflow/landing/archive-session.ts';
 import { deleteOnRemote, listRemoteArchive } from '../../../src/workflow/landing/archive-remote.ts';
 import { pullSessions } from '../../../src/workflow/sharing/pull-sessions.ts';
@@ -35,15 +35,6 @@ beforeEach(async () => {
   await archiveSession(ada, '20260124-one');
   await deleteOnRemote(ada, await listRemoteArchive(ada, '20260124-one' as SessionId, 'origin', request), request);
 });
-
-/** The remote's archive gets the name of before. */
-async function makeFlatThere(): Promise<void> {
-  const updates = [
-    { ref: archiveRef(one), old: tips['one'] as Oid, new: null },
-    { ref: flatArchiveRef(one), old: null, new: tips['one'] as Oid },
-  ];
-  await origin.store.updateRefs(updates, 'flat');
-}
 
 const keysOf = async (project: MemoryProject) => Object.keys(await refsOf(project.repository)).toSorted();
 const live = [two, global].toSorted();
@@ -85,18 +76,6 @@ test('an archive comes without its month where the session is named, or here', a
   expect(await keysOf(cid)).toEqual([archiveRef(one), one, ...live].toSorted());
 });
 
-test('an archive with the name of before is taken below its month, and is the same as that of the month', async () => {
-  await makeFlatThere();
-  const bea = await makeClone(origin, 'b');
-  const pulled = await pullSessions(bea, { ...all, months: ['2026-01'] });
-  expect(pulled.lines.find(({ ref }) => ref === archiveRef(one))).toMatchObject({ did: ['made'], problem: null });
-  expect(await keysOf(bea)).toEqual([archiveRef(one), ...live].toSorted());
-  const before = await refsOf(origin);
-  for (const project of [ada, bea]) await syncSessions(project, all);
-  expect(await refsOf(origin)).toEqual(before);
-  expect(await listRemoteArchive(ada, '20260124-one' as SessionId, 'origin', request)).toMatchObject({ missing: [] });
-});
-
 test('two branches on one commit go once, and each leaves its archive there', async () => {
   const other = `${two}--01-branch-01` as RefName;
   await ada.repository.store.updateRefs([{ ref: other, old: null, new: tips['two'] as Oid }], 'branch');
@@ -123,40 +102,18 @@ test('a branch whose tip only another archive has is deleted there, and not said
   expect([there.branches.map(({ ref }) => ref), there.left]).toEqual([[two], []]);
 });
 
-test('one that goes on is pushed below its month, and nothing is deleted on the remote', async () => {
-  await makeFlatThere();
+test('one that goes on is pushed, and comes as far as it goes', async () => {
   const ahead = await append(ada, archiveRef(one));
   await pushSessions(ada, all);
-  const both = { [archiveRef(one)]: ahead, [flatArchiveRef(one)]: tips['one'] };
-  expect(await refsOf(origin)).toMatchObject(both);
-  // The name of the month counts.
+  expect(await refsOf(origin)).toMatchObject({ [archiveRef(one)]: ahead });
   const bea = await makeClone(origin, 'b');
   await pullSessions(bea, { ...all, months: ['2026-01'] });
   expect((await refsOf(bea.repository))[archiveRef(one)]).toBe(ahead);
-  expect((await refsOf(bea.repository))[flatArchiveRef(one)]).toBeUndefined();
 });
 
-test('one with the name of before here is pushed below its month, and moves there when the remote has gone on with it', async () => {
-  const bea = await makeClone(origin, 'b');
-  await syncSessions(bea, { ...all, months: ['2026-01'] });
-  const moved = [
-    { ref: archiveRef(one), old: tips['one'] as Oid, new: null },
-    { ref: flatArchiveRef(one), old: null, new: tips['one'] as Oid },
-  ];
-  await bea.repository.store.updateRefs(moved, 'flat');
-  await origin.store.updateRefs([{ ref: archiveRef(one), old: tips['one'] as Oid, new: null }], 'gone');
-  await syncSessions(bea, all);
-  expect((await refsOf(origin))[archiveRef(one)]).toBe(tips['one']);
-  expect(await keysOf(bea)).toEqual([flatArchiveRef(one), ...live].toSorted());
-  const ahead = await append(ada, archiveRef(one));
-  await syncSessions(ada, all);
-  await syncSessions(bea, all);
-  expect(await refsOf(bea.repository)).toMatchObject({ [archiveRef(one)]: ahead });
-  expect(await keysOf(bea)).toEqual([archiveRef(one), ...live].toSorted());
-});
-
-test('refs of a remote below the archive that are no archives do not come', async () => {
+test('refs among the archives that are called like none stay where they are, and neither come nor go', async () => {
   const strange = [
+    'refs/teddy/archive/20260124-one',
     'refs/teddy/archive/2026-02/20260124-one',
     'refs/teddy/archive/2026-01/x',
     'refs/teddy/archive/2026-03',
@@ -166,6 +123,12 @@ test('refs of a remote below the archive that are no archives do not come', asyn
   const bea = await makeClone(origin, 'b');
   await syncSessions(bea, { ...all, months: ['2026-01', '2026-02', '2026-03'] });
   expect(await keysOf(bea)).toEqual([archiveRef(one), ...live].toSorted());
+  const own = 'refs/teddy/archive/20260124-two' as RefName;
+  await bea.repository.store.updateRefs([{ ref: own, old: null, new: tips['two'] as Oid }], 'strange');
+  const there = await refsOf(origin);
+  for (const share of [pushSessions, syncSessions, pullSessions]) await share(bea, all);
+  expect(await refsOf(origin)).toEqual(there);
+  expect(await keysOf(bea)).toEqual([archiveRef(one), own, ...live].toSorted());
 });
 
 test('refs are packed once after a thousand new lines, not after fewer, and a pack that fails is no fault of the sync', async () => {

@@ -15,7 +15,6 @@ function tipsOf({ local, remote, known, here, there }: Tips): SharedTips {
   const toOid = (text: string | undefined) => (text ?? null) as Oid | null;
   return {
     ref,
-    names: { local: ref, remote: ref, archive: null },
     kind: 'line',
     session: '20260124-add-login' as SessionId,
     local: toOid(local),
