@@ -33,6 +33,7 @@ import { findPreset, presets, type Preset, type PresetName } from './session/pre
 import { providers } from './session/settings.ts';
 import { formatCount } from './session/format-count.ts';
 import { toShellWord } from './session/shell-word.ts';
+import { writeLimits } from './session/write-limits.ts';
 import { readAnswer, projectFiles, scratchFiles } from './system/files.ts';
 import { agentLogs } from './system/agent-logs.ts';
 import { followerStates } from './system/follower-states.ts';
@@ -131,6 +132,7 @@ export async function openProject({
       ...processes,
       onStep,
     }),
+    writeLimits,
     journals: runJournals({ dir: join(repository.commonDir, 'teddy'), ...processes, onStep }),
     commands: commandNotes({ dir: join(repository.commonDir, 'teddy', 'commands'), ...processes }),
     allowed: allowedCommands(join(repository.commonDir, 'teddy', 'allowed')),

@@ -26,12 +26,6 @@ const meanings: Record<string, string> = {
     '`git-ai`: a landing gets a note in `refs/notes/ai` that says [which lines models have brought](review.md#which-lines-models-have-brought).',
   redact: '`false`: teddy masks no secrets, and warns of that with every request.',
   'write.maxBytes': 'The most bytes that a written file may have.',
-  'write.idleExpiryMs':
-    'Milliseconds without activity after which teddy gives up a write session. It keeps the content.',
-  'write.orphanMs': 'Milliseconds after which teddy moves what a killed command had received into git.',
-  'write.idlePromptMs': 'Milliseconds of silence after which teddy asks the writer whether it has finished.',
-  'write.saveLines': 'After how many lines teddy saves what it has received.',
-  'write.saveGapMs': 'The least time between two saves, in milliseconds.',
 };
 
 const fallbacks: Record<string, string> = {

@@ -53,7 +53,7 @@ export function writeClient(options: ClientOptions): WriteApi {
       await call({ name: 'cancel', method: 'DELETE', path: `/${encodeURIComponent(id)}`, isRepeatable: false });
     },
   };
-  return sayTimeouts(writes, async () => options.limits.idleExpiryMs);
+  return sayTimeouts(writes, options.limits.idleExpiryMs);
 }
 
 /** Throws USAGE unless the text is the URL of a server. */

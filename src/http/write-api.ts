@@ -81,14 +81,14 @@ export function serverWrites(project: Project, onCleaned: (cleaned: CleanedWrite
 }
 
 /** Says that an expired session has timed out. An id that never was a session's is only unknown. */
-export function sayTimeouts(writes: WriteApi, readExpiryMs: () => Promise<number>): WriteApi {
+export function sayTimeouts(writes: WriteApi, idleExpiryMs: number): WriteApi {
   async function orTimedOut<Value>(id: string, work: Promise<Value>): Promise<Value> {
     try {
       return await work;
     } catch (error) {
       if (!(error instanceof TeddyError) || error.code !== 'UNKNOWN_WRITE') throw error;
       if ((await writes.status(id).catch(() => null))?.stage !== 'expired') throw error;
-      const minutes = (await readExpiryMs()) / 60_000;
+      const minutes = idleExpiryMs / 60_000;
       throw new TeddyError(
         'UNKNOWN_WRITE',
         `Session timed out after ${minutes} ${minutes === 1 ? 'minute' : 'minutes'} of inactivity. Please start over.`,

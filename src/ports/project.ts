@@ -6,6 +6,7 @@ import type { FoundSetting } from '../session/decide-setting.ts';
 import type { MaskedSecret } from '../session/mask.ts';
 import type { ModelFacts } from '../session/model-facts.ts';
 import type { SettingName } from '../session/settings.ts';
+import type { Limits } from '../session/write-limits.ts';
 import type { Finding } from '../write/write.ts';
 import type {
   AllowedCommands,
@@ -151,6 +152,8 @@ export interface Project {
   pages: Pages;
   answers: AnswerStaging;
   writes: WriteStaging;
+  /** `maxBytes` counts where no setting says another. */
+  writeLimits: Readonly<Limits>;
   servers: ServerRecords;
   spool: Spool;
   syntax: SyntaxChecker;

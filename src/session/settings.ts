@@ -1,5 +1,5 @@
 /** Every setting of teddy's own: what it is for, where it may come from, what it may be. `teddy config` lists them. */
-import { limitSettings } from './write-limits.ts';
+import { writeLimits } from './write-limits.ts';
 import { presets } from './presets.ts';
 
 export interface Setting {
@@ -200,7 +200,12 @@ const table = [
     purpose: 'mask secrets in what a model is shown',
     fallback: 'true',
   },
-  ...limitSettings,
+  {
+    name: 'write.maxBytes',
+    takes: 'count',
+    purpose: 'bytes that a write session accepts',
+    fallback: String(writeLimits.maxBytes),
+  },
 ] as const satisfies readonly Setting[];
 
 export type SettingName = (typeof table)[number]['name'];

@@ -2,7 +2,7 @@
 export const operations = ['create', 'overwrite', 'append'] as const;
 export type Operation = (typeof operations)[number];
 
-/** Every limit of write sessions. */
+/** Every limit of write sessions. The setting `teddy.write.maxBytes` changes the first; all others are constants. */
 export interface Limits {
   /** The most bytes of UTF-8 that a session accepts. */
   maxBytes: number;
@@ -31,7 +31,7 @@ export interface Limits {
   resultMs: number;
 }
 
-export const defaultLimits: Limits = {
+export const writeLimits: Readonly<Limits> = {
   maxBytes: 10 * 1024 * 1024,
   idleExpiryMs: 5 * 60 * 1000,
   orphanMs: 60 * 60 * 1000,
@@ -46,38 +46,3 @@ export const defaultLimits: Limits = {
   maxFindings: 20,
   resultMs: 60 * 60 * 1000,
 };
-
-/** The limits that a setting changes, with their purpose in the table of settings. All others are constants. */
-const purposes = {
-  maxBytes: 'bytes that a write session accepts',
-  idleExpiryMs: 'milliseconds without activity after which a write session is given up; its content is kept',
-  orphanMs: 'milliseconds after which the content that a dead command had received is moved into git',
-  idlePromptMs: 'milliseconds of silence before a writer is asked whether it has finished',
-  saveLines: 'received lines that make a save due',
-  saveGapMs: 'milliseconds between two saves at least',
-} satisfies Partial<Record<keyof Limits, string>>;
-
-type LimitName = keyof typeof purposes;
-type LimitSetting = `write.${LimitName}`;
-
-const names = Object.keys(purposes) as LimitName[];
-
-/** `git config` may still have these from earlier versions; they have no effect. */
-export const retiredSettings = Object.keys(defaultLimits)
-  .filter((name) => !(name in purposes))
-  .map((name) => `teddy.write.${name}`);
-
-/** Rows for the table of settings. */
-export const limitSettings = names.map((name) => ({
-  name: `write.${name}` as const satisfies LimitSetting,
-  takes: 'count' as const,
-  purpose: purposes[name],
-  fallback: String(defaultLimits[name]),
-}));
-
-/** `read` gives the value of a setting, or undefined; what it throws goes through. */
-export async function readLimits(read: (name: LimitSetting) => Promise<string | undefined>): Promise<Limits> {
-  const limits = { ...defaultLimits };
-  for (const name of names) limits[name] = Number((await read(`write.${name}`)) ?? defaultLimits[name]);
-  return limits;
-}

@@ -4,7 +4,7 @@ import { serverDestination } from '../../src/cli/commands/write/stream-to-server
 import type { WriteApi } from '../../src/http/write-api.ts';
 import type { Oid } from '../../src/names.ts';
 import { TeddyError } from '../../src/errors.ts';
-import { defaultLimits } from '../../src/session/write-limits.ts';
+import { writeLimits } from '../../src/session/write-limits.ts';
 import { appendWrite } from '../../src/workflow/writes/append.ts';
 import { beginWrite } from '../../src/workflow/writes/begin.ts';
 import { memoryProject } from '../support/memory-repository.ts';
@@ -24,7 +24,7 @@ async function openServer() {
     writes: { append } as WriteApi,
     begun: { session_id: 'x', end_marker: 'DONE' } as Parameters<typeof serverDestination>[0]['begun'],
     target: 'a.txt',
-    limits: defaultLimits,
+    limits: writeLimits,
     nowMs: 0,
     server: 'http://127.0.0.1:5000',
   });
@@ -76,7 +76,7 @@ test('of a server that has died, only what it had not taken by then is kept', as
     writes: { append } as WriteApi,
     begun: { session_id: record.id, end_marker: 'DONE' } as Parameters<typeof serverDestination>[0]['begun'],
     target: 'a.txt',
-    limits: defaultLimits,
+    limits: writeLimits,
     nowMs: 0,
     server: 'http://127.0.0.1:5000',
   });

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import type { NewWrite, StagedWrite, WriteStaging } from '../../src/ports/disk.ts';
 import type { RefName, RepoPath, SessionId } from '../../src/names.ts';
 import { writeStaging } from '../../src/system/write-staging.ts';
-import { defaultLimits } from '../../src/session/write-limits.ts';
+import { writeLimits } from '../../src/session/write-limits.ts';
 import { initialState, type WriteState } from '../../src/write/write.ts';
 import { bytes } from '../support/disk.ts';
 import { memoryWrites, type MemoryWrite } from '../support/memory-writes.ts';
@@ -81,7 +81,7 @@ describe.each([
   ['on disk', openDisk],
 ])('write sessions %s', (_, openStage) => {
   async function beginOne(stage: Stage, more: Partial<NewWrite> = {}): Promise<StagedWrite> {
-    return stage.writes.begin(wish(more), initialState(stage.clock.nowMs), defaultLimits);
+    return stage.writes.begin(wish(more), initialState(stage.clock.nowMs), writeLimits);
   }
 
   const received = (stage: Stage, size: number): WriteState => ({
@@ -122,7 +122,7 @@ describe.each([
   test('a session is found with its record and state, oldest first, and one that never was is not', async () => {
     const stage = await openStage();
     const first = await leaveOne(stage);
-    stage.clock.nowMs += defaultLimits.idleExpiryMs;
+    stage.clock.nowMs += writeLimits.idleExpiryMs;
     const second = await leaveOne(stage, 'two', { begunAt: '2026-01-24T11:00:00.000Z', hasController: true });
     const [one, two, ...others] = await stage.writes.list();
     expect(others).toEqual([]);
@@ -134,7 +134,7 @@ describe.each([
     for (const id of [none, '../..', '']) {
       expect(await stage.writes.find(id)).toBeNull();
       expect(await stage.writes.open(id)).toBeNull();
-      expect(await stage.writes.resume(id, defaultLimits)).toBeNull();
+      expect(await stage.writes.resume(id, writeLimits)).toBeNull();
       expect(await stage.writes.readContent(id)).toBeNull();
       await stage.writes.remove(id);
     }
@@ -174,10 +174,10 @@ describe.each([
   ])('two sessions %s are not open at once, nor is one of them gone on with', async (_case, first, second) => {
     const stage = await openStage();
     const left = await leaveOne(stage, 'one\n', second);
-    stage.clock.nowMs += defaultLimits.idleExpiryMs;
+    stage.clock.nowMs += writeLimits.idleExpiryMs;
     await (await beginOne(stage, first)).close();
     await expect(beginOne(stage, second)).rejects.toMatchObject({ code: 'WRITE_ACTIVE' });
-    await expect(stage.writes.resume(left, defaultLimits)).rejects.toMatchObject({ code: 'WRITE_ACTIVE' });
+    await expect(stage.writes.resume(left, writeLimits)).rejects.toMatchObject({ code: 'WRITE_ACTIVE' });
   });
 
   test.each<[string, Partial<NewWrite>]>([
@@ -190,19 +190,19 @@ describe.each([
     const stage = await openStage();
     await beginOne(stage, onLine('a'));
     const left = await leaveOne(stage, 'one\n', second);
-    await (await stage.writes.resume(left, defaultLimits))?.close();
+    await (await stage.writes.resume(left, writeLimits))?.close();
     expect(await stage.writes.list()).toHaveLength(2);
   });
 
   test('a session holds the slot until it was not used for its time, and use prolongs that', async () => {
     const stage = await openStage();
     const id = await leaveOne(stage);
-    stage.clock.nowMs += defaultLimits.idleExpiryMs - 1;
+    stage.clock.nowMs += writeLimits.idleExpiryMs - 1;
     await expect(beginOne(stage)).rejects.toMatchObject({ code: 'WRITE_ACTIVE' });
     const staged = await stage.writes.open(id);
     await staged?.save(bytes('x'), received(stage, 5));
     await staged?.close();
-    stage.clock.nowMs += defaultLimits.idleExpiryMs - 1;
+    stage.clock.nowMs += writeLimits.idleExpiryMs - 1;
     await expect(beginOne(stage)).rejects.toMatchObject({ code: 'WRITE_ACTIVE' });
     stage.clock.nowMs += 1;
     await (await beginOne(stage)).close();
@@ -220,11 +220,11 @@ describe.each([
   test('to go on with one is refused while another has the slot, and takes the slot when it is free', async () => {
     const stage = await openStage();
     const first = await leaveOne(stage);
-    stage.clock.nowMs += defaultLimits.idleExpiryMs;
+    stage.clock.nowMs += writeLimits.idleExpiryMs;
     const second = await beginOne(stage);
-    await expect(stage.writes.resume(first, defaultLimits)).rejects.toMatchObject({ code: 'WRITE_ACTIVE' });
+    await expect(stage.writes.resume(first, writeLimits)).rejects.toMatchObject({ code: 'WRITE_ACTIVE' });
     await second.remove();
-    const resumed = await stage.writes.resume(first, defaultLimits);
+    const resumed = await stage.writes.resume(first, writeLimits);
     expect(text((await resumed?.read()) ?? bytes(''))).toBe('one\n');
     expect(resumed?.state.activityAt).toBe(stage.clock.nowMs);
     expect(await stage.writes.find(first)).toMatchObject({ isControlled: true, record: { hasController: true } });
@@ -240,7 +240,7 @@ describe.each([
     const staged = await beginOne(stage);
     const { id } = staged.record;
     await expect(stage.writes.open(id)).rejects.toMatchObject({ code: 'LOCKED' });
-    await expect(stage.writes.resume(id, defaultLimits)).rejects.toMatchObject({ code: 'LOCKED' });
+    await expect(stage.writes.resume(id, writeLimits)).rejects.toMatchObject({ code: 'LOCKED' });
     await expect(stage.writes.remove(id)).rejects.toMatchObject({ code: 'LOCKED' });
     expect(await stage.writes.find(id)).toMatchObject({ id });
     await staged.close();
@@ -279,7 +279,7 @@ describe.each([
     const content = await stage.writes.readContent(id);
     expect(content && [text(content.verified), text(content.tail)]).toEqual(['', 'one\n']);
     await expect(stage.writes.open(id)).rejects.toMatchObject({ code: 'STAGING_DAMAGED' });
-    await expect(stage.writes.resume(id, defaultLimits)).rejects.toMatchObject({ code: 'STAGING_DAMAGED' });
+    await expect(stage.writes.resume(id, writeLimits)).rejects.toMatchObject({ code: 'STAGING_DAMAGED' });
     await (await beginOne(stage)).remove();
     await stage.writes.remove(id);
     expect(await stage.writes.list()).toEqual([]);

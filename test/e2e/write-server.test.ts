@@ -130,7 +130,6 @@ test.each<[when: string, before: string, after: string, code: number]>([
   ['after a save, and the content is ended', 'one\n', 'two ü\nDONE\n', 5],
   ['after a save, and no end comes', 'one\n', 'two ü\n', 1],
 ])('a server that dies %s loses nothing of stdin, and a command goes on with it', async (_, before, after, code) => {
-  await project.repo.git('config', 'teddy.write.idlePromptMs', '100');
   const { child, said, result } = startStream('a.txt');
   await untilBegun();
   child.stdin.write(before);
@@ -179,7 +178,6 @@ test('a server is asked from outside of every repository, with the token of the 
 });
 
 test('begin through a server says nothing of sessions that were interrupted here', async () => {
-  await project.repo.git('config', 'teddy.write.idlePromptMs', '100');
   const { child, result } = startStream('a.txt', []);
   child.stdin.write('one\n');
   // It asks only when everything is saved.

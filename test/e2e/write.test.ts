@@ -1,8 +1,10 @@
 /** `teddy write`: each command, what it prints and how it ends, and what stands in the repository after it. */
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { openProject } from '../../src/app.ts';
+import { writeLimits } from '../../src/session/write-limits.ts';
 import { startWithOpenStdin } from '../support/open-stdin.ts';
 import { openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';
 
@@ -36,7 +38,6 @@ async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
 
 /** A stream that was killed after it had saved this. */
 async function killedStream(target: string, content: string): Promise<string> {
-  await project.repo.git('config', 'teddy.write.idlePromptMs', '100');
   const { child, said, result } = start(['write', 'stream', '--target', target, '--operation', 'create']);
   child.stdin.write(content);
   // It asks only when everything is saved.
@@ -46,8 +47,26 @@ async function killedStream(target: string, content: string): Promise<string> {
   return /Write session (\S+)\./.exec(said())?.[1] ?? '';
 }
 
+/** Lets the last activity of a session be longer ago than a session without activity lives. */
+async function endLongAgo(id: string): Promise<void> {
+  const silent = { info: () => undefined, warn: () => undefined };
+  const opened = await openProject({ cwd: project.repo.root, env: process.env, notices: silent });
+  const staged = await opened.writes.open(id);
+  if (staged === null) throw new Error('There is no such session.');
+  const activityAt = Date.now() - writeLimits.idleExpiryMs;
+  await staged.save(new Uint8Array(), { ...staged.state, activityAt });
+  await staged.close({ goesOn: true });
+  await opened.repository.close();
+}
+
+/** Lets the last save of a session be an hour ago. */
+async function ageFiles(id: string): Promise<void> {
+  const dir = join(project.repo.root, '.git/teddy/write_sessions', id);
+  const hourAgo = new Date(Date.now() - writeLimits.orphanMs);
+  for (const name of [...(await readdir(dir)), '.']) await utimes(join(dir, name), hourAgo, hourAgo);
+}
+
 test('of two streams for two lines one is killed: the other goes on, and both are committed, each on its line', async () => {
-  await project.repo.git('config', 'teddy.write.idlePromptMs', '100');
   const [one, two] = [await project.begin('one', '--no-switch'), await project.begin('two')];
   const streams = [one, two].map((session) =>
     start(['write', 'stream', '--target', 'a.md', '--operation', 'create', '--session', session]),
@@ -244,14 +263,13 @@ describe('what is refused', () => {
   });
 
   test('a session that has timed out says so', async () => {
-    await project.repo.git('config', 'teddy.write.idleExpiryMs', '60000');
     const id = await beginId('a.txt');
-    await project.repo.git('config', 'teddy.write.idleExpiryMs', '1');
+    await endLongAgo(id);
     const { exitCode, stderr } = await project.run(['write', 'append', id], { stdin: 'x' });
     expect({ exitCode, stderr }).toMatchObject({
       exitCode: 2,
       stderr: expect.stringMatching(
-        /^error: Session timed out after .* of inactivity\. Please start over\. \[UNKNOWN_WRITE\]$/m,
+        /^error: Session timed out after 5 minutes of inactivity\. Please start over\. \[UNKNOWN_WRITE\]$/m,
       ) as string,
     });
   });
@@ -529,7 +547,7 @@ describe('before a command that writes', () => {
 
   test('one that is over an hour old is cleared away and kept, with one line', async () => {
     const id = await killedStream('a.txt', 'one\n');
-    await project.repo.git('config', 'teddy.write.orphanMs', '1');
+    await ageFiles(id);
     const made = await project.run(['session', 'new', 'other', '--no-switch']);
     expect(made.exitCode).toBe(0);
     expect(made.stderr).toContain(`Cleared the write session ${id} of a.txt; what it had received: git cat-file -p `);
@@ -544,9 +562,9 @@ describe('before a command that writes', () => {
 
   test('a setting that cannot be used is named, and keeps no session from being made', async () => {
     await killedStream('a.txt', 'one\n');
-    await project.repo.git('config', 'teddy.write.orphanMs', 'soon');
+    await project.repo.git('config', 'teddy.write.maxBytes', 'soon');
     const made = await project.run(['session', 'new', 'other', '--no-switch']);
     expect(made.exitCode).toBe(0);
-    expect(made.stderr).toContain('warning: teddy.write.orphanMs is "soon"');
+    expect(made.stderr).toContain('warning: teddy.write.maxBytes is "soon"');
   });
 });

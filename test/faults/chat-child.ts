@@ -17,12 +17,14 @@ const [, , operation = '', root = '', countText = '1', name = 'one', startAtMs =
 const pieceMs = 5;
 
 async function run(): Promise<void> {
-  const project = await openProject({
+  const opened = await openProject({
     cwd: root,
     env: process.env,
     notices: { info: () => undefined, warn: (text) => print({ line: 'warned', text }) },
     onStep: passStep,
   });
+  // Each piece of a file is saved at once.
+  const project = { ...opened, writeLimits: { ...opened.writeLimits, saveLines: 1, saveGapMs: 1 } };
   try {
     // Those of a race begin together.
     await sleep(Math.max(0, Number(startAtMs) - Date.now()));

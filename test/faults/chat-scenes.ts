@@ -27,9 +27,6 @@ async function makeScenes(dir: string): Promise<ChatStage['scenes']> {
     [logPath]: 'log\n',
     'README.md': '# Faults\n',
   });
-  // Each piece of a file is saved at once.
-  await first.git('config', 'teddy.write.saveLines', '1');
-  await first.git('config', 'teddy.write.saveGapMs', '1');
   const answer = join(dir, 'answer.md');
   await writeFile(answer, answerText);
   try {

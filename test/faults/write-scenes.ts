@@ -26,9 +26,6 @@ async function makeScenes(dir: string, copies: Copies): Promise<WriteStage['scen
     'src/edited.txt': 'before\n',
     'README.md': '# Faults\n',
   });
-  // Each piece is saved at once.
-  await first.git('config', 'teddy.write.saveLines', '1');
-  await first.git('config', 'teddy.write.saveGapMs', '1');
   try {
     await dirty(first);
     const newHere = await take(first, dir, 'write-first-off-line');

@@ -13,7 +13,7 @@ import { examineRepository, type Examined } from '../../src/workflow/doctor/exam
 import { newSession } from '../../src/workflow/line/new-session.ts';
 import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
 import { create, planOf, run, say } from '../support/turns.ts';
-import { readLimits } from '../../src/session/write-limits.ts';
+import { writeLimits } from '../../src/session/write-limits.ts';
 import { initialState } from '../../src/write/write.ts';
 
 let repo: ScratchRepository;
@@ -179,8 +179,7 @@ test('rules, session files and abandoned write sessions are mended; locks, chang
 async function beginWrite(id: string, content: string): Promise<void> {
   await use(async (project) => {
     const state = initialState(Date.now());
-    const limits = await readLimits(() => Promise.resolve(undefined));
-    const staged = await project.writes.begin(toWrite(id), state, limits);
+    const staged = await project.writes.begin(toWrite(id), state, writeLimits);
     await staged.save(Buffer.from(content), { ...state, size: content.length, phase: 'receiving' });
     await staged.close();
   });

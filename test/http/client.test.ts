@@ -6,7 +6,7 @@ import { TeddyError, type ErrorCode } from '../../src/errors.ts';
 import { parseServerUrl, writeClient, type ClientOptions } from '../../src/http/client.ts';
 import type { StatusAnswer } from '../../src/http/schemas.ts';
 import type { WriteApi } from '../../src/http/write-api.ts';
-import { defaultLimits } from '../../src/session/write-limits.ts';
+import { writeLimits } from '../../src/session/write-limits.ts';
 import { showFinalized } from '../../src/cli/ask/finish-write.ts';
 import type { Terminal } from '../../src/cli/terminal.ts';
 import { openTestServer, type TestServer, type TestServerOptions } from '../support/http-server.ts';
@@ -14,7 +14,7 @@ import { startWait } from '../support/wait.ts';
 
 const id = '0b9d2f6e-3c1a-4f7e-9a55-6d2f8c1e7b40';
 const bytes = (text: string) => new TextEncoder().encode(text);
-const quick = { ...defaultLimits, networkDelayMs: 5 };
+const quick = { ...writeLimits, networkDelayMs: 5 };
 
 let server: TestServer;
 let said: string[];

@@ -3,7 +3,7 @@ import { AjvJsonSchemaValidator } from '@modelcontextprotocol/client/validators/
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { workflowWrites } from '../../src/http/write-api.ts';
 import { serveMcp } from '../../src/mcp/server.ts';
-import { defaultLimits } from '../../src/session/write-limits.ts';
+import { writeLimits } from '../../src/session/write-limits.ts';
 import { readLine } from '../../src/workflow/line/read.ts';
 import { newSession } from '../../src/workflow/line/new-session.ts';
 import { memoryProject, type MemoryProject } from '../support/memory-repository.ts';
@@ -208,7 +208,7 @@ describe('over two streams', () => {
       {
         project,
         writes: workflowWrites(project),
-        limits: defaultLimits,
+        limits: writeLimits,
         version: '0.0.0',
         onDefect: (error) => problems.push(error),
         lookMs: 5,

@@ -7,7 +7,7 @@ import { isAlive, readBootId } from '../../src/disk/process-identity.ts';
 import type { RepoPath } from '../../src/names.ts';
 import { claimFile, type Claim } from '../../src/disk/claim-file.ts';
 import { writeStaging } from '../../src/system/write-staging.ts';
-import { defaultLimits } from '../../src/session/write-limits.ts';
+import { writeLimits } from '../../src/session/write-limits.ts';
 import { initialState } from '../../src/write/write.ts';
 
 export type ClaimJob =
@@ -45,7 +45,7 @@ async function perform(job: ClaimJob): Promise<string> {
   };
   const begunAt = new Date().toISOString();
   const wish = { id, intent: 'Race', target: 'a.txt' as RepoPath, operation: 'create' as const, begunAt, ...nothing };
-  const staged = await writes.begin(wish, initialState(Date.now()), defaultLimits);
+  const staged = await writes.begin(wish, initialState(Date.now()), writeLimits);
   await staged.close();
   return 'begun';
 }

@@ -15,7 +15,7 @@ import type { PageTools } from '../../src/http/page-routes.ts';
 import { sessionApi, type SessionApi } from '../../src/http/session-api.ts';
 import { startServer } from '../../src/http/start-server.ts';
 import { serverWrites, type WriteApi } from '../../src/http/write-api.ts';
-import { defaultLimits, type Limits } from '../../src/session/write-limits.ts';
+import { writeLimits, type Limits } from '../../src/session/write-limits.ts';
 import { findPageSource, readPage } from '../../src/workflow/page/read-page.ts';
 import { memoryProject, type MemoryProject } from './memory-repository.ts';
 
@@ -83,7 +83,7 @@ export async function openTestServer(options: TestServerOptions = {}): Promise<T
       read: (opened, source) => readPage(opened, source, { version: '1.2.3', checks: false }),
       ...options.pages,
     },
-    limits: { ...defaultLimits, ...options.limits },
+    limits: { ...writeLimits, ...options.limits },
     servers: project.servers,
     clock: project.clock,
     report: { request: (line) => void lines.push(line), failure: (error) => void failures.push(error) },

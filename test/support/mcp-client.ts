@@ -11,7 +11,7 @@ import { expect } from 'vitest';
 import { workflowWrites } from '../../src/http/write-api.ts';
 import { openTools } from '../../src/mcp/server.ts';
 import type { Project } from '../../src/ports/project.ts';
-import { defaultLimits } from '../../src/session/write-limits.ts';
+import { writeLimits } from '../../src/session/write-limits.ts';
 
 export interface McpClient {
   client: Client;
@@ -29,7 +29,7 @@ export async function openMcp(project: Project, { lookMs = 5 }: { lookMs?: numbe
   const { create, settle } = openTools({
     project,
     writes: workflowWrites(project),
-    limits: defaultLimits,
+    limits: writeLimits,
     version: '0.0.0',
     onDefect: (error) => defects.push(error),
     lookMs,

@@ -16,6 +16,7 @@ import { runName, type Oid, type RefName, type RepoPath } from '../../src/names.
 import type { AgentTrace } from '../../src/session/agent-traces.ts';
 import type { SettingName } from '../../src/session/settings.ts';
 import { parseTrackedConfig, trackedConfigPath } from '../../src/session/tracked-config.ts';
+import { writeLimits, type Limits } from '../../src/session/write-limits.ts';
 import { syntaxChecker } from '../../src/system/check-syntax.ts';
 import { judgeFetched } from '../../src/workflow/sharing/check-incoming.ts';
 import type { AllowedCommand } from '../../src/conversation/allowed-commands.ts';
@@ -56,6 +57,8 @@ export interface MemoryProject extends Project {
   web: Map<string, string>;
   /** Answers that arrived and are neither on the line nor discarded; a test adds those of a dead process. */
   staged: StagedText[];
+  /** Limits of write sessions, which a test may change. */
+  writeLimits: Limits;
   /** Write sessions, by id. */
   writing: Map<string, MemoryWrite>;
   /** Files that a command was given to read, by path, as long as they are there. */
@@ -197,6 +200,7 @@ export async function memoryProject(
     },
     answers: memoryStaging(staged),
     writes: memoryWrites(clock, writes),
+    writeLimits: { ...writeLimits },
     syntax: syntaxChecker(),
     scratch: memoryScratch(scratched),
     processes: { ownName: async () => 'own', isAlive: async (name) => (name === 'foreign' ? null : name === 'own') },

@@ -10,7 +10,7 @@ import { TeddyError } from '../../src/errors.ts';
 import type { NewWrite, StagedWrite, WriteStaging } from '../../src/ports/disk.ts';
 import type { RefName, RepoPath, SessionId } from '../../src/names.ts';
 import { writeStaging, type WriteStagingOptions } from '../../src/system/write-staging.ts';
-import { defaultLimits } from '../../src/session/write-limits.ts';
+import { writeLimits } from '../../src/session/write-limits.ts';
 import { initialState, type WriteState } from '../../src/write/write.ts';
 import { bytes } from '../support/disk.ts';
 import { runs } from '../support/runs.ts';
@@ -93,7 +93,7 @@ function staging(options: Partial<WriteStagingOptions> = {}): WriteStaging {
 }
 
 const begin = (options?: Partial<WriteStagingOptions>, more: Partial<NewWrite> = {}) =>
-  staging(options).begin({ ...wanted, ...more }, initialState(Date.now()), defaultLimits);
+  staging(options).begin({ ...wanted, ...more }, initialState(Date.now()), writeLimits);
 const received = (size: number): WriteState => ({ ...initialState(Date.now()), phase: 'receiving', size });
 const inSession = (name: string) => join(dir, id, name);
 const text = (all: Uint8Array | undefined) => new TextDecoder().decode(all);
@@ -296,7 +296,7 @@ describe('a crash', () => {
 
   test('before any call of taking a session up leaves it whole, with its content', async () => {
     await leave('one\n');
-    const crashes = await crashesOf(async () => (await staging().resume(id, defaultLimits))?.close());
+    const crashes = await crashesOf(async () => (await staging().resume(id, writeLimits))?.close());
     await checkCrashes(crashes, ['one\n']);
   });
 });
@@ -560,7 +560,7 @@ describe('a controller', () => {
 
   test('that takes a session up is the one on record from then on', async () => {
     await leaveOf(42);
-    const staged = await staging().resume(id, defaultLimits);
+    const staged = await staging().resume(id, writeLimits);
     expect(staged?.record).toMatchObject({ pid: process.pid, hasController: true });
     await staged?.close({ goesOn: true });
     expect(await staging().find(id)).toMatchObject({ isControlled: true, record: { pid: process.pid } });

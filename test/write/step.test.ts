@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Oid, RefName, SessionId } from '../../src/names.ts';
-import { defaultLimits, type Limits } from '../../src/session/write-limits.ts';
+import { writeLimits, type Limits } from '../../src/session/write-limits.ts';
 import { isSaveDue, nextTickMs } from '../../src/write/pace.ts';
 import { isExpired, openWrite, step, type Effect, type Event } from '../../src/write/step.ts';
 import {
@@ -34,7 +34,7 @@ const allPhases: Phase[] = [
 const overPhases: Phase[] = ['committed', 'cancelled', 'expired', 'failed'];
 
 const open = (state: Partial<WriteState> = {}, limits: Partial<Limits> = {}) =>
-  openWrite({ ...defaultLimits, ...limits }, begunMs, { ...initialState(begunMs), ...state });
+  openWrite({ ...writeLimits, ...limits }, begunMs, { ...initialState(begunMs), ...state });
 
 /** The effects of each event, with the time after the beginning in milliseconds. */
 function play(start: Write, events: Event[]): { write: Write; effects: Effect[][] } {
@@ -339,15 +339,15 @@ describe('an end', () => {
 
   test('by silence comes also when the clock was set back by more than that', () => {
     const state = { ...initialState(begunMs), phase: 'receiving' as const };
-    expect(isExpired(state, defaultLimits, begunMs - 299_999)).toBe(false);
-    expect(isExpired(state, defaultLimits, begunMs - 300_000)).toBe(true);
+    expect(isExpired(state, writeLimits, begunMs - 299_999)).toBe(false);
+    expect(isExpired(state, writeLimits, begunMs - 300_000)).toBe(true);
   });
 
   test('by silence comes 5 minutes after the last activity, and never twice', () => {
     const state = { ...initialState(begunMs), phase: 'receiving' as const };
-    expect(isExpired(state, defaultLimits, begunMs + 299_999)).toBe(false);
-    expect(isExpired(state, defaultLimits, begunMs + 300_000)).toBe(true);
-    for (const phase of overPhases) expect(isExpired({ ...state, phase }, defaultLimits, begunMs + 9e9)).toBe(false);
+    expect(isExpired(state, writeLimits, begunMs + 299_999)).toBe(false);
+    expect(isExpired(state, writeLimits, begunMs + 300_000)).toBe(true);
+    for (const phase of overPhases) expect(isExpired({ ...state, phase }, writeLimits, begunMs + 9e9)).toBe(false);
   });
 
   test('is taken back by whoever goes on with what failed or expired', () => {

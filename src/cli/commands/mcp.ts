@@ -47,10 +47,7 @@ export class McpCommand extends TeddyCommand {
           const onDefect = (error: unknown) => terminal.say(toVisible(describeFailure(error)));
           const options = { project, limits, version, onDefect };
           const { stdin, stdout } = terminal.context;
-          await serveMcp(
-            { ...options, writes: sayTimeouts(writes, async () => limits.idleExpiryMs) },
-            { stdin, stdout, signal },
-          );
+          await serveMcp({ ...options, writes: sayTimeouts(writes, limits.idleExpiryMs) }, { stdin, stdout, signal });
           return 0;
         }),
       notices,

@@ -2,7 +2,7 @@
 import { damagedWriteError, isDiskError, unknownWriteError } from '../../write/write-errors.ts';
 import type { FoundWrite, StagedWrite } from '../../ports/disk.ts';
 import type { Project } from '../../ports/project.ts';
-import { readLimits, retiredSettings, type Limits } from '../../session/write-limits.ts';
+import type { Limits } from '../../session/write-limits.ts';
 import { isExpired, openWrite, step, type Effect, type Event } from '../../write/step.ts';
 import { isOver, isWriteId, type Phase, type Write, type WriteRecord } from '../../write/write.ts';
 
@@ -36,21 +36,10 @@ export function holdWrite(staged: StagedWrite, limits: Limits, nowMs: number): H
   };
 }
 
-const warned = new WeakSet<Project['settings']>();
-
-/** Warns, once per process, of settings that no longer exist. */
-export async function readWriteLimits({ settings, repository, notices }: Project): Promise<Limits> {
-  const limits = await readLimits((name) => settings.get(name));
-  if (warned.has(settings)) return limits;
-  warned.add(settings);
-  const set = (await repository.store.settings('teddy.write.')).map(({ key }) => key.toLowerCase());
-  for (const name of retiredSettings.filter((one) => set.includes(one.toLowerCase()))) {
-    const [scope = ''] = (await repository.store.settingOrigin(name))?.split(' ') ?? [];
-    const isInFile = ['system', 'global', 'local', 'worktree'].includes(scope);
-    const way = isInFile ? ` Remove it: \`git config --${scope} --unset ${name}\`.` : '';
-    notices.warn(`${name} is no longer a setting and has no effect.${way}`);
-  }
-  return limits;
+/** Reads the limits of write sessions: the constants, and the one that a setting changes. */
+export async function readWriteLimits({ settings, writeLimits }: Project): Promise<Limits> {
+  const maxBytes = await settings.get('write.maxBytes');
+  return { ...writeLimits, ...(maxBytes === undefined ? {} : { maxBytes: Number(maxBytes) }) };
 }
 
 /** Holds a session while `use` runs. Throws UNKNOWN_WRITE for one that is over, has expired, or never was; LOCKED. */

@@ -1,5 +1,5 @@
 /** Receives a content as plain text, up to its end marker: saved as it comes, and its writer asked when nothing does. */
-import { defaultLimits } from '../../session/write-limits.ts';
+import { writeLimits } from '../../session/write-limits.ts';
 import { ContentTooLarge, isDiskError } from '../../write/write-errors.ts';
 import { TeddyError, toMessage } from '../../errors.ts';
 import type { Clock, Notices } from '../../ports/project.ts';
@@ -56,7 +56,7 @@ export interface ReceivedContent {
 const silenceMs = 250;
 const patienceMs = 2000;
 /** A lower limit for the content of a stream does not cut the text behind it. */
-const maxTrailingBytes = defaultLimits.maxBytes;
+const maxTrailingBytes = writeLimits.maxBytes;
 
 interface Intake {
   readonly options: ReceiveOptions;

@@ -162,7 +162,7 @@ describe('append', () => {
     const { project, id } = await open();
     await appendWrite(project, { id, bytes: bytes('one') });
     // Each look at the clock of these tests is a second later than the one before.
-    project.configuration.set('teddy.write.idleExpiryMs', '1');
+    project.writeLimits.idleExpiryMs = 1;
     expect(await findWrite(project, id)).toMatchObject({ status: 'failed', stage: 'expired', size: 3 });
     await expect(appendWrite(project, { id, bytes: bytes('x') })).rejects.toMatchObject({
       code: 'UNKNOWN_WRITE',

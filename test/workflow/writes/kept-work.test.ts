@@ -2,6 +2,7 @@
 import { expect } from 'vitest';
 import { TeddyError } from '../../../src/errors.ts';
 import { decodeEntry } from '../../../src/session/entry.ts';
+import { writeLimits } from '../../../src/session/write-limits.ts';
 import { appendWrite } from '../../../src/workflow/writes/append.ts';
 import { beginHeldWrite, beginWrite, type WriteRequest } from '../../../src/workflow/writes/begin.ts';
 import { cancelWrite } from '../../../src/workflow/writes/cancel.ts';
@@ -107,7 +108,7 @@ test('what is in place and lacks only its entry can neither be cancelled nor giv
   await stopBeforeCommit(project, id);
   await expect(cancelWrite(project, id)).rejects.toMatchObject({ code: 'WRITE_FINALIZING' });
   await expect(discardWrite(project, id)).rejects.toMatchObject({ code: 'WRITE_FINALIZING' });
-  for (const name of ['orphanMs', 'idleExpiryMs']) project.configuration.set(`teddy.write.${name}`, '1');
+  Object.assign(project.writeLimits, { orphanMs: 1, idleExpiryMs: 1 });
   expect(await sweepWrites(project)).toMatchObject({ orphans: [{ id }], cleaned: [] });
   expect(await cleanWrites(project)).toEqual([]);
   expect(project.said.join('\n')).toContain(`teddy write recover ${id} --finalize`);
@@ -145,11 +146,11 @@ test('what is added while a session is cleared away is refused, not lost', async
   const project = await memoryProject();
   await start(project);
   const id = await begin(project, 'one\n');
-  project.configuration.set('teddy.write.idleExpiryMs', '1');
+  project.writeLimits.idleExpiryMs = 1;
   const { readContent } = project.writes;
   let attempt: Promise<unknown> | undefined;
   project.writes.readContent = async (wanted) => {
-    project.configuration.delete('teddy.write.idleExpiryMs');
+    project.writeLimits = { ...writeLimits };
     attempt ??= appendWrite(project, { id, bytes: bytes('two\n') }).catch((error: unknown) => error);
     await attempt;
     return readContent(wanted);
@@ -168,7 +169,7 @@ test('a controller that has been silent for long is not offered to anybody, nor 
   const { id } = held.record;
   await expect(finalizeLeft(project, id, false)).rejects.toMatchObject({ code: 'LOCKED' });
   await expect(discardWrite(project, id)).rejects.toMatchObject({ code: 'LOCKED' });
-  for (const name of ['orphanMs', 'idleExpiryMs']) project.configuration.set(`teddy.write.${name}`, '1');
+  Object.assign(project.writeLimits, { orphanMs: 1, idleExpiryMs: 1 });
   expect(await sweepWrites(project)).toEqual({ orphans: [], cleaned: [] });
   expect(await cleanWrites(project)).toEqual([]);
 });

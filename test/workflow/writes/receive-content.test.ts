@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { TeddyError } from '../../../src/errors.ts';
 import { receiveContent, type ReceiveOptions } from '../../../src/workflow/writes/receive-content.ts';
-import { defaultLimits, type Limits } from '../../../src/session/write-limits.ts';
+import { writeLimits, type Limits } from '../../../src/session/write-limits.ts';
 import { openWrite } from '../../../src/write/step.ts';
 import type { WriteState } from '../../../src/write/write.ts';
 import { expectLinear } from '../../support/growth.ts';
@@ -70,7 +70,7 @@ function watch(
   };
   const { limits, ...rest } = options;
   const received = receiveContent(source, {
-    write: openWrite({ ...defaultLimits, ...limits }, Date.now()),
+    write: openWrite({ ...writeLimits, ...limits }, Date.now()),
     marker: 'DONE',
     isMarkdown: false,
     isAnswer: false,
@@ -158,8 +158,8 @@ describe('a content that comes at once', () => {
 
   test('goes on where one that was saved has stopped', async () => {
     const before = encode('```\nold\n');
-    const write = openWrite(defaultLimits, Date.now(), {
-      ...openWrite(defaultLimits, Date.now()).state,
+    const write = openWrite(writeLimits, Date.now(), {
+      ...openWrite(writeLimits, Date.now()).state,
       phase: 'receiving',
       size: before.length,
     });
@@ -194,7 +194,7 @@ describe('a content that comes at once', () => {
     }
     const receive = async (count: number) => {
       const result = await receiveContent(piecesOf(count), {
-        write: openWrite(defaultLimits, Date.now()),
+        write: openWrite(writeLimits, Date.now()),
         marker: 'DONE',
         isMarkdown: true,
         isAnswer: false,

@@ -84,7 +84,7 @@ test('orphans under an hour are offered, older ones are cleared away and kept, h
   expect(await sweepWrites(project)).toEqual({ orphans: [], cleaned: [] });
   const id = await orphan(project, 'text\n');
   expect(await sweepWrites(project)).toMatchObject({ orphans: [{ id, stage: 'orphaned', size: 5 }], cleaned: [] });
-  project.configuration.set('teddy.write.orphanMs', '1');
+  project.writeLimits.orphanMs = 1;
   const { record } = await beginWrite(project, { ...wish, target: 'held.md', hasController: false });
   expect(await sweepWrites(project)).toMatchObject({ orphans: [], cleaned: [{ id, target: 'docs/guide.md' }] });
   expect(await keptRefs(project)).toEqual([`refs/teddy/keep/writes/${id} text\n`]);
@@ -97,7 +97,7 @@ test('a session that was committed is no orphan, is cleared away without a word,
   const { record } = await beginWrite(project, { ...wish, hasController: false });
   await finalizeWrite(project, { id: record.id, content: bytes('text\n') });
   expect(await sweepWrites(project)).toEqual({ orphans: [], cleaned: [] });
-  project.configuration.set('teddy.write.orphanMs', '1');
+  project.writeLimits.orphanMs = 1;
   expect(await sweepWrites(project)).toEqual({ orphans: [], cleaned: [] });
   expect(await listWrites(project)).toHaveLength(1);
   // The clock ticks a second a look, and the result is known for an hour.

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { TeddyError } from '../../../src/errors.ts';
 import type { Destination } from '../../../src/workflow/writes/run-write.ts';
 import { streamInto } from '../../../src/workflow/writes/stream.ts';
-import { defaultLimits } from '../../../src/session/write-limits.ts';
+import { writeLimits } from '../../../src/session/write-limits.ts';
 import { openWrite } from '../../../src/write/step.ts';
 import { memoryProject } from '../../support/memory-repository.ts';
 
@@ -12,7 +12,7 @@ const unreachable = () => Promise.reject(new TeddyError('SERVER_UNREACHABLE', 'I
 async function interrupt(changes: Partial<Destination<string>>, pieces: string[]) {
   const project = await memoryProject();
   const controller = new AbortController();
-  const write = openWrite(defaultLimits, project.clock.now().getTime());
+  const write = openWrite(writeLimits, project.clock.now().getTime());
   let removals = 0;
   const place: Destination<string> = {
     id: 'id',

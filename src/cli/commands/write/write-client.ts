@@ -4,8 +4,7 @@ import type { WriteApi } from '../../../http/write-api.ts';
 import { TeddyError } from '../../../errors.ts';
 import type { ServerRecord } from '../../../ports/disk.ts';
 import type { Project } from '../../../ports/project.ts';
-import { readWriteLimits } from '../../../workflow/writes/held.ts';
-import { defaultLimits } from '../../../session/write-limits.ts';
+import { writeLimits } from '../../../session/write-limits.ts';
 
 export interface ServerOptions {
   /** The URL as it was typed. */
@@ -21,8 +20,7 @@ export interface ServerOptions {
 export async function connectToServer({ server, project, env, say, signal }: ServerOptions): Promise<WriteApi> {
   const url = parseServerUrl(server);
   const token = toToken(url, (await project?.servers.read()) ?? null, env);
-  const limits = project === null ? defaultLimits : await readWriteLimits(project);
-  return writeClient({ url, token, limits, onRetry: say, ...(signal ? { signal } : {}) });
+  return writeClient({ url, token, limits: writeLimits, onRetry: say, ...(signal ? { signal } : {}) });
 }
 
 function toToken(url: string, record: ServerRecord | null, env: Record<string, string | undefined>): string {

@@ -3,7 +3,7 @@ import { ContentTooLarge } from '../../../write/write-errors.ts';
 import { Option } from 'clipanion';
 import { TeddyError } from '../../../errors.ts';
 import type { Clock, Notices, Project } from '../../../ports/project.ts';
-import { defaultLimits, type Limits } from '../../../session/write-limits.ts';
+import { writeLimits, type Limits } from '../../../session/write-limits.ts';
 import { sessionOption, TeddyCommand, terminalNotices, withInterrupt } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
 import type { WriteRequest } from '../../../workflow/writes/begin.ts';
@@ -36,7 +36,7 @@ export abstract class ServedCommand extends TeddyCommand {
             const writes = await connectToServer({ server, project, env: this.context.env, say, signal });
             if (project !== null) return use({ ...callLocally(project, signal), writes });
             const clock = { now: () => new Date() };
-            return use({ writes, project, notices, clock, limits: async () => defaultLimits, signal });
+            return use({ writes, project, notices, clock, limits: async () => writeLimits, signal });
           }),
     );
   }
@@ -91,7 +91,7 @@ export abstract class AnnounceCommand extends ServedCommand {
 function callLocally(project: Project, signal: AbortSignal): Calling {
   const { notices, clock } = project;
   const limits = async () => (await import('../../../workflow/writes/held.ts')).readWriteLimits(project);
-  const writes = sayTimeouts(workflowWrites(project, signal), async () => (await limits()).idleExpiryMs);
+  const writes = sayTimeouts(workflowWrites(project, signal), project.writeLimits.idleExpiryMs);
   return { writes, project, notices, clock, limits, signal };
 }
 

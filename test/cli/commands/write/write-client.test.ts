@@ -72,20 +72,4 @@ describe('the calls with --server', () => {
     expect(await calls.list()).toMatchObject([{ session_id: id, status: 'completed' }]);
     expect(said).toEqual([]);
   });
-
-  test('settings of earlier versions have no effect, and each is warned about once', async () => {
-    server.project.configuration.set('teddy.write.networkTries', '3').set('teddy.write.networkDelayMs', 'soon');
-    const calls = await ask();
-    await ask();
-    await server.stop();
-    await expect(calls.list()).rejects.toMatchObject({ code: 'SERVER_UNREACHABLE', exitCode: 5 });
-    const text = 'Failed to connect to backend. Check if server is running. Retrying...';
-    expect(said).toEqual([`${text} (attempt 1/2)`]);
-    expect(server.project.said).toEqual(
-      ['networkTries', 'networkDelayMs'].map(
-        (name) =>
-          `warning: teddy.write.${name} is no longer a setting and has no effect. Remove it: \`git config --local --unset teddy.write.${name}\`.`,
-      ),
-    );
-  });
 });
