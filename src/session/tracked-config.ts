@@ -4,7 +4,6 @@
  */
 import { parseSetting, shorten } from './decide-setting.ts';
 import { settingOf, settings, type SettingName } from './settings.ts';
-import { isDeeplyNested } from './yaml-depth.ts';
 
 export interface TrackedConfig {
   values: Map<SettingName, string>;
@@ -64,7 +63,7 @@ type Yaml = typeof import('yaml');
 /** Names and plain values as they are written; null is a value of another kind. A string: why there are none. */
 async function readPairs(text: string): Promise<[string, string | null][] | string> {
   // Few projects have the file.
-  const yaml = await import('yaml');
+  const [yaml, { isDeeplyNested }] = await Promise.all([import('yaml'), import('./untrusted-yaml.ts')]);
   if (isDeeplyNested(new yaml.Lexer().lex(text))) return 'it is nested, and no plain list of `name: value`';
   const document = parse(yaml, text);
   if (typeof document === 'string') return document;

@@ -1,11 +1,11 @@
 /**
- * YAML that anybody may have written: reports, memos, the front matter of logs. The parser of `yaml` takes quadratic time for anchors
- * and for keys that it compares, and recurses; its `Lexer` does neither. So the tokens are looked at first, and what teddy writes nowhere is refused.
+ * Reads YAML that anybody may have written: reports, memos, the front matter of logs. `parseDocument` takes quadratic time for
+ * anchors and for keys that it compares, and recurses; the `Lexer` and the `Parser` of `yaml` do neither. So the tokens are looked at
+ * first, and what teddy writes nowhere is refused.
  */
-import { type Document, isScalar, Lexer, LineCounter, parseDocument, visit } from 'yaml';
+import { type Document, isScalar, Lexer, LineCounter, parseDocument, Parser, visit } from 'yaml';
 import { formatCount } from './format-count.ts';
 import { countNewlines } from './mask.ts';
-import { isDeeplyNested, marks } from './yaml-depth.ts';
 
 /**
  * Both bound the time of the parser: a part, as the lexer counts them, takes it some 4 to 15 microseconds. Reports are longer where a
@@ -43,6 +43,23 @@ export function parseUntrustedYaml(text: string): { document: Document; lineAt: 
   refuseEqualKeys(document, lineAt);
   return { document, lineAt };
 }
+
+/** Version 2.9.1 makes an error of a stack overflow, but V8 may end the process first, from about 500 levels on. */
+const maxDepth = 100;
+
+/** Tells whether YAML, given as the tokens of the `Lexer`, is nested more deeply than `parseDocument` may be asked to follow. */
+export function isDeeplyNested(tokens: Iterable<string>): boolean {
+  const parser = new Parser();
+  for (const token of tokens) {
+    // It has what it reads on a stack of its own.
+    Array.from(parser.next(token));
+    if (parser.stack.length > maxDepth) return true;
+  }
+  return false;
+}
+
+/** The `Lexer` puts these between its tokens. */
+const marks = { flowError: '\u0018', scalar: '\u001f' };
 
 const refused: Record<string, string> = { '&': 'an anchor', '*': 'an alias', '!': 'a tag', '%': 'a directive' };
 
