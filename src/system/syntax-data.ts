@@ -1,6 +1,7 @@
 /** YAML and TOML. */
 import { parse, TomlError } from 'smol-toml';
-import { parseAllDocuments } from 'yaml';
+import { Lexer, parseAllDocuments } from 'yaml';
+import { isDeeplyNested } from '../session/untrusted-yaml.ts';
 import { locator } from '../write/positions.ts';
 import type { Finding } from '../write/write.ts';
 
@@ -14,10 +15,10 @@ const maxTold = 100;
 export function checkYaml(text: string): Finding[] | { skipped: string } {
   if (text.length > maxLength) return { skipped: 'YAML of over 1 MiB is not parsed' };
   if (/^[ \t]*\{[{%]/m.test(text)) return { skipped: 'it is a template' };
+  if (isDeeplyNested(new Lexer().lex(text))) return { skipped: 'it is nested too deeply' };
   const uniqueKeys = text.split('\n', maxLinesForUniqueKeys + 1).length <= maxLinesForUniqueKeys;
   const documents = parseAllDocuments(text, { prettyErrors: false, uniqueKeys, logLevel: 'silent', strict: true });
   const errors = 'empty' in documents ? (documents.errors ?? []) : documents.flatMap(({ errors: each }) => each);
-  if (errors.some(({ code }) => code === 'RESOURCE_EXHAUSTION')) return { skipped: 'it is nested too deeply' };
   const locate = locator(text);
   return errors.slice(0, maxTold).map(({ message, pos }) => ({
     check: 'syntax',

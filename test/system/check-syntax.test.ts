@@ -116,6 +116,11 @@ describe('nesting that is too deep', () => {
       expect(await check(path, text)).toEqual({ skipped: expect.stringMatching(/too deeply/) });
   });
 
+  test('of one YAML file after another does not end the process', async () => {
+    for (const part of ['[', '- ', '? ', '['])
+      expect(await check('a.yaml', part.repeat(100_000))).toEqual({ skipped: 'it is nested too deeply' });
+  });
+
   test('says that JavaScript was not checked', async () => {
     expect(await check('a.js', deep('[', ']'))).toEqual({ skipped: 'the parser gave up: it is nested too deeply' });
   });
