@@ -9,7 +9,7 @@ import { encodeRecord } from '../../src/conversation/transcript.ts';
 import { encodeEntry, type Entry } from '../../src/session/entry.ts';
 import { encodeLanding } from '../../src/session/landing.ts';
 import { archiveRef, type Oid, type RefName, type SessionId, type TurnName } from '../../src/names.ts';
-import { comparePairs, runProcess, timeMs, type Row } from './measure.ts';
+import { comparePairs, runProcess, type Row } from './measure.ts';
 import { executable, git, keepForRemoval } from './repositories.ts';
 
 type Env = NodeJS.ProcessEnv;
@@ -18,7 +18,7 @@ const sessions = 1000;
 const [fileLines, changedLines] = [5000, 5];
 const file = 'src/large.ts';
 
-export async function measureBlames(env: Env, runs: number): Promise<Row[]> {
+export async function measureBlame(env: Env, runs: number): Promise<Row> {
   const root = mkdtempSync(join(tmpdir(), 'teddy-bench-'));
   keepForRemoval(root);
   git(root, env, ['init', '-q', '-b', 'main']);
@@ -28,30 +28,18 @@ export async function measureBlames(env: Env, runs: number): Promise<Row[]> {
   git(root, env, ['reset', '-q', '--hard', 'main']);
   const teddy = (...args: string[]) => runProcess(process.execPath, [executable, ...args], root, env);
   const blame = () => runProcess('git', ['blame', '--porcelain', file], root, env);
-  const cold = await timeMs(() => teddy('blame', file, '--json'));
   const whole = await comparePairs(runs, () => teddy('blame', file, '--json'), blame);
-  const line = git(root, env, ['grep', '-n', 'session 500 ', '--', file]).split('\n')[0]?.split(':')[1] ?? '1';
-  const one = await comparePairs(
-    runs,
-    () => teddy('why', `${file}:${line}`),
-    () => runProcess('git', ['blame', '--porcelain', '-L', `${line},${line}`, file], root, env),
-  );
   const count = sessions.toLocaleString('en');
-  const toRow = (what: string, { ours, against }: { ours: number; against: number }): Row => ({
-    what,
+  return {
+    what: `blame of ${fileLines.toLocaleString('en')} lines, ${count} landed sessions`,
     against: 'git blame of the same lines, + 25 ms',
-    oursMs: ours,
-    againstMs: against,
+    oursMs: whole.ours,
+    againstMs: whole.against,
     // At most twice git's time, and 50 ms.
-    figure: ours / (against + 25),
+    figure: whole.ours / (whole.against + 25),
     unit: 'x',
     aim: 2,
-  });
-  return [
-    toRow(`blame of ${fileLines.toLocaleString('en')} lines, ${count} landed sessions`, whole),
-    toRow('the same without its cache', { ours: cold, against: whole.against }),
-    toRow(`why of one line of them`, one),
-  ];
+  };
 }
 
 /** A landing names its line's tip, so each is made when that one is there. */

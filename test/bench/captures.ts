@@ -1,24 +1,13 @@
-/** Capture: what a hook costs its agent, how long a record is on its way to a commit, and how fast a long log is taken in. */
+/** Capture: what a hook costs its agent, and how soon an agent that waits has a verdict. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  appendFileSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { median, timeMs, type Row } from './measure.ts';
-import { executable, git, makeRepository, measureProcess } from './repositories.ts';
+import { median, type Row } from './measure.ts';
+import { executable, git, makeRepository } from './repositories.ts';
 
 const calls = 200;
-const turns = 100;
-const exchanges = 49;
 const text = 'the quick brown fox jumps over the lazy dog, '.repeat(6);
 
 interface Captured {
@@ -30,8 +19,7 @@ interface Captured {
 
 export async function measureCaptures(env: NodeJS.ProcessEnv): Promise<Row[]> {
   const captured = openCaptured(env);
-  const delayed = await measureDelay(captured);
-  return [...measureHook(captured), delayed, ...measureSweep(captured), ...(await measureGate(captured))];
+  return [measureHook(captured), await measureGate(captured)];
 }
 
 /** A repository with a hook as `teddy capture install` puts it there. */
@@ -50,7 +38,7 @@ function openCaptured(env: NodeJS.ProcessEnv): Captured {
 }
 
 /** A drainer that runs already: the usual case in a turn. */
-function measureHook({ root, env, hook, log }: Captured): Row[] {
+function measureHook({ root, env, hook, log }: Captured): Row {
   writeFileSync(join(root, '.git', 'teddy', 'spool', 'drainer'), `${process.pid}\n\n`);
   const times: number[] = [];
   const against: number[] = [];
@@ -66,62 +54,41 @@ function measureHook({ root, env, hook, log }: Captured): Row[] {
   }
   writeFileSync(join(root, '.git', 'teddy', 'spool', 'drainer'), '');
   const oursMs = median(times);
-  const row = { against: '`sh -c :`', againstMs: median(against), unit: 'ms' as const };
-  const slow = times.toSorted((a, b) => a - b)[Math.floor(calls * 0.99)] ?? Number.NaN;
-  return [
-    { ...row, what: `a hook of an agent, median of ${calls} calls`, oursMs, figure: oursMs, aim: 5 },
-    { ...row, what: `a hook of an agent, 99th of 100 calls`, oursMs: slow, figure: slow, aim: 10 },
-  ];
+  return {
+    what: `a hook of an agent, median of ${calls} calls`,
+    against: '`sh -c :`',
+    oursMs,
+    againstMs: median(against),
+    figure: oursMs,
+    unit: 'ms',
+    aim: 5,
+  };
 }
 
 function payload(root: string, log: string, event: string, more: object = {}): string {
   return JSON.stringify({ session_id: 'bench', transcript_path: log, cwd: root, hook_event_name: event, ...more });
 }
 
-/** The agent writes its answer, its hook is called, and the answer is on the line. */
-async function measureDelay({ root, env, hook, log }: Captured): Promise<Row> {
-  const delays: number[] = [];
-  const write = openWriter(root);
-  for (let turn = 0; turn < 10; turn += 1) {
-    appendFileSync(log, write.turn(turn, 1).join(''));
-    const answer = `Done with turn ${turn}.`;
-    delays.push(
-      await timeMs(async () => {
-        const input = payload(root, log, 'Stop', { last_assistant_message: `${answer} ${text}`.trim() });
-        spawnSync('sh', [hook, 'claude-code'], { cwd: root, env, input });
-        while (!git(root, env, ['log', '-20', '--format=%s', '--branches=teddy/*']).includes(answer)) await sleep(10);
-      }),
-    );
-    // The drainer ends before the next turn.
-    await sleep(1500);
-  }
-  const oursMs = median(delays);
-  const row = { against: '', oursMs, againstMs: null, figure: oursMs, unit: 'ms' as const };
-  return { ...row, what: 'from the last record of a turn, drainer started, to its commit', aim: 1000 };
-}
-
-/** An agent hands in its plan: until a browser is called with the page, and from somebody's yes until the agent has it. */
-async function measureGate({ root, env, hook, log }: Captured): Promise<Row[]> {
+/** An agent hands in its plan: from somebody's yes until the agent has it. */
+async function measureGate({ root, env, hook, log }: Captured): Promise<Row> {
   const path = join(dirname(log), 'plans.jsonl');
   const browser = join(dirname(log), 'browser');
   const opened = join(dirname(log), 'opened');
   writeFileSync(browser, `#!/bin/sh\n: >'${opened}'\n`, { mode: 0o755 });
   const write = openWriter(root, 'plans');
-  const [shown, answered]: [number[], number[]] = [[], []];
+  const answered: number[] = [];
   for (let turn = 0; turn < 5; turn += 1) {
     const id = `toolu-plan-${turn}`;
     const plan = `# Plan ${turn}\n\n${text}\n`;
     appendFileSync(path, write.plan(turn, id, plan).join(''));
     rmSync(opened, { force: true });
     const call = { session_id: 'plans', tool_name: 'ExitPlanMode', tool_use_id: id, tool_input: { plan } };
-    const begunMs = performance.now();
     const held = spawn('sh', [hook, 'claude-code', 'gate'], { cwd: root, env: { ...env, BROWSER: browser } });
     const ended = once(held, 'close');
     let said = '';
     held.stdout.on('data', (data) => (said += String(data)));
     held.stdin.end(payload(root, path, 'PreToolUse', call));
     while (!existsSync(opened)) await sleep(5);
-    shown.push(performance.now() - begunMs);
     const approve = [executable, 'session', 'approve', '-s', 'claude-code-plan-0'];
     const { status, stderr } = spawnSync(process.execPath, approve, { cwd: root, env, encoding: 'utf8' });
     if (status !== 0) throw new Error(stderr);
@@ -131,28 +98,9 @@ async function measureGate({ root, env, hook, log }: Captured): Promise<Row[]> {
     if (!said.includes('"allow"')) throw new Error(`The gate said ${JSON.stringify(said)}.`);
     appendFileSync(path, write.result(id).join(''));
   }
-  const row = { against: '', againstMs: null, unit: 'ms' as const };
-  const [shownMs, answeredMs] = [median(shown), median(answered)];
-  return [
-    { ...row, what: 'from the hook of a plan to the page that shows it', oursMs: shownMs, figure: shownMs, aim: 1500 },
-    { ...row, what: 'from a verdict to the agent that waits', oursMs: answeredMs, figure: answeredMs, aim: 500 },
-  ];
-}
-
-function measureSweep({ root, env, log }: Captured): Row[] {
-  const path = join(dirname(log), 'long.jsonl');
-  const write = openWriter(root, 'long');
-  const lines = Array.from({ length: turns }, (_, turn) => write.turn(turn, exchanges)).flat();
-  writeFileSync(path, lines.join(''));
-  const before = new Date(Date.now() - 3_600_000);
-  utimesSync(path, before, before);
-  const { ms, peakMb } = measureProcess(root, env, ['capture', 'sweep', '--since', '7d']);
-  const name = `a log of ${lines.length.toLocaleString('en')} records swept (${Math.round((lines.length / ms) * 1000)} records/s)`;
-  const row = { oursMs: ms, againstMs: null, against: '' };
-  return [
-    { ...row, what: `${name}: 1,000 records`, figure: (ms / lines.length) * 1000, unit: 'ms', aim: 500 },
-    { ...row, what: `${name}: memory`, figure: peakMb, unit: 'MB', aim: 250 },
-  ];
+  const oursMs = median(answered);
+  const what = 'from a verdict to the agent that waits';
+  return { what, against: '', oursMs, againstMs: null, figure: oursMs, unit: 'ms', aim: 500 };
 }
 
 /** Writes lines as Claude Code does, each the child of the one before it. */
@@ -175,14 +123,5 @@ function openWriter(cwd: string, sessionId = 'bench') {
       say([{ type: 'tool_use', id, name: 'ExitPlanMode', input: { plan } }], 'tool_use'),
     ],
     result: (id: string): string[] => [result(id, 'Approved.'), say([{ type: 'text', text: 'Done.' }], 'end_turn')],
-    turn: (turn: number, number: number): string[] => [
-      next('user', { role: 'user', content: `Turn ${turn}: ${text}` }),
-      ...Array.from({ length: number }, () => {
-        const id = `toolu-${sessionId}-${count}`;
-        const use = say([{ type: 'tool_use', id, name: 'Read', input: { path: 'a.ts' } }], 'tool_use');
-        return [use, result(id, text)];
-      }).flat(),
-      say([{ type: 'text', text: `Done with turn ${turn}. ${text}`.trim() }], 'end_turn'),
-    ],
   };
 }

@@ -7,28 +7,15 @@ import { comparePairs, type Row } from './measure.ts';
 import { executable, git, keepForRemoval } from './repositories.ts';
 
 type Env = NodeJS.ProcessEnv;
-type Layout = 'loose' | 'packed';
 
 const session = '20260124-bench';
 const line = `refs/heads/teddy/${session}`;
 const ident = 'Ada Example <ada@example.org> 1769248800 +0000';
 
-interface Histories {
-  root: string;
-  turns: number;
-  layout: Layout;
-}
-
-export async function measureHistories(env: Env, runs: number, sizes: number[]): Promise<Row[]> {
-  const rows: Row[] = [];
-  for (const turns of sizes)
-    for (const layout of ['loose', 'packed'] as const)
-      rows.push(...(await measureHistory(env, Math.min(runs, 9), makeHistories(env, turns, layout))));
-  return rows;
-}
-
-async function measureHistory(env: Env, runs: number, histories: Histories): Promise<Row[]> {
-  const { root, turns, layout } = histories;
+/** Measures a history that git has packed, as after a clone. */
+export async function measureHistories(env: Env, allRuns: number, turns: number): Promise<Row[]> {
+  const runs = Math.min(allRuns, 9);
+  const root = makeHistories(env, turns);
   const cache = join(root, '.git/teddy/cache');
   const ours = (format = 'openai') => [executable, 'session', 'history', '-s', session, '--format', format];
   const against = ['log', '--format=%B', 'messages'];
@@ -38,7 +25,7 @@ async function measureHistory(env: Env, runs: number, histories: Histories): Pro
     run(process.execPath, ours());
   };
   const log = () => run('git', against);
-  const what = `history of ${turns.toLocaleString('en')} turns, ${layout}`;
+  const what = `history of ${turns.toLocaleString('en')} turns, packed`;
   const toRow = (name: string, times: Awaited<ReturnType<typeof comparePairs>>, aim: number): Row => ({
     what: `${what}${name}`,
     against: 'git log --format=%B of the same bytes',
@@ -52,17 +39,11 @@ async function measureHistory(env: Env, runs: number, histories: Histories): Pro
   const cached = await comparePairs(runs, () => run(process.execPath, ours()), log);
   rmSync(cache, { recursive: true, force: true });
   const peakMb = (await readPeakKiB(process.execPath, ours(), root, env)) / 1024;
-  const againstMb = (await readPeakKiB('git', against, root, env)) / 1024;
-  process.stderr.write(`  peak: ${Math.round(peakMb)} MB, ${Math.round(againstMb)} MB\n`);
-  // For many turns that git has packed, more is known of what a process of node can do.
-  const isBounded = turns >= 10_000 && layout === 'packed';
   const memory = { what: `${what}: peak memory`, against: '', oursMs: uncached.ours, againstMs: null };
   return [
-    toRow('', uncached, isBounded ? 3 : 1.3),
-    toRow(', from the cache', cached, isBounded ? 1 : 0.1),
-    isBounded
-      ? { ...memory, figure: peakMb, unit: 'MB', aim: 120 }
-      : { ...toRow(': peak memory', uncached, 1.2), figure: peakMb / againstMb },
+    toRow('', uncached, 3),
+    toRow(', from the cache', cached, 1),
+    { ...memory, figure: peakMb, unit: 'MB', aim: 120 },
   ];
 }
 
@@ -90,17 +71,16 @@ function readPeakKiB(command: string, args: string[], cwd: string, env: Env): Pr
 }
 
 /** A session of so many turns, and a branch whose commits carry the same bytes as messages, one for each entry. */
-function makeHistories(env: Env, turns: number, layout: Layout): Histories {
+function makeHistories(env: Env, turns: number): string {
   const root = mkdtempSync(join(tmpdir(), 'teddy-bench-'));
   keepForRemoval(root);
   git(root, env, ['init', '-q', '-b', 'main']);
   git(root, env, ['commit', '-q', '--allow-empty', '-m', 'first']);
   const made = Array.from({ length: turns }, (_, at) => makeTurn(at + 1));
-  const limit = layout === 'loose' ? 100_000_000 : 1;
-  const options = ['-c', `fastimport.unpackLimit=${limit}`, '-c', 'core.fsync=none'];
+  const options = ['-c', 'fastimport.unpackLimit=1', '-c', 'core.fsync=none'];
   git(root, env, [...options, 'fast-import', '--quiet'], `${toSession(made)}${toMessages(made)}done\n`);
-  if (layout === 'packed') git(root, env, ['repack', '-adq']);
-  return { root, turns, layout };
+  git(root, env, ['repack', '-adq']);
+  return root;
 }
 
 interface MadeTurn {

@@ -1,4 +1,4 @@
-/** Imports of 100,000 records in many turns, in as many as there can be, and of 20,000 in one: the whole process, its time for a thousand records, its memory. */
+/** Imports of 100,000 records in many turns, and in as many as there can be: the whole process, its time for a thousand records, its memory. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,8 +18,6 @@ const shapes: Shape[] = [
   { what: '100,000 records in 1,000 turns', turns: 1000, exchanges: 49, aimMs: 500 },
   // A message and its answer: a record alone ends no turn.
   { what: '100,000 records in 50,000 turns', turns: 50_000, exchanges: 0, aimMs: 667 },
-  // An agent that was asked once, and has called tools ever since.
-  { what: 'one turn of 20,000 records', turns: 1, exchanges: 9999, aimMs: 500 },
 ];
 const timestamp = '2026-01-24T10:00:00.000Z';
 

@@ -1,7 +1,7 @@
-/** Many sessions in one repository: lists, costs, searches, a pull request and what goes to a remote, as whole processes. */
+/** Many sessions in one repository: lists, costs and what goes to a remote, as whole processes. */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { makeManySessions, nameSession, type ManySessions } from './many-sessions.ts';
+import { makeManySessions, nameSession } from './many-sessions.ts';
 import { comparePairs, median, runProcess, timeMs, type Row } from './measure.ts';
 import { executable, git, keepForRemoval, measureProcess } from './repositories.ts';
 
@@ -12,18 +12,16 @@ const node = process.execPath;
 
 export async function measureListings(env: Env, runs: number, counts: readonly number[]): Promise<Row[]> {
   const rows: Row[] = [];
-  const few = await makeManySessions(env, 0);
   for (const count of counts) {
-    const many = await makeManySessions(env, count);
-    const teddy: Run = (...args) => runProcess(node, [executable, ...args], many.root, env);
+    const root = await makeManySessions(env, count);
+    const teddy: Run = (...args) => runProcess(node, [executable, ...args], root, env);
     const of = `${count.toLocaleString('en')} sessions`;
+    rows.push(...(await measureLists(env, runs, root, { teddy, of, count })));
+    if (count <= 1000) continue;
     rows.push(
-      ...(await measureLists(env, runs, many.root, { teddy, of, count })),
-      ...(await measureCosts(many.root, runs, { teddy, of })),
-      ...measureMemory(env, many.root, of),
-      await measureSearch(runs, { teddy, of, count }),
-      ...(await measureChange(env, runs, { few, many, of })),
-      ...(await measureRemote(env, Math.min(runs, 5), { root: many.root, of, count })),
+      ...(await measureCosts(root, runs, { teddy, of })),
+      ...measureMemory(env, root, of),
+      ...(await measureRemote(env, Math.min(runs, 5), { root, of, count })),
     );
   }
   return rows;
@@ -99,42 +97,6 @@ function measureMemory(env: Env, root: string, of: string): Row[] {
     toRow('list', measureProcess(root, env, ['list', '--all'])),
     toRow('session cost --all', measureProcess(root, env, ['session', 'cost', '--all'])),
   ];
-}
-
-/** Words that one session has, and no other. */
-async function measureSearch(runs: number, { teddy, of, count }: Measured): Promise<Row> {
-  const ms: number[] = [];
-  for (let run = 0; run < Math.min(runs, 5); run += 1)
-    ms.push(await timeMs(() => teddy('search', `Add a file for ${count - 1}`)));
-  return toTime(`search of ${of}, one is found`, median(ms), 2000);
-}
-
-/** Verifies and replays a change that brings one session, as a pull request does: the others in the repository make no difference. */
-async function measureChange(
-  env: Env,
-  runs: number,
-  { few, many, of }: { few: ManySessions; many: ManySessions; of: string },
-): Promise<Row[]> {
-  const rows: Row[] = [];
-  for (const verb of ['verify', 'replay']) {
-    const check = ({ root, recorded }: ManySessions) =>
-      runProcess(node, [executable, 'session', verb, `main..teddy/${recorded}`], root, env);
-    const { ours, against, ratio } = await comparePairs(
-      runs,
-      () => check(many),
-      () => check(few),
-    );
-    rows.push({
-      what: `session ${verb} of a change, beside ${of}`,
-      against: 'the same beside no other',
-      oursMs: ours,
-      againstMs: against,
-      figure: ratio,
-      unit: 'x',
-      aim: 1.2,
-    });
-  }
-  return rows;
 }
 
 async function measureRemote(

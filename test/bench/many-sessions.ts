@@ -24,14 +24,8 @@ interface Step {
   files: { path: string; text: string }[];
 }
 
-export interface ManySessions {
-  root: string;
-  /** The session that teddy has recorded. */
-  recorded: string;
-}
-
 /** HEAD is on `main`. Of ten sessions, one has not begun its first turn, one has a plan that waits, and eight have run theirs. */
-export async function makeManySessions(env: Env, count: number): Promise<ManySessions> {
+export async function makeManySessions(env: Env, count: number): Promise<string> {
   const root = makeRepository(env, 20);
   const file = join(mkdtempSync(join(tmpdir(), 'teddy-bench-plan-')), 'plan.md');
   keepForRemoval(join(file, '..'));
@@ -44,7 +38,7 @@ export async function makeManySessions(env: Env, count: number): Promise<ManySes
   git(root, env, ['switch', '-q', 'main']);
   await importSessions(root, env, recorded, steps, count);
   git(root, env, ['pack-refs', '--all']);
-  return { root, recorded };
+  return root;
 }
 
 /** `20260105-session-000004`: a day of January to October. */

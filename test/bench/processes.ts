@@ -17,11 +17,10 @@ export async function measureProcesses(env: Env, runs: number): Promise<Row[]> {
   const root = makeRepository(env, 20);
   const wall: Timer = (args) => timeMs(() => runProcess(node, args, root, env));
   const rows = [await measureCommand(runs, wall, ['--version'], 1.5)];
-  for (const args of [['session', 'list'], ['list'], ['status']])
-    rows.push(await measureCommand(runs, wall, args, 2.5));
+  for (const args of [['list'], ['status']]) rows.push(await measureCommand(runs, wall, args, 2.5));
   rows.push(...(await measureTurns(runs, wall)));
   rows.push(await measureStart(env, runs));
-  rows.push(...(await measureProviders(env, runs, root)));
+  rows.push(...(await measureProvider(env, runs, root)));
   const processor: Timer = async (args) => processorMs(args, root, env);
   const used = [
     await measureCommand(runs, processor, ['list'], 5),
@@ -114,23 +113,22 @@ async function measureStart(env: Env, runs: number): Promise<Row> {
   };
 }
 
-async function measureProviders(env: Env, runs: number, root: string): Promise<Row[]> {
+async function measureProvider(env: Env, runs: number, root: string): Promise<Row[]> {
   let answer = () => 'This is an answer.';
   const server = await startModelServer({ answers: () => answer(), chunkSize: 1000 });
   const { url } = server;
-  const keys = { OPENAI_API_KEY: 'none', ANTHROPIC_API_KEY: 'none' };
   // The server lives in this process, so the client must not block it.
   const timer: Timer = (args) =>
-    timeMs(() => runBeside(node, args, root, { ...env, ...keys, OPENAI_BASE_URL: url, ANTHROPIC_BASE_URL: url }));
-  const measure = async (provider: string, what: string, aim: number, more: string[] = []): Promise<Row> => {
-    const choice = ['--model', 'bench', '--provider', provider];
+    timeMs(() => runBeside(node, args, root, { ...env, OPENAI_API_KEY: 'none', OPENAI_BASE_URL: url }));
+  const measure = async (what: string, aim: number, more: string[] = []): Promise<Row> => {
+    const choice = ['--model', 'bench', '--provider', 'openai'];
     const ours = () => timer([executable, 'session', 'plan', '-m', `Hello ${performance.now()}`, ...choice, ...more]);
     return { ...(await compareTo(runs, timer, ours)), what: `teddy session plan${what}, loopback server)`, aim };
   };
   try {
-    const rows = [await measure('openai', ' (openai package', 6), await measure('anthropic', ' (Anthropic', 6)];
+    const answered = await measure(' (openai package', 6);
     answer = toPlan;
-    return [...rows, await measure('openai', ' --run -y (openai package, one CREATE', 8, ['--run', '-y'])];
+    return [answered, await measure(' --run -y (openai package, one CREATE', 8, ['--run', '-y'])];
   } finally {
     await server.close();
   }
@@ -165,12 +163,12 @@ export async function measureLookAlikes(env: Env, runs: number): Promise<Row[]> 
   ];
 }
 
-/** `plan` and `session context` where walking over all files would be felt. */
+/** `plan` where walking over all files would be felt. */
 export async function measureLargeContext(env: Env, runs: number, root: string): Promise<Row[]> {
   const answer = join(root, '..', `reply-${process.pid}.md`);
   writeFileSync(answer, 'This is an answer.\n');
-  const run = (...args: string[]) => runProcess(node, [executable, 'session', ...args], root, env);
-  const plan = () => run('plan', '-m', `Hello ${performance.now()}`, '--from', answer);
+  const plan = () =>
+    runProcess(node, [executable, 'session', 'plan', '-m', `Hello ${performance.now()}`, '--from', answer], root, env);
   const compare = async (what: string, ours: () => void): Promise<Row> => {
     const {
       ours: oursMs,
@@ -186,7 +184,6 @@ export async function measureLargeContext(env: Env, runs: number, root: string):
       plan();
     }),
   );
-  rows.push(await compare('teddy session context, 50,000 files', () => run('context')));
   return rows;
 }
 

@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { comparePairs, median, timeMs, type Row } from './measure.ts';
 import { entriesPerTurn, makeRecordedLine, recordedRef, recordedSession } from './recorded-line.ts';
 import { executable, git, keepForRemoval } from './repositories.ts';
-import { hasChromium, openChromium } from '../support/chromium.ts';
 
 type Env = NodeJS.ProcessEnv;
 
@@ -24,7 +23,6 @@ export async function measureReviews(env: Env, runs: number): Promise<Row[]> {
     await measureVerify(env, runs, root),
     await measureReplay(env, runs, root),
     await measurePage(env, runs, dir),
-    ...(await measureOpening(env, runs, { dir, root })),
     await measurePush(env, Math.min(runs, 5), { dir, root }),
     await measurePull(env, Math.min(runs, 5), { dir, root }),
   ];
@@ -68,28 +66,6 @@ async function measurePage(env: Env, runs: number, dir: string): Promise<Row> {
   if (page.turns !== pageTurns) throw new Error(`session export --html shows ${page.turns} turns of ${pageTurns}.`);
   const ms = await medianMs(runs, write);
   return toRow(`session export --html of ${pageTurns} turns (${Math.round(page.bytes / 1024)} KB)`, ms, ms, 3000);
-}
-
-/** From a window without anything to a page whose keys work. Nothing where there is no browser. */
-async function measureOpening(env: Env, runs: number, { dir, root }: Places): Promise<Row[]> {
-  if (!hasChromium) return [];
-  const file = join(dir, 'large.html');
-  const { page: made } = readJson(env, root, ['session', 'export', '-s', recordedSession, '--html', file, '--json']);
-  const { bytes } = made as { bytes: number };
-  const browser = await openChromium();
-  const times: number[] = [];
-  for (let run = 0; run < runs; run += 1)
-    times.push(
-      await timeMs(async () => {
-        const { page } = await browser.open(`file://${file}`);
-        await page.locator('#tools').waitFor();
-      }),
-    );
-  await browser.close();
-  const ms = median(times);
-  return [
-    toRow(`page of ${count} turns (${Math.round(bytes / 1024)} KB), until it can be used in chromium`, ms, ms, 2000),
-  ];
 }
 
 interface Places {

@@ -1,4 +1,4 @@
-/** A write session of 10 MiB: streamed, staged, checked and committed; and the scanner of its end marker alone. */
+/** A write session of 10 MiB: streamed, staged, checked and committed. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, fsyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
@@ -10,8 +10,7 @@ import type { Project } from '../../src/ports/project.ts';
 import { beginHeldWrite } from '../../src/workflow/writes/begin.ts';
 import { finalizeHeld } from '../../src/workflow/writes/finalize.ts';
 import { heldDestination, receiveInto } from '../../src/workflow/writes/run-write.ts';
-import { openScanner } from '../../src/write/done-scanner.ts';
-import { comparePairs, median, type Row } from './measure.ts';
+import { comparePairs, type Row } from './measure.ts';
 import { makeRepository, measuredStart, measureProcess } from './repositories.ts';
 
 type Env = NodeJS.ProcessEnv;
@@ -34,12 +33,7 @@ function* makeChunks(bytes: number): Generator<Buffer> {
 }
 
 export async function measureWrites(env: Env, runs: number): Promise<Row[]> {
-  const scanner = [
-    measureScanner('one chunk', () => [contentOf(maxBytes)]),
-    measureScanner('chunks of 80 bytes', () => split(contentOf(maxBytes), 80)),
-    measureScanner('chunks of one byte', () => eachByte(contentOf(maxBytes))),
-  ];
-  return [await measureSession(env, runs), measureStdin(env), await measureHttp(env), ...scanner];
+  return [await measureSession(env, runs), measureStdin(env), await measureHttp(env)];
 }
 
 function contentOf(bytes: number): Buffer {
@@ -50,12 +44,6 @@ function split(content: Buffer, bytes: number): Buffer[] {
   return Array.from({ length: Math.ceil(content.length / bytes) }, (_, at) =>
     content.subarray(at * bytes, (at + 1) * bytes),
   );
-}
-
-/** Without ten million new arrays: their making would be most of what is measured. */
-function* eachByte(content: Uint8Array): Generator<Uint8Array> {
-  const pieces = Array.from({ length: 256 }, (_, byte) => Uint8Array.of(byte));
-  for (const byte of content) yield pieces[byte] ?? content;
 }
 
 async function openBench(root: string, env: Env): Promise<Project> {
@@ -178,24 +166,4 @@ async function readUrl(...outputs: Readable[]): Promise<string> {
 function toMemoryRow(how: string, oursMs: number, figure: number): Row {
   const what = `write session ${how}, 10 MiB of JSON: peak memory over that of 1 KiB`;
   return { what, against: '', oursMs, againstMs: null, figure, unit: 'MB', aim: 50 };
-}
-
-function measureScanner(how: string, make: () => Iterable<Uint8Array>): Row {
-  const times = Array.from({ length: 3 }, () => {
-    const chunks = make();
-    const started = performance.now();
-    scan(chunks);
-    return performance.now() - started;
-  });
-  const what = `DONE scanner, 10 MiB in ${how}`;
-  const oursMs = median(times);
-  return { what, against: '', oursMs, againstMs: null, figure: oursMs, unit: 'ms', aim: 2000 };
-}
-
-function scan(chunks: Iterable<Uint8Array>): void {
-  const scanner = openScanner({ marker: 'DONE', isMarkdown: false });
-  let bytes = 0;
-  for (const chunk of chunks) bytes += scanner.next(chunk).content.length;
-  bytes += scanner.end({ isAnswerEnd: true }).content.length;
-  if (bytes !== maxBytes) throw new Error(`The scanner gave ${bytes} bytes.`);
 }
