@@ -1,8 +1,9 @@
 /**
  * Reads the YAML that teddy itself writes, and leaves any other to the parser.
  *
- * It does the work of `yaml`, which takes 1.4 s of processor for 5,000 reports of two actions; this takes 0.09 s (version 2.9.1).
- * `verify` and `review` read as many for one long line. It may go when `yaml` is as fast.
+ * It does the work of `yaml`. With version 2.9.1 of that instead, `execute` takes 10 ms more of the processor, `verify` of three turns
+ * 80 ms more, 5,000 reports of two actions 1.4 s and not 0.09, and `dist/reader.js` has 114 KB compressed of the 110 that it may
+ * have. It may go when `yaml` is loaded in 3 ms, reads as fast, and takes 25 KB of the reader.
  */
 
 interface Cursor {
