@@ -44,7 +44,7 @@ const commands: Record<string, () => Promise<Command>> = {
   'session reject': async () => (await import('./commands/session/approve.ts')).SessionRejectCommand,
   'session undo': async () => (await import('./commands/session/undo.ts')).SessionUndoCommand,
   'session view': async () => (await import('./commands/session/view.ts')).SessionViewCommand,
-  'session restore': async () => (await import('./commands/session/restore.ts')).SessionRestoreCommand,
+  'session rewind': async () => (await import('./commands/session/rewind.ts')).SessionRewindCommand,
   'session land': async () => (await import('./commands/session/land.ts')).SessionLandCommand,
   'session archive': async () => (await import('./commands/session/archive.ts')).SessionArchiveCommand,
   'session delete': async () => (await import('./commands/session/delete.ts')).SessionDeleteCommand,

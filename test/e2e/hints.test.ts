@@ -77,7 +77,7 @@ async function prepare(plan: string, policy: string, isSide: boolean): Promise<S
   await project.begin('table');
   if (isSide) {
     await project.plan('First words.\n');
-    await project.ok('session', 'restore', '01');
+    await project.ok('session', 'rewind', '01');
   }
   for (const step of plans[plan] ?? []) await step(project);
   await policies[policy]?.(project);

@@ -129,7 +129,7 @@ describe('a run that was killed', () => {
       ['session', 'plan'],
       ['session', 'branch', '01'],
       ['session', 'undo'],
-      ['session', 'restore', '01'],
+      ['session', 'rewind', '01'],
       ['session', 'resume', '-y'],
       [...execute, '-y', '-s', session],
       [...execute, '--reject'],

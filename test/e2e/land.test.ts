@@ -162,7 +162,7 @@ test('what leaves a line says how to get back to it, and it works', async () => 
   await project.ok('session', 'execute', '-y');
   for (const words of [
     ['session', 'branch', '01'],
-    ['session', 'restore', '01'],
+    ['session', 'rewind', '01'],
   ]) {
     const { stderr } = await project.run(words);
     const [, back = ''] = /^Back: git (.*)$/m.exec(stderr) ?? [];
@@ -210,7 +210,7 @@ test('what an undo took back comes to the branch again by the command that land 
   await fresh.ok('session', 'land');
   await fresh.ok('session', 'undo');
   await fresh.ok('session', 'land');
-  await fresh.ok('session', 'restore', '01');
+  await fresh.ok('session', 'rewind', '01');
   const line = await repo.git('symbolic-ref', 'HEAD');
   const tip = await repo.git('rev-parse', line);
   const refused = await fresh.refuses('NOTHING_TO_LAND', 3, ['session', 'land']);

@@ -56,8 +56,8 @@ test('a branch that is not switched to is named, and so is a line that is execut
   await say(other, createPlan('c.txt', 'c\n'));
   const resumed = await project.run(['session', 'resume', '-y', '-s', other]);
   expect(lastLine(resumed.stderr)).toBe(`Next: teddy session plan -s ${other} -m "..."`);
-  const restored = await project.run(['session', 'restore', '02', '-s', other]);
-  expect(lastLine(restored.stderr)).toContain(`Next: teddy session plan -s teddy/${session}--03-branch-01 -m "..."`);
+  const rewound = await project.run(['session', 'rewind', '02', '-s', other]);
+  expect(lastLine(rewound.stderr)).toContain(`Next: teddy session plan -s teddy/${session}--03-branch-01 -m "..."`);
 });
 
 test('a bare clone is told of what can be done in it', async () => {

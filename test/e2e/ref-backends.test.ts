@@ -23,7 +23,7 @@ const commands: string[][] = [
   ['session', 'show'],
   ['session', 'verify'],
   ['session', 'land'],
-  ['session', 'restore', '01'],
+  ['session', 'rewind', '01'],
   ['memo', 'add', 'Remember this'],
   ['session', 'new', 'second', '--worktree'],
   ['session', 'new', 'third', '--no-switch'],

@@ -163,15 +163,15 @@ test('undo of a line that is checked out nowhere is refused', async () => {
   expect(refused).toContain(`Undo changes files, and teddy/${session} is not checked out in any work tree.`);
 });
 
-test('restore switches to the end of a turn, and the next turn goes on after it', async () => {
+test('rewind switches to the end of a turn, and the next turn goes on after it', async () => {
   const { repo } = project;
-  const session = await project.begin('restore');
+  const session = await project.begin('rewind');
   await turn(editAction('a.txt', 'a', 'A'));
   const report = await repo.git('rev-parse', 'HEAD');
   await turn(editAction('a.txt', 'A', 'AA'));
   const tip = await repo.git('rev-parse', 'HEAD');
   const branch = `teddy/${session}--02-branch-01`;
-  expect(await project.ok('session', 'restore', '1')).toBe(`${branch}\n`);
+  expect(await project.ok('session', 'rewind', '1')).toBe(`${branch}\n`);
   expect(await repo.git('symbolic-ref', '--short', 'HEAD')).toBe(branch);
   expect(await repo.git('rev-parse', 'HEAD', `teddy/${session}`)).toBe(`${report}\n${tip}`);
   expect(await repo.read('a.txt')).toBe('A\n');
@@ -185,21 +185,21 @@ test('restore switches to the end of a turn, and the next turn goes on after it'
     'turn 01 report: SUCCESS Try it',
   ]);
   expect(await repo.git('rev-parse', `teddy/${session}`)).toBe(tip);
-  expect(JSON.parse(await project.ok('session', 'restore', '01', '--json'))).toMatchObject({
-    schema: 'teddy.session-restore/1',
+  expect(JSON.parse(await project.ok('session', 'rewind', '01', '--json'))).toMatchObject({
+    schema: 'teddy.session-rewind/1',
     branch: `teddy/${session}--02-branch-02`,
     turn: '01',
     commit: report,
   });
 });
 
-test('an edit in the way refuses restore, and leaves no branch', async () => {
+test('an edit in the way refuses rewind, and leaves no branch', async () => {
   await project.begin('in-the-way');
   await turn(editAction('a.txt', 'a', 'A'));
   await turn(editAction('a.txt', 'A', 'AA'));
   await project.repo.write('a.txt', 'mine\n');
-  await project.refuses('FILES_IN_THE_WAY', 3, ['session', 'restore', '01']);
-  await project.refuses('UNKNOWN_TURN', 2, ['session', 'restore', '09']);
+  await project.refuses('FILES_IN_THE_WAY', 3, ['session', 'rewind', '01']);
+  await project.refuses('UNKNOWN_TURN', 2, ['session', 'rewind', '09']);
 });
 
 test('the switch that is refused says what can be done with this command', async () => {
@@ -208,9 +208,9 @@ test('the switch that is refused says what can be done with this command', async
   await turn(editAction('a.txt', 'a', 'A'));
   await turn(editAction('a.txt', 'A', 'AA'));
   await repo.write('a.txt', 'mine\n');
-  const restored = await project.refuses('FILES_IN_THE_WAY', 3, ['session', 'restore', '01']);
-  expect(restored).toContain('Commit or stash those edits');
-  expect(restored).not.toContain('--no-switch');
+  const rewound = await project.refuses('FILES_IN_THE_WAY', 3, ['session', 'rewind', '01']);
+  expect(rewound).toContain('Commit or stash those edits');
+  expect(rewound).not.toContain('--no-switch');
   const branched = await project.refuses('FILES_IN_THE_WAY', 3, ['session', 'branch', '01']);
   expect(branched).toContain('With --no-switch it is made all the same.');
   await project.ok('session', 'branch', '01', '--no-switch');

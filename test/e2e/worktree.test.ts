@@ -323,7 +323,7 @@ test('what switches another work tree names it, and says how to get that one bac
     expect(await branchOf(repo.root)).toBe(`teddy/${session}`);
   };
   for (const args of [
-    ['restore', '01'],
+    ['rewind', '01'],
     ['branch', '02'],
   ])
     for (const named of [[], ['-s', 'foo']]) {

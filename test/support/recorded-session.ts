@@ -1,7 +1,7 @@
 /** A session with every kind of entry, on several lines. */
 import { appendRecords } from '../../src/workflow/line/append-records.ts';
 import { branchSession } from '../../src/workflow/turn/branch-session.ts';
-import { restoreTurn } from '../../src/workflow/turn/restore.ts';
+import { rewindTurn } from '../../src/workflow/turn/rewind.ts';
 import { undoTurn } from '../../src/workflow/turn/undo.ts';
 import { chat, readme } from './chat.ts';
 import { memoryProject, type MemoryProject } from './memory-repository.ts';
@@ -38,7 +38,7 @@ export async function recordedSession(prepare: (project: MemoryProject) => unkno
   await say(project, 'Two once more', null);
   await say(project, 'Two once more, really', planOf([create('more.txt')]));
   await project.switchTo(line);
-  await restoreTurn(project, { turn: '01' });
+  await rewindTurn(project, { turn: '01' });
   await turn(project, 'After one', create('restored.txt'));
   return project;
 }

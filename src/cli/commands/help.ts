@@ -23,7 +23,7 @@ The core loop
 Groups
   teddy session ...                 everything else that a session can do
                                     talk: chat, ask, say
-                                    go on: resume, switch, branch, undo, restore
+                                    go on: resume, switch, branch, undo, rewind
                                     judge: approve, reject
                                     look: view, list, log, show, diff, review,
                                     search, cost, stats, context, history,
@@ -90,7 +90,7 @@ Go on
   teddy session reject [turn] -m <text>
                                     reject a plan, and say why
   teddy session undo [turn]         undo the code changes of a turn
-  teddy session restore <turn>      go back to the end of a turn, on a branch of
+  teddy session rewind <turn>       go back to the end of a turn, on a branch of
                                     its own
   teddy session archive [session]   put away its branches; nothing is lost
   teddy session delete <session>    delete its branches here; for 30 days they

@@ -113,7 +113,7 @@ function wasPublished({ tip, entries }: LostLine, wereTips: ReadonlySet<Oid>): b
   return kind !== 'start' && (wereTips.size === 0 ? kind !== 'snapshot' : wereTips.has(tip.oid));
 }
 
-/** Its own branch where that is gone; else the next free number of a conversation branch, as after `session restore`. */
+/** Its own branch where that is gone; else the next free number of a conversation branch, as after `session rewind`. */
 function chooseRef({ entries }: LostLine, taken: ReadonlySet<RefName>): RefName {
   const session = entries[0]?.session as Entry['session'];
   const isFree = (ref: RefName) => ![ref, archiveRef(ref)].some((name) => taken.has(name));

@@ -7,7 +7,7 @@ import { landSession } from '../../../src/workflow/landing/land-session.ts';
 import { listSessions } from '../../../src/workflow/review/list-sessions.ts';
 import { readStatus } from '../../../src/workflow/review/read-status.ts';
 import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
-import { restoreTurn } from '../../../src/workflow/turn/restore.ts';
+import { rewindTurn } from '../../../src/workflow/turn/rewind.ts';
 import { undoTurn } from '../../../src/workflow/turn/undo.ts';
 import { showHistory } from '../../../src/workflow/conversation/show-history.ts';
 import { captureTurns } from '../../support/captured-line.ts';
@@ -78,7 +78,7 @@ test('a restored turn whose undo has landed does not come again, and the way to 
   await undoTurn(project, {});
   const undone = (await landSession(project, {})).commit;
   expect(await pathsOf(project, 'main')).toEqual(['README.md']);
-  await restoreTurn(project, { turn: '01' });
+  await rewindTurn(project, { turn: '01' });
   const way = `git revert --no-edit ${undone?.slice(0, 10)}\``;
   await expect(landSession(project, {})).rejects.toMatchObject({
     code: 'NOTHING_TO_LAND',

@@ -10,7 +10,7 @@ import { appendEntry } from '../../../src/workflow/line/append-entry.ts';
 import { appendVerdict, type JudgedPlan } from '../../../src/workflow/line/append-verdict.ts';
 import { readVerdicts } from '../../../src/workflow/line/read-verdicts.ts';
 import { findPlan, giveVerdict, type VerdictRequest } from '../../../src/workflow/run/give-verdict.ts';
-import { restoreTurn } from '../../../src/workflow/turn/restore.ts';
+import { rewindTurn } from '../../../src/workflow/turn/rewind.ts';
 import { verifySession } from '../../../src/workflow/verify/session.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { approver, create, line, planOf, run, say, session, start, storyOfLine, turn } from '../../support/turns.ts';
@@ -90,7 +90,7 @@ describe('a verdict', () => {
     const changed = await store.diffTrees(before.tree, after.tree);
     expect(changed.map(({ path }) => path)).toEqual([`.teddy/sessions/${session}/01/transcript.jsonl`]);
     // The end of turn 01 is still its report, before turn 02 has changed anything.
-    const { commit } = await restoreTurn(project, { turn: '01' });
+    const { commit } = await rewindTurn(project, { turn: '01' });
     const entry = decodeEntry((await store.readCommit(commit)).message);
     expect(entry).toMatchObject({ kind: 'report', turn: '01' });
     expect(await violations()).toEqual([]);

@@ -4,7 +4,7 @@ import { diffTurns } from '../../../src/workflow/review/diff-turns.ts';
 import { showTurn } from '../../../src/workflow/review/show-turn.ts';
 import { giveVerdict } from '../../../src/workflow/run/give-verdict.ts';
 import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
-import { restoreTurn } from '../../../src/workflow/turn/restore.ts';
+import { rewindTurn } from '../../../src/workflow/turn/rewind.ts';
 import { undoTurn } from '../../../src/workflow/turn/undo.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { create, line, planOf, say, session, start, turn } from '../../support/turns.ts';
@@ -45,7 +45,7 @@ test('of another branch of the session', async () => {
     code: 'NOT_ON_LINE',
     hint: expect.stringContaining(other),
   });
-  expect((await restoreTurn(project, { turn: '03' })).from.ref).toBe(`refs/heads/${other}`);
+  expect((await rewindTurn(project, { turn: '03' })).from.ref).toBe(`refs/heads/${other}`);
 });
 
 test('not where two turns have the name, nor where none has', async () => {
@@ -58,7 +58,7 @@ test('not where two turns have the name, nor where none has', async () => {
   for (const name of ['03', '09', '04-branch-02'])
     await expect(showTurn(project, { turn: name })).rejects.toMatchObject({ code: 'UNKNOWN_TURN' });
   const branches = [`${line}--02-branch-01`, `${line}--02-branch-02`];
-  for (const act of [showTurn, diffTurnTo, branchSessionAt, undoTurn, restoreTurn, approve])
+  for (const act of [showTurn, diffTurnTo, branchSessionAt, undoTurn, rewindTurn, approve])
     await expect(act(project, { turn: '03' })).rejects.toMatchObject({
       code: 'UNKNOWN_TURN',
       message: `Turn 03 of ${session} is not on this line, and there are several: on ${branches.join(', ')}.`,

@@ -1,14 +1,14 @@
 import { Command, Option } from 'clipanion';
 import { shortRef } from '../../../names.ts';
 import { toShellWord } from '../../../session/shell-word.ts';
-import { restoreTurn } from '../../../workflow/turn/restore.ts';
+import { rewindTurn } from '../../../workflow/turn/rewind.ts';
 import { toVisible } from '../../../session/visible-text.ts';
 import { sayBack, toSwitched } from '../../render/branched.ts';
 import { sessionOption, TeddyCommand } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
 
-export class SessionRestoreCommand extends TeddyCommand {
-  static override paths = [['session', 'restore']];
+export class SessionRewindCommand extends TeddyCommand {
+  static override paths = [['session', 'rewind']];
   static override usage = Command.Usage({
     category: 'Go on',
     description: 'Go back to the end of a turn, on a branch of its own.',
@@ -16,7 +16,7 @@ export class SessionRestoreCommand extends TeddyCommand {
       The code is exactly as it was after the turn, and the next turn goes on from there. The line that you
       leave stays as it is. If edits are in the way, teddy stops and changes nothing.
     `,
-    examples: [['Go on from turn 02', '$0 session restore 02']],
+    examples: [['Go on from turn 02', '$0 session rewind 02']],
   });
 
   turn = Option.String({ name: 'turn' });
@@ -26,10 +26,10 @@ export class SessionRestoreCommand extends TeddyCommand {
     return this.withProject(terminal, async (project) => {
       await this.offerOrphans(terminal, project);
       const head = await project.repository.workspace?.head();
-      const { from, ref, turn, commit } = await restoreTurn(project, { turn: this.turn, selector: this.session });
+      const { from, ref, turn, commit } = await rewindTurn(project, { turn: this.turn, selector: this.session });
       const branch = shortRef(ref);
       if (this.json) {
-        this.printJson(terminal, 'session-restore', { branch, turn, commit });
+        this.printJson(terminal, 'session-rewind', { branch, turn, commit });
         return 0;
       }
       terminal.print(`${branch}\n`);

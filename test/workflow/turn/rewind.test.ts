@@ -1,20 +1,20 @@
 import { expect } from 'vitest';
 import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
 import { findLine } from '../../../src/workflow/line/find.ts';
-import { restoreTurn } from '../../../src/workflow/turn/restore.ts';
+import { rewindTurn } from '../../../src/workflow/turn/rewind.ts';
 import { undoTurn } from '../../../src/workflow/turn/undo.ts';
 import { memoryProject } from '../../support/memory-repository.ts';
 import { create, line, planOf, say, session, start, storyOfLine, turn } from '../../support/turns.ts';
 import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
-test('a turn is restored at its report, not at its undo, and the next turn follows it', async () => {
+test('a rewind goes to a turn at its report, not at its undo, and the next turn follows it', async () => {
   const project = await memoryProject();
   await start(project);
   await turn(project, 'One', create('one.txt'));
   await undoTurn(project, {});
-  const restored = await restoreTurn(project, { turn: '01' });
+  const rewound = await rewindTurn(project, { turn: '01' });
   const branch = `${line}--02-branch-01`;
-  expect(restored).toMatchObject({ ref: `refs/heads/${branch}`, turn: '01' });
+  expect(rewound).toMatchObject({ ref: `refs/heads/${branch}`, turn: '01' });
   expect((await storyOfLine(project, branch)).at(-1)).toBe('report 01');
   expect(await project.read('one.txt')).toBe('one.txt\n');
   expect(await findLine(project)).toMatchObject({ ref: `refs/heads/${branch}`, session, found: 'head' });
@@ -25,16 +25,16 @@ test('a turn that has no end yet is refused, and nothing is made', async () => {
   const project = await memoryProject();
   await start(project);
   await say(project, 'One', null);
-  await expect(restoreTurn(project, { turn: '01' })).rejects.toMatchObject({
+  await expect(rewindTurn(project, { turn: '01' })).rejects.toMatchObject({
     code: 'TURN_OPEN',
     message: expect.stringContaining('no end to go back to: it waits for an answer.'),
     hint: `\`teddy session branch 01 -s ${line}\` goes back to its beginning.`,
   });
   await say(project, undefined, planOf([create('one.txt')]));
-  await expect(restoreTurn(project, { turn: '01' })).rejects.toMatchObject({ code: 'PLAN_PENDING' });
+  await expect(rewindTurn(project, { turn: '01' })).rejects.toMatchObject({ code: 'PLAN_PENDING' });
   expect(await project.repository.store.listRefs(`refs/heads/${line}--`)).toEqual([]);
   await branchSession(project, { turn: '01', switch: true });
-  await expect(restoreTurn(project, { turn: '01-branch-01' })).rejects.toMatchObject({
+  await expect(rewindTurn(project, { turn: '01-branch-01' })).rejects.toMatchObject({
     code: 'TURN_OPEN',
     message: expect.stringContaining('no end to go back to: it has no message yet.'),
   });
@@ -46,7 +46,7 @@ slowTest('the branch takes the first name that no other branch has', async () =>
   await turn(project, 'One', create('one.txt'));
   await turn(project, 'Two', create('two.txt'));
   await branchSession(project, { turn: '02', switch: false });
-  expect((await restoreTurn(project, { turn: '01' })).ref).toBe(`refs/heads/${line}--02-branch-02`);
+  expect((await rewindTurn(project, { turn: '01' })).ref).toBe(`refs/heads/${line}--02-branch-02`);
 });
 
 test('edits in the way refuse it, and the branch is taken back', async () => {
@@ -55,7 +55,7 @@ test('edits in the way refuse it, and the branch is taken back', async () => {
   await turn(project, 'One', create('one.txt'));
   await turn(project, 'Two', create('two.txt'));
   await project.write({ 'two.txt': 'mine\n' });
-  await expect(restoreTurn(project, { turn: '01' })).rejects.toMatchObject({ code: 'FILES_IN_THE_WAY' });
+  await expect(rewindTurn(project, { turn: '01' })).rejects.toMatchObject({ code: 'FILES_IN_THE_WAY' });
   expect(await project.repository.store.resolve(`refs/heads/${line}--02-branch-01`)).toBeNull();
   expect((await findLine(project)).ref).toBe(`refs/heads/${line}`);
 });

@@ -18,12 +18,12 @@ import { prepareLineOf, type ReadyLine } from '../line/prepare.ts';
 import { findTurn, type LineState } from '../line/read.ts';
 import { switchOrTakeBack } from '../line/switch.ts';
 
-export interface RestoreRequest {
+export interface RewindRequest {
   turn: string;
   selector?: string | undefined;
 }
 
-export interface Restored {
+export interface Rewound {
   from: ReadyLine;
   ref: RefName;
   turn: TurnName;
@@ -35,7 +35,7 @@ export interface Restored {
  * PLAN_PENDING when the turn has no end yet; FILES_IN_THE_WAY when edits
  * prevent the switch, and the new branch is taken back then.
  */
-export async function restoreTurn(project: Project, request: RestoreRequest): Promise<Restored> {
+export async function rewindTurn(project: Project, request: RewindRequest): Promise<Rewound> {
   parseTurnName(request.turn);
   const line = await prepareLineOf(project, request, { forks: true });
   const place = line.workspace ?? project.repository.workspace;
@@ -88,6 +88,6 @@ async function createBranch(project: Project, state: LineState, turn: TurnName, 
     if (taken.has(name)) continue;
     const ref = conversationBranchRef(state.session, name);
     const update = { ref, old: null, new: commit };
-    if ((await project.repository.store.updateRefs([update], `teddy: turn ${turn} restored`)) === 'done') return ref;
+    if ((await project.repository.store.updateRefs([update], `teddy: rewound to turn ${turn}`)) === 'done') return ref;
   }
 }
