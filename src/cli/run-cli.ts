@@ -37,7 +37,6 @@ const commands: Record<string, () => Promise<Command>> = {
   'session chat': async () => (await import('./commands/session/chat.ts')).SessionChatCommand,
   'session execute': async () => (await import('./commands/session/execute.ts')).SessionExecuteCommand,
   'session resume': async () => (await import('./commands/session/resume.ts')).SessionResumeCommand,
-  'session switch': async () => (await import('./commands/session/switch.ts')).SessionSwitchCommand,
   'session branch': async () => (await import('./commands/session/branch.ts')).SessionBranchCommand,
   'session say': async () => (await import('./commands/session/say.ts')).SessionSayCommand,
   'session approve': async () => (await import('./commands/session/approve.ts')).SessionApproveCommand,

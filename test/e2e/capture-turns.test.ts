@@ -134,6 +134,20 @@ test('a turn with hooks is on a line while the user stays where they are', async
   expect(await repo.git('log', '-1', '--format=%s', 'main')).toBe('Add a file');
 });
 
+test('git switches to a captured line when it knows the files of the agent that lie in the work tree', async () => {
+  take('Add a file', 'It is there.');
+  await writeFile(join(repo.root, 'a.txt'), 'two\n');
+  await writeFile(join(repo.root, 'b.txt'), 'made by the agent\n');
+  await until(async () => (await lines()).length === 1 && (await subjects((await lines())[0] ?? '')).length === 4);
+  const [line = ''] = await lines();
+  const refused = await teddy('session', 'undo', '-s', line);
+  expect(refused.stderr).toContain(`hint:  Give it a work tree: \`git worktree add <directory> ${line}\`.`);
+  await expect(repo.git('switch', '--quiet', line)).rejects.toThrow('would be overwritten');
+  await repo.git('add', '--all');
+  await repo.git('switch', '--quiet', line);
+  expect(await repo.git('status', '--porcelain', '--branch')).toBe(`## ${line}`);
+});
+
 /** It may have come to its end since it was looked for. */
 function kill(pid: number): void {
   try {

@@ -95,12 +95,13 @@ describe('session import', () => {
     const [, session = ''] = /sessions\/(.+)/.exec(await project.ok('session', 'import', log)) ?? [];
     const again = async () => {
       const { stderr } = await project.run(['session', 'import', log]);
-      const [, next = ''] = /^Next: teddy (.+)$/m.exec(stderr) ?? [];
-      await project.ok(...next.split(' '));
+      const [, program, next = ''] = /^Next: (teddy|git) (.+)$/m.exec(stderr) ?? [];
+      await (program === 'git' ? project.repo.git(...next.split(' ')) : project.ok(...next.split(' ')));
     };
     await project.ok('session', 'archive', session);
     await again();
     expect(await branches()).toBe(`teddy/${session}`);
+    await project.repo.git('remote', 'add', 'origin', 'elsewhere');
     await project.repo.git('update-ref', `refs/remotes/origin/teddy/${session}`, `refs/heads/teddy/${session}`);
     await project.repo.git('branch', '--quiet', '-D', `teddy/${session}`);
     await project.repo.git(

@@ -34,9 +34,9 @@ beforeAll(async () => {
   await project.ok('session', 'branch', '02');
   await project.plan(createPlan('c.txt', 'C\n'), 'Make c.txt');
   await project.ok('session', 'execute', '-y');
-  await project.ok('session', 'switch', session);
+  await project.repo.git('switch', '--quiet', `teddy/${session}`);
   await project.ok('session', 'land', '-m', 'Add files');
-  await project.ok('session', 'switch', session);
+  await project.repo.git('switch', '--quiet', `teddy/${session}`);
   await project.repo.commit({ 'config.txt': 'x\n' }, `Deploy with ${secret}`);
   await project.run(['session', 'export', '--html', page], { env: { DEPLOY_TOKEN: secret } });
 });

@@ -161,6 +161,7 @@ test('undo of a line that is checked out nowhere is refused', async () => {
   await project.repo.git('switch', '--quiet', 'main');
   const refused = await project.refuses('NOT_ON_LINE', 3, ['session', 'undo', '-s', session]);
   expect(refused).toContain(`Undo changes files, and teddy/${session} is not checked out in any work tree.`);
+  expect(refused).toContain(`Switch to it: \`git switch teddy/${session}\`.`);
 });
 
 test('rewind switches to the end of a turn, and the next turn goes on after it', async () => {

@@ -11,7 +11,6 @@ import type { RefName } from '../../src/names.ts';
 import { examineRepository } from '../../src/workflow/doctor/examine-repository.ts';
 import { pullSessions } from '../../src/workflow/sharing/pull-sessions.ts';
 import { pushSessions } from '../../src/workflow/sharing/push-sessions.ts';
-import { switchSession } from '../../src/workflow/line/switch.ts';
 import { addMemo } from '../../src/workflow/context/change-memos.ts';
 import { appendWrite } from '../../src/workflow/writes/append.ts';
 import { beginWrite } from '../../src/workflow/writes/begin.ts';
@@ -329,7 +328,7 @@ test('a file is written although a killed teddy has left its lock on the index',
   expect(await locks()).toEqual([]);
 });
 
-test('a switch that was killed with its git is done when it is asked for again', async () => {
+test('a switch that was killed with its git is taken back, so that git can switch', async () => {
   const { ref } = await start(project);
   await repo.commit({ 'b.txt': 'B of the line\n' });
   const to = await repo.git('rev-parse', ref);
@@ -340,8 +339,9 @@ test('a switch that was killed with its git is done when it is asked for again',
   await sleep(50);
   await repo.write('b.txt', 'B of');
   await writeFile(join(repo.root, '.git/HEAD.lock'), `ref: ${ref}`);
-  expect(await switchSession(project, ref.replace('refs/heads/', ''))).toMatchObject({ ref, isThere: false });
-  expect(await repo.git('symbolic-ref', 'HEAD')).toBe(ref);
+  await project.repository.workspace?.repair();
+  expect(await repo.git('symbolic-ref', 'HEAD')).toBe('refs/heads/main');
+  await repo.git('switch', '--quiet', ref.replace('refs/heads/', ''));
   expect(await repo.git('status', '--porcelain')).toBe('');
   expect(await locks()).toEqual([]);
 });

@@ -23,7 +23,7 @@ The core loop
 Groups
   teddy session ...                 everything else that a session can do
                                     talk: chat, ask, say
-                                    go on: resume, switch, branch, undo, rewind
+                                    go on: resume, branch, undo, rewind
                                     judge: approve, reject
                                     look: view, list, log, show, diff, review,
                                     search, cost, stats, context, history,
@@ -83,7 +83,6 @@ Talk
 Go on
   teddy session resume              do what comes next: run the plan, ask again,
                                     or take the next message
-  teddy session switch [session]    go to the branch of a session
   teddy session branch <turn> -m <message>
                                     try again from an earlier turn
   teddy session approve [turn]      approve a plan, under your name

@@ -16,6 +16,7 @@ import {
   joinPath,
   mainLineRef,
   sessionDir,
+  shortRef,
   toSessionId,
   toSessionName,
   type Oid,
@@ -27,7 +28,7 @@ import { publishDraft } from './append-entry.ts';
 import { chooseStart, type Base } from './choose-start.ts';
 import type { Draft, FileEdit } from './write-entry.ts';
 import { ensureGlobal, readGlobal, refuseTeddyBranch } from './global-branch.ts';
-import { canStay, switchOrTakeBack } from './switch.ts';
+import { canStay, switchOrTakeBack, toSwitchCommand } from './switch.ts';
 import { refuseOperation } from './refuse-operation.ts';
 import { rememberStart } from './own-start.ts';
 import { repair } from './repair.ts';
@@ -86,7 +87,8 @@ export async function newSession(project: Project, request: NewSessionRequest): 
 async function describeTaken({ repository: { store } }: Project, session: SessionId, name: string): Promise<string> {
   const first = `${session.slice(0, '20260124-'.length)}${name}`;
   const refs = await store.listRefs(mainLineRef(first as SessionId), `refs/remotes/*/teddy/${first}`);
-  const way = refs.length > 0 ? ` To go on with that one: teddy session switch ${first}` : '';
+  const [there] = refs;
+  const way = there === undefined ? '' : ` To go on with that one: ${toSwitchCommand(shortRef(there.ref))}`;
   return `There is a session ${first} already, so this one is ${session}.${way}`;
 }
 

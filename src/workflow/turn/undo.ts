@@ -45,7 +45,7 @@ export interface Undone {
 export async function undoTurn(project: Project, request: UndoRequest): Promise<Undone> {
   if (request.turn !== undefined) parseTurnName(request.turn);
   const line = await prepareLineOf(project, request, { needsFiles: true });
-  const workspace = requireWorkspace(line, project);
+  const workspace = line.workspace ?? (await refuseNowhere(line, project));
   const { state } = line;
   const wanted = request.turn === undefined ? null : findTurn(state, request.turn);
   const { store } = project.repository;
@@ -86,15 +86,17 @@ async function findRest(
   }
 }
 
-function requireWorkspace(line: ReadyLine, { repository }: Project): Workspace {
-  if (line.workspace) return line.workspace;
+/** Names the way to files of the line: git does not switch over files that it does not know, as another agent leaves them. */
+async function refuseNowhere(line: ReadyLine, { repository: { workspace } }: Project): Promise<never> {
   const branch = shortRef(line.ref);
+  const status = await workspace?.status({ untracked: true });
+  const isClean = status !== undefined && status.edits.length + status.untracked.length === 0;
   throw new TeddyError(
     'NOT_ON_LINE',
     `Undo changes files, and ${branch} is not checked out in any work tree.`,
-    repository.workspace === null
-      ? `Give it a work tree: \`git worktree add <directory> ${branch}\`.`
-      : `Switch to it: \`teddy session switch ${branch}\`.`,
+    isClean
+      ? `Switch to it: \`git switch ${branch}\`.`
+      : `Give it a work tree: \`git worktree add <directory> ${branch}\`.`,
   );
 }
 

@@ -173,7 +173,7 @@ describe('session new', () => {
     await start(project);
     await start(project);
     expect(project.said).toContain(
-      `There is a session ${session} already, so this one is ${session}-2. To go on with that one: teddy session switch ${session}`,
+      `There is a session ${session} already, so this one is ${session}-2. To go on with that one: git switch ${line}`,
     );
     await project.repository.store.updateRefs(
       [{ ref: `refs/heads/${line}-2` as RefName, old: await project.tipOf(`${line}-2`), new: null }],
@@ -182,6 +182,13 @@ describe('session new', () => {
     await project.setRef('refs/remotes/origin/teddy/20260124-add-login-2', main);
     await project.setRef('refs/heads/teddy/20260124-add-login-3--01-branch-01', main);
     expect((await start(project)).session).toBe('20260124-add-login-4');
+  });
+
+  test('the way to the session that has the name leads to a remote where only that has it', async () => {
+    const project = await memoryProject();
+    await project.setRef(`refs/remotes/origin/${line}`, await project.tipOf('main'));
+    await start(project);
+    expect(project.said.at(-1)).toMatch(new RegExp(`To go on with that one: git switch --track origin/${line}$`));
   });
 
   test('two at once with the same name get two sessions', async () => {

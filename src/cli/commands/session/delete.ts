@@ -84,7 +84,7 @@ export class SessionDeleteCommand extends TeddyCommand {
     if (this.json) this.printJson(terminal, 'session-delete', { session, lines: refs.map(shortRef), restored: true });
     else for (const ref of refs) terminal.print(`${toVisible(shortRef(ref))} is back\n`);
     const main = refs.find((ref) => ref.startsWith('refs/heads/'));
-    if (!this.json && main !== undefined) terminal.say(`To work on it: teddy session switch ${session}`);
+    if (!this.json && main !== undefined) terminal.say(`To work on it: git switch ${shortRef(main)}`);
     return 0;
   }
 }

@@ -13,6 +13,7 @@ import type {
 import type { ImportProgress, ImportRequest } from '../../../workflow/conversation/read-log.ts';
 import { TeddyCommand, withInterrupt } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
+import { toSwitchCommand } from '../../../workflow/line/switch.ts';
 import { toVisible } from '../../../session/visible-text.ts';
 
 const shownIssues = 5;
@@ -96,8 +97,7 @@ export class SessionImportCommand extends TeddyCommand {
       if (this.name !== undefined) terminal.say('It keeps its name: --name was not used.');
     }
     // It may have been archived since, or only be on a remote.
-    const way = line.startsWith('refs/') ? 'archive --restore' : 'switch';
-    const next = line === `teddy/${session}` ? `git switch ${line}` : `teddy session ${way} ${session}`;
+    const next = line.startsWith('refs/') ? `teddy session archive --restore ${session}` : toSwitchCommand(line);
     terminal.say(`Next: ${next}`);
     terminal.print(`${directory}\n`);
   }

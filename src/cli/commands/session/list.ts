@@ -17,8 +17,8 @@ export class SessionListCommand extends TeddyCommand {
       comes first. A terminal shows 50 sessions. A star marks the session that HEAD is on, which is always on the first page.
 
       A session has a plan that is pending, or it is open, closed, failed (its last run was not a success), landed, committed
-      (somebody has committed what another agent did in it), archived, or only on a remote; \`session switch\` makes a branch
-      of that one here.
+      (somebody has committed what another agent did in it), archived, or only on a remote; \`git switch teddy/<session>\` makes
+      a branch of that one here.
     `,
     examples: [
       ['All sessions', '$0 session list'],
