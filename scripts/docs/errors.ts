@@ -127,7 +127,7 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
     'HEAD is on no line, and you have no open session.',
     'Name a session with `-s`, or start one with `teddy session new`.',
   ],
-  UNKNOWN_WORK_TREE: ['No session has a linked work tree of that name.', '`teddy worktree list` shows them all.'],
+  UNKNOWN_WORK_TREE: ['No session has a linked work tree of that name.', '`git worktree list` shows them all.'],
   UNKNOWN_TURN: [
     'The session has no such turn.',
     '`teddy session log` shows the turns. In a shallow clone, fetch the rest first.',

@@ -78,7 +78,6 @@ const commands: Record<string, () => Promise<Command>> = {
   'global edit': async () => (await import('./commands/global/edit.ts')).GlobalEditCommand,
   'global remove': async () => (await import('./commands/global/edit.ts')).GlobalRemoveCommand,
   'global trust': async () => (await import('./commands/global/trust.ts')).GlobalTrustCommand,
-  'worktree list': async () => (await import('./commands/worktree/list.ts')).WorktreeListCommand,
   'worktree remove': async () => (await import('./commands/worktree/remove.ts')).WorktreeRemoveCommand,
   'write ask': async () => (await import('./commands/write/ask.ts')).WriteAskCommand,
   'write stream': async () => (await import('./commands/write/stream.ts')).WriteStreamCommand,

@@ -35,15 +35,18 @@ beforeEach(async () => {
 afterEach(() => project.close());
 
 interface Listed {
-  workTrees: { line: string; path: string; ended: string | null; changes: number; madeByTeddy: boolean }[];
+  sessions: { session: string; workTree: string | null }[];
 }
-const list = async (): Promise<Listed['workTrees']> =>
-  (JSON.parse(await project.ok('worktree', 'list', '--json')) as Listed).workTrees;
+/** The sessions that are checked out in a work tree of their own. */
+async function list(): Promise<{ session: string; path: string }[]> {
+  const { sessions } = JSON.parse(await project.ok('session', 'list', '--json')) as Listed;
+  return sessions.flatMap(({ session, workTree }) => (workTree === null ? [] : [{ session, path: workTree }]));
+}
 
 /** A session in a work tree of its own. */
 async function begin(name: string): Promise<{ session: string; linked: ScratchRepository }> {
   const session = await project.begin(name, '--worktree');
-  const { path = '' } = (await list()).find(({ line }) => line === `teddy/${session}`) ?? {};
+  const { path = '' } = (await list()).find((one) => one.session === session) ?? {};
   return { session, linked: openScratchRepository(path) };
 }
 
@@ -140,6 +143,9 @@ test('two plans run at the same time in two work trees, and neither sees the oth
   expect(await two.linked.read('seen.txt')).toBe('README.md\nseen.txt\nsrc\ntwo.txt\n');
   for (const { linked } of [one, two]) expect(await linked.git('status', '--short')).toBe('');
   expect(await ownPart(repo)).toEqual(before);
+  const shown = await project.run(['session', 'list', '--all'], { cwd: one.linked.root });
+  expect(shown.stdout).toMatch(new RegExp(`^\\* ${one.session} [^/]*$`, 'm'));
+  expect(shown.stdout).toMatch(new RegExp(`^ {2}${two.session} .*  in ${two.linked.root}$`, 'm'));
   for (const cwd of [repo.root, one.linked.root]) {
     const { stdout } = await project.run(['session', 'list'], { cwd });
     // The newest is first, and either of the two may have ended last.
@@ -174,7 +180,7 @@ describe('--worktree', () => {
     const said = await project.refuses('NOT_ON_LINE', 3, ['session', 'execute', '-s', session, '-y']);
     expect(said).toContain('--worktree');
     await project.ok('session', 'execute', '-s', session, '-y', '--worktree');
-    expect(await list()).toMatchObject([{ line: `teddy/${session}`, changes: 0 }]);
+    expect(await list()).toMatchObject([{ session }]);
   });
 
   test('is refused where the main work tree is on the line, and where nothing is to be done', async () => {
@@ -221,7 +227,6 @@ describe('worktree remove', () => {
     await project.refuses('UNCOMMITTED_EDITS', 3, ['worktree', 'remove', session]);
     await linked.git('commit', '--quiet', '-m', 'Mine');
     await linked.write('node_modules/x.js', 'x');
-    expect(await project.ok('worktree', 'list')).toContain(`teddy/${session}  no changes, ignored: node_modules/\n`);
     const removed = await project.run(['worktree', 'remove', session]);
     expect(removed).toMatchObject({ exitCode: 0, stdout: `${linked.root}\n` });
     expect(removed.stderr).toContain('with the files that git ignores: node_modules/.');
@@ -273,11 +278,10 @@ describe('worktree remove', () => {
     for (const { session } of [merged, edited])
       await repo.git('merge', '--quiet', '--no-ff', '--no-edit', `teddy/${session}`);
     await writeFile(join(edited.linked.root, 'mine.txt'), 'mine\n');
-    expect((await list()).map(({ ended }) => ended)).toEqual(['merged', null, 'merged']);
     const result = await project.run(['worktree', 'remove', '--ended']);
     expect(result).toMatchObject({ exitCode: 3, stdout: `${merged.linked.root}\n` });
     expect(result.stderr).toContain(`Kept the work tree of teddy/${edited.session}: `);
-    expect((await list()).map(({ line }) => line)).toEqual([`teddy/${edited.session}`, `teddy/${going.session}`]);
+    expect((await list()).map(({ session }) => session).toSorted()).toEqual([edited.session, going.session]);
     await rm(join(edited.linked.root, 'mine.txt'));
     const { stdout } = await project.run(['worktree', 'remove', '--ended', '--json']);
     expect(JSON.parse(stdout)).toMatchObject({
@@ -291,7 +295,7 @@ describe('worktree remove', () => {
     const session = await project.begin('try-it', '--no-switch');
     const elsewhere = `${repo.root}-elsewhere`;
     await repo.git('worktree', 'add', '--quiet', elsewhere, `teddy/${session}`);
-    expect(await list()).toMatchObject([{ path: elsewhere, madeByTeddy: false }]);
+    expect(await list()).toMatchObject([{ path: elsewhere }]);
     expect(await project.refuses('WORK_TREE_IN_USE', 3, ['worktree', 'remove', session])).toContain(
       'git worktree remove',
     );
@@ -299,7 +303,7 @@ describe('worktree remove', () => {
     await project.refuses('USAGE', 2, ['worktree', 'remove', session, '--ended']);
     await project.refuses('UNKNOWN_WORK_TREE', 2, ['worktree', 'remove', 'other']);
     await rm(elsewhere, { recursive: true });
-    expect(await project.ok('worktree', 'list')).toContain('its directory is gone, not made by teddy');
+    expect(await list()).toEqual([]);
     const planned = await project.run(['session', 'plan', '-s', session, '-m', 'x', '--worktree', '--from', '-'], {
       stdin: 'Hi.',
     });

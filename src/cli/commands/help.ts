@@ -35,7 +35,7 @@ Groups
                                     list, add, remove, edit
   teddy global ...                  what every session is shown, and agents of
                                     your own: edit, remove, trust
-  teddy worktree ...                sessions side by side: list, remove
+  teddy worktree ...                sessions side by side: remove
   teddy write ...                   large files as plain text: stream, ask,
                                     begin, append, finalize, list, status, show,
                                     recover, cancel, clean
@@ -147,14 +147,13 @@ teddy asks you about those.
 `,
   worktree: `teddy worktree: linked work trees, for several sessions side by side
 
-  teddy worktree list               each with its line, what has changed in it,
-                                    and whether the line has ended
   teddy worktree remove <session>   remove one that has no changes; the branch
                                     stays
   teddy worktree remove --ended     remove those whose line was merged, archived
                                     or deleted
 
-The option --worktree of \`teddy session new\`, \`plan\` and \`execute\` makes them.
+The option --worktree of \`teddy session new\`, \`plan\` and \`execute\` makes them;
+\`teddy session list --all\` says which session is checked out where.
 `,
   write: `teddy write: large files as plain text, checked, and committed once
 

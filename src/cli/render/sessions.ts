@@ -1,4 +1,5 @@
 /** The rows of `session list`: which ones, in which order, and how wide. */
+import type { SessionId } from '../../names.ts';
 import type { ListedSession } from '../../workflow/review/list-sessions.ts';
 import type { Style, Terminal } from '../terminal.ts';
 import { countOf } from '../../session/describe-spending.ts';
@@ -26,7 +27,13 @@ const stateStyles: Partial<Record<ListedSession['state'], Style>> = {
 /** A few long names must not push the other rows out of the terminal; of 80 columns they leave some for the titles. */
 const widestName = (columns: number) => Math.min(36, Math.floor(columns * 0.35));
 
-export function renderSessions(terminal: Terminal, sessions: ListedSession[], nowMs: number): string {
+/** `workTrees` says where sessions are checked out beside this work tree; it is left out when that is not to be shown. */
+export function renderSessions(
+  terminal: Terminal,
+  sessions: ListedSession[],
+  nowMs: number,
+  workTrees?: ReadonlyMap<SessionId, string>,
+): string {
   const rows = sessions.map((one) => ({
     one,
     cells: [one.session, countOf(one.turns, 'turn'), describeAge(one.updated, nowMs), toState(one)],
@@ -51,8 +58,11 @@ export function renderSessions(terminal: Terminal, sessions: ListedSession[], no
       const branches = widthOf(toVisible(one.title)) + widthOf(full) > room ? short : full;
       const title = cutToWidth(toVisible(one.title), Math.max(room - widthOf(branches), 10));
       const text = cutToWidth(`${title}${branches}`, room);
+      // A path that is cut leads nowhere: the terminal may break it.
+      const root = workTrees?.get(one.session);
+      const place = root === undefined ? '' : `  in ${toVisible(root)}`;
       const style = one.awaitsVerdict ? stateStyles.pending : stateStyles[one.state];
-      return `${one.current ? '*' : ' '} ${one.current ? terminal.style('green', name) : name}  ${shownTurns}  ${shownAge}  ${style === undefined ? shownState : terminal.style(style, shownState)}  ${text}`.trimEnd();
+      return `${one.current ? '*' : ' '} ${one.current ? terminal.style('green', name) : name}  ${shownTurns}  ${shownAge}  ${style === undefined ? shownState : terminal.style(style, shownState)}  ${text}${place}`.trimEnd();
     })
     .map((row) => `${row}\n`)
     .join('');

@@ -60,7 +60,7 @@ function findOne(trees: ListedWorkTree[], { selector, path }: { selector: string
   throw new TeddyError(
     'UNKNOWN_WORK_TREE',
     `No session is worked on in a linked work tree called ${JSON.stringify(selector)}.`,
-    '`teddy worktree list` shows them all.',
+    '`git worktree list` shows them all.',
   );
 }
 

@@ -2,7 +2,7 @@
 import { findCommitted } from '../line/find-committed.ts';
 import { describeSessions, type DescribedSession } from '../../conversation/list-sessions.ts';
 import type { Project } from '../../ports/project.ts';
-import type { RefName, SessionId } from '../../names.ts';
+import { shortRef, type RefName, type SessionId } from '../../names.ts';
 import { listLinesAndTips } from '../../session/lines.ts';
 import { skewMs, toMainLines, type MainLine } from '../../session/main-lines.ts';
 import { entryMs } from '../../session/logged-entry.ts';
@@ -60,6 +60,21 @@ export async function listNewest(
   });
   const sessions = described.map((session) => ({ ...session, current: isCurrent(session.session) }));
   return { sessions, count: all.length + older };
+}
+
+/** The root of the other work tree where a line of the session is checked out. */
+export async function findWorkTreesOf(
+  { repository }: Project,
+  sessions: readonly ListedSession[],
+): Promise<ReadonlyMap<SessionId, string>> {
+  const trees = await repository.workTrees();
+  const others = trees.filter(({ root }) => root !== repository.workspace?.root);
+  const rootOf = new Map(others.map(({ ref, root }) => [ref === null ? null : shortRef(ref), root]));
+  const found = sessions.flatMap(({ session, branch, conversationBranches }): [SessionId, string][] => {
+    const root = [branch, ...conversationBranches].flatMap((name) => rootOf.get(name) ?? [])[0];
+    return root === undefined ? [] : [[session, root]];
+  });
+  return new Map(found);
 }
 
 function takeNewest(

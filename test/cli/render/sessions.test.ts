@@ -55,6 +55,16 @@ test('a row has mark, name, turns, age, state and title, in columns', () => {
   );
 });
 
+test('a row ends with the other work tree where its session is checked out, whole', () => {
+  const sessions = [listed('here', { current: true }), listed('there', { title: 'A title '.repeat(20) })];
+  const root = '/home/ada/projects/a long way from here/.git/teddy/worktrees/20260124-there';
+  const rows = renderSessions(wide(80), sessions, now.getTime(), new Map([['20260124-there' as SessionId, root]]));
+  expect(rows.trimEnd().split('\n')).toEqual([
+    '* 20260124-here   1 turn  3 h  closed  Do it',
+    expect.stringMatching(/^ {2}20260124-there  1 turn  3 h  closed  A title .*…  in \/home\/.*there$/) as string,
+  ]);
+});
+
 test('the title is cut so that rows fit, in any script', () => {
   const title = '日本語のとても長い題名がここにあります。'.repeat(5);
   const sessions = [

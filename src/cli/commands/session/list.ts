@@ -1,6 +1,6 @@
 import { Command, Option } from 'clipanion';
 import type { Project } from '../../../ports/project.ts';
-import { type ListedSession, listNewest, sortNewest } from '../../../workflow/review/list-sessions.ts';
+import { findWorkTreesOf, type ListedSession, listNewest, sortNewest } from '../../../workflow/review/list-sessions.ts';
 import { parseLimit } from '../../arguments.ts';
 import { requireOne } from '../../plan-options.ts';
 import { renderSessions, takeFirst } from '../../render/sessions.ts';
@@ -19,6 +19,8 @@ export class SessionListCommand extends TeddyCommand {
       A session has a plan that is pending, or it is open, closed, failed (its last run was not a success), landed, committed
       (somebody has committed what another agent did in it), archived, or only on a remote; \`git switch teddy/<session>\` makes
       a branch of that one here.
+
+      With \`--all\`, each session says in which other work tree it is checked out; \`git worktree list\` lists all of these.
     `,
     examples: [
       ['All sessions', '$0 session list'],
@@ -45,11 +47,15 @@ export class SessionListCommand extends TeddyCommand {
       const found = sortNewest(this.open ? newest.sessions.filter(isOpen) : newest.sessions, now);
       const count = this.open ? found.length : newest.count;
       const sessions = takeFirst(found, limit);
-      if (this.json) this.printJson(terminal, 'session-list', { sessions });
+      const workTrees = this.all || this.json ? await findWorkTreesOf(project, sessions) : undefined;
+      if (this.json)
+        this.printJson(terminal, 'session-list', {
+          sessions: sessions.map((one) => ({ ...one, workTree: workTrees?.get(one.session) ?? null })),
+        });
       else if (found.length === 0)
         terminal.say(this.mine || this.open ? 'There is no such session.' : await describeNone(project));
       else {
-        await this.page(terminal, project, renderSessions(terminal, sessions, now.getTime()));
+        await this.page(terminal, project, renderSessions(terminal, sessions, now.getTime(), workTrees));
         if (sessions.length < count)
           terminal.say(`${sessions.length} of ${count} sessions. All of them: ${this.toWholeCommand()}`);
       }

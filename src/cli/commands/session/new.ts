@@ -21,7 +21,7 @@ export class SessionNewCommand extends TeddyCommand {
 
       With \`--worktree\`, the branch is checked out in a linked work tree, in teddy/worktrees/ of the git
       directory. This work tree and its uncommitted work stay as they are, so you can work on several sessions
-      at the same time. \`teddy worktree list\` lists these work trees, \`teddy worktree remove\` removes them.
+      at the same time. \`teddy session list --all\` shows these work trees, \`teddy worktree remove\` removes them.
       Hooks of git do not run, and submodules are left to \`git submodule update\`.
     `,
     examples: [

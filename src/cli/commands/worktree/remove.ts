@@ -1,13 +1,13 @@
 import { Command, Option } from 'clipanion';
 import { exitCodes, TeddyError } from '../../../errors.ts';
 import { shortRef } from '../../../names.ts';
+import type { ListedWorkTree } from '../../../workflow/line/list-work-trees.ts';
 import type { RemovedWorkTrees, RemoveRequest } from '../../../workflow/line/remove-work-tree.ts';
 import { requireOne } from '../../plan-options.ts';
 import { resolvePath } from '../../context.ts';
 import { TeddyCommand } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
 import { toVisible } from '../../../session/visible-text.ts';
-import { nameFirst, toWorkTreeJson } from './list.ts';
 
 export class WorktreeRemoveCommand extends TeddyCommand {
   static override paths = [['worktree', 'remove']];
@@ -17,10 +17,11 @@ export class WorktreeRemoveCommand extends TeddyCommand {
     details: `
       It never removes a work tree that has edits, staged or untracked files, is in the middle of a merge or the
       like, is locked, is executing a plan, or is the one that you are in. Files that git ignores are removed
-      with it, as by \`git worktree remove\`; \`teddy worktree list\` shows them.
+      with it, as by \`git worktree remove\`, and are named.
 
-      With \`--ended\`, it keeps and names those, and the exit code is 3. \`teddy worktree list --help\` says when a
-      line has ended.
+      With \`--ended\`, it keeps and names those that it may not remove, and the exit code is 3. A line has ended when all its
+      commits are in the branch that its session started from or in the default branch (here or as last fetched), when it has
+      landed there, when it is archived, or when its branch is deleted. A squash merge cannot be told from other commits.
     `,
     examples: [
       ['The one of a session', '$0 worktree remove 20260124-add-login'],
@@ -46,7 +47,7 @@ export class WorktreeRemoveCommand extends TeddyCommand {
     requireOne({ [this.worktree ?? '']: this.worktree !== undefined, '--ended': this.ended });
     if (this.ended) return { kind: 'ended' };
     if (this.worktree === undefined) {
-      const hint = 'Name a session, a branch or a path of `teddy worktree list`, or use --ended.';
+      const hint = 'Name a session, a branch or a path of `git worktree list`, or use --ended.';
       throw new TeddyError('USAGE', 'No work tree was named.', hint);
     }
     return { kind: 'one', selector: this.worktree, path: resolvePath(this.context, this.worktree) };
@@ -69,4 +70,29 @@ function toJson({ removed, kept }: RemovedWorkTrees) {
     removed: removed.map(toWorkTreeJson),
     kept: kept.map(({ tree, reason: { code, message } }) => ({ ...toWorkTreeJson(tree), reason: { code, message } })),
   };
+}
+
+function toWorkTreeJson(tree: ListedWorkTree) {
+  const { session, line, ref, root, end, changes, ignored, operation, isGone, isUnfinished, lock, madeFor } = tree;
+  return {
+    session,
+    line: shortRef(line),
+    path: root,
+    /** Null when HEAD is detached. */
+    branch: ref === null ? null : shortRef(ref),
+    ended: end,
+    changes,
+    ignored,
+    operation,
+    gone: isGone,
+    unfinished: isUnfinished,
+    locked: lock,
+    madeByTeddy: madeFor !== null,
+    current: tree.isCurrent,
+  };
+}
+
+function nameFirst(names: string[]): string {
+  const some = names.slice(0, 3).map(toVisible).join(', ');
+  return names.length > 3 ? `${some} and ${names.length - 3} more` : some;
 }
