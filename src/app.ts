@@ -204,9 +204,10 @@ export async function openBundled(
 }
 
 /** The scripts come from the package of `main`, the executable that runs now, and fall back to it. */
-export function hookSource(main: string): HookSource {
+export function hookSource(main: string, env: Environment): HookSource {
   return {
     program: { node: process.execPath, main },
+    isOnPath: async () => (await import('./system/find-program.ts')).findProgram('teddy', env) !== null,
     readScript: async (name) => (await import('./system/hook-scripts.ts')).readHookScript(main, name),
   };
 }

@@ -18,7 +18,6 @@ const commands: Record<string, () => Promise<Command>> = {
   hook: async () => (await import('./commands/hook.ts')).HookCommand,
   'hooks install': async () => (await import('./commands/hooks/install.ts')).HooksInstallCommand,
   'hooks uninstall': async () => (await import('./commands/hooks/uninstall.ts')).HooksUninstallCommand,
-  'hooks status': async () => (await import('./commands/hooks/status.ts')).HooksStatusCommand,
   'capture install': async () => (await import('./commands/capture/install.ts')).CaptureInstallCommand,
   'capture uninstall': async () => (await import('./commands/capture/uninstall.ts')).CaptureUninstallCommand,
   'capture status': async () => (await import('./commands/capture/status.ts')).CaptureStatusCommand,

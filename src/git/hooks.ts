@@ -20,6 +20,7 @@ const maxScriptBytes = 1024 * 1024;
 
 export function gitHooks(options: HooksOptions): Hooks {
   return withOwnErrors({
+    ownDir: ownDirOf(options.layout),
     locate: () => locate(options),
     read: readHook,
     keep: keepHook,
@@ -34,10 +35,14 @@ export function gitHooks(options: HooksOptions): Hooks {
 
 async function locate({ git, layout, env }: HooksOptions): Promise<HookTarget> {
   const found = await readHooksPath(git, env);
-  if (found === null) return placeOf(layout, join(layout.commonDir, 'hooks'), null, false);
+  if (found === null) return placeOf(layout, ownDirOf(layout), null, false);
   // Hooks run there, so git resolves a relative path from there.
   const dir = resolve(layout.root ?? layout.gitDir, found.value);
   return placeOf(layout, dir, found.origin, found.scope === 'global' || found.scope === 'system');
+}
+
+function ownDirOf({ commonDir }: RepositoryLayout): string {
+  return join(commonDir, 'hooks');
 }
 
 /** Our own calls set it as well, last, to have no hooks. */

@@ -383,6 +383,8 @@ export interface HookProgram {
 /** The hooks as they come with teddy, and who installs them. */
 export interface HookSource {
   program: HookProgram;
+  /** `teddy` is on PATH, where the hooks look first. */
+  isOnPath(): Promise<boolean>;
   /** Throws FILE_NOT_FOUND. */
   readScript(name: HookName): Promise<string>;
 }
@@ -415,6 +417,8 @@ export interface HookFile {
 
 /** The scripts that git runs. Paths are absolute. All but `locate` throw WRITE_FAILED. */
 export interface Hooks {
+  /** Where git looks while `core.hooksPath` is not set. Absolute. */
+  readonly ownDir: string;
   locate(): Promise<HookTarget>;
   /** Null: there is none. */
   read(path: string): Promise<HookFile | null>;

@@ -54,16 +54,33 @@ async function editor(script: string): Promise<Record<string, string>> {
   return { GIT_EDITOR: path };
 }
 
-test('status and install say where the hooks are, and `hook` knows no other', async () => {
-  const none = JSON.parse((await project.run(['hooks', 'status', '--json'])).stdout) as { hooks: { state: string }[] };
-  expect(none.hooks.map(({ state }) => state)).toEqual(Array(5).fill('missing'));
+test('doctor and install say where the hooks are, and `hook` knows no other', async () => {
+  const dir = `${project.repo.root}/.git/hooks`;
+  expect((await project.run(['doctor'])).stdout).toContain(", hooks of git (teddy's are not installed)");
   const installed = await project.run(['hooks', 'install'], { cwd: linked.root });
   expect(installed).toMatchObject({ exitCode: 0, stdout: '' });
-  expect(installed.stderr).toContain(`Hooks in ${project.repo.root}/.git/hooks\n  prepare-commit-msg  installed\n`);
+  expect(installed.stderr).toContain(`Hooks in ${dir}\n  prepare-commit-msg  installed\n`);
+  expect((await project.run(['doctor'])).stdout).toContain(
+    `note: Hooks in ${dir}: installed: prepare-commit-msg, commit-msg, post-rewrite, pre-push, post-checkout.\n`,
+  );
   expect(await project.run(['hook', 'pre-rebase'])).toMatchObject({
     exitCode: 2,
     stderr: expect.stringContaining('UNKNOWN_HOOK') as string,
   });
+});
+
+test('status says that a hook does not work any more, in one line with the way out', async () => {
+  const path = join(project.repo.root, '.git/hooks/pre-push');
+  const status = async () => (await project.run(['status'])).stdout;
+  expect(await status()).not.toContain('Hooks: ');
+  await chmod(path, 0o644);
+  expect(await status()).toContain(
+    `Hooks: ${path} is not executable, so git passes over it: \`teddy hooks install\`.\n`,
+  );
+  const { stdout } = await project.run(['doctor', '--json']);
+  expect(JSON.parse(stdout)).toMatchObject({ findings: [{ kind: 'hooks', thing: path }] });
+  await project.ok('hooks', 'install');
+  expect(await status()).not.toContain('Hooks: ');
 });
 
 test('an entry that was amended is told, with the way back', async () => {

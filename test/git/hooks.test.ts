@@ -35,6 +35,7 @@ if (fs.existsSync(${notes} + '.fails')) process.exit(1);\n`,
   const scripts = new URL('../../hooks/', import.meta.url);
   source = {
     program: { node: process.execPath, main },
+    isOnPath: async () => false,
     readScript: (name) => readFile(fileURLToPath(new URL(name, scripts)), 'utf8'),
   };
 });

@@ -10,6 +10,7 @@ export interface MemoryHooks {
 export function memoryHooks(state: MemoryHooks): Hooks {
   const { files } = state;
   return {
+    ownDir: '/repo/.git/hooks',
     locate: async () => state.place,
     read: async (path) => files.get(path) ?? null,
     async keep(path, as) {

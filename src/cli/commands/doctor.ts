@@ -1,5 +1,5 @@
 import { Command, Option } from 'clipanion';
-import { openAgentSetup } from '../../app.ts';
+import { hookSource, openAgentSetup } from '../../app.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Examined, ReportedFinding } from '../../workflow/doctor/examine-repository.ts';
 import { renderError } from '../render/error.ts';
@@ -16,8 +16,12 @@ export class DoctorCommand extends TeddyCommand {
     details: `
       It looks at locks, commands and runs that were killed, answers and files that were arriving, lines that
       differ from those of remotes, missing objects, entries that are on no branch any more, work trees of ended
-      sessions, the configuration of git, and what captures sessions of other agents. Nothing changes without
-      --fix.
+      sessions, the configuration of git, the hooks that git runs, and what captures sessions of other agents.
+      Nothing changes without --fix.
+
+      A note says where the hooks are. Each is \`installed\`; \`outdated\`: of another version, or not executable; \`edited\`: teddy's,
+      but somebody has changed it, so teddy neither replaces nor removes it; \`called\`: by somebody else's hook; \`foreign\`: the hook
+      that is there does not call teddy; or \`missing\`.
 
       With --fix, it fixes what it can prove to be its own; each finding says what that is. If something belongs
       to somebody else, teddy names it and the command that you can run, and never removes it. Entries that are
@@ -39,9 +43,13 @@ export class DoctorCommand extends TeddyCommand {
   protected async run(terminal: Terminal): Promise<number> {
     try {
       return await this.withProject(terminal, async (project) => {
-        const { examineRepository } = await import('../../workflow/doctor/examine-repository.ts');
+        const [{ examineRepository }, { examineHooks }] = await Promise.all([
+          import('../../workflow/doctor/examine-repository.ts'),
+          import('../../workflow/hooks/check.ts'),
+        ]);
         const agents = await openAgentSetup(this.context.main, this.context.env);
-        const examined = await examineRepository(project, { fix: this.fix, agents });
+        const findHooks = () => examineHooks(project, hookSource(this.context.main, this.context.env));
+        const examined = await examineRepository(project, { fix: this.fix, agents, findHooks });
         if (this.json) this.printJson(terminal, 'doctor', toJson(examined, this.fix));
         else await this.page(terminal, project, renderExamined(terminal, examined, this.fix));
         for (const failure of examined.failures)

@@ -39,7 +39,7 @@ Groups
   teddy write ...                   large files as plain text: stream, ask,
                                     begin, append, finalize, list, status, show,
                                     recover, cancel, clean
-  teddy hooks ...                   git hooks: install, uninstall, status
+  teddy hooks ...                   git hooks: install, uninstall
   teddy ci ...                      what a build server checks: verify
   teddy capture ...                 sessions of other agents, while they run:
                                     install, uninstall, status, pause, resume,
@@ -206,11 +206,10 @@ docs/ci.md has the files for GitHub Actions and other servers.
   teddy hooks install               make git run them in this repository;
                                     existing hooks stay, and run first
   teddy hooks uninstall             remove them again
-  teddy hooks status                which are installed, and where
 
 prepare-commit-msg and commit-msg name session and turn in your own commits on a
 line, pre-push verifies what is pushed of a session, post-checkout says where in
-a session you are.
+a session you are. \`teddy doctor\` says which are installed, and whether they work.
 `,
 };
 

@@ -3,7 +3,8 @@ import { Command } from 'clipanion';
 import type { Project } from '../../ports/project.ts';
 import type { FailedOutcome, Status } from '../../workflow/review/read-status.ts';
 import { summary } from './help.ts';
-import { openAgentSetup, openCapture } from '../../app.ts';
+import { hookSource, openAgentSetup, openCapture } from '../../app.ts';
+import type { BrokenHook } from '../../workflow/hooks/check.ts';
 import type { RecentCapture } from '../../workflow/capture/capture.ts';
 import { TeddyCommand } from '../teddy-command.ts';
 import type { Terminal } from '../terminal.ts';
@@ -18,7 +19,8 @@ export class StatusCommand extends TeddyCommand {
     description: 'Say where you are, what is pending, and what comes next.',
     details: `
       It is about the line that HEAD is on and the turn that it has reached; if HEAD is on no line, about your
-      newest open session. \`teddy\` alone says the same. Nothing changes.
+      newest open session. \`teddy\` alone says the same. If hooks of git that teddy has installed, or what captures
+      other agents, do not work, it says so. Nothing changes.
     `,
     examples: [['Where am I?', '$0 status']],
   });
@@ -31,11 +33,20 @@ export class StatusCommand extends TeddyCommand {
 
   protected async show(terminal: Terminal, project: Project): Promise<number> {
     const { readStatus } = await import('../../workflow/review/read-status.ts');
-    const [status, capture] = await Promise.all([readStatus(project), this.readCaptured(project)]);
-    if (this.json) this.printJson(terminal, 'status', { ...status, ...capture });
-    else terminal.print(renderStatus(terminal, status, capture));
+    const [status, capture, brokenHooks] = await Promise.all([
+      readStatus(project),
+      this.readCaptured(project),
+      this.readBrokenHooks(project),
+    ]);
+    if (this.json) this.printJson(terminal, 'status', { ...status, ...capture, brokenHooks });
+    else terminal.print(renderStatus(terminal, status, { ...capture, brokenHooks }));
     await this.sweepBeside(project);
     return 0;
+  }
+
+  private async readBrokenHooks(project: Project): Promise<BrokenHook[]> {
+    const { findBrokenHooks } = await import('../../workflow/hooks/check.ts');
+    return findBrokenHooks(project, hookSource(this.context.main, this.context.env));
   }
 
   private async readCaptured(project: Project): Promise<CapturedStatus> {
@@ -75,8 +86,11 @@ export class TeddyAlone extends StatusCommand {
   }
 }
 
-function renderStatus(terminal: Terminal, status: Status, capture: CapturedStatus): string {
-  const { captured, capturePaused, captureWarnings } = capture;
+function renderStatus(
+  terminal: Terminal,
+  status: Status,
+  { captured, capturePaused, captureWarnings, brokenHooks }: CapturedStatus & { brokenHooks: BrokenHook[] },
+): string {
   const { next } = status;
   const rows = [
     describeHead(terminal, status),
@@ -84,6 +98,7 @@ function renderStatus(terminal: Terminal, status: Status, capture: CapturedStatu
     ...status.pendingOn.map((name) => `A plan waits on ${toVisible(name)}.`),
     ...describeFiles(status),
     ...captured.map(describeCapture),
+    ...describeHooks(brokenHooks),
     ...captureWarnings.map((warning) => `Capture: ${toVisible(warning)}`),
     ...(capturePaused ? ['Capturing other agents is paused: `teddy capture resume`.'] : []),
   ];
@@ -187,6 +202,13 @@ function describeFiles({ edits, operation, leftoverWrites, proposedMemos }: Stat
     ...(leftoverWrites.length === 0 ? [] : [`${countOf(leftoverWrites.length, 'write session')} left over.`]),
     ...(proposedMemos === 0 ? [] : [`${countOf(proposedMemos, 'memo')} proposed by agents: teddy memo list`]),
   ];
+}
+
+/** One line, whatever is wrong: `teddy doctor` says it all. */
+function describeHooks([first, ...others]: BrokenHook[]): string[] {
+  if (first === undefined) return [];
+  const more = others.length === 0 ? '' : `, and ${countOf(others.length, 'other fault')}`;
+  return [`Hooks: ${toVisible(`${first.path} ${first.what}`)}${more}: \`teddy hooks install\`.`];
 }
 
 function describeCapture({ agent, line, turn, model, awaitsVerdict }: RecentCapture): string {

@@ -1,6 +1,5 @@
 /** Looks at everything that crashes and other clones can leave behind, and mends what is surely ours. */
 import { TeddyError } from '../../errors.ts';
-import type { AgentSetup } from '../../ports/capture.ts';
 import type { Remain } from '../../ports/disk.ts';
 import type { RefTip } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -153,9 +152,10 @@ const findPublications: Examination = async (scene) => {
 /** Without `fix` nothing changes. Throws what the first look at the repository throws. */
 export async function examineRepository(
   project: Project,
-  { fix, agents = null }: { fix: boolean; agents?: AgentSetup | null },
+  { fix, agents = null, findHooks = null }: { fix: boolean } & Partial<Pick<Scene, 'agents' | 'findHooks'>>,
 ): Promise<Examined> {
-  let scene = await readScene(project, agents);
+  const read = async (): Promise<Scene> => ({ ...(await readScene(project)), agents, findHooks });
+  let scene = await read();
   const lines = scene.lines.filter(({ remote }) => remote === null);
   const examined: Examined = { findings: [], seen: [count(lines.length, 'line')], notes: [], failures: [] };
   for (const examine of examinations) {
@@ -164,18 +164,18 @@ export async function examineRepository(
     if (look.seen !== null) examined.seen.push(look.seen);
     examined.notes.push(...(look.notes ?? []));
     for (const found of look.found) examined.findings.push(fix ? await mend(found) : toReported(found));
-    if (fix && look.found.length > 0) scene = await readScene(project, agents);
+    if (fix && look.found.length > 0) scene = await read();
   }
   return examined;
 }
 
-async function readScene(project: Project, agents: AgentSetup | null): Promise<Scene> {
+async function readScene(project: Project): Promise<Omit<Scene, 'agents' | 'findHooks'>> {
   const [refs, lines, remains] = await Promise.all([
     project.repository.store.listRefs('refs/heads/teddy/', 'refs/remotes/*/teddy/*', 'refs/teddy/'),
     listLines(withoutNotes(project)).catch(toNone),
     project.remains.look(),
   ]);
-  return { project, agents, refs, lines, remains };
+  return { project, refs, lines, remains };
 }
 
 /** A look changes nothing, not even what is only there to be faster the next time. */
@@ -338,6 +338,7 @@ const examinations: Examination[] = [
   findPublications,
   findLeftovers,
   findEnvironment,
+  async ({ findHooks }) => (await findHooks?.()) ?? { found: [], seen: null },
   findCapture,
   findCommands,
   findRuns,

@@ -29,7 +29,8 @@ type FindingKind =
   | 'identity'
   | 'branch-in-the-way'
   | 'unknown-remote'
-  | 'capture';
+  | 'capture'
+  | 'hooks';
 
 export interface Finding {
   kind: FindingKind;
@@ -55,6 +56,8 @@ export interface Scene {
   project: Project;
   /** Null: agents are not asked for. */
   agents: AgentSetup | null;
+  /** Null: hooks of git are not asked for. */
+  findHooks: (() => Promise<Look>) | null;
   /** Branches named like lines, those of remotes, archives, and all else below `refs/teddy/`. */
   refs: readonly RefTip[];
   /** All lines, here and on remotes, whatever they are called. */

@@ -31,15 +31,28 @@ export interface ListedHook {
 /** Nothing of a project but its repository is concerned. */
 export type HookedProject = Pick<Project, 'repository' | 'hash'>;
 
-interface ListedHooks {
+export interface ListedHooks {
   place: HookTarget;
   hooks: ListedHook[];
 }
 
-export async function listHooks(project: HookedProject, source: HookSource): Promise<ListedHooks> {
-  const place = await project.repository.hooks.locate();
+/** In the place where git looks, unless another one is named. */
+export async function listHooks(project: HookedProject, source: HookSource, wanted?: HookTarget): Promise<ListedHooks> {
+  const place = wanted ?? (await project.repository.hooks.locate());
   const listed = await Promise.all(hookNames.map((name) => lookAt(project, source, place, name)));
   return { place, hooks: listed };
+}
+
+/** Teddy has installed it, whatever has become of it since. */
+export function isOurs({ state }: ListedHook): boolean {
+  return state === 'installed' || state === 'outdated' || state === 'edited';
+}
+
+const kinds = { own: '', shared: ', shared with other repositories', 'work-tree': ', in the work tree' };
+
+export function describePlace({ dir, kind, origin }: HookTarget): string {
+  const set = origin === null ? '' : `, by core.hooksPath (${origin})`;
+  return `Hooks in ${dir}${set}${kinds[kind]}`;
 }
 
 async function lookAt(

@@ -4,6 +4,7 @@ import type { RefName } from '../../../src/names.ts';
 import { addDuringTrailer } from '../../../src/workflow/hooks/add-during-trailer.ts';
 import { parsePushedRefs } from '../../../src/workflow/hooks/check-push.ts';
 import { describePlace } from '../../../src/workflow/hooks/tell.ts';
+import { examineHooks, findBrokenHooks } from '../../../src/workflow/hooks/check.ts';
 import { installHooks, uninstallHooks } from '../../../src/workflow/hooks/install.ts';
 import { hookNames, listHooks, renderHook } from '../../../src/workflow/hooks/list.ts';
 import { newSession } from '../../../src/workflow/line/new-session.ts';
@@ -19,17 +20,20 @@ beforeEach(async () => {
   project = await memoryProject();
 });
 
+const dir = '/repo/.git/hooks';
+let isOnPath = true;
+const toScript = (name: string) => `#!/bin/sh\n# teddy hook ${name}: does it\nnode= main=\nexit 0\n`;
+const source: HookSource = {
+  program: { node: '/usr/bin/node', main: "/o'dd $&/main.js" },
+  isOnPath: async () => isOnPath,
+  readScript: async (name) => toScript(name),
+};
+const put = (name: HookName, text: string, isExecutable = true) =>
+  project.hooked.files.set(`${dir}/${name}`, { text, isExecutable });
+
 describe('installing', () => {
-  const dir = '/repo/.git/hooks';
-  const toScript = (name: string) => `#!/bin/sh\n# teddy hook ${name}: does it\nnode= main=\nexit 0\n`;
-  const source: HookSource = {
-    program: { node: '/usr/bin/node', main: "/o'dd $&/main.js" },
-    readScript: async (name) => toScript(name),
-  };
   const install = (shared = false) => installHooks(project, source, { shared });
   const uninstall = (shared = false) => uninstallHooks(project, source, { shared });
-  const put = (name: HookName, text: string, isExecutable = true) =>
-    project.hooked.files.set(`${dir}/${name}`, { text, isExecutable });
   const stateOf = async (wanted: HookName) =>
     (await listHooks(project, source)).hooks.find(({ name }) => name === wanted)?.state;
 
@@ -101,6 +105,64 @@ describe('installing', () => {
     await uninstall(true);
     expect(project.hooked.files.size).toBe(0);
     await uninstall();
+  });
+});
+
+describe('hooks that were installed', () => {
+  const broken = async () => (await findBrokenHooks(project, source)).map(({ path, what }) => `${path} ${what}`);
+  beforeEach(async () => {
+    await installHooks(project, source, { shared: false });
+    isOnPath = true;
+  });
+
+  test('work, also of another version, changed by somebody, or where the program is found on PATH alone', async () => {
+    expect(await broken()).toEqual([]);
+    put('pre-push', renderHook(`${toScript('pre-push')}# of old\n`, source.program, project.hash));
+    put('commit-msg', `${project.hooked.files.get(`${dir}/commit-msg`)?.text}npm test\n`);
+    put('post-checkout', '#!/bin/sh\nteddy hook post-checkout -- "$@"\n');
+    expect(await broken()).toEqual([]);
+  });
+
+  test.each<[string, () => unknown, string]>([
+    ['that is gone', () => project.hooked.files.delete(`${dir}/pre-push`), `${dir}/pre-push is missing`],
+    ['that was replaced', () => put('pre-push', '#!/bin/sh\n'), `${dir}/pre-push does not call teddy any more`],
+    [
+      'that is not executable',
+      () => put('pre-push', project.hooked.files.get(`${dir}/pre-push`)?.text ?? '', false),
+      `${dir}/pre-push is not executable, so git passes over it`,
+    ],
+    [
+      'whose program is gone',
+      () => (isOnPath = false),
+      `${source.program.main} is gone, and the hooks start teddy there`,
+    ],
+    [
+      'where git does not look',
+      () => (project.hooked.place = { dir: '/repo/.husky/_', kind: 'work-tree', origin: 'local .git/config' }),
+      `${dir}/prepare-commit-msg is not run: git looks for hooks in /repo/.husky/_ (core.hooksPath, local .git/config)`,
+    ],
+    [
+      'that are switched off',
+      () => (project.hooked.place = { dir: '/dev/null', kind: 'own', origin: 'global ~/.gitconfig' }),
+      `${dir}/prepare-commit-msg is not run: git runs no hooks (core.hooksPath, global ~/.gitconfig)`,
+    ],
+  ])('do not work: one %s', async (_, harm, told) => {
+    await harm();
+    expect(await broken()).toEqual([told]);
+  });
+
+  test('of a project’s own authors may call teddy in some alone', async () => {
+    project.hooked.files.clear();
+    project.hooked.place = { dir: '/repo/hooks', kind: 'work-tree', origin: 'local .git/config' };
+    project.hooked.files.set('/repo/hooks/pre-push', { text: '#!/bin/sh\nteddy hook pre-push\n', isExecutable: true });
+    expect(await examineHooks(project, source)).toMatchObject({
+      found: [],
+      notes: [
+        expect.stringMatching(
+          /^Hooks in \/repo\/hooks, by core.hooksPath .*, in the work tree: missing: .*; called: pre-push/,
+        ),
+      ],
+    });
   });
 });
 

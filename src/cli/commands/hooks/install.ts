@@ -2,7 +2,7 @@ import { Command, Option } from 'clipanion';
 import { hookSource } from '../../../app.ts';
 import { exitCodes } from '../../../errors.ts';
 import type { InstalledHooks } from '../../../workflow/hooks/install.ts';
-import { renderHook, renderPlace, toHookJson, toPlaceJson } from './status.ts';
+import { renderHook, renderPlace, toHookJson, toPlaceJson } from '../../render/hooks.ts';
 import { TeddyCommand } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
 import { toVisible } from '../../../session/visible-text.ts';
@@ -37,7 +37,9 @@ export class HooksInstallCommand extends TeddyCommand {
   protected run(terminal: Terminal): Promise<number> {
     return this.withProject(terminal, async (project) => {
       const { installHooks } = await import('../../../workflow/hooks/install.ts');
-      const installed = await installHooks(project, hookSource(this.context.main), { shared: this.shared });
+      const installed = await installHooks(project, hookSource(this.context.main, this.context.env), {
+        shared: this.shared,
+      });
       if (this.json) this.printJson(terminal, 'hooks-install', toJson(installed));
       else show(terminal, installed);
       return installed.byHand.length === 0 ? 0 : exitCodes.HOOK_IN_THE_WAY;

@@ -2,7 +2,7 @@ import { Command, Option } from 'clipanion';
 import { hookSource } from '../../../app.ts';
 import { exitCodes } from '../../../errors.ts';
 import type { UninstalledHooks } from '../../../workflow/hooks/install.ts';
-import { renderPlace, toHookJson, toPlaceJson } from './status.ts';
+import { renderPlace, toHookJson, toPlaceJson } from '../../render/hooks.ts';
 import { TeddyCommand } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
 import { toVisible } from '../../../session/visible-text.ts';
@@ -27,7 +27,9 @@ export class HooksUninstallCommand extends TeddyCommand {
   protected run(terminal: Terminal): Promise<number> {
     return this.withProject(terminal, async (project) => {
       const { uninstallHooks } = await import('../../../workflow/hooks/install.ts');
-      const done = await uninstallHooks(project, hookSource(this.context.main), { shared: this.shared });
+      const done = await uninstallHooks(project, hookSource(this.context.main, this.context.env), {
+        shared: this.shared,
+      });
       if (this.json) this.printJson(terminal, 'hooks-uninstall', toJson(done));
       else show(terminal, done);
       return done.hooks.some(({ state }) => state === 'called' || state === 'edited') ? exitCodes.HOOK_IN_THE_WAY : 0;

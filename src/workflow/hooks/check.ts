@@ -1,0 +1,93 @@
+/** Says whether git runs the hooks that teddy has installed, and what keeps it from that. */
+import type { HookSource, HookTarget } from '../../ports/git.ts';
+import { describePlace, isOurs, listHooks, type HookedProject, type ListedHook, type ListedHooks } from './list.ts';
+
+/** Something that keeps installed hooks from working; `teddy hooks install` mends it, or says how. */
+export interface BrokenHook {
+  path: string;
+  /** Goes on after the path: `is missing`. */
+  what: string;
+}
+
+/** Tells the doctor which of teddy's hooks git runs here, and what is wrong with those that were installed. */
+export async function examineHooks(project: HookedProject, source: HookSource) {
+  const { place, hooks, broken } = await checkHooks(project, source);
+  const isNone = broken.length === 0 && !hooks.some(callsTeddy);
+  return {
+    found: broken.map(({ path, what }) => ({
+      kind: 'hooks' as const,
+      thing: path,
+      meaning: `${path} ${what}.`,
+      todo: '`teddy hooks install` puts it right, or says how.',
+    })),
+    seen: isNone ? "hooks of git (teddy's are not installed)" : 'hooks of git',
+    notes: isNone ? [] : [`${describePlace(place)}: ${describeStates(hooks)}.`],
+  };
+}
+
+/** Finds what keeps installed hooks from working. It asks git only when teddy's hooks lie in the repository's own directory. */
+export async function findBrokenHooks(project: HookedProject, source: HookSource): Promise<BrokenHook[]> {
+  const own = await listOwn(project, source);
+  return own.some(isOurs) ? (await checkHooks(project, source)).broken : [];
+}
+
+async function checkHooks(project: HookedProject, source: HookSource) {
+  const { place, hooks } = await listHooks(project, source);
+  const find = hooks.some(callsTeddy) ? findBrokenHere : findLeft;
+  return { place, hooks, broken: await find(project, source, { place, hooks }) };
+}
+
+function callsTeddy(hook: ListedHook): boolean {
+  return isOurs(hook) || hook.state === 'called';
+}
+
+async function findBrokenHere(
+  { repository: { hooks: files } }: HookedProject,
+  source: HookSource,
+  { place, hooks }: ListedHooks,
+): Promise<BrokenHook[]> {
+  const broken = hooks.map(async (hook): Promise<BrokenHook[]> => {
+    const { path, state } = hook;
+    if (isOurs(hook))
+      return (await files.read(path))?.isExecutable === false
+        ? [{ path, what: 'is not executable, so git passes over it' }]
+        : [];
+    // The authors of a project choose which of their hooks call teddy.
+    if (state === 'called' || place.kind === 'work-tree') return [];
+    return [{ path, what: state === 'missing' ? 'is missing' : 'does not call teddy any more' }];
+  });
+  const programs = new Set(hooks.flatMap(({ program }) => program ?? []));
+  const gone = [...programs].map(async (path): Promise<BrokenHook[]> => {
+    if ((await files.read(path)) !== null || (await source.isOnPath())) return [];
+    return [{ path, what: 'is gone, and the hooks start teddy there' }];
+  });
+  return (await Promise.all([...broken, ...gone])).flat();
+}
+
+/** Finds hooks of ours that git does not run any more, since it was told to look elsewhere. */
+async function findLeft(project: HookedProject, source: HookSource, { place }: ListedHooks): Promise<BrokenHook[]> {
+  const left = (await listOwn(project, source)).find(isOurs);
+  if (left === undefined) return [];
+  const where = place.dir === '/dev/null' ? 'runs no hooks' : `looks for hooks in ${place.dir}`;
+  return [{ path: left.path, what: `is not run: git ${where} (core.hooksPath, ${place.origin})` }];
+}
+
+async function listOwn(project: HookedProject, source: HookSource): Promise<ListedHook[]> {
+  const place: HookTarget = { dir: project.repository.hooks.ownDir, kind: 'own', origin: null };
+  return (await listHooks(project, source, place)).hooks;
+}
+
+/** `installed: pre-push, commit-msg; missing: post-checkout`. */
+function describeStates(hooks: ListedHook[]): string {
+  const nameOf = ({ name, before }: ListedHook) => (before === null ? name : `${name} (${before} was there before)`);
+  const states = [...new Set(hooks.map(({ state }) => state))];
+  return states
+    .map(
+      (state) =>
+        `${state}: ${hooks
+          .filter((hook) => hook.state === state)
+          .map(nameOf)
+          .join(', ')}`,
+    )
+    .join('; ');
+}
