@@ -1,0 +1,195 @@
+/** Makes of a draft what its commit holds: an entry, and files at their places, without secrets. */
+import type { KnownRecord } from '../../conversation/record.ts';
+import { encodeRecord } from '../../conversation/transcript.ts';
+import type { Store } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import { encodeEntry, type Entry, type EntryKind } from '../../session/entry.ts';
+import { toLaterId } from '../../session/logged-entry.ts';
+import { joinPath, turnDir, type Oid, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
+import { maskRecord } from './mask-record.ts';
+import { maskEntry } from './mask-text.ts';
+import type { LineState, LineTurns } from './read.ts';
+
+type Label = Pick<Entry, 'title' | 'details'>;
+/** Trailers of an entry that its draft, its place and its files do not say already. */
+export type EntryTrailers = Partial<Omit<Entry, 'kind' | 'session' | 'turn' | 'id' | 'created' | keyof Label>>;
+
+/** A file of the project or of `.teddy/` by its path. */
+export interface FileEdit {
+  path: RepoPath;
+  /** Null removes the file. */
+  bytes: Uint8Array | string | null;
+  executable?: boolean;
+}
+
+/** An entry that is to be appended: what it adds, never where. */
+export interface Draft {
+  kind: EntryKind;
+  turn?: TurnName | null;
+  /** Made of the records and of `plan.md` where it quotes them: they have no secrets then. */
+  label: Label | ((records: KnownRecord[], plan: string | undefined) => Label);
+  /** Derived from the source's own id where something may come twice; fresh otherwise. */
+  id?: string;
+  /** When it came about, ISO 8601, for the author's date; without it, now. */
+  at?: string | undefined;
+  trailers?: EntryTrailers;
+  /** Appended to the turn's transcript, in this order. */
+  records?: readonly KnownRecord[];
+  /** A model has answered this to teddy: its records and its plan stay as they are. */
+  isAnswer?: boolean;
+  /** Files of the turn by their names. `raw.jsonl` is appended to. */
+  files?: Readonly<Record<string, string>>;
+  code?: {
+    /** A tree whose code (all but `.teddy/`) the entry takes; without it, the tip's. */
+    tree?: Oid | null;
+    files?: readonly FileEdit[];
+  };
+}
+
+/** The first commit of a session that begins on top of `tip`; null: of all. */
+export interface StartPlace {
+  tip: Oid | null;
+  session: SessionId;
+  created: string;
+  entry: null;
+}
+
+/** Where entries are appended: after `entry`, on top of `tip`. */
+export type Place = StartPlace | (LineTurns & Partial<Pick<LineState, 'latest'>>);
+
+/** What the commit of a draft holds. */
+export interface EntryContent {
+  entry: Entry;
+  message: string;
+  files: FileEdit[];
+  tree: Oid | null;
+  at: string | undefined;
+  records: KnownRecord[];
+}
+
+export interface Drafts {
+  /** The content of the entry after those that were added. */
+  add(draft: Draft): Promise<EntryContent>;
+  /** How many secrets in records and plans were masked so far. */
+  masked(): number;
+}
+
+/** `isEndless`: of the turns before the one that grows, nothing is held in memory. */
+export function openDrafts(project: Project, place: Place, { isEndless }: { isEndless: boolean }): Drafts {
+  const { masker, ids, hash } = project;
+  const tails = openTails(project.repository.store, place, isEndless);
+  let last: Pick<Entry, 'session' | 'created' | 'id'> = place.entry ?? { ...place, id: '' };
+  let masked = 0;
+  return {
+    async add({ kind, turn = null, label, id: wanted, at, trailers, files: own = {}, code = {}, ...said }) {
+      const { session, created } = last;
+      const fresh = wanted ?? ids.entryId();
+      const id = kind === 'start' ? fresh : toLaterId(fresh, last);
+      const { records, plan, count } = await maskSaid(masker, said, own['plan.md']);
+      masked += count;
+      const named: Record<string, string> = plan === undefined ? own : { ...own, 'plan.md': plan };
+      const about = named[subjects[kind] ?? ''];
+      const entry: Entry = {
+        kind,
+        session,
+        turn,
+        id,
+        created,
+        ...(typeof label === 'function' ? label(records, plan) : label),
+        ...(about === undefined ? {} : { sha256: hash(about) }),
+        ...trailers,
+      };
+      const files = [...(code.files ?? [])];
+      for (const [name, content] of Object.entries(named))
+        files.push(
+          name === 'raw.jsonl'
+            ? await tails.grow(turn, name, content)
+            : { path: joinPath(turnDir(session, requireTurn(turn)), name), bytes: content },
+        );
+      const lines = records.map((record) => encodeRecord(kind === 'approval' ? { ...record, id } : record));
+      if (lines.length > 0) files.push(await tails.grow(turn, 'transcript.jsonl', lines.join('')));
+      last = entry;
+      const message = encodeEntry(await maskEntry(masker, entry));
+      return { entry, message, files, tree: code.tree ?? null, at, records };
+    },
+    masked: () => masked,
+  };
+}
+
+/** The file of which an entry names the sha256. */
+const subjects: Partial<Record<EntryKind, string>> = {
+  message: '_context.log',
+  plan: 'plan.md',
+  report: 'report.md',
+};
+
+async function maskSaid(
+  masker: Project['masker'],
+  { records = [], isAnswer }: Pick<Draft, 'records' | 'isAnswer'>,
+  plan: string | undefined,
+): Promise<{ records: KnownRecord[]; plan: string | undefined; count: number }> {
+  if (isAnswer === true) return { records: [...records], plan, count: 0 };
+  const masked = await Promise.all(records.map((record) => maskRecord(masker, record)));
+  const maskedPlan = plan === undefined ? undefined : await masker.mask(plan);
+  const count = masked.reduce((sum, one) => sum + one.count, maskedPlan?.count ?? 0);
+  return { records: masked.map(({ record }) => record), plan: maskedPlan?.text, count };
+}
+
+function requireTurn(turn: TurnName | null): TurnName {
+  if (turn === null) throw new Error('An entry without a turn has no files of a turn.');
+  return turn;
+}
+
+interface Tails {
+  /** The file with all that the turn has in it by then; later lines change nothing of the bytes. */
+  grow(turn: TurnName | null, name: string, lines: string): Promise<FileEdit>;
+}
+
+interface Tail {
+  bytes: Uint8Array;
+  length: number;
+}
+
+/** The files of turns as they grow, from what the line has of them: each is read once. */
+function openTails(store: Store, place: Place, isEndless: boolean): Tails {
+  const { session } = place;
+  const tails = new Map<RepoPath, Tail>();
+  let current: TurnName | null = null;
+  const read = async (turn: TurnName, path: RepoPath): Promise<Uint8Array> => {
+    if (place.entry === null || !place.turns.includes(turn)) return new Uint8Array();
+    if (place.latest?.turn === turn && path.endsWith('/transcript.jsonl')) return place.latest.transcript;
+    return (await store.readFile(place.entryOid, path))?.bytes ?? new Uint8Array();
+  };
+  return {
+    async grow(named, name, lines) {
+      const turn = requireTurn(named);
+      if (isEndless && turn !== current) tails.clear();
+      current = turn;
+      const path = joinPath(turnDir(session, turn), name);
+      const tail = tails.get(path) ?? toTail(await read(turn, path));
+      tails.set(path, tail);
+      addBytes(tail, new TextEncoder().encode(lines));
+      return { path, bytes: tail.bytes.subarray(0, tail.length) };
+    },
+  };
+}
+
+/** A line that another program has torn stays as it is; what comes begins on its own. */
+function toTail(bytes: Uint8Array): Tail {
+  const tail = { bytes, length: bytes.length };
+  if (bytes.length > 0 && bytes.at(-1) !== newline) addBytes(tail, Uint8Array.of(newline));
+  return tail;
+}
+
+const newline = 10;
+
+function addBytes(tail: Tail, added: Uint8Array): void {
+  const length = tail.length + added.length;
+  if (length > tail.bytes.length) {
+    const larger = new Uint8Array(2 * length);
+    larger.set(tail.bytes.subarray(0, tail.length));
+    tail.bytes = larger;
+  }
+  tail.bytes.set(added, tail.length);
+  tail.length = length;
+}

@@ -1,0 +1,65 @@
+/** Moves refs among commits that are there: to bring, to keep and to put away what lines have. */
+import { TeddyError } from '../../errors.ts';
+import type { RefUpdate, Store } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import { archivePrefix, shortRef, type RefName } from '../../names.ts';
+
+const maxAttempts = 10;
+
+/**
+ * All of the refs or none, by compare-and-swap; `reason` is for their reflogs. False: one of them was not at its old value, and
+ * nothing has changed. A function says what is to move, and after a lost race it is asked again, up to ten times. A branch or an
+ * archive leaves its commits only where one of the refs keeps them, or where the caller `drops` what it has just made.
+ */
+export async function moveRefs(
+  { repository: { store } }: Pick<Project, 'repository'>,
+  moves: readonly RefUpdate[] | (() => Promise<readonly RefUpdate[]>),
+  reason: string,
+  { drops = false }: { drops?: boolean } = {},
+): Promise<boolean> {
+  const attempts = typeof moves === 'function' ? maxAttempts : 1;
+  for (let attempt = 1; attempt <= attempts; attempt += 1) {
+    const updates = typeof moves === 'function' ? await moves() : moves;
+    if (updates.length === 0) return true;
+    if (!drops) await refuseDrops(store, updates);
+    if ((await store.updateRefs([...updates], `teddy: ${reason}`)) === 'done') return true;
+    if (attempt < attempts) await waitForOthers(store, attempt);
+  }
+  return false;
+}
+
+/** `attempt` returns null after a lost race, and then starts from what is there now. Throws REF_MOVED after ten. */
+export async function retryWhileMoved<Value>(
+  { repository: { store } }: Pick<Project, 'repository'>,
+  ref: RefName,
+  attempt: () => Promise<Value | null>,
+): Promise<Value> {
+  for (let count = 1; count <= maxAttempts; count += 1) {
+    const value = await attempt();
+    if (value !== null) return value;
+    await waitForOthers(store, count);
+  }
+  throw new TeddyError(
+    'REF_MOVED',
+    `${shortRef(ref)} moved ${maxAttempts} times while an entry was appended.`,
+    'Another program is busy on this line; run the command again.',
+  );
+}
+
+/** Grows, so that many writers spread out instead of losing to each other again. */
+async function waitForOthers(store: Store, count: number): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, Math.random() * 15 * 2 ** Math.min(count, 6)));
+  store.readAnew();
+}
+
+/** A caller's mistake, which no user can make. */
+async function refuseDrops(store: Store, updates: readonly RefUpdate[]): Promise<void> {
+  const made = updates.flatMap(({ new: oid }) => oid ?? []);
+  for (const { ref, old, new: oid } of updates) {
+    const isGuarded = ref.startsWith('refs/heads/') || ref.startsWith(archivePrefix);
+    if (!isGuarded || old === null || made.includes(old)) continue;
+    let isKept = false;
+    for (const holder of oid === null ? made : [oid, ...made]) isKept ||= await store.isAncestor(old, holder);
+    if (!isKept) throw new Error(`${ref} would leave ${old}, which nothing else keeps.`);
+  }
+}
