@@ -19,8 +19,7 @@ import { memosPath } from '../../session/global-files.ts';
 import { nameSome } from '../../session/name-some.ts';
 import { isSecretName } from '../../session/secret-names.ts';
 import { parseLeftOut } from '../../session/history-text.ts';
-import { joinPath, turnDir, type Oid, type RepoPath, type TurnName } from '../../names.ts';
-import type { FileEdit } from '../line/write-entry.ts';
+import { type Oid, type RepoPath, type TurnName } from '../../names.ts';
 import { openCodeTree, type CodeTree } from './code-tree.ts';
 import { fitFiles } from './fit-files.ts';
 import type { GlobalBranch } from '../line/global-branch.ts';
@@ -41,8 +40,8 @@ export interface RequestOptions {
 export interface BuiltRequest {
   messages: ModelMessage[];
   log: string;
-  /** `turn.context` and `_context.log`. */
-  files: FileEdit[];
+  /** `turn.context` and `_context.log`, by their names. */
+  files: Record<string, string>;
   /** Sentences for a person: files left out, lines not understood. */
   notes: string[];
   /** A sentence that says what would help; null: nothing is missing. */
@@ -68,10 +67,6 @@ export async function buildRequest(
   refuseTooLarge(bare, budget, place);
   // Not even the line that says what is left out may fit.
   refuseTooLarge(log, budget, place);
-  const list = {
-    path: joinPath(turnDir(info.session, info.turn), 'turn.context'),
-    bytes: renderTurnContext(paths),
-  };
   const damaged = noteDamagedReport(state, info.turn);
   const isFirst = state.turns.every((name) => name === info.turn);
   const secret = fitted.files.filter(({ kind, path }) => kind === 'shown' && isSecretName(path as RepoPath));
@@ -83,7 +78,7 @@ export async function buildRequest(
   return {
     log: log.log,
     messages: log.messages,
-    files: [list, toLogFile(info, log)],
+    files: { 'turn.context': renderTurnContext(paths), '_context.log': log.log },
     notes: [...damaged, ...notes],
     advice,
   };
@@ -194,11 +189,13 @@ export async function rebuildRequest(
   const own = earlier === undefined ? null : { ...earlier, text: earlier.clipped?.text ?? earlier.text };
   const rebuilt = replaceRequest(log, { info, system, message, earlier: own }, project.hash);
   refuseTooLarge(rebuilt, budget, { session: info.session, keepsFiles: true });
-  return { log: rebuilt.log, messages: rebuilt.messages, files: [toLogFile(info, rebuilt)], notes: [], advice: null };
-}
-
-function toLogFile({ session, turn }: RequestInfo, { log }: ContextLog): FileEdit {
-  return { path: joinPath(turnDir(session, turn), '_context.log'), bytes: log };
+  return {
+    log: rebuilt.log,
+    messages: rebuilt.messages,
+    files: { '_context.log': rebuilt.log },
+    notes: [],
+    advice: null,
+  };
 }
 
 /** Reads the request that an open turn sent, to send it again; null while nothing was sent. */

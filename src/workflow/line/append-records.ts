@@ -1,5 +1,4 @@
 /** Appends what was said elsewhere to a line: by a voice front end, an editor, a person at the shell. Nobody is asked. */
-import { endLine } from '../../session/context-log-sections.ts';
 import { completeRecords, type GivenRecord } from '../../conversation/given-record.ts';
 import { encodeRecord } from '../../conversation/transcript.ts';
 import type { KnownRecord } from '../../conversation/record.ts';
@@ -7,7 +6,7 @@ import { toUnitKind, type UnitKind } from '../../conversation/unit.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { decodeEntry, type Entry } from '../../session/entry.ts';
+import { decodeEntry } from '../../session/entry.ts';
 import {
   isTurnName,
   compareTurns,
@@ -19,11 +18,10 @@ import {
   type SessionId,
   type TurnName,
 } from '../../names.ts';
-import { appendEntry } from './append-entry.ts';
-import { nextAfter } from './write-entry.ts';
+import { append } from './append.ts';
 import { maskRecord } from './mask-record.ts';
-import { prepareLine, type ReadyLine } from './prepare.ts';
-import { nextTurn, readTurn, toText, type LineState } from './read.ts';
+import { prepareLine } from './prepare.ts';
+import { nextTurn, toText, type LineState } from './read.ts';
 import { describeRecords } from './describe-records.ts';
 import { decodeTranscript } from '../../conversation/decode-transcript.ts';
 
@@ -52,44 +50,16 @@ export interface AppendedRecords {
  */
 export async function appendRecords(project: Project, request: AppendRequest): Promise<AppendedRecords> {
   const given = completeRecords(request.records, project.clock.now().toISOString(), project.hash);
-  const entry = toUnitKind(given);
+  const kind = toUnitKind(given);
   const line = await prepareLine(project, request.selector);
-  const records = await maskRecords(project, given);
-  const find = async (state: LineState) =>
-    request.isFresh === true ? null : findKnown(project.repository.store, state, records);
-  return append(project, line, { entry, records, find });
-}
-
-async function maskRecords(project: Project, records: KnownRecord[]): Promise<KnownRecord[]> {
-  const masked = await Promise.all(records.map((record) => maskRecord(project.masker, record)));
-  const count = masked.reduce((sum, one) => sum + one.count, 0);
-  if (count > 0) {
-    project.notices.warn(`${count} ${count === 1 ? 'secret in it was' : 'secrets in it were'} masked.`);
-  }
-  return masked.map(({ record }) => record);
-}
-
-interface Unit {
-  entry: UnitKind;
-  records: KnownRecord[];
-  /** Finds what somebody has sent already, perhaps in this moment. */
-  find(state: LineState): Promise<FoundRecord | null>;
-}
-
-async function append(
-  project: Project,
-  line: ReadyLine,
-  { entry: kind, records, find }: Unit,
-): Promise<AppendedRecords> {
-  const { store } = project.repository;
-  const appended = await appendEntry(project, line, async (state) => {
-    const known = await find(state);
-    if (known !== null) return { entry: null, value: known };
+  const isPartial = given.some(({ type }) => type === 'assistant_partial');
+  const trailers = isPartial ? { status: 'PARTIAL' } : {};
+  const appended = await append(project, line, async (state) => {
+    // Somebody may have sent them already, perhaps in this moment.
+    const known = request.isFresh === true ? null : await findKnown(project, state, given);
+    if (known !== null) return { leave: known };
     const turn = toTurn(state, kind);
-    const transcript = await readTranscript(store, state, turn);
-    const path = joinPath(turnDir(state.session, turn), 'transcript.jsonl');
-    const bytes = transcript + records.map(encodeRecord).join('');
-    return { entry: toEntry(project, state, turn, kind, records), files: [{ path, bytes }], value: { turn } };
+    return { drafts: [{ kind, turn, label: describeRecords, trailers, records: given }], value: { turn } };
   });
   const isNew = appended.commit !== null;
   const { turn, commit } = isNew ? { ...appended.value, commit: appended.commit } : appended.value;
@@ -97,9 +67,11 @@ async function append(
 }
 
 /** Null: none of the ids is there. Throws ENTRY_EXISTS where one is, and not all of it is the same. */
-async function findKnown(store: Store, state: LineState, records: KnownRecord[]): Promise<FoundRecord | null> {
-  const found = await findRecords(store, state, new Set(records.map(({ id }) => id)));
+async function findKnown(project: Project, state: LineState, given: KnownRecord[]): Promise<FoundRecord | null> {
+  const found = await findRecords(project.repository.store, state, new Set(given.map(({ id }) => id)));
   if (found.length === 0) return null;
+  const masked = await Promise.all(given.map((record) => maskRecord(project.masker, record)));
+  const records = masked.map(({ record }) => record);
   const same = records.filter((record) => found.some((one) => isSameRecord(one.record, record)));
   const [first] = found;
   if (same.length === records.length && first !== undefined) return first;
@@ -120,25 +92,6 @@ function toTurn(state: LineState, kind: UnitKind): TurnName {
   const { latest } = state;
   if (latest === null) return nextTurn(state);
   return kind === 'message' && latest.status === 'closed' ? nextTurn(state) : latest.turn;
-}
-
-async function readTranscript(store: Store, state: LineState, turn: TurnName): Promise<string> {
-  if (!state.turns.includes(turn)) return '';
-  const { latest } = state;
-  const found = latest?.turn === turn ? latest : await readTurn(store, state.entryOid, state.session, turn);
-  // A line that a crash of another program has torn stays as it is; ours begins on its own.
-  return endLine(toText(found.transcript));
-}
-
-function toEntry(project: Project, state: LineState, turn: TurnName, kind: UnitKind, records: KnownRecord[]): Entry {
-  const isPartial = records.some(({ type }) => type === 'assistant_partial');
-  return {
-    kind,
-    ...nextAfter(state.entry, project),
-    turn,
-    ...describeRecords(records),
-    ...(isPartial ? { status: 'PARTIAL' } : {}),
-  };
 }
 
 /** Finds records of a session by their ids: what was sent again is known by them. */

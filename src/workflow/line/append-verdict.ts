@@ -1,18 +1,14 @@
 /** Appends a verdict on the plan of a turn. */
-import { endLine } from '../../session/context-log-sections.ts';
-import { encodeRecord } from '../../conversation/transcript.ts';
 import type { ApprovalRecord } from '../../conversation/record.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { joinPath, shortRef, turnDir, type RefName, type TurnName } from '../../names.ts';
+import { shortRef, type RefName, type TurnName } from '../../names.ts';
 import type { VerdictWord } from '../../session/entry.ts';
 import { toShellWord } from '../../session/shell-word.ts';
-import { appendEntry } from './append-entry.ts';
+import { append } from './append.ts';
 import { labelVerdict } from './entry-labels.ts';
-import { maskRecord } from './mask-record.ts';
-import { readTurn, toText, type LineState, type TurnStatus } from './read.ts';
-import { nextAfter } from './write-entry.ts';
+import { readTurn, type LineState, type TurnStatus } from './read.ts';
 import { toAuthor, type Verdict } from './read-verdicts.ts';
 
 export interface JudgedPlan {
@@ -47,30 +43,23 @@ export async function appendVerdict(
     comments,
     ...(text.trim() === '' ? {} : { text: text.trim() }),
   };
-  const { record, count } = await maskRecord(project.masker, said);
-  if (count > 0) project.notices.warn(`${count} ${count === 1 ? 'secret in it was' : 'secrets in it were'} masked.`);
-  const approval = record as ApprovalRecord;
-  const { commit } = await appendEntry(project, line, async (state) => {
+  const { commit, records } = await append(project, line, async (state) => {
     const now = await readTurn(store, state.entryOid, state.session, turn);
     if (now.plan === null || project.hash(now.plan) !== sha256 || now.status !== judged.status)
       throw movedTurnError(turn, line.ref);
-    // The record has the id of its entry.
-    const next = nextAfter(state.entry, project);
-    const bytes = `${endLine(toText(now.transcript))}${encodeRecord({ ...approval, id: next.id })}`;
-    return {
-      entry: { kind: 'approval', ...next, ...labelVerdict(approval, judged.title), verdict, sha256, turn },
-      files: [{ path: joinPath(turnDir(state.session, turn), 'transcript.jsonl'), bytes }],
-    };
+    const label = ([masked]: readonly object[]) => labelVerdict(masked as ApprovalRecord, judged.title);
+    return [{ kind: 'approval', turn, id: said.id, label, trailers: { verdict, sha256 }, records: [said] }];
   });
+  const [approval] = records as ApprovalRecord[];
   return {
     verdict,
     turn,
     planSha256: sha256,
-    comments: approval.comments,
-    text: approval.text ?? null,
+    comments: approval?.comments ?? [],
+    text: approval?.text ?? null,
     commit,
     author: toAuthor((await store.readCommit(commit)).author),
-    at: approval.timestamp,
+    at: said.timestamp,
   };
 }
 

@@ -1,15 +1,14 @@
 /** Puts an answer on its line, whole or in part, if the turn still waits for it; else keeps it where it can be found. */
-import type { AssistantRecord, NoteRecord, TranscriptRecord } from '../../conversation/record.ts';
-import { countSaid, encodeRecord, lastMessageId } from '../../conversation/transcript.ts';
+import type { AssistantRecord, KnownRecord, NoteRecord, PartialRecord } from '../../conversation/record.ts';
+import { countSaid, lastMessageId } from '../../conversation/transcript.ts';
 import type { AnswerTarget } from '../../ports/disk.ts';
 import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Entry } from '../../session/entry.ts';
 import { formatCount } from '../../session/format-count.ts';
-import { joinPath, turnDir, type Oid } from '../../names.ts';
-import { appendEntry, type Target } from './append-entry.ts';
-import { nextAfter, type Draft, type FileEdit } from './write-entry.ts';
-import { readTurn, toText, type LineState, type Turn } from './read.ts';
+import type { Oid } from '../../names.ts';
+import { append, type Draft, type EntryTrailers, type Line } from './append.ts';
+import { readTurn, type LineState, type Turn } from './read.ts';
 import { describeEnd, type Received, type Usage } from './receive-answer.ts';
 
 export type ReceivedText = Pick<Received, 'text' | 'thoughts' | 'usage' | 'continuations' | 'said'>;
@@ -17,28 +16,28 @@ export type ReceivedText = Pick<Received, 'text' | 'thoughts' | 'usage' | 'conti
 /** Null: the turn does not wait for it any more, and nothing was kept. */
 export async function keepWhole(
   project: Project,
-  target: Target,
+  target: Line,
   place: AnswerTarget,
   received: ReceivedText,
-  { kind, title, details }: Pick<Entry, 'title' | 'details'> & { kind: 'plan' | 'reply' },
+  { kind, ...label }: Pick<Entry, 'title' | 'details'> & { kind: 'plan' | 'reply' },
 ): Promise<Oid | null> {
   const { text } = received;
-  const dir = turnDir(place.session, place.turn);
   const isPlan = kind === 'plan';
-  const plan: FileEdit[] = isPlan ? [{ path: joinPath(dir, 'plan.md'), bytes: text }] : [];
   const message = { role: 'assistant' as const, ...(isPlan ? { file: 'plan.md' } : { content: text }) };
   const record = { type: 'assistant' as const, message, source: isPlan ? 'plan' : 'text' };
-  const sha256 = isPlan ? { sha256: project.hash(text) } : {};
-  return appendIfAwaited(project, target, place, { isPlan }, (state, turn) => ({
-    entry: { ...toAnswerEntry(project, state, place, kind, received.usage), title, details, ...sha256 },
-    files: [...plan, toTranscript(project, turn, place, received, { ...record, ...toReplyTo(place, turn) })],
+  return appendIfAwaited(project, target, place, { isPlan }, (turn) => ({
+    kind,
+    label,
+    trailers: toAnswerTrailers(place, received.usage),
+    records: toRecords(project, place, received, { ...record, ...toReplyTo(place, turn) }),
+    ...(isPlan ? { files: { 'plan.md': text } } : {}),
   }));
 }
 
 /** An interrupted answer stays on the line, flagged; the turn stays open. Null: as for `keepWhole`. */
 export async function keepPart(
   project: Project,
-  target: Target,
+  target: Line,
   place: AnswerTarget,
   received: ReceivedText,
 ): Promise<Oid | null> {
@@ -48,14 +47,11 @@ export async function keepPart(
     message: { role: 'assistant' as const, content: text },
     source: 'text',
   };
-  return appendIfAwaited(project, target, place, { isPlan: false }, (state, turn) => ({
-    entry: {
-      ...toAnswerEntry(project, state, place, 'reply', received.usage),
-      ...toLabelLines(text),
-      title: 'interrupted answer',
-      status: 'PARTIAL',
-    },
-    files: [toTranscript(project, turn, place, received, record)],
+  return appendIfAwaited(project, target, place, { isPlan: false }, () => ({
+    kind: 'reply',
+    label: { ...toLabelLines(text), title: 'interrupted answer' },
+    trailers: { ...toAnswerTrailers(place, received.usage), status: 'PARTIAL' },
+    records: toRecords(project, place, received, record),
   }));
 }
 
@@ -67,15 +63,15 @@ export function toLabelLines(text: string): { title: string; details: string[] }
 /** Null: the turn does not wait for it any more, and nothing was kept. */
 export async function appendIfAwaited(
   project: Project,
-  target: Target,
+  target: Line,
   place: AnswerTarget,
   options: { isPlan: boolean },
-  draft: (state: LineState, turn: Turn) => Draft,
+  toDraft: (turn: Turn) => Draft,
 ): Promise<Oid | null> {
   const { store } = project.repository;
-  const { commit } = await appendEntry(project, target, async (state) => {
+  const { commit } = await append(project, target, async (state) => {
     const turn = place.isChat === true ? await findSpoken(store, state, place, options) : findAwaiting(state, place);
-    return turn === null ? { entry: null } : draft(state, turn);
+    return turn === null ? { leave: null } : [{ ...toDraft(turn), turn: place.turn, isAnswer: true }];
   });
   return commit;
 }
@@ -105,18 +101,15 @@ function toReplyTo({ messageId }: AnswerTarget, { records }: Turn): { reply_to?:
 }
 
 /** The record has the id of the place: so it is known again when the answer is found in staging. */
-function toTranscript(
+function toRecords(
   project: Project,
-  { transcript }: Turn,
-  { id, session, turn }: AnswerTarget,
+  { id }: AnswerTarget,
   received: ReceivedText,
-  record: Omit<Extract<TranscriptRecord, { type: 'assistant' | 'assistant_partial' }>, 'id' | 'timestamp'>,
-): FileEdit {
+  record: Omit<AssistantRecord | PartialRecord, 'id' | 'timestamp'>,
+): KnownRecord[] {
   const timestamp = project.clock.now().toISOString();
-  const said = { ...record, id, timestamp, ...toTokens(received.usage) } as TranscriptRecord;
-  const added = [...noteAnswer(project, received), said].map(encodeRecord).join('');
-  const before = toText(transcript);
-  return { path: joinPath(turnDir(session, turn), 'transcript.jsonl'), bytes: before + added };
+  const said = { ...record, id, timestamp, ...toTokens(received.usage) } as AssistantRecord | PartialRecord;
+  return [...noteAnswer(project, received), said];
 }
 
 /** Notes for the transcript: what the model thought, where its answer was cut and went on, and how a bad end was told. */
@@ -142,19 +135,8 @@ function describeContinuation({ continuations }: Pick<ReceivedText, 'continuatio
   return `${where}; ${formatCount(droppedBytes)} bytes at the seam, an exact repetition of its last lines, were dropped.`;
 }
 
-export function toAnswerEntry(
-  project: Project,
-  state: LineState,
-  { turn, agent, provider, model }: AnswerTarget,
-  kind: 'plan' | 'reply' | 'exchange',
-  usage: Usage | null,
-): Entry {
+export function toAnswerTrailers({ agent, provider, model }: AnswerTarget, usage: Usage | null): EntryTrailers {
   return {
-    kind,
-    ...nextAfter(state.entry, project),
-    turn,
-    title: '',
-    details: [],
     agent,
     provider,
     model,

@@ -7,37 +7,29 @@ import {
   type ToolUseRecord,
   type TranscriptRecord,
 } from '../../conversation/record.ts';
-import { encodeRecord } from '../../conversation/transcript.ts';
 import type { AnswerTarget } from '../../ports/disk.ts';
 import type { Project } from '../../ports/project.ts';
-import { joinPath, turnDir, type Oid } from '../../names.ts';
-import type { Target } from './append-entry.ts';
-import { appendIfAwaited, toAnswerEntry } from './keep-answer.ts';
-import { toText } from './read.ts';
+import type { Oid } from '../../names.ts';
+import type { Line } from './append.ts';
+import { appendIfAwaited, toAnswerTrailers } from './keep-answer.ts';
 import type { Usage } from './receive-answer.ts';
 import { describeRecords } from './describe-records.ts';
 
 /** Null: the turn does not wait for it any more, and nothing was kept. */
 export async function keepExchange(
   project: Project,
-  target: Target,
+  target: Line,
   place: AnswerTarget,
   records: readonly KnownRecord[],
   usage: Usage | null,
 ): Promise<Oid | null> {
-  const added = inOrder(records).map(encodeRecord).join('');
-  return appendIfAwaited(project, target, place, { isPlan: false }, (state, { transcript }) => {
-    const path = joinPath(turnDir(place.session, place.turn), 'transcript.jsonl');
-    const isRecovered = records.some((record) => record.type === 'tool_result' && record.reason === 'recovered');
-    return {
-      entry: {
-        ...toAnswerEntry(project, state, place, 'exchange', usage),
-        ...describeRecords(records),
-        ...(isRecovered ? { status: 'RECOVERED' } : {}),
-      },
-      files: [{ path, bytes: toText(transcript) + added }],
-    };
-  });
+  const isRecovered = records.some((record) => record.type === 'tool_result' && record.reason === 'recovered');
+  return appendIfAwaited(project, target, place, { isPlan: false }, () => ({
+    kind: 'exchange',
+    label: describeRecords(records),
+    trailers: { ...toAnswerTrailers(place, usage), ...(isRecovered ? { status: 'RECOVERED' } : {}) },
+    records: inOrder(records),
+  }));
 }
 
 /** Text comes first, then the calls, then their results in the order of the calls, whichever ended first. */

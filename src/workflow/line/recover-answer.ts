@@ -4,7 +4,7 @@ import type { TranscriptRecord } from '../../conversation/record.ts';
 import type { AnswerTarget, LeftAnswer, OrphanedAnswer } from '../../ports/disk.ts';
 import type { Project } from '../../ports/project.ts';
 import { formatCount } from '../../session/format-count.ts';
-import type { Target } from './append-entry.ts';
+import type { Line } from './append.ts';
 import { keepPart } from './keep-answer.ts';
 import { keepBytes } from './keep-bytes.ts';
 import { closeExchange, keepExchange } from './keep-exchange.ts';
@@ -14,7 +14,7 @@ import { readLine, readTurn } from './read.ts';
  * Answers of this line, and those whose line is gone. True: the line may have moved. A crash in here leaves them for the next
  * command, which keeps none twice.
  */
-export async function recoverAnswers(project: Project, line: Target): Promise<boolean> {
+export async function recoverAnswers(project: Project, line: Line): Promise<boolean> {
   let hasRecovered = false;
   for (const orphan of inOrder(await project.answers.orphans())) {
     if (!(await isOurs(project, line, orphan))) continue;
@@ -34,11 +34,11 @@ function inOrder(orphans: OrphanedAnswer[]): OrphanedAnswer[] {
 }
 
 /** An answer of another line waits until somebody comes back to that. */
-async function isOurs(project: Project, { ref }: Target, { place }: OrphanedAnswer): Promise<boolean> {
+async function isOurs(project: Project, { ref }: Line, { place }: OrphanedAnswer): Promise<boolean> {
   return place === null || place.ref === ref || (await project.repository.store.resolve(place.ref)) === null;
 }
 
-async function recover(project: Project, line: Target, { id, place }: OrphanedAnswer, left: LeftAnswer): Promise<void> {
+async function recover(project: Project, line: Line, { id, place }: OrphanedAnswer, left: LeftAnswer): Promise<void> {
   if (place !== null && (await isKept(project, line, place, left))) return;
   const { text, damaged } = left;
   const said: string[] = [];
@@ -51,7 +51,7 @@ async function recover(project: Project, line: Target, { id, place }: OrphanedAn
 }
 
 /** The command was killed after the answer was on the line. */
-async function isKept(project: Project, { ref }: Target, place: AnswerTarget, { text }: LeftAnswer): Promise<boolean> {
+async function isKept(project: Project, { ref }: Line, place: AnswerTarget, { text }: LeftAnswer): Promise<boolean> {
   const { store } = project.repository;
   const tip = place.ref === ref ? await store.resolve(ref) : null;
   if (tip === null) return false;
@@ -68,7 +68,7 @@ function toId(record: TranscriptRecord): string | null {
 
 async function keepOrAnchor(
   project: Project,
-  line: Target,
+  line: Line,
   id: string,
   place: AnswerTarget | null,
   { text, unconfirmedBytes }: LeftAnswer,
@@ -88,7 +88,7 @@ async function keepOrAnchor(
 }
 
 /** The results that are there stay; a call that was running gets one that says that nobody knows what it did. */
-async function keepCalls(project: Project, line: Target, place: AnswerTarget, journal: string): Promise<string> {
+async function keepCalls(project: Project, line: Line, place: AnswerTarget, journal: string): Promise<string> {
   const records = closeExchange(project, journal);
   const calls = records.filter(({ type }) => type === 'tool_use').length;
   const lost = records.filter((record) => record.type === 'tool_result' && record.reason === 'recovered').length;

@@ -3,7 +3,6 @@ import { questionSource, type TranscriptRecord, type UserRecord } from '../../co
 import {
   afterLastMessage,
   countSaid,
-  encodeRecord,
   isUnanswered,
   lastMessageId,
   userMessages,
@@ -12,11 +11,10 @@ import { TeddyError } from '../../errors.ts';
 import type { ModelMessage } from '../../ports/model.ts';
 import type { Project } from '../../ports/project.ts';
 import type { RequestInfo } from '../../session/context-log.ts';
-import type { Entry } from '../../session/entry.ts';
 import { globalContextPath, memosPath } from '../../session/global-files.ts';
-import { joinPath, shortRef, turnDir, type Oid, type TurnName } from '../../names.ts';
+import { shortRef, type Oid, type TurnName } from '../../names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
-import { appendEntry } from '../line/append-entry.ts';
+import { append, type Draft, type FileEdit } from '../line/append.ts';
 import { readStoredRequest } from '../context/build-request.ts';
 import { composeRequest, type Composed, type TurnOptions } from '../context/compose-request.ts';
 import { requireTrust } from '../line/foreign-texts.ts';
@@ -26,7 +24,6 @@ import type { ReadyLine } from '../line/prepare.ts';
 import { requirePlan, verdictError } from '../line/pending-plan.ts';
 import { awaitsVerdict, findAsked, findWaiting, toText, type LineState, type Turn } from '../line/read.ts';
 import { takeSnapshot } from '../line/take-snapshot.ts';
-import { nextAfter, type Draft, type FileEdit } from '../line/write-entry.ts';
 
 export interface OpenTurn {
   turn: TurnName;
@@ -50,7 +47,7 @@ export async function openTurn(project: Project, line: ReadyLine, options: TurnO
     ...line,
     state: await takeSnapshot(project, line, (request.mode === 'ask' && line.state.latest?.turn) || null),
   };
-  const { value: opened } = await appendEntry(project, snapped, async (state) => {
+  const { value: opened } = await append(project, snapped, async (state) => {
     refusePending(project, line, state, request);
     // In a conversation all that was said meanwhile is part of it.
     if (request.mode !== 'chat') refuseOtherTurn(line.state, state);
@@ -61,7 +58,7 @@ export async function openTurn(project: Project, line: ReadyLine, options: TurnO
     const recordCount = countSaid(known) + (record === null ? 0 : 1);
     const messageId = record?.id ?? lastMessageId(known) ?? '';
     const value = { ...composed, messages: composed.built.messages, messageId, records, recordCount };
-    return { ...(await toMessageDraft(project, state, composed, record)), value };
+    return { drafts: [await toMessageDraft(project, state, composed, record)], value };
   });
   // They are shown once, however many times the race was lost.
   for (const note of opened.built.notes) project.notices.warn(note);
@@ -201,24 +198,17 @@ async function toMessageDraft(
   record: UserRecord | null,
 ): Promise<Draft> {
   const { turn, message, info, built } = composed;
-  const before = state.latest?.turn === turn ? toText(state.latest.transcript) : '';
-  const transcript = {
-    path: joinPath(turnDir(state.session, turn), 'transcript.jsonl'),
-    bytes: before + (record === null ? '' : encodeRecord(record)),
-  };
   const [title = '', ...details] = message.trim().split('\n');
-  const entry: Entry = {
+  const { agent, provider, model } = info;
+  return {
     kind: 'message',
-    ...nextAfter(state.entry, project),
     turn,
-    title,
-    details,
-    agent: info.agent,
-    provider: info.provider,
-    model: info.model,
-    sha256: project.hash(built.log),
+    label: { title, details },
+    trailers: { agent, provider, model },
+    records: record === null ? [] : [record],
+    files: built.files,
+    code: { files: await readFreshCopies(project, state.tip) },
   };
-  return { entry, files: [...built.files, transcript, ...(await readFreshCopies(project, state.tip))] };
 }
 
 /** A commit is complete in itself: what `teddy/global` holds now is in it. */

@@ -1,16 +1,14 @@
 /** Takes a plan that somebody hands in, so that a person can look at it and decide. Nobody is asked, and nothing is run. */
-import { encodeRecord } from '../../conversation/transcript.ts';
 import { TeddyError } from '../../errors.ts';
-import { joinPath, shortRef, turnDir, type Oid, type SessionId, type TurnName } from '../../names.ts';
+import { shortRef, type Oid, type SessionId, type TurnName } from '../../names.ts';
 import { isPlan, maxPlanBytes, parsePlan } from '../../plan/parse.ts';
 import type { Project } from '../../ports/project.ts';
 import { labelHandedIn } from '../line/entry-labels.ts';
-import { appendEntry } from '../line/append-entry.ts';
-import { nextAfter } from '../line/write-entry.ts';
+import { append } from '../line/append.ts';
 import { appendRecords } from '../line/append-records.ts';
 import { newSession } from '../line/new-session.ts';
 import { prepareLine, type ReadyLine } from '../line/prepare.ts';
-import { readTurn, toText } from '../line/read.ts';
+import { readTurn } from '../line/read.ts';
 import { planTurn, type PlanRequest } from './plan.ts';
 
 export interface SubmitRequest {
@@ -135,25 +133,12 @@ async function keepMarkdown(
     records: [{ type: 'user', id: project.ids.entryId(), timestamp: toTime(), message: said, source: 'text' }],
     isFresh: true,
   });
-  const { commit } = await appendEntry(project, { ref, workspace: line.workspace }, async (state) => {
-    const { transcript, plan: known } = await readTurn(project.repository.store, state.entryOid, session, turn);
+  const { commit } = await append(project, { ref, workspace: line.workspace }, async (state) => {
+    const { plan: known } = await readTurn(project.repository.store, state.entryOid, session, turn);
     if (known !== null)
       throw new TeddyError('REF_MOVED', `Turn ${turn} has got another plan meanwhile.`, 'Hand the plan in again.');
     const record = { type: 'plan', id: project.ids.entryId(), timestamp: toTime(), file: 'plan.md' } as const;
-    const path = (name: string) => joinPath(turnDir(session, turn), name);
-    return {
-      entry: {
-        kind: 'plan',
-        ...nextAfter(state.entry, project),
-        turn,
-        ...labelHandedIn(plan),
-        sha256: project.hash(plan),
-      },
-      files: [
-        { path: path('plan.md'), bytes: plan },
-        { path: path('transcript.jsonl'), bytes: toText(transcript) + encodeRecord(record) },
-      ],
-    };
+    return [{ kind: 'plan', turn, label: labelHandedIn(plan), records: [record], files: { 'plan.md': plan } }];
   });
   return { turn, commit };
 }

@@ -198,14 +198,12 @@ test('a line that another program has torn stays, and the next record begins on 
   const path = `.teddy/sessions/${session}/01/transcript.jsonl`;
   const torn = `${await project.readAt(await project.tipOf(line), path)}{"type":"us`;
   // An import of another tool may have left it so: the transcript is read as it is published.
-  const { oid } = { oid: await project.tipOf(line) };
-  const { appendEntry } = await import('../../../src/workflow/line/append-entry.ts');
-  const { entry } = await (await import('../../../src/workflow/line/read.ts')).findEntry(project.repository.store, oid);
+  const { append: appendTo } = await import('../../../src/workflow/line/append.ts');
   const target = { ref: `refs/heads/${line}` as never, workspace: project.repository.workspace };
-  await appendEntry(project, target, () => ({
-    entry: { ...entry, id: project.ids.entryId() },
-    files: [{ path: path as never, bytes: torn }],
-  }));
+  const code = { files: [{ path: path as never, bytes: torn }] };
+  await appendTo(project, target, ({ entry: { kind, turn, title, details } }) => [
+    { kind, turn, label: { title, details }, code },
+  ]);
   await append(project, assistant('b', 'Answer.'));
   expect((await recordsOf(project)).map(({ type }) => type)).toEqual(['user', 'assistant']);
   await expect(append(project, user('b', 'x'))).rejects.toBeInstanceOf(TeddyError);

@@ -2,11 +2,10 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { TeddyError } from '../../../src/errors.ts';
 import type { ApprovalRecord } from '../../../src/conversation/record.ts';
-import { encodeRecord } from '../../../src/conversation/transcript.ts';
 import { decodeEntry, type Entry } from '../../../src/session/entry.ts';
-import type { Oid, RefName, RepoPath, SessionId, TurnName } from '../../../src/names.ts';
+import type { Oid, RefName, SessionId, TurnName } from '../../../src/names.ts';
 import type { Signature } from '../../../src/ports/git.ts';
-import { appendEntry } from '../../../src/workflow/line/append-entry.ts';
+import { append } from '../../../src/workflow/line/append.ts';
 import { appendVerdict, type JudgedPlan } from '../../../src/workflow/line/append-verdict.ts';
 import { readVerdicts } from '../../../src/workflow/line/read-verdicts.ts';
 import { findPlan, giveVerdict, type VerdictRequest } from '../../../src/workflow/run/give-verdict.ts';
@@ -281,14 +280,12 @@ describe('teddy.approvals', () => {
     await plan();
     const { plan: bytes } = await judgedPlan();
     const [id, sha256] = [project.ids.entryId(), project.hash(bytes)];
-    await appendEntry(project, await lineOf(), async ({ latest, entry: { created } }) => {
+    await append(project, await lineOf(), ({ entry: { created } }) => {
       const said = { id, timestamp: created, verdict: 'approved' as const, plan_sha256: sha256, comments: [] };
       const record: ApprovalRecord = { type: 'approval', ...said, ...inRecord };
-      const known = { kind: 'approval', session, turn: '01', id, created, title: 'x', details: [], sha256 };
-      const path = `.teddy/sessions/${session}/01/transcript.jsonl` as RepoPath;
-      const bytesOf = `${Buffer.from(latest?.transcript ?? []).toString()}${encodeRecord(record)}`;
-      const entry = { ...known, verdict: 'approved', ...inEntry } as Entry;
-      return { entry, files: [{ path, bytes: bytesOf }] };
+      const trailers = { sha256, verdict: 'approved' as const, ...inEntry };
+      const label = { title: 'x', details: [] };
+      return [{ kind: 'approval', turn: '01' as TurnName, id, label, trailers, records: [record] }];
     });
     expect(await verdictsOf('01')).toEqual([]);
     await expect(run(project)).rejects.toMatchObject({ code: 'APPROVAL_MISSING' });
