@@ -4,11 +4,9 @@ import { labelReport } from '../line/entry-labels.ts';
 import { renderReport, type Report, type ReportedChange } from '../../plan/report.ts';
 import type { TreeChange, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import type { Entry } from '../../session/entry.ts';
 import { isSessionPath } from '../../session/global-files.ts';
-import { joinPath, turnDir, type Oid, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
-import { appendEntry } from '../line/append-entry.ts';
-import { nextAfter, type FileEdit } from '../line/write-entry.ts';
+import type { Oid, RepoPath, TurnName } from '../../names.ts';
+import { append, type Draft } from '../line/append.ts';
 import { addTrees } from './left-files.ts';
 import { maskPaths, maskString } from '../line/mask-text.ts';
 import {
@@ -40,7 +38,7 @@ export async function publishReport(
   run: Run,
 ): Promise<Published> {
   const { store } = project.repository;
-  const { commit, value } = await appendEntry(project, line, async (state) => {
+  const { commit, value } = await append(project, line, async (state) => {
     if (state.latest?.turn !== turn || state.latest.status !== 'planned')
       throw lostPlanError(turn, { isReported: state.latest?.turn === turn && state.latest.report !== null });
     const { tree: before } = await store.readCommit(state.tip);
@@ -54,13 +52,7 @@ export async function publishReport(
       changes: code.changes,
       ...toFailure(unfinished, code.failure),
     };
-    const text = renderReport(report);
-    return {
-      entry: toEntry(project, state.entry, report, project.hash(text)),
-      files: toFiles(line.session, turn, text, run),
-      ...(code.tree === null ? {} : { codeTree: code.tree }),
-      value: { report, leftOut: code.leftOut },
-    };
+    return { drafts: [toDraft(report, run, code.tree)], value: { report, leftOut: code.leftOut } };
   });
   return { commit, report: value.report, leftOut: await maskLeftOut(project, value.leftOut) };
 }
@@ -168,24 +160,18 @@ function toReported({ path, change, before, after, mode }: TreeChange, run: Run)
   return { path, change, before, after, ...(isPlain ? {} : { mode }), action: run.changed.get(path) ?? 0 };
 }
 
-function toFiles(session: SessionId, turn: TurnName, text: string, run: Run): FileEdit[] {
-  const dir = turnDir(session, turn);
-  return [
-    { path: joinPath(dir, 'report.md'), bytes: text },
-    ...run.outputs.map(({ action, text: output }) => ({ path: joinPath(dir, `output/${action}.log`), bytes: output })),
-    ...run.pages.map(({ action, text: page }) => ({ path: joinPath(dir, `pages/${action}.txt`), bytes: page })),
-  ];
-}
-
-function toEntry(project: Project, last: Entry, report: Report, sha256: string): Entry {
-  const { status } = report.run_summary;
+function toDraft(report: Report, { outputs, pages }: Run, tree: Oid | null): Draft {
+  const { plan, run_summary, turn } = report;
   return {
     kind: 'report',
-    ...nextAfter(last, project),
-    turn: report.turn,
-    ...labelReport(report),
-    ...(report.plan.agent === null ? {} : { agent: report.plan.agent }),
-    status,
-    sha256,
+    turn,
+    label: labelReport(report),
+    trailers: { ...(plan.agent === null ? {} : { agent: plan.agent }), status: run_summary.status },
+    files: {
+      'report.md': renderReport(report),
+      ...Object.fromEntries(outputs.map(({ action, text }) => [`output/${action}.log`, text])),
+      ...Object.fromEntries(pages.map(({ action, text }) => [`pages/${action}.txt`, text])),
+    },
+    code: { tree },
   };
 }

@@ -2,18 +2,16 @@
 import { TeddyError, toMessage } from '../../errors.ts';
 import type { Store, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import type { Entry } from '../../session/entry.ts';
 import { howUndone, partlyRedone, partlyUndone, redone } from '../../session/line-paths.ts';
 import { parseTurnName, shortRef, type Oid, type RepoPath, type TurnName } from '../../names.ts';
 import { labelUndo } from '../line/entry-labels.ts';
-import { appendEntry } from '../line/append-entry.ts';
-import { nextAfter } from '../line/write-entry.ts';
+import { append, type Draft } from '../line/append.ts';
 import { checkUndo, type LeftFile, type SeenChange } from './check-undo.ts';
 import { isInState, withExecutable, type CodeFile } from '../line/edited-code.ts';
 import { editTree } from '../../session/edit-tree.ts';
 import { nameSome } from '../../session/name-some.ts';
 import { prepareLineOf, type ReadyLine } from '../line/prepare.ts';
-import { findTurn, type LineState } from '../line/read.ts';
+import { findTurn } from '../line/read.ts';
 import { findTaken, listUndoable, type TurnCode, type UndoChange } from './read-code.ts';
 import { decodeText } from '../../plan/decode-text.ts';
 import type { ProjectFiles, FileState, NewFile } from '../../ports/disk.ts';
@@ -134,13 +132,11 @@ async function publishUndo(
   restored: UndoChange[],
 ): Promise<Oid> {
   const { turn, isRedo } = undo;
-  const entry = toEntry(project, line.state, undo, restored);
+  const draft = toDraft(undo, restored);
   try {
-    const { commit } = await appendEntry(project, line, async ({ tip }) => ({
-      entry,
-      files: [],
-      codeTree: await writeCode(project, tip, restored),
-    }));
+    const { commit } = await append(project, line, async ({ tip }) => [
+      { ...draft, code: { tree: await writeCode(project, tip, restored) } },
+    ]);
     return commit;
   } catch (error) {
     throw new TeddyError(
@@ -162,23 +158,17 @@ async function writeCode(project: Project, tip: Oid, restored: UndoChange[]): Pr
   return tree;
 }
 
-function toEntry(
-  project: Project,
-  state: LineState,
-  { turn, isRedo, left }: Pick<Undone, 'turn' | 'isRedo' | 'left'>,
-  restored: UndoChange[],
-): Entry {
+function toDraft({ turn, isRedo, left }: Pick<Undone, 'turn' | 'isRedo' | 'left'>, restored: UndoChange[]): Draft {
   const status = left.length > 0 ? (isRedo ? partlyRedone : partlyUndone) : isRedo ? redone : undefined;
   return {
     kind: 'undo',
-    ...nextAfter(state.entry, project),
     turn,
-    ...labelUndo(
+    label: labelUndo(
       turn,
       isRedo,
       restored.map(({ path }) => path),
     ),
-    ...(status === undefined ? {} : { status }),
+    trailers: status === undefined ? {} : { status },
   };
 }
 

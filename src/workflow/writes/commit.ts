@@ -1,11 +1,10 @@
 /** The one entry of a write session: exactly its target, and labels that say where the content came from. */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
-import { decodeEntry, type Entry } from '../../session/entry.ts';
+import { decodeEntry } from '../../session/entry.ts';
 import type { Oid } from '../../names.ts';
 import type { Install, ValidationSummary, WriteRecord } from '../../write/write.ts';
-import { appendEntry } from '../line/append-entry.ts';
-import { nextAfter } from '../line/write-entry.ts';
+import { append, type Draft } from '../line/append.ts';
 import type { LineState } from '../line/read.ts';
 import { toMessageLines } from './keep-ask.ts';
 import { inspectTarget, type Place } from './inspect-target.ts';
@@ -30,26 +29,22 @@ export async function commitWrite(
   const workspace = place;
   const isHead = (await workspace.head()).ref === install.ref;
   const target = { ref: install.ref, workspace: isHead ? workspace : null };
-  const { commit } = await appendEntry(project, target, async (state) => {
+  const { commit } = await append(project, target, async (state) => {
     const found = await inspectTarget(project, workspace, record.target);
     if (!isInPlace(project, record, install.sha256, found)) throw targetChangedError(record);
     const { tree } = await store.readCommit(state.tip);
-    const codeTree = await workspace.treeOfPaths(tree, [record.target]);
-    return {
-      entry: toEntry(project, state, record, install, found.bytes?.length ?? 0),
-      files: [],
-      codeTree,
-    };
+    const code = { tree: await workspace.treeOfPaths(tree, [record.target]) };
+    return [{ ...toDraft(state, record, install, found.bytes?.length ?? 0), code }];
   });
   return commit;
 }
 
 async function commitOnTip(project: Project, record: WriteRecord, install: Install, final: Uint8Array): Promise<Oid> {
-  const { commit } = await appendEntry(project, { ref: install.ref, workspace: null }, async (state) => {
+  const { commit } = await append(project, { ref: install.ref, workspace: null }, async (state) => {
     const target = await inspectTarget(project, state.tip, record.target);
     requireBase(project, record, target);
     const file = { path: record.target, bytes: final, executable: ((target.mode ?? 0) & 0o100) !== 0 };
-    return { entry: toEntry(project, state, record, install, final.length), files: [file] };
+    return [{ ...toDraft(state, record, install, final.length), code: { files: [file] } }];
   });
   return commit;
 }
@@ -71,25 +66,18 @@ async function findCommitted(project: Project, { id }: WriteRecord, { ref, tip }
   return null;
 }
 
-function toEntry(
-  project: Project,
-  state: LineState,
-  record: WriteRecord,
-  { sha256, summary }: Install,
-  size: number,
-): Entry {
+function toDraft(state: LineState, record: WriteRecord, { sha256, summary }: Install, size: number): Draft {
   const { id, intent, operation, target, ask, writer } = record;
   const isOpen = state.latest !== null && state.latest.status !== 'closed';
   const validation = describeValidation(summary);
   return {
     kind: 'write',
-    ...nextAfter(state.entry, project),
     turn: isOpen ? (state.latest?.turn ?? null) : null,
-    title: `${operation} ${target}`,
-    details: [intent, `${size} bytes`, ...(ask === undefined ? [] : toMessageLines(ask.message))],
-    sha256,
-    ...writer,
-    write: { id, intent, validation },
+    label: {
+      title: `${operation} ${target}`,
+      details: [intent, `${size} bytes`, ...(ask === undefined ? [] : toMessageLines(ask.message))],
+    },
+    trailers: { sha256, ...writer, write: { id, intent, validation } },
   };
 }
 

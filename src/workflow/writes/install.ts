@@ -5,9 +5,8 @@ import type { Project } from '../../ports/project.ts';
 import type { Install, WriteRecord } from '../../write/write.ts';
 import { inspectTarget, refusePartlyStaged, type Place, type Target } from './inspect-target.ts';
 import type { Oid } from '../../names.ts';
-import { nextAfter } from '../line/write-entry.ts';
 import { labelEdits } from '../line/entry-labels.ts';
-import { appendEntry } from '../line/append-entry.ts';
+import { append } from '../line/append.ts';
 import { keepBytes } from '../line/keep-bytes.ts';
 
 /**
@@ -96,13 +95,9 @@ async function takeSnapshotOf(
   ref: Install['ref'],
 ): Promise<void> {
   const isHead = (await workspace.head()).ref === ref;
-  await appendEntry(project, { ref, workspace: isHead ? workspace : null }, async ({ tip, entry }) => {
-    const codeTree = await findEdit(project, workspace, tip, record);
-    return {
-      entry: { kind: 'snapshot', ...nextAfter(entry, project), turn: null, ...labelEdits([record.target]) },
-      files: [],
-      ...(codeTree === null ? {} : { codeTree }),
-    };
+  await append(project, { ref, workspace: isHead ? workspace : null }, async ({ tip }) => {
+    const tree = await findEdit(project, workspace, tip, record);
+    return [{ kind: 'snapshot', label: labelEdits([record.target]), code: { tree } }];
   });
   project.notices.info(`Your own edits of ${record.target} are committed as a snapshot.`);
 }
