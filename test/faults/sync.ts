@@ -10,12 +10,11 @@ import {
   type RefName,
   type RepoPath,
 } from '../../src/names.ts';
-import { publishDraft } from '../../src/workflow/line/append-entry.ts';
-import { toSnapshotEntry } from '../../src/workflow/line/draft-snapshot.ts';
+import { append as appendTo } from '../../src/workflow/line/append.ts';
+import { labelEdits } from '../../src/workflow/line/entry-labels.ts';
 import { readTakenBranches } from '../../src/workflow/turn/branch-session.ts';
 import { addMemo, listMemos, removeMemo } from '../../src/workflow/context/change-memos.ts';
 import { newSession } from '../../src/workflow/line/new-session.ts';
-import { findEntry } from '../../src/workflow/line/read.ts';
 import { syncSessions } from '../../src/workflow/sharing/sync-sessions.ts';
 
 export type Random = (below: number) => number;
@@ -111,18 +110,15 @@ export async function entryIdsOf(project: Project): Promise<Set<string>> {
 async function append(project: Project, ref: RefName): Promise<void> {
   const { store } = project.repository;
   const tip = (await store.resolve(ref)) as Oid;
-  const { entry: last } = await findEntry(store, tip);
   const id = project.ids.entryId();
   const batch = store.batch();
   const codeTree = await batch.tree([{ mode: '100644', name: 'notes.txt', oid: await batch.blob(`${id}\n`) }]);
   await batch.flush();
   const changes = await store.diffTrees(tip, codeTree, { without: '.teddy' as RepoPath });
   const paths = changes.map(({ path }) => path);
-  await publishDraft(project, { ref, workspace: null }, tip, {
-    entry: toSnapshotEntry(project, last, null, paths),
-    files: [],
-    codeTree,
-  });
+  await appendTo(project, { ref, workspace: null }, () => [
+    { kind: 'snapshot', label: labelEdits(paths), code: { tree: codeTree } },
+  ]);
 }
 
 async function branch(project: Project, { ref, oid }: { ref: RefName; oid: Oid }): Promise<void> {

@@ -5,8 +5,8 @@ import type { Project } from '../../ports/project.ts';
 import { addContextLine, dropContextLine } from '../../session/context-lines.ts';
 import { formatCount } from '../../session/format-count.ts';
 import { isSecretName } from '../../session/secret-names.ts';
-import { appendEntry } from '../line/append-entry.ts';
-import { toSnapshotEntry } from '../line/draft-snapshot.ts';
+import { append } from '../line/append.ts';
+import { labelEdits } from '../line/entry-labels.ts';
 import { ensureGlobal, readGlobal } from '../line/global-branch.ts';
 import { prepareLine, type ReadyLine } from '../line/prepare.ts';
 import { toText } from '../line/read.ts';
@@ -127,9 +127,9 @@ async function openSessionList(project: Project, line: ReadyLine): Promise<OpenL
     async save(edited) {
       // The user has read what they name.
       await trustTexts(project, [{ text: edited }]);
-      const { commit } = await appendEntry(project, line, ({ entry, latest }) => {
+      const { commit } = await append(project, line, ({ latest }) => {
         const turn = latest === null || latest.status === 'closed' ? null : latest.turn;
-        return { entry: toSnapshotEntry(project, entry, turn, [path]), files: [{ path, bytes: edited }] };
+        return [{ kind: 'snapshot', turn, label: labelEdits([path]), code: { files: [{ path, bytes: edited }] } }];
       });
       return commit;
     },

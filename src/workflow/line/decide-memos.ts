@@ -4,12 +4,12 @@ import { TeddyError } from '../../errors.ts';
 import type { Commit, Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { decodeEntry, encodeEntry, type Entry } from '../../session/entry.ts';
+import { idTail, toLaterId } from '../../session/logged-entry.ts';
 import { memosPath } from '../../session/global-files.ts';
 import { changeMemos, parseMemos, type MemoChange } from '../../session/memos.ts';
 import { globalRef, turnNumber, type Oid, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
-import { appendEntry } from './append-entry.ts';
+import { append } from './append.ts';
 import { labelMemos } from './entry-labels.ts';
-import { nextAfter } from './write-entry.ts';
 import { listLines } from '../../session/lines.ts';
 import { changeGlobal, readGlobal } from './global-branch.ts';
 import { maskEntry } from './mask-text.ts';
@@ -88,13 +88,9 @@ async function applyMemos(
 ): Promise<{ memos: DecidedMemos; state: LineState }> {
   // The line's copy is written anew: what the user has changed in it on disk must be on the line, and in the list, first.
   const state = await takeSnapshot(project, line, turn);
-  const { entry: last } = state;
-  const entry: Entry = {
-    kind: 'memo',
-    ...nextAfter(last, project),
-    turn,
-    ...labelMemos(changes),
-  };
+  const { session, entry: last } = state;
+  const id = toLaterId(project.ids.entryId(), last);
+  const entry: Entry = { kind: 'memo', session, id, created: last.created, turn, ...labelMemos(changes) };
   const memos: DecidedMemos = { added: [], removed: [], rejected: [] };
   // teddy/global comes first: where a crash comes in between, the next command finds its commit and finishes the pair.
   await changeGlobal(project, encodeEntry(await maskEntry(project.masker, entry)), (current) => {
@@ -107,10 +103,11 @@ async function applyMemos(
   return { memos, state: isChanged ? await appendCopy(project, { ...line, state }, entry) : state };
 }
 
-async function appendCopy(project: Project, line: ReadyLine, entry: Entry): Promise<LineState> {
+async function appendCopy(project: Project, line: ReadyLine, { id, turn, title, details }: Entry): Promise<LineState> {
   const bytes = (await readGlobal(project))?.memos ?? '';
-  const files = [{ path: memosPath, bytes }];
-  const { commit, value } = await appendEntry(project, line, (state) => ({ entry, files, value: state }));
+  const code = { files: [{ path: memosPath, bytes }] };
+  const draft = { kind: 'memo' as const, id, turn, label: { title, details }, code };
+  const { commit, entry, value } = await append(project, line, (state) => ({ drafts: [draft], value: state }));
   return withEntry(value, commit, entry);
 }
 
@@ -165,7 +162,8 @@ export function joinMemos(a: DecidedMemos, b: DecidedMemos): DecidedMemos {
 async function isOnLine(store: Store, { id, turn }: Entry, tip: Oid): Promise<boolean> {
   for await (const { commit } of store.firstParents(tip)) {
     const entry = decodeEntry(commit.message);
-    if (entry?.id === id) return true;
+    // Its time may have become a later one.
+    if (entry?.kind === 'memo' && idTail(entry.id) === idTail(id)) return true;
     const isEarlier =
       turn !== null && entry !== null && entry.turn !== null && turnNumber(entry.turn) < turnNumber(turn);
     if (isEarlier || entry?.kind === 'start') return false;

@@ -2,7 +2,6 @@
 import { TeddyError } from '../../errors.ts';
 import type { Edit, Store, Workspace, WorkspaceStatus } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import type { Entry } from '../../session/entry.ts';
 import { isSessionPath } from '../../session/global-files.ts';
 import { shortRef, type Oid, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
 import { labelEdits } from './entry-labels.ts';
@@ -12,7 +11,7 @@ import { findUntracked, type LeftOutFile } from './new-files.ts';
 import type { ReadyLine } from './prepare.ts';
 import { readLineAt, readRecords, type LineState } from './read.ts';
 import { addNewFiles } from './snapshot-new-files.ts';
-import { nextAfter, type Draft, type FileEdit } from './write-entry.ts';
+import type { Draft, FileEdit } from './append.ts';
 import { parseRepoPath } from '../../session/paths.ts';
 
 /** A line whose files are checked out. */
@@ -21,6 +20,8 @@ export type CheckedOutLine = ReadyLine & { workspace: Workspace };
 /** The user's edits as an entry that could be appended. */
 export interface DraftedSnapshot {
   draft: Draft;
+  /** The session's files that the user has edited; the draft has them. */
+  files: FileEdit[];
   count: number;
   staged: number;
   added: number;
@@ -79,10 +80,9 @@ export async function draftSnapshot(
     return { state, drafted: null, leftOut };
   }
   const paths = [...edited.map(({ path }) => path), ...added, ...files.map(({ path }) => path)];
-  const entry = toSnapshotEntry(project, state.entry, turn, paths);
-  const draft = { entry, files, ...(codeTree === null ? {} : { codeTree }) };
+  const draft: Draft = { kind: 'snapshot', turn, label: labelEdits(paths), code: { tree: codeTree, files } };
   const staged = edited.filter((edit) => edit.staged !== '.').length;
-  return { state, drafted: { draft, count: paths.length, staged, added: added.length }, leftOut };
+  return { state, drafted: { draft, files, count: paths.length, staged, added: added.length }, leftOut };
 }
 
 interface SnapshotCode {
@@ -179,16 +179,6 @@ function modifiedError(path: RepoPath): TeddyError {
     `${path} differs from what was published${isPlan ? ', and a published plan never changes' : ''}.`,
     `Take it back: \`git restore --source=HEAD --staged --worktree ${path}\`.`,
   );
-}
-
-/** Names the user's own edits. */
-export function toSnapshotEntry(project: Project, last: Entry, turn: TurnName | null, paths: RepoPath[]): Entry {
-  return {
-    kind: 'snapshot',
-    ...nextAfter(last, project),
-    turn,
-    ...labelEdits(paths),
-  };
 }
 
 /** A message that came in between has opened a turn of its own. */

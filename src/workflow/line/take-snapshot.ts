@@ -3,7 +3,7 @@ import type { Project } from '../../ports/project.ts';
 import { globalContextPath, memosPath } from '../../session/global-files.ts';
 import { parseMemos } from '../../session/memos.ts';
 import type { Oid, TurnName } from '../../names.ts';
-import { publishDraft, retryWhileMoved } from './append-entry.ts';
+import { append, writeEntries, type FileEdit } from './append.ts';
 import { draftSnapshot, type CheckedOutLine, type DraftedSnapshot } from './draft-snapshot.ts';
 import { trustTexts } from './foreign-texts.ts';
 import { readGlobal, type GlobalBranch } from './global-branch.ts';
@@ -13,7 +13,6 @@ import { notTracked, type LeftOutFile } from './new-files.ts';
 import type { ReadyLine } from './prepare.ts';
 import { toText, withEntry, type LineState } from './read.ts';
 import { previewGlobalFile, saveGlobalFile, type GlobalEdit } from './save-global.ts';
-import { writeDraft, type FileEdit } from './write-entry.ts';
 
 /**
  * Appends a `snapshot` entry if there are edits, and returns the line as it is then. `turn` is null before a message. A line that
@@ -21,26 +20,25 @@ import { writeDraft, type FileEdit } from './write-entry.ts';
  * SNAPSHOT_FAILED; then nothing has changed.
  */
 export async function takeSnapshot(project: Project, line: ReadyLine, turn: TurnName | null): Promise<LineState> {
-  const { workspace } = line;
+  const { ref, workspace } = line;
   if (workspace === null) return line.state;
-  return retryWhileMoved(project, line.ref, () => trySnapshot(project, { ...line, workspace }, turn));
-}
-
-/** Null after a lost race: the edits have to be compared with the new tip. */
-async function trySnapshot(project: Project, line: CheckedOutLine, turn: TurnName | null): Promise<LineState | null> {
-  const { state, drafted, leftOut } = await draftSnapshot(project, line, turn);
-  if (drafted === null) {
-    await tellLeftOut(project, leftOut);
-    return state;
-  }
-  const { draft } = drafted;
-  await trustOwnList(project, draft.files);
-  await mergeIntoGlobal(project, state.tip, draft.files);
-  const commit = await publishDraft(project, line, state.tip, draft);
-  if (commit === null) return null;
-  tellTaken(project, drafted);
+  const checkedOut = { ...line, workspace };
+  // After a lost race the edits have to be compared with the new tip.
+  const read = async () => {
+    const { state, ...edits } = await draftSnapshot(project, checkedOut, turn);
+    return { ...state, ...edits };
+  };
+  const { commit, entry, value } = await append(project, { ref, workspace, read }, async (state) => {
+    const { drafted } = state;
+    if (drafted === null) return { leave: state, asRead: true };
+    await trustOwnList(project, drafted.files);
+    await mergeIntoGlobal(project, state.tip, drafted.files);
+    return { drafts: [drafted.draft], value: state };
+  });
+  const { drafted, leftOut, ...state } = value;
+  if (drafted !== null) tellTaken(project, drafted);
   await tellLeftOut(project, leftOut);
-  return withEntry(state, commit, draft.entry);
+  return commit === null ? state : withEntry(state, commit, entry);
 }
 
 /** The line with the snapshot that `takeSnapshot` would append, whose commit is on no branch, and what would be merged. */
@@ -58,14 +56,15 @@ export async function previewSnapshot(project: Project, line: CheckedOutLine): P
   ]);
   await tellLeftOut(project, leftOut);
   if (drafted === null) return { state, global, count: 0 };
-  const { draft, count } = drafted;
+  const { draft, files, count } = drafted;
   // The user has read what they have edited, also before it is committed.
-  await trustOwnList(project, draft.files);
+  await trustOwnList(project, files);
   let merged = global;
-  for (const edit of await readGlobalEdits(project, state.tip, draft.files)) {
+  for (const edit of await readGlobalEdits(project, state.tip, files)) {
     merged = merged && (await previewGlobalFile(project, merged, edit));
   }
-  return { state: withEntry(state, await writeDraft(project, state.tip, draft), draft.entry), global: merged, count };
+  const { commit, entry } = await writeEntries(project, state, [draft]);
+  return { state: withEntry(state, commit, entry), global: merged, count };
 }
 
 function tellTaken({ notices }: Project, { count, staged, added }: DraftedSnapshot): void {

@@ -2,9 +2,8 @@
 import { expect } from 'vitest';
 import type { Project } from '../../../src/ports/project.ts';
 import type { Oid, RefName, RepoPath } from '../../../src/names.ts';
-import { toSnapshotEntry } from '../../../src/workflow/line/draft-snapshot.ts';
-import { publishDraft } from '../../../src/workflow/line/append-entry.ts';
-import { findEntry } from '../../../src/workflow/line/read.ts';
+import { append as appendTo } from '../../../src/workflow/line/append.ts';
+import { labelEdits } from '../../../src/workflow/line/entry-labels.ts';
 import type { ShareRequest } from '../../../src/workflow/sharing/shared-line.ts';
 import { copyObjects, memoryRemote, type MemoryRemote } from '../../support/memory-remotes.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
@@ -66,19 +65,15 @@ export async function makeSyncedClone(origin: MemoryRemote, letter: string): Pro
 export async function append(project: Project, ref: RefName, path = 'notes.txt'): Promise<Oid> {
   const { store } = project.repository;
   const tip = (await store.resolve(ref)) as Oid;
-  const { entry: last } = await findEntry(store, tip);
   const id = project.ids.entryId();
   const batch = store.batch();
   const codeTree = await batch.tree([{ mode: '100644', name: path, oid: await batch.blob(`${id}\n`) }]);
   await batch.flush();
   const paths = (await store.diffTrees(tip, codeTree, { without: '.teddy' as RepoPath })).map((change) => change.path);
-  const commit = await publishDraft(project, { ref, workspace: null }, tip, {
-    entry: toSnapshotEntry(project, last, null, paths),
-    files: [] as { path: RepoPath; bytes: string }[],
-    codeTree,
-  });
-  if (commit === null) throw new Error(`${ref} has moved.`);
-  return commit;
+  const code = { tree: codeTree };
+  return (
+    await appendTo(project, { ref, workspace: null }, () => [{ kind: 'snapshot', label: labelEdits(paths), code }])
+  ).commit;
 }
 
 /** The refs of all lines, archives and `teddy/global`. */
