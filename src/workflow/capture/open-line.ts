@@ -20,14 +20,14 @@ import {
   type SessionId,
   type TurnName,
 } from '../../names.ts';
-import { publishDraft } from '../line/append-entry.ts';
+import { beginLine } from '../line/append.ts';
 import type { Base } from '../line/choose-start.ts';
-import { findLeave, writeOpening } from '../line/conversation-branch.ts';
+import { draftOpening, findLeave } from '../line/conversation-branch.ts';
 import { findEntry, readLineTurns, readRecords } from '../line/read.ts';
-import { draftStart, readTakenIds, refuseTrackedFile } from '../line/new-session.ts';
+import { draftStart, readTakenIds, refuseTrackedFile, toStartPlace } from '../line/new-session.ts';
 import { toDerivedId } from './derived-id.ts';
 import { workTreeOf } from './work-tree-of.ts';
-import { isNext, readBranchLine, type BranchLine, type TurnPosition } from './write-units.ts';
+import { isNext, readBranchLine, toPlace, type BranchLine, type TurnPosition } from './write-units.ts';
 
 /** Whose session it is, and where and when it began. */
 export interface ForeignSession {
@@ -80,14 +80,14 @@ export async function startLine(project: Project, foreign: ForeignSession, first
     const origin = { id, foreign: { agent: foreign.agent, id: foreign.id } };
     const draft = { ...(await draftStart(project, session, started, base, origin)), at: foreign.startedAt };
     const ref = mainLineRef(session);
-    const tip = await publishDraft(project, { ref, workspace: null }, base.oid, draft, { create: true });
-    if (tip !== null) return { ref, session, tip, last: draft.entry, ...emptyLine() };
+    const begun = await beginLine(project, ref, toStartPlace(session, started, base), draft);
+    if (begun !== null) return { ref, session, ...toPlace(begun), ...emptyLine() };
     taken.add(session);
   }
 }
 
 const nobody = { isTaken: false, isShared: false, hasCode: false };
-const emptyLine = () => ({ known: new Map(), lastTurn: 0, planned: new Set<TurnName>(), ...nobody });
+const emptyLine = () => ({ turns: [], known: new Map(), lastTurn: 0, planned: new Set<TurnName>(), ...nobody });
 
 /** Work that began a while ago began on an older commit of the branch. */
 const recentMs = 10 * 60 * 1000;
@@ -191,7 +191,7 @@ export async function openFork(project: Project, { left, after, first, foreign }
   const firstId = first.records[0]?.id ?? '';
   const id = toDerivedId(
     project.hash,
-    first.records[0]?.timestamp ?? left.last.created,
+    first.records[0]?.timestamp ?? left.entry.created,
     `${foreign.id}\n${after ?? ''}\n${firstId}`,
   );
   const known = await findOpening(project, session, id);
@@ -206,9 +206,10 @@ export async function openFork(project: Project, { left, after, first, foreign }
     const named = toTurnName(turnNumber(from), number);
     const ref = conversationBranchRef(session, named);
     if ((await store.resolve(ref)) !== null) continue;
-    const { commit } = await writeOpening(project, leave, { from, turn: named, id, foreign });
-    const moved = await store.updateRefs([{ ref, old: null, new: commit }], `teddy: capture a fork of ${session}`);
-    if (moved === 'done') return { line: await readBranchLine(project, { ref, session }, null), turn: named, repeats };
+    const draft = draftOpening({ from, turn: named, id, foreign });
+    const place = await readLineTurns(store, leave);
+    if ((await beginLine(project, ref, place, draft, `capture a fork of ${session}`)) === null) continue;
+    return { line: await readBranchLine(project, { ref, session }, null), turn: named, repeats };
   }
 }
 

@@ -5,11 +5,10 @@ import type { Project } from '../../ports/project.ts';
 import { isSessionPath } from '../../session/global-files.ts';
 import { turnNumber, type Oid, type RepoPath, type TurnName } from '../../names.ts';
 import { labelEdits } from '../line/entry-labels.ts';
-import { publishCommit, retryWhileMoved } from '../line/append-entry.ts';
+import { append } from '../line/append.ts';
 import { addNewFiles } from '../line/snapshot-new-files.ts';
-import { nextAfter, writeDraft } from '../line/write-entry.ts';
-import { isOthers, workspaceOn } from './work-tree-of.ts';
-import { refreshBranchLine, type BranchLine } from './write-units.ts';
+import { isOthers } from './work-tree-of.ts';
+import { toPlace, toTarget, type BranchLine } from './write-units.ts';
 
 /** The code as it was at one time. */
 export interface CodeState {
@@ -57,24 +56,21 @@ export async function appendCode(
   { turn, whose }: { turn: TurnName | null; whose?: string },
 ): Promise<boolean> {
   const { store } = project.repository;
-  return retryWhileMoved(project, line.ref, async () => {
-    await refreshBranchLine(project, line, turn);
+  const { commit, entry, value } = await append(project, toTarget(project, line, turn), async () => {
     const changes = await store.diffTrees(line.tip, tree, { without: '.teddy' as RepoPath });
     const paths = changes.map(({ path }) => path).filter((path) => !isSessionPath(path));
-    if (paths.length === 0) return true;
-    if (await isOthers(project, line, root)) return false;
-    const entry = {
+    if (paths.length === 0) return { leave: true, asRead: true };
+    if (await isOthers(project, line, root)) return { leave: false, asRead: true };
+    const draft = {
       kind: 'snapshot' as const,
-      ...nextAfter(line.last, project),
       // A later turn may be there by now, of somebody else.
       turn: turn !== null && turnNumber(turn) < line.lastTurn ? null : turn,
-      ...labelEdits(paths, whose),
-      ...(head === null ? {} : { head }),
+      label: labelEdits(paths, whose),
+      trailers: head === null ? {} : { head },
+      code: { tree },
     };
-    const commit = await writeDraft(project, line.tip, { entry, files: [], codeTree: tree });
-    const target = { ref: line.ref, workspace: await workspaceOn(project, line.ref) };
-    if (!(await publishCommit(project, target, line.tip, commit, `teddy: capture ${line.session}`))) return null;
-    Object.assign(line, { tip: commit, last: entry });
-    return true;
+    return { drafts: [draft], value: true };
   });
+  if (commit !== null) Object.assign(line, toPlace({ commit, entry }));
+  return value;
 }

@@ -1,43 +1,29 @@
 /** Appends the units of a log to a branch of its line. A record that the branch has already is not written again. */
-import { endLine } from '../../session/context-log-sections.ts';
 import type { AgentLine, AgentUnit } from '../../conversation/agent-log.ts';
 import { decodeTranscript } from '../../conversation/decode-transcript.ts';
 import { captureSource, type KnownRecord } from '../../conversation/record.ts';
 import { encodeRecord, hasAgentPlan, mayEndOpen, versionLimits } from '../../conversation/transcript.ts';
 import { TeddyError } from '../../errors.ts';
-import type { LineCommit } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { encodeEntry, type Entry } from '../../session/entry.ts';
-import { toLaterId } from '../../session/logged-entry.ts';
 import {
   isTurnName,
-  joinPath,
   sessionDir,
+  sortTurns,
   toTurnName,
-  turnDir,
   turnNumber,
   type Oid,
   type RefName,
-  type RepoPath,
-  type SessionId,
   type TurnName,
 } from '../../names.ts';
-import { publishCommit, retryWhileMoved } from '../line/append-entry.ts';
+import { append, type AppendedEntry, type Draft, type Line } from '../line/append.ts';
 import { describeUnits } from '../line/describe-units.ts';
-import { maskUnit } from '../line/mask-record.ts';
-import { maskEntry } from '../line/mask-text.ts';
-import { readLineTurns, readTurn, readTurnFile, toText } from '../line/read.ts';
-import { dateAuthor, writeDraft, type Draft } from '../line/write-entry.ts';
+import { readLineTurns, readTurn, toText, type LineTurns } from '../line/read.ts';
 import { toDerivedId } from './derived-id.ts';
 import { workspaceOn } from './work-tree-of.ts';
 
 /** A branch as it is written to: what its ref is at, and the records that it has. */
-export interface BranchLine {
+export interface BranchLine extends LineTurns {
   ref: RefName;
-  session: SessionId;
-  tip: Oid;
-  /** Its newest entry. */
-  last: Entry;
   /** The turn of each record, by its id; those of turns before the first one that was asked for are missing. */
   known: Map<string, TurnName>;
   /** The number of the last turn on the line, whoever opened it. */
@@ -98,7 +84,8 @@ export async function readBranchLine(
   const { store } = project.repository;
   const tip = await store.resolve(ref);
   if (tip === null) throw new TeddyError('REF_MOVED', `${ref} is gone.`, '`teddy session list` shows the lines.');
-  const { turns, entryOid, entry } = await readLineTurns(store, tip);
+  const place = await readLineTurns(store, tip);
+  const { turns, entryOid } = place;
   const first = from === null ? 0 : turnNumber(from);
   const known = new Map<string, TurnName>();
   const planned = new Set<TurnName>();
@@ -127,7 +114,7 @@ export async function readBranchLine(
   const waits = latest?.status === 'open' && latest.records.length > 0 && !mayEndOpen(latest.records);
   const isTaken = latest?.status === 'planned' || waits;
   const lastTurn = Math.max(0, ...turns.map(turnNumber));
-  return { ref, session, tip, last: entry, known, lastTurn, planned, isTaken, isShared, hasCode };
+  return { ...place, ref, known, lastTurn, planned, isTaken, isShared, hasCode };
 }
 
 /** Reads it anew where it has moved. */
@@ -180,25 +167,44 @@ export async function writeUnits(
   from: TurnPosition,
   wanted: UnitsToWrite,
 ): Promise<WrittenUnits> {
-  return retryWhileMoved<WrittenUnits>(project, line.ref, async () => {
-    await refreshBranchLine(project, line, from.turn);
+  const { commit, entry, value } = await append(project, toTarget(project, line, from.turn), async () => {
     const fresh = findFresh(line, from, wanted.units);
     if (fresh !== null && isLeft(line, fresh))
-      return { position: from, entries: 0, records: 0, commit: null, isLeft: true };
+      return { leave: { position: from, planned: [], isLeft: true as const }, asRead: true };
     const { planned, position } = planEntries(line, from, wanted);
-    const records = planned.flatMap(({ turn, units }) =>
-      units.flatMap((unit) => unit.records.map(({ id }) => ({ id, turn }))),
-    );
-    if (planned.length === 0) return { position, entries: 0, records: 0, commit: null };
-    const { commit, last } = await writeEntries(project, line, planned, wanted.raw);
-    const target = { ref: line.ref, workspace: await workspaceOn(project, line.ref) };
-    if (!(await publishCommit(project, target, line.tip, commit, `teddy: capture ${line.session}`))) return null;
-    Object.assign(line, { tip: commit, last, isTaken: false, isShared: false, hasCode: false });
+    if (planned.length === 0) return { leave: { position, planned }, asRead: true };
+    const [first, ...rest] = planned.map((one) => toDraft(project, line, one));
+    const raw = wanted.raw.length === 0 ? '' : await readFresh(project, line, wanted.raw);
+    const files = { ...first?.files, ...(raw === '' ? {} : { 'raw.jsonl': raw }) };
+    return { drafts: first === undefined ? [] : [{ ...first, files }, ...rest], value: { position, planned } };
+  });
+  const { planned, ...rest } = value;
+  const records = planned.flatMap(({ turn, units }) =>
+    units.flatMap((unit) => unit.records.map(({ id }) => ({ id, turn }))),
+  );
+  if (commit !== null) {
+    const turns = sortTurns([...new Set([...line.turns, ...planned.map(({ turn }) => turn)])]);
+    Object.assign(line, toPlace({ commit, entry }), { turns, isTaken: false, isShared: false, hasCode: false });
     for (const { id, turn } of records) line.known.set(id, turn);
     for (const { turn, units } of planned) if (units.some(isPlan)) line.planned.add(turn);
     line.lastTurn = Math.max(line.lastTurn, ...planned.map(({ turn }) => turnNumber(turn)));
-    return { position, entries: planned.length, records: records.length, commit };
-  });
+  }
+  return { ...rest, entries: planned.length, records: records.length, commit };
+}
+
+/** The branch as `append` takes it: it is brought up to date first, and nobody is told of it. */
+export function toTarget(project: Project, line: BranchLine, from: TurnName | null): Line<BranchLine> {
+  const { ref, session } = line;
+  const read = async () => {
+    await refreshBranchLine(project, line, from);
+    return line;
+  };
+  return { ref, workspace: () => workspaceOn(project, ref), read, reason: `capture ${session}`, isQuiet: true };
+}
+
+/** Where the next entry goes after one that was appended. */
+export function toPlace({ commit, entry }: Pick<AppendedEntry, 'commit' | 'entry'>) {
+  return { tip: commit, entryOid: commit, entry };
 }
 
 function planEntries(line: BranchLine, from: TurnPosition, { units, opens }: UnitsToWrite) {
@@ -252,130 +258,30 @@ function planEntries(line: BranchLine, from: TurnPosition, { units, opens }: Uni
 
 const isPlan = ({ kind }: Pick<AgentUnit, 'kind'>): boolean => kind === 'plan';
 
-/** So few are objects of their own; more are one pack. */
-const looseEntries = 8;
-
-/** The commits on top of the tip, durable, on no branch yet. The first one puts right what a commit of the user's has changed. */
-async function writeEntries(
-  project: Project,
-  line: BranchLine,
-  planned: readonly PlannedEntry[],
-  raw: readonly AgentLine[],
-): Promise<{ commit: Oid; last: Entry }> {
-  const { store } = project.repository;
-  const drafts = openDrafts(project, line);
-  const [first, ...rest] = planned;
-  if (first === undefined) throw new Error('There is an entry to write.');
-  let commit = await writeDraft(project, line.tip, await drafts.add(first, raw));
-  if (rest.length > looseEntries) commit = await store.writeLine(commit, toCommits(project, drafts, rest));
-  else for (const entry of rest) commit = await writeDraft(project, commit, await drafts.add(entry));
-  return { commit, last: drafts.last() };
-}
-
-interface Drafts {
-  /** The draft of the entry after those that were added. */
-  add(planned: PlannedEntry, raw?: readonly AgentLine[]): Promise<Draft>;
-  last(): Entry;
-}
-
-function openDrafts(project: Project, line: BranchLine): Drafts {
-  const transcripts = openTranscripts(project, line);
-  let { last } = line;
-  return {
-    async add(planned, raw = []) {
-      const draft = await toDraft(project, last, transcripts, planned, raw);
-      last = draft.entry;
-      return draft;
-    },
-    last: () => last,
-  };
-}
-
-async function* toCommits(
-  project: Project,
-  drafts: Drafts,
-  planned: readonly PlannedEntry[],
-): AsyncIterable<LineCommit> {
-  const ident = await project.repository.store.ident();
-  for (const one of planned) {
-    const { entry, files, at } = await drafts.add(one);
-    const message = encodeEntry(await maskEntry(project.masker, entry));
-    const bytes = files.map(({ path, bytes: content }) => ({ path, bytes: Buffer.from(content ?? '') }));
-    yield { ...dateAuthor(ident, at), message, files: bytes };
-  }
-}
-
-async function toDraft(
-  project: Project,
-  before: Entry,
-  transcripts: Transcripts,
-  { turn, units }: PlannedEntry,
-  raw: readonly AgentLine[],
-): Promise<Draft> {
-  const masked = await Promise.all(units.map((unit) => maskUnit(project.masker, unit)));
+function toDraft(project: Project, { session, entry }: BranchLine, { turn, units }: PlannedEntry): Draft {
   const first = units[0]?.records[0];
-  const last = units.at(-1);
-  const plan = masked.find(isPlan)?.plan;
-  const { session, created } = before;
-  const id = toDerivedId(project.hash, first?.timestamp ?? created, `${session}\n${turn}\n${first?.id ?? ''}`);
-  const entry: Entry = {
-    session,
+  const plan = units.find(isPlan)?.plan;
+  return {
+    ...describeUnits(units),
     turn,
-    id: toLaterId(id, before),
-    created,
-    ...describeUnits(masked),
-    ...(plan === undefined ? {} : { sha256: project.hash(plan) }),
+    id: toDerivedId(project.hash, first?.timestamp ?? entry.created, `${session}\n${turn}\n${first?.id ?? ''}`),
+    at: units.at(-1)?.records.at(-1)?.timestamp,
+    records: units.flatMap(({ records }) => records.map(toCaptured)),
+    files: plan === undefined ? {} : { 'plan.md': plan },
   };
-  const transcript = await transcripts.add(
-    turn,
-    masked.flatMap(({ records }) => records.map(toCaptured)),
-  );
-  const path = (name: string): RepoPath => joinPath(turnDir(session, turn), name);
-  const unread = raw.length === 0 ? '' : await transcripts.addRaw(turn, raw);
-  const files = [
-    ...(plan === undefined ? [] : [{ path: path('plan.md'), bytes: plan }]),
-    { path: path('transcript.jsonl'), bytes: transcript },
-    ...(unread === '' ? [] : [{ path: path('raw.jsonl'), bytes: unread }]),
-  ];
-  return { entry, files, at: last?.records.at(-1)?.timestamp };
 }
 
 function toCaptured(record: KnownRecord): KnownRecord {
   return 'source' in record && record.source === 'import' ? { ...record, source: captureSource } : record;
 }
 
-interface Transcripts {
-  add(turn: TurnName, records: readonly KnownRecord[]): Promise<Uint8Array>;
-  addRaw(turn: TurnName, lines: readonly AgentLine[]): Promise<string>;
-}
-
-/** The files of the latest turn as they grow, from what the tip has of them. */
-function openTranscripts(project: Project, { session, tip }: BranchLine): Transcripts {
+/** The lines that the session does not have yet, masked. */
+async function readFresh(project: Project, line: BranchLine, lines: readonly AgentLine[]): Promise<string> {
+  const known = new Set<string>();
+  const isRaw = (path: string): boolean => path.endsWith('/raw.jsonl');
   const { store } = project.repository;
-  let current: { turn: TurnName; bytes: Uint8Array } | null = null;
-  const readEnded = async (turn: TurnName, name: string): Promise<string> => {
-    return endLine((await readTurnFile(store, tip, session, turn, name)) ?? '');
-  };
-  return {
-    async add(turn, records) {
-      const before =
-        current?.turn === turn ? current.bytes : new TextEncoder().encode(await readEnded(turn, 'transcript.jsonl'));
-      const added = new TextEncoder().encode(records.map(encodeRecord).join(''));
-      const bytes = new Uint8Array(before.length + added.length);
-      bytes.set(before);
-      bytes.set(added, before.length);
-      current = { turn, bytes };
-      return bytes;
-    },
-    async addRaw(turn, lines) {
-      const known = new Set<string>();
-      const { entryOid } = await readLineTurns(store, tip);
-      const isRaw = (path: string): boolean => path.endsWith('/raw.jsonl');
-      for await (const files of store.readFilesBelow(entryOid, sessionDir(session), isRaw))
-        for (const { bytes } of files) for (const line of toText(bytes).split('\n')) known.add(line);
-      const masked = await Promise.all(lines.map(({ text }) => project.masker.mask(text ?? '')));
-      const fresh = masked.flatMap(({ text }) => (known.has(text) ? [] : [`${text}\n`]));
-      return (await readEnded(turn, 'raw.jsonl')) + fresh.join('');
-    },
-  };
+  for await (const files of store.readFilesBelow(line.entryOid, sessionDir(line.session), isRaw))
+    for (const { bytes } of files) for (const text of toText(bytes).split('\n')) known.add(text);
+  const masked = await Promise.all(lines.map(({ text }) => project.masker.mask(text ?? '')));
+  return masked.flatMap(({ text }) => (known.has(text) ? [] : [`${text}\n`])).join('');
 }

@@ -25,6 +25,7 @@ import { readTakenIds, refuseTrackedFile } from '../line/new-session.ts';
 import { planImport, type ImportPlan } from './plan-import.ts';
 import type { ImportRequest } from './read-log.ts';
 import { writeImport, type WrittenImport } from './write-import.ts';
+import { moveRefs } from '../line/move-refs.ts';
 
 export interface ImportedSession {
   session: SessionId;
@@ -167,7 +168,6 @@ async function publishImport(
   base: Base,
   lastBefore: Oid | null,
 ): Promise<{ written: WrittenImport } | { known: KnownImport }> {
-  const { store } = project.repository;
   const now = project.clock.now();
   const taken = await readTakenIds(project);
   let written: WrittenImport | null = null;
@@ -179,7 +179,7 @@ async function publishImport(
       ...written.branches.map(({ ref, commit }) => ({ ref, old: null, new: commit })),
       { ref: lastImportRef, old: last, new: written.start },
     ];
-    if ((await store.updateRefs(updates, `teddy: import ${plan.format}`)) === 'done') return { written };
+    if (await moveRefs(project, updates, `import ${plan.format}`)) return { written };
     const meanwhile = await readLastImport(project, plan);
     if (meanwhile.known !== null) return { known: meanwhile.known };
     if (meanwhile.last === last) taken.add(session);

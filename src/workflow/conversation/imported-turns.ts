@@ -1,6 +1,6 @@
 /** In which turn each unit of an import goes, as if one had been appended after the other. */
 import type { KnownRecord } from '../../conversation/record.ts';
-import { encodeRecord, endsDenied, lastAnswer } from '../../conversation/transcript.ts';
+import { endsDenied, lastAnswer } from '../../conversation/transcript.ts';
 import { toTurnName, type TurnName } from '../../names.ts';
 
 export interface ImportedTurns {
@@ -51,35 +51,4 @@ function withoutContent(record: KnownRecord): KnownRecord {
     default:
       return { ...record, details: {} };
   }
-}
-
-/** The transcript of the latest turn, as it grows. */
-export interface GrowingTranscript {
-  /** All that the turn has by then; later records change nothing of it. */
-  add(turn: TurnName, records: readonly KnownRecord[]): Uint8Array;
-}
-
-export function openTranscript(): GrowingTranscript {
-  const encoder = new TextEncoder();
-  let current: TurnName | null = null;
-  let bytes = new Uint8Array(0);
-  let length = 0;
-  return {
-    add(turn, records) {
-      if (turn !== current) {
-        bytes = new Uint8Array(0);
-        length = 0;
-      }
-      current = turn;
-      const added = encoder.encode(records.map(encodeRecord).join(''));
-      if (length + added.length > bytes.length) {
-        const larger = new Uint8Array(2 * (length + added.length));
-        larger.set(bytes.subarray(0, length));
-        bytes = larger;
-      }
-      bytes.set(added, length);
-      length += added.length;
-      return bytes.subarray(0, length);
-    },
-  };
 }

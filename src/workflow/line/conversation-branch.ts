@@ -1,10 +1,9 @@
 /** Conversation branches of a session that another program wrote: where one leaves a line, and the entry that opens it. */
 import type { Project } from '../../ports/project.ts';
 import { decodeEntry, type Entry } from '../../session/entry.ts';
-import { toLaterId } from '../../session/logged-entry.ts';
 import { turnNumber, type Oid, type TurnName } from '../../names.ts';
-import { findEntry } from './read.ts';
-import { nextAfter, writeDraft } from './write-entry.ts';
+import type { Draft } from './append.ts';
+import { labelBranch } from './entry-labels.ts';
 
 /** A line that attempts may leave. */
 export interface WrittenLine {
@@ -25,21 +24,23 @@ export async function findLeave(project: Project, { tip, opens }: WrittenLine, f
   return leave;
 }
 
-/** The entry with which the conversation branch begins, on no ref yet. */
-export async function writeOpening(
-  project: Project,
-  leave: Oid,
-  { from, turn, id, foreign }: { from: TurnName; turn: TurnName; id?: string; foreign?: Entry['foreign'] },
-): Promise<{ commit: Oid; entry: Entry }> {
-  const { entry: last } = await findEntry(project.repository.store, leave);
-  const entry: Entry = {
+/** The entry with which a conversation branch begins. */
+export function draftOpening({
+  from,
+  turn,
+  id,
+  foreign,
+}: {
+  from: TurnName;
+  turn: TurnName;
+  id?: string;
+  foreign?: Entry['foreign'];
+}): Draft {
+  return {
     kind: 'branch',
-    ...nextAfter(last, project),
-    ...(id === undefined ? {} : { id: toLaterId(id, last) }),
     turn,
-    title: `from turn ${from}`,
-    details: [],
-    ...(foreign === undefined ? {} : { foreign }),
+    label: labelBranch(from),
+    ...(id === undefined ? {} : { id }),
+    trailers: foreign === undefined ? {} : { foreign },
   };
-  return { commit: await writeDraft(project, leave, { entry, files: [] }), entry };
 }

@@ -4,10 +4,11 @@ import type { KnownRecord } from '../../conversation/record.ts';
 import { findPlanTitle } from '../../plan/plan-comments.ts';
 import { labelLimits, type Entry } from '../../session/entry.ts';
 import { formatCount } from '../../session/format-count.ts';
+import type { Draft } from './append.ts';
 import { describeRecords } from './describe-records.ts';
 
 type Usage = Pick<Entry, 'provider' | 'model' | 'tokens' | 'costUsd'>;
-type Description = Pick<Entry, 'kind' | 'title' | 'details' | 'status'> & Usage;
+type Label = Pick<Entry, 'title' | 'details'>;
 
 const asides: KnownRecord['type'][] = ['note', 'thinking', 'orchestrator_meta', 'voice_interrupted'];
 
@@ -17,20 +18,30 @@ const asides: KnownRecord['type'][] = ['note', 'thinking', 'orchestrator_meta', 
  */
 const keptCharacters = 4 * labelLimits.detail;
 
-/** Describes an imported entry for its commit. At least one unit; their records are masked. */
-export function describeUnits(units: readonly ImportUnit[]): Description {
-  const [first] = units;
-  const last = units.at(-1);
-  if (first === undefined || last === undefined) throw new Error('An entry has at least one unit.');
-  const { title, details } = units.length === 1 ? describeUnit(first) : describeMany(units);
-  const isPartial = last.records.some(({ type }) => type === 'assistant_partial');
+/** Describes an entry for its commit; its label is made of the records when they are masked. At least one unit. */
+export function describeUnits(units: readonly ImportUnit[]): Pick<Draft, 'kind' | 'label' | 'trailers'> {
+  const isPartial = units.at(-1)?.records.some(({ type }) => type === 'assistant_partial') === true;
   return {
     kind: toKind(units),
-    title: cut(title),
-    details: details.slice(0, labelLimits.details).map(cut),
-    ...(isPartial ? { status: 'PARTIAL' } : {}),
-    ...sumUsage(units),
+    label: (records, plan) => labelUnits(withMasked(units, records, plan)),
+    trailers: { ...(isPartial ? { status: 'PARTIAL' } : {}), ...sumUsage(units) },
   };
+}
+
+/** The same units with these records, which are theirs in the same order. */
+function withMasked(units: readonly ImportUnit[], records: readonly KnownRecord[], plan: string | undefined) {
+  let at = 0;
+  return units.map((unit) => {
+    const own = records.slice(at, (at += unit.records.length));
+    return { ...unit, records: own, ...(unit.plan === undefined ? {} : { plan: plan ?? '' }) };
+  });
+}
+
+function labelUnits(units: readonly ImportUnit[]): Label {
+  const [first] = units;
+  if (first === undefined) throw new Error('An entry has at least one unit.');
+  const { title, details } = units.length === 1 ? describeUnit(first) : describeMany(units);
+  return { title: cut(title), details: details.slice(0, labelLimits.details).map(cut) };
 }
 
 /** The model that answered last, and what all answers together have used. */
@@ -59,7 +70,7 @@ function addTokens(
   };
 }
 
-function describeUnit({ records, plan }: ImportUnit): Pick<Entry, 'title' | 'details'> {
+function describeUnit({ records, plan }: ImportUnit): Label {
   if (plan !== undefined) {
     const { title, rest } = findPlanTitle(plan);
     return { title, details: rest };
@@ -69,7 +80,7 @@ function describeUnit({ records, plan }: ImportUnit): Pick<Entry, 'title' | 'det
 }
 
 /** `36 exchanges, 1 message`, and below what the first of them are. */
-function describeMany(units: readonly ImportUnit[]): Pick<Entry, 'title' | 'details'> {
+function describeMany(units: readonly ImportUnit[]): Label {
   const counts = (['exchange', 'message', 'reply'] as const).flatMap((kind) => {
     const count = units.filter((unit) => unit.kind === kind).length;
     return count === 0 ? [] : [`${formatCount(count)} ${inNumber(kind, count)}`];

@@ -24,9 +24,8 @@ import {
   type RepoPath,
   type SessionId,
 } from '../../names.ts';
-import { publishDraft } from './append-entry.ts';
+import { beginLine, type Draft, type FileEdit, type StartPlace } from './append.ts';
 import { chooseStart, type Base } from './choose-start.ts';
-import type { Draft, FileEdit } from './write-entry.ts';
 import { ensureGlobal, readGlobal, refuseTeddyBranch } from './global-branch.ts';
 import { canStay, switchOrTakeBack, toSwitchCommand } from './switch.ts';
 import { refuseOperation } from './refuse-operation.ts';
@@ -139,15 +138,11 @@ async function publishStart(
     const session = toSessionId(now, name, attempt);
     if (taken.has(session)) continue;
     const draft = await draftStart(project, session, now, base, foreign === undefined ? {} : { foreign });
-    const commit = await publishStartAt(project, session, base, draft);
-    if (commit !== null) return { session, commit };
+    // Two processes may want the same name at the same time: the ref is made only where there was none.
+    const begun = await beginLine(project, mainLineRef(session), toStartPlace(session, now, base), draft);
+    if (begun !== null) return { session, commit: begun.commit };
     taken.add(session);
   }
-}
-
-/** Two processes may want the same name at the same time: the ref is made only where there was none. */
-async function publishStartAt(project: Project, session: SessionId, base: Base, draft: Draft): Promise<Oid | null> {
-  return publishDraft(project, { ref: mainLineRef(session), workspace: null }, base.oid, draft, { create: true });
 }
 
 export async function readTakenIds(project: Project): Promise<Set<string>> {
@@ -160,13 +155,18 @@ export async function readTakenIds(project: Project): Promise<Set<string>> {
   return new Set(refs.map(({ ref }) => ref.split('/').at(-1)?.split('--')[0] ?? ''));
 }
 
+/** Where the first entry of a session goes. */
+export function toStartPlace(session: SessionId, now: Date, { oid }: Base): StartPlace {
+  return { tip: oid, session, created: now.toISOString(), entry: null };
+}
+
 /** `origin`: what the session is made of, where that is no commit. */
 export async function draftStart(
   project: Project,
   session: SessionId,
   now: Date,
   base: Base,
-  origin: Partial<Pick<Entry, 'sha256' | 'importFormat' | 'foreign' | 'id'>> = {},
+  { id, ...origin }: Partial<Pick<Entry, 'sha256' | 'importFormat' | 'foreign' | 'id'>> = {},
 ): Promise<Draft> {
   const global = await readGlobal(project);
   const files: FileEdit[] = [
@@ -175,16 +175,7 @@ export async function draftStart(
     { path: memosPath, bytes: global?.memos ?? '' },
     { path: joinPath(sessionDir(session), 'session.context'), bytes: sessionContextText },
   ];
-  const entry: Entry = {
-    kind: 'start',
-    session,
-    turn: null,
-    id: project.ids.entryId(now),
-    created: now.toISOString(),
-    title: session,
-    details: [],
-    ...(base.branch === null ? {} : { baseBranch: base.branch }),
-    ...origin,
-  };
-  return { entry, files };
+  const trailers = { ...(base.branch === null ? {} : { baseBranch: base.branch }), ...origin };
+  const label = { title: session, details: [] };
+  return { kind: 'start', id: id ?? project.ids.entryId(now), label, trailers, code: { files } };
 }

@@ -5,12 +5,10 @@ import { decodeEntry, type EntryKind } from '../../session/entry.ts';
 import {
   archivePrefix,
   conversationBranchRef,
-  joinPath,
   parseArchiveRef,
   parseTurnName,
   shortRef,
   toTurnName,
-  turnDir,
   turnNumber,
   type Oid,
   type RefName,
@@ -18,10 +16,9 @@ import {
   type TurnName,
 } from '../../names.ts';
 import { labelBranch } from '../line/entry-labels.ts';
-import { publishDraft } from '../line/append-entry.ts';
-import { nextAfter, type Draft } from '../line/write-entry.ts';
+import { beginLine } from '../line/append.ts';
 import { prepareLineOf, type ReadyLine } from '../line/prepare.ts';
-import { findTurn, readTurnFile, type LineState } from '../line/read.ts';
+import { findTurn, readLineTurns, readTurnFile, type LineState } from '../line/read.ts';
 import { canStay, switchOrTakeBack } from '../line/switch.ts';
 
 export interface BranchRequest {
@@ -46,7 +43,7 @@ export async function branchSession(project: Project, request: BranchRequest): P
   const original = findTurn(state, request.turn);
   const { leave, asked } = await findOpening(project, state, original);
   const files = await readContext(project, state, original, asked);
-  const { ref, turn, commit } = await publishBranch(project, state, original, leave, files);
+  const { ref, turn, commit } = await beginBranch(project, state, original, leave, files);
   const place = request.switch ? (line.workspace ?? project.repository.workspace) : null;
   if (place) await switchOrTakeBack(project, place, ref, commit, canStay);
   return { from: line, ref, turn, commit, switched: place !== null };
@@ -80,42 +77,35 @@ async function readContext(
   state: LineState,
   turn: TurnName,
   asked: Oid,
-): Promise<{ name: string; text: string }[]> {
+): Promise<Record<string, string>> {
   const { store } = project.repository;
-  const files: { name: string; text: string }[] = [];
+  const files: Record<string, string> = {};
   for (const name of ['turn.context', '_context.log']) {
     const text = await readTurnFile(store, asked, state.session, turn, name);
-    if (text !== null) files.push({ name, text });
+    if (text !== null) files[name] = text;
   }
   // Without a file the turn would not be on the line, and the next message would open another one of its number.
-  return files.length > 0 ? files : [{ name: 'turn.context', text: '' }];
+  return Object.keys(files).length > 0 ? files : { 'turn.context': '' };
 }
 
-async function publishBranch(
+async function beginBranch(
   project: Project,
   state: LineState,
   original: TurnName,
   leave: Oid,
-  files: { name: string; text: string }[],
+  files: Record<string, string>,
 ): Promise<{ ref: RefName; turn: TurnName; commit: Oid }> {
   const taken = await readTakenBranches(project, state.session);
+  const trailers = await readAgent(project, state, original);
+  // Its id is later than all that the line has.
+  const place = { ...(await readLineTurns(project.repository.store, leave)), entry: state.entry };
   for (let number = 1; ; number += 1) {
     const turn = toTurnName(turnNumber(original), number);
     if (taken.has(turn)) continue;
     const ref = conversationBranchRef(state.session, turn);
-    const dir = turnDir(state.session, turn);
-    const draft: Draft = {
-      entry: {
-        kind: 'branch',
-        ...nextAfter(state.entry, project),
-        turn,
-        ...labelBranch(original),
-        ...(await readAgent(project, state, original)),
-      },
-      files: files.map(({ name, text }) => ({ path: joinPath(dir, name), bytes: text })),
-    };
-    const commit = await publishDraft(project, { ref, workspace: null }, leave, draft, { create: true });
-    if (commit !== null) return { ref, turn, commit };
+    const draft = { kind: 'branch', turn, label: labelBranch(original), trailers, files } as const;
+    const begun = await beginLine(project, ref, place, draft);
+    if (begun !== null) return { ref, turn, commit: begun.commit };
     taken.add(turn);
   }
 }
