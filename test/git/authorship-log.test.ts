@@ -288,7 +288,7 @@ test('of notes that many processes add at once none is lost', async () => {
   const projects = await Promise.all([open(), open(), open()]);
   const add = async (one: Project, at: number) => {
     for (const commit of commits.slice(at * 2, at * 2 + 2))
-      expect(await addNote(one.repository.store, ref, commit as Oid, `${commit}\n`)).toBe(true);
+      expect(await addNote(one, ref, commit as Oid, `${commit}\n`)).toBe(true);
   };
   await Promise.all(projects.map(add));
   for (const one of projects) await one.repository.close();

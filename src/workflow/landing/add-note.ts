@@ -1,42 +1,29 @@
 /** Adds a note to a commit, where `git notes` finds it, beside those of others. */
-import { TeddyError } from '../../errors.ts';
 import type { Oid, RefName, RepoPath } from '../../names.ts';
 import type { Store } from '../../ports/git.ts';
-import { editTree } from '../../session/edit-tree.ts';
+import type { Project } from '../../ports/project.ts';
+import { appendCommit } from '../line/append.ts';
 
 export async function hasNote(store: Store, ref: RefName, commit: Oid): Promise<boolean> {
   return (await findNote(store, await store.resolve(ref), commit)).isTaken;
 }
 
-/** So often others may add notes in between. */
-const maxAttempts = 10;
-
 /**
  * By compare-and-swap, which `git notes add` does without: of 20 notes that it was told to add at once, it kept 7, and failed for none.
  * False: the commit has a note already, which stays. Throws REF_MOVED.
  */
-export async function addNote(store: Store, ref: RefName, commit: Oid, text: string): Promise<boolean> {
-  for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
-    const old = await store.resolve(ref);
-    const { path, isTaken } = await findNote(store, old, commit);
-    if (isTaken) return false;
-    const batch = store.batch();
-    const entry = { mode: '100644' as const, oid: await batch.blob(text) };
-    const tree = await editTree(store, batch, old === null ? null : (await store.readCommit(old)).tree, [
-      { path, entry },
-    ]);
-    const parents = old === null ? [] : [old];
-    const message = 'Notes added by teddy\n';
-    const note = await batch.commit({ tree, parents, ...(await store.ident()), message });
-    await batch.flush();
-    const update = { ref: ref, old, new: note };
-    if ((await store.updateRefs([update], `teddy: note on ${commit.slice(0, 10)}`)) === 'done') return true;
-  }
-  throw new TeddyError(
-    'REF_MOVED',
-    `${ref} has moved again and again, or it is no branch of notes.`,
-    `\`git log ${ref}\` shows what is there.`,
-  );
+export async function addNote(
+  project: Pick<Project, 'repository'>,
+  ref: RefName,
+  commit: Oid,
+  text: string,
+): Promise<boolean> {
+  const reason = `note on ${commit.slice(0, 10)}`;
+  const added = await appendCommit(project, { ref, reason }, async (tip) => {
+    const { path, isTaken } = await findNote(project.repository.store, tip, commit);
+    return isTaken ? null : { message: 'Notes added by teddy\n', files: [{ path, bytes: text }] };
+  });
+  return added !== null;
 }
 
 /**

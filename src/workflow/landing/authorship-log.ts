@@ -29,7 +29,7 @@ export async function addAuthorshipNote(project: Project, commit: Oid): Promise<
   if (await hasNote(store, notesRef, commit)) return null;
   const files = await attest(project, commit);
   const text = renderLog(project.hash, commit, files);
-  if (files.length === 0 || !(await addNote(store, notesRef, commit, text))) return null;
+  if (files.length === 0 || !(await addNote(project, notesRef, commit, text))) return null;
   const ranges = files.flatMap(({ claims }) => claims.flatMap((claim) => claim.ranges));
   const lines = ranges.reduce((sum, [first, last]) => sum + last - first + 1, 0);
   return { ref: notesRef, lines, files: files.length };

@@ -2,11 +2,17 @@
 import { TeddyError } from '../../errors.ts';
 import type { Store, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { isAgentName, toGlobalContext, type GlobalFiles } from '../../session/global-files.ts';
+import {
+  globalContextPath,
+  isAgentName,
+  memosPath,
+  toGlobalContext,
+  type GlobalFiles,
+} from '../../session/global-files.ts';
 import { globalRef, type Oid, type RepoPath } from '../../names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
-import { retryWhileMoved } from './append-entry.ts';
-import { editTree } from '../../session/edit-tree.ts';
+import { appendCommit } from './append.ts';
+import { moveRefs } from './move-refs.ts';
 import { toText } from './read.ts';
 import { repair } from './repair.ts';
 
@@ -20,9 +26,10 @@ export async function ensureGlobal(project: Project): Promise<string | null> {
   if ((await store.resolve(globalRef)) !== null) return null;
   await refuseTeddyBranch(store);
   const remote = (await store.listRefs('refs/remotes/*/teddy/global'))[0];
-  const oid = remote?.oid ?? (await writeFirstGlobal(project));
-  const outcome = await store.updateRefs([{ ref: globalRef, old: null, new: oid }], 'teddy: init');
-  if (outcome === 'moved') return null;
+  const isMade = remote
+    ? await moveRefs(project, [{ ref: globalRef, old: null, new: remote.oid }], 'init')
+    : (await beginGlobal(project)) !== null;
+  if (!isMade) return null;
   return remote
     ? `teddy/global, from ${remote.ref.replace('refs/remotes/', '')}`
     : 'teddy/global with global.context and memos.yaml';
@@ -38,24 +45,24 @@ export async function refuseTeddyBranch(store: Store): Promise<void> {
   );
 }
 
-async function writeFirstGlobal(project: Project): Promise<Oid> {
+/** Null where another process has begun it. */
+async function beginGlobal(project: Project): Promise<Oid | null> {
   const { store } = project.repository;
   const head = await store.resolve('HEAD');
   const topLevel =
     head === null ? [] : ((await store.readDir(head, '' as RepoPath))?.entries ?? []).map(({ name }) => name);
-  const earlier = async (path: string) =>
-    head === null ? null : ((await store.readFile(head, path as RepoPath))?.bytes ?? null);
-  const batch = store.batch();
-  const memos = await batch.blob((await earlier('.teddy/memos.yaml')) ?? '');
-  const context = await batch.blob((await earlier('.teddy/global.context')) ?? toGlobalContext(topLevel));
-  const tree = await batch.tree([
-    { mode: '100644', name: 'global.context', oid: context },
-    { mode: '100644', name: 'memos.yaml', oid: memos },
-  ]);
-  const ident = await store.ident();
-  const commit = await batch.commit({ tree, parents: [], ...ident, message: 'global: files of every session\n' });
-  await batch.flush();
-  return commit;
+  const earlier = async (path: RepoPath) =>
+    head === null ? null : ((await store.readFile(head, path))?.bytes ?? null);
+  const files = [
+    { path: 'memos.yaml' as RepoPath, bytes: (await earlier(memosPath)) ?? '' },
+    {
+      path: 'global.context' as RepoPath,
+      bytes: (await earlier(globalContextPath)) ?? toGlobalContext(topLevel),
+    },
+  ];
+  return appendCommit(project, { ref: globalRef, reason: 'init' }, async (tip) =>
+    tip === null ? { message: 'global: files of every session\n', files } : null,
+  );
 }
 
 /** `orRemote`: what a remote has will do while there is no local branch; nothing is made. */
@@ -98,45 +105,16 @@ export async function changeGlobal(
   change: (current: GlobalBranch) => GlobalEdit[] | null | Promise<GlobalEdit[] | null>,
 ): Promise<Oid | null> {
   await repair(project);
-  const { commit } = await retryWhileMoved(project, globalRef, async () => {
-    await ensureGlobal(project);
+  await ensureGlobal(project);
+  return appendCommit(project, { ref: globalRef }, async () => {
     const current = await readGlobal(project);
-    if (current === null) return null;
-    const edits = await change(current);
-    return edits === null ? { commit: null } : publishEdits(project, message, current.tip, edits);
+    const edits = current && (await change(current));
+    if (edits === null) return null;
+    const files = edits.map(({ name, text }) => ({ path: name as RepoPath, bytes: text }));
+    const workspace = await findGlobalWorkspace(project);
+    if (workspace !== null) await refuseEdited(workspace, files);
+    return { message, files, workspace };
   });
-  return commit;
-}
-
-async function publishEdits(
-  project: Project,
-  message: string,
-  tip: Oid,
-  edits: GlobalEdit[],
-): Promise<{ commit: Oid } | null> {
-  const { store } = project.repository;
-  const batch = store.batch();
-  const toEntry = async (text: string | null) =>
-    text === null ? null : { mode: '100644' as const, oid: await batch.blob(text) };
-  const files = await Promise.all(
-    edits.map(async ({ name, text }) => ({ path: name as RepoPath, entry: await toEntry(text) })),
-  );
-  const tree = await editTree(store, batch, (await store.readCommit(tip)).tree, files);
-  const commit = await batch.commit({ tree, parents: [tip], ...(await store.ident()), message });
-  await batch.flush();
-  const update = { ref: globalRef, old: tip, new: commit };
-  const reflog = `teddy: ${message.split('\n')[0] ?? ''}`;
-  const workspace = await findGlobalWorkspace(project);
-  if (workspace === null) return (await store.updateRefs([update], reflog)) === 'done' ? { commit } : null;
-  await refuseEdited(workspace, files);
-  const bytes = new Map(edits.map(({ name, text }) => [name, text === null ? null : new TextEncoder().encode(text)]));
-  const outcome = await workspace.publish({
-    ...update,
-    reflog,
-    index: files,
-    files: files.map(({ path }) => ({ path, bytes: bytes.get(path) ?? null })),
-  });
-  return outcome === 'done' ? { commit } : null;
 }
 
 /** The work tree whose HEAD is on `teddy/global`: its index and files have to follow, or git would show the change as undone. */

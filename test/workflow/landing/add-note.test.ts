@@ -39,7 +39,7 @@ test.each<[what: string, before: string[], place: string]>([
 ])('a note goes where the others are: %s', async (_, before, place) => {
   const project = await memoryProject();
   const parent = await keep(project, before);
-  expect(await addNote(project.repository.store, ref, commit, 'mine\n')).toBe(true);
+  expect(await addNote(project, ref, commit, 'mine\n')).toBe(true);
   expect(await places(project)).toEqual([...before, place].toSorted());
   const tip = (await project.repository.store.resolve(ref)) as Oid;
   expect((await project.repository.store.readCommit(tip)).parents).toEqual([parent]);
@@ -50,25 +50,25 @@ test.each<[what: string, before: string[], place: string]>([
 test('the first note of a repository is in a directory, as git-ai has it', async () => {
   const project = await memoryProject();
   expect(await hasNote(project.repository.store, ref, commit)).toBe(false);
-  expect(await addNote(project.repository.store, ref, commit, 'mine\n')).toBe(true);
+  expect(await addNote(project, ref, commit, 'mine\n')).toBe(true);
   expect(await places(project)).toEqual([split]);
 });
 
 test.each([commit, split, deep])('a note at %s is not replaced', async (place) => {
   const project = await memoryProject();
   const tip = await keep(project, [place, `README/${place}`]);
-  expect(await addNote(project.repository.store, ref, commit, 'mine\n')).toBe(false);
+  expect(await addNote(project, ref, commit, 'mine\n')).toBe(false);
   expect(await project.repository.store.resolve(ref)).toBe(tip);
 });
 
 test('what somebody adds meanwhile stays', async () => {
   const project = await memoryProject();
   const racing = withRace(project, () => keep(project, [other('cd')]));
-  expect(await addNote(racing.repository.store, ref, commit, 'mine\n')).toBe(true);
+  expect(await addNote(racing, ref, commit, 'mine\n')).toBe(true);
   expect(await places(project)).toEqual([commit, other('cd')]);
   // Also where it is the note of this commit.
   const another = await memoryProject();
   const raced = withRace(another, () => keep(another, [split]));
-  expect(await addNote(raced.repository.store, ref, commit, 'mine\n')).toBe(false);
+  expect(await addNote(raced, ref, commit, 'mine\n')).toBe(false);
   expect(await another.readAt((await another.repository.store.resolve(ref)) as Oid, split)).toBe(`${split}\n`);
 });
