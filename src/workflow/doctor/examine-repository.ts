@@ -16,6 +16,7 @@ import { archivePrefix, deletedPrefix, parseArchiveRef, shortRef, type RefName }
 import { toShellWord } from '../../session/shell-word.ts';
 import { prepareLine } from '../line/prepare.ts';
 import { clearQuarantine, listLeftInQuarantine, quarantinePrefix } from '../line/quarantine.ts';
+import { moveRefs } from '../line/move-refs.ts';
 
 export interface ReportedFinding extends Finding {
   /** `left`: nothing was done about it. `failed`: `--fix` has tried. */
@@ -310,7 +311,7 @@ function toExpired(project: Project, old: RefTip[], names: string): Found {
     async mend() {
       const updates = old.map(({ ref, oid }) => ({ ref, old: oid, new: null }));
       await addForgotten(project, old);
-      const isDone = (await project.repository.store.updateRefs(updates, 'teddy: no longer kept')) === 'done';
+      const isDone = await moveRefs(project, updates, 'no longer kept');
       return isDone ? 'They are removed.' : 'Somebody has moved them meanwhile; they are left.';
     },
   };

@@ -20,6 +20,7 @@ import { formatCount } from '../../session/format-count.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { readRows, writeRows } from '../../session/cached-rows.ts';
 import { readDefaultBranches } from '../../session/lines.ts';
+import { moveRefs } from '../line/move-refs.ts';
 
 interface LostCommit {
   oid: Oid;
@@ -143,12 +144,16 @@ function toFound(project: Project, line: LostLine, ref: RefName): Found {
 }
 
 /** Never in the place of a branch: a name that is taken by now is passed over. */
-async function recover({ repository: { store } }: Project, line: LostLine): Promise<string> {
+async function recover(project: Project, line: LostLine): Promise<string> {
   for (;;) {
-    const refs: RefTip[] = await store.listRefs('refs/heads/teddy/', 'refs/remotes/*/teddy/*', 'refs/teddy/archive/');
+    const refs: RefTip[] = await project.repository.store.listRefs(
+      'refs/heads/teddy/',
+      'refs/remotes/*/teddy/*',
+      'refs/teddy/archive/',
+    );
     const taken = new Set(refs.map(({ ref }) => ref.replace(/^refs\/remotes\/[^/]+\//, 'refs/heads/') as RefName));
     const ref = chooseRef(line, taken);
-    if ((await store.updateRefs([{ ref, old: null, new: line.tip.oid }], 'teddy: lost entries found')) === 'done')
+    if (await moveRefs(project, [{ ref, old: null, new: line.tip.oid }], 'lost entries found'))
       return `They are on the branch ${shortRef(ref)}.`;
   }
 }

@@ -23,6 +23,7 @@ import { readEnd } from '../line/read-end.ts';
 import { recoverAnswers } from '../line/recover-answer.ts';
 import { findRecorded } from '../line/find-recorded.ts';
 import { checkUnfinishedRuns, refuseRunsIn } from '../line/unfinished-run.ts';
+import { moveRefs } from '../line/move-refs.ts';
 
 /** A branch, what keeps it now, and its tip. */
 interface ArchivedLine {
@@ -104,7 +105,7 @@ export async function archiveBranches(
     updates.push(kept, { ref, old: oid, new: null });
   }
   // git writes what is updated before it removes what is deleted: whatever stops it in between, nothing is lost.
-  if ((await project.repository.store.updateRefs(updates, `teddy: archived ${session}`)) === 'moved') return 'moved';
+  if (!(await moveRefs(project, updates, `archived ${session}`))) return 'moved';
   return { session, lines, kept: left, switchedTo: null, workTrees: await findWorkTrees(project, lines) };
 }
 
@@ -281,8 +282,7 @@ export async function restoreArchived(project: Project, target: string): Promise
   const there = new Set((await store.listRefs('refs/heads/teddy/')).map(({ ref }) => ref));
   const lines = kept.filter(({ branch }) => !there.has(branch));
   const updates = lines.map(({ branch, tip }) => ({ ref: branch, old: null, new: tip }));
-  if (updates.length === 0) return { session, lines };
-  if ((await store.updateRefs(updates, `teddy: restored ${session}`)) === 'done') return { session, lines };
+  if (await moveRefs(project, updates, `restored ${session}`)) return { session, lines };
   const hint = 'Run the command again.';
   throw new TeddyError('REF_MOVED', `Somebody has made ${shortRef(mainLineRef(session))} meanwhile.`, hint);
 }

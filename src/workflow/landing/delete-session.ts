@@ -18,6 +18,7 @@ import { listLines, type KnownLine } from '../../session/lines.ts';
 import { nextTurn, readLine } from '../line/read.ts';
 import { repair } from '../line/repair.ts';
 import { findBase, findWhole, hasCome, listBranches, refuseCheckedOut, settle } from './archive-session.ts';
+import { moveRefs } from '../line/move-refs.ts';
 
 interface DoomedLine extends RefTip {
   turns: number;
@@ -73,7 +74,7 @@ export async function deleteSession(project: Project, { session, lines, archives
     { ref: `${deletedPrefix}${stamp}/${ref.slice('refs/'.length)}` as RefName, old: null, new: oid },
     { ref, old: oid, new: null },
   ]);
-  if ((await project.repository.store.updateRefs(updates, `teddy: deleted ${session}`)) === 'moved')
+  if (!(await moveRefs(project, updates, `deleted ${session}`)))
     throw new TeddyError('REF_MOVED', `The branches of ${session} have moved meanwhile.`, 'Run the command again.');
   return updates.filter(({ old }) => old === null).map(({ ref }) => ref);
 }
@@ -105,7 +106,7 @@ export async function takeBack(project: Project, name: string): Promise<RefTip[]
     { ref, old: null, new: oid },
     { ref: from, old: oid, new: null },
   ]);
-  if ((await store.updateRefs(updates, `teddy: took back ${session}`)) === 'done') return wanted;
+  if (await moveRefs(project, updates, `took back ${session}`)) return wanted;
   const inTheWay = wanted.map(({ ref }) => shortRef(ref)).join(', ');
   const hint = 'Rename it: `git branch -m <name> <other>`.';
   throw new TeddyError('BRANCH_IN_THE_WAY', `One of these is there already: ${inTheWay}. Nothing was changed.`, hint);

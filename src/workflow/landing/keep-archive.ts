@@ -4,9 +4,7 @@ import { archiveRef, mainLineRef, parseLineRef, shortRef, type RefName, type Ses
 import { chooseMain, listLines } from '../../session/lines.ts';
 import { planArchive } from '../../session/archives.ts';
 import type { LandableLine } from './landing.ts';
-
-/** One of several processes moves it first; each of the others looks again. */
-const maxAttempts = 10;
+import { moveRefs } from '../line/move-refs.ts';
 
 /**
  * Finds the name by which a line is kept: that of its branch, and that of its session where the main line goes by another
@@ -40,13 +38,14 @@ export async function keepArchive(
     return null;
   }
   const { store } = project.repository;
-  for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
-    const { update, inTheWay } = await planArchive(store, kept, tip);
-    if (inTheWay !== null) break;
-    const isNew = update.old !== update.new;
-    if (!isNew || (await store.updateRefs([update], `teddy: keep ${shortRef(ref)}`)) === 'done')
-      return { ref: update.ref, isNew };
-  }
+  let planned: Awaited<ReturnType<typeof planArchive>> | null = null;
+  const toMoves = async () => {
+    const { update, inTheWay } = (planned = await planArchive(store, kept, tip));
+    return inTheWay !== null || update.old === update.new ? [] : [update];
+  };
+  const isKept = await moveRefs(project, toMoves, `keep ${shortRef(ref)}`);
+  const { update, inTheWay } = planned ?? (await planArchive(store, kept, tip));
+  if (isKept && inTheWay === null) return { ref: update.ref, isNew: update.old !== update.new };
   project.notices.warn(
     `${archiveRef(kept)} holds other commits than ${name} and was left as it is: keep the branch to keep its turns.`,
   );

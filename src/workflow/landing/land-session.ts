@@ -32,6 +32,7 @@ import { toLandCommand, type LandRequest, type LandableLine } from './landing.ts
 import { readSides, type LandingSides } from './sides.ts';
 import { isSessionPath } from '../../session/global-files.ts';
 import { readLine } from '../line/read.ts';
+import { moveRefs } from '../line/move-refs.ts';
 
 export interface Landed {
   line: LandableLine;
@@ -330,8 +331,8 @@ async function publish(project: Project, landing: Landing, tree: Oid): Promise<O
   const holder = (await project.repository.workTrees()).find(({ ref }) => ref === target.ref);
   if (holder?.root !== workspace?.root) return 'moved';
   if (workspace) return forward(store, workspace, target.ref, commit);
-  const update = { ref: target.ref, old: target.tip, new: commit };
-  return (await store.updateRefs([update], `teddy: landed ${line.name}`)) === 'done' ? commit : 'moved';
+  const move = { ref: target.ref, old: target.tip, new: commit };
+  return (await moveRefs(project, [move], `landed ${line.name}`)) ? commit : 'moved';
 }
 
 async function forward(store: Store, workspace: Workspace, ref: RefName, commit: Oid): Promise<Oid | 'moved'> {

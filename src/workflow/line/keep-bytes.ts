@@ -1,18 +1,25 @@
 /** Bytes that are on no line, kept under a ref of teddy's own, where git's garbage collection leaves them alone. */
 import type { Project } from '../../ports/project.ts';
 import type { Oid, RefName } from '../../names.ts';
+import { moveRefs } from './move-refs.ts';
 
 /** `name`: below `refs/teddy/keep/`. The same bytes twice are one ref; other bytes of the same name get a number. */
 export async function keepBytes(project: Project, name: string, bytes: Uint8Array | string): Promise<Oid> {
   const { store } = project.repository;
-  const batch = store.batch();
-  const oid = await batch.blob(bytes);
-  await batch.flush();
+  const oid = await writeBytes(project, bytes);
   const prefix = `refs/teddy/keep/${name}`;
   for (;;) {
     const known = new Map((await store.listRefs(prefix, `${prefix}-*`)).map((tip) => [tip.ref, tip.oid]));
     if ([...known.values()].includes(oid)) return oid;
     const ref = (known.size === 0 ? prefix : `${prefix}-${known.size + 1}`) as RefName;
-    if ((await store.updateRefs([{ ref, old: null, new: oid }], 'teddy: keep bytes')) === 'done') return oid;
+    if (await moveRefs(project, [{ ref, old: null, new: oid }], 'keep bytes')) return oid;
   }
+}
+
+/** A blob that is durable, and that no ref keeps yet. */
+export async function writeBytes(project: Project, bytes: Uint8Array | string): Promise<Oid> {
+  const batch = project.repository.store.batch();
+  const oid = await batch.blob(bytes);
+  await batch.flush();
+  return oid;
 }

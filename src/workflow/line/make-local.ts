@@ -2,6 +2,7 @@
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { shortRef, type Oid, type RefName, type SessionId } from '../../names.ts';
+import { moveRefs } from './move-refs.ts';
 
 interface RemoteLine {
   ref: RefName;
@@ -21,7 +22,7 @@ export async function makeLocal(project: Project, { ref, session, remoteTip }: R
       `No local branch was made of ${shortRef(ref)}: it fails the checks (${reason.replace(/\.$/, '')}).`,
       `To look at it: \`teddy session verify ${remoteTip.slice(0, 16)}\`. Ask whoever pushed it.`,
     );
-  await project.repository.store.updateRefs([{ ref, old: null, new: remoteTip }], 'teddy: from the remote');
+  await moveRefs(project, [{ ref, old: null, new: remoteTip }], 'from the remote');
   project.notices.info(`Made the local branch ${shortRef(ref)}.`);
   return remoteTip;
 }

@@ -7,6 +7,7 @@ import { requirePlan } from './pending-plan.ts';
 import { readLine } from './read.ts';
 import { makeLocal } from './make-local.ts';
 import { refuseElsewhere } from './unfinished-run.ts';
+import { moveRefs } from './move-refs.ts';
 
 export interface OpenedWorkTree {
   ref: RefName;
@@ -81,7 +82,7 @@ export async function addOrTakeBack(project: Project, ref: RefName, commit: Oid)
   try {
     return await project.repository.addWorkTree(ref);
   } catch (error) {
-    await project.repository.store.updateRefs([{ ref, old: commit, new: null }], 'teddy: taken back');
+    await moveRefs(project, [{ ref, old: commit, new: null }], 'taken back', { drops: true });
     throw error;
   }
 }

@@ -3,8 +3,9 @@ import { TeddyError } from '../../errors.ts';
 import type { Oid, RefName } from '../../names.ts';
 import type { Project } from '../../ports/project.ts';
 import { parseMemos, renderMemos } from '../../session/memos.ts';
-import { retryWhileMoved } from './append-entry.ts';
 import { readGlobal } from './global-branch.ts';
+import { writeBytes } from './keep-bytes.ts';
+import { moveRefs } from './move-refs.ts';
 import { toText } from './read.ts';
 
 /** A list in YAML. */
@@ -51,15 +52,13 @@ export async function dropProposal(project: Project, fact: string): Promise<bool
 }
 
 async function changeProposed(project: Project, change: (facts: string[]) => string[]): Promise<void> {
-  const { store } = project.repository;
-  await retryWhileMoved(project, proposedRef, async () => {
+  const plan = async () => {
     const { oid, facts } = await readProposed(project);
     const changed = change(facts);
-    if (changed.length === facts.length) return true;
-    const batch = store.batch();
-    const wanted = changed.length === 0 ? null : await batch.blob(renderMemos(changed));
-    await batch.flush();
-    const moved = await store.updateRefs([{ ref: proposedRef, old: oid, new: wanted }], 'teddy: propose a memo');
-    return moved === 'done' ? true : null;
-  });
+    if (changed.length === facts.length) return [];
+    const wanted = changed.length === 0 ? null : await writeBytes(project, renderMemos(changed));
+    return [{ ref: proposedRef, old: oid, new: wanted }];
+  };
+  if (await moveRefs(project, plan, 'propose a memo')) return;
+  throw new TeddyError('REF_MOVED', `${proposedRef} moves all the time.`, 'Run the command again.');
 }

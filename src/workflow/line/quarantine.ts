@@ -2,6 +2,7 @@
 import type { RefTip } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import type { RefName } from '../../names.ts';
+import { moveRefs } from './move-refs.ts';
 
 export const quarantinePrefix = 'refs/teddy/quarantine/';
 
@@ -42,13 +43,12 @@ function toProcessName(ref: RefName): string {
 /** Another process may have removed some of them: they are looked for again. */
 async function removeRefs(project: Project, tips: readonly RefTip[]): Promise<void> {
   if (tips.length === 0) return;
-  const { store } = project.repository;
   const wanted = new Set(tips.map(({ ref }) => ref));
-  const updates = tips.map(({ ref, oid }) => ({ ref, old: oid, new: null }));
-  if ((await store.updateRefs(updates, 'teddy: checked')) === 'done') return;
-  const left = (await store.listRefs(quarantinePrefix)).filter(({ ref }) => wanted.has(ref));
-  await store.updateRefs(
-    left.map(({ ref, oid }) => ({ ref, old: oid, new: null })),
-    'teddy: checked',
-  );
+  let isFirst = true;
+  const plan = async () => {
+    const listed = isFirst ? tips : await project.repository.store.listRefs(quarantinePrefix);
+    isFirst = false;
+    return listed.flatMap(({ ref, oid }) => (wanted.has(ref) ? [{ ref, old: oid, new: null }] : []));
+  };
+  await moveRefs(project, plan, 'checked');
 }

@@ -5,6 +5,7 @@ import type { Project } from '../../ports/project.ts';
 import { shortRef, type Oid, type RefName } from '../../names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { refuseRunsIn } from './unfinished-run.ts';
+import { moveRefs } from './move-refs.ts';
 
 /** The command that switches to a branch, by its short name; one that only a remote has gets a branch here first. */
 export function toSwitchCommand(branch: string): string {
@@ -38,7 +39,7 @@ export async function switchOrTakeBack(
   } catch (error) {
     // git may have switched before it failed; a branch that HEAD is on must not go.
     if ((await workspace.head()).ref === ref) throw error;
-    await project.repository.store.updateRefs([{ ref, old: commit, new: null }], 'teddy: taken back');
+    await moveRefs(project, [{ ref, old: commit, new: null }], 'taken back', { drops: true });
     throw otherWay === undefined ? error : withOtherWay(error, otherWay);
   }
 }

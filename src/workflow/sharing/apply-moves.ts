@@ -7,6 +7,7 @@ import { repair } from '../line/repair.ts';
 import { refuseOperation } from '../line/refuse-operation.ts';
 import { refuseRunsIn } from '../line/unfinished-run.ts';
 import type { Move } from './plan-moves.ts';
+import { moveRefs } from '../line/move-refs.ts';
 
 export interface AppliedMoves {
   done: Move[];
@@ -30,7 +31,6 @@ export async function applyMoves(
   tracking: readonly RefUpdate[],
   dryRun: boolean,
 ): Promise<AppliedMoves | null> {
-  const { store } = project.repository;
   const { ready, held } = await prepareMoves(project, moves);
   if (dryRun) {
     for (const { move, workspace } of ready)
@@ -41,8 +41,7 @@ export async function applyMoves(
     return { done: ready.map(({ move }) => move), held };
   }
   const updates = [...ready.flatMap(toUpdates), ...tracking, ...(await markFetched(project, ready))];
-  const outcome = updates.length === 0 ? 'done' : await store.updateRefs(updates, 'teddy: from a remote');
-  if (outcome === 'moved') return null;
+  if (!(await moveRefs(project, updates, 'from a remote'))) return null;
   const done: Move[] = [];
   for (const { move, workspace } of ready) {
     const problem = workspace === null ? null : await hold(() => followIn(project, workspace, move));
@@ -150,15 +149,15 @@ async function followIn(project: Project, workspace: Workspace, move: Move): Pro
   }
   // The same commit: no file changes.
   await workspace.switchTo(move.tail.ref);
-  const { store } = project.repository;
-  if ((await store.updateRefs([{ ref, old, new: move.new }], 'teddy: from a remote')) === 'done') {
+  // The tail has what the line leaves.
+  if (await moveRefs(project, [{ ref, old, new: move.new }], 'from a remote', { drops: true })) {
     project.notices.info(`HEAD in ${workspace.root} is on ${shortRef(move.tail.ref)} now; no file has changed.`);
     return;
   }
   // Somebody has gone on with the line meanwhile: its tail ends elsewhere.
   await workspace.switchTo(ref);
   const made = move.tail.isNew ? [{ ref: move.tail.ref, old, new: null }] : [];
-  if (made.length > 0) await store.updateRefs(made, 'teddy: from a remote');
+  await moveRefs(project, made, 'from a remote', { drops: true });
   throw toMoved(ref);
 }
 

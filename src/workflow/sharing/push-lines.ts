@@ -10,6 +10,7 @@ import type { ShareRequest } from './shared-line.ts';
 import { toTracking, type Scope, type Sides } from './shared-refs.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import type { VerifiedLine, Violation } from '../../session/violation.ts';
+import { moveRefs } from '../line/move-refs.ts';
 
 const goes: ReadonlySet<Standing> = new Set(['push', 'only-local']);
 
@@ -120,7 +121,7 @@ export async function moveTracking(
   const now = await Promise.all(wanted.map(async (one) => ({ ...one, old: await store.readRef(one.ref) })));
   const moves = now.filter(({ old, new: tip }) => old !== tip);
   // Only a note of what was last seen there: who has moved it meanwhile knows better.
-  if (moves.length > 0) await store.updateRefs(moves, 'teddy: pushed');
+  await moveRefs(project, moves, 'pushed');
 }
 
 /**

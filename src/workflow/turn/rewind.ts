@@ -17,6 +17,7 @@ import { readTakenBranches } from './branch-session.ts';
 import { prepareLineOf, type ReadyLine } from '../line/prepare.ts';
 import { findTurn, type LineState } from '../line/read.ts';
 import { switchOrTakeBack } from '../line/switch.ts';
+import { moveRefs } from '../line/move-refs.ts';
 
 export interface RewindRequest {
   turn: string;
@@ -87,7 +88,6 @@ async function createBranch(project: Project, state: LineState, turn: TurnName, 
     const name = toTurnName(turnNumber(turn) + 1, number);
     if (taken.has(name)) continue;
     const ref = conversationBranchRef(state.session, name);
-    const update = { ref, old: null, new: commit };
-    if ((await project.repository.store.updateRefs([update], `teddy: rewound to turn ${turn}`)) === 'done') return ref;
+    if (await moveRefs(project, [{ ref, old: null, new: commit }], `rewound to turn ${turn}`)) return ref;
   }
 }

@@ -10,6 +10,8 @@ import { labelLimits, toLabel } from '../../session/entry.ts';
 import type { Oid, RefName } from '../../names.ts';
 import { isWriteId } from '../../write/write.ts';
 import { toText } from '../line/read.ts';
+import { writeBytes } from '../line/keep-bytes.ts';
+import { moveRefs } from '../line/move-refs.ts';
 
 export interface Ask {
   id: string;
@@ -20,12 +22,9 @@ export interface Ask {
 const askPrefix = 'refs/teddy/keep/asks/';
 
 export async function beginAsk(project: Project, message: string): Promise<Ask> {
-  const { store } = project.repository;
-  const batch = store.batch();
-  const oid = await batch.blob(message);
-  await batch.flush();
+  const oid = await writeBytes(project, message);
   const id = project.ids.writeId();
-  await store.updateRefs([{ ref: await ownRef(project, id), old: null, new: oid }], 'teddy: ask a model');
+  await moveRefs(project, [{ ref: await ownRef(project, id), old: null, new: oid }], 'ask a model');
   return { id, message };
 }
 
@@ -38,7 +37,7 @@ export async function finishAsk(
   if (found === null) return;
   const done = { ref: `${askPrefix}done/${id}` as RefName, old: null, new: found.oid };
   const updates = [{ ref: found.ref, old: found.oid, new: null }, ...(isKept ? [done] : [])];
-  await project.repository.store.updateRefs(updates, 'teddy: asked a model');
+  await moveRefs(project, updates, 'asked a model');
 }
 
 /** Null when there is no such message. Throws LOCKED while another process asks. */
@@ -52,7 +51,7 @@ export async function takeUpAsk(project: Project, id: string): Promise<Ask | nul
       { ref: found.ref, old: found.oid, new: null },
     ];
     const isTaken = (await project.processes.isAlive(toProcess(found.ref))) === true;
-    if (isTaken || (await project.repository.store.updateRefs(moves, 'teddy: ask a model again')) === 'moved') {
+    if (isTaken || !(await moveRefs(project, moves, 'ask a model again'))) {
       throw new TeddyError('LOCKED', `Another process asks with the message ${id}.`, 'Wait for it.');
     }
   }
