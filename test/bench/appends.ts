@@ -7,10 +7,9 @@ import { join } from 'node:path';
 import { deflateSync } from 'node:zlib';
 import { openProject } from '../../src/app.ts';
 import type { Project } from '../../src/ports/project.ts';
-import { decodeEntry, type Entry } from '../../src/session/entry.ts';
+import { decodeEntry } from '../../src/session/entry.ts';
 import { joinPath, turnDir, type Oid, type RefName, type RepoPath, type TurnName } from '../../src/names.ts';
-import { appendEntry } from '../../src/workflow/line/append-entry.ts';
-import type { FileEdit } from '../../src/workflow/line/write-entry.ts';
+import { append } from '../../src/workflow/line/append.ts';
 import { findEntry } from '../../src/workflow/line/read.ts';
 import { comparePairs, type Row } from './measure.ts';
 import { git, makeRepository, sessionRef } from './repositories.ts';
@@ -97,22 +96,14 @@ async function openAppender(root: string, env: Env): Promise<Appender> {
     async append(onLine) {
       turn += 1;
       const dir = turnDir(start.session, String(turn) as TurnName);
-      const entry: Entry = {
-        ...start,
-        kind: 'message',
-        turn: String(turn) as TurnName,
-        id: project.ids.entryId(),
-        title: 'bench',
-      };
-      const files: FileEdit[] = [
+      const files = [
         { path: joinPath(dir, '_context.log'), bytes: makeLog() },
         { path: joinPath(dir, 'transcript.jsonl'), bytes: randomBytes(300) },
         { path: joinPath(dir, 'turn.context'), bytes: randomBytes(100) },
       ];
-      await appendEntry(project, { ref, workspace: onLine ? project.repository.workspace : null }, () => ({
-        entry,
-        files,
-      }));
+      await append(project, { ref, workspace: onLine ? project.repository.workspace : null }, () => [
+        { kind: 'message', turn: String(turn) as TurnName, label: { title: 'bench', details: [] }, code: { files } },
+      ]);
     },
   };
 }
@@ -210,10 +201,8 @@ async function growSession(root: string, env: Env, turns: number): Promise<void>
     bytes: `turn ${at}\n`,
   }));
   const last = decodeEntry((await project.repository.store.readCommit(tip)).message) ?? entry;
-  await appendEntry(project, { ref, workspace: null }, () => ({
-    entry: { ...last, id: project.ids.entryId() },
-    files,
-  }));
+  const { kind, turn, title, details } = last;
+  await append(project, { ref, workspace: null }, () => [{ kind, turn, label: { title, details }, code: { files } }]);
   await project.repository.close();
 }
 

@@ -11,7 +11,7 @@ import type { Project } from '../../src/ports/project.ts';
 import { joinPath, sessionDir } from '../../src/names.ts';
 import { drain } from '../../src/workflow/capture/drain.ts';
 import { sweepWhenFree } from '../../src/workflow/capture/sweep.ts';
-import { appendEntry } from '../../src/workflow/line/append-entry.ts';
+import { append as appendTo } from '../../src/workflow/line/append.ts';
 import { editContextList } from '../../src/workflow/context/edit-list.ts';
 import { planInstead } from '../../src/workflow/run/execute-or-replan.ts';
 import { executePlan } from '../../src/workflow/run/execute-plan.ts';
@@ -128,14 +128,11 @@ async function execute(project: Project, rollback: boolean): Promise<string> {
 /** One entry with a new file of the session's; `number` makes it unique. */
 async function append(project: Project, number: number): Promise<string> {
   const line = await prepareLine(project, 'first');
-  const { commit } = await appendEntry(project, line, ({ entry }) => {
+  const { commit } = await appendTo(project, line, () => {
     const path = joinPath(sessionDir(line.session), `note-${name}-${number}.txt`);
     const title = `note ${name} ${number}`;
-    const id = project.ids.entryId();
-    return {
-      entry: { kind: 'snapshot', session: line.session, turn: null, id, created: entry.created, title, details: [] },
-      files: [{ path, bytes: `${title}\n` }],
-    };
+    const files = [{ path, bytes: `${title}\n` }];
+    return [{ kind: 'snapshot', label: { title, details: [] }, code: { files } }];
   });
   return commit;
 }

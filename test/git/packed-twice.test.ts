@@ -8,7 +8,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openProject } from '../../src/app.ts';
 import type { Oid, RefName } from '../../src/names.ts';
 import type { Project } from '../../src/ports/project.ts';
-import { appendEntry } from '../../src/workflow/line/append-entry.ts';
+import { append } from '../../src/workflow/line/append.ts';
 import { appendRecords } from '../../src/workflow/line/append-records.ts';
 import { newSession } from '../../src/workflow/line/new-session.ts';
 import { user } from '../support/records.ts';
@@ -47,9 +47,9 @@ async function moveUnseen(): Promise<boolean> {
 
 test('that nothing is to be appended is decided by where the line is now', async () => {
   const seen: Oid[] = [];
-  await appendEntry(project, { ref, workspace: null }, (state) => {
+  await append(project, { ref, workspace: null }, (state) => {
     seen.push(state.tip);
-    return { entry: null };
+    return { leave: null };
   });
   expect(seen.at(-1)).toBe(after);
 });

@@ -3,7 +3,7 @@ import type { TranscriptRecord } from '../../src/conversation/record.ts';
 import { encodeRecord } from '../../src/conversation/transcript.ts';
 import type { Project } from '../../src/ports/project.ts';
 import { parseLineRef, turnDir, type Oid, type RefName, type RepoPath, type TurnName } from '../../src/names.ts';
-import { appendEntry } from '../../src/workflow/line/append-entry.ts';
+import { append } from '../../src/workflow/line/append.ts';
 
 export interface WrittenTurn {
   /** Records, or lines as they are. */
@@ -55,17 +55,13 @@ export async function writeTurns(project: Project, branch: string, turns: Record
       'report.md': report,
     }).flatMap(([name, bytes]) => (bytes === undefined ? [] : [{ path: `${dir}/${name}` as RepoPath, bytes }]));
   });
-  const { commit } = await appendEntry(project, { ref, workspace: isHere ? workspace : null }, () => ({
-    entry: {
+  const { commit } = await append(project, { ref, workspace: isHere ? workspace : null }, () => [
+    {
       kind: 'reply',
-      session,
       turn: (Object.keys(turns).at(-1) ?? '01') as TurnName,
-      id: project.ids.entryId(),
-      created: project.clock.now().toISOString(),
-      title: 'Written',
-      details: [],
+      label: { title: 'Written', details: [] },
+      code: { files },
     },
-    files,
-  }));
+  ]);
   return commit;
 }

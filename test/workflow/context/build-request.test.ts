@@ -4,7 +4,7 @@ import { parseContextLog, type ParsedContextLog } from '../../../src/session/con
 import { countTokens, sectionText } from '../../../src/session/context-log-sections.ts';
 import { mainLineRef, parseSessionId, toTurnName, type Oid, type RepoPath } from '../../../src/names.ts';
 import { estimateTokens } from '../../../src/session/tokens.ts';
-import { appendEntry } from '../../../src/workflow/line/append-entry.ts';
+import { append } from '../../../src/workflow/line/append.ts';
 import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
 import { changeGlobal } from '../../../src/workflow/line/global-branch.ts';
 import { previewRequest } from '../../../src/workflow/turn/plan.ts';
@@ -63,25 +63,19 @@ async function addTurns(project: MemoryProject, count: number): Promise<void> {
   const names = Array.from({ length: count }, (_, at) => toTurnName(at + 1));
   const record = (role: 'user' | 'assistant', content: string) =>
     `${JSON.stringify({ type: role, id: '', timestamp: '', message: { role, content }, source: 'text' })}\n`;
-  await appendEntry(
-    project,
-    { ref: mainLineRef(parseSessionId(session)), workspace: project.repository.workspace },
-    () => ({
-      entry: {
-        kind: 'reply',
-        session: parseSessionId(session),
-        turn: toTurnName(count),
-        id: project.ids.entryId(),
-        created: project.clock.now().toISOString(),
-        title: 'Many',
-        details: [],
+  await append(project, { ref: mainLineRef(parseSessionId(session)), workspace: project.repository.workspace }, () => [
+    {
+      kind: 'reply',
+      turn: toTurnName(count),
+      label: { title: 'Many', details: [] },
+      code: {
+        files: names.map((name) => ({
+          path: `${dir}/${name}/transcript.jsonl` as RepoPath,
+          bytes: record('user', `Question ${name}: ${'why '.repeat(20)}`) + record('assistant', `Answer ${name}.`),
+        })),
       },
-      files: names.map((name) => ({
-        path: `${dir}/${name}/transcript.jsonl` as RepoPath,
-        bytes: record('user', `Question ${name}: ${'why '.repeat(20)}`) + record('assistant', `Answer ${name}.`),
-      })),
-    }),
-  );
+    },
+  ]);
 }
 
 function sectionOf(log: ParsedContextLog, name: string, path: string | null = null) {
