@@ -86,10 +86,12 @@ export async function readSession(
   const steps: Step[] = [];
   const isWhole = after === null && from === undefined;
   let start: Step | null = null;
+  let source: Oid | null = null;
   for await (const walked of isWhole ? store.firstParentsOf([tip]) : walkRange(store, tip, after)) {
     const step = toStep(walked);
     const { entry } = step;
     if (entry !== null && entry.session !== session) continue;
+    if (entry !== null) source ??= step.commit;
     if (from !== undefined && isBefore(entry, from)) break;
     steps.push(step);
     if (isStartOf(step, session)) start = step;
@@ -101,7 +103,7 @@ export async function readSession(
     tip,
     steps,
     turns: [...groupByTurn(steps)].map(([turn, own]) => outlineTurn(turn, own)),
-    source: steps.findLast(({ entry }) => entry !== null)?.commit ?? null,
+    source,
     base: start?.parent ?? after,
     baseBranch: start?.entry?.baseBranch ?? null,
     agent: start?.entry?.foreign?.agent ?? null,
