@@ -232,6 +232,15 @@ describe('architecture', () => {
     expectAtMost(betweenVerbs.map(show), ceilings.importsBetweenVerbs);
   });
 
+  test('lines grow by append, and refs move by moveRefs', () => {
+    const naming = sources
+      .filter(({ room }) => room === 'workflow' || room === 'app')
+      .filter(({ text }) => /\b(?:updateRefs|writeLine)\b|\.publish\(/.test(text))
+      .map((file) => inSource(file.path));
+    const doors = ['doctor/find-old-archives', 'line/append', 'line/move-refs'].map((file) => `workflow/${file}.ts`);
+    expect(naming.filter((path) => !doors.includes(path))).toEqual([]);
+  });
+
   test('no verb is below itself', () => {
     const below = (verb: string, above: string[]): string[] =>
       above.includes(verb)

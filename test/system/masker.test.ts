@@ -21,7 +21,7 @@ function maskerOf(more: Partial<MaskerOptions> = {}): Masker {
 
 async function mask(text: string, more: Partial<MaskerOptions> = {}): Promise<string> {
   const { text: masked } = await maskerOf(more).mask(text);
-  // What was masked once may be masked again on its way to a line.
+  // A text that was masked may be masked again on its way to a line.
   expect((await maskerOf(more).mask(masked)).text).toBe(masked);
   return masked;
 }

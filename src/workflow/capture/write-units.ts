@@ -16,7 +16,7 @@ import {
   type TurnName,
 } from '../../names.ts';
 import { append, type AppendedEntry, type Draft, type Line } from '../line/append.ts';
-import { describeUnits } from '../line/describe-units.ts';
+import { describeUnits } from '../line/describe-records.ts';
 import { readLineTurns, readTurn, toText, type LineTurns } from '../line/read.ts';
 import { toDerivedId } from './derived-id.ts';
 import { workspaceOn } from './work-tree-of.ts';

@@ -7,7 +7,7 @@ import type { PlannedAttempt } from './imported-attempts.ts';
 import { writeEntries, type Draft } from '../line/append.ts';
 import type { Base } from '../line/choose-start.ts';
 import { draftOpening, findLeave, type WrittenLine } from '../line/conversation-branch.ts';
-import { describeUnits } from '../line/describe-units.ts';
+import { describeUnits } from '../line/describe-records.ts';
 import { draftStart, toStartPlace } from '../line/new-session.ts';
 import { readLineTurns } from '../line/read.ts';
 import { openEntries, type ImportedEntry } from './imported-entries.ts';

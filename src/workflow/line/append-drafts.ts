@@ -57,7 +57,7 @@ export interface StartPlace {
 /** Where entries are appended: after `entry`, on top of `tip`. */
 export type Place = StartPlace | (LineTurns & Partial<Pick<LineState, 'latest'>>);
 
-/** What the commit of a draft holds. */
+/** The commit of a draft. */
 export interface EntryContent {
   entry: Entry;
   message: string;
@@ -74,10 +74,10 @@ export interface Drafts {
   masked(): number;
 }
 
-/** `isEndless`: of the turns before the one that grows, nothing is held in memory. */
-export function openDrafts(project: Project, place: Place, { isEndless }: { isEndless: boolean }): Drafts {
+/** With `isStream`, nothing is held in memory of the turns before the one that grows. */
+export function openDrafts(project: Project, place: Place, { isStream }: { isStream: boolean }): Drafts {
   const { masker, ids, hash } = project;
-  const tails = openTails(project.repository.store, place, isEndless);
+  const tails = openTails(project.repository.store, place, isStream);
   let last: Pick<Entry, 'session' | 'created' | 'id'> = place.entry ?? { ...place, id: '' };
   let masked = 0;
   return {
@@ -151,7 +151,7 @@ interface Tail {
 }
 
 /** The files of turns as they grow, from what the line has of them: each is read once. */
-function openTails(store: Store, place: Place, isEndless: boolean): Tails {
+function openTails(store: Store, place: Place, isStream: boolean): Tails {
   const { session } = place;
   const tails = new Map<RepoPath, Tail>();
   let current: TurnName | null = null;
@@ -163,7 +163,7 @@ function openTails(store: Store, place: Place, isEndless: boolean): Tails {
   return {
     async grow(named, name, lines) {
       const turn = requireTurn(named);
-      if (isEndless && turn !== current) tails.clear();
+      if (isStream && turn !== current) tails.clear();
       current = turn;
       const path = joinPath(turnDir(session, turn), name);
       const tail = tails.get(path) ?? toTail(await read(turn, path));

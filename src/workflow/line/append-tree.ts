@@ -15,15 +15,13 @@ export interface CommitBase {
 
 export type CommitContent = Pick<EntryContent, 'message' | 'files'> & Partial<Pick<EntryContent, 'tree' | 'at'>>;
 
+/** `edits`: all that it changes of the tip's tree; null where that has to be looked for. */
 export interface WrittenCommit {
   commit: Oid;
-  /** The edits that its own files make. */
-  edits: TreeEdit[];
-  /** It changes nothing of the tip's tree but these files. */
-  isOnTip: boolean;
+  edits: TreeEdit[] | null;
 }
 
-/** The objects are in `batch`, which is not flushed. */
+/** Its objects are in `batch`, which is not flushed. */
 export async function writeCommit(
   store: Store,
   batch: ObjectBatch,
@@ -36,7 +34,7 @@ export async function writeCommit(
   const tree = await editTree(store, batch, from.tree, edits);
   const ident = dateAuthor(await store.ident(), at);
   const commit = await batch.commit({ tree, parents: tip === null ? [] : [tip], ...ident, message });
-  return { commit, edits, isOnTip: from.isTip };
+  return { commit, edits: from.isTip ? edits : null };
 }
 
 /** The author's date becomes `at`, in UTC; the committer's stays. */

@@ -1,12 +1,12 @@
 /** The one way a line grows: objects first, then one ref update by compare-and-swap, then index and files. */
 import { TeddyError } from '../../errors.ts';
-import type { LineCommit, Publication, Store, TreeMode, Workspace } from '../../ports/git.ts';
+import type { LineCommit, ObjectBatch, Publication, Store, TreeMode, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import type { KnownRecord } from '../../conversation/record.ts';
 import type { Entry } from '../../session/entry.ts';
 import { isSessionPath } from '../../session/global-files.ts';
 import { shortRef, type Oid, type RefName } from '../../names.ts';
-import { openDrafts, type Draft, type Drafts, type EntryContent, type FileEdit, type Place } from './append-drafts.ts';
+import { openDrafts, type Draft, type Drafts, type FileEdit, type Place } from './append-drafts.ts';
 import { dateAuthor, writeCommit, type CommitBase, type WrittenCommit } from './append-tree.ts';
 import { retryWhileMoved } from './move-refs.ts';
 import { readLineAt, type LineState, type LineTurns } from './read.ts';
@@ -29,17 +29,10 @@ export interface Line<State extends LineTurns = LineState> {
 }
 
 /**
- * The entries to append, or nothing. The caller gets `value`, or what it leaves it at, back. With `asRead`, nothing is decided by
- * the line as it was read; otherwise it is looked at once more.
+ * The entries to append, or nothing; `value` and what it is left at come back to the caller. Where nothing is appended, the line is
+ * looked at once more, but with `asRead`.
  */
 type Decision = readonly Draft[] | { drafts: readonly Draft[]; value: unknown } | { leave: unknown; asRead?: true };
-
-/** The last entry and its commit, null where nothing was appended. */
-type Appended<Decided extends Decision> = Decided extends { leave: infer Left }
-  ? { commit: null; entry: null; records: null; value: Left }
-  : Decided extends { value: infer Value }
-    ? AppendedEntry & { value: Value }
-    : AppendedEntry & { value: undefined };
 
 export interface AppendedEntry {
   commit: Oid;
@@ -47,6 +40,11 @@ export interface AppendedEntry {
   /** Its records as they were appended. */
   records: KnownRecord[];
 }
+
+/** The last entry, null where nothing was appended. */
+type Appended<Decided extends Decision> = Decided extends { leave: infer Left }
+  ? { [key in keyof AppendedEntry]: null } & { value: Left }
+  : AppendedEntry & { value: Decided extends { value: infer Value } ? Value : undefined };
 
 /**
  * `decide` gets the line as it is and says what to append, all of it by one move of the ref; after a lost race the line is read
@@ -58,8 +56,9 @@ export async function append<Decided extends Decision, State extends LineTurns =
   decide: (state: State) => Decided | Promise<Decided>,
 ): Promise<Appended<Decided>> {
   const { store } = project.repository;
-  const { ref, isQuiet = false } = line;
+  const { ref, reason, isQuiet = false } = line;
   let { workspace } = line;
+  let masked = 0;
   const appended = await retryWhileMoved(project, ref, async () => {
     // The caller's reading may be old: the entry is compared against the tip of this moment.
     const tip = await store.resolve(ref);
@@ -67,12 +66,16 @@ export async function append<Decided extends Decision, State extends LineTurns =
       throw new TeddyError('REF_MOVED', `${shortRef(ref)} is gone.`, '`teddy session list` shows the lines.');
     const state = await readState(project, line, tip);
     const decided = await decide(state);
-    if ('leave' in decided) return decided.asRead || (await isStill(store, ref, tip)) ? toLeft(decided.leave) : null;
-    const [drafts, value] = 'drafts' in decided ? [decided.drafts, decided.value] : [decided, undefined];
+    if ('leave' in decided) {
+      const isSure = decided.asRead === true || (await isStill(store, ref, tip));
+      return isSure ? { commit: null, entry: null, records: null, value: decided.leave } : null;
+    }
+    const { drafts, value } = 'drafts' in decided ? decided : { drafts: decided, value: undefined };
     const written = await writeDrafts(project, state, drafts);
+    masked = written.masked;
     const follower = typeof workspace === 'function' ? await workspace() : workspace;
-    if (await publish(store, { ref, workspace: follower, reason: line.reason }, state.tip, written))
-      return { ...toAppended(written), masked: written.masked, value };
+    if (await publish(store, { ref, workspace: follower, reason }, state.tip, written))
+      return { ...toAppended(written), value };
     // A command of a plan, or the user in another terminal, may have switched branches: then only the ref has to move.
     if (workspace === follower && follower !== null && (await follower.head()).ref !== ref) {
       project.notices.warn(`HEAD has left ${shortRef(ref)}; the entry goes there all the same.`);
@@ -80,27 +83,22 @@ export async function append<Decided extends Decision, State extends LineTurns =
     }
     return null;
   });
-  const { masked, ...result } = appended;
-  if (masked > 0 && !isQuiet)
+  if (masked > 0 && appended.commit !== null && !isQuiet)
     project.notices.warn(`${masked} ${masked === 1 ? 'secret in it was' : 'secrets in it were'} masked.`);
-  return result as Appended<Decided>;
+  return appended as Appended<Decided>;
 }
 
 function readState<State extends LineTurns>(project: Project, line: Line<State>, tip: Oid): Promise<State> {
   if (line.read !== undefined) return line.read(tip);
-  const { workspace } = line;
-  const target = { ...line, workspace: typeof workspace === 'function' ? null : workspace };
-  return readLineAt(project.repository.store, target, tip) as Promise<LineTurns> as Promise<State>;
+  const workspace = typeof line.workspace === 'function' ? null : line.workspace;
+  const state: Promise<LineTurns> = readLineAt(project.repository.store, { ...line, workspace }, tip);
+  return state as Promise<State>;
 }
 
 /** Where something is appended, git compares the tip once more; so it is looked at again where nothing is. */
 async function isStill(store: Store, ref: RefName, tip: Oid): Promise<boolean> {
   store.readAnew();
   return (await store.resolve(ref)) === tip;
-}
-
-function toLeft(value: unknown) {
-  return { commit: null, entry: null, records: null, masked: 0, value };
 }
 
 /** Begins a branch with an entry: null when there is one of that name. */
@@ -130,7 +128,7 @@ export async function writeEntries(
 /** A commit of a branch that is no line, with the files of the one before it but for these. */
 export interface PlainCommit {
   message: string;
-  files: readonly FileEdit[];
+  files: FileEdit[];
   /** The work tree whose HEAD is on the branch, if any. */
   workspace?: Workspace | null;
 }
@@ -146,25 +144,23 @@ export async function appendCommit(
     const tip = await store.resolve(ref);
     const decided = await decide(tip);
     if (decided === null) return { commit: null };
-    const batch = store.batch();
-    const content = { message: decided.message, files: [...decided.files] };
-    const made = await writeCommit(store, batch, { tip, entryOid: null, session: null }, content);
-    const written = { ...made, ...content, durable: flush(batch) };
-    const isDone = await publish(store, { ref, workspace: decided.workspace ?? null, reason }, tip, written);
-    return isDone ? { commit: made.commit } : null;
+    const { workspace = null, ...content } = decided;
+    const written = await writeOne(store, { tip, entryOid: null, session: null }, content);
+    return (await publish(store, { ref, workspace, reason }, tip, written)) ? { commit: written.commit } : null;
   });
   return commit;
 }
 
-/** Commits that are written, the last one with what a publication has to know of it. */
-interface Written extends Partial<Pick<WrittenCommit, 'edits' | 'isOnTip'>> {
-  commit: Oid;
+/** The last of the commits that are written, with what a publication has to know of it. */
+interface Written extends WrittenCommit {
   message: string;
   files: FileEdit[];
   durable: Promise<void>;
 }
 
-type WrittenEntries = Written & Pick<EntryContent, 'entry' | 'records'> & { masked: number };
+interface WrittenEntries extends Written, AppendedEntry {
+  masked: number;
+}
 
 function toAppended({ commit, entry, records }: WrittenEntries): AppendedEntry {
   return { commit, entry, records };
@@ -173,59 +169,61 @@ function toAppended({ commit, entry, records }: WrittenEntries): AppendedEntry {
 /** So few are objects of their own; more are one pack. */
 const looseEntries = 8;
 
-/** The first commit puts right what a commit of the user's has changed. Those after it are durable when this resolves. */
+/** The first commit puts right what a commit of the user's has changed. Where there are several, all are durable already. */
 async function writeDrafts(
   project: Project,
   place: Place,
   wanted: readonly Draft[] | AsyncIterable<Draft>,
 ): Promise<WrittenEntries> {
   const { store } = project.repository;
-  const isEndless = !Array.isArray(wanted);
-  const drafts = openDrafts(project, place, { isEndless });
-  if (isEndless) return writePack(store, drafts, toWritten(place), wanted as AsyncIterable<Draft>);
-  const [first, ...rest] = wanted as readonly Draft[];
-  if (first === undefined) throw new Error('There is an entry to write.');
-  let written = await writeOne(store, drafts, toBase(place), first);
-  if (rest.length === 0) return written;
-  await written.durable;
-  if (rest.length > looseEntries) return writePack(store, drafts, written, rest);
-  for (const draft of rest) {
-    const { commit } = written;
-    const { isOnTip: _, ...next } = await writeOne(
-      store,
-      drafts,
-      { ...toBase(place), tip: commit, entryOid: commit },
-      draft,
-    );
-    await next.durable;
-    written = next;
-  }
-  return written;
-}
-
-function toBase(place: Place): CommitBase {
+  const isStream = Symbol.asyncIterator in wanted;
+  const drafts = openDrafts(project, place, { isStream });
+  if (isStream) return writePack(store, drafts, toWritten(place), wanted);
   const { tip, session } = place;
-  return place.entry === null ? { tip, entryOid: null, session: null } : { tip, entryOid: place.entryOid, session };
+  let base: CommitBase =
+    place.entry === null ? { tip, entryOid: null, session: null } : { tip, entryOid: place.entryOid, session };
+  let written: WrittenEntries | null = null;
+  for (const [at, draft] of wanted.entries()) {
+    await written?.durable;
+    if (written !== null && wanted.length > looseEntries + 1)
+      return writePack(store, drafts, written, wanted.slice(at));
+    const content = await drafts.add(draft);
+    const made = await writeOne(store, base, content);
+    written = { ...content, ...made, masked: drafts.masked() };
+    base = { tip: made.commit, entryOid: made.commit, session };
+  }
+  if (written === null) throw new Error('There is an entry to write.');
+  if (wanted.length === 1) return written;
+  await written.durable;
+  return { ...written, edits: null };
 }
 
-async function writeOne(store: Store, drafts: Drafts, base: CommitBase, draft: Draft): Promise<WrittenEntries> {
-  const content = await drafts.add(draft);
-  const batch = store.batch();
+async function writeOne<Content extends Parameters<typeof writeCommit>[3]>(
+  store: Store,
+  base: CommitBase,
+  content: Content,
+): Promise<Content & WrittenCommit & { durable: Promise<void> }> {
+  const batch: ObjectBatch = store.batch();
   const made = await writeCommit(store, batch, base, content);
   // Written while the publication is prepared, which waits for them before the ref moves.
-  return { ...content, ...made, durable: flush(batch), masked: drafts.masked() };
-}
-
-function flush(batch: { flush(): Promise<void> }): Promise<void> {
   const durable = batch.flush();
   durable.catch(() => undefined);
-  return durable;
+  return { ...content, ...made, durable };
 }
 
-/** What is there already, where many entries follow. */
+/** The entry after which a stream of them follows. */
 function toWritten({ tip, entry }: Place): WrittenEntries {
   if (tip === null || entry === null) throw new Error('Many entries follow one that is there.');
-  return { commit: tip, entry, message: '', files: [], records: [], durable: Promise.resolve(), masked: 0 };
+  return {
+    commit: tip,
+    entry,
+    message: '',
+    files: [],
+    records: [],
+    edits: null,
+    durable: Promise.resolve(),
+    masked: 0,
+  };
 }
 
 /** Many are one pack: no process, no file and no sync for each of them. */
@@ -245,7 +243,7 @@ async function writePack(
     }
   }
   const commit = await store.writeLine(before.commit, toCommits());
-  return { ...last, commit, durable: before.durable, masked: drafts.masked() };
+  return { ...before, ...last, commit, edits: null, masked: drafts.masked() };
 }
 
 /** One attempt to move the ref from `old`; null: it must not exist. False: it was elsewhere, and nothing has changed. */
@@ -253,13 +251,12 @@ async function publish(
   store: Store,
   { ref, workspace, reason }: { ref: RefName; workspace: Workspace | null; reason: string | undefined },
   old: Oid | null,
-  { commit, message, durable, ...written }: Written,
+  { commit, message, files, edits, durable }: Written,
 ): Promise<boolean> {
   const reflog = `teddy: ${reason ?? message.split('\n')[0] ?? ''}`;
   if (!workspace) return (await store.updateRefs([{ ref, old, new: commit }], reflog, durable)) === 'done';
-  const { edits, files } = written;
   const followers =
-    written.isOnTip === true && edits !== undefined
+    edits !== null
       ? { index: edits, files: files.map(({ path, bytes }) => ({ path, bytes: toBytes(bytes) })) }
       : await durable.then(() => findFollowers(store, old, commit));
   return (await workspace.publish({ ref, old, new: commit, reflog, durable, ...followers })) === 'done';

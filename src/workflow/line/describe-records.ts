@@ -1,10 +1,113 @@
-/** The label of an entry that holds records of a conversation. */
+/** Labels of entries that hold records of a conversation, teddy's or that of another program. */
+import type { ImportUnit } from '../../conversation/importer.ts';
 import type { KnownRecord, ResultReason } from '../../conversation/record.ts';
-import type { Entry } from '../../session/entry.ts';
+import { findPlanTitle } from '../../plan/plan-comments.ts';
+import { labelLimits, type Entry } from '../../session/entry.ts';
+import { formatCount } from '../../session/format-count.ts';
+import type { Draft } from './append.ts';
 import { toLabelLines } from './keep-answer.ts';
 
+type Usage = Pick<Entry, 'provider' | 'model' | 'tokens' | 'costUsd'>;
+type Label = Pick<Entry, 'title' | 'details'>;
+
+const asides: KnownRecord['type'][] = ['note', 'thinking', 'orchestrator_meta', 'voice_interrupted'];
+
+/**
+ * A line is kept up to this length: more than any label shows, whatever of it is left out. The rest need not be masked and
+ * measured again.
+ */
+const keptCharacters = 4 * labelLimits.detail;
+
+/** Describes an entry for its commit; its label is made of the records when they are masked. At least one unit. */
+export function describeUnits(units: readonly ImportUnit[]): Pick<Draft, 'kind' | 'label' | 'trailers'> {
+  const isPartial = units.at(-1)?.records.some(({ type }) => type === 'assistant_partial') === true;
+  return {
+    kind: toKind(units),
+    label: (records, plan) => labelUnits(withMasked(units, records, plan)),
+    trailers: { ...(isPartial ? { status: 'PARTIAL' } : {}), ...sumUsage(units) },
+  };
+}
+
+/** The same units with these records, which are theirs in the same order. */
+function withMasked(units: readonly ImportUnit[], records: readonly KnownRecord[], plan: string | undefined) {
+  let at = 0;
+  return units.map((unit) => {
+    const own = records.slice(at, (at += unit.records.length));
+    return { ...unit, records: own, ...(unit.plan === undefined ? {} : { plan: plan ?? '' }) };
+  });
+}
+
+function labelUnits(units: readonly ImportUnit[]): Label {
+  const [first] = units;
+  if (first === undefined) throw new Error('An entry has at least one unit.');
+  const { title, details } = units.length === 1 ? describeUnit(first) : describeMany(units);
+  return { title: cut(title), details: details.slice(0, labelLimits.details).map(cut) };
+}
+
+/** The model that answered last, and what all answers together have used. */
+function sumUsage(units: readonly ImportUnit[]): Usage {
+  const last = units.findLast(({ model }) => model !== undefined);
+  const tokens = units.map((unit) => unit.tokens).filter((one) => one !== undefined);
+  const costs = units.map((unit) => unit.costUsd).filter((one) => one !== undefined);
+  return {
+    ...(last?.provider === undefined ? {} : { provider: last.provider }),
+    ...(last?.model === undefined ? {} : { model: last.model }),
+    ...(tokens.length === 0 ? {} : { tokens: tokens.reduce(addTokens) }),
+    ...(costs.length === 0 ? {} : { costUsd: costs.reduce((sum, cost) => sum + cost, 0) }),
+  };
+}
+
+function addTokens(
+  one: NonNullable<Entry['tokens']>,
+  other: NonNullable<Entry['tokens']>,
+): NonNullable<Entry['tokens']> {
+  const sum = (a = 0, b = 0) => a + b;
+  return {
+    input: one.input + other.input,
+    output: one.output + other.output,
+    cached: sum(one.cached, other.cached),
+    reasoning: sum(one.reasoning, other.reasoning),
+  };
+}
+
+function describeUnit({ records, plan }: ImportUnit): Label {
+  if (plan !== undefined) {
+    const { title, rest } = findPlanTitle(plan);
+    return { title, details: rest };
+  }
+  const said = records.filter(({ type }) => !asides.includes(type));
+  return describeRecords(said.length === 0 ? records : said);
+}
+
+/** `36 exchanges, 1 message`, and below what the first of them are. */
+function describeMany(units: readonly ImportUnit[]): Label {
+  const counts = (['exchange', 'message', 'reply'] as const).flatMap((kind) => {
+    const count = units.filter((unit) => unit.kind === kind).length;
+    return count === 0 ? [] : [`${formatCount(count)} ${inNumber(kind, count)}`];
+  });
+  const details = units
+    .slice(0, labelLimits.details)
+    .map((unit) => `${unit.kind}: ${describeUnit(unit).title.slice(0, keptCharacters)}`);
+  return { title: counts.join(', '), details };
+}
+
+function inNumber(kind: ImportUnit['kind'], count: number): string {
+  if (count === 1) return kind;
+  return kind === 'reply' ? 'replies' : `${kind}s`;
+}
+
+/** A `message` at the tip says that the turn waits: it is one only if nothing was answered. */
+function toKind(units: readonly ImportUnit[]): ImportUnit['kind'] {
+  const kinds = units.map(({ kind }) => kind);
+  return (['plan', 'exchange', 'reply'] as const).find((kind) => kinds.includes(kind)) ?? 'message';
+}
+
+function cut(line: string): string {
+  return line.slice(0, keptCharacters);
+}
+
 /** Describes records for a commit: the first lines of a text, the calls by name. */
-export function describeRecords(records: readonly KnownRecord[]): Pick<Entry, 'title' | 'details'> {
+export function describeRecords(records: readonly KnownRecord[]): Label {
   const calls = records.flatMap((record) => (record.type === 'tool_use' ? [record] : []));
   if (calls.length > 0) return describeCalls(records, calls);
   const [record] = records;
@@ -21,7 +124,7 @@ export function describeRecords(records: readonly KnownRecord[]): Pick<Entry, 't
 function describeCalls(
   records: readonly KnownRecord[],
   calls: readonly Extract<KnownRecord, { type: 'tool_use' }>[],
-): Pick<Entry, 'title' | 'details'> {
+): Label {
   const details = calls.map(({ tool_name, tool_input, tool_call_id }, at) => {
     const result = records.find((record) => record.type === 'tool_result' && record.tool_call_id === tool_call_id);
     const outcome = result?.type === 'tool_result' ? describeOutcome(result) : '';
