@@ -5,7 +5,7 @@ import type { Attempt, LogPart, Rewinds } from '../../conversation/rewinds.ts';
 import type { Project } from '../../ports/project.ts';
 import { toTurnName, turnNumber, type TurnName } from '../../names.ts';
 import { openEntries } from './imported-entries.ts';
-import { maskUnit } from '../line/mask-record.ts';
+import { maskSaid } from '../line/mask-record.ts';
 import { readLogAgain, type ImportRequest, type ReadLog } from './read-log.ts';
 
 export interface PlannedAttempt {
@@ -47,7 +47,7 @@ export function openCount(project: Project, countsSecrets: boolean) {
       count.entries += 1;
       for (const unit of units) {
         count.records += unit.records.length;
-        if (countsSecrets) count.maskedSecrets += (await maskUnit(project.masker, unit)).count;
+        if (countsSecrets) count.maskedSecrets += (await maskSaid(project.masker, unit)).count;
       }
     }
   };

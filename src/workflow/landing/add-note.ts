@@ -1,4 +1,5 @@
 /** Adds a note to a commit, where `git notes` finds it, beside those of others. */
+import { TeddyError } from '../../errors.ts';
 import type { Oid, RefName, RepoPath } from '../../names.ts';
 import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -22,6 +23,10 @@ export async function addNote(
   const added = await appendCommit(project, { ref, reason }, async (tip) => {
     const { path, isTaken } = await findNote(project.repository.store, tip, commit);
     return isTaken ? null : { message: 'Notes added by teddy\n', files: [{ path, bytes: text }] };
+  }).catch((error: unknown) => {
+    if (!(error instanceof TeddyError) || error.code !== 'REF_MOVED') throw error;
+    const message = `${ref} has moved again and again, or it is no branch of notes.`;
+    throw new TeddyError('REF_MOVED', message, `\`git log ${ref}\` shows what is there.`, { cause: error });
   });
   return added !== null;
 }

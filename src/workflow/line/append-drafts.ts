@@ -3,10 +3,11 @@ import type { KnownRecord } from '../../conversation/record.ts';
 import { encodeRecord } from '../../conversation/transcript.ts';
 import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
+import type { TreeEdit } from '../../session/edit-tree.ts';
 import { encodeEntry, type Entry, type EntryKind } from '../../session/entry.ts';
 import { toLaterId } from '../../session/logged-entry.ts';
 import { joinPath, turnDir, type Oid, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
-import { maskRecord } from './mask-record.ts';
+import { maskSaid } from './mask-record.ts';
 import { maskEntry } from './mask-text.ts';
 import type { LineState, LineTurns } from './read.ts';
 
@@ -27,7 +28,7 @@ export interface Draft {
   kind: EntryKind;
   turn?: TurnName | null;
   /** Made of the records and of `plan.md` where it quotes them: they have no secrets then. */
-  label: Label | ((records: KnownRecord[], plan: string | undefined) => Label);
+  label: Label | ((records: readonly KnownRecord[], plan: string | undefined) => Label);
   /** Derived from the source's own id where something may come twice; fresh otherwise. */
   id?: string;
   /** When it came about, ISO 8601, for the author's date; without it, now. */
@@ -43,6 +44,8 @@ export interface Draft {
     /** A tree whose code (all but `.teddy/`) the entry takes; without it, the tip's. */
     tree?: Oid | null;
     files?: readonly FileEdit[];
+    /** Blobs that are there already. */
+    edits?: readonly TreeEdit[];
   };
 }
 
@@ -63,8 +66,9 @@ export interface EntryContent {
   message: string;
   files: FileEdit[];
   tree: Oid | null;
+  edits: readonly TreeEdit[];
   at: string | undefined;
-  records: KnownRecord[];
+  records: readonly KnownRecord[];
 }
 
 export interface Drafts {
@@ -85,7 +89,9 @@ export function openDrafts(project: Project, place: Place, { isStream }: { isStr
       const { session, created } = last;
       const fresh = wanted ?? ids.entryId();
       const id = kind === 'start' ? fresh : toLaterId(fresh, last);
-      const { records, plan, count } = await maskSaid(masker, said, own['plan.md']);
+      const spoken = { records: said.records ?? [], plan: own['plan.md'] };
+      const { records, plan, count } =
+        said.isAnswer === true ? { ...spoken, count: 0 } : await maskSaid(masker, spoken);
       masked += count;
       const named: Record<string, string> = plan === undefined ? own : { ...own, 'plan.md': plan };
       const about = named[subjects[kind] ?? ''];
@@ -110,7 +116,7 @@ export function openDrafts(project: Project, place: Place, { isStream }: { isStr
       if (lines.length > 0) files.push(await tails.grow(turn, 'transcript.jsonl', lines.join('')));
       last = entry;
       const message = encodeEntry(await maskEntry(masker, entry));
-      return { entry, message, files, tree: code.tree ?? null, at, records };
+      return { entry, message, files, tree: code.tree ?? null, edits: code.edits ?? [], at, records };
     },
     masked: () => masked,
   };
@@ -122,18 +128,6 @@ const subjects: Partial<Record<EntryKind, string>> = {
   plan: 'plan.md',
   report: 'report.md',
 };
-
-async function maskSaid(
-  masker: Project['masker'],
-  { records = [], isAnswer }: Pick<Draft, 'records' | 'isAnswer'>,
-  plan: string | undefined,
-): Promise<{ records: KnownRecord[]; plan: string | undefined; count: number }> {
-  if (isAnswer === true) return { records: [...records], plan, count: 0 };
-  const masked = await Promise.all(records.map((record) => maskRecord(masker, record)));
-  const maskedPlan = plan === undefined ? undefined : await masker.mask(plan);
-  const count = masked.reduce((sum, one) => sum + one.count, maskedPlan?.count ?? 0);
-  return { records: masked.map(({ record }) => record), plan: maskedPlan?.text, count };
-}
 
 function requireTurn(turn: TurnName | null): TurnName {
   if (turn === null) throw new Error('An entry without a turn has no files of a turn.');

@@ -19,7 +19,7 @@ import {
   type TurnName,
 } from '../../names.ts';
 import { append } from './append.ts';
-import { maskRecord } from './mask-record.ts';
+import { maskSaid } from './mask-record.ts';
 import { prepareLine } from './prepare.ts';
 import { nextTurn, toText, type LineState } from './read.ts';
 import { describeRecords } from './describe-records.ts';
@@ -70,8 +70,7 @@ export async function appendRecords(project: Project, request: AppendRequest): P
 async function findKnown(project: Project, state: LineState, given: KnownRecord[]): Promise<FoundRecord | null> {
   const found = await findRecords(project.repository.store, state, new Set(given.map(({ id }) => id)));
   if (found.length === 0) return null;
-  const masked = await Promise.all(given.map((record) => maskRecord(project.masker, record)));
-  const records = masked.map(({ record }) => record);
+  const { records } = await maskSaid(project.masker, { records: given });
   const same = records.filter((record) => found.some((one) => isSameRecord(one.record, record)));
   const [first] = found;
   if (same.length === records.length && first !== undefined) return first;

@@ -13,7 +13,8 @@ export interface CommitBase {
   session: SessionId | null;
 }
 
-export type CommitContent = Pick<EntryContent, 'message' | 'files'> & Partial<Pick<EntryContent, 'tree' | 'at'>>;
+export type CommitContent = Pick<EntryContent, 'message' | 'files'> &
+  Partial<Pick<EntryContent, 'tree' | 'edits' | 'at'>>;
 
 /** `edits`: all that it changes of the tip's tree; null where that has to be looked for. */
 export interface WrittenCommit {
@@ -26,11 +27,11 @@ export async function writeCommit(
   store: Store,
   batch: ObjectBatch,
   base: CommitBase,
-  { message, files, tree: code = null, at }: CommitContent,
+  { message, files, tree: code = null, edits: own = [], at }: CommitContent,
 ): Promise<WrittenCommit> {
   const { tip } = base;
   const from = tip === null ? { tree: null, isTip: false } : await readBase(store, batch, { ...base, tip }, code);
-  const edits = await writeFiles(batch, files);
+  const edits = [...own, ...(await writeFiles(batch, files))];
   const tree = await editTree(store, batch, from.tree, edits);
   const ident = dateAuthor(await store.ident(), at);
   const commit = await batch.commit({ tree, parents: tip === null ? [] : [tip], ...ident, message });

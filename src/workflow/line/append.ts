@@ -38,7 +38,7 @@ export interface AppendedEntry {
   commit: Oid;
   entry: Entry;
   /** Its records as they were appended. */
-  records: KnownRecord[];
+  records: readonly KnownRecord[];
 }
 
 /** The last entry, null where nothing was appended. */

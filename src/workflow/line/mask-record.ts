@@ -1,27 +1,31 @@
-/** A record of a transcript without secrets: whatever it holds may be shown to a model later. */
-import type { ImportUnit } from '../../conversation/importer.ts';
+/** Masks secrets in records of a transcript: whatever they hold may be shown to a model later. */
 import type { KnownRecord } from '../../conversation/record.ts';
 import type { Masker } from '../../ports/project.ts';
 
-export interface MaskedRecord {
-  record: KnownRecord;
-  /** How many secrets were masked. */
-  count: number;
+/** Records, and the text of a plan. */
+interface Said {
+  records: readonly KnownRecord[];
+  plan?: string | undefined;
 }
 
-/** Every text of it, each as a whole; ids and times stay as they are. Throws MASKING_FAILED. */
-export async function maskRecord(masker: Masker, record: KnownRecord): Promise<MaskedRecord> {
+/**
+ * The same without secrets: every text as a whole; ids and times stay as they are. `count`: how many were masked. Throws
+ * MASKING_FAILED.
+ */
+export async function maskSaid(
+  masker: Masker,
+  { records, plan }: Said,
+): Promise<{ records: KnownRecord[]; plan: string | undefined; count: number }> {
+  const masked = await Promise.all(records.map((record) => maskRecord(masker, record)));
+  const maskedPlan = plan === undefined ? undefined : await masker.mask(plan);
+  const count = masked.reduce((sum, one) => sum + one.count, maskedPlan?.count ?? 0);
+  return { records: masked.map(({ record }) => record), plan: maskedPlan?.text, count };
+}
+
+async function maskRecord(masker: Masker, record: KnownRecord): Promise<{ record: KnownRecord; count: number }> {
   const { type, id, timestamp, ...fields } = record;
   const masked = await maskValue(masker, fields);
   return { record: { type, id, timestamp, ...(masked.value as object) } as KnownRecord, count: masked.count };
-}
-
-export async function maskUnit(masker: Masker, unit: ImportUnit): Promise<ImportUnit & { count: number }> {
-  const masked = await Promise.all(unit.records.map((record) => maskRecord(masker, record)));
-  const plan = unit.plan === undefined ? null : await masker.mask(unit.plan);
-  const count = masked.reduce((sum, one) => sum + one.count, plan?.count ?? 0);
-  const records = masked.map(({ record }) => record);
-  return { count, ...unit, records, ...(plan === null ? {} : { plan: plan.text }) };
 }
 
 async function maskValue(masker: Masker, value: unknown): Promise<{ value: unknown; count: number }> {

@@ -8,7 +8,6 @@ import { labelUndo } from '../line/entry-labels.ts';
 import { append, type Draft } from '../line/append.ts';
 import { checkUndo, type LeftFile, type SeenChange } from './check-undo.ts';
 import { isInState, withExecutable, type CodeFile } from '../line/edited-code.ts';
-import { editTree } from '../../session/edit-tree.ts';
 import { nameSome } from '../../session/name-some.ts';
 import { prepareLineOf, type ReadyLine } from '../line/prepare.ts';
 import { findTurn } from '../line/read.ts';
@@ -132,11 +131,8 @@ async function publishUndo(
   restored: UndoChange[],
 ): Promise<Oid> {
   const { turn, isRedo } = undo;
-  const draft = toDraft(undo, restored);
   try {
-    const { commit } = await append(project, line, async ({ tip }) => [
-      { ...draft, code: { tree: await writeCode(project, tip, restored) } },
-    ]);
+    const { commit } = await append(project, line, () => [toDraft(undo, restored)]);
     return commit;
   } catch (error) {
     throw new TeddyError(
@@ -146,16 +142,6 @@ async function publishUndo(
       { cause: error },
     );
   }
-}
-
-/** The tip's code with exactly these paths as they were before the turn. */
-async function writeCode(project: Project, tip: Oid, restored: UndoChange[]): Promise<Oid> {
-  const { store } = project.repository;
-  const batch = store.batch();
-  const edits = restored.map(({ path, before }) => ({ path, entry: before && { mode: before.mode, oid: before.oid } }));
-  const tree = await editTree(store, batch, (await store.readCommit(tip)).tree, edits);
-  await batch.flush();
-  return tree;
 }
 
 function toDraft({ turn, isRedo, left }: Pick<Undone, 'turn' | 'isRedo' | 'left'>, restored: UndoChange[]): Draft {
@@ -169,6 +155,10 @@ function toDraft({ turn, isRedo, left }: Pick<Undone, 'turn' | 'isRedo' | 'left'
       restored.map(({ path }) => path),
     ),
     trailers: status === undefined ? {} : { status },
+    // Exactly these paths, as they were before the turn.
+    code: {
+      edits: restored.map(({ path, before }) => ({ path, entry: before && { mode: before.mode, oid: before.oid } })),
+    },
   };
 }
 
