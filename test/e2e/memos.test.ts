@@ -75,10 +75,12 @@ describe('teddy memo', () => {
 
   test('what an editor draws is no result, and a mistake in the list is placed once', async () => {
     const drawing = { env: await editor('echo drawn; printf -- "- tabs\\n" >"$1"'), asProcess: true };
-    const saved = await project.run(['memo', 'edit', '--json'], drawing);
-    expect(JSON.parse(saved.stdout)).toMatchObject({ schema: 'teddy.memo-edit/1', file: 'memos.yaml' });
+    const saved = await project.run(['global', 'edit', 'memos.yaml', '--json'], drawing);
+    expect(JSON.parse(saved.stdout)).toMatchObject({ schema: 'teddy.global-edit/1', file: 'memos.yaml' });
     expect(saved.stderr).toContain('drawn');
-    const wrong = await project.run(['memo', 'edit'], { env: await editor('echo "key: value: x" >"$1"') });
+    const wrong = await project.run(['global', 'edit', 'memos.yaml'], {
+      env: await editor('echo "key: value: x" >"$1"'),
+    });
     expect(wrong.stderr).toMatch(/^error: memos\.yaml, line 1: [^:]*compact mappings \[VALIDATION_FAILED\]$/m);
   });
 
@@ -125,26 +127,31 @@ describe('a memo of one session', () => {
   });
 });
 
-describe('teddy memo edit', () => {
+describe('teddy global edit memos.yaml', () => {
   test('saves what the editor leaves; nothing changed is no commit', async () => {
     await project.ok('memo', 'add', 'tabs');
     const env = await editor('printf "# Ours\\n- spaces" > "$1"');
-    const { exitCode, stdout } = await project.run(['memo', 'edit'], { env });
+    const { exitCode, stdout } = await project.run(['global', 'edit', 'memos.yaml'], { env });
     expect({ exitCode, stdout }).toEqual({
       exitCode: 0,
       stdout: expect.stringMatching(/^Saved memos\.yaml on teddy\/global as [0-9a-f]{10}\.\n$/),
     });
     expect(await stored()).toBe('# Ours\n- spaces');
     const tip = await project.repo.git('rev-parse', 'teddy/global');
-    const again = await project.run(['memo', 'edit', '--json'], { env: await editor('true') });
-    expect(JSON.parse(again.stdout)).toEqual({ schema: 'teddy.memo-edit/1', file: 'memos.yaml', commit: null });
+    const again = await project.run(['global', 'edit', 'memos.yaml', '--json'], { env: await editor('true') });
+    expect(JSON.parse(again.stdout)).toEqual({
+      schema: 'teddy.global-edit/1',
+      file: 'memos.yaml',
+      commit: null,
+      removed: false,
+    });
     expect(await project.repo.git('rev-parse', 'teddy/global')).toBe(tip);
   });
 
   test('of a list that cannot be read changes nothing and keeps the text', async () => {
     await project.ok('memo', 'add', 'tabs');
     const env = await editor('printf -- "- fine\\n- Use port: 80\\n" > "$1"');
-    const said = await project.refuses('VALIDATION_FAILED', 1, ['memo', 'edit'], { env });
+    const said = await project.refuses('VALIDATION_FAILED', 1, ['global', 'edit', 'memos.yaml'], { env });
     expect(said).toContain('memos.yaml, line 2');
     const oid = /git cat-file -p ([0-9a-f]+)/.exec(said)?.[1] ?? '';
     expect(await project.repo.git('cat-file', '-p', oid)).toBe('- fine\n- Use port: 80');
@@ -154,14 +161,18 @@ describe('teddy memo edit', () => {
     await project.ok('memo', 'add', 'mine');
     const meanwhile = `"$NODE" "$TEDDY" memo add theirs >/dev/null`;
     const env = await editor(`${meanwhile}\nprintf -- "- mine, changed\\n" > "$1"`);
-    const outcome = await project.run(['memo', 'edit'], { env: { ...env, NODE: process.execPath, TEDDY: teddyPath } });
+    const outcome = await project.run(['global', 'edit', 'memos.yaml'], {
+      env: { ...env, NODE: process.execPath, TEDDY: teddyPath },
+    });
     expect(outcome).toMatchObject({ exitCode: 0 });
     expect(await stored()).toBe('- theirs\n- mine, changed');
   });
 
   test('that the editor fails changes nothing', async () => {
     await project.ok('memo', 'add', 'tabs');
-    await project.refuses('ACTION_FAILED', 1, ['memo', 'edit'], { env: await editor('echo "- x" > "$1"; exit 1') });
+    await project.refuses('ACTION_FAILED', 1, ['global', 'edit', 'memos.yaml'], {
+      env: await editor('echo "- x" > "$1"; exit 1'),
+    });
   });
 });
 

@@ -125,8 +125,7 @@ function describeCommand(
     else command.option(long, text, alias);
   }
   const takesSession = /[[<][^\]>]*\bsession\b/.test(usage);
-  // `teddy global` edits and removes files of its branch.
-  const takesFile = /<(?:file|path)>|\bbundle\]/.test(usage) && !name.startsWith('global ');
+  const takesFile = /<(?:file|path)>|\bbundle\]/.test(usage);
   const offerTarget = (complete: (value: string, description: string) => void) => {
     if (takesSession) offer(complete);
     if (takesFile) offerFiles();

@@ -32,9 +32,9 @@ Groups
                                     export
                                     put away: archive, delete
   teddy memo ...                    facts that every session is told:
-                                    list, add, remove, edit
+                                    list, add, remove
   teddy global ...                  what every session is shown, and agents of
-                                    your own: edit, remove, trust
+                                    your own: edit, trust
   teddy worktree ...                sessions side by side: remove
   teddy write ...                   large files as plain text: stream, ask,
                                     begin, append, finalize, list, status, show,
@@ -131,18 +131,16 @@ In and out
   teddy memo add <fact>             remember a fact
   teddy memo remove <fact or number>
                                     forget one
-  teddy memo edit                   all of them, in your editor
 
-They are in memos.yaml on the branch teddy/global. A plan may propose some too;
-teddy asks you about those.
+They are in memos.yaml on teddy/global: \`teddy global edit memos.yaml\` opens it.
+A plan may propose some too; teddy asks you about those.
 `,
   global: `teddy global: what all sessions share, on the branch teddy/global
 
   teddy global edit [file]          global.context: the files that every session
                                     is shown (the default); agents/<name>.md: an
-                                    agent of your own; memos.yaml
-  teddy global remove agents/<name>.md
-                                    remove an agent of your own
+                                    agent of your own, which you remove by
+                                    saving it empty; memos.yaml
   teddy global trust                accept what came from elsewhere
 `,
   worktree: `teddy worktree: linked work trees, for several sessions side by side

@@ -2,11 +2,11 @@
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { endLine } from '../../session/context-log-sections.ts';
-import { parseGlobalFile, type GlobalFile } from '../../session/global-files.ts';
+import { parseGlobalFile } from '../../session/global-files.ts';
 import { parseMemos } from '../../session/memos.ts';
 import type { Oid } from '../../names.ts';
 import { warnOfSecrets } from './change-memos.ts';
-import { changeGlobal, ensureGlobal, readGlobal } from '../line/global-branch.ts';
+import { ensureGlobal, readGlobal } from '../line/global-branch.ts';
 import { readGlobalFile, saveGlobalFile } from '../line/save-global.ts';
 import { toAgentTemplate, withoutTemplateNote } from '../../conversation/agents.ts';
 
@@ -14,6 +14,8 @@ interface GlobalEdited {
   file: string;
   /** Null: nothing was changed. */
   commit: Oid | null;
+  /** An agent was saved empty: it is gone, and a built-in one of the same name comes back. */
+  removed: boolean;
 }
 
 /** `compose` gives the file to the user, and returns what they have made of it. */
@@ -26,37 +28,17 @@ export async function editGlobal(project: Project, name: string, compose: Compos
   const base = readGlobalFile(await readGlobal(project), file.name);
   const initial = file.agent !== null && base === '' ? toAgentTemplate(file.agent) : base;
   const edited = await compose(initial, file.name.split('/').at(-1) ?? file.name);
-  if (edited === initial) return { file: file.name, commit: null };
-  const mine = endLine(withoutTemplateNote(edited));
+  if (edited === initial) return { file: file.name, commit: null, removed: false };
+  const isEmptied = file.agent !== null && edited.trim() === '';
+  const mine = isEmptied ? '' : endLine(withoutTemplateNote(edited));
   try {
-    check(file, mine);
+    if (file.name === 'memos.yaml') parseMemos(mine);
     await warnOfSecrets(project, mine);
-    return { file: file.name, commit: await saveGlobalFile(project, file.name, { base, mine }) };
+    const commit = await saveGlobalFile(project, file.name, { base, mine });
+    return { file: file.name, commit, removed: isEmptied && commit !== null };
   } catch (error) {
     throw await withKept(project, edited, error);
   }
-}
-
-/** Takes an agent away; a built-in one of the same name comes back. Throws UNKNOWN_AGENT, USAGE, BAD_NAME. */
-export async function removeAgent(project: Project, name: string): Promise<{ file: string; commit: Oid | null }> {
-  const { name: file, agent } = parseGlobalFile(name);
-  if (agent === null) {
-    const hint = `Empty it: \`teddy global edit ${file}\`.`;
-    throw new TeddyError('USAGE', `${file} stays; only an agent is removed.`, hint);
-  }
-  const commit = await changeGlobal(project, `global: remove ${file}\n`, ({ agents }) => {
-    if (agents.has(agent)) return [{ name: file, text: null }];
-    const own = agents.size === 0 ? 'It has none.' : `It has: ${[...agents.keys()].join(', ')}.`;
-    throw new TeddyError('UNKNOWN_AGENT', `teddy/global has no agent ${JSON.stringify(agent)}.`, own);
-  });
-  return { file, commit };
-}
-
-function check({ name, agent }: GlobalFile, text: string): void {
-  if (name === 'memos.yaml') parseMemos(text);
-  if (agent === null || text.trim() !== '') return;
-  const hint = `An agent says who it is; to take it away: \`teddy global remove ${name}\`.`;
-  throw new TeddyError('VALIDATION_FAILED', `${name} is empty.`, hint);
 }
 
 /** Nobody writes the same thing twice because of a colon. */

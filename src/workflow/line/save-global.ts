@@ -11,7 +11,7 @@ export interface GlobalEdit {
   /** A file of `teddy/global`. */
   name: string;
   base: string;
-  /** Made by the user from `base`. */
+  /** Made by the user from `base`. An agent that is empty is removed. */
   mine: string;
 }
 
@@ -25,9 +25,10 @@ export async function saveGlobalFile(
   { base, mine }: Omit<GlobalEdit, 'name'>,
 ): Promise<Oid | null> {
   await trustOwn(project, name, mine);
-  return changeGlobal(project, `global: edit ${name}\n`, async (current) => {
+  const isRemoved = mine === '' && parseGlobalFile(name).agent !== null;
+  return changeGlobal(project, `global: ${isRemoved ? 'remove' : 'edit'} ${name}\n`, async (current) => {
     const text = await mergeEdit(project, current, { name, base, mine });
-    return text === readGlobalFile(current, name) ? null : [{ name, text }];
+    return text === readGlobalFile(current, name) ? null : [{ name, text: isRemoved ? null : text }];
   });
 }
 
@@ -43,7 +44,7 @@ export async function previewGlobalFile(
 }
 
 async function trustOwn(project: Project, name: string, text: string): Promise<void> {
-  if (name !== 'memos.yaml') await trustTexts(project, [{ text }]);
+  if (name !== 'memos.yaml' && text !== '') await trustTexts(project, [{ text }]);
 }
 
 async function mergeEdit(project: Project, current: GlobalBranch, { name, base, mine }: GlobalEdit): Promise<string> {

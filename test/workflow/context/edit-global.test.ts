@@ -36,11 +36,28 @@ describe('an edit of a file of teddy/global', () => {
     expect(new TextDecoder().decode(await project.repository.store.readBlob(oid))).toBe('Mine.\n');
   });
 
+  test('that empties an agent removes it, unless somebody else has changed it meanwhile', async () => {
+    const project = await memoryProject();
+    await edit(project, 'agents/dev.md', 'Before.\n');
+    await expect(editDuring(project, 'agents/dev.md', '', 'Theirs.\n')).rejects.toMatchObject({ code: 'REF_MOVED' });
+    expect(await stored(project, 'agents/dev.md')).toBe('Theirs.\n');
+    expect(await edit(project, 'agents/dev.md', ' \n')).toMatchObject({
+      removed: true,
+      commit: expect.any(String) as string,
+    });
+    expect(await stored(project, 'agents/dev.md')).toBeNull();
+    expect(await edit(project, 'agents/dev.md', '')).toMatchObject({ removed: false, commit: null });
+  });
+
   test('that leaves the text as it was makes no commit', async () => {
     const project = await memoryProject();
     await edit(project, 'global.context', 'a\n');
     const tip = await project.tipOf('teddy/global');
-    expect(await edit(project, 'global.context', 'a\n')).toEqual({ file: 'global.context', commit: null });
+    expect(await edit(project, 'global.context', 'a\n')).toEqual({
+      file: 'global.context',
+      commit: null,
+      removed: false,
+    });
     expect(await project.tipOf('teddy/global')).toBe(tip);
   });
 
