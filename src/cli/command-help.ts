@@ -21,7 +21,6 @@ const valueNames: Record<string, string> = {
   '--name': ' <name>',
   '--html': ' <file>',
   '--dir': ' <directory>',
-  '--md': ' <file>',
   '--jsonl': ' <file>',
   '--bundle': ' <file>',
   '--junit': ' <file>',

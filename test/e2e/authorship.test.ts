@@ -92,8 +92,8 @@ test('a trace goes to stdout or to a file, with the same bytes, and options that
     ['UNKNOWN_SESSION', '--format', 'agent-trace', '-s', 'nothing'],
     ['USAGE', '--format', 'agent-trace', '--html', '-'],
     ['USAGE', '--format', 'agent-trace', '--output', ''],
-    ['USAGE', '--md', '-', '--output', file],
-    ['USAGE', '--md', '-', '--rev', 'main'],
+    ['USAGE', '--jsonl', '-', '--output', file],
+    ['USAGE', '--jsonl', '-', '--rev', 'main'],
     ['USAGE', '--rev', 'main'],
   ])
     await project.refuses(code ?? '', 2, ['session', 'export', ...options]);

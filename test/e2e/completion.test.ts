@@ -75,7 +75,7 @@ test('files are offered where a file is taken, and only there', async () => {
     ['session', 'import', ''],
     ['session', 'context', 'add', 'one.txt', ''],
     ['session', 'verify', ''],
-    ['session', 'export', '--md', ''],
+    ['session', 'export', '--jsonl', ''],
     ['write', 'finalize', '--content', ''],
   ])
     expect(await askDirective(...words), words.join(' ')).toBe(':0');

@@ -227,23 +227,23 @@ describe('session export', () => {
   });
 
   test('the history goes to stdout or to a file, which is replaced only by force', async () => {
-    const file = join(dir, 'story.md');
-    await project.ok('session', 'export', '-s', 'chat', '--md', file);
-    expect(await project.ok('session', 'export', '-s', 'chat', '--md', '-')).toBe(await readFile(file, 'utf8'));
+    const file = join(dir, 'story.jsonl');
+    await project.ok('session', 'export', '-s', 'chat', '--jsonl', file);
+    expect(await project.ok('session', 'export', '-s', 'chat', '--jsonl', '-')).toBe(await readFile(file, 'utf8'));
     await writeFile(file, 'mine');
-    await project.refuses('FILES_IN_THE_WAY', 3, ['session', 'export', '-s', 'chat', '--md', file]);
+    await project.refuses('FILES_IN_THE_WAY', 3, ['session', 'export', '-s', 'chat', '--jsonl', file]);
     expect(await readFile(file, 'utf8')).toBe('mine');
-    await project.ok('session', 'export', '-s', 'chat', '--md', file, '--force');
+    await project.ok('session', 'export', '-s', 'chat', '--jsonl', file, '--force');
     expect(await readFile(file, 'utf8')).toContain('Question 0');
     expect((await readdir(dir)).filter((name) => name.includes('.tmp-'))).toEqual([]);
-    await project.refuses('FILE_NOT_FOUND', 2, ['session', 'export', '--md', join(dir, 'none/a.md')]);
-    await project.refuses('USAGE', 2, ['session', 'export']);
-    await project.refuses('USAGE', 2, ['session', 'export', '--md', file, '--jsonl', file]);
+    await project.refuses('FILE_NOT_FOUND', 2, ['session', 'export', '--jsonl', join(dir, 'none/a.jsonl')]);
+    expect(await project.refuses('USAGE', 2, ['session', 'export'])).toContain('`teddy session review`');
+    await project.refuses('USAGE', 2, ['session', 'export', '--html', file, '--jsonl', file]);
   });
 
   test('a place without a name is wrong usage', async () => {
     await project.begin('talk');
-    for (const option of ['--md', '--jsonl', '--bundle', '--dir']) {
+    for (const option of ['--html', '--jsonl', '--bundle', '--dir']) {
       expect(await project.refuses('USAGE', 2, ['session', 'export', `${option}=`])).toContain(`${option} is empty.`);
     }
   });

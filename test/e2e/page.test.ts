@@ -69,7 +69,7 @@ test('a page goes to a file, which is replaced only by force, or to stdout', asy
   });
   expect((await readdir(dir)).filter((name) => name.includes('.tmp-'))).toEqual([]);
   await project.refuses('USAGE', 2, ['session', 'export', '--html=']);
-  await project.refuses('USAGE', 2, ['session', 'export', '--html', file, '--md', file]);
+  await project.refuses('USAGE', 2, ['session', 'export', '--html', file, '--jsonl', file]);
   await project.refuses('UNKNOWN_SESSION', 2, [
     'session',
     'export',

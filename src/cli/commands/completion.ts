@@ -27,7 +27,7 @@ _git_teddy() {
 `;
 
 /** The options whose value is a file or a directory, relative to where the user stands. */
-const fileOptions = ['recording', 'content', 'output', 'dir', 'md', 'jsonl', 'bundle', 'junit', 'signed-by'];
+const fileOptions = ['recording', 'content', 'output', 'dir', 'jsonl', 'bundle', 'junit', 'signed-by'];
 /** Elsewhere, `--from` is a branch or a turn. */
 const takesFileOf = /^session (?:plan|branch|resume)$|^(?:plan|branch|resume)$/;
 

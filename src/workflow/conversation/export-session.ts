@@ -10,7 +10,7 @@ import { showHistory } from './show-history.ts';
 
 export type ExportOptions =
   | { kind: 'dir'; place: ExportDirectory }
-  | { kind: 'md' | 'jsonl' | 'bundle'; place: ExportTarget }
+  | { kind: 'jsonl' | 'bundle'; place: ExportTarget }
   /** `version`: that of teddy, which the page names. */
   | { kind: 'html'; place: ExportTarget; version: string }
   /** `revision`: the commit whose lines are told of, in place of the tip. */
@@ -41,7 +41,7 @@ export async function exportSession(
     await options.place.put(toPieces(new TextEncoder().encode(text)));
     return { ...trace, repairs: [] };
   }
-  return exportHistory(project, selector, options.kind, options.place);
+  return exportHistory(project, selector, options.place);
 }
 
 async function exportFiles(
@@ -58,11 +58,9 @@ async function exportFiles(
 async function exportHistory(
   project: Project,
   selector: string | undefined,
-  kind: 'md' | 'jsonl',
   place: ExportTarget,
 ): Promise<ExportedSession> {
-  const format = kind === 'md' ? 'markdown' : 'jsonl';
-  const { session, commit, text, repairs } = await showHistory(project, { target: selector, format });
+  const { session, commit, text, repairs } = await showHistory(project, { target: selector, format: 'jsonl' });
   await place.put(toPieces(new TextEncoder().encode(text)));
   return { session, commit, repairs: repairs.map((repair) => repair.text) };
 }

@@ -19,8 +19,8 @@ export class SessionExportCommand extends TeddyCommand {
     category: 'Elsewhere',
     description: 'Export a session: its page, its files, its history, its branch, or who brought its lines.',
     details: `
-      Give exactly one of --html, --dir, --md, --jsonl, --bundle and --format. An existing file is replaced only with
-      --force; the directory has to be new or empty.
+      Give exactly one of --html, --dir, --jsonl, --bundle and --format. An existing file is replaced only with
+      --force; the directory has to be new or empty. \`teddy session review\` prints a session as Markdown.
 
       The page shows the turns of all lines of the session, with plans, reports, diffs, requests and cost. It is one
       file, which needs neither a server nor the network, and secrets in it are masked. It says what
@@ -37,7 +37,6 @@ export class SessionExportCommand extends TeddyCommand {
     `,
     examples: [
       ['For the browser', '$0 session export --html session.html'],
-      ['For reading', '$0 session export --md story.md'],
       ['For another program', '$0 session export -s add-login --jsonl -'],
       ['Who brought its lines, as they are on main', '$0 session export -s add-login --format agent-trace --rev main'],
     ],
@@ -46,7 +45,6 @@ export class SessionExportCommand extends TeddyCommand {
   session = sessionOption();
   html = Option.String('--html', { description: 'Write a page for the browser; - is stdout.' });
   dir = Option.String('--dir', { description: 'Write the files of the session, as the last entry has them.' });
-  md = Option.String('--md', { description: 'Write the history as Markdown; - is stdout.' });
   jsonl = Option.String('--jsonl', { description: 'Write the history, one record per line; - is stdout.' });
   bundle = Option.String('--bundle', { description: 'Write the branch with all of its commits; - is stdout.' });
   format = Option.String('--format', { description: `${formats.join(', ')}; to stdout, or to --output.` });
@@ -57,11 +55,10 @@ export class SessionExportCommand extends TeddyCommand {
   protected override trustsHead = () => 'always' as const;
 
   protected run(terminal: Terminal): Promise<number> {
-    const { html, dir, md, jsonl, bundle, format, output, revision } = this;
+    const { html, dir, jsonl, bundle, format, output, revision } = this;
     requireOne({
       '--html': html !== undefined,
       '--dir': dir !== undefined,
-      '--md': md !== undefined,
       '--jsonl': jsonl !== undefined,
       '--bundle': bundle !== undefined,
       '--format': format !== undefined,
@@ -69,7 +66,6 @@ export class SessionExportCommand extends TeddyCommand {
     requireNames({
       '--html': html,
       '--dir': dir,
-      '--md': md,
       '--jsonl': jsonl,
       '--bundle': bundle,
       '--output': output,
@@ -99,7 +95,7 @@ export class SessionExportCommand extends TeddyCommand {
     }
     const toPlace = (path: string) => (path === '-' ? this.stdout() : openExportFile(path, { cwd, force }));
     if (format !== undefined) return { kind: 'agent-trace', place: await toPlace(output), version, revision };
-    for (const kind of ['html', 'md', 'jsonl', 'bundle'] as const) {
+    for (const kind of ['html', 'jsonl', 'bundle'] as const) {
       const path = this[kind];
       if (path === undefined) continue;
       const place = await toPlace(path);
@@ -108,7 +104,7 @@ export class SessionExportCommand extends TeddyCommand {
     throw new TeddyError(
       'USAGE',
       'No option says what to export.',
-      'Give one of --html, --dir, --md, --jsonl, --bundle and --format.',
+      'Give one of --html, --dir, --jsonl, --bundle and --format; Markdown is `teddy session review`.',
     );
   }
 
@@ -149,6 +145,6 @@ function requireFormat(format: string | undefined, others: Record<string, string
     throw new TeddyError(
       'UNKNOWN_FORMAT',
       `There is no format ${JSON.stringify(format)}.`,
-      `It can be ${formats.join(', ')}. Other exports have options of their own: --html, --dir, --md, --jsonl, --bundle.`,
+      `It can be ${formats.join(', ')}. Other exports have options of their own: --html, --dir, --jsonl, --bundle; Markdown is \`teddy session review\`.`,
     );
 }
