@@ -1,4 +1,5 @@
 /** The seam between an answer that was cut and what the model sent when it was asked to go on. */
+import { extend, toBorders } from '../plan/match-sequence.ts';
 import { countBytes } from '../session/count-bytes.ts';
 
 /** The model reads this after its own words so far. */
@@ -48,41 +49,17 @@ export function openSeam(before: string): Seam {
   };
 }
 
-/** The whole of it at once. */
-export function joinContinuation(before: string, continuation: string): string {
-  const seam = openSeam(before);
-  return before + seam.next(continuation) + seam.end();
-}
-
 /** The length of the longest end of `before` that `continuation` begins with; 0 when it is not worth being called that. */
 function repeatedLength(before: string, continuation: string): number {
   const end = before.slice(Math.max(0, before.length - continuation.length));
+  // An answer may be a million times the same line.
   const borders = toBorders(continuation);
-  for (let length = longestOverlap(end, continuation, borders); length > 0; length = borders[length - 1] ?? 0) {
+  let length = 0;
+  for (let at = 0; at < end.length; at += 1) length = extend(continuation, borders, length, end[at]!);
+  for (; length > 0; length = borders[length]!) {
     const start = before.length - length;
     const isWhole = start === 0 || before[start - 1] === '\n';
     if (isWhole) return countBytes(continuation.slice(0, length)) >= minRepeatBytes ? length : 0;
   }
   return 0;
-}
-
-/** Knuth, Morris and Pratt, since an answer may be a million times the same line. */
-function longestOverlap(text: string, pattern: string, borders: Int32Array): number {
-  let length = 0;
-  for (let at = 0; at < text.length; at += 1) {
-    while (length > 0 && (length === pattern.length || text[at] !== pattern[length])) length = borders[length - 1] ?? 0;
-    if (text[at] === pattern[length]) length += 1;
-  }
-  return length;
-}
-
-/** For each beginning of the text, the longest shorter beginning that is its end as well. */
-function toBorders(text: string): Int32Array {
-  const borders = new Int32Array(text.length);
-  for (let at = 1, length = 0; at < text.length; at += 1) {
-    while (length > 0 && text[at] !== text[length]) length = borders[length - 1] ?? 0;
-    if (text[at] === text[length]) length += 1;
-    borders[at] = length;
-  }
-  return borders;
 }

@@ -22,24 +22,6 @@ export function toModelMessages(messages: readonly OpenaiMessage[]): ModelMessag
   });
 }
 
-export function toOpenaiMessages(messages: readonly ModelMessage[]): OpenaiMessage[] {
-  return messages.map((message): OpenaiMessage => {
-    if (message.role === 'tool') return { role: 'tool', tool_call_id: message.toolCallId, content: message.content };
-    if (message.role !== 'assistant') return { role: message.role, content: message.content };
-    const { content, toolCalls } = message;
-    if (toolCalls === undefined) return { role: 'assistant', content };
-    return {
-      role: 'assistant',
-      content: content === '' ? null : content,
-      tool_calls: toolCalls.map((call) => ({
-        id: call.id,
-        type: 'function',
-        function: { name: call.name, arguments: call.arguments },
-      })),
-    };
-  });
-}
-
 /** The system messages stand apart, and the results of calls in the user's next message. */
 export function toAnthropicMessages(messages: readonly ModelMessage[]): {
   system: string;

@@ -4,20 +4,13 @@ import { recordsOf, type AgentRecords } from './agent-records.ts';
 import type { SourcePosition } from './import-ids.ts';
 import { countOf, toUsage } from './import-usage.ts';
 import { toText } from './import-content.ts';
-import { asText, fieldsOf, hasText, isObject, parseJson, setOf } from './import-values.ts';
+import { asText, fieldsOf, hasText, isObject, setOf } from './import-values.ts';
 
 type Fields = Record<string, unknown>;
 
 const partTypes = setOf(
   'text reasoning tool step-start step-finish patch snapshot file agent subtask compaction retry',
 );
-
-/** The lines of a document that `opencode export` has printed; the first says what the session is. None: it is no such document. */
-export function toAgentLines(document: string): string[] {
-  const { info, messages } = fieldsOf(parseJson(document));
-  if (!isObject(info) || !Array.isArray(messages)) return [];
-  return [JSON.stringify({ session: info }), ...messages.map((message) => JSON.stringify(message))];
-}
 
 /** Messages are finished when they come, so that each is whole at once. */
 export const openOpencodeLines: OpenAgentLines = (context) => ({

@@ -15,13 +15,14 @@ export function findSequence(haystack: ArrayLike<string>, needle: ArrayLike<stri
 }
 
 /** For each length of a beginning of `needle`, the longest shorter beginning that it also ends with. */
-function toBorders(needle: ArrayLike<string>): Int32Array {
+export function toBorders(needle: ArrayLike<string>): Int32Array {
   const borders = new Int32Array(needle.length + 1);
   for (let at = 1; at < needle.length; at += 1) borders[at + 1] = extend(needle, borders, borders[at]!, needle[at]!);
   return borders;
 }
 
-function extend(needle: ArrayLike<string>, borders: Int32Array, matched: number, next: string): number {
+/** How long a beginning of `needle` ends at `next`, where one of the length `matched` has ended before it. */
+export function extend(needle: ArrayLike<string>, borders: Int32Array, matched: number, next: string): number {
   let length = matched === needle.length ? borders[matched]! : matched;
   while (length > 0 && needle[length] !== next) length = borders[length]!;
   return needle[length] === next ? length + 1 : 0;

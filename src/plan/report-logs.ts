@@ -1,10 +1,11 @@
 /**
- * Reads a report's grammar and its log of each action. Every turn reads it, so it goes without the schema, which takes its time
- * to load.
+ * Reads a report's grammar, its log of each action, and which pages it names. Every turn reads it, so it goes without the schema,
+ * which takes its time to load.
  */
 import { readPlainYaml } from '../session/plain-yaml.ts';
 import { parseUntrustedYaml } from '../session/untrusted-yaml.ts';
 import { newestGrammar, toGrammar, type Grammar } from '../session/grammar.ts';
+import { parsePageUrl } from '../session/urls.ts';
 
 export interface ReadLog {
   index: number;
@@ -58,4 +59,29 @@ function toLog(log: unknown): ReadLog | null {
 /** The indexes of the actions that succeeded, from 1. */
 export function listSucceeded(logs: readonly ReadLog[]): number[] {
   return logs.filter(({ status }) => status === 'SUCCESS').map(({ index }) => index);
+}
+
+/** A page in a file of the turn. */
+export interface ReportedPage {
+  /** Each spelling under which it is fetched: as it was asked for, and where it was found. */
+  urls: string[];
+  /** Relative to the turn. */
+  file: string;
+}
+
+/** Lists the pages that a turn has fetched, in the order of the actions; none where an action has failed, or in what is no report. */
+export function readPages(yaml: string): ReportedPage[] {
+  // Most reports have no page, and YAML takes its time.
+  if (!yaml.includes('page_file')) return [];
+  return (readLogs(yaml) ?? []).flatMap(toPage);
+}
+
+function toPage({ status, details }: ReadLog): ReportedPage[] {
+  const file = details['page_file'];
+  if (status !== 'SUCCESS' || typeof file !== 'string' || !/^pages\/\d+\.txt$/.test(file)) return [];
+  const urls = [details['url'], details['final_url']].flatMap((url) => {
+    const parsed = typeof url === 'string' ? parsePageUrl(url) : null;
+    return parsed && 'url' in parsed ? [parsed.url] : [];
+  });
+  return [{ urls, file }];
 }

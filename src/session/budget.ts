@@ -133,11 +133,6 @@ const windows: readonly [window: number, answer: number, names: string][] = [
 
 const unknownWindow: ModelWindow = { window: 128_000, answer: 16_384 };
 
-/** Tokens that a request to the model may have. */
-export function defaultBudget(model: string): number {
-  return toBudget(undefined, model);
-}
-
 /** Tokens that are kept free for its answer. */
 export function defaultAnswer(model: string): number {
   return windowOf(model).answer;

@@ -1,6 +1,6 @@
 /** The sections of `_context.log`: what a marker line says of where the text below it came from, and back. */
 import type { FileSource, ShownFile } from './context-files.ts';
-import { fenceLanguage, parseFenced, renderFenced } from './fenced-text.ts';
+import { fenceLanguage, renderFenced } from './fenced-text.ts';
 import type { Oid } from '../names.ts';
 import { parsePathWord, renderPathWord } from './quoted-path.ts';
 import { estimateTokens } from './tokens.ts';
@@ -103,11 +103,6 @@ export function parseSection(label: string, body: string): LogSection | null {
   const section: LogSection = { name, path: named.path, provenance, body };
   // One way to write each: what is read back is all that the line says.
   return renderLabel(section) === label ? section : null;
-}
-
-/** The exact text of a shown file, or of the memos; null when the section does not show one. */
-export function sectionText({ name, provenance, body }: LogSection): string | null {
-  return provenance.kind === 'shown' && (name === 'file' || name === 'memos') ? parseFenced(body) : null;
 }
 
 /** An estimate, with the marker line. It does not depend on the boundary, so that what fits does not either. */

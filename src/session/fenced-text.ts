@@ -12,19 +12,6 @@ export function renderFenced(text: string, language = ''): string {
   return `${fence}${language}\n${text}${complete ? '' : '\n'}${fence}\n${complete ? '' : noFinalNewline}`;
 }
 
-/** The exact text that `renderFenced` was given, or null when `block` is not one of its blocks. */
-export function parseFenced(block: string): string | null {
-  const fence = /^`{3,}/.exec(block)?.[0];
-  const start = block.indexOf('\n') + 1;
-  if (fence === undefined || start === 0) return null;
-  const complete = !block.endsWith(`\n${fence}\n${noFinalNewline}`);
-  const tail = complete ? `${fence}\n` : `\n${fence}\n${noFinalNewline}`;
-  const end = block.length - tail.length;
-  if (!block.endsWith(tail) || end < start) return null;
-  const text = block.slice(start, end);
-  return complete && text !== '' && !text.endsWith('\n') ? null : text;
-}
-
 /** A fence's language: the extension of the file name, or nothing. */
 export function fenceLanguage(path: string): string {
   return /\.([A-Za-z0-9]{1,10})$/.exec(path)?.[1] ?? '';

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { AgentName } from '../../src/conversation/agent-log.ts';
-import { toAgentLines } from '../../src/conversation/opencode-log.ts';
-import { forksOf, openLog, readSteps, toLines, unitsOf } from '../support/agent-logs.ts';
+import { forksOf, openLog, readSteps, toAgentLines, toLines, unitsOf } from '../support/agent-logs.ts';
 import { outline } from '../support/import-source.ts';
 
 function feed(agent: AgentName) {
@@ -196,7 +195,6 @@ describe('a log of opencode', () => {
     const { reader, read } = feed('opencode');
     read(...lines.map((line) => JSON.parse(line)));
     expect(reader.head()).toMatchObject({ id: 's', parentId: 't', title: 'Routes' });
-    expect([toAgentLines('[]'), toAgentLines('{"info":1')]).toEqual([[], []]);
   });
 });
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { joinContinuation, openSeam } from '../../src/conversation/continuation.ts';
+import { openSeam } from '../../src/conversation/continuation.ts';
 import { expectLinear } from '../support/growth.ts';
 import { runs } from '../support/runs.ts';
 
@@ -12,6 +12,8 @@ function inPieces(text: string, cuts: number[]): string[] {
   const places = [0, ...cuts.map((cut) => cut % (text.length + 1)), text.length].toSorted((a, b) => a - b);
   return places.slice(1).map((end, at) => text.slice(places[at], end));
 }
+
+const joinContinuation = (before: string, continuation: string) => joinInPieces(before, [continuation]).text;
 
 function joinInPieces(before: string, pieces: string[]): { text: string; droppedBytes: number } {
   const seam = openSeam(before);

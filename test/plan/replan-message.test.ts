@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Problem } from '../../src/plan/plan.ts';
 import { haveSameProblems, renderReplanMessage } from '../../src/plan/replan-message.ts';
-import { parseFenced } from '../../src/session/fenced-text.ts';
+import { parseFenced } from '../support/fenced-text.ts';
 import { parseTurnName } from '../../src/names.ts';
 
 const turn = parseTurnName('01');

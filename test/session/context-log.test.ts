@@ -3,7 +3,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ShownFile } from '../../src/session/context-files.ts';
 import { parseContextLog, replaceRequest } from '../../src/session/context-log-parse.ts';
-import { sectionText, type LogSection } from '../../src/session/context-log-sections.ts';
+import type { LogSection } from '../../src/session/context-log-sections.ts';
+import { sectionText } from '../support/fenced-text.ts';
 import {
   assembleLog,
   type ContextLogInput,

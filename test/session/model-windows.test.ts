@@ -1,6 +1,8 @@
 import * as published from 'gpt-tokenizer/models';
 import { describe, expect, test } from 'vitest';
-import { defaultBudget } from '../../src/session/budget.ts';
+import { toBudget } from '../../src/session/budget.ts';
+
+const defaultBudget = (model: string) => toBudget(undefined, model);
 
 interface PublishedModel {
   context_window?: number;

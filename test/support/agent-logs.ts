@@ -12,7 +12,6 @@ import {
   type AgentUnit,
 } from '../../src/conversation/agent-log.ts';
 import { openAgentLog } from '../../src/conversation/open-agent-log.ts';
-import { toAgentLines } from '../../src/conversation/opencode-log.ts';
 import { importOptions } from './import-source.ts';
 
 export interface AgentLogFile {
@@ -75,4 +74,10 @@ export function unitsOf(steps: readonly AgentStep[]): AgentUnit[] {
 
 export function forksOf(steps: readonly AgentStep[]): AgentFork[] {
   return steps.flatMap((step) => ('fork' in step ? [step.fork] : []));
+}
+
+/** The lines that opencode keeps, of a document that `opencode export` has printed; the first says what the session is. */
+export function toAgentLines(document: string): string[] {
+  const { info, messages } = JSON.parse(document) as { info: object; messages: object[] };
+  return [JSON.stringify({ session: info }), ...messages.map((message) => JSON.stringify(message))];
 }

@@ -1,5 +1,5 @@
 /** The context of a turn: which files the lists name, and what of each of them is shown. */
-import { readPages } from '../../plan/report-pages.ts';
+import { readPages } from '../../plan/report-logs.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Store, TreeFile, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';

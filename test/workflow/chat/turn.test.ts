@@ -1,7 +1,7 @@
 /** A conversation: what is on the line after each step of it, and what the model is sent. */
 import { describe, expect } from 'vitest';
 import { checkHistory } from '../../support/check-history.ts';
-import { toOpenaiMessages } from '../../../src/conversation/model-messages.ts';
+import { toOpenaiMessages } from '../../support/openai-messages.ts';
 import { TeddyError } from '../../../src/errors.ts';
 import type { AnswerTarget } from '../../../src/ports/disk.ts';
 import type { SessionId } from '../../../src/names.ts';

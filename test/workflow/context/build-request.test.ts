@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, vi } from 'vitest';
 import { TeddyError } from '../../../src/errors.ts';
 import { parseContextLog, type ParsedContextLog } from '../../../src/session/context-log-parse.ts';
-import { countTokens, sectionText } from '../../../src/session/context-log-sections.ts';
+import { countTokens } from '../../../src/session/context-log-sections.ts';
+import { sectionText } from '../../support/fenced-text.ts';
 import { mainLineRef, parseSessionId, toTurnName, type Oid, type RepoPath } from '../../../src/names.ts';
 import { estimateTokens } from '../../../src/session/tokens.ts';
 import { append } from '../../../src/workflow/line/append.ts';
