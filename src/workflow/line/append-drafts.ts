@@ -88,7 +88,7 @@ export function openDrafts(project: Project, place: Place, { isStream }: { isStr
     async add({ kind, turn = null, label, id: wanted, at, trailers, files: own = {}, code = {}, ...said }) {
       const { session, created } = last;
       const fresh = wanted ?? ids.entryId();
-      const id = kind === 'start' ? fresh : toLaterId(fresh, last);
+      const id = keepIds.has(kind) ? fresh : toLaterId(fresh, last);
       const spoken = { records: said.records ?? [], plan: own['plan.md'] };
       const { records, plan, count } =
         said.isAnswer === true ? { ...spoken, count: 0 } : await maskSaid(masker, spoken);
@@ -121,6 +121,9 @@ export function openDrafts(project: Project, place: Place, { isStream }: { isStr
     masked: () => masked,
   };
 }
+
+/** A start has none before it, and a memo has its twin of the same id on `teddy/global`. */
+const keepIds: ReadonlySet<EntryKind> = new Set(['start', 'memo']);
 
 /** The file of which an entry names the sha256. */
 const subjects: Partial<Record<EntryKind, string>> = {

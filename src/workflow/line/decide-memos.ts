@@ -4,7 +4,7 @@ import { TeddyError } from '../../errors.ts';
 import type { Commit, Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { decodeEntry, encodeEntry, type Entry } from '../../session/entry.ts';
-import { idTail, toLaterId } from '../../session/logged-entry.ts';
+import { toLaterId } from '../../session/logged-entry.ts';
 import { memosPath } from '../../session/global-files.ts';
 import { changeMemos, parseMemos, type MemoChange } from '../../session/memos.ts';
 import { globalRef, turnNumber, type Oid, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
@@ -162,8 +162,7 @@ export function joinMemos(a: DecidedMemos, b: DecidedMemos): DecidedMemos {
 async function isOnLine(store: Store, { id, turn }: Entry, tip: Oid): Promise<boolean> {
   for await (const { commit } of store.firstParents(tip)) {
     const entry = decodeEntry(commit.message);
-    // Its time may have become a later one.
-    if (entry?.kind === 'memo' && idTail(entry.id) === idTail(id)) return true;
+    if (entry?.id === id) return true;
     const isEarlier =
       turn !== null && entry !== null && entry.turn !== null && turnNumber(entry.turn) < turnNumber(turn);
     if (isEarlier || entry?.kind === 'start') return false;

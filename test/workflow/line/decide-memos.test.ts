@@ -136,10 +136,15 @@ describe('a crash between the two commits of a pair', () => {
     return { project, global: await project.tipOf('teddy/global') };
   }
 
-  test('is finished by the next run, under the same id, and only once', async () => {
+  test.each([
+    ['at once', []],
+    ['after edits of the user', ['snapshot 01']],
+  ])('is finished by the next run, %s, under the same id, and only once', async (_, between) => {
     const { project, global } = await crashed();
+    if (between.length > 0) await project.write({ 'README.md': '# Mine\n' });
     await run(project, { memos: { kind: 'no' } });
-    expect((await storyOfLine(project)).slice(-3)).toEqual(['plan 01', 'memo 01', 'report 01']);
+    const story = (await storyOfLine(project)).slice(-3 - between.length);
+    expect(story).toEqual(['plan 01', ...between, 'memo 01', 'report 01']);
     const { parents } = await project.repository.store.readCommit(await project.tipOf(line));
     expect(await entryOf(project, parents[0] as Oid)).toEqual(await entryOf(project, global));
     expect(await project.read('.teddy/memos.yaml')).toContain('tabs');
