@@ -52,7 +52,6 @@ const commands: Record<string, () => Promise<Command>> = {
   'session show': async () => (await import('./commands/session/show.ts')).SessionShowCommand,
   'session diff': async () => (await import('./commands/session/diff.ts')).SessionDiffCommand,
   'session review': async () => (await import('./commands/session/review.ts')).SessionReviewCommand,
-  'session cost': async () => (await import('./commands/session/cost.ts')).SessionCostCommand,
   'session stats': async () => (await import('./commands/session/stats.ts')).SessionStatsCommand,
   'session context': async () => (await import('./commands/session/context.ts')).SessionContextCommand,
   'session context add': async () => (await import('./commands/session/context/edit.ts')).SessionContextAddCommand,

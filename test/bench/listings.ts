@@ -2,7 +2,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeManySessions, nameSession } from './many-sessions.ts';
-import { comparePairs, median, runProcess, timeMs, type Row } from './measure.ts';
+import { comparePairs, runProcess, type Row } from './measure.ts';
 import { executable, git, keepForRemoval, measureProcess } from './repositories.ts';
 
 type Env = NodeJS.ProcessEnv;
@@ -18,11 +18,7 @@ export async function measureListings(env: Env, runs: number, counts: readonly n
     const of = `${count.toLocaleString('en')} sessions`;
     rows.push(...(await measureLists(env, runs, root, { teddy, of, count })));
     if (count <= 1000) continue;
-    rows.push(
-      ...(await measureCosts(root, runs, { teddy, of })),
-      ...measureMemory(env, root, of),
-      ...(await measureRemote(env, Math.min(runs, 5), { root, of, count })),
-    );
+    rows.push(...measureMemory(env, root, of), ...(await measureRemote(env, Math.min(runs, 5), { root, of, count })));
   }
   return rows;
 }
@@ -67,20 +63,6 @@ async function measureLists(env: Env, runs: number, root: string, { teddy, of, c
   ];
 }
 
-async function measureCosts(root: string, runs: number, { teddy, of }: Omit<Measured, 'count'>): Promise<Row[]> {
-  const cost = () => teddy('session', 'cost', '--all');
-  const [cold, warm] = [[] as number[], [] as number[]];
-  for (let run = 0; run < Math.min(runs, 5); run += 1) {
-    forget(root);
-    cold.push(await timeMs(cost));
-    warm.push(await timeMs(cost));
-  }
-  return [
-    toTime(`session cost --all, ${of}, without its cache`, median(cold), 3000),
-    toTime(`session cost --all, ${of}`, median(warm), 500),
-  ];
-}
-
 function measureMemory(env: Env, root: string, of: string): Row[] {
   const toRow = (what: string, { ms, peakMb }: { ms: number; peakMb: number }): Row => ({
     what: `${what}, ${of}: peak memory`,
@@ -95,7 +77,6 @@ function measureMemory(env: Env, root: string, of: string): Row[] {
   return [
     toRow('list without its cache', measureProcess(root, env, ['list', '--all'])),
     toRow('list', measureProcess(root, env, ['list', '--all'])),
-    toRow('session cost --all', measureProcess(root, env, ['session', 'cost', '--all'])),
   ];
 }
 

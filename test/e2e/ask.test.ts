@@ -59,7 +59,7 @@ describe('a question about the pending plan', () => {
       'turn 01 plan: Try it',
       'turn 01 message: Make a file',
     ]);
-    const cost = JSON.parse(await project.ok('session', 'cost', '--json')) as { turns: { spent: object }[] };
+    const cost = JSON.parse(await project.ok('session', 'stats', 'HEAD', '--json')) as { turns: { spent: object }[] };
     expect(cost.turns[0]?.spent).toMatchObject({ inputTokens: 200, outputTokens: 20 });
     await verified();
     const history = await project.ok('session', 'history', '--format', 'openai');

@@ -39,7 +39,7 @@ test('a renamed line is listed, verified, counted and pushed under the name that
   expect(await project.ok('session', 'verify', '--all')).toMatch(
     /^feature\/login: 4 entries in 1 turn: no fault \([1-9]\d* parts? rendered again and compared\)\n$/,
   );
-  expect(await project.ok('session', 'cost', '--all')).toContain(session);
+  expect(await project.ok('session', 'stats', 'feature/login')).toContain(`${session} (feature/login)\n`);
   expect(await project.ok('session', 'log', '--graph')).toContain('feature/login');
   expect(await project.ok('session', 'push')).toBe('feature/login  pushed\nteddy/global  pushed\n');
   expect(await branchesOf(join(outside, 'origin.git'))).toEqual(['feature/login', 'main', 'teddy/global']);

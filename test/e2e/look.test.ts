@@ -28,8 +28,8 @@ test('every look works in a bare clone, changes nothing and says what it is with
     ['session-show', ['show', '01']],
     ['session-diff', ['diff', '01']],
     ['session-review', ['review', session]],
-    ['session-cost', ['cost', '-s', 'add-login']],
-    ['session-costs', ['cost', '--all']],
+    ['session-line-stats', ['stats', '-s', 'add-login']],
+    ['session-stats', ['stats']],
   ];
   const before = await project.repo.fingerprint();
   await Promise.all(
@@ -48,7 +48,7 @@ test('every look works in a bare clone, changes nothing and says what it is with
 test('each is refused with exit 2 for what is not there', async () => {
   await project.refuses('UNKNOWN_SESSION', 2, ['session', 'review', 'nothing-such']);
   await project.refuses('UNKNOWN_TURN', 2, ['session', 'diff', '01', '07']);
-  await project.refuses('USAGE', 2, ['session', 'cost', '--all', session]);
+  await project.refuses('USAGE', 2, ['session', 'stats', '--since', '1d', session]);
   await project.refuses('USAGE', 2, ['session', 'diff', '01', '--only=words']);
 });
 

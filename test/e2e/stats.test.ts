@@ -34,6 +34,7 @@ test('each turn counts once, a plan as it was judged, and a line as its authorâ€
     actions: { run: 2, failed: 1 },
     spent: { answers: 4 },
     lines: { files: 1, models: [{ model: 'gpt-test', lines: 2 }], people: 1, unknown: 0 },
+    bySession: [{ lines: 2, turns: 5, spent: { answers: 4 } }],
   });
   expect(await project.ok('session', 'stats')).toMatch(
     new RegExp(
@@ -54,6 +55,7 @@ test('--since leaves out what is older, and is refused where it is no time', asy
   expect(JSON.parse(await project.ok('session', 'stats', '--since', '2099-01-01', '--json'))).toMatchObject({
     turns: 0,
     sessions: 0,
+    bySession: null,
     lines: { models: [], people: 0 },
   });
   expect(JSON.parse(await project.ok('session', 'stats', '--since', '1h', '--json'))).toMatchObject({ turns: 5 });
@@ -67,6 +69,7 @@ test('a file that got another name is counted under that', async () => {
   await project.repo.git('commit', '--quiet', '-m', 'Rename again');
   expect(JSON.parse(await project.ok('session', 'stats', '--json'))).toMatchObject({
     lines: { files: 1, models: [{ model: 'gpt-test', lines: 2 }], people: 1, unknown: 0 },
+    bySession: [{ lines: 2, turns: 5, spent: { answers: 4 } }],
   });
 });
 

@@ -26,8 +26,8 @@ Groups
                                     go on: resume, branch, undo, rewind
                                     judge: approve, reject
                                     look: view, list, log, show, diff, review,
-                                    search, cost, stats, context, history,
-                                    verify, replay
+                                    search, stats, context, history, verify,
+                                    replay
                                     share: push, pull, sync, import, open,
                                     export
                                     put away: archive, delete
@@ -103,11 +103,11 @@ Look
   teddy session diff <turn> [turn]  compare two turns: messages, plans,
                                     contexts, code
   teddy session review              the session as Markdown, for a pull request
-  teddy session cost                tokens and money, by turn and model
   teddy session search <text>       what was said, planned, run and written, in
                                     all sessions
-  teddy session stats               turns, plans, failures, cost, and lines by
-                                    models and people, of all sessions
+  teddy session stats [session]     turns, plans, failures, cost, and lines by
+                                    models and people, of all sessions; of one:
+                                    tokens and money, by turn and model
   teddy session context             which files the next turn shows;
                                     context add, context drop: change them
   teddy session history             all that was said, for a model or a reader

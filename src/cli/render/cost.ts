@@ -1,6 +1,5 @@
 /** Renders tables of tokens and money, for a person. */
 import { formatCount } from '../../session/format-count.ts';
-import type { SessionCost } from '../../workflow/review/count-all-costs.ts';
 import type { BudgetPart, LineCost, Tokens } from '../../workflow/review/count-cost.ts';
 import type { Spending } from '../../session/spending.ts';
 import { cutToWidth, padTo, widthOf } from './cut-to-width.ts';
@@ -39,26 +38,6 @@ export function renderCost(terminal: Terminal, cost: LineCost): string {
     ].join('\n'),
   ];
   return `${parts.join('\n\n')}\n`;
-}
-
-/** Ends with a newline. */
-export function renderAllCosts(
-  terminal: Terminal,
-  { sessions, total }: { sessions: readonly SessionCost[]; total: Spending },
-): string {
-  const hasCached = total.cachedTokens !== undefined;
-  const rows = sessions.map(({ session, turns, lines, spent }) => [
-    session,
-    formatCount(turns),
-    ...toCells(spent, null, hasCached),
-    [
-      ...(lines > 1 ? [countOf(lines, 'line')] : []),
-      ...(spent.unreported > 0 ? [`${countOf(spent.unreported, 'answer')} not reported`] : []),
-    ].join(', '),
-  ]);
-  const turns = sessions.reduce((sum, one) => sum + one.turns, 0);
-  const head = ['session', 'turns>', ...toHeads(hasCached), ''];
-  return `${renderTable(terminal, head, rows, ['total', formatCount(turns), ...toCells(total, null, hasCached)])}\n`;
 }
 
 function toHeads(hasCached: boolean): string[] {

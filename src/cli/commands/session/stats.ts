@@ -1,12 +1,14 @@
 import { Command, Option } from 'clipanion';
+import { TeddyError } from '../../../errors.ts';
 import { describeSpending, formatCost } from '../../../session/describe-spending.ts';
 import { formatCount } from '../../../session/format-count.ts';
 import { toVisible } from '../../../session/visible-text.ts';
 import type { LineStats, Stats } from '../../../workflow/review/count-stats.ts';
 import { parseSince } from '../../arguments.ts';
 import { padTo, widthOf } from '../../render/cut-to-width.ts';
-import { TeddyCommand, withInterrupt } from '../../teddy-command.ts';
+import { sessionOption, TeddyCommand, withInterrupt } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
+import { toTarget } from './target-option.ts';
 
 export class SessionStatsCommand extends TeddyCommand {
   static override paths = [['session', 'stats']];
@@ -14,25 +16,55 @@ export class SessionStatsCommand extends TeddyCommand {
     category: 'Look',
     description: 'Count turns, plans, failures, cost, and the lines by models and people that are still there.',
     details: `
-      Counts all sessions: local, archived, and those that only a remote has. A plan is accepted when it was run or
-      approved, and rejected when somebody refused it.
+      Counts all sessions: local, archived, and those that only a remote has; what the lines of a session share counts once. A plan
+      is accepted when it was run or approved, and rejected when somebody refused it.
 
       Lines are those of the files that sessions changed, as HEAD has them, by who brought them; \`teddy blame\`
       shows them one by one. With --since, turns that began since then, and lines committed since then.
 
-      Exit codes: 0 done; 1 the repository is damaged; 2 wrong usage; 130 interrupted.
+      Of a session that is named, it shows tokens and money by turn, by model, and against the budget. Tokens are those that the
+      endpoint reported, with the share that it read from its cache; the cost is what the endpoint named, or else, marked with ~,
+      what the known prices make of it (see \`teddy models update\`). A price that nobody knows is shown as unknown. For answers
+      without a report, an estimate is marked with ~ and counted separately. A conversation branch includes what led to it, as its
+      budget (teddy.maxTurns, teddy.maxTokens) counts it.
+
+      Exit codes: 0 done; 1 the repository is damaged; 2 wrong usage, or no such session or commit; 130 interrupted.
     `,
     examples: [
       ['All sessions', '$0 session stats'],
       ['The last two weeks', '$0 session stats --since 2w'],
+      ['The session that HEAD is on', '$0 session stats HEAD'],
+      ['Another one', '$0 session stats add-user-auth'],
     ],
   });
 
+  target = Option.String({ name: 'session or commit', required: false });
+  session = sessionOption();
   since = Option.String('--since', { description: 'How far back: 30m, 12h, 7d, 4w, or a date such as 2026-11-01.' });
 
   protected override trustsHead = () => 'always' as const;
 
   protected run(terminal: Terminal): Promise<number> {
+    const target = toTarget(this.target, this.session);
+    if (target !== undefined && this.since !== undefined)
+      throw new TeddyError('USAGE', '--since counts all sessions.', `Leave out --since, or ${JSON.stringify(target)}.`);
+    return target === undefined ? this.showAll(terminal) : this.showLine(terminal, target);
+  }
+
+  private showLine(terminal: Terminal, target: string): Promise<number> {
+    return this.withProject(terminal, async (project) => {
+      const [{ countCost }, { renderCost }] = await Promise.all([
+        import('../../../workflow/review/count-cost.ts'),
+        import('../../render/cost.ts'),
+      ]);
+      const cost = await countCost(project, target);
+      if (this.json) this.printJson(terminal, 'session-line-stats', cost);
+      else await this.page(terminal, project, renderCost(terminal, cost));
+      return 0;
+    });
+  }
+
+  private showAll(terminal: Terminal): Promise<number> {
     const sinceMs = this.since === undefined ? null : parseSince(this.since, Date.now());
     return withInterrupt(terminal, 'teddy session stats', (signal) =>
       this.withProject(terminal, async (project) => {
@@ -43,7 +75,9 @@ export class SessionStatsCommand extends TeddyCommand {
         terminal.redraw(null);
         if (this.json) {
           const since = sinceMs === null ? null : new Date(sinceMs).toISOString();
-          this.printJson(terminal, 'session-stats', { since, ...stats });
+          const { countAllCosts } = await import('../../../workflow/review/count-all-costs.ts');
+          const bySession = sinceMs === null ? (await countAllCosts(project)).sessions : null;
+          this.printJson(terminal, 'session-stats', { since, ...stats, bySession });
           return 0;
         }
         terminal.print(renderStats(terminal, stats));
