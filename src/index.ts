@@ -35,7 +35,7 @@ export { readConversation } from './workflow/line/read-conversation.ts';
 export { showHistory } from './workflow/conversation/show-history.ts';
 export { planTurn } from './workflow/turn/plan.ts';
 export { prepareLine } from './workflow/line/prepare.ts';
-export { readLine } from './workflow/line/read.ts';
+export { readLine } from './view/view.ts';
 export { showTurn } from './workflow/review/show-turn.ts';
 export { appendWrite } from './workflow/writes/append.ts';
 export { beginWrite, type WriteRequest } from './workflow/writes/begin.ts';

@@ -26,13 +26,13 @@ const ceilings = {
  */
 const mayImport: Record<string, string[]> = {
   main: ['cli', 'errors'],
-  index: ['app', 'errors', 'ports', 'workflow', ...core],
+  index: ['app', 'errors', 'ports', 'view', 'workflow', ...core],
   app: ['ports', 'errors', 'git', 'model', 'system', 'disk', 'workflow', ...core],
   ports: core,
   view: ['ports', 'errors', ...core],
   errors: [],
   cli: ['app', 'ports', 'errors', 'view', 'workflow', 'http', 'mcp', 'page', 'web', ...core],
-  http: ['app', 'ports', 'errors', 'workflow', 'page', 'web', ...core],
+  http: ['app', 'ports', 'errors', 'view', 'workflow', 'page', 'web', ...core],
   mcp: ['app', 'ports', 'errors', 'view', 'workflow', 'http', ...core],
   workflow: ['ports', 'errors', 'view', 'page', ...core],
   page: ['ports', ...core],

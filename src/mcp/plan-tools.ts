@@ -8,8 +8,7 @@ import { listMemos } from '../workflow/context/change-memos.ts';
 import { followLine } from '../workflow/conversation/follow-line.ts';
 import { findLine } from '../workflow/line/find.ts';
 import { listProposed, proposeMemo } from '../workflow/line/proposed-memos.ts';
-import { readVerdicts, type Verdict } from '../workflow/line/read-verdicts.ts';
-import { findTurn, readLineTurns, readTurnFile } from '../workflow/line/read.ts';
+import { findTurn, readLineTurns, readTurnFile, readVerdicts, type Verdict } from '../view/view.ts';
 import { submitPlan } from '../workflow/turn/submit-plan.ts';
 import { TeddyError } from '../errors.ts';
 import type { RefWatch } from './ref-watch.ts';
@@ -205,7 +204,7 @@ async function findPlan(project: Project, selector: string, name: string): Promi
   const tip = line.tip ?? (line.remoteTip as Oid);
   const state = await readLineTurns(store, tip);
   const found = findTurn(state, name);
-  const plan = await readTurnFile(store, state.entryOid, line.session, found, 'plan.md');
+  const plan = await readTurnFile(store, { commit: state.entryOid, session: line.session, turn: found }, 'plan.md');
   if (plan === null)
     throw new TeddyError(
       'NO_PENDING_PLAN',

@@ -191,6 +191,7 @@ export type SessionStore = Pick<
   | 'readBlob'
   | 'passBlob'
   | 'readCommit'
+  | 'readFile'
   | 'readDir'
   | 'hasPath'
   | 'resolve'

@@ -134,6 +134,11 @@ export async function openStore(options: RepositoryOptions): Promise<DatedSource
       return oid !== null && (await isCommit(oid)) ? oid : null;
     },
     listRefs: (...prefixes) => listTips(prefixes),
+    async readFile(treeish, path) {
+      const entry = await findEntry(treeish, path);
+      if (entry === null || entry.mode === '40000') return null;
+      return { mode: entry.mode, oid: entry.oid, bytes: await read(entry.oid, 'blob') };
+    },
     readSize: async (oid) => (await readRaw(oid))?.object.length ?? null,
     async *firstParents(from, not = []) {
       const without = await reachedBy(not);

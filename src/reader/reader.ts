@@ -3,9 +3,15 @@
  * repository. Nothing is written, but by `openBundle`. `docs/format.md` says how to use it.
  */
 import { historyFormats, type HistoryFormat } from '../conversation/history.ts';
-import { describeSessions, type DescribedSession } from '../conversation/list-sessions.ts';
-import { findTurn, readLineTurns, type TurnSummary } from '../conversation/read-line.ts';
-import { findSource, readTurns } from '../conversation/read-turns.ts';
+import {
+  describeSessions,
+  findSource,
+  findTurn,
+  readLineTurns,
+  readTurns,
+  type DescribedSession,
+  type TurnSummary,
+} from '../view/view.ts';
 import { hasAgentPlan } from '../conversation/transcript.ts';
 import {
   decodeText,

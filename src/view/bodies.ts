@@ -5,13 +5,13 @@
 import { openTranscriptDecoder } from '../conversation/decode-transcript.ts';
 import type { TurnFiles } from '../conversation/resolve-files.ts';
 import type { Transcript } from '../conversation/transcript.ts';
+import { TeddyError } from '../errors.ts';
 import { joinPath, turnDir, type Oid, type SessionId, type TurnName } from '../names.ts';
 import { maxPlanBytes } from '../plan/parse.ts';
-import type { Store, TreeEntry } from '../ports/git.ts';
+import type { SessionStore, TreeEntry } from '../ports/git.ts';
 import type { LineLimits } from '../session/clip-line.ts';
 import { toCutMark } from '../session/cut-text.ts';
 import { openLineReader } from '../session/read-lines.ts';
-import { listTurn } from '../conversation/read-line.ts';
 
 /** A turn of a session, in the tree of a commit. */
 export interface TurnAt {
@@ -50,7 +50,7 @@ const reportLimits: LineLimits = { text: 65_536, line: 262_144 };
 
 /** Throws UNKNOWN_TURN, DAMAGED_SESSION. */
 export async function readBodies(
-  store: Pick<Store, 'readDir' | 'passBlob'>,
+  store: Pick<SessionStore, 'readDir' | 'passBlob'>,
   at: TurnAt,
   { most = Infinity, entries, onError }: BodyOptions = {},
 ): Promise<TurnBodies> {
@@ -85,14 +85,39 @@ export async function readBodies(
   };
 }
 
+/** Lists the directory of a turn. Throws UNKNOWN_TURN when the commit has no such turn. */
+export async function listTurn(
+  store: Pick<SessionStore, 'readDir'>,
+  commit: Oid,
+  session: SessionId,
+  turn: TurnName,
+): Promise<TreeEntry[]> {
+  const listed = await store.readDir(commit, turnDir(session, turn));
+  if (listed === null) throw unknownTurnError(session, turn);
+  return listed.entries;
+}
+
+export function unknownTurnError(session: SessionId, turn: string): TeddyError {
+  return new TeddyError(
+    'UNKNOWN_TURN',
+    `There is no turn ${turn} on this line of ${session}.`,
+    `\`teddy session log ${session}\` shows the turns.`,
+  );
+}
+
 /** Reads one file of a turn as it is; null when the turn has no such file. */
 export async function readTurnFile(
-  store: Pick<Store, 'readFile'>,
+  store: Pick<SessionStore, 'readFile'>,
   { commit, session, turn }: TurnAt,
   name: string,
 ): Promise<string | null> {
   const found = await store.readFile(commit, joinPath(turnDir(session, turn), name));
-  return found && new TextDecoder().decode(found.bytes);
+  return found && toText(found.bytes);
+}
+
+/** Decodes a file of a turn; of one that is not there, nothing. */
+export function toText(bytes: Uint8Array | null): string {
+  return bytes === null ? '' : new TextDecoder().decode(bytes);
 }
 
 /** Prints a file of a turn whole. */

@@ -1,11 +1,12 @@
 /** Reads one turn: what its commits say of it, what was said in it, its plan, and the report of running that. */
-import { summarizeTurn, type TurnSummary } from '../conversation/read-line.ts';
+
 import { captureSource, type TranscriptRecord } from '../conversation/record.ts';
 import { resolveFiles } from '../conversation/resolve-files.ts';
 import { toTurnHistory } from '../conversation/turn-history.ts';
 import type { SessionId, TurnName } from '../names.ts';
 import type { HistoryPart } from '../session/history-text.ts';
 import { maxShownText, readBodies, type BodyOptions, type CutFile, type TurnAt, type TurnBodies } from './bodies.ts';
+import { summarizeTurn, type TurnSummary } from './status.ts';
 import { outlineTurn, type Session, type TurnOutline } from './session.ts';
 
 export interface Turn extends TurnOutline, TurnSummary {

@@ -1,21 +1,52 @@
-/** The one way in which a session is read: along a line, turn by turn. Everything is a plain value. */
+/** The one way in which sessions are read: along a line, turn by turn, file by file. Everything is a plain value. */
 export {
   readSession,
+  toStep,
+  toLogEntry,
   groupByTurn,
   outlineTurn,
-  toLogEntry,
-  toStep,
-  type Session,
   type Step,
   type TurnOutline,
+  type Session,
 } from './session.ts';
-export { isCaptured, readParts, readTurn, toTurn, type Turn } from './turn.ts';
+export { readTurn, toTurn, isCaptured, readParts, type Turn } from './turn.ts';
+export {
+  parsePending,
+  toStatus,
+  isOnlyMessage,
+  type TurnStatus,
+  type TurnSummary,
+  type Asides,
+} from './status.ts';
 export {
   maxShownText,
   readBodies,
   readTurnFile,
+  toText,
   toShowCommand,
-  type CutFile,
   type TurnAt,
+  type CutFile,
   type TurnBodies,
 } from './bodies.ts';
+export { readVerdicts, readTurnVerdicts, toAuthor, describeRejection, lastWord, type Verdict } from './verdicts.ts';
+export {
+  readLine,
+  readLineTurns,
+  findEntry,
+  readTurnState,
+  findTurn,
+  lookForTurn,
+  awaitsVerdict,
+  readLineAt,
+  refreshLine,
+  withEntry,
+  findWaiting,
+  findAsked,
+  nextTurn,
+  readRecords,
+  type TurnState,
+  type LineTurns,
+  type LineState,
+} from './line.ts';
+export { readTurns, findSource, type ConversationSource } from './conversation.ts';
+export { describeSessions, type DescribedSession } from './list-sessions.ts';

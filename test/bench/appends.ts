@@ -10,7 +10,7 @@ import type { Project } from '../../src/ports/project.ts';
 import { decodeEntry } from '../../src/session/entry.ts';
 import { joinPath, turnDir, type Oid, type RefName, type RepoPath, type TurnName } from '../../src/names.ts';
 import { append } from '../../src/workflow/line/append.ts';
-import { findEntry } from '../../src/workflow/line/read.ts';
+import { findEntry } from '../../src/view/view.ts';
 import { comparePairs, type Row } from './measure.ts';
 import { git, makeRepository, sessionRef } from './repositories.ts';
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decodeTranscript } from '../../src/conversation/decode-transcript.ts';
 import type { TranscriptRecord } from '../../src/conversation/record.ts';
-import { toStatus } from '../../src/conversation/read-line.ts';
+import { toStatus } from '../../src/view/view.ts';
 import { resolveFiles } from '../../src/conversation/resolve-files.ts';
 import { encodeRecord, lastAnswer, userMessages } from '../../src/conversation/transcript.ts';
 import { toTurnHistory } from '../../src/conversation/turn-history.ts';

@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { listMemos, addMemo, removeMemo } from '../../src/workflow/context/change-memos.ts';
 import { listProposed } from '../../src/workflow/line/proposed-memos.ts';
-import { readVerdicts } from '../../src/workflow/line/read-verdicts.ts';
-import { readLine } from '../../src/workflow/line/read.ts';
+import { readLine, readVerdicts } from '../../src/view/view.ts';
 import { listSessions } from '../../src/workflow/review/list-sessions.ts';
 import { readStatus } from '../../src/workflow/review/read-status.ts';
 import { giveVerdict } from '../../src/workflow/run/give-verdict.ts';

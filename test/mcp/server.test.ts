@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { workflowWrites } from '../../src/http/write-api.ts';
 import { serveMcp } from '../../src/mcp/server.ts';
 import { writeLimits } from '../../src/session/write-limits.ts';
-import { readLine } from '../../src/workflow/line/read.ts';
+import { readLine } from '../../src/view/view.ts';
 import { newSession } from '../../src/workflow/line/new-session.ts';
 import { memoryProject, type MemoryProject } from '../support/memory-repository.ts';
 import { openMcp, type McpClient } from '../support/mcp-client.ts';

@@ -2,7 +2,7 @@
 import type { Entry } from '../../session/entry.ts';
 import type { LoggedEntry } from '../../session/logged-entry.ts';
 import { toVisible } from '../../session/visible-text.ts';
-import type { Verdict } from '../../workflow/line/read-verdicts.ts';
+import type { Verdict } from '../../view/view.ts';
 import type { Terminal } from '../terminal.ts';
 import { formatTime } from './time.ts';
 

@@ -6,9 +6,16 @@ import type { Project } from '../../ports/project.ts';
 import type { VerdictWord } from '../../session/entry.ts';
 import { parseIdent } from '../../session/logged-entry.ts';
 import { turnDir, type Oid, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
-import { readSession, readTurn, readTurnFile, type Step, type Turn, type TurnAt } from '../../view/view.ts';
+import {
+  readSession,
+  readTurn,
+  readTurnFile,
+  readTurnVerdicts,
+  type Step,
+  type Turn,
+  type TurnAt,
+} from '../../view/view.ts';
 import { maskString } from '../line/mask-text.ts';
-import { readTurnVerdicts } from '../line/read-verdicts.ts';
 import type { BlameSource, CodeStep, CodeSteps } from './code-steps.ts';
 
 export interface TurnStory {

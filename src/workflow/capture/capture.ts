@@ -5,7 +5,7 @@ import { isObject } from '../../session/parse-object.ts';
 import type { Capture, LogPosition } from '../../ports/agent-logs.ts';
 import { shortRef, type Oid, type RefName, type SessionId, type TurnName } from '../../names.ts';
 import type { Project } from '../../ports/project.ts';
-import { awaitsVerdict, readLine } from '../line/read.ts';
+import { awaitsVerdict, readLine } from '../../view/view.ts';
 import type { TurnPosition } from './write-units.ts';
 
 /** A branch of the conversation in a log, as it stands in the repository. */

@@ -14,7 +14,7 @@ import {
   type FollowedLog,
   type LastTexts,
 } from './capture.ts';
-import { readLineTurns, readRecords } from '../line/read.ts';
+import { readLineTurns, readRecords } from '../../view/view.ts';
 import { leftOutKey } from './is-ours.ts';
 import { isOthers } from './work-tree-of.ts';
 import {

@@ -18,8 +18,15 @@ import { findPlanTitle } from '../../plan/plan-comments.ts';
 import { maskString } from '../line/mask-text.ts';
 import { appendVerdict } from '../line/append-verdict.ts';
 import { readApproval } from '../line/needed-approval.ts';
-import { readLine, readTurn, toText } from '../line/read.ts';
-import { describeRejection, lastWord, readVerdicts, type Verdict } from '../line/read-verdicts.ts';
+import {
+  describeRejection,
+  lastWord,
+  readLine,
+  readTurnState,
+  readVerdicts,
+  toText,
+  type Verdict,
+} from '../../view/view.ts';
 import { toFollowedLog } from './capture.ts';
 import { workspaceOn } from './work-tree-of.ts';
 
@@ -232,7 +239,7 @@ async function noteUndecided(project: Project, plan: WaitingPlan, text: string, 
   const verdicts = await readVerdicts(project, { session, tip, turn });
   // The line may have been moved, so that it has this plan no more.
   if (bytes === null || project.hash(bytes) !== sha256 || (verdicts.length > 0 && !isJudged)) return;
-  const judged = await readTurn(store, (await readLine(store, tip)).entryOid, session, turn);
+  const judged = await readTurnState(store, (await readLine(store, tip)).entryOid, session, turn);
   const line = { ref, workspace: await workspaceOn(project, ref) };
   await appendVerdict(project, line, { ...judged, plan: bytes, title }, { verdict: 'none', text, comments: [] });
 }

@@ -23,7 +23,7 @@ import {
 import { beginLine } from '../line/append.ts';
 import type { Base } from '../line/choose-start.ts';
 import { draftOpening, findLeave } from '../line/conversation-branch.ts';
-import { findEntry, readLineTurns, readRecords } from '../line/read.ts';
+import { findEntry, readLineTurns, readRecords } from '../../view/view.ts';
 import { draftStart, readTakenIds, refuseTrackedFile, toStartPlace } from '../line/new-session.ts';
 import { toDerivedId } from './derived-id.ts';
 import { workTreeOf } from './work-tree-of.ts';

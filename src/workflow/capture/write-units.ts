@@ -17,7 +17,7 @@ import {
 } from '../../names.ts';
 import { append, type AppendedEntry, type Draft, type Line } from '../line/append.ts';
 import { describeUnits } from '../line/describe-records.ts';
-import { readLineTurns, readTurn, toText, type LineTurns } from '../line/read.ts';
+import { readLineTurns, readTurnState, toText, type LineTurns } from '../../view/view.ts';
 import { toDerivedId } from './derived-id.ts';
 import { workspaceOn } from './work-tree-of.ts';
 
@@ -109,7 +109,7 @@ export async function readBranchLine(
       isShared ||= said !== undefined && 'source' in said && !['import', captureSource].includes(said.source);
     }
   }
-  const latest = last === undefined || isOwn ? null : await readTurn(store, entryOid, session, last);
+  const latest = last === undefined || isOwn ? null : await readTurnState(store, entryOid, session, last);
   // A branch that was just opened has nothing in its turn yet.
   const waits = latest?.status === 'open' && latest.records.length > 0 && !mayEndOpen(latest.records);
   const isTaken = latest?.status === 'planned' || waits;

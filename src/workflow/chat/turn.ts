@@ -15,7 +15,7 @@ import { beginTalk, refuseSpent } from '../turn/begin.ts';
 import { readBudget } from '../context/build-request.ts';
 import type { OpenTurn } from '../turn/open.ts';
 import { findRequestFile, type ReadyLine } from '../line/prepare.ts';
-import { refreshLine } from '../line/read.ts';
+import { refreshLine } from '../../view/view.ts';
 import { sumUsage, type Listener, type Usage } from '../line/receive-answer.ts';
 import type { ChatListener, ChatOutcome, ChatOptions } from './chat.ts';
 import { runCalls, type RunCalls } from './run-calls.ts';

@@ -8,7 +8,7 @@ import { decodeLandings } from '../../session/landing.ts';
 import { parseRepoPath } from '../../session/paths.ts';
 import { parseTrackedConfig } from '../../session/tracked-config.ts';
 import { findRecorded, listRecorded, requireCommit, type RecordedLine } from '../line/find-recorded.ts';
-import { toText } from '../line/read.ts';
+import { toText } from '../../view/view.ts';
 import { replayLine } from '../replay/line.ts';
 import type { NeededApproval } from '../verify/check-approval.ts';
 import { findBrought } from '../verify/find-brought.ts';

@@ -26,7 +26,7 @@ import type { GlobalBranch } from '../line/global-branch.ts';
 import { readContext, type ReadContext } from './read.ts';
 import { fitHistory, toHistory } from './fit-history.ts';
 import { readEarlierOfTurn, readNewestTurns, readOlderTurns, type HistoryTurn } from './read-history.ts';
-import { readTurnFile, toText, type LineState } from '../line/read.ts';
+import { readTurnFile, toText, type LineState } from '../../view/view.ts';
 import { noteDamagedReport } from './read-turn-logs.ts';
 import { findAgent } from '../../conversation/agents.ts';
 
@@ -200,7 +200,7 @@ export async function rebuildRequest(
 
 /** Reads the request that an open turn sent, to send it again; null while nothing was sent. */
 export async function readStoredRequest(store: Store, state: LineState, turn: TurnName): Promise<StoredRequest | null> {
-  const log = await readTurnFile(store, state.entryOid, state.session, turn, '_context.log');
+  const log = await readTurnFile(store, { commit: state.entryOid, session: state.session, turn }, '_context.log');
   if (log === null) return null;
   // Loaded only here: a new turn reads no log, and a schema takes its time to load.
   const { parseContextLog } = await import('../../session/context-log-parse.ts');

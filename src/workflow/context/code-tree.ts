@@ -4,7 +4,7 @@ import type { Project } from '../../ports/project.ts';
 import { isOwn, namesOf, isPattern } from '../../session/context-target.ts';
 import type { Oid, RepoPath } from '../../names.ts';
 import { renderTreeListing } from '../../session/tree-listing.ts';
-import { toText } from '../line/read.ts';
+import { toText } from '../../view/view.ts';
 import { parseContextLine, type ContextLine } from '../../session/context-lines.ts';
 
 export interface CodeTree {

@@ -13,7 +13,7 @@ import { readSteering, requireTrust, type ApproveForeign } from '../line/foreign
 import { readGlobal, type GlobalBranch } from '../line/global-branch.ts';
 import type { ReadyLine } from '../line/prepare.ts';
 import { readTurnLogs, readTurnPlan } from './read-turn-logs.ts';
-import { nextTurn, type LineState, type Turn } from '../line/read.ts';
+import { nextTurn, type LineState, type TurnState } from '../../view/view.ts';
 import { defaultAgent } from '../../conversation/agents.ts';
 import { parseContextLog } from '../../session/context-log-parse.ts';
 import type { LogSection } from '../../session/context-log-sections.ts';
@@ -100,7 +100,7 @@ export async function readLastAgent(project: Project, state: LineState): Promise
 }
 
 /** The last INVOKE that the report says was done. */
-function findInvoked(turn: Turn): string | null {
+function findInvoked(turn: TurnState): string | null {
   const invokes = (readTurnPlan(turn)?.actions ?? []).filter((action) => action.type === 'INVOKE');
   if (invokes.length === 0) return null;
   const done = listSucceeded(readTurnLogs(turn) ?? []);

@@ -9,7 +9,7 @@ import { append } from '../line/append.ts';
 import { labelEdits } from '../line/entry-labels.ts';
 import { ensureGlobal, readGlobal } from '../line/global-branch.ts';
 import { prepareLine, type ReadyLine } from '../line/prepare.ts';
-import { toText } from '../line/read.ts';
+import { toText } from '../../view/view.ts';
 import {
   requireTrust,
   toGlobalList,

@@ -8,7 +8,7 @@ import type { TurnName } from '../../names.ts';
 import type { RequestMode } from '../../session/context-log.ts';
 import { estimateTokens } from '../../session/tokens.ts';
 import { toTurnHistory } from '../../conversation/turn-history.ts';
-import { readTurn, toText, type LineState, type Turn } from '../line/read.ts';
+import { readTurnState, toText, type LineState, type TurnState } from '../../view/view.ts';
 
 export interface HistoryTurn {
   turn: TurnName;
@@ -67,7 +67,7 @@ export async function readOlderTurns(
  */
 export async function readEarlierOfTurn(
   project: Project,
-  { turn, records, plan }: Turn,
+  { turn, records, plan }: TurnState,
   { message, mode, limit }: { message: string; mode: RequestMode | undefined; limit: number },
 ): Promise<HistoryTurn | null> {
   const since = afterLastMessage(records);
@@ -118,7 +118,7 @@ function readTurns(
   const { store } = project.repository;
   return Promise.all(
     turns.map(async (name) => {
-      const { records, plan, report } = await readTurn(store, state.entryOid, state.session, name);
+      const { records, plan, report } = await readTurnState(store, state.entryOid, state.session, name);
       const files = { plan: plan && toText(plan), report: report && toText(report) };
       return renderRecords(project, name, records, files, limit);
     }),

@@ -4,7 +4,7 @@ import { listSucceeded } from '../../plan/report-logs.ts';
 import type { Store } from '../../ports/git.ts';
 import { nextTurnList, parseTurnContext, type TouchedPath, type TurnLine } from '../../session/context-lines.ts';
 import { type TurnName } from '../../names.ts';
-import { readTurn, readTurnFile, type LineState, type Turn } from '../line/read.ts';
+import { readTurnFile, readTurnState, type LineState, type TurnState } from '../../view/view.ts';
 import { readTurnLogs, readTurnPlan } from './read-turn-logs.ts';
 
 /**
@@ -18,8 +18,8 @@ export async function readTurnList(
 ): Promise<TurnLine[]> {
   if (last === undefined) return [];
   const [turn, list] = await Promise.all([
-    latest?.turn === last ? latest : readTurn(store, entryOid, session, last),
-    readTurnFile(store, entryOid, session, last, 'turn.context'),
+    latest?.turn === last ? latest : readTurnState(store, entryOid, session, last),
+    readTurnFile(store, { commit: entryOid, session, turn: last }, 'turn.context'),
   ]);
   const plan = readTurnPlan(turn);
   return nextTurnList({
@@ -29,7 +29,7 @@ export async function readTurnList(
   });
 }
 
-function readTouched(turn: Turn, { actions }: Plan): TouchedPath[] {
+function readTouched(turn: TurnState, { actions }: Plan): TouchedPath[] {
   if (turn.report === null) return [];
   const byIndex = new Map(actions.map((action) => [action.index, action]));
   return listSucceeded(readTurnLogs(turn) ?? []).flatMap((index): TouchedPath[] => {

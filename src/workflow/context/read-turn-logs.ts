@@ -4,19 +4,19 @@ import { parsePlan } from '../../plan/parse.ts';
 import type { Plan } from '../../plan/plan.ts';
 import { readRun, type ReadLog, type ReadRun } from '../../plan/report-logs.ts';
 import { joinPath, turnDir, type TurnName } from '../../names.ts';
-import { toText, type LineState, type Turn } from '../line/read.ts';
+import { toText, type LineState, type TurnState } from '../../view/view.ts';
 
 /** Plan and report may be large, and several things are asked of them. */
-const knownRuns = new WeakMap<Turn, ReadRun>();
-const knownPlans = new WeakMap<Turn, Plan>();
+const knownRuns = new WeakMap<TurnState, ReadRun>();
+const knownPlans = new WeakMap<TurnState, Plan>();
 
 /** Empty without a report; null when it is damaged. */
-export function readTurnLogs(turn: Turn): ReadLog[] | null {
+export function readTurnLogs(turn: TurnState): ReadLog[] | null {
   return readTurnRun(turn).logs;
 }
 
 /** Null where the turn has none. A plan that has been reported is read as it was read for its report. */
-export function readTurnPlan(turn: Turn): Plan | null {
+export function readTurnPlan(turn: TurnState): Plan | null {
   if (turn.plan === null) return null;
   const known = knownPlans.get(turn) ?? turn.parsed?.plan;
   if (known !== undefined) return known;
@@ -25,7 +25,7 @@ export function readTurnPlan(turn: Turn): Plan | null {
   return plan;
 }
 
-function readTurnRun(turn: Turn): ReadRun {
+function readTurnRun(turn: TurnState): ReadRun {
   if (turn.report === null) return { grammar: newestGrammar, logs: [] };
   const known = knownRuns.get(turn);
   if (known !== undefined) return known;

@@ -12,7 +12,7 @@ import type { IsIgnored } from '../../session/ignore-rules.ts';
 import { joinPath, sessionDir, turnDir, type Oid, type RepoPath, type TurnName } from '../../names.ts';
 import { openCodeTree, type CodeTree } from './code-tree.ts';
 import type { GlobalBranch } from '../line/global-branch.ts';
-import { readTurnFile, toText, type LineState } from '../line/read.ts';
+import { readTurnFile, toText, type LineState } from '../../view/view.ts';
 import { readTurnList } from './read-turn-list.ts';
 import { decodeEntry } from '../../session/entry.ts';
 
@@ -153,7 +153,7 @@ async function findPages(
   const wanted = new Set(urls);
   for (const turn of turns.toReversed()) {
     if (wanted.size === 0) break;
-    const report = await readTurnFile(store, entryOid, session, turn, 'report.md');
+    const report = await readTurnFile(store, { commit: entryOid, session, turn }, 'report.md');
     for (const page of readPages(report ?? '').toReversed()) {
       const stored = page.urls.some((url) => wanted.has(url))
         ? await store.readFile(entryOid, joinPath(turnDir(session, turn), page.file))

@@ -17,7 +17,7 @@ import { withoutMasks } from './read-history.ts';
 import { findLine, lineName, type Line } from '../line/find.ts';
 import { readGlobal, type GlobalBranch } from '../line/global-branch.ts';
 import { readContext, readListed, type ReadContext } from './read.ts';
-import { nextTurn, readLine, readTurnFile, toText, type LineState } from '../line/read.ts';
+import { nextTurn, readLine, readTurnFile, toText, type LineState } from '../../view/view.ts';
 import { readTurnList } from './read-turn-list.ts';
 import { defaultAgent } from '../../conversation/agents.ts';
 
@@ -204,7 +204,7 @@ function toSpent(sections: readonly LogSection[], { total, model }: { total: num
 
 async function findKept(store: Store, state: LineState, turn: TurnName): Promise<ShownContext['keeps']> {
   if (state.latest?.status !== 'open') return null;
-  const log = await readTurnFile(store, state.entryOid, state.session, turn, '_context.log');
+  const log = await readTurnFile(store, { commit: state.entryOid, session: state.session, turn }, '_context.log');
   if (log === null) return null;
   return isBranchTurn(turn) ? 'context' : 'request';
 }
@@ -248,7 +248,11 @@ async function traceOrigins(
       if (origin === 'list' || !wanted.delete(text)) continue;
       origins.set(text, origin === 'vault' ? `turn: Context Vault of turn ${name}` : `turn: ${origin} in turn ${name}`);
     }
-    const kept = await readTurnFile(store, state.entryOid, state.session, name, 'turn.context');
+    const kept = await readTurnFile(
+      store,
+      { commit: state.entryOid, session: state.session, turn: name },
+      'turn.context',
+    );
     const known = new Set(parseTurnContext(kept ?? ''));
     // The files of a directory or pattern in a vault stand literally in the list of the turn after.
     const isVault = lines.some(({ origin }) => origin === 'vault');

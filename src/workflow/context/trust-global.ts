@@ -11,7 +11,7 @@ import {
 } from '../line/foreign-texts.ts';
 import { readGlobal, type GlobalBranch } from '../line/global-branch.ts';
 import { listMainLines } from '../../session/main-lines.ts';
-import { readLine, readTurnFile, type LineState } from '../line/read.ts';
+import { readLine, readTurnFile, type LineState } from '../../view/view.ts';
 
 /**
  * All agents and context lists that are not trusted yet: those of `teddy/global` and of the line that `plan` would go on
@@ -45,7 +45,11 @@ async function readLists(
 async function readWaitingPrompt(project: Project, state: LineState): Promise<SteeringText[]> {
   if (state.latest?.status !== 'open') return [];
   const { turn } = state.latest;
-  const log = await readTurnFile(project.repository.store, state.entryOid, state.session, turn, '_context.log');
+  const log = await readTurnFile(
+    project.repository.store,
+    { commit: state.entryOid, session: state.session, turn },
+    '_context.log',
+  );
   if (log === null) return [];
   const { readStoredPrompt } = await import('./stored-prompt.ts');
   return readStoredPrompt(project, turn, log);

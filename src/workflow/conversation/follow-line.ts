@@ -7,7 +7,7 @@ import { decodeEntry, type Entry } from '../../session/entry.ts';
 import { joinPath, turnDir, type Oid, type SessionId, type TurnName } from '../../names.ts';
 import { findLine, lineName, type Line } from '../line/find.ts';
 import { readEnd, type LineEnd } from '../line/read-end.ts';
-import { findEntry, readTurnFile, toText } from '../line/read.ts';
+import { findEntry, readTurnFile, toText } from '../../view/view.ts';
 
 /** How far somebody has followed: `count` events of this commit were seen, null: all of them. */
 export interface LinePosition {
@@ -142,7 +142,7 @@ async function withContent(
   if (record.type !== 'assistant' && record.type !== 'user') return record;
   const file = 'file' in record.message ? record.message.file : null;
   if (file !== 'plan.md' && file !== 'report.md') return record;
-  const content = await readTurnFile(store, commit, session, turn, file);
+  const content = await readTurnFile(store, { commit, session, turn }, file);
   if (content === null) return record;
   return record.type === 'user'
     ? { ...record, message: { role: 'user', content } }

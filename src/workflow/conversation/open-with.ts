@@ -1,7 +1,7 @@
 /** Continues a session in another agent: its history becomes a log of that agent's own, under a new id. */
 import { toHistory } from '../../conversation/fold-history.ts';
 import type { Repair } from '../../conversation/history.ts';
-import { readTurns } from '../../conversation/read-turns.ts';
+import { readTurns } from '../../view/view.ts';
 import { renderAgentLog, type OpenableAgent } from '../../conversation/render-agent-log.ts';
 import { TeddyError } from '../../errors.ts';
 import { compareTurns, parseTurnName, type Oid, type SessionId, type TurnName } from '../../names.ts';

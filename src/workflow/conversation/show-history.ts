@@ -1,6 +1,6 @@
 /** The messages of a session in the form of a provider. What is slow to render is kept in the cache. */
 import type { HistoryFormat } from '../../conversation/history.ts';
-import { readTurns } from '../../conversation/read-turns.ts';
+import { readTurns } from '../../view/view.ts';
 import {
   decodeText,
   encodeText,

@@ -9,7 +9,7 @@ import type { Base } from '../line/choose-start.ts';
 import { draftOpening, findLeave, type WrittenLine } from '../line/conversation-branch.ts';
 import { describeUnits } from '../line/describe-records.ts';
 import { draftStart, toStartPlace } from '../line/new-session.ts';
-import { readLineTurns } from '../line/read.ts';
+import { readLineTurns } from '../../view/view.ts';
 import { openEntries, type ImportedEntry } from './imported-entries.ts';
 import type { ImportPlan } from './plan-import.ts';
 import { readLogAgain, type ImportRequest } from './read-log.ts';

@@ -8,7 +8,7 @@ import type { Project } from '../../ports/project.ts';
 import { type Entry, decodeEntry } from '../../session/entry.ts';
 import { finishMemos } from '../line/decide-memos.ts';
 import { prepareLine } from '../line/prepare.ts';
-import { readLine } from '../line/read.ts';
+import { readLine } from '../../view/view.ts';
 
 export const findDivergedLines: Examination = async ({ project, lines }) => {
   const { store } = project.repository;

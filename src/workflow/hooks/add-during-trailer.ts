@@ -7,7 +7,7 @@ import { decodeEntry } from '../../session/entry.ts';
 import { addDuring, duringTrailer } from '../../session/during-trailer.ts';
 import { compareTurns, isTurnName, sessionDir, type Oid, type RefName, type TurnName } from '../../names.ts';
 import { findHeadLine, type Line } from '../line/find.ts';
-import { findEntry } from '../line/read.ts';
+import { findEntry } from '../../view/view.ts';
 import { readAssistance, type AssistedTurn } from '../line/read-assistance.ts';
 
 export interface CommitOptions {

@@ -4,7 +4,7 @@ import type { Project } from '../../ports/project.ts';
 import { decodeEntry, type Entry } from '../../session/entry.ts';
 import { mainLineRef, parseOid, type Oid, type SessionId, type TurnName } from '../../names.ts';
 import { findHeadLine, lineName } from '../line/find.ts';
-import { readLine, type TurnStatus } from '../line/read.ts';
+import { readLine, type TurnStatus } from '../../view/view.ts';
 
 export interface LinePosition {
   session: SessionId;

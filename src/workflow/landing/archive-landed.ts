@@ -1,6 +1,6 @@
 /** Puts away the sessions that have landed and that nobody has gone on with for a while. */
 import { TeddyError } from '../../errors.ts';
-import { describeSessions } from '../../conversation/list-sessions.ts';
+import { describeSessions } from '../../view/view.ts';
 import type { Project } from '../../ports/project.ts';
 import { shortRef, type SessionId } from '../../names.ts';
 import { listLines, type KnownLine } from '../../session/lines.ts';

@@ -15,7 +15,7 @@ import {
 } from '../../names.ts';
 import { hasLandedAsItStands } from '../line/find-open.ts';
 import { listLines, type KnownLine } from '../../session/lines.ts';
-import { nextTurn, readLine } from '../line/read.ts';
+import { nextTurn, readLine } from '../../view/view.ts';
 import { repair } from '../line/repair.ts';
 import { findBase, findWhole, hasCome, listBranches, refuseCheckedOut, settle } from './archive-session.ts';
 import { moveRefs } from '../line/move-refs.ts';

@@ -13,7 +13,7 @@ import type { LandingSides } from './sides.ts';
 import { toVisible } from '../../session/visible-text.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { readBaseStart } from '../../session/lines.ts';
-import { readTurnFile } from '../line/read.ts';
+import { readTurnFile } from '../../view/view.ts';
 import { toGitOn } from '../line/switch.ts';
 import { findMakers } from '../line/find-committed.ts';
 import { readAssistance } from '../line/read-assistance.ts';
@@ -130,7 +130,7 @@ export async function readParts(
   for (const turn of changing) {
     if (undone.get(turn) === 'whole') continue;
     // A plan may have landed before it was executed.
-    const plan = titles.has(turn) ? null : await readTurnFile(store, tip, session, turn, 'plan.md');
+    const plan = titles.has(turn) ? null : await readTurnFile(store, { commit: tip, session, turn }, 'plan.md');
     const known = titles.get(turn) ?? (plan === null ? asked.get(turn) : undefined);
     const end = ends.get(turn) ?? 'SUCCESS';
     const pathsOf = (isTaken: boolean) =>

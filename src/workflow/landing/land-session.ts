@@ -31,7 +31,7 @@ import { keepArchive } from './keep-archive.ts';
 import { toLandCommand, type LandRequest, type LandableLine } from './landing.ts';
 import { readSides, type LandingSides } from './sides.ts';
 import { isSessionPath } from '../../session/global-files.ts';
-import { readLine } from '../line/read.ts';
+import { readLine } from '../../view/view.ts';
 import { moveRefs } from '../line/move-refs.ts';
 
 export interface Landed {

@@ -9,7 +9,7 @@ import { toLaterId } from '../../session/logged-entry.ts';
 import { joinPath, turnDir, type Oid, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
 import { maskSaid } from './mask-record.ts';
 import { maskEntry } from './mask-text.ts';
-import type { LineState, LineTurns } from './read.ts';
+import type { LineState, LineTurns } from '../../view/view.ts';
 
 type Label = Pick<Entry, 'title' | 'details'>;
 /** Trailers of an entry that its draft, its place and its files do not say already. */

@@ -21,7 +21,7 @@ import {
 import { append } from './append.ts';
 import { maskSaid } from './mask-record.ts';
 import { prepareLine } from './prepare.ts';
-import { nextTurn, toText, type LineState } from './read.ts';
+import { nextTurn, toText, type LineState } from '../../view/view.ts';
 import { describeRecords } from './describe-records.ts';
 import { decodeTranscript } from '../../conversation/decode-transcript.ts';
 

@@ -8,8 +8,7 @@ import type { VerdictWord } from '../../session/entry.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { append } from './append.ts';
 import { labelVerdict } from './entry-labels.ts';
-import { readTurn, type LineState, type TurnStatus } from './read.ts';
-import { toAuthor, type Verdict } from './read-verdicts.ts';
+import { readTurnState, toAuthor, type LineState, type TurnStatus, type Verdict } from '../../view/view.ts';
 
 export interface JudgedPlan {
   turn: TurnName;
@@ -44,7 +43,7 @@ export async function appendVerdict(
     ...(text.trim() === '' ? {} : { text: text.trim() }),
   };
   const { commit, records } = await append(project, line, async (state) => {
-    const now = await readTurn(store, state.entryOid, state.session, turn);
+    const now = await readTurnState(store, state.entryOid, state.session, turn);
     if (now.plan === null || project.hash(now.plan) !== sha256 || now.status !== judged.status)
       throw movedTurnError(turn, line.ref);
     const label = ([masked]: readonly object[]) => labelVerdict(masked as ApprovalRecord, judged.title);

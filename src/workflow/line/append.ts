@@ -9,7 +9,7 @@ import { shortRef, type Oid, type RefName } from '../../names.ts';
 import { openDrafts, type Draft, type Drafts, type FileEdit, type Place } from './append-drafts.ts';
 import { dateAuthor, writeCommit, type CommitBase, type WrittenCommit } from './append-tree.ts';
 import { retryWhileMoved } from './move-refs.ts';
-import { readLineAt, type LineState, type LineTurns } from './read.ts';
+import { readLineAt, type LineState, type LineTurns } from '../../view/view.ts';
 
 export type { Draft, EntryTrailers, FileEdit, Place, StartPlace } from './append-drafts.ts';
 

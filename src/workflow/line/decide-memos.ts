@@ -14,7 +14,7 @@ import { listLines } from '../../session/lines.ts';
 import { changeGlobal, readGlobal } from './global-branch.ts';
 import { maskEntry } from './mask-text.ts';
 import type { ReadyLine } from './prepare.ts';
-import { toText, withEntry, type LineState } from './read.ts';
+import { toText, withEntry, type LineState } from '../../view/view.ts';
 import { proposeMemo } from './proposed-memos.ts';
 import { takeSnapshot } from './take-snapshot.ts';
 

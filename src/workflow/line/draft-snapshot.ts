@@ -9,7 +9,7 @@ import { editableFiles, equalBytes } from './guard-session-files.ts';
 import { nameSome } from '../../session/name-some.ts';
 import { findUntracked, type LeftOutFile } from './new-files.ts';
 import type { ReadyLine } from './prepare.ts';
-import { readLineAt, readRecords, type LineState } from './read.ts';
+import { readLineAt, readRecords, type LineState } from '../../view/view.ts';
 import { addNewFiles } from './snapshot-new-files.ts';
 import type { Draft, FileEdit } from './append.ts';
 import { parseRepoPath } from '../../session/paths.ts';

@@ -5,7 +5,7 @@ import type { EntryKind } from '../../session/entry.ts';
 import { decodeLandings, landingText } from '../../session/landing.ts';
 import { isTurnName, sessionDir, shortRef, type Oid, type SessionId } from '../../names.ts';
 import { listArchives } from '../../session/archives.ts';
-import { readLine } from '../../conversation/read-line.ts';
+import { readLine } from '../../view/view.ts';
 import { isOnLine } from '../../session/ancestry.ts';
 import { addsNothing, hasSameCode, readBaseTips } from '../../session/find-landed.ts';
 import { toMainLines, type MainLine } from '../../session/main-lines.ts';

@@ -4,7 +4,7 @@ import type { Project } from '../../ports/project.ts';
 import { globalContextPath, isUsualContext } from '../../session/global-files.ts';
 import { fetchedRef, joinPath, sessionDir, type Oid } from '../../names.ts';
 import type { GlobalBranch } from './global-branch.ts';
-import { toText, type LineState } from './read.ts';
+import { toText, type LineState } from '../../view/view.ts';
 
 /** A text that decides what a model is told or shown. `name` says where it stands: `agents/dev.md on teddy/global`. */
 export interface SteeringText {

@@ -13,7 +13,7 @@ import { globalRef, type Oid, type RepoPath } from '../../names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { appendCommit } from './append.ts';
 import { moveRefs } from './move-refs.ts';
-import { toText } from './read.ts';
+import { toText } from '../../view/view.ts';
 import { repair } from './repair.ts';
 
 export interface GlobalBranch extends GlobalFiles {

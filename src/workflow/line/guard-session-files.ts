@@ -11,7 +11,7 @@ import { configPath, globalContextPath, isGuardedPath, isSessionPath, memosPath 
 import { joinPath, sessionDir, type Oid, type RepoPath, type SessionId } from '../../names.ts';
 import { editTree } from '../../session/edit-tree.ts';
 import { nameSome } from '../../session/name-some.ts';
-import { findEntry } from './read.ts';
+import { findEntry } from '../../view/view.ts';
 
 export interface SessionTarget {
   project: Project;

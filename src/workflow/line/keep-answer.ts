@@ -8,7 +8,7 @@ import type { Entry } from '../../session/entry.ts';
 import { formatCount } from '../../session/format-count.ts';
 import type { Oid } from '../../names.ts';
 import { append, type Draft, type EntryTrailers, type Line } from './append.ts';
-import { readTurn, type LineState, type Turn } from './read.ts';
+import { readTurnState, type LineState, type TurnState } from '../../view/view.ts';
 import { describeEnd, type Received, type Usage } from './receive-answer.ts';
 
 export type ReceivedText = Pick<Received, 'text' | 'thoughts' | 'usage' | 'continuations' | 'said'>;
@@ -66,7 +66,7 @@ export async function appendIfAwaited(
   target: Line,
   place: AnswerTarget,
   options: { isPlan: boolean },
-  toDraft: (turn: Turn) => Draft,
+  toDraft: (turn: TurnState) => Draft,
 ): Promise<Oid | null> {
   const { store } = project.repository;
   const { commit } = await append(project, target, async (state) => {
@@ -77,7 +77,7 @@ export async function appendIfAwaited(
 }
 
 /** The turn, as it was when the model was asked. */
-function findAwaiting({ session, latest }: LineState, place: AnswerTarget): Turn | null {
+function findAwaiting({ session, latest }: LineState, place: AnswerTarget): TurnState | null {
   const isSame = session === place.session && latest?.turn === place.turn && latest.status === 'open';
   return isSame && countSaid(latest.records) === place.recordCount ? latest : null;
 }
@@ -88,15 +88,15 @@ async function findSpoken(
   state: LineState,
   place: AnswerTarget,
   { isPlan }: { isPlan: boolean },
-): Promise<Turn | null> {
+): Promise<TurnState | null> {
   if (state.session !== place.session || !state.turns.includes(place.turn)) return null;
   const isLatest = state.latest?.turn === place.turn;
   if (isPlan) return isLatest && state.latest?.status === 'open' ? state.latest : null;
-  return isLatest ? state.latest : readTurn(store, state.entryOid, state.session, place.turn);
+  return isLatest ? state.latest : readTurnState(store, state.entryOid, state.session, place.turn);
 }
 
 /** Where another message has come meanwhile, that one still waits. */
-function toReplyTo({ messageId }: AnswerTarget, { records }: Turn): { reply_to?: string } {
+function toReplyTo({ messageId }: AnswerTarget, { records }: TurnState): { reply_to?: string } {
   return messageId === undefined || lastMessageId(records) === messageId ? {} : { reply_to: messageId };
 }
 

@@ -10,7 +10,7 @@ import { toShellWord } from '../../session/shell-word.ts';
 import { decodeEntry } from '../../session/entry.ts';
 import { readApprovalPolicy } from './approval-policy.ts';
 import type { ReadyLine } from './prepare.ts';
-import { readVerdicts, type Verdict } from './read-verdicts.ts';
+import { readVerdicts, type Verdict } from '../../view/view.ts';
 
 /** Whether the plan may go on, as `teddy.approvals` has it. */
 export interface NeededApproval {

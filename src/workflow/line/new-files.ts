@@ -6,7 +6,7 @@ import type { RepoPath } from '../../names.ts';
 import { entryMs } from '../../session/logged-entry.ts';
 import { isSessionPath } from '../../session/global-files.ts';
 import { isSecretName } from '../../session/secret-names.ts';
-import type { LineState } from './read.ts';
+import type { LineState } from '../../view/view.ts';
 
 export interface LeftOutFile {
   path: RepoPath;

@@ -4,7 +4,7 @@ import type { Project } from '../../ports/project.ts';
 import { shortRef, type Oid, type RefName } from '../../names.ts';
 import { findLine } from './find.ts';
 import { requirePlan } from './pending-plan.ts';
-import { readLine } from './read.ts';
+import { readLine } from '../../view/view.ts';
 import { makeLocal } from './make-local.ts';
 import { refuseElsewhere } from './unfinished-run.ts';
 import { moveRefs } from './move-refs.ts';

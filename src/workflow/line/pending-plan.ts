@@ -7,7 +7,7 @@ import { joinPath, shortRef, turnDir, type RefName, type SessionId, type TurnNam
 import { toShellWord } from '../../session/shell-word.ts';
 import { equalBytes } from './guard-session-files.ts';
 import { lineName } from './find.ts';
-import { awaitsVerdict, type LineState, type Turn } from './read.ts';
+import { awaitsVerdict, type LineState, type TurnState } from '../../view/view.ts';
 
 /** In a bare repository nothing can be switched. Throws NOT_ON_LINE where the line is checked out nowhere. */
 export function requireWorkspace(
@@ -26,7 +26,7 @@ export function requireWorkspace(
 }
 
 /** A turn whose plan waits to be executed. */
-export type PendingTurn = Turn & { plan: Uint8Array; parsed: ParsedPlan };
+export type PendingTurn = TurnState & { plan: Uint8Array; parsed: ParsedPlan };
 
 /** Throws NO_PENDING_PLAN; `hint`: what to do where nothing waits. */
 export function requirePlan(

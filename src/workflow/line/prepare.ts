@@ -9,7 +9,7 @@ import { ensureGlobal } from './global-branch.ts';
 import { recoverAnswers } from './recover-answer.ts';
 import { repair } from './repair.ts';
 import { refuseOperation } from './refuse-operation.ts';
-import { lookForTurn, readLineAt, refreshLine, type LineState } from './read.ts';
+import { lookForTurn, readLineAt, refreshLine, type LineState } from '../../view/view.ts';
 import { makeLocal } from './make-local.ts';
 import { checkUnfinishedRuns } from './unfinished-run.ts';
 

@@ -6,7 +6,7 @@ import { parseMemos, renderMemos } from '../../session/memos.ts';
 import { readGlobal } from './global-branch.ts';
 import { writeBytes } from './keep-bytes.ts';
 import { moveRefs } from './move-refs.ts';
-import { toText } from './read.ts';
+import { toText } from '../../view/view.ts';
 
 /** A list in YAML. */
 const proposedRef = 'refs/teddy/keep/proposed-memos' as RefName;

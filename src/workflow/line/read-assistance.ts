@@ -7,7 +7,7 @@ import { comesLater, decodeEntry, type Entry, type EntryKind } from '../../sessi
 import { takesBack } from '../../session/line-paths.ts';
 import { readStarts } from '../../session/session-starts.ts';
 import { compareTurns, type Oid, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
-import { readTurnFile } from './read.ts';
+import { readTurnFile } from '../../view/view.ts';
 
 export interface AssistedTurn {
   session: SessionId;
@@ -169,6 +169,8 @@ async function readCommandFiles(
   { session, turn, calledAt }: ReadTurn,
 ): Promise<Set<string>> {
   if (calledAt === null || turn === null) return new Set();
-  const { records } = decodeTranscript((await readTurnFile(store, tip, session, turn, 'transcript.jsonl')) ?? '');
+  const { records } = decodeTranscript(
+    (await readTurnFile(store, { commit: tip, session, turn }, 'transcript.jsonl')) ?? '',
+  );
   return new Set(records.flatMap((record) => (record.type === 'tool_result' ? (record.changed_files ?? []) : [])));
 }

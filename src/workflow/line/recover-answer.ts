@@ -8,7 +8,7 @@ import type { Line } from './append.ts';
 import { keepPart } from './keep-answer.ts';
 import { keepBytes } from './keep-bytes.ts';
 import { closeExchange, keepExchange } from './keep-exchange.ts';
-import { readLine, readTurn } from './read.ts';
+import { readLine, readTurnState } from '../../view/view.ts';
 
 /**
  * Answers of this line, and those whose line is gone. True: the line may have moved. A crash in here leaves them for the next
@@ -57,7 +57,7 @@ async function isKept(project: Project, { ref }: Line, place: AnswerTarget, { te
   if (tip === null) return false;
   const { session, turns, entryOid } = await readLine(store, tip);
   if (session !== place.session || !turns.includes(place.turn)) return false;
-  const { records } = await readTurn(store, entryOid, session, place.turn);
+  const { records } = await readTurnState(store, entryOid, session, place.turn);
   const ids = place.unit === 'exchange' ? decodeTranscript(text).records.map(toId) : [place.id];
   return records.some((record) => record.type !== 'other' && ids.includes(record.id));
 }

@@ -7,7 +7,7 @@ import { shortRef, type RefName } from '../../names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { listWorkTrees, type ListedWorkTree } from './list-work-trees.ts';
 import { nameSome } from '../../session/name-some.ts';
-import { readLine } from './read.ts';
+import { readLine } from '../../view/view.ts';
 import { describeInterrupted } from './unfinished-run.ts';
 
 export interface RemovedWorkTrees {

@@ -11,7 +11,7 @@ import { maskString } from './mask-text.ts';
 import { nameSome } from '../../session/name-some.ts';
 import { notTracked, type LeftOutFile } from './new-files.ts';
 import type { ReadyLine } from './prepare.ts';
-import { toText, withEntry, type LineState } from './read.ts';
+import { toText, withEntry, type LineState } from '../../view/view.ts';
 import { previewGlobalFile, saveGlobalFile, type GlobalEdit } from './save-global.ts';
 
 /**

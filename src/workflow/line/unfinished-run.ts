@@ -6,7 +6,7 @@ import type { Project } from '../../ports/project.ts';
 import { joinPath, shortRef, turnDir, type Oid, type RefName, type SessionId, type TurnName } from '../../names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { settleCommands } from './settle-commands.ts';
-import { readLineAt, type LineState } from './read.ts';
+import { readLineAt, type LineState } from '../../view/view.ts';
 
 /** RUN_INTERRUPTED, for those who can ask what to do. */
 export class InterruptedRun extends TeddyError {

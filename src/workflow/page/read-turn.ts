@@ -21,12 +21,12 @@ import {
   isCaptured,
   outlineTurn,
   readBodies,
+  readTurnVerdicts,
   toShowCommand,
   toTurn,
   type Turn,
   type TurnBodies,
 } from '../../view/view.ts';
-import { readTurnVerdicts } from '../line/read-verdicts.ts';
 import { joinChanges } from '../review/turn.ts';
 import { maxText, openTexts, type PageTexts } from './page-texts.ts';
 import type { RequestReader } from './read-request.ts';

@@ -13,7 +13,7 @@ import { openLogRenderer, type LogRenderer } from '../verify/render-log-again.ts
 import { replayReport } from './report.ts';
 import type { Difference, ReplayedLine, ReplayedTurn } from './replayed.ts';
 import { mayChangeCode, takesBack } from '../../session/line-paths.ts';
-import { toText } from '../line/read.ts';
+import { toText } from '../../view/view.ts';
 
 export interface ReplayOptions {
   /** Runs the commands of the plans as well, in a temporary work tree; without it nothing is ever run. */

@@ -10,7 +10,7 @@ import { endLine } from '../../session/context-log-sections.ts';
 import type { Entry } from '../../session/entry.ts';
 import { isSessionPath } from '../../session/global-files.ts';
 import { joinPath, turnDir, type Oid, type RepoPath, type TurnName } from '../../names.ts';
-import { toText } from '../line/read.ts';
+import { toText } from '../../view/view.ts';
 import { redoActions } from './actions.ts';
 import { compareChanges } from './changes.ts';
 import { compareFiles } from './files.ts';

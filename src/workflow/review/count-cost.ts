@@ -7,7 +7,7 @@ import type { ModelPrice } from '../../session/model-facts.ts';
 import type { Oid, SessionId, TurnName } from '../../names.ts';
 import { estimateTokens } from '../../session/tokens.ts';
 import { isStartOf, toLogged } from '../../session/logged-entry.ts';
-import { readLine, readTurnFile } from '../line/read.ts';
+import { readLine, readTurnFile } from '../../view/view.ts';
 import {
   addSpent,
   isAnswer,
@@ -123,7 +123,7 @@ async function estimateTurn(
   commit: Oid,
   { session, turn, spent }: { session: SessionId; turn: TurnName; spent: Spending },
 ): Promise<Tokens> {
-  const read = (name: string) => readTurnFile(store, commit, session, turn, name);
+  const read = (name: string) => readTurnFile(store, { commit, session, turn }, name);
   const [log, transcript, plan] = await Promise.all([read('_context.log'), read('transcript.jsonl'), read('plan.md')]);
   const asked = Number(/^tokens: (\d{1,9})\b/m.exec((log ?? '').split('\n---\n', 1)[0] ?? '')?.[1] ?? 0);
   const said = decodeTranscript(transcript ?? '').records.flatMap((record) =>

@@ -10,7 +10,7 @@ import { joinPath, turnDir, type Oid, type TurnName } from '../../names.ts';
 import { attributeLines } from '../blame/attribute-lines.ts';
 import { readCodeSteps } from '../blame/code-steps.ts';
 import { listRecorded } from '../line/find-recorded.ts';
-import { toText } from '../line/read.ts';
+import { toText } from '../../view/view.ts';
 import { readPrices } from './count-cost.ts';
 
 export interface StatsRequest {

@@ -4,7 +4,7 @@ import type { Project } from '../../ports/project.ts';
 import { parseTurnName, type Oid, type SessionId, type TurnName } from '../../names.ts';
 import { comesLater } from '../../session/entry.ts';
 import type { LoggedEntry } from '../../session/logged-entry.ts';
-import { findTurn, lookForTurn, readLineTurns, type LineTurns } from '../line/read.ts';
+import { findTurn, lookForTurn, readLineTurns, type LineTurns } from '../../view/view.ts';
 import { findLineWith, findRecorded, type RecordedLine } from '../line/find-recorded.ts';
 import { listSessionLines } from '../../session/session-lines.ts';
 

@@ -1,6 +1,6 @@
 /** Every session, with how far its main line has come and which conversation branches it has. */
 import { findCommitted } from '../line/find-committed.ts';
-import { describeSessions, type DescribedSession } from '../../conversation/list-sessions.ts';
+import { describeSessions, type DescribedSession } from '../../view/view.ts';
 import type { Project } from '../../ports/project.ts';
 import { shortRef, type RefName, type SessionId } from '../../names.ts';
 import { listLinesAndTips } from '../../session/lines.ts';

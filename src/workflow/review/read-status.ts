@@ -30,8 +30,16 @@ import { findLost, findOtherTargets } from '../../session/landing.ts';
 import { toGitOn } from '../line/switch.ts';
 import { worldOf } from '../line/plan-world.ts';
 import { listProposed } from '../line/proposed-memos.ts';
-import { awaitsVerdict, findAsked, readLine, toText, type LineState, type TurnStatus } from '../line/read.ts';
-import { lastWord, readVerdicts } from '../line/read-verdicts.ts';
+import {
+  awaitsVerdict,
+  findAsked,
+  lastWord,
+  readLine,
+  readVerdicts,
+  toText,
+  type LineState,
+  type TurnStatus,
+} from '../../view/view.ts';
 
 export interface Status {
   /** The branch or commit that HEAD is on, for a person; null: a bare repository. */

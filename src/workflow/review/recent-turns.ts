@@ -3,9 +3,8 @@ import { compareTurns, type TurnName } from '../../names.ts';
 import type { Project } from '../../ports/project.ts';
 import { cutText } from '../../session/cut-text.ts';
 import { renderTurn, type HistoryPart } from '../../session/history-text.ts';
-import { readLineTurns } from '../line/read.ts';
+import { readLineTurns, readParts } from '../../view/view.ts';
 import type { ConversationTarget } from '../line/read-conversation.ts';
-import { readParts } from '../../view/view.ts';
 
 export interface RecentTurns {
   /** Oldest first. */

@@ -7,7 +7,7 @@ import type { KnownLine } from '../../session/lines.ts';
 import { sortNeeded } from '../../session/regex-literals.ts';
 import type { TextPattern } from '../../session/text-pattern.ts';
 import { readStarts, type SessionStart } from '../../session/session-starts.ts';
-import { toText } from '../line/read.ts';
+import { toText } from '../../view/view.ts';
 import { isFile, type SearchedText } from './search-texts.ts';
 
 export interface CodeSearch {

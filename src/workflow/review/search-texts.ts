@@ -2,7 +2,7 @@
 import { decodeTranscript } from '../../conversation/decode-transcript.ts';
 import { toContentText } from '../../conversation/content-text.ts';
 import type { TranscriptRecord } from '../../conversation/record.ts';
-import { toText } from '../../conversation/read-line.ts';
+import { toText } from '../../view/view.ts';
 import { userMessages } from '../../conversation/transcript.ts';
 import { parseReportYaml } from '../../plan/report-logs.ts';
 import type { Store, TreeChange, TreeEntry } from '../../ports/git.ts';

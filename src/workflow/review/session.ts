@@ -2,12 +2,19 @@
 import type { ChangedCommit, Store } from '../../ports/git.ts';
 import type { Masker, Project } from '../../ports/project.ts';
 import { repoPathFromGit, sessionDir, type Oid, type TurnName } from '../../names.ts';
-import { readTurnVerdicts } from '../line/read-verdicts.ts';
+import {
+  maxShownText,
+  readSession,
+  readTurn,
+  readTurnVerdicts,
+  type Session,
+  type Step,
+  type TurnOutline,
+} from '../../view/view.ts';
 import { sumSpent } from '../../session/spending.ts';
 import { listCodeChanges } from './diff-files.ts';
 import { findUnlandedBase } from '../line/session-start.ts';
 import { findRecorded } from '../line/find-recorded.ts';
-import { maxShownText, readSession, readTurn, type Session, type Step, type TurnOutline } from '../../view/view.ts';
 import { countFiles, labelTurn, reviewTurn, type ChangedFile, type ReviewedTurn, type TurnLabel } from './turn.ts';
 import type { OwnCommit, Review, ReviewedLine } from './review.ts';
 import { listAnswerers, listApprovers, listWorkers } from './who.ts';

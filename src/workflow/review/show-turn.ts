@@ -1,5 +1,15 @@
 /** One turn of a line: what was said, the plan, and what running it did. */
-import type { TurnSummary } from '../../conversation/read-line.ts';
+import {
+  isCaptured,
+  maxShownText,
+  readSession,
+  readTurn,
+  readTurnVerdicts,
+  type CutFile,
+  type Turn,
+  type TurnSummary,
+  type Verdict,
+} from '../../view/view.ts';
 import { parseReport } from '../../plan/report-schema.ts';
 import type { Report } from '../../plan/report.ts';
 import type { Project } from '../../ports/project.ts';
@@ -7,8 +17,6 @@ import type { EntryKind } from '../../session/entry.ts';
 import type { Oid, SessionId, TurnName } from '../../names.ts';
 import { readStarts } from '../../session/session-starts.ts';
 import type { Spending } from '../../session/spending.ts';
-import { isCaptured, maxShownText, readSession, readTurn, type CutFile, type Turn } from '../../view/view.ts';
-import { readTurnVerdicts, type Verdict } from '../line/read-verdicts.ts';
 import { diffFiles } from './diff-files.ts';
 import { findTurnOf, type FoundTurn } from './find-turn.ts';
 

@@ -1,14 +1,12 @@
 /** One turn as a review tells of it: all of it out of its records and commits, or its row out of the labels of its commits alone. */
-import type { Asides } from '../../conversation/read-line.ts';
+import type { Asides, CutFile, Turn, TurnOutline, Verdict } from '../../view/view.ts';
 import type { TranscriptRecord } from '../../conversation/record.ts';
 import type { Report, RunStatus } from '../../plan/report.ts';
 import { parseReport } from '../../plan/report-schema.ts';
 import type { ChangedCommit, Store } from '../../ports/git.ts';
 import type { VerdictWord } from '../../session/entry.ts';
-import type { Verdict } from '../line/read-verdicts.ts';
 import type { Oid, TurnName } from '../../names.ts';
 import type { Spending } from '../../session/spending.ts';
-import type { CutFile, Turn, TurnOutline } from '../../view/view.ts';
 import { diffFiles, isCode, type FileDiff } from './diff-files.ts';
 import { listAnswerers, listDecisions, type Answerer, type Decision } from './who.ts';
 

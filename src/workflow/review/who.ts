@@ -3,7 +3,7 @@ import type { Report } from '../../plan/report.ts';
 import { isRejected } from '../../page/turn-state.ts';
 import type { TurnName } from '../../names.ts';
 import type { Entry, EntryKind } from '../../session/entry.ts';
-import { toAuthor, type Verdict } from '../line/read-verdicts.ts';
+import { toAuthor, type Verdict } from '../../view/view.ts';
 
 /** A name and an address, as commits have them: anybody can write them. */
 export type Person = Verdict['author'];

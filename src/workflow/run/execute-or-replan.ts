@@ -9,7 +9,7 @@ import { executePlan, type ExecuteRequest } from './execute-plan.ts';
 import type { Executed } from './finish.ts';
 import type { Answer, PlanOutcome, PlanRequest } from '../turn/plan.ts';
 import { findLine, toSelector } from '../line/find.ts';
-import { readTurnFile } from '../line/read.ts';
+import { readTurnFile } from '../../view/view.ts';
 
 export interface Replanning extends Pick<PlanRequest, 'approveForeign'> {
   /** How many other plans are asked for at most. */
@@ -102,7 +102,11 @@ export async function planInstead(
   const outcome = await planTurn(project, { ...request, selector });
   const { report, commit } = refused;
   const isPlan = outcome.kind === 'answered' && outcome.entry === 'plan';
-  const before = await readTurnFile(project.repository.store, commit, report.session, report.turn, 'plan.md');
+  const before = await readTurnFile(
+    project.repository.store,
+    { commit, session: report.session, turn: report.turn },
+    'plan.md',
+  );
   const difference = isPlan ? comparePlans(parsePlan(before ?? '').plan, parsePlan(outcome.text).plan) : null;
   return { replaced: { turn: report.turn, commit, difference }, outcome };
 }
@@ -155,7 +159,7 @@ async function askAgain(
 }
 
 async function composeMessage({ repository }: Project, { report, commit }: Executed): Promise<string> {
-  const text = await readTurnFile(repository.store, commit, report.session, report.turn, 'plan.md');
+  const text = await readTurnFile(repository.store, { commit, session: report.session, turn: report.turn }, 'plan.md');
   return renderReplanMessage({ turn: report.turn, problems: report.validation_errors, text: text ?? '' });
 }
 

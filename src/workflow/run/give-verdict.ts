@@ -14,8 +14,17 @@ import { finishMemos } from '../line/decide-memos.ts';
 import { readApproval, refuseAgent } from '../line/needed-approval.ts';
 import { refuseModified, type PendingTurn } from '../line/pending-plan.ts';
 import { prepareLineOf, type ReadyLine } from '../line/prepare.ts';
-import { findTurn, readTurn, refreshLine, toText, type Turn } from '../line/read.ts';
-import { describeRejection, lastWord, readVerdicts, type Verdict } from '../line/read-verdicts.ts';
+import {
+  describeRejection,
+  findTurn,
+  lastWord,
+  readTurnState,
+  readVerdicts,
+  refreshLine,
+  toText,
+  type TurnState,
+  type Verdict,
+} from '../../view/view.ts';
 import { rejectTurn } from './finish.ts';
 
 export interface VerdictRequest {
@@ -75,7 +84,7 @@ export async function findPlan(
   return { line, turn, text: toText(plan), sha256: project.hash(plan) };
 }
 
-type JudgedTurn = Turn & { plan: Uint8Array; isForeign: boolean };
+type JudgedTurn = TurnState & { plan: Uint8Array; isForeign: boolean };
 
 async function findJudged(project: Project, line: ReadyLine, request: VerdictRequest): Promise<JudgedTurn> {
   const { store } = project.repository;
@@ -85,7 +94,7 @@ async function findJudged(project: Project, line: ReadyLine, request: VerdictReq
     latest ??
     (request.turn === undefined
       ? null
-      : await readTurn(store, state.entryOid, state.session, findTurn(state, request.turn)));
+      : await readTurnState(store, state.entryOid, state.session, findTurn(state, request.turn)));
   const name = shortRef(line.ref);
   if (turn === null || turn.plan === null)
     throw new TeddyError(

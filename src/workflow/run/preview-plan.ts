@@ -14,7 +14,7 @@ import { findLine, lineName, type Line } from '../line/find.ts';
 import { readGlobal } from '../line/global-branch.ts';
 import { refuseModified, requirePlan, requireWorkspace } from '../line/pending-plan.ts';
 import { worldOf } from '../line/plan-world.ts';
-import { readLine } from '../line/read.ts';
+import { readLine } from '../../view/view.ts';
 import { selectActions, type Selection } from './select-actions.ts';
 
 export interface PreviewRequest extends Selection {

@@ -8,7 +8,7 @@ import type { KnownOrigin, TouchedFile } from './find-touched.ts';
 import { withExecutable } from '../line/edited-code.ts';
 import { parentOf } from './keep-before.ts';
 import { anotherRepository } from '../line/new-files.ts';
-import { toText } from '../line/read.ts';
+import { toText } from '../../view/view.ts';
 
 interface OriginContext {
   project: Project;

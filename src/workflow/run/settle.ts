@@ -12,7 +12,7 @@ import { withClaim } from './claim-turn.ts';
 import { tellRolledBack, toWarning } from './close.ts';
 import { listChanged, restoreInterrupted } from '../line/guard-session-files.ts';
 import { logRun } from './log.ts';
-import { toText } from '../line/read.ts';
+import { toText } from '../../view/view.ts';
 import { toParams } from '../../plan/report-params.ts';
 import { rollBack, type RolledBack } from './roll-back.ts';
 import { newRun, type Run, type RunLog } from './run.ts';

@@ -5,7 +5,7 @@ import { TeddyError } from '../../errors.ts';
 import { isAgentName } from '../../session/global-files.ts';
 import type { Oid, RepoPath } from '../../names.ts';
 import type { Violation } from '../../session/violation.ts';
-import { toText } from '../line/read.ts';
+import { toText } from '../../view/view.ts';
 import { changeCounter } from './count-changes.ts';
 import { tooManyPaths } from './survey-line.ts';
 

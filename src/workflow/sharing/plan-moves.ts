@@ -24,7 +24,7 @@ import { parseGlobalFile } from '../../session/global-files.ts';
 import { mergeGlobalFile } from '../../session/merge-global.ts';
 import { type TreeEdit, editTree } from '../../session/edit-tree.ts';
 import { isTrusted, trustTexts } from '../line/foreign-texts.ts';
-import { toText } from '../line/read.ts';
+import { toText } from '../../view/view.ts';
 
 /** How a line here changes. `moved`: the remote's commits keep the name, and `tail` has what was only here. */
 export interface Move {

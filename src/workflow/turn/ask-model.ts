@@ -12,7 +12,7 @@ import { labelPlan } from '../line/entry-labels.ts';
 import { keepPart, keepWhole, toLabelLines } from '../line/keep-answer.ts';
 import type { OpenTurn } from './open.ts';
 import type { ReadyLine } from '../line/prepare.ts';
-import { isOnlyMessage } from '../line/read.ts';
+import { isOnlyMessage } from '../../view/view.ts';
 import {
   describeEnd,
   isCut,

@@ -8,7 +8,7 @@ import { appendRecords } from '../line/append-records.ts';
 import type { TurnOptions } from '../context/compose-request.ts';
 import { openTurn, refusePending, type OpenTurn } from './open.ts';
 import { prepareLine, type ReadyLine } from '../line/prepare.ts';
-import { findWaiting, nextTurn, refreshLine, type LineState } from '../line/read.ts';
+import { findWaiting, nextTurn, refreshLine, type LineState } from '../../view/view.ts';
 import { decodeEntry } from '../../session/entry.ts';
 import { formatCount } from '../../session/format-count.ts';
 

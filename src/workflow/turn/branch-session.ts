@@ -18,7 +18,7 @@ import {
 import { labelBranch } from '../line/entry-labels.ts';
 import { beginLine } from '../line/append.ts';
 import { prepareLineOf, type ReadyLine } from '../line/prepare.ts';
-import { findTurn, readLineTurns, readTurnFile, type LineState } from '../line/read.ts';
+import { findTurn, readLineTurns, readTurnFile, type LineState } from '../../view/view.ts';
 import { canStay, switchOrTakeBack } from '../line/switch.ts';
 
 export interface BranchRequest {
@@ -81,7 +81,7 @@ async function readContext(
   const { store } = project.repository;
   const files: Record<string, string> = {};
   for (const name of ['turn.context', '_context.log']) {
-    const text = await readTurnFile(store, asked, state.session, turn, name);
+    const text = await readTurnFile(store, { commit: asked, session: state.session, turn }, name);
     if (text !== null) files[name] = text;
   }
   // Without a file the turn would not be on the line, and the next message would open another one of its number.

@@ -5,7 +5,7 @@ import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import type { TurnName } from '../../names.ts';
 import { findLine, lineName, type Line } from '../line/find.ts';
-import { findWaiting, type LineState, readLine, readTurnFile } from '../line/read.ts';
+import { findWaiting, readLine, readTurnFile, type LineState } from '../../view/view.ts';
 
 /**
  * `execute`: a plan has no report, also where its run was killed. `ask`: a message has no complete answer. `message`: nothing
@@ -39,7 +39,7 @@ async function toStep(store: Store, state: LineState): Promise<Waiting> {
   const waiting = findWaiting(state);
   if (waiting === null || userMessages(waiting.records).length === 0) return { kind: 'message' };
   const { turn } = waiting;
-  const log = await readTurnFile(store, state.entryOid, state.session, turn, '_context.log');
+  const log = await readTurnFile(store, { commit: state.entryOid, session: state.session, turn }, '_context.log');
   // The front matter alone: a log is long.
   const isChat = log !== null && /^mode: chat$/m.test(log.slice(0, Math.max(log.indexOf('\n---\n'), 0)));
   const { provider } = state.entry;

@@ -22,7 +22,7 @@ import { readGlobal } from '../line/global-branch.ts';
 import { maskMessage } from '../line/mask-message.ts';
 import type { ReadyLine } from '../line/prepare.ts';
 import { requirePlan, verdictError } from '../line/pending-plan.ts';
-import { awaitsVerdict, findAsked, findWaiting, toText, type LineState, type Turn } from '../line/read.ts';
+import { awaitsVerdict, findAsked, findWaiting, toText, type LineState, type TurnState } from '../../view/view.ts';
 import { takeSnapshot } from '../line/take-snapshot.ts';
 
 export interface OpenTurn {
@@ -111,7 +111,7 @@ function requireQuestion(line: Pick<ReadyLine, 'ref' | 'state'>, { message }: Pi
   );
 }
 
-function hasMessage(turn: Turn): boolean {
+function hasMessage(turn: TurnState): boolean {
   return userMessages(turn.records).length > 0;
 }
 

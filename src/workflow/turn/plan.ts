@@ -10,7 +10,7 @@ import { composeRequest, type TurnOptions } from '../context/compose-request.ts'
 import { maskMessage } from '../line/mask-message.ts';
 import { openTurn, refusePending, reuseStored } from './open.ts';
 import { findRequestFile, prepareLine, type ReadyLine } from '../line/prepare.ts';
-import { readLine } from '../line/read.ts';
+import { readLine } from '../../view/view.ts';
 import type { Listener } from '../line/receive-answer.ts';
 import { previewSnapshot } from '../line/take-snapshot.ts';
 

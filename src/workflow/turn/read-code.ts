@@ -6,7 +6,7 @@ import type { Entry } from '../../session/entry.ts';
 import type { Oid, RepoPath, TurnName } from '../../names.ts';
 import { howUndone, mayChangeCode, takesBack } from '../../session/line-paths.ts';
 import { readCodeFiles, type CodeFile } from '../line/edited-code.ts';
-import type { LineState } from '../line/read.ts';
+import type { LineState } from '../../view/view.ts';
 
 export interface UndoChange {
   path: RepoPath;

@@ -7,7 +7,7 @@ import type { Store } from '../../ports/git.ts';
 import type { Hash } from '../../ports/project.ts';
 import { decodeEntry } from '../../session/entry.ts';
 import { parseLineRef } from '../../names.ts';
-import { readLine, readTurn, toText } from '../line/read.ts';
+import { readLine, readTurnState, toText } from '../../view/view.ts';
 
 export interface RecordedTurn {
   turn: string;
@@ -32,7 +32,7 @@ export async function readRecordedLine(store: Store, hash: Hash, revision?: stri
     );
   }
   const state = await readLine(store, tip);
-  const turns = await Promise.all(state.turns.map((turn) => readTurn(store, state.entryOid, state.session, turn)));
+  const turns = await Promise.all(state.turns.map((turn) => readTurnState(store, state.entryOid, state.session, turn)));
   return turns.flatMap(({ turn, records, plan }) => {
     const given = { records, skipped: [], mended: [] };
     const { transcript } = resolveFiles(turn, given, { plan: plan && toText(plan), report: null });

@@ -15,7 +15,7 @@ import {
 } from '../../names.ts';
 import { readTakenBranches } from './branch-session.ts';
 import { prepareLineOf, type ReadyLine } from '../line/prepare.ts';
-import { findTurn, type LineState } from '../line/read.ts';
+import { findTurn, type LineState } from '../../view/view.ts';
 import { switchOrTakeBack } from '../line/switch.ts';
 import { moveRefs } from '../line/move-refs.ts';
 

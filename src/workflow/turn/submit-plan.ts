@@ -8,7 +8,7 @@ import { append } from '../line/append.ts';
 import { appendRecords } from '../line/append-records.ts';
 import { newSession } from '../line/new-session.ts';
 import { prepareLine, type ReadyLine } from '../line/prepare.ts';
-import { readTurn } from '../line/read.ts';
+import { readTurnState } from '../../view/view.ts';
 import { planTurn, type PlanRequest } from './plan.ts';
 
 export interface SubmitRequest {
@@ -134,7 +134,7 @@ async function keepMarkdown(
     isFresh: true,
   });
   const { commit } = await append(project, { ref, workspace: line.workspace }, async (state) => {
-    const { plan: known } = await readTurn(project.repository.store, state.entryOid, session, turn);
+    const { plan: known } = await readTurnState(project.repository.store, state.entryOid, session, turn);
     if (known !== null)
       throw new TeddyError('REF_MOVED', `Turn ${turn} has got another plan meanwhile.`, 'Hand the plan in again.');
     const record = { type: 'plan', id: project.ids.entryId(), timestamp: toTime(), file: 'plan.md' } as const;

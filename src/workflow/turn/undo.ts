@@ -10,7 +10,7 @@ import { checkUndo, type LeftFile, type SeenChange } from './check-undo.ts';
 import { isInState, withExecutable, type CodeFile } from '../line/edited-code.ts';
 import { nameSome } from '../../session/name-some.ts';
 import { prepareLineOf, type ReadyLine } from '../line/prepare.ts';
-import { findTurn } from '../line/read.ts';
+import { findTurn } from '../../view/view.ts';
 import { findTaken, listUndoable, type TurnCode, type UndoChange } from './read-code.ts';
 import { decodeText } from '../../plan/decode-text.ts';
 import type { ProjectFiles, FileState, NewFile } from '../../ports/disk.ts';

@@ -4,7 +4,7 @@ import { parseReport } from '../../plan/report-schema.ts';
 import { joinPath, turnDir, type Oid, type TurnName } from '../../names.ts';
 import { parseIdent } from '../../session/logged-entry.ts';
 import type { Violation } from '../../session/violation.ts';
-import { toText } from '../line/read.ts';
+import { toText } from '../../view/view.ts';
 import type { Step, WalkedLine } from './walked-line.ts';
 
 /** `others`: by somebody who did not write the message. */

@@ -8,7 +8,7 @@ import { joinPath, turnDir } from '../../names.ts';
 import type { EntryKind } from '../../session/entry.ts';
 import { dayMs, judgeEarlyId } from '../../session/entry-trailers.ts';
 import { entryMs, identSeconds, isLaterId } from '../../session/logged-entry.ts';
-import { toText } from '../line/read.ts';
+import { toText } from '../../view/view.ts';
 import type { DatedEntry, Step, WalkedLine } from './walked-line.ts';
 
 /** Two entries that are written at almost the same time, and stand in the wrong order, are less than this apart. */

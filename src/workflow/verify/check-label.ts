@@ -19,7 +19,7 @@ import {
   labelVerdict,
   type Label,
 } from '../line/entry-labels.ts';
-import { toText } from '../line/read.ts';
+import { toText } from '../../view/view.ts';
 import type { Step, WalkedLine } from './walked-line.ts';
 
 /** `added`: the records that the entry adds. Reports have a check of their own. */

@@ -3,7 +3,7 @@ import { isDamage } from '../../errors.ts';
 import { joinPath, turnDir, type Oid } from '../../names.ts';
 import { parseLogFront } from '../../session/context-log-parse.ts';
 import { toLabel, type Entry } from '../../session/entry.ts';
-import { toText } from '../line/read.ts';
+import { toText } from '../../view/view.ts';
 import { searchText } from './check-texts.ts';
 import type { Asked } from './verify.ts';
 import type { Step, WalkedLine } from './walked-line.ts';

@@ -3,7 +3,7 @@ import type { CommitChange } from '../../ports/git.ts';
 import { attributesPath, attributesText, isSessionPath } from '../../session/global-files.ts';
 import { isEditable, isOfSession, mayChangeCode, mayWrite, turnOfPath } from '../../session/line-paths.ts';
 import { isTurnName, joinPath, turnDir, type Oid, type RepoPath } from '../../names.ts';
-import { toText } from '../line/read.ts';
+import { toText } from '../../view/view.ts';
 import { hasAgentPlan } from '../../conversation/transcript.ts';
 import { decodeAdded, readWalkedTurn, type Step, type WalkedCommit, type WalkedLine } from './walked-line.ts';
 import type { Rule } from '../../session/violation.ts';

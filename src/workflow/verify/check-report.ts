@@ -7,7 +7,7 @@ import type { CommitChange } from '../../ports/git.ts';
 import { encodeEntry, labelLimits, toLabel } from '../../session/entry.ts';
 import { isSessionPath } from '../../session/global-files.ts';
 import { joinPath, turnDir, type RepoPath } from '../../names.ts';
-import { toText } from '../line/read.ts';
+import { toText } from '../../view/view.ts';
 import type { Step, WalkedLine } from './walked-line.ts';
 
 export async function checkReport(walk: WalkedLine, step: Step): Promise<void> {

@@ -5,7 +5,7 @@ import { parseMemos } from '../../session/memos.ts';
 import { configPath, isSessionPath, memosPath } from '../../session/global-files.ts';
 import { isOfSession, turnOfPath } from '../../session/line-paths.ts';
 import { joinPath, turnDir, type RepoPath, type Oid } from '../../names.ts';
-import { toText } from '../line/read.ts';
+import { toText } from '../../view/view.ts';
 import { blameMissing } from './check-paths.ts';
 import type { AwaitedContent } from '../line/read-content.ts';
 import type { Step, WalkedCommit, WalkedLine } from './walked-line.ts';

@@ -5,7 +5,7 @@ import { clippedTo, countMasked, historySection, type LogSection } from '../../s
 import { joinHistory, parseLeftOut } from '../../session/history-text.ts';
 import { sessionDir, type Oid, type TurnName } from '../../names.ts';
 import { readEarlierOfTurn, readNewestTurns, withoutMasks, type HistoryTurn } from '../context/read-history.ts';
-import type { LineState } from '../line/read.ts';
+import type { LineState } from '../../view/view.ts';
 import { isMaskedFrom } from './compare-section.ts';
 import type { Expected } from './verify.ts';
 

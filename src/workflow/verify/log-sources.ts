@@ -15,7 +15,7 @@ import { keepRecent } from '../../session/keep-recent.ts';
 import { memosPath } from '../../session/global-files.ts';
 import { joinPath, sessionDir, type Oid, type RepoPath } from '../../names.ts';
 import { isBranchTurn } from '../context/build-request.ts';
-import { toText } from '../line/read.ts';
+import { toText } from '../../view/view.ts';
 import type { CodeTrees } from './code-trees.ts';
 import { isMaskedFrom } from './compare-section.ts';
 import type { LogRequest, Expected } from './verify.ts';

@@ -4,7 +4,7 @@ import { decodeEntry, type Entry } from '../../session/entry.ts';
 import { isSessionPath } from '../../session/global-files.ts';
 import { isOfSession } from '../../session/line-paths.ts';
 import { joinPath, turnDir, type Oid, type RepoPath } from '../../names.ts';
-import { toText } from '../line/read.ts';
+import { toText } from '../../view/view.ts';
 import type { AwaitedContent } from '../line/read-content.ts';
 import type { WalkedCommit, WalkedLine } from './walked-line.ts';
 import type { RenderedLog } from './verify.ts';

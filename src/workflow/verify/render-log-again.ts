@@ -6,7 +6,7 @@ import { type LogSection, countTokens, renderLabel } from '../../session/context
 import { memosPath } from '../../session/global-files.ts';
 import type { Oid, SessionId, TurnName } from '../../names.ts';
 import { isBranchTurn } from '../context/build-request.ts';
-import { readLine, toText, type LineState, readTurnFile } from '../line/read.ts';
+import { readLine, readTurnFile, toText, type LineState } from '../../view/view.ts';
 import { openCodeTrees } from './code-trees.ts';
 import { compare, compareKept, excuseRebased, isRebased, toMissing } from './compare-section.ts';
 import { openHistories, type Histories } from './log-history.ts';
@@ -174,7 +174,7 @@ async function readBranchLog(
   for await (const found of store.firstParents(commit)) {
     const entry = decodeEntry(found.commit.message);
     if (entry?.kind === 'branch' && entry.turn === turn)
-      return found.oid === commit ? null : readTurnFile(store, found.oid, session, turn, '_context.log');
+      return found.oid === commit ? null : readTurnFile(store, { commit: found.oid, session, turn }, '_context.log');
     if (await startsSession(store, entry, found.commit)) return null;
   }
   return null;
@@ -203,7 +203,7 @@ async function expectMessage(
   { repository: { store } }: Project,
   { commit, session, turn }: LogRequest,
 ): Promise<Expected> {
-  const transcript = await readTurnFile(store, commit, session, turn, 'transcript.jsonl');
+  const transcript = await readTurnFile(store, { commit, session, turn }, 'transcript.jsonl');
   if (transcript === null)
     return isBranchTurn(turn) ? { kind: 'unknown' } : { kind: 'wrong', message: 'The turn has no transcript.' };
   const message = userMessages(decodeTranscript(transcript).records).at(-1) ?? '';
@@ -246,7 +246,7 @@ async function checkTurnContext(
   { sections }: ParsedContextLog,
   result: RenderedLog,
 ): Promise<void> {
-  const list = await readTurnFile(repository.store, commit, session, turn, 'turn.context');
+  const list = await readTurnFile(repository.store, { commit, session, turn }, 'turn.context');
   const paths = sections.flatMap(({ path, provenance: { kind } }) =>
     path !== null && (kind === 'shown' || kind === 'missing') ? [path] : [],
   );

@@ -10,7 +10,7 @@ import type { Entry, EntryKind } from '../../session/entry.ts';
 import { isEditable, isOfSession, turnOfPath } from '../../session/line-paths.ts';
 import { openOrder, type LineOrder } from '../../session/line-order.ts';
 import { isTurnName, type Oid, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
-import { isOnlyMessage, parsePending, readTurn, toStatus, toText, type TurnStatus } from '../line/read.ts';
+import { isOnlyMessage, parsePending, readTurnState, toStatus, toText, type TurnStatus } from '../../view/view.ts';
 import { openCodeTrees } from './code-trees.ts';
 import type { LineBase } from './find-base.ts';
 import type { LogRenderer } from './render-log-again.ts';
@@ -154,7 +154,7 @@ export async function readWalkedTurn(
   if (walk.current?.turn === turn) return walk.current;
   if (parent === undefined) return null;
   try {
-    const read = await readTurn(walk.project.repository.store, parent, walk.session, turn);
+    const read = await readTurnState(walk.project.repository.store, parent, walk.session, turn);
     walk.current = { ...read, hasReport: read.report !== null };
     return walk.current;
   } catch (error) {

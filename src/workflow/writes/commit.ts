@@ -5,7 +5,7 @@ import { decodeEntry } from '../../session/entry.ts';
 import type { Oid } from '../../names.ts';
 import type { Install, ValidationSummary, WriteRecord } from '../../write/write.ts';
 import { append, type Draft } from '../line/append.ts';
-import type { LineState } from '../line/read.ts';
+import type { LineState } from '../../view/view.ts';
 import { toMessageLines } from './keep-ask.ts';
 import { inspectTarget, type Place } from './inspect-target.ts';
 import { isInPlace, requireBase, targetChangedError } from './install.ts';

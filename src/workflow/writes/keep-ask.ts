@@ -9,7 +9,7 @@ import type { Project } from '../../ports/project.ts';
 import { labelLimits, toLabel } from '../../session/entry.ts';
 import type { Oid, RefName } from '../../names.ts';
 import { isWriteId } from '../../write/write.ts';
-import { toText } from '../line/read.ts';
+import { toText } from '../../view/view.ts';
 import { writeBytes } from '../line/keep-bytes.ts';
 import { moveRefs } from '../line/move-refs.ts';
 

@@ -7,7 +7,7 @@ import { decodeEntry } from '../../../src/session/entry.ts';
 import { shortRef, type RefName, type TurnName } from '../../../src/names.ts';
 import { openFollower, type FollowOptions } from '../../../src/workflow/capture/follow-log.ts';
 import { requirePlan } from '../../../src/workflow/line/pending-plan.ts';
-import { readLine, readTurn } from '../../../src/workflow/line/read.ts';
+import { readLine, readTurnState } from '../../../src/view/view.ts';
 import { findPageSource, readPage } from '../../../src/workflow/page/read-page.ts';
 import { showTurn } from '../../../src/workflow/review/show-turn.ts';
 import { verifySession } from '../../../src/workflow/verify/session.ts';
@@ -103,7 +103,9 @@ describe('the plans of a captured session', () => {
     const { store } = project.repository;
     const state = await readLine(store, await project.tipOf(line));
     expect(state.latest).toMatchObject({ turn: '02', status: 'open', parsed: null });
-    expect(await readTurn(store, state.entryOid, state.session, '01' as TurnName)).toMatchObject({ status: 'open' });
+    expect(await readTurnState(store, state.entryOid, state.session, '01' as TurnName)).toMatchObject({
+      status: 'open',
+    });
     const ref = `refs/heads/${line}` as RefName;
     expect(() => requirePlan({ ref, state })).toThrow(
       expect.objectContaining({ code: 'NO_PENDING_PLAN', message: expect.stringContaining('made by another agent') }),
@@ -296,7 +298,7 @@ test('a branch that leaves in the middle of such a turn repeats it without the p
   ]);
   expect(await plansAt(project, branch)).toEqual([firstPlan]);
   const { entryOid, session } = await readLine(project.repository.store, await project.tipOf(branch));
-  const { records } = await readTurn(project.repository.store, entryOid, session, '02-branch-01' as TurnName);
+  const { records } = await readTurnState(project.repository.store, entryOid, session, '02-branch-01' as TurnName);
   expect(records.map(({ type }) => type)).toEqual(['tool_use', 'tool_result', 'assistant']);
   expect(await violationsOf(project)).toEqual([]);
 });

@@ -14,7 +14,7 @@ import {
   type WaitingPlan,
 } from '../../../src/workflow/capture/gate.ts';
 import { openFollower } from '../../../src/workflow/capture/follow-log.ts';
-import { readVerdicts } from '../../../src/workflow/line/read-verdicts.ts';
+import { readVerdicts } from '../../../src/view/view.ts';
 import { giveVerdict } from '../../../src/workflow/run/give-verdict.ts';
 import { verifySession } from '../../../src/workflow/verify/session.ts';
 import { claudePlans, firstPlan } from '../../support/agent-plan-fixtures.ts';

@@ -3,7 +3,7 @@ import { parseContextLog } from '../../../src/session/context-log-parse.ts';
 import type { Oid, TurnName } from '../../../src/names.ts';
 import { previewRequest } from '../../../src/workflow/turn/plan.ts';
 import { readEarlierOfTurn } from '../../../src/workflow/context/read-history.ts';
-import { readTurn } from '../../../src/workflow/line/read.ts';
+import { readTurnState } from '../../../src/view/view.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { assistantSays, assistantWrites, brings, calls, userSays, writeTurns } from '../../support/transcripts.ts';
 import { line, session, start } from '../../support/turns.ts';
@@ -77,11 +77,15 @@ describe('the history in a request', () => {
 
 describe('what was said earlier in an open turn', () => {
   const read = async (project: MemoryProject, at: Oid, message: string) =>
-    readEarlierOfTurn(project, await readTurn(project.repository.store, at, session as SessionId, '01' as TurnName), {
-      message,
-      mode: 'chat',
-      limit: Number.POSITIVE_INFINITY,
-    });
+    readEarlierOfTurn(
+      project,
+      await readTurnState(project.repository.store, at, session as SessionId, '01' as TurnName),
+      {
+        message,
+        mode: 'chat',
+        limit: Number.POSITIVE_INFINITY,
+      },
+    );
 
   test('is all before the message that waits, without that and what came after it', async () => {
     const project = await begin();

@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
 import { readContext, type ReadContext } from '../../../src/workflow/context/read.ts';
 import { readGlobal } from '../../../src/workflow/line/global-branch.ts';
-import { readLine } from '../../../src/workflow/line/read.ts';
+import { readLine } from '../../../src/view/view.ts';
 import { showContext } from '../../../src/workflow/context/show.ts';
 import { toTurnName, type RepoPath } from '../../../src/names.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';

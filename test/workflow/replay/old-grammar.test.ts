@@ -3,7 +3,7 @@ import { beforeEach, describe, expect } from 'vitest';
 import { parsePlan } from '../../../src/plan/parse.ts';
 import type { EntryKind } from '../../../src/session/entry.ts';
 import type { Oid, RepoPath, TurnName } from '../../../src/names.ts';
-import { readLine } from '../../../src/workflow/line/read.ts';
+import { readLine } from '../../../src/view/view.ts';
 import { readTurnList } from '../../../src/workflow/context/read-turn-list.ts';
 import { findRecorded } from '../../../src/workflow/line/find-recorded.ts';
 import { replayLine } from '../../../src/workflow/replay/line.ts';

@@ -16,7 +16,7 @@ import { readStatus } from '../../../src/workflow/review/read-status.ts';
 import { openReview, reviewSession } from '../../../src/workflow/review/session.ts';
 import { showTurn } from '../../../src/workflow/review/show-turn.ts';
 import { findNextStep } from '../../../src/workflow/turn/find-next-step.ts';
-import { readLine } from '../../../src/workflow/line/read.ts';
+import { readLine } from '../../../src/view/view.ts';
 import { giveVerdict } from '../../../src/workflow/run/give-verdict.ts';
 import { claudePlans } from '../../support/agent-plan-fixtures.ts';
 import { memoryCapture, type MemoryCapture } from '../../support/memory-agent-logs.ts';

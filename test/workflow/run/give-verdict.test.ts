@@ -7,7 +7,7 @@ import type { Oid, RefName, SessionId, TurnName } from '../../../src/names.ts';
 import type { Signature } from '../../../src/ports/git.ts';
 import { append } from '../../../src/workflow/line/append.ts';
 import { appendVerdict, type JudgedPlan } from '../../../src/workflow/line/append-verdict.ts';
-import { readVerdicts } from '../../../src/workflow/line/read-verdicts.ts';
+import { readVerdicts } from '../../../src/view/view.ts';
 import { findPlan, giveVerdict, type VerdictRequest } from '../../../src/workflow/run/give-verdict.ts';
 import { rewindTurn } from '../../../src/workflow/turn/rewind.ts';
 import { verifySession } from '../../../src/workflow/verify/session.ts';

@@ -5,7 +5,7 @@ import { TeddyError } from '../../../src/errors.ts';
 import { decodeEntry, type Entry } from '../../../src/session/entry.ts';
 import { parseOid, type RefName } from '../../../src/names.ts';
 import { newSession } from '../../../src/workflow/line/new-session.ts';
-import { readLine } from '../../../src/workflow/line/read.ts';
+import { readLine } from '../../../src/view/view.ts';
 import { memoryProject, withRace, type MemoryProject } from '../../support/memory-repository.ts';
 import { scriptedModel } from '../../support/scripted-model.ts';
 import { previewRequest } from '../../../src/workflow/turn/plan.ts';

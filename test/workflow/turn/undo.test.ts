@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { TeddyError } from '../../../src/errors.ts';
 import { shortRef, type RepoPath } from '../../../src/names.ts';
 import { landSession } from '../../../src/workflow/landing/land-session.ts';
-import { readLine } from '../../../src/workflow/line/read.ts';
+import { readLine } from '../../../src/view/view.ts';
 import { reviewSession } from '../../../src/workflow/review/session.ts';
 import { showTurn } from '../../../src/workflow/review/show-turn.ts';
 import { undoTurn } from '../../../src/workflow/turn/undo.ts';

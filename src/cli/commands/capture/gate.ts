@@ -7,7 +7,7 @@ import type { Capture } from '../../../ports/agent-logs.ts';
 import type { Notices, Project } from '../../../ports/project.ts';
 import { parseObject } from '../../../session/parse-object.ts';
 import type { GateCall, WaitingPlan } from '../../../workflow/capture/gate.ts';
-import type { Verdict } from '../../../workflow/line/read-verdicts.ts';
+import type { Verdict } from '../../../view/view.ts';
 import { openBrowser, readBrowserEnvironment, requestLink, showPage } from '../../ask/open-page.ts';
 import { describeFailure, openServer } from '../serve.ts';
 import { TeddyCommand, withInterrupt } from '../../teddy-command.ts';

@@ -1,11 +1,12 @@
 /** The verdicts on the plan of a turn: who said what of it, as the entries of the line have it. */
-import type { ApprovalRecord } from '../../conversation/record.ts';
-import { decodeTranscript } from '../../conversation/decode-transcript.ts';
-import type { Project } from '../../ports/project.ts';
-import { decodeEntry, type Entry, type VerdictWord } from '../../session/entry.ts';
-import { parseIdent } from '../../session/logged-entry.ts';
-import { joinPath, turnDir, type Oid, type SessionId, type TurnName } from '../../names.ts';
-import { toText } from './read.ts';
+import type { ApprovalRecord } from '../conversation/record.ts';
+import { decodeTranscript } from '../conversation/decode-transcript.ts';
+import type { SessionStore } from '../ports/git.ts';
+import type { Hash } from '../ports/project.ts';
+import { decodeEntry, type Entry, type VerdictWord } from '../session/entry.ts';
+import { parseIdent } from '../session/logged-entry.ts';
+import { joinPath, turnDir, type Oid, type SessionId, type TurnName } from '../names.ts';
+import { toText } from './bodies.ts';
 
 export interface Verdict {
   /** `none`: a gate ended without anybody's verdict. */
@@ -23,6 +24,12 @@ export interface Verdict {
   at: string;
 }
 
+/** A project has it. */
+interface VerdictSource {
+  repository: { store: Pick<SessionStore, 'firstParents' | 'readFile'> };
+  hash: Hash;
+}
+
 interface TurnOfLine {
   tip: Oid;
   session: SessionId;
@@ -34,7 +41,7 @@ interface TurnOfLine {
  * Empty where the turn has no plan.
  */
 export async function readVerdicts(
-  { repository: { store }, hash }: Project,
+  { repository: { store }, hash }: VerdictSource,
   { tip, session, turn }: TurnOfLine,
 ): Promise<Verdict[]> {
   const found: { commit: Oid; id: string; author: string; verdict: VerdictWord; sha256: string }[] = [];
@@ -63,12 +70,12 @@ export async function readVerdicts(
 
 /** The same, where the entries of the turn are known: most turns have none. */
 export async function readTurnVerdicts(
-  project: Project,
+  source: VerdictSource,
   turn: Omit<TurnOfLine, 'tip'>,
   entries: readonly { commit: Oid; entry: Pick<Entry, 'kind'> | null }[],
 ): Promise<Verdict[]> {
   const tip = entries.findLast(({ entry }) => entry?.kind === 'approval')?.commit;
-  return tip === undefined ? [] : readVerdicts(project, { ...turn, tip });
+  return tip === undefined ? [] : readVerdicts(source, { ...turn, tip });
 }
 
 function isSame(record: ApprovalRecord, { verdict, sha256 }: { verdict: VerdictWord; sha256: string }): boolean {

@@ -8,7 +8,8 @@ import { findLanded, hasSameCode } from '../session/find-landed.ts';
 import type { KnownLine, Tips } from '../session/lines.ts';
 import type { MainLine } from '../session/main-lines.ts';
 import { readStarts, type SessionStart } from '../session/session-starts.ts';
-import { awaitsVerdict, readLine, type TurnStatus } from './read-line.ts';
+import { awaitsVerdict, readLine } from './line.ts';
+import type { TurnStatus } from './status.ts';
 
 export interface DescribedSession {
   session: SessionId;

@@ -13,10 +13,10 @@ import {
 } from '../names.ts';
 import type { Commit, SessionStore } from '../ports/git.ts';
 import { decodeEntry } from '../session/entry.ts';
-import { decodeTranscript } from './decode-transcript.ts';
-import type { TurnRecords } from './fold-history.ts';
-import type { Repair } from './history.ts';
-import { resolveFiles } from './resolve-files.ts';
+import { decodeTranscript } from '../conversation/decode-transcript.ts';
+import type { TurnRecords } from '../conversation/fold-history.ts';
+import type { Repair } from '../conversation/history.ts';
+import { resolveFiles } from '../conversation/resolve-files.ts';
 
 /** `source`: the commit whose tree holds the turns. */
 export interface ConversationSource {

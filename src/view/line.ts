@@ -1,0 +1,180 @@
+/** Reads a line at one of its commits: its turns, and how far the latest one has come. */
+import { decodeTranscript } from '../conversation/decode-transcript.ts';
+import type { TranscriptRecord } from '../conversation/record.ts';
+import { hasAgentPlan, isUnanswered } from '../conversation/transcript.ts';
+import { TeddyError } from '../errors.ts';
+import {
+  isTurnName,
+  parseTurnName,
+  sessionDir,
+  sortTurns,
+  toTurnName,
+  turnNumber,
+  type Oid,
+  type RefName,
+  type SessionId,
+  type TurnName,
+} from '../names.ts';
+import type { ParseOptions } from '../plan/parse.ts';
+import type { ParsedPlan } from '../plan/plan.ts';
+import type { SessionStore } from '../ports/git.ts';
+import { decodeEntry, type Entry } from '../session/entry.ts';
+import { listTurn, readTurnFile, toText, unknownTurnError } from './bodies.ts';
+import { parsePending, toStatus, type TurnStatus } from './status.ts';
+
+/** A turn as whoever goes on with it reads it: the bytes of its files, and its plan while that waits. */
+export interface TurnState {
+  turn: TurnName;
+  status: TurnStatus;
+  records: TranscriptRecord[];
+  transcript: Uint8Array;
+  plan: Uint8Array | null;
+  /** Null where there is no plan of teddy's, or its report is there. */
+  parsed: ParsedPlan | null;
+  report: Uint8Array | null;
+}
+
+export interface LineTurns {
+  tip: Oid;
+  session: SessionId;
+  /** The nearest entry at or below the tip. */
+  entry: Entry;
+  entryOid: Oid;
+  /** The names of all turns, in order. */
+  turns: TurnName[];
+}
+
+export interface LineState extends LineTurns {
+  latest: TurnState | null;
+}
+
+/** `options` say how its pending plan is parsed. */
+export async function readLine(store: SessionStore, tip: Oid, options: ParseOptions = {}): Promise<LineState> {
+  const state = await readLineTurns(store, tip);
+  const last = state.turns.at(-1);
+  return {
+    ...state,
+    latest: last === undefined ? null : await readTurnState(store, state.entryOid, state.session, last, options),
+  };
+}
+
+/** No file of any turn is read. */
+export async function readLineTurns(store: SessionStore, tip: Oid): Promise<LineTurns> {
+  const { oid, entry } = await findEntry(store, tip);
+  const dir = await store.readDir(oid, sessionDir(entry.session));
+  const turns: TurnName[] = [];
+  for (const { mode, name } of dir?.entries ?? []) if (mode === '40000' && isTurnName(name)) turns.push(name);
+  return { tip, session: entry.session, entry, entryOid: oid, turns: sortTurns(turns) };
+}
+
+/** The nearest entry along the first parents; commits of the user's own are passed over. */
+export async function findEntry(store: SessionStore, tip: Oid): Promise<{ oid: Oid; entry: Entry }> {
+  for await (const { oid, commit } of store.firstParents(tip)) {
+    const entry = decodeEntry(commit.message);
+    if (entry) return { oid, entry };
+  }
+  throw new TeddyError(
+    'NOT_ON_LINE',
+    `No session has an entry at or below ${tip.slice(0, 12)}.`,
+    'Choose a session with -s.',
+  );
+}
+
+/** Throws UNKNOWN_TURN when the commit has no such turn. */
+export async function readTurnState(
+  store: SessionStore,
+  commit: Oid,
+  session: SessionId,
+  turn: TurnName,
+  options: ParseOptions = {},
+): Promise<TurnState> {
+  const entries = await listTurn(store, commit, session, turn);
+  const read = async (name: string) => {
+    const found = entries.find((entry) => entry.name === name);
+    return found ? store.readBlob(found.oid) : null;
+  };
+  const [transcript, plan, report] = await Promise.all([read('transcript.jsonl'), read('plan.md'), read('report.md')]);
+  const { records } = decodeTranscript(toText(transcript));
+  const parsed = hasAgentPlan(records) ? null : parsePending(plan && toText(plan), report !== null, options);
+  return {
+    turn,
+    status: toStatus(records, parsed, report !== null),
+    records,
+    transcript: transcript ?? new Uint8Array(),
+    plan,
+    parsed,
+    report,
+  };
+}
+
+/** The turn that a person means; `02` also means `02-branch-01` on a line that has no plain turn 02. */
+export function findTurn(state: LineTurns, text: string): TurnName {
+  const turn = lookForTurn(state, text);
+  if (turn === null) throw unknownTurnError(state.session, parseTurnName(text));
+  return turn;
+}
+
+/** The same; null: the line has no such turn. */
+export function lookForTurn({ turns }: Pick<LineTurns, 'turns'>, text: string): TurnName | null {
+  const wanted = parseTurnName(text);
+  if (turns.includes(wanted)) return wanted;
+  const sameNumber = turns.filter((turn) => turnNumber(turn) === turnNumber(wanted));
+  return sameNumber.length === 1 && !wanted.includes('-') ? (sameNumber[0] ?? null) : null;
+}
+
+/** The line ends with the plan of another agent: nobody has judged it, and the agent has not gone on. */
+export function awaitsVerdict({ latest, entry }: Pick<LineState, 'latest' | 'entry'>): boolean {
+  return entry.kind === 'plan' && latest?.status === 'open' && hasAgentPlan(latest.records);
+}
+
+interface LineTarget {
+  /** The work tree whose HEAD is on the line, if any. */
+  workspace: { root: string } | null;
+  /** The line as it was when it was read. */
+  state?: LineState;
+}
+
+/** The line at this commit. It is read only where its state there is not known already. */
+export async function readLineAt(store: SessionStore, { workspace, state }: LineTarget, tip: Oid): Promise<LineState> {
+  return state?.tip === tip ? state : readLine(store, tip, workspace ? { projectRoot: workspace.root } : {});
+}
+
+/** The line as its branch has it now. It is read again only where the branch has moved since. */
+export async function refreshLine(
+  store: SessionStore,
+  line: LineTarget & { ref: RefName; state: LineState },
+): Promise<LineState> {
+  return readLineAt(store, line, (await store.resolve(line.ref)) ?? line.state.tip);
+}
+
+/** The line after an entry of one's own that touches no file of a turn. */
+export function withEntry(state: LineState, commit: Oid, entry: Entry): LineState {
+  return { ...state, tip: commit, entry, entryOid: commit };
+}
+
+/** The latest turn if it waits for an answer. One with the plan of another agent has no room for a plan of teddy's. */
+export function findWaiting({ latest }: Pick<LineState, 'latest'>): TurnState | null {
+  return latest?.status === 'open' && !hasAgentPlan(latest.records) ? latest : null;
+}
+
+/** The latest turn if a question about its plan waits for an answer. */
+export function findAsked({ latest }: Pick<LineState, 'latest'>): TurnState | null {
+  return latest?.status === 'planned' && isUnanswered(latest.records) ? latest : null;
+}
+
+/** The open turn, or the one after the latest. */
+export function nextTurn({ latest }: LineState): TurnName {
+  const waiting = findWaiting({ latest });
+  if (waiting !== null) return waiting.turn;
+  return toTurnName((latest ? turnNumber(latest.turn) : 0) + 1);
+}
+
+/** The records of a turn; its plan and its report are not read. */
+export async function readRecords(
+  store: SessionStore,
+  { entryOid, session }: LineTurns,
+  turn: TurnName,
+): Promise<TranscriptRecord[]> {
+  return decodeTranscript((await readTurnFile(store, { commit: entryOid, session, turn }, 'transcript.jsonl')) ?? '')
+    .records;
+}
