@@ -1,11 +1,12 @@
 /** A session of many turns, each planned and executed, as the commands would have recorded it: made by the core alone, for `git fast-import`. */
 import { createHash } from 'node:crypto';
 import { encodeRecord } from '../../src/conversation/transcript.ts';
-import type { TranscriptRecord } from '../../src/conversation/record.ts';
+import type { KnownRecord } from '../../src/conversation/record.ts';
 import { newestGrammar } from '../../src/session/grammar.ts';
 import { parsePlan } from '../../src/plan/parse.ts';
 import type { Action } from '../../src/plan/plan.ts';
-import { labelReport } from '../../src/workflow/line/entry-labels.ts';
+import { describeRecords } from '../../src/workflow/line/describe-records.ts';
+import { labelPlan, labelReport } from '../../src/workflow/line/entry-labels.ts';
 import {
   renderReport,
   type ActionDetails,
@@ -50,7 +51,7 @@ interface MadeLine {
 
 interface MadeTurn {
   turn: TurnName;
-  records: TranscriptRecord[];
+  records: KnownRecord[];
   plan: string;
 }
 
@@ -74,7 +75,7 @@ async function addTurn(line: MadeLine, number: number): Promise<void> {
   const message = `Change ${number}: ${toProse(number, 40)}`;
   const plan = toPlan(number, line);
   const said = (type: 'user' | 'assistant', at: number, more: object) =>
-    ({ type, id: toId(number * 10 + at), timestamp: time, ...more }) as TranscriptRecord;
+    ({ type, id: toId(number * 10 + at), timestamp: time, ...more }) as KnownRecord;
   const records = [
     said('user', 5, { message: { role: 'user', content: message }, source: 'text' }),
     said('assistant', 6, { message: { role: 'assistant', file: 'plan.md' }, source: 'plan' }),
@@ -84,19 +85,20 @@ async function addTurn(line: MadeLine, number: number): Promise<void> {
     ['plan.md', plan],
     ['transcript.jsonl', records.map(encodeRecord).join('')],
   ]);
-  addEntry(line, { kind: 'plan', turn, title: `Change ${number}`, ...asked, sha256: sha256(plan) }, files);
+  addEntry(line, { kind: 'plan', turn, ...labelPlan(parsePlan(plan).plan), ...asked, sha256: sha256(plan) }, files);
   await addReport(line, { turn, records, plan });
 }
 
 function addMessage(line: MadeLine, { turn, records }: MadeTurn, message: string): void {
   const paths = ['README.md' as RepoPath, ...line.touched];
   const log = toLog(line, turn, message, paths);
+  const asking = records.slice(0, 1);
   const files = toTurnFiles(turn, [
     ['_context.log', log],
     ['turn.context', renderTurnContext(paths)],
-    ['transcript.jsonl', records.slice(0, 1).map(encodeRecord).join('')],
+    ['transcript.jsonl', asking.map(encodeRecord).join('')],
   ]);
-  addEntry(line, { kind: 'message', turn, title: message.slice(0, 60), ...asked, sha256: sha256(log) }, files);
+  addEntry(line, { kind: 'message', turn, ...describeRecords(asking), ...asked, sha256: sha256(log) }, files);
 }
 
 function toLog({ code, histories }: MadeLine, turn: TurnName, message: string, paths: RepoPath[]): string {
