@@ -27,6 +27,9 @@ const synonyms = new Map([
   ['st', 'status'],
 ]);
 
+/** Scripts and hooks call these; no list names them. `src/README.md` describes them. */
+export const internalCommands = ['hook', 'capture drain', 'capture gate'];
+
 /** Spells the command out: `ls` and `session ls` become `session list`. */
 export function expandShortForm(words: readonly string[]): string[] {
   const at = words.findIndex((word) => !word.startsWith('-'));

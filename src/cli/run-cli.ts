@@ -2,7 +2,7 @@
 import { isatty } from 'node:tty';
 import { Cli, type CommandClass, type Definition } from 'clipanion';
 import { version } from '../../package.json';
-import { expandShortForm, normalizeArguments, refuseRepeated } from './arguments.ts';
+import { expandShortForm, internalCommands, normalizeArguments, refuseRepeated } from './arguments.ts';
 import { renderCommandHelp } from './command-help.ts';
 import type { CliContext } from './context.ts';
 import { findGroupHelp, helpCommands } from './commands/help.ts';
@@ -92,8 +92,8 @@ const commands: Record<string, () => Promise<Command>> = {
 /** `teddy` without a word. */
 const loadAlone = async () => (await import('./commands/status.ts')).TeddyAlone;
 
-/** `teddy session plan`, ...: every command by its whole name. */
-const paths = Object.keys(commands).map((path) => `teddy ${path}`);
+/** `teddy session plan`, ...: every command for people, by its whole name. */
+const paths = Object.keys(commands).flatMap((path) => (internalCommands.includes(path) ? [] : [`teddy ${path}`]));
 
 /** Runs the command line of `process`, with its streams and signals. Returns the exit code. */
 export async function runCli(argv: string[]): Promise<number> {
@@ -146,9 +146,12 @@ function toCli(known: readonly Command[]): Cli<CliContext> {
   return cli;
 }
 
-/** Every command with its own usage, as the help and the documents describe it. */
+/** Every command for people with its own usage, as the help and the documents describe it. */
 export async function listDefinitions(): Promise<Definition[]> {
-  return toCli(await loadAll()).definitions();
+  const internal = internalCommands.map((path) => `teddy ${path}`);
+  return toCli(await loadAll())
+    .definitions()
+    .filter(({ path }) => !internal.includes(path));
 }
 
 async function loadAll(): Promise<Command[]> {

@@ -2,6 +2,7 @@
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
+import { internalCommands } from '../../src/cli/arguments.ts';
 import { runTeddy, teddyPath, environmentOf } from '../support/run-teddy.ts';
 import { createPlan, openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';
 import { quickTest as test, slowTest } from '../support/slow-test.ts';
@@ -18,8 +19,8 @@ const commands = [
 
 /** Those that `teddy` alone names only by their first word. */
 const shared = [
-  ...['list', 'add', 'remove', 'edit'].map((verb) => `memo ${verb}`),
-  ...['edit', 'remove', 'trust'].map((verb) => `global ${verb}`),
+  ...['list', 'add', 'remove'].map((verb) => `memo ${verb}`),
+  ...['edit', 'trust'].map((verb) => `global ${verb}`),
 ];
 
 /** `npm run docs` generates it from the definitions of the commands, and a test fails when it is stale. */
@@ -29,11 +30,7 @@ const paths = [...reference.matchAll(/^### `(teddy(?: [a-z]+)+)/gm)].map(([, pat
 const isBelowCommand = (path: string) => paths.includes(path.split(' ').slice(0, 2).join(' '));
 const grouped = paths.filter((path) => path.split(' ').length === 3 && !isBelowCommand(path));
 const groups = [...new Set(grouped.map((path) => path.split(' ')[1] ?? ''))];
-/** `hook` is for git, and no help names it. */
-const alone = paths
-  .filter((path) => path.split(' ').length === 2)
-  .map((path) => path.slice('teddy '.length))
-  .filter((name) => name !== 'hook');
+const alone = paths.filter((path) => path.split(' ').length === 2).map((path) => path.slice('teddy '.length));
 const coreLoop = ['new', 'plan', 'execute', 'land'].map((verb) => `teddy ${verb}`);
 
 /** The commands that have a line of their own, in order. */
@@ -76,7 +73,7 @@ describe('help', () => {
   });
 
   test('each command is found by its whole name', async () => {
-    expect(paths.length).toBeGreaterThan(70);
+    expect(paths).toHaveLength(70);
     for (const path of paths) {
       const { stdout } = await runTeddy([...path.split(' ').slice(1), '--help'], { cwd: '/' });
       expect(stdout.slice(0, path.length + 2)).toBe(`${path}: `);
@@ -138,6 +135,19 @@ describe('help', () => {
       expect([...new Set(namesIn(help.stdout))].toSorted()).toEqual(paths.toSorted());
       expect(help.stdout).toContain(`\`teddy ${group} <command> --help\` explains a command.`);
       expect(help.stdout.split('\n').filter((line) => line.length > 80)).toEqual([]);
+    }
+  });
+
+  test('a command for programs explains itself, and no list names it', async () => {
+    const inGroup = (await runTeddy(['capture', '--help'], { cwd: '/' })).stdout;
+    const offered = (await runTeddy(['complete', '--', 'capture', ''], { cwd: '/' })).stdout;
+    expect(offered).toContain('sweep');
+    for (const path of internalCommands) {
+      const { stdout } = await runTeddy([...path.split(' '), '--help'], { cwd: '/' });
+      expect(stdout).toMatch(new RegExp(`^teddy ${path}: [a-z]`));
+      const name = path.split(' ').at(-1) ?? '';
+      for (const list of [namesIn(inGroup), paths]) expect(list).not.toContain(`teddy ${path}`);
+      expect(offered).not.toMatch(new RegExp(`^${name}\\b`, 'm'));
     }
   });
 

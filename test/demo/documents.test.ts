@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, test } from 'vitest';
+import { internalCommands } from '../../src/cli/arguments.ts';
 import { exitCodes } from '../../src/errors.ts';
 import { actionSpecs } from '../../src/plan/actions.ts';
 import { settings, type Setting } from '../../src/session/settings.ts';
@@ -45,6 +46,10 @@ test.each(tours)('every command of $pages prints what the page shows', { timeout
     const found = matchLines(shown.map(withoutIds), output.trimEnd().split('\n').map(withoutIds));
     expect(found ? 'as shown' : output, `$ ${command}`).toBe('as shown');
   }
+});
+
+test('the tour of the source names the commands that no list names', () => {
+  for (const path of internalCommands) expect(read('src/README.md')).toContain(`\`teddy ${path}`);
 });
 
 describe('the table of commands', () => {
@@ -222,7 +227,8 @@ function listCommands(): string[] {
   const names = readdirSync(directory, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
   const texts = names.filter((name) => name !== 'help.ts').map((name) => readFileSync(join(directory, name), 'utf8'));
   const paths = texts.flatMap((text) => [...text.matchAll(/static override paths = \[\[(.*?)\]\]/g)]);
-  return paths.map(([, words]) => ['teddy', ...(words ?? '').split(', ').map((word) => word.slice(1, -1))].join(' '));
+  const all = paths.map(([, words]) => (words ?? '').replaceAll(/[',]/g, ''));
+  return all.filter((path) => !internalCommands.includes(path)).map((path) => `teddy ${path}`);
 }
 
 async function readHelp(path: string): Promise<{ usage: string; options: string[] }> {

@@ -37,13 +37,13 @@ Groups
                                     your own: edit, trust
   teddy worktree ...                sessions side by side: remove
   teddy write ...                   large files as plain text: stream, ask,
-                                    begin, append, finalize, list, status, show,
-                                    recover, cancel, clean
+                                    begin, append, finalize, list, show,
+                                    recover, cancel
   teddy hooks ...                   git hooks: install, uninstall
   teddy ci ...                      what a build server checks: verify
   teddy capture ...                 sessions of other agents, while they run:
                                     install, uninstall, status, pause, resume,
-                                    sweep, drain, gate
+                                    sweep
 
 Others
   teddy init                        set up what all sessions share (\`new\` does
@@ -184,8 +184,6 @@ After an interruption
   teddy capture resume              capture again
   teddy capture sweep               take in what no hook told of; --since 7d:
                                     what was there before, too
-  teddy capture drain               take in what hooks have noted; they call it
-  teddy capture gate <agent>        hold an agent at its plan; its hook calls it
   teddy capture uninstall           stop here; --all: also remove the hooks from
                                     your configuration of the agents
 
@@ -207,7 +205,7 @@ docs/ci.md has the files for GitHub Actions and other servers.
 
 prepare-commit-msg and commit-msg name session and turn in your own commits on a
 line, pre-push verifies what is pushed of a session, post-checkout says where in
-a session you are. \`teddy doctor\` says which are installed, and whether they work.
+a session you are. \`teddy doctor\` says which are installed, and work.
 `,
 };
 
