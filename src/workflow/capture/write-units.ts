@@ -202,7 +202,7 @@ export function toTarget(project: Project, line: BranchLine, from: TurnName | nu
   return { ref, workspace: () => workspaceOn(project, ref), read, reason: `capture ${session}`, isQuiet: true };
 }
 
-/** Where the next entry goes after one that was appended. */
+/** The place after an entry that was appended. */
 export function toPlace({ commit, entry }: Pick<AppendedEntry, 'commit' | 'entry'>) {
   return { tip: commit, entryOid: commit, entry };
 }

@@ -31,7 +31,7 @@ export interface Draft {
   label: Label | ((records: readonly KnownRecord[], plan: string | undefined) => Label);
   /** Derived from the source's own id where something may come twice; fresh otherwise. */
   id?: string;
-  /** When it came about, ISO 8601, for the author's date; without it, now. */
+  /** The time at which it came about, ISO 8601, for the author's date; without it, now. */
   at?: string | undefined;
   trailers?: EntryTrailers;
   /** Appended to the turn's transcript, in this order. */
@@ -57,7 +57,7 @@ export interface StartPlace {
   entry: null;
 }
 
-/** Where entries are appended: after `entry`, on top of `tip`. */
+/** The place of the next entry: after `entry`, on top of `tip`. */
 export type Place = StartPlace | (LineTurns & Partial<Pick<LineState, 'latest'>>);
 
 /** The commit of a draft. */
@@ -74,7 +74,7 @@ export interface EntryContent {
 export interface Drafts {
   /** The content of the entry after those that were added. */
   add(draft: Draft): Promise<EntryContent>;
-  /** How many secrets in records and plans were masked so far. */
+  /** Counts the secrets that were masked in records and plans so far. */
   masked(): number;
 }
 

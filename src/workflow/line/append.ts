@@ -22,9 +22,9 @@ export interface Line<State extends LineTurns = LineState> {
   state?: LineState;
   /** Reads the line in another way; the entries go on top of the tip that it returns. */
   read?(tip: Oid): Promise<State>;
-  /** Why the ref moves, for its reflog; without it, the title of the last entry. */
+  /** The reason in the reflog; without it, the title of the last entry. */
   reason?: string;
-  /** Nobody is there to be told of what happens. */
+  /** Nobody is told of secrets that were masked. */
   isQuiet?: boolean;
 }
 
@@ -95,7 +95,7 @@ function readState<State extends LineTurns>(project: Project, line: Line<State>,
   return state as Promise<State>;
 }
 
-/** Where something is appended, git compares the tip once more; so it is looked at again where nothing is. */
+/** Looks at the ref again where nothing is appended: for an entry, git compares the tip once more itself. */
 async function isStill(store: Store, ref: RefName, tip: Oid): Promise<boolean> {
   store.readAnew();
   return (await store.resolve(ref)) === tip;
@@ -166,7 +166,7 @@ function toAppended({ commit, entry, records }: WrittenEntries): AppendedEntry {
   return { commit, entry, records };
 }
 
-/** So few are objects of their own; more are one pack. */
+/** Entries after the first, up to this number, are objects of their own; more are one pack. */
 const looseEntries = 8;
 
 /** The first commit puts right what a commit of the user's has changed. Where there are several, all are durable already. */
@@ -226,7 +226,7 @@ function toWritten({ tip, entry }: Place): WrittenEntries {
   };
 }
 
-/** Many are one pack: no process, no file and no sync for each of them. */
+/** Writes one pack: no process, no file and no sync for each entry. */
 async function writePack(
   store: Store,
   drafts: Drafts,

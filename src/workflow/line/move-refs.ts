@@ -2,14 +2,14 @@
 import { TeddyError } from '../../errors.ts';
 import type { RefUpdate, Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { archivePrefix, shortRef, type RefName } from '../../names.ts';
+import { archivePrefix, shortRef, type Oid, type RefName } from '../../names.ts';
 
 const maxAttempts = 10;
 
 /**
- * All of the refs or none, by compare-and-swap; `reason` is for their reflogs. False: one of them was not at its old value, and
+ * Moves all of the refs or none, by compare-and-swap; `reason` is for their reflogs. False: one of them was not at its old value, and
  * nothing has changed. A function says what is to move, and after a lost race it is asked again, up to ten times. A branch or an
- * archive leaves its commits only where one of the refs keeps them, or where the caller `drops` what it has just made.
+ * archive leaves its commits only where another one keeps them, or where the caller `drops` what it has just made.
  */
 export async function moveRefs(
   { repository: { store } }: Pick<Project, 'repository'>,
@@ -52,7 +52,7 @@ async function waitForOthers(store: Store, count: number): Promise<void> {
   store.readAnew();
 }
 
-/** A caller's mistake, which no user can make. */
+/** Throws on a caller's mistake, which no user can make. */
 async function refuseDrops(store: Store, updates: readonly RefUpdate[]): Promise<void> {
   const made = updates.flatMap(({ new: oid }) => oid ?? []);
   for (const { ref, old, new: oid } of updates) {
@@ -60,6 +60,13 @@ async function refuseDrops(store: Store, updates: readonly RefUpdate[]): Promise
     if (!isGuarded || old === null || made.includes(old)) continue;
     let isKept = false;
     for (const holder of oid === null ? made : [oid, ...made]) isKept ||= await store.isAncestor(old, holder);
+    isKept ||= await isHeldElsewhere(store, updates, old);
     if (!isKept) throw new Error(`${ref} would leave ${old}, which nothing else keeps.`);
   }
+}
+
+/** Whether a branch or an archive that stays where it is has this tip. */
+async function isHeldElsewhere(store: Store, updates: readonly RefUpdate[], tip: Oid): Promise<boolean> {
+  const refs = await store.listRefs('refs/heads/', archivePrefix);
+  return refs.some(({ ref, oid }) => oid === tip && updates.every((update) => update.ref !== ref));
 }

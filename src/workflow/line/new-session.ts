@@ -155,7 +155,7 @@ export async function readTakenIds(project: Project): Promise<Set<string>> {
   return new Set(refs.map(({ ref }) => ref.split('/').at(-1)?.split('--')[0] ?? ''));
 }
 
-/** Where the first entry of a session goes. */
+/** The place of a session's first entry. */
 export function toStartPlace(session: SessionId, now: Date, { oid }: Base): StartPlace {
   return { tip: oid, session, created: now.toISOString(), entry: null };
 }

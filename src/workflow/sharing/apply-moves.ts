@@ -149,8 +149,7 @@ async function followIn(project: Project, workspace: Workspace, move: Move): Pro
   }
   // The same commit: no file changes.
   await workspace.switchTo(move.tail.ref);
-  // The tail has what the line leaves.
-  if (await moveRefs(project, [{ ref, old, new: move.new }], 'from a remote', { drops: true })) {
+  if (await moveRefs(project, [{ ref, old, new: move.new }], 'from a remote')) {
     project.notices.info(`HEAD in ${workspace.root} is on ${shortRef(move.tail.ref)} now; no file has changed.`);
     return;
   }

@@ -38,6 +38,16 @@ describe('moveRefs', () => {
     expect([await store.resolve(ref), await store.resolve(kept)]).toEqual([move.new, tip]);
   });
 
+  test.each([
+    ['a branch', `${ref}--02-branch-01`, true],
+    ['a ref that other commands may remove', 'refs/teddy/keep/x', false],
+  ])('lets a line go that %s has', async (_, name, isEnough) => {
+    const { project, first, tip } = await begin();
+    await project.setRef(name, tip);
+    const moved = moveRefs(project, [{ ref, old: tip, new: first }], 'from a remote');
+    await (isEnough ? expect(moved).resolves.toBe(true) : expect(moved).rejects.toThrow('nothing else keeps'));
+  });
+
   test('asks again what is to move after a lost race', async () => {
     const { project, first, tip } = await begin();
     const { store } = project.repository;
