@@ -11,8 +11,8 @@ const roots = ['main', 'index', 'app', 'ports', 'errors', 'names'];
 
 /** How often the layout is broken today. A number here may only fall; whoever lowers one writes the new one down. */
 const ceilings = {
-  files: 849,
-  lines: 104_500,
+  files: 846,
+  lines: 104_250,
   importsBetweenVerbs: 65,
   filesWithOneImporter: 275,
   smallFilesWithOneImporter: 12,

@@ -10,14 +10,7 @@ export {
   type Session,
 } from './session.ts';
 export { readTurn, toTurn, isCaptured, readParts, type Turn } from './turn.ts';
-export {
-  parsePending,
-  toStatus,
-  isOnlyMessage,
-  type TurnStatus,
-  type TurnSummary,
-  type Asides,
-} from './status.ts';
+export { parsePending, toStatus, isOnlyMessage, type TurnStatus, type TurnSummary, type Asides } from './status.ts';
 export {
   maxShownText,
   readBodies,

@@ -6,8 +6,7 @@ import type { Entry } from '../../session/entry.ts';
 import type { ModelPrice } from '../../session/model-facts.ts';
 import type { Oid, SessionId, TurnName } from '../../names.ts';
 import { estimateTokens } from '../../session/tokens.ts';
-import { isStartOf, toLogged } from '../../session/logged-entry.ts';
-import { readLine, readTurnFile } from '../../view/view.ts';
+import { readLineTurns, readSession, readTurnFile } from '../../view/view.ts';
 import {
   addSpent,
   isAnswer,
@@ -64,7 +63,7 @@ export interface LineCost {
 export async function countCost(project: Project, target: string | undefined): Promise<LineCost> {
   const { store } = project.repository;
   const { session, name, tip } = await findRecorded(project, target);
-  const [entries, state] = await Promise.all([readEntries(store, session, tip), readLine(store, tip)]);
+  const [entries, state] = await Promise.all([readEntries(store, session, tip), readLineTurns(store, tip)]);
   const answers = entries.filter(isAnswer);
   const { priceOf, unpriced } = await readPrices(project, answers);
   const turns = await Promise.all(
@@ -88,13 +87,10 @@ export async function countCost(project: Project, target: string | undefined): P
 
 /** Oldest first; each once, as after a rebase it may be there twice. */
 export async function readEntries(store: Store, session: SessionId, tip: Oid): Promise<Entry[]> {
+  const { steps } = await readSession(store, { session, tip });
   const entries = new Map<string, Entry>();
-  for await (const { oid, commit } of store.firstParents(tip)) {
-    const logged = toLogged(oid, commit);
-    const { entry } = logged;
-    if (entry?.session === session && !entries.has(entry.id)) entries.set(entry.id, entry);
-    if (isStartOf(logged, session)) break;
-  }
+  for (const { entry } of steps.toReversed())
+    if (entry !== null && !entries.has(entry.id)) entries.set(entry.id, entry);
   return [...entries.values()].toReversed();
 }
 
