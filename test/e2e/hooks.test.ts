@@ -1,10 +1,10 @@
 /** The hooks in a repository where git runs them: in a linked work tree with an awkward path, and in the main one. */
-import { chmod, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { execFile } from 'node:child_process';
-import { rm } from 'node:fs/promises';
+import { chmod, cp, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { environmentOf } from '../support/run-teddy.ts';
+import { environmentOf, teddyPath } from '../support/run-teddy.ts';
 import { openScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
 import { createPlan, openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';
 
@@ -81,6 +81,19 @@ test('status says that a hook does not work any more, in one line with the way o
   expect(JSON.parse(stdout)).toMatchObject({ findings: [{ kind: 'hooks', thing: path }] });
   await project.ok('hooks', 'install');
   expect(await status()).not.toContain('Hooks: ');
+});
+
+test('a teddy that has lost its own hooks still says where you are, and doctor says what it lacks', async () => {
+  const copy = join(project.repo.root, '.git', 'copy');
+  await cp(dirname(teddyPath), join(copy, 'dist'), { recursive: true, filter: (path) => !path.endsWith('/types') });
+  const run = (command: string) =>
+    promisify(execFile)(process.execPath, [join(copy, 'dist/main.cjs'), command], { cwd: project.repo.root });
+  expect((await run('status')).stdout).toContain(session);
+  // The doctor ends with 1 where it could not look at everything.
+  await expect(run('doctor')).rejects.toMatchObject({
+    stderr: expect.stringMatching(/The hook \S+ of teddy cannot be read/) as string,
+  });
+  await rm(copy, { recursive: true });
 });
 
 test('an entry that was amended is told, with the way back', async () => {

@@ -1,5 +1,6 @@
 /** Says in a few lines where you are in a session. */
 import { Command } from 'clipanion';
+import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import type { FailedOutcome, Status } from '../../workflow/review/read-status.ts';
 import { summary } from './help.ts';
@@ -46,7 +47,13 @@ export class StatusCommand extends TeddyCommand {
 
   private async readBrokenHooks(project: Project): Promise<BrokenHook[]> {
     const { findBrokenHooks } = await import('../../workflow/hooks/check.ts');
-    return findBrokenHooks(project, hookSource(this.context.main, this.context.env));
+    try {
+      return await findBrokenHooks(project, hookSource(this.context.main, this.context.env));
+    } catch (error) {
+      // Where teddy itself has lost its hooks, the doctor says so; the status is there all the same.
+      if (error instanceof TeddyError && error.code === 'FILE_NOT_FOUND') return [];
+      throw error;
+    }
   }
 
   private async readCaptured(project: Project): Promise<CapturedStatus> {
