@@ -63,21 +63,16 @@ interface Difference {
 
 function findDifferences(before: Readings, now: Readings): Difference[] {
   return [...new Set([...before.keys(), ...now.keys()])].flatMap((question) => {
-    const was = mask(toMeant(question, before.get(question) ?? 'was not asked'));
-    const is = mask(now.get(question) ?? 'was not asked');
+    const [was = '', is = ''] = [before, now].map((all) => mask(question, all.get(question) ?? 'was not asked'));
     return was === is ? [] : [{ question, was, is }];
   });
 }
 
-function toMeant(question: string, text: string): string {
+/** Takes out what is meant, and what is of the moment: ages, ports, nonces. */
+function mask(question: string, text: string): string {
   return meant
     .filter(({ asked }) => asked.test(question))
-    .reduce((changed, difference) => changed.replaceAll(difference.before, difference.now), text);
-}
-
-/** Ages, ports, tokens and processes are those of the moment. */
-function mask(text: string): string {
-  return text
+    .reduce((rest, difference) => rest.replaceAll(difference.text, ''), text)
     .replaceAll(/\b\d+ (?:s|min|h|seconds?|minutes?|hours?)\b(?: ago)? */g, 'AGE ')
     .replaceAll(/recorded data [0-9a-f-]{36}/g, 'recorded data NONCE')
     .replaceAll(/127\.0\.0\.1:\d+/g, '127.0.0.1:PORT')

@@ -122,7 +122,7 @@ async function readCommands(
     join(dirname(path), 'cli.cjs'),
   ) as typeof import('../../src/cli/run-cli.ts');
   const run = async (command: string) => {
-    const context = memoryContext({ words: command.split(' '), cwd, env, stdin: '' });
+    const context = Object.assign(memoryContext({ words: command.split(' '), cwd, env, stdin: '' }), { main: path });
     const exitCode = await runCommand(context);
     const { stdout, stderr } = context.read();
     readings.set(`teddy ${command}`, `${stdout}\n--- stderr\n${stderr}\n--- exit ${exitCode}\n`);
