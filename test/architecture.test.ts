@@ -80,13 +80,14 @@ const packageHomes: Record<string, string[]> = {
   '@hono/node-server': ['http'],
   '@hono/zod-openapi': ['http'],
   'simple-git': ['git'],
-  yaml: ['session', 'plan', 'conversation', 'write', 'cli', 'system'],
+  yaml: ['session', 'plan', 'system'],
   'smol-toml': ['system'],
   'jsonc-parser': ['system'],
   'get-east-asian-width': ['cli'],
   'oxc-parser': ['system'],
   '@modelcontextprotocol/server': ['mcp'],
-  zod: ['session', 'plan', 'conversation', 'write', 'git', 'model', 'system', 'http', 'mcp'],
+  // It takes 25 ms to load, so it is loaded where a report or a request of another version is read, and by the server for agents.
+  zod: ['session', 'plan', 'mcp'],
   // Pure: patterns in, a decision out.
   picomatch: ['session'],
   ignore: ['session'],
@@ -281,6 +282,19 @@ describe('architecture', () => {
       .map((file) => inSource(file.path))
       .filter((path) => !['cli/run-cli.ts', 'cli/terminal.ts'].includes(path));
     expectAtMost(readers, ceilings.filesThatReadTheProcess);
+  });
+
+  test('what is outside of a module imports its door only', () => {
+    const doors = ['view/view.ts', 'reader/reader.ts'];
+    const roomOfDoor = (door: string) => `${door.split('/')[0]}/`;
+    const around = arrows.filter(({ from, to }) =>
+      doors.some((door) => to.startsWith(roomOfDoor(door)) && !from.startsWith(roomOfDoor(door)) && to !== door),
+    );
+    const behindAppend = arrows.filter(
+      ({ from, to }) =>
+        /^workflow\/line\/append-(?:drafts|tree)\.ts$/.test(to) && !/^workflow\/line\/append\b/.test(from),
+    );
+    expect([...around, ...behindAppend].map(show)).toEqual([]);
   });
 
   test('src holds only the rooms of the tour', () => {
