@@ -63,6 +63,28 @@ test('planning starts git 11 times', async () => {
   expect(starts.length, starts.join(', ')).toBeLessThanOrEqual(11);
 });
 
+test('the core loop loads no zod, which takes 25 ms', async () => {
+  const watch = join(bin, 'watch.cjs');
+  // zod leaves its settings with the process, wherever its code is bundled.
+  await writeFile(
+    watch,
+    "process.on('exit', () => globalThis.__zod_globalConfig && console.error('zod is loaded'));\n",
+  );
+  const run = (...args: string[]) =>
+    project.run(args, { stdin: plan, asProcess: true, env: { NODE_OPTIONS: `--require ${watch}` } });
+  const plan = planOf(executeAction('false'));
+  await project.begin('starts');
+  const commands = ['plan --from - -m Fail', 'status', 'execute -y', 'status', 'list', 'plan --from - -m Again', 'log'];
+  const loaded: string[] = [];
+  for (const command of commands) {
+    const { stderr } = await run(...command.split(' '));
+    if (stderr.includes('zod is loaded')) loaded.push(command);
+  }
+  expect(loaded).toEqual([]);
+  const { stderr } = await run('session', 'show', '01');
+  expect(stderr).toContain('zod is loaded');
+});
+
 test('looking at a session starts git 3 times', async () => {
   await project.begin('starts');
   await project.plan(planOf(createAction('c.txt', 'c\n')));

@@ -5,7 +5,7 @@ import { addMemo } from '../../../src/workflow/context/change-memos.ts';
 import { memoryProject, withRace, type MemoryProject } from '../../support/memory-repository.ts';
 import { create, line, memos, planOf, run, say, session, start, storyOfLine } from '../../support/turns.ts';
 import { parseReport } from '../../../src/plan/report-schema.ts';
-import { renderReport } from '../../../src/plan/report.ts';
+import { renderReport } from '../../../src/plan/render-report.ts';
 import { listProposed } from '../../../src/workflow/line/proposed-memos.ts';
 import type { MemoChange } from '../../../src/session/memos.ts';
 import { quickTest as test, slowTest } from '../../support/slow-test.ts';
