@@ -147,7 +147,7 @@ export async function readTurn(options: TurnOptions): Promise<ReadTurn> {
   const { lines: _, ...found } = await find(source, options);
   const state = await readLineTurns(store, found.commit);
   const turn = findTurn(state, options.turn);
-  const session = await view.readSession(store, { session: found.session, tip: found.commit }, { from: turn });
+  const session = await view.readSession(store, { session: found.session, tip: found.commit }, { only: turn });
   const { status, messages, said, reply, replyIsPartial, asides, records, plan, report } = await view.readTurn(
     store,
     session,

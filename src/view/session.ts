@@ -71,8 +71,10 @@ export interface SessionRange {
 }
 
 export interface SessionOptions {
-  /** Turns before this one are left out: the walk ends where they do. */
-  from?: TurnName | undefined;
+  /** The steps of this turn alone are read: the walk ends where earlier turns do. */
+  only?: TurnName | undefined;
+  /** Reads the commits by a git process of its own: for whoever looks at all of a line that may be long. */
+  isLong?: boolean | undefined;
   /** No more steps than this are read, the newest ones. */
   most?: number | undefined;
 }
@@ -81,19 +83,18 @@ export interface SessionOptions {
 export async function readSession(
   store: Pick<SessionStore, 'firstParents' | 'firstParentsOf'>,
   { session, tip, after = null }: SessionRange,
-  { from, most = Infinity }: SessionOptions = {},
+  { only, isLong = false, most = Infinity }: SessionOptions = {},
 ): Promise<Session> {
   const steps: Step[] = [];
-  const isWhole = after === null && from === undefined;
   let start: Step | null = null;
   let source: Oid | null = null;
-  for await (const walked of isWhole ? store.firstParentsOf([tip]) : walkRange(store, tip, after)) {
+  for await (const walked of isLong && after === null ? store.firstParentsOf([tip]) : walkRange(store, tip, after)) {
     const step = toStep(walked);
     const { entry } = step;
     if (entry !== null && entry.session !== session) continue;
     if (entry !== null) source ??= step.commit;
-    if (from !== undefined && isBefore(entry, from)) break;
-    steps.push(step);
+    if (only !== undefined && isBefore(entry, only)) break;
+    if (only === undefined || entry?.turn === only || entry?.kind === 'start') steps.push(step);
     if (isStartOf(step, session)) start = step;
     if (start !== null || steps.length === most) break;
   }
@@ -129,8 +130,8 @@ export function toLogEntry({ parent: _parent, ident: _ident, ...logged }: Step):
 }
 
 /** Entries of earlier turns may stand later: they take a turn back, or judge its plan. */
-function isBefore(entry: Entry | null, from: TurnName): boolean {
-  return entry !== null && entry.turn !== null && !comesLater(entry.kind) && compareTurns(entry.turn, from) < 0;
+function isBefore(entry: Entry | null, turn: TurnName): boolean {
+  return entry !== null && entry.turn !== null && !comesLater(entry.kind) && compareTurns(entry.turn, turn) < 0;
 }
 
 /** Groups steps in their order; what is of no turn is left out. */

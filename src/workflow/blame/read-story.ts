@@ -76,7 +76,7 @@ export async function readTurnStory(
 ): Promise<TurnStory> {
   const { store } = project.repository;
   const origin = originals.get(id ?? '') ?? oid;
-  const line = await readSession(store, { session, tip: origin }, { from: turn, most: maxSteps });
+  const line = await readSession(store, { session, tip: origin }, { only: turn, most: maxSteps });
   // A copy of the commit may have left the session's files behind.
   const directory = await store.readDir(origin, turnDir(session, turn));
   const [read, report] = await Promise.all([
@@ -122,7 +122,7 @@ export async function readTurnSteps(
   session: SessionId,
   turn: TurnName,
 ): Promise<Step[]> {
-  const { turns } = await readSession(store, { session, tip }, { from: turn, most: maxSteps });
+  const { turns } = await readSession(store, { session, tip }, { only: turn, most: maxSteps });
   return turns.find((one) => one.turn === turn)?.steps ?? [];
 }
 

@@ -85,7 +85,7 @@ async function readSide(store: Store, found: FoundTurn): Promise<Side> {
   const { session, state, line, turn } = found;
   const read = (name: string) => readTurnFile(store, { commit: state.entryOid, session, turn }, name);
   const [content, turnContext, log] = await Promise.all([
-    readTurn(store, await readSession(store, line, { from: turn }), turn),
+    readTurn(store, await readSession(store, line, { only: turn }), turn),
     read('turn.context'),
     read('_context.log'),
   ]);
@@ -109,7 +109,7 @@ async function readSide(store: Store, found: FoundTurn): Promise<Side> {
 async function readBefore(store: Store, found: FoundTurn): Promise<Side> {
   const turn = turnBefore(found);
   if (turn !== null) return readSide(store, { ...found, turn });
-  const { turns } = await readSession(store, found.line, { from: found.turn });
+  const { turns } = await readSession(store, found.line, { only: found.turn });
   const opening = turns.find((one) => one.turn === found.turn)?.steps[0];
   return {
     session: found.session,

@@ -34,7 +34,7 @@ export async function reviewSession(project: Project, target: string | undefined
 export async function openReview(project: Project, target: string | undefined): Promise<ReviewedLine> {
   const { store } = project.repository;
   const line = await findRecorded(project, target);
-  const session = await readSession(store, line);
+  const session = await readSession(store, line, { isLong: true });
   const { steps, base, baseBranch, agent } = session;
   const review = await maskReview(project.masker, {
     session: line.session,

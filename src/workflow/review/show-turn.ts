@@ -64,7 +64,7 @@ export async function showTurn(
 ): Promise<ShownTurn> {
   const { store } = project.repository;
   const found = await findTurnOf(project, { text: request.turn, selector: request.selector });
-  const session = await readSession(store, found.line, { from: found.turn });
+  const session = await readSession(store, found.line, { only: found.turn });
   const { steps, records, ...turn } = await readTurn(store, session, found.turn, {
     most: request.bounded === true ? maxShownText : undefined,
   });
