@@ -131,7 +131,9 @@ test.each<[when: string, before: string, after: string, code: number]>([
   ['after a save, and no end comes', 'one\n', 'two ü\n', 1],
 ])('a server that dies %s loses nothing of stdin, and a command goes on with it', async (_, before, after, code) => {
   const { child, said, result } = startStream('a.txt');
-  await untilBegun();
+  const id = await untilBegun();
+  // The server knows it before its answer has come.
+  while (!said().includes(id)) await new Promise((resolve) => setTimeout(resolve, 20));
   child.stdin.write(before);
   while (before !== '' && !said().includes('reply DONE')) await new Promise((resolve) => setTimeout(resolve, 20));
   server.kill('SIGKILL');
