@@ -19,7 +19,7 @@ import type { GitSetting } from './settings.ts';
 import { checkSignatures, runFsck } from './check-objects.ts';
 import { withDurableNames } from './sync-objects.ts';
 import { treeDecoder } from './tree-decoder.ts';
-import { walkChanges } from './walk-changes.ts';
+import { changesOf, walkChanges } from './walk-changes.ts';
 import { followTo, walkFirstParents, walkFirstParentsOf } from './walk-first-parents.ts';
 import { writeLine } from './write-line.ts';
 import { TeddyError } from '../errors.ts';
@@ -106,6 +106,7 @@ export function gitStore(options: StoreOptions): Store & { close(): Promise<void
     firstParentsOf: (tips) => walkFirstParentsOf(git, tips),
     hasPath: async (treeish, path) => (await reader.info(`${treeish}:${path}`)) !== null,
     findOid: async (treeish, path) => (await reader.info(`${treeish}:${path}`))?.oid ?? null,
+    changesOf: (commits) => changesOf(git, { readCommit, readTree }, commits),
     walkChanges: (from, not) => walkChanges(git, { readCommit, readTree }, from, not),
     async isAncestor(ancestor, descendant) {
       if ((await followTo({ readCommit }, descendant, [ancestor])) !== null) return true;

@@ -2,7 +2,7 @@
 import { PassThrough } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DamagedObjectError, TeddyError } from '../errors.ts';
-import type { ChangedCommit, CommitChange, Store, TreeMode } from '../ports/git.ts';
+import type { ChangedCommit, Commit, CommitChange, Store, TreeMode, WalkedCommit } from '../ports/git.ts';
 import { maxChangedPaths, pathCounter } from '../session/count-paths.ts';
 import { parseOid, repoPathFromGit, type Oid } from '../names.ts';
 import { failureOf } from './git-failure.ts';
@@ -16,10 +16,8 @@ const silenceMs = 250;
 
 type Objects = Pick<Store, 'readCommit' | 'readTree'>;
 
-interface Step {
-  oid: Oid;
-  parent: Oid | null;
-}
+type Step = Pick<WalkedCommit, 'oid' | 'parent'>;
+type ListedChanges = Pick<ChangedCommit, 'oid' | 'changes'>;
 
 export async function* walkChanges(
   git: GitRunner,
@@ -27,38 +25,40 @@ export async function* walkChanges(
   from: Oid,
   not: readonly Oid[],
 ): AsyncGenerator<ChangedCommit> {
-  yield* tellChanges(git, objects, await listSteps(git, objects, from, not));
+  const steps = await listSteps(git, objects, from, not);
+  let commits: Commit[] = [];
+  let at = 0;
+  for await (const changed of changesOf(git, objects, steps)) {
+    if (at % commitsAtATime === 0)
+      commits = await Promise.all(steps.slice(at, at + commitsAtATime).map(({ oid }) => objects.readCommit(oid)));
+    yield { ...changed, commit: commits[at % commitsAtATime] as Commit };
+    at += 1;
+  }
 }
 
-/** Where git misses an object of a step, another goes on from there. */
-async function* tellChanges(
+/** Tells what commits changed, in their order. Where git misses an object of one, another process goes on from there. */
+export async function* changesOf(
   git: GitRunner,
   objects: Objects,
   steps: readonly Step[],
   looks = 1,
-): AsyncGenerator<ChangedCommit> {
+): AsyncGenerator<ListedChanges> {
   if (steps.length === 0) return;
   const diff = startDiff(git, steps);
   const told = readChanges(diff);
   try {
-    for (let at = 0; at < steps.length; at += commitsAtATime) {
-      const some = steps.slice(at, at + commitsAtATime);
-      const commits = await Promise.all(some.map(({ oid }) => objects.readCommit(oid)));
-      for (const [i, { oid }] of some.entries()) {
-        const left = steps.slice(at + i);
-        const next = await unlessEndless(told.next(), diff, objects, left).catch((error: unknown) => {
-          if (looks === maxLooks || !(error instanceof DamagedObjectError)) throw error;
-          return { done: true } as const;
-        });
-        const commit = commits[i];
-        if (next.done || next.value.oid !== oid || commit === undefined) {
-          if (looks === maxLooks)
-            throw new DamagedObjectError(`git diff-tree did not tell what ${oid} changed.`, 'Run `git fsck`.');
-          await sleep(lookAgainMs);
-          return yield* tellChanges(git, objects, left, looks + 1);
-        }
-        yield { oid, commit, changes: next.value.changes };
+    for (const [at, { oid }] of steps.entries()) {
+      const next = await unlessEndless(told.next(), diff, objects, steps, at).catch((error: unknown) => {
+        if (looks === maxLooks || !(error instanceof DamagedObjectError)) throw error;
+        return { done: true } as const;
+      });
+      if (next.done || next.value.oid !== oid) {
+        if (looks === maxLooks)
+          throw new DamagedObjectError(`git diff-tree did not tell what ${oid} changed.`, 'Run `git fsck`.');
+        await sleep(lookAgainMs);
+        return yield* changesOf(git, objects, steps.slice(at), looks + 1);
       }
+      yield next.value;
     }
   } finally {
     diff.end();
@@ -113,6 +113,7 @@ async function unlessEndless<Value>(
   diff: Diff,
   objects: Objects,
   steps: readonly Step[],
+  at: number,
 ): Promise<Value> {
   let isTold = false;
   const heard = () => (isTold = true);
@@ -121,12 +122,11 @@ async function unlessEndless<Value>(
   const silence = new Promise<void>((resolve) => (timer = setTimeout(resolve, silenceMs)));
   await Promise.race([telling.then(heard, heard), silence]);
   clearTimeout(timer);
-  for (const step of steps) {
-    if (isTold) break;
-    if (await isEndless(objects, step)) {
-      diff.end();
-      throw toEndless(step.oid);
-    }
+  for (let next = at; next < steps.length && !isTold; next += 1) {
+    const step = steps[next] as Step;
+    if (!(await isEndless(objects, step))) continue;
+    diff.end();
+    throw toEndless(step.oid);
   }
   return telling;
 }
@@ -149,8 +149,6 @@ function toEndless(oid: Oid): TeddyError {
     'Nobody needs so many; `git ls-tree` shows what its trees hold.',
   );
 }
-
-type ListedChanges = Pick<ChangedCommit, 'oid' | 'changes'>;
 
 async function* readChanges({ stdout, failure }: Diff): AsyncGenerator<ListedChanges, undefined> {
   let told: ListedChanges | null = null;

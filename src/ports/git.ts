@@ -112,6 +112,13 @@ export interface Store {
    * some thousands a second. Throws DAMAGED_SESSION where an object is missing.
    */
   walkChanges(from: Oid, not: readonly Oid[]): AsyncIterable<ChangedCommit>;
+  /**
+   * Tells what commits that the caller has walked already changed, in their order, each against the parent that is given with it;
+   * one whose parent is null has none, or begins a shallow clone. Throws DAMAGED_SESSION where an object is missing.
+   */
+  changesOf(
+    commits: readonly Pick<WalkedCommit, 'oid' | 'parent'>[],
+  ): AsyncIterable<Pick<ChangedCommit, 'oid' | 'changes'>>;
   isAncestor(ancestor: Oid, descendant: Oid): Promise<boolean>;
   /** Whether its history is cut off, as in a shallow clone. */
   isShallow(): Promise<boolean>;

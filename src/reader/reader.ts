@@ -27,7 +27,7 @@ import { parsePlan } from '../plan/parse.ts';
 import type { ParsedPlan } from '../plan/plan.ts';
 import { parsePlainReport } from '../plan/report-schema.ts';
 import type { Report } from '../plan/report.ts';
-import type { LoggedEntry } from '../session/logged-entry.ts';
+import { toLogged, type LoggedEntry } from '../session/logged-entry.ts';
 import { listMainLines, type DatedSource } from '../session/main-lines.ts';
 import { listSessionLines, type SessionLine } from '../session/session-lines.ts';
 import * as view from '../view/view.ts';
@@ -133,8 +133,8 @@ export async function readSession(options: SessionOptions): Promise<ReadSession>
   const { store } = source.repository;
   const { lines, ...found } = await find(source, options);
   const { turns } = await readLineTurns(store, found.commit);
-  const { steps } = await view.readSession(store, { session: found.session, tip: found.commit });
-  return { ...found, lines, turns, steps: steps.map(view.toLogEntry) };
+  const { steps } = await view.readSteps(store, { session: found.session, tip: found.commit });
+  return { ...found, lines, turns, steps: steps.map(toLogged) };
 }
 
 /**

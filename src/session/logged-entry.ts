@@ -14,14 +14,28 @@ export interface LoggedEntry {
   subject: string;
 }
 
-export function toLogged(
+/** A commit of a line, decoded; the names in it are as git has them. */
+export interface DecodedCommit extends Pick<LoggedEntry, 'commit' | 'entry' | 'subject'> {
+  /** The commit's author: name, address, time. */
+  ident: string;
+  /** The commit's committer, in the same form. */
+  committer: string;
+}
+
+export function toDecoded(
   commit: Oid,
   { author, committer, message }: Pick<Commit, 'author' | 'committer' | 'message'>,
-): LoggedEntry {
+): DecodedCommit {
+  const end = message.indexOf('\n');
+  const subject = end === -1 ? message : message.slice(0, end);
+  return { commit, entry: decodeEntry(message), subject, ident: author, committer };
+}
+
+/** Says when and by whom a commit was made. */
+export function toLogged({ commit, entry, subject, ident, committer }: DecodedCommit): LoggedEntry {
   const { name, time } = parseIdent(committer);
-  const entry = decodeEntry(message);
-  const by = entry?.kind === 'approval' ? parseIdent(author).name : name;
-  return { commit, time, author: by, entry, subject: message.split('\n')[0] ?? '' };
+  const author = entry?.kind === 'approval' ? parseIdent(ident).name : name;
+  return { commit, time, author, entry, subject };
 }
 
 export function isStartOf({ entry }: Pick<LoggedEntry, 'entry'>, session: SessionId): boolean {

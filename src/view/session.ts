@@ -4,15 +4,13 @@ import { runStatuses, type RunStatus } from '../plan/report.ts';
 import type { SessionStore, WalkedCommit } from '../ports/git.ts';
 import { comesLater, type Entry, type EntryKind, type VerdictWord } from '../session/entry.ts';
 import { howUndone } from '../session/line-paths.ts';
-import { isStartOf, toLogged, type LoggedEntry } from '../session/logged-entry.ts';
+import { isStartOf, toDecoded, type DecodedCommit } from '../session/logged-entry.ts';
 import { isAnswer, sumSpent, type Spending } from '../session/spending.ts';
 
 /** A commit of the line: an entry of the session, or one of the user's own between them. */
-export interface Step extends LoggedEntry {
+export interface Step extends DecodedCommit {
   /** The first. */
   parent: Oid | null;
-  /** The author as the commit has it: name, address, time. */
-  ident: string;
 }
 
 /** A turn as far as the labels of its commits describe it; the text of a label has one line, and is short. */
@@ -73,37 +71,42 @@ export interface SessionRange {
 export interface SessionOptions {
   /** The steps of this turn alone are read: the walk ends where earlier turns do. */
   only?: TurnName | undefined;
-  /** Reads the commits by a git process of its own: for whoever looks at all of a line that may be long. */
-  isLong?: boolean | undefined;
   /** No more steps than this are read, the newest ones. */
   most?: number | undefined;
 }
 
+type Walks = Pick<SessionStore, 'firstParents' | 'firstParentsOf'>;
+
 /** Throws GIT_FAILED where a commit is missing. */
-export async function readSession(
-  store: Pick<SessionStore, 'firstParents' | 'firstParentsOf'>,
-  { session, tip, after = null }: SessionRange,
-  { only, isLong = false, most = Infinity }: SessionOptions = {},
-): Promise<Session> {
+export async function readSession(store: Walks, range: SessionRange, options: SessionOptions = {}): Promise<Session> {
+  const walked = await readSteps(store, range, options);
+  return { ...walked, turns: [...groupByTurn(walked.steps)].map(([turn, own]) => outlineTurn(turn, own)) };
+}
+
+/** Reads the session without its turns, for whoever only lists its commits. Throws GIT_FAILED where a commit is missing. */
+export async function readSteps(
+  store: Walks,
+  range: SessionRange,
+  { only, most = Infinity }: SessionOptions = {},
+): Promise<Omit<Session, 'turns'>> {
+  const { session, tip, after = null } = range;
   const steps: Step[] = [];
-  let start: Step | null = null;
   let source: Oid | null = null;
-  for await (const walked of isLong && after === null ? store.firstParentsOf([tip]) : walkRange(store, tip, after)) {
+  await walk(store, tip, after, (walked) => {
     const step = toStep(walked);
     const { entry } = step;
-    if (entry !== null && entry.session !== session) continue;
+    if (entry !== null && entry.session !== session) return true;
     if (entry !== null) source ??= step.commit;
-    if (only !== undefined && isBefore(entry, only)) break;
+    if (only !== undefined && isBefore(entry, only)) return false;
     if (only === undefined || entry?.turn === only || entry?.kind === 'start') steps.push(step);
-    if (isStartOf(step, session)) start = step;
-    if (start !== null || steps.length === most) break;
-  }
+    return !isStartOf(step, session) && steps.length < most;
+  });
   steps.reverse();
+  const start = steps[0] !== undefined && isStartOf(steps[0], session) ? steps[0] : null;
   return {
     session,
     tip,
     steps,
-    turns: [...groupByTurn(steps)].map(([turn, own]) => outlineTurn(turn, own)),
     source,
     base: start?.parent ?? after,
     baseBranch: start?.entry?.baseBranch ?? null,
@@ -111,22 +114,27 @@ export async function readSession(
   };
 }
 
-async function* walkRange(
-  store: Pick<SessionStore, 'firstParents'>,
-  tip: Oid,
-  after: Oid | null,
-): AsyncGenerator<WalkedCommit> {
-  for await (const { oid, commit } of store.firstParents(tip, after === null ? [] : [after]))
-    yield { ...commit, oid, parent: commit.parents[0] ?? null };
+/** Walks that go further are cheaper by one git process, which sends all commits along. */
+const followedCommits = 40;
+
+/** Passes the commits on, newest first, until `take` wants no more. */
+async function walk(store: Walks, tip: Oid, after: Oid | null, take: (walked: WalkedCommit) => boolean): Promise<void> {
+  let followed = 0;
+  let last: Oid | null = null;
+  for await (const { oid, commit } of store.firstParents(tip, after === null ? [] : [after])) {
+    if (!take({ ...commit, oid, parent: commit.parents[0] ?? null })) return;
+    followed += 1;
+    if (after !== null || followed < followedCommits) continue;
+    last = oid;
+    break;
+  }
+  if (last === null) return;
+  for await (const walked of store.firstParentsOf([last])) if (walked.oid !== last && !take(walked)) return;
 }
 
 export function toStep(walked: WalkedCommit): Step {
-  return { ...toLogged(walked.oid, walked), parent: walked.parent, ident: walked.author };
-}
-
-/** The step as a log lists it: without whatever only a walk needs. */
-export function toLogEntry({ parent: _parent, ident: _ident, ...logged }: Step): LoggedEntry {
-  return logged;
+  const { commit, entry, subject, ident, committer } = toDecoded(walked.oid, walked);
+  return { commit, parent: walked.parent, entry, subject, ident, committer };
 }
 
 /** Entries of earlier turns may stand later: they take a turn back, or judge its plan. */

@@ -48,7 +48,7 @@ export interface Asides {
   notes: number;
 }
 
-function countAsides(records: readonly TranscriptRecord[]): Asides {
+export function countAsides(records: readonly TranscriptRecord[]): Asides {
   const count = (type: 'thinking' | 'note') => records.filter((record) => record.type === type).length;
   return { thoughts: count('thinking'), notes: count('note') };
 }

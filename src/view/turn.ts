@@ -6,11 +6,15 @@ import { toTurnHistory } from '../conversation/turn-history.ts';
 import type { SessionId, TurnName } from '../names.ts';
 import type { HistoryPart } from '../session/history-text.ts';
 import { maxShownText, readBodies, type BodyOptions, type CutFile, type TurnAt, type TurnBodies } from './bodies.ts';
-import { summarizeTurn, type TurnSummary } from './status.ts';
+import { countAsides, summarizeTurn, type TurnSummary } from './status.ts';
 import { outlineTurn, type Session, type TurnOutline } from './session.ts';
 
-export interface Turn extends TurnOutline, TurnSummary {
+export interface Turn extends TurnOutline, TurnContent, TurnSummary {
   session: SessionId;
+}
+
+/** The files of a turn, decoded. */
+export interface TurnContent extends Pick<TurnSummary, 'asides'> {
   /** Every record holds its content, also those that stand for the plan and the report. */
   records: TranscriptRecord[];
   plan: string | null;
@@ -33,17 +37,25 @@ export async function readTurn(
 
 /** Joins what the commits say of a turn with its files. */
 export function toTurn(session: SessionId, outline: TurnOutline, bodies: TurnBodies): Turn {
-  const { transcript, plan, report, cut } = bodies;
   const { turn } = outline;
-  return {
-    session,
-    ...outline,
-    ...summarizeTurn(turn, transcript.records, { plan, hasReport: report !== null }),
-    records: resolveFiles(turn, transcript, bodies).transcript.records,
-    plan,
-    report,
-    cut,
-  };
+  const { plan, report, transcript } = bodies;
+  const summary = summarizeTurn(turn, transcript.records, { plan, hasReport: report !== null });
+  return { session, ...outline, ...toContent(turn, bodies), ...summary };
+}
+
+/** For whoever needs many turns, and not what was said in them part by part. Throws UNKNOWN_TURN, DAMAGED_SESSION. */
+export async function readContent(
+  store: Parameters<typeof readBodies>[0],
+  at: TurnAt,
+  options: BodyOptions = {},
+): Promise<TurnContent> {
+  return toContent(at.turn, await readBodies(store, at, options));
+}
+
+function toContent(turn: TurnName, bodies: TurnBodies): TurnContent {
+  const { plan, report, transcript, cut } = bodies;
+  const { records } = resolveFiles(turn, transcript, bodies).transcript;
+  return { records, plan, report, cut, asides: countAsides(transcript.records) };
 }
 
 /** Whether a program that teddy has followed has said it. */

@@ -1,15 +1,15 @@
 /** The one way in which sessions are read: along a line, turn by turn, file by file. Everything is a plain value. */
 export {
   readSession,
+  readSteps,
   toStep,
-  toLogEntry,
   groupByTurn,
   outlineTurn,
   type Step,
   type TurnOutline,
   type Session,
 } from './session.ts';
-export { readTurn, toTurn, isCaptured, readParts, type Turn } from './turn.ts';
+export { readTurn, readContent, toTurn, isCaptured, readParts, type Turn, type TurnContent } from './turn.ts';
 export { parsePending, toStatus, isOnlyMessage, type TurnStatus, type TurnSummary, type Asides } from './status.ts';
 export {
   maxShownText,

@@ -304,6 +304,16 @@ describe.each([
     ]);
     expect(await walk(made.merge, made.second)).toEqual([steps[2]]);
     expect(await walk(made.first, made.merge)).toEqual([]);
+    const asked = [
+      { oid: made.merge, parent: made.second },
+      { oid: made.first, parent: null },
+      { oid: made.side, parent: made.second },
+    ];
+    const told = await collect(store.changesOf(asked));
+    expect(told.map(({ oid }) => oid)).toEqual(asked.map(({ oid }) => oid));
+    expect(told[0]?.changes).toHaveLength((steps[2]?.length ?? 0) - 1);
+    expect(told[1]?.changes).toHaveLength((steps[0]?.length ?? 0) - 1);
+    expect(told[2]?.changes).toMatchObject(await store.diffTrees(made.second, made.side));
     const [, second] = await collect(store.walkChanges(made.merge, []));
     expect(second?.commit).toEqual(await store.readCommit(made.second));
     expect(second?.changes).toMatchObject(await store.diffTrees(made.first, made.second));

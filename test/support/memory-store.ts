@@ -90,12 +90,16 @@ export function memoryStore(disk: MemoryDisk, { ident, settings }: MemoryStoreOp
     async *walkChanges(from, not) {
       const walked = [];
       for await (const found of store.firstParents(from, [...not])) walked.unshift(found);
-      for (const { oid, commit } of walked) {
-        const [parent] = commit.parents;
-        const before = parent === undefined ? [] : await listFiles(disk, parent);
+      for (const { oid, commit } of walked)
+        for await (const changed of store.changesOf([{ oid, parent: commit.parents[0] ?? null }]))
+          yield { ...changed, commit };
+    },
+    async *changesOf(commits) {
+      for (const { oid, parent } of commits) {
+        const before = parent === null ? [] : await listFiles(disk, parent);
         const modes = new Map(before.map(({ path, mode }) => [path, mode]));
         const changes = toChanges(before, await listFiles(disk, oid));
-        yield { oid, commit, changes: changes.map((one) => ({ ...one, oldMode: modes.get(one.path) ?? null })) };
+        yield { oid, changes: changes.map((one) => ({ ...one, oldMode: modes.get(one.path) ?? null })) };
       }
     },
     isAncestor: async (ancestor, descendant) => (await listAncestors(disk, descendant)).has(ancestor),

@@ -5,12 +5,12 @@ import type { Masker, Project } from '../../ports/project.ts';
 import { comesLater, decodeEntry } from '../../session/entry.ts';
 import type { Oid, SessionId, TurnName } from '../../names.ts';
 import type { PageSource } from '../../page/session-page.ts';
-import { isStartOf, parseIdent } from '../../session/logged-entry.ts';
+import { isStartOf, parseIdent, type LoggedEntry } from '../../session/logged-entry.ts';
 import { maskString } from '../line/mask-text.ts';
 import { groupByTurn, toStep, type Step } from '../../view/view.ts';
 
 /** `author` is the name of the commit's author, masked, and the names in its entry are masked as well. */
-export interface PageStep extends Step {
+export interface PageStep extends Step, Pick<LoggedEntry, 'time' | 'author'> {
   /** Null: they cannot be read. */
   changes: CommitChange[] | null;
 }
@@ -147,7 +147,7 @@ export function stepReader(masker: Masker): ReadStep {
     const { entry } = step;
     for (const key of ['agent', 'provider', 'model', 'baseBranch'] as const)
       if (entry?.[key] !== undefined) entry[key] = await mask(entry[key]);
-    return { ...step, author: await mask(name), changes };
+    return { ...step, time: parseIdent(step.committer).time, author: await mask(name), changes };
   };
 }
 

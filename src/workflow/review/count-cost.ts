@@ -6,7 +6,7 @@ import type { Entry } from '../../session/entry.ts';
 import type { ModelPrice } from '../../session/model-facts.ts';
 import type { Oid, SessionId, TurnName } from '../../names.ts';
 import { estimateTokens } from '../../session/tokens.ts';
-import { readLineTurns, readSession, readTurnFile } from '../../view/view.ts';
+import { readLineTurns, readSteps, readTurnFile } from '../../view/view.ts';
 import {
   addSpent,
   isAnswer,
@@ -87,7 +87,7 @@ export async function countCost(project: Project, target: string | undefined): P
 
 /** Oldest first; each once, as after a rebase it may be there twice. */
 export async function readEntries(store: Store, session: SessionId, tip: Oid): Promise<Entry[]> {
-  const { steps } = await readSession(store, { session, tip });
+  const { steps } = await readSteps(store, { session, tip });
   const entries = new Map<string, Entry>();
   for (const { entry } of steps.toReversed())
     if (entry !== null && !entries.has(entry.id)) entries.set(entry.id, entry);

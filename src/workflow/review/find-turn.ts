@@ -91,6 +91,6 @@ export function turnBefore({ state, turn }: FoundTurn): TurnName | null {
 }
 
 /** The code as the turn left it: the user's own edits after it are not part of it. */
-export function codeOf({ line }: FoundTurn, entries: readonly LoggedEntry[]): Oid {
+export function codeOf({ line }: FoundTurn, entries: readonly Pick<LoggedEntry, 'commit' | 'entry'>[]): Oid {
   return entries.findLast(({ entry }) => !comesLater(entry?.kind))?.commit ?? line.tip;
 }

@@ -2,7 +2,7 @@
 import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { archivePrefix, type Oid, type SessionId } from '../../names.ts';
-import { isStartOf, toLogged, type LoggedEntry } from '../../session/logged-entry.ts';
+import { isStartOf, toDecoded, toLogged, type LoggedEntry } from '../../session/logged-entry.ts';
 import { findRecorded, type RecordedLine } from '../line/find-recorded.ts';
 import { listSessionLines, type RefLabel, type SessionLine } from '../../session/session-lines.ts';
 
@@ -91,7 +91,7 @@ async function walkLine(store: Store, session: SessionId, { line, entries }: Wal
       line.depth = left.line.depth + 1;
       return;
     }
-    const logged = toLogged(oid, commit);
+    const logged = toLogged(toDecoded(oid, commit));
     entries.push({ ...logged, parent: commit.parents[0] ?? null, line: line.name, labels: [] });
     if (isStartOf(logged, session)) return;
   }

@@ -1,8 +1,8 @@
 /** The entries of a line, newest first. */
 import type { Project } from '../../ports/project.ts';
-import type { LoggedEntry } from '../../session/logged-entry.ts';
+import { toLogged, type LoggedEntry } from '../../session/logged-entry.ts';
 import type { SessionId } from '../../names.ts';
-import { readSession, toLogEntry } from '../../view/view.ts';
+import { readSteps } from '../../view/view.ts';
 import { findRecorded } from '../line/find-recorded.ts';
 
 export interface SessionLog {
@@ -14,6 +14,6 @@ export interface SessionLog {
 /** Ends with the `start` entry of the session, or where a range begins. `target`: as of `findRecorded`. */
 export async function logSession(project: Project, target: string | undefined): Promise<SessionLog> {
   const line = await findRecorded(project, target);
-  const { steps } = await readSession(project.repository.store, line);
-  return { session: line.session, line: line.name, entries: steps.map(toLogEntry).toReversed() };
+  const { steps } = await readSteps(project.repository.store, line);
+  return { session: line.session, line: line.name, entries: steps.map(toLogged).toReversed() };
 }

@@ -5,7 +5,7 @@ import { repoPathFromGit, sessionDir, type Oid, type TurnName } from '../../name
 import {
   maxShownText,
   readSession,
-  readTurn,
+  readContent,
   readTurnVerdicts,
   type Session,
   type Step,
@@ -34,7 +34,7 @@ export async function reviewSession(project: Project, target: string | undefined
 export async function openReview(project: Project, target: string | undefined): Promise<ReviewedLine> {
   const { store } = project.repository;
   const line = await findRecorded(project, target);
-  const session = await readSession(store, line, { isLong: true });
+  const session = await readSession(store, line);
   const { steps, base, baseBranch, agent } = session;
   const review = await maskReview(project.masker, {
     session: line.session,
@@ -70,8 +70,9 @@ async function* readNewest(
     masker,
     repository: { store },
   } = project;
-  if (session.source === null) return;
-  const dir = await store.readDir(session.source, sessionDir(session.session));
+  const { source } = session;
+  if (source === null) return;
+  const dir = await store.readDir(source, sessionDir(session.session));
   const trees = new Map(dir?.entries.map(({ name, oid, mode }) => [name, mode === '40000' ? oid : undefined]));
   const changes = changeReader(store, session);
   for (let at = 0; at < newest.length; at = 2 * at + firstTurns) {
@@ -79,11 +80,13 @@ async function* readNewest(
     // The turns stand in the order of their first steps: no step of these is before that of the last one.
     const read = await changes(some.at(-1)?.steps[0]);
     const changesOf = (commit: Oid) => read.get(commit) ?? [];
-    const readOne = async ({ turn: name, steps }: TurnOutline) => {
-      const tree = trees.get(name);
+    const readOne = async (outline: TurnOutline) => {
+      const tree = trees.get(outline.turn);
       const entries = tree === undefined ? [] : await store.readTree(tree);
-      const turn = await readTurn(store, session, name, { most: maxShownText, entries });
-      const verdicts = await readTurnVerdicts(project, { session: session.session, turn: name }, steps);
+      const place = { session: session.session, turn: outline.turn };
+      const content = await readContent(store, { ...place, commit: source }, { most: maxShownText, entries });
+      const verdicts = await readTurnVerdicts(project, place, outline.steps);
+      const turn = { ...outline, ...content };
       return maskTurn(masker, await reviewTurn(store, { turn, verdicts, agent: session.agent, changesOf }));
     };
     for (let next = 0; next < some.length; next += turnsAtOnce)
@@ -99,12 +102,11 @@ function changeReader(store: Store, { steps, base }: Session): (first: Step | un
   let from = steps.length;
   return async (first) => {
     const next = first === undefined ? from : steps.indexOf(first);
-    const newest = steps[from - 1];
-    const below = next === 0 ? base : (steps[next]?.parent ?? null);
-    if (next >= from || newest === undefined) return known;
-    for await (const { oid, changes } of store.walkChanges(newest.commit, below === null ? [] : [below]))
-      known.set(oid, changes);
-    from = next;
+    const unread = steps.slice(next, from).map(({ commit, parent }) => ({ oid: commit, parent }));
+    // A shallow clone names the parent of its first commit, and does not have it.
+    if (next === 0 && base === null && unread[0] !== undefined) unread[0].parent = null;
+    for await (const { oid, changes } of store.changesOf(unread)) known.set(oid, changes);
+    from = Math.min(next, from);
     return known;
   };
 }

@@ -15,6 +15,7 @@ import type { Report } from '../../plan/report.ts';
 import type { Project } from '../../ports/project.ts';
 import type { EntryKind } from '../../session/entry.ts';
 import type { Oid, SessionId, TurnName } from '../../names.ts';
+import { parseIdent } from '../../session/logged-entry.ts';
 import { readStarts } from '../../session/session-starts.ts';
 import type { Spending } from '../../session/spending.ts';
 import { diffFiles } from './diff-files.ts';
@@ -83,8 +84,8 @@ export async function showTurn(
     plan: turn.plan,
     report,
     diff: diffs.map(({ diff }) => diff).join(''),
-    entries: steps.flatMap(({ commit, time, entry }) =>
-      entry === null ? [] : [{ commit, kind: entry.kind, time, title: entry.title }],
+    entries: steps.flatMap(({ commit, committer, entry }) =>
+      entry === null ? [] : [{ commit, kind: entry.kind, time: parseIdent(committer).time, title: entry.title }],
     ),
     agent: turn.agent ?? (isCaptured(records) ? await findFollowed(project, found, steps) : null),
     provider: turn.provider,

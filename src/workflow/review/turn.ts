@@ -1,5 +1,5 @@
 /** One turn as a review tells of it: all of it out of its records and commits, or its row out of the labels of its commits alone. */
-import type { Asides, CutFile, Turn, TurnOutline, Verdict } from '../../view/view.ts';
+import type { Asides, CutFile, TurnContent, TurnOutline, Verdict } from '../../view/view.ts';
 import type { TranscriptRecord } from '../../conversation/record.ts';
 import type { Report, RunStatus } from '../../plan/report.ts';
 import { parseReport } from '../../plan/report-schema.ts';
@@ -83,7 +83,7 @@ export function labelTurn({ turn, title, planTitle, undoneBy, partlyUndoneBy, ..
 }
 
 interface ReadTurn {
-  turn: Turn;
+  turn: TurnOutline & TurnContent;
   verdicts: Verdict[];
   /** The other agent whose session it is. */
   agent: string | null;

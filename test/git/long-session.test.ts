@@ -1,0 +1,49 @@
+/** The steps of a session that are more than a walk follows one by one: whole, and in clones that are cut off on either side of that. */
+import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { openProject } from '../../src/app.ts';
+import { readSession } from '../../src/view/view.ts';
+import { newSession } from '../../src/workflow/line/new-session.ts';
+import { reviewSession } from '../../src/workflow/review/session.ts';
+import { gitText } from '../support/git-process.ts';
+import { makeScratchRepository } from '../support/scratch-repository.ts';
+import { assistantSays, userSays, writeTurns } from '../support/transcripts.ts';
+
+const notices = { info: () => undefined, warn: () => undefined };
+const own = 60;
+
+test('are those of git log, down to the start of the session or the end of the clone', async () => {
+  const repo = await makeScratchRepository({ 'README.md': '# Scratch\n' });
+  const elsewhere = await realpath(await mkdtemp(join(tmpdir(), 'teddy-long-session-')));
+  const project = await openProject({ cwd: repo.root, env: process.env, notices });
+  const { session } = await newSession(project, { name: 'long', switch: true });
+  for (let at = 0; at < own; at += 1) await repo.commit({ 'mine.txt': `${at}\n` }, `Step ${at}`);
+  const line = `teddy/${session}`;
+  await writeTurns(project, line, { '01': { records: [userSays('Look'), assistantSays('Seen.')] } });
+  await project.repository.close();
+  const base = await repo.git('rev-parse', 'main');
+
+  for (const depth of [null, 1, 10, 39, 40, 41, 50]) {
+    const clone = join(elsewhere, String(depth));
+    const cut = depth === null ? [] : ['--depth', String(depth)];
+    await gitText(repo.root, ['clone', '-q', ...cut, '-b', line, `file://${repo.root}`, clone]);
+    const cloned = await openProject({ cwd: clone, env: process.env, notices });
+    const { store } = cloned.repository;
+    const tip = await store.resolve('HEAD');
+    if (tip === null) throw new Error('A clone has a HEAD.');
+    const read = await readSession(store, { session, tip });
+    const listed = await gitText(clone, ['rev-list', '--first-parent', '--reverse', 'HEAD']);
+    expect(read.steps.map(({ commit }) => commit)).toEqual(listed.split('\n').filter((oid) => oid !== base));
+    expect(read.steps).toHaveLength(depth ?? own + 2);
+    expect(read.base).toBe(depth === null ? base : null);
+    const review = await reviewSession(cloned, line);
+    expect(review.commits).toHaveLength(depth === null ? own : depth - 1);
+    expect(review.turns).toMatchObject([{ turn: '01', message: 'Look' }]);
+    // At the end of what a clone has, everything is new.
+    expect(review.turns[0]?.files.map(({ path }) => path)).toEqual(depth === 1 ? ['README.md', 'mine.txt'] : []);
+    await cloned.repository.close();
+  }
+  await Promise.all([repo.close(), rm(elsewhere, { recursive: true })]);
+});
