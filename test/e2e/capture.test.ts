@@ -313,7 +313,9 @@ test('what waits without a drainer is told', async () => {
   await writeFile(noted, 'noted\n');
   expect((await readStatus()).warnings).toEqual([]);
   await utimes(noted, new Date(Date.now() - 120_000), new Date(Date.now() - 120_000));
-  expect((await readStatus()).warnings).toEqual([expect.stringContaining('teddy capture drain')]);
+  expect((await readStatus()).warnings).toEqual([expect.stringContaining('teddy capture sweep')]);
+  expect((await run('sweep')).exitCode).toBe(0);
+  expect((await readStatus()).warnings.join('\n')).not.toContain('nothing reads it');
 });
 
 test('a pause and a drain are only for a repository that is captured', async () => {

@@ -152,7 +152,7 @@ function warnOfRepository(spool: SpoolState, isSet: boolean, now: Date): string[
     );
   const oldest = Math.min(...spool.waiting.map((one) => one.oldest));
   if (spool.drainer === null && oldest < now.getTime() / 1000 - lateAfterSeconds)
-    warnings.push('What hooks have noted waits, and nothing reads it: `teddy capture drain`.');
+    warnings.push('What hooks have noted waits, and nothing reads it: `teddy capture sweep`.');
   if (spool.unreadable > 0)
     warnings.push(
       `${spool.unreadable} ${spool.unreadable === 1 ? 'note of a hook' : 'notes of hooks'} could not be read, and ${spool.unreadable === 1 ? 'lies' : 'lie'} in the spool below unreadable/.`,

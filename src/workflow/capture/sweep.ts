@@ -5,6 +5,7 @@ import type { ImportReport } from '../../conversation/importer.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Capture, FoundLog } from '../../ports/agent-logs.ts';
 import { repair } from '../line/repair.ts';
+import { drain } from './drain.ts';
 import { interruptedError, noteProblems, toFollowedLog, type FollowedLog } from './capture.ts';
 import { openFollower, type Follower } from './follow-log.ts';
 import { foldSubAgents } from './fold-sub-agents.ts';
@@ -54,13 +55,13 @@ export async function isSweepDue({ spool, clock }: Project, { states }: Capture)
   return true;
 }
 
-/** Waits for a drainer that is at work. Throws NOT_CAPTURED where capturing is not switched on here, and INTERRUPTED. */
+/** Takes in what hooks have noted first; waits for a drainer that is at work. Throws NOT_CAPTURED where capturing is not switched on here, and INTERRUPTED. */
 export async function sweepWhenFree(
   project: Project,
   capture: Capture,
   options: SweepOptions & { pause(): Promise<void>; onBusy(pid: number): void },
 ): Promise<Swept> {
-  const { exists, paused } = await project.spool.look();
+  const { exists, paused, waiting } = await project.spool.look();
   if (paused)
     throw new TeddyError(
       'NOT_CAPTURED',
@@ -68,12 +69,14 @@ export async function sweepWhenFree(
       'Go on with it: `teddy capture resume`.',
     );
   if (!exists) throw notCapturedError();
+  const drained =
+    waiting.length === 0 ? null : await drain(project, capture, { ...options, lingerMs: 0, waitMs: quietMs });
   let hasSaid = false;
   for (;;) {
     if (options.signal.aborted) throw interruptedError();
     const swept = await sweep(project, capture, options);
     if (options.signal.aborted) throw interruptedError();
-    if (!('heldBy' in swept)) return swept;
+    if (!('heldBy' in swept)) return { ...swept, problems: [...(drained?.problems ?? []), ...swept.problems] };
     if (!hasSaid) options.onBusy(swept.heldBy);
     hasSaid = true;
     await options.pause();

@@ -30,8 +30,8 @@ async function findSpool({ spool, clock }: Project, isSet: boolean): Promise<Fou
     ];
   const oldest = Math.min(...waiting.map((one) => one.oldest));
   if (drainer !== null || oldest > clock.now().getTime() / 1000 - lateAfterSeconds) return [];
-  const pause = paused ? ' (capture is paused)' : '';
-  return [toFound(spool.dir, `What hooks have noted waits, and nothing reads it${pause}.`, '`teddy capture drain`.')];
+  const meaning = `What hooks have noted waits, and nothing reads it${paused ? ': capture is paused' : ''}.`;
+  return [toFound(spool.dir, meaning, paused ? '`teddy capture resume`.' : '`teddy capture sweep`.')];
 }
 
 async function findHooks(setup: AgentSetup): Promise<Found[]> {

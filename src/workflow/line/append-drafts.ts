@@ -150,6 +150,7 @@ interface Tail {
 /** The files of turns as they grow, from what the line has of them: each is read once. */
 function openTails(store: Store, place: Place, isStream: boolean): Tails {
   const { session } = place;
+  const encoder = new TextEncoder();
   const tails = new Map<RepoPath, Tail>();
   let current: TurnName | null = null;
   const read = async (turn: TurnName, path: RepoPath): Promise<Uint8Array> => {
@@ -165,7 +166,7 @@ function openTails(store: Store, place: Place, isStream: boolean): Tails {
       const path = joinPath(turnDir(session, turn), name);
       const tail = tails.get(path) ?? toTail(await read(turn, path));
       tails.set(path, tail);
-      addBytes(tail, new TextEncoder().encode(lines));
+      addBytes(tail, encoder.encode(lines));
       return { path, bytes: tail.bytes.subarray(0, tail.length) };
     },
   };
