@@ -112,7 +112,7 @@ const withoutUnused = {
 };
 
 /**
- * isomorphic-git brings these along and a reader never calls them, 16 KB of the 90 that `dist/reader.js` may have when it is compressed:
+ * isomorphic-git brings these along and a reader never calls them, 16 KB of the 82 that `dist/reader.js` may have when it is compressed:
  * pako's half that deflates, new names of branches, merges, ignore rules, and what tells typed arrays apart in engines that are older than those. Of `yaml`
  * nothing is called: files that the reader does not use import it.
  */

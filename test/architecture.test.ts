@@ -86,8 +86,8 @@ const packageHomes: Record<string, string[]> = {
   'get-east-asian-width': ['cli'],
   'oxc-parser': ['system'],
   '@modelcontextprotocol/server': ['mcp'],
-  // It takes 25 ms to load: only whatever checks a whole report, and the server for agents, have it.
-  zod: ['plan', 'mcp'],
+  // It takes 25 ms to load: only the server for agents has it.
+  zod: ['mcp'],
   // Pure: patterns in, a decision out.
   picomatch: ['session'],
   ignore: ['session'],

@@ -1,12 +1,8 @@
-/**
- * Reads a report's grammar, its log of each action, and which pages it names. Every turn reads it, so it goes without the schema,
- * which takes its time to load.
- */
+/** Reads a report's grammar, its log of each action, and which pages it names, whatever else is wrong with it. */
 import { readPlainYaml } from '../session/plain-yaml.ts';
 import { parseUntrustedYaml } from '../session/untrusted-yaml.ts';
 import { newestGrammar, toGrammar, type Grammar } from '../session/grammar.ts';
 import { parsePageUrl } from '../session/urls.ts';
-import { runStatuses, type Report, type RunStatus } from './report.ts';
 
 export interface ReadLog {
   index: number;
@@ -33,38 +29,6 @@ export function readRun(yaml: string): ReadRun {
 
 export function readLogs(yaml: string): ReadLog[] | null {
   return readRun(yaml).logs;
-}
-
-/** Holds what a status tells of a report. */
-export interface ReadOutcome {
-  turn: string;
-  summary: { status: RunStatus; error: string | null; not_run?: number[] };
-  logs: (ReadLog & { action_type: string; params: Record<string, unknown> })[];
-  /** How many files the run has changed. */
-  changes: number;
-  /** How many problems the plan had. */
-  problems: number;
-}
-
-/** Returns null for what is no report, or a damaged one: `parseReport` says what is wrong with it. */
-export function readOutcome(yaml: string): ReadOutcome | null {
-  const report = readOrNull(yaml) as Partial<Record<keyof Report, unknown>> | null;
-  const { turn, run_summary, action_logs, changes, validation_errors } = report ?? {};
-  const { status, error, not_run } = (run_summary ?? {}) as Partial<ReadOutcome['summary']>;
-  const isKnown = runStatuses.some((one) => one === status) && (error === null || typeof error === 'string');
-  const isList = (value: unknown) => value === undefined || Array.isArray(value);
-  if (typeof turn !== 'string' || status === undefined || error === undefined || !isKnown || !isList(not_run))
-    return null;
-  if (!Array.isArray(action_logs) || !Array.isArray(changes) || !Array.isArray(validation_errors)) return null;
-  const logs = action_logs.flatMap((value) => {
-    const { action_type, params } = (value ?? {}) as Partial<ReadOutcome['logs'][number]>;
-    const log = toLog(value);
-    const isWhole = log !== null && typeof action_type === 'string' && typeof params === 'object' && params !== null;
-    return isWhole ? [{ ...log, action_type, params }] : [];
-  });
-  if (logs.length < action_logs.length) return null;
-  const summary = { status, error, ...(not_run === undefined ? {} : { not_run }) };
-  return { turn, summary, logs, changes: changes.length, problems: validation_errors.length };
 }
 
 /** The document as a value. Throws an `Error` with the reason. */

@@ -1,142 +1,184 @@
-/** The outcome of a plan, as it stands in `report.md`. The names are those of the file. */
-import type { Oid, RepoPath, SessionId, TurnName } from '../names.ts';
+/**
+ * The outcome of a plan, as it stands in `report.md`: the names are those of the file, and they stand there in this order. A report is
+ * written, checked and described by this table.
+ */
+import { isSessionId, isTurnName, type Oid, type RepoPath, type SessionId, type TurnName } from '../names.ts';
 import { countOf } from '../session/describe-spending.ts';
-import type { ActionType, Problem } from './plan.ts';
+import { boolean, either, integer, list, nullable, number, object, oneOf, optional, record, text } from './fields.ts';
+import type { Field, ValueOf } from './fields.ts';
+import type { ActionType } from './plan.ts';
 
 export const runStatuses = ['SUCCESS', 'FAILURE', 'VALIDATION_FAILED', 'SKIPPED', 'ABORTED'] as const;
 export type RunStatus = (typeof runStatuses)[number];
-type ActionStatus = 'SUCCESS' | 'FAILURE' | 'SKIPPED' | 'ABORTED';
 
-export interface Report {
-  version: 1;
-  session: SessionId;
-  turn: TurnName;
-  plan: ReportedPlan;
-  run_summary: RunSummary;
-  memos: ReportedMemos;
-  action_logs: ActionLog[];
-  rollback?: ReportedRollback;
-  changes: ReportedChange[];
-  validation_errors: Problem[];
-}
+const texts = list(text());
+const paths = list(text<RepoPath>());
+const position = integer(1);
+const count = integer(0);
+const oid = text<Oid>(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/);
+const sha256 = text(/^[0-9a-f]{64}$/);
+/** ISO 8601, in UTC, with milliseconds. */
+const time = text(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 
 /**
- * `sha256` is of the plan's bytes, in hexadecimal. `grammar` is the version that they were read with; reports from before
- * there were versions have none, and mean 1.
+ * `sha256` is of the plan's bytes. `grammar` is the version that they were read with; reports from before there were versions have
+ * none, and mean 1.
  */
-interface ReportedPlan {
-  title: string;
-  sha256: string;
-  grammar?: number;
-  agent: string | null;
-  model: string | null;
-}
+const plan = object({
+  title: text(),
+  sha256,
+  grammar: optional(position),
+  agent: nullable(text()),
+  model: nullable(text()),
+});
 
-/** Times are ISO 8601, in UTC, with milliseconds. */
-interface RunSummary {
-  status: RunStatus;
-  start_time: string;
-  end_time: string;
-  error: string | null;
+const runSummary = object({
+  status: oneOf(...runStatuses),
+  start_time: time,
+  end_time: time,
+  error: nullable(text()),
   /** With SUCCESS: the indexes of the actions that nobody wanted run. */
-  not_run?: number[];
-}
+  not_run: optional(list(position)),
+});
 
-/** The files that were put back after a failure, and those that could not be. */
-export interface ReportedRollback {
-  restored: RepoPath[];
-  left: { path: RepoPath; reason: string }[];
-  /** Found changed by somebody else than the run: their content was kept outside of the work tree. */
-  moved_aside: RepoPath[];
-}
-
-export interface ReportedMemos {
-  added: string[];
-  removed: string[];
-  rejected: string[];
+const memos = object({
+  added: texts,
+  removed: texts,
+  rejected: texts,
   /** Nobody could be asked about these: they wait for the user. */
-  proposed?: string[];
-}
+  proposed: optional(texts),
+});
+export type ReportedMemos = ValueOf<typeof memos>;
 
-export interface ActionLog {
+/** `result`: the first lines of what the command printed; `stderr`, its last lines, only where it failed. */
+const search = object({
+  query: text(),
+  return_code: integer(),
+  result: text(),
+  stderr: optional(text()),
+  timed_out: optional(boolean),
+  truncated: optional(boolean),
+});
+export type ReportedSearch = ValueOf<typeof search>;
+
+/** Each action has those that say something about it. */
+const details = object({
+  /** Why it was skipped, failed or aborted. */
+  reason: optional(text()),
+  /** The user's words with their no. */
+  comment: optional(text()),
+  /** EDIT: how and at which line (from 1) the first place was found; `matches` when there was more than one. */
+  match: optional(text()),
+  line: optional(position),
+  matches: optional(list(object({ pair: position, match: text(), line: position }))),
+  /** EXECUTE. */
+  return_code: optional(integer()),
+  failed_command: optional(text()),
+  failed_line: optional(position),
+  stdout: optional(text()),
+  stderr: optional(text()),
+  timed_out: optional(boolean),
+  truncated: optional(boolean),
+  /** Advice, where the output tells the reason. */
+  note: optional(text()),
+  /** RESEARCH: the queries that were run, in order. */
+  searches: optional(list(search)),
+  /** EXECUTE and RESEARCH: where the whole output is, relative to the turn. */
+  output_file: optional(text()),
+  /** Files of `.teddy/` that the command changed, and that are as they were again. */
+  restored: optional(paths),
+  /** READ of a URL: as it was asked for, and where redirects led when that is another one. */
+  url: optional(text()),
+  final_url: optional(text()),
+  content_type: optional(text()),
+  /** The size of the stored page; `masked` is how many secrets of it are masked. */
+  bytes: optional(count),
+  masked: optional(count),
+  /** Where the page is, relative to the turn. */
+  page_file: optional(text()),
+  /** CHAT_WITH_USER and PROMPT. */
+  answer: optional(text()),
+});
+export type ActionDetails = ValueOf<typeof details>;
+
+const param = either(text(), number(), boolean, record(text()));
+export type ReportedParam = ValueOf<typeof param>;
+
+const actionTypes = oneOf(
+  'CREATE',
+  'EDIT',
+  'READ',
+  'EXECUTE',
+  'CHAT_WITH_USER',
+  'PROMPT',
+  'PRUNE',
+  'INVOKE',
+  'RESEARCH',
+);
+
+const actionLog = object({
   /** From 1, in the order of the plan. */
-  index: number;
-  action_type: ActionType;
-  status: ActionStatus;
-  params: Record<string, ReportedParam>;
+  index: position,
+  action_type: actionTypes satisfies Field<ActionType>,
+  status: oneOf('SUCCESS', 'FAILURE', 'SKIPPED', 'ABORTED'),
+  /** In the order of the plan. */
+  params: record(param),
   /** `flag`: by `-y`. */
-  approved_by?: 'user' | 'flag' | 'none';
-  modified_by_user?: boolean;
-  duration_ms?: number;
+  approved_by: optional(oneOf('user', 'flag', 'none')),
+  modified_by_user: optional(boolean),
+  duration_ms: optional(number(0)),
   /**
    * The id of git's tree after an action that may change files: the code that this report's commit would have had then, without
    * `.teddy/`. Absent where it could not be told, and in reports from before there was one.
    */
-  tree?: Oid;
-  details?: ActionDetails;
-}
+  tree: optional(oid),
+  details: optional(details),
+});
+export type ActionLog = ValueOf<typeof actionLog>;
 
-export type ReportedParam = string | number | boolean | Record<string, string>;
+/** The files that were put back after a failure, and those that could not be. */
+const rollback = object({
+  restored: paths,
+  left: list(object({ path: text<RepoPath>(), reason: text() })),
+  /** Found changed by somebody else than the run: their content was kept outside of the work tree. */
+  moved_aside: paths,
+});
+export type ReportedRollback = ValueOf<typeof rollback>;
 
-/** Each action has those that say something about it. */
-export interface ActionDetails {
-  /** Why it was skipped, failed or aborted. */
-  reason?: string;
-  /** The user's words with their no. */
-  comment?: string;
-  /** EDIT: how and at which line (from 1) the first place was found; `matches` when there was more than one. */
-  match?: string;
-  line?: number;
-  matches?: { pair: number; match: string; line: number }[];
-  /** EXECUTE. */
-  return_code?: number;
-  failed_command?: string;
-  failed_line?: number;
-  stdout?: string;
-  stderr?: string;
-  timed_out?: boolean;
-  truncated?: boolean;
-  /** Advice, where the output tells the reason. */
-  note?: string;
-  /** RESEARCH: the queries that were run, in order. */
-  searches?: ReportedSearch[];
-  /** EXECUTE and RESEARCH: where the whole output is, relative to the turn. */
-  output_file?: string;
-  /** Files of `.teddy/` that the command changed, and that are as they were again. */
-  restored?: RepoPath[];
-  /** READ of a URL: as it was asked for, and where redirects led when that is another one. */
-  url?: string;
-  final_url?: string;
-  content_type?: string;
-  /** The size of the stored page; `masked` is how many secrets of it are masked. */
-  bytes?: number;
-  masked?: number;
-  /** Where the page is, relative to the turn. */
-  page_file?: string;
-  /** CHAT_WITH_USER and PROMPT. */
-  answer?: string;
-}
-
-/** `result`: the first lines of what the command printed; `stderr`, its last lines, only where it failed. */
-export interface ReportedSearch {
-  query: string;
-  return_code: number;
-  result: string;
-  stderr?: string;
-  timed_out?: boolean;
-  truncated?: boolean;
-}
-
-export interface ReportedChange {
-  path: RepoPath;
-  change: 'added' | 'modified' | 'deleted';
-  before: Oid | null;
-  after: Oid | null;
+const change = object({
+  path: text<RepoPath>(),
+  change: oneOf('added', 'modified', 'deleted'),
+  before: nullable(oid),
+  after: nullable(oid),
   /** git's mode after the run, where the file is anything else than a plain one (100644). */
-  mode?: '100755' | '120000' | '160000';
+  mode: optional(oneOf('100755', '120000', '160000')),
   /** The index of the action that made it. */
-  action: number;
-}
+  action: position,
+});
+export type ReportedChange = ValueOf<typeof change>;
+
+/** A `Problem`. */
+const problem = object({
+  line: position,
+  column: position,
+  action: optional(position),
+  message: text(),
+  hint: optional(text()),
+});
+
+export const reportFields = object({
+  version: oneOf(1),
+  session: text<SessionId>(isSessionId),
+  turn: text<TurnName>(isTurnName),
+  plan,
+  run_summary: runSummary,
+  memos,
+  action_logs: list(actionLog),
+  rollback: optional(rollback),
+  changes: list(change),
+  validation_errors: list(problem),
+});
+export interface Report extends ValueOf<typeof reportFields> {}
 
 /** `1 of 2 actions was not run`; null: the run was whole, or its error says why it was not. */
 export function describeNotRun({

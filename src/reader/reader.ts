@@ -25,7 +25,7 @@ import { TeddyError } from '../errors.ts';
 import { isOid, parseTurnName, shortRef, type Oid, type SessionId, type TurnName } from '../names.ts';
 import { parsePlan } from '../plan/parse.ts';
 import type { ParsedPlan } from '../plan/plan.ts';
-import { parsePlainReport } from '../plan/report-schema.ts';
+import { parsePlainReport } from '../plan/report-yaml.ts';
 import type { Report } from '../plan/report.ts';
 import { toLogged, type LoggedEntry } from '../session/logged-entry.ts';
 import { listMainLines, type DatedSource } from '../session/main-lines.ts';

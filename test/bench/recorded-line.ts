@@ -7,7 +7,7 @@ import { parsePlan } from '../../src/plan/parse.ts';
 import type { Action } from '../../src/plan/plan.ts';
 import { describeRecords } from '../../src/workflow/line/describe-records.ts';
 import { labelPlan, labelReport } from '../../src/workflow/line/entry-labels.ts';
-import { renderReport } from '../../src/plan/render-report.ts';
+import { renderReport } from '../../src/plan/report-yaml.ts';
 import type { ActionDetails, ActionLog, Report, ReportedChange } from '../../src/plan/report.ts';
 import { toEffect } from '../../src/plan/validate-action.ts';
 import { renderTurnContext } from '../../src/session/context-lines.ts';

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import type { KnownRecord } from '../../src/conversation/record.ts';
 import { joinPath, turnDir, type SessionId, type TurnName } from '../../src/names.ts';
-import { reportJsonSchema } from '../../src/plan/report-schema.ts';
+import { reportJsonSchema } from '../../src/plan/report-yaml.ts';
 import { encodeEntry, entryKinds, type Entry } from '../../src/session/entry.ts';
 import { globalContextPath, memosPath } from '../../src/session/global-files.ts';
 import { mayChangeCode, mayWrite } from '../../src/session/line-paths.ts';

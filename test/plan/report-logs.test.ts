@@ -1,6 +1,6 @@
 import { stringify } from 'yaml';
 import { describe, expect, test } from 'vitest';
-import { parseReport } from '../../src/plan/report-schema.ts';
+import { parseReport } from '../../src/plan/report-yaml.ts';
 import { readLogs, readRun } from '../../src/plan/report-logs.ts';
 
 describe('the logs of a report', () => {

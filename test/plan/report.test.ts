@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { parseReport, reportJsonSchema } from '../../src/plan/report-schema.ts';
-import { renderReport } from '../../src/plan/render-report.ts';
+import { parseReport, renderReport, reportJsonSchema } from '../../src/plan/report-yaml.ts';
 import type { ActionDetails, ActionLog, Report } from '../../src/plan/report.ts';
 import { type Oid, parseSessionId, parseTurnName } from '../../src/names.ts';
 import { path } from '../support/disk.ts';
@@ -285,6 +284,9 @@ describe('reading', () => {
       [yaml.replace('turn: "02"', 'turn: two'), /turn is not valid/],
       [yaml.replace('version: 1', 'version: 2'), /version is not 1/],
       [yaml.replace('index: 1', 'index: one'), /action_logs\.0\.index is not of type/],
+      [yaml.replace('index: 1', 'index: 1.5'), /action_logs\.0\.index is not of type int/],
+      [yaml.replace('index: 1', 'index: 0'), /action_logs\.0\.index is not valid/],
+      [yaml.replace('CI: "yes"', 'CI: 1'), /action_logs\.1\.params\.env is not valid/],
       [yaml.slice(0, 80), /plan\.sha256 is not of type string/],
       ['- [', /cannot be read/],
       ['', /the document is not of type object/],

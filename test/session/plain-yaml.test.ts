@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Document, parse, stringify } from 'yaml';
-import { renderReport } from '../../src/plan/render-report.ts';
+import { renderReport } from '../../src/plan/report-yaml.ts';
 import type { Report } from '../../src/plan/report.ts';
 import { parseSessionId, parseTurnName, type Oid } from '../../src/names.ts';
 import { readPlainYaml } from '../../src/session/plain-yaml.ts';

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { parseReport } from '../../src/plan/report-schema.ts';
+import { parseReport } from '../../src/plan/report-yaml.ts';
 import { parseContextLog } from '../../src/session/context-log-parse.ts';
 import { parseMemos } from '../../src/session/memos.ts';
 import { readPlainYaml } from '../../src/session/plain-yaml.ts';

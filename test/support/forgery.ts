@@ -1,7 +1,6 @@
 /** A line whose report was rewritten together with its commit: every hash, trailer and label agrees with the forged text. */
 import { labelReport } from '../../src/workflow/line/entry-labels.ts';
-import { parseReport } from '../../src/plan/report-schema.ts';
-import { renderReport } from '../../src/plan/render-report.ts';
+import { parseReport, renderReport } from '../../src/plan/report-yaml.ts';
 import type { ActionLog, Report, ReportedChange } from '../../src/plan/report.ts';
 import { decodeEntry, encodeEntry, type Entry } from '../../src/session/entry.ts';
 import { joinPath, parseTurnName, turnDir, type Oid, type RepoPath } from '../../src/names.ts';

@@ -1,7 +1,7 @@
 /** The story of the turn that brought a line: who asked for what, what was planned, who approved it, what happened. */
 import { TeddyError } from '../../errors.ts';
 import type { Report } from '../../plan/report.ts';
-import { parseReport } from '../../plan/report-schema.ts';
+import { parseReport } from '../../plan/report-yaml.ts';
 import type { Project } from '../../ports/project.ts';
 import type { VerdictWord } from '../../session/entry.ts';
 import { parseIdent } from '../../session/logged-entry.ts';

@@ -7,7 +7,7 @@ import { hasAgentPlan } from '../../conversation/transcript.ts';
 import { toTurnHistory } from '../../conversation/turn-history.ts';
 import { isDamage, nullIfDamaged } from '../../errors.ts';
 import { parsePlan } from '../../plan/parse.ts';
-import { parseReport } from '../../plan/report-schema.ts';
+import { parseReport } from '../../plan/report-yaml.ts';
 import { readRun } from '../../plan/report-logs.ts';
 import type { Report } from '../../plan/report.ts';
 import type { CommitChange, TreeEntry } from '../../ports/git.ts';

@@ -1,6 +1,7 @@
 /** Replays one `report` entry: its plan on the code of the commit before it, compared with what the commit holds. */
 import { TeddyError } from '../../errors.ts';
 import { toGrammar, type Grammar } from '../../session/grammar.ts';
+import { parseReport } from '../../plan/report-yaml.ts';
 import { parsePlan } from '../../plan/parse.ts';
 import type { Action, ParsedPlan, Problem } from '../../plan/plan.ts';
 import type { ActionDetails, Report } from '../../plan/report.ts';
@@ -98,7 +99,7 @@ async function readRun(project: Project, step: ReportStep, findings: Findings): 
     return null;
   }
   compareHash(project, entry, { path: reportPath, bytes: reportFile.bytes }, findings);
-  const report = await readReport(toText(reportFile.bytes), reportPath, findings);
+  const report = readReport(toText(reportFile.bytes), reportPath, findings);
   if (report === null) return null;
   if (project.hash(planFile.bytes) !== report.plan.sha256)
     findings.differ({ path: planPath }, 'The plan is not the one of which the report tells: its sha256 is another.');
@@ -149,8 +150,7 @@ async function replayRun(run: RecordedRun, findings: Findings, commands: Command
   return null;
 }
 
-async function readReport(text: string, path: RepoPath, findings: Findings): Promise<Report | null> {
-  const { parseReport } = await import('../../plan/report-schema.ts');
+function readReport(text: string, path: RepoPath, findings: Findings): Report | null {
   try {
     return parseReport(text);
   } catch (error) {

@@ -1,6 +1,6 @@
 /** Numbers about all sessions: turns, plans, failures, cost, and the lines by models and by people that are still there. */
 import { nullIfDamaged, TeddyError } from '../../errors.ts';
-import { parseReport } from '../../plan/report-schema.ts';
+import { parseReport } from '../../plan/report-yaml.ts';
 import type { Report } from '../../plan/report.ts';
 import type { Project } from '../../ports/project.ts';
 import { comesLater, decodeEntry, type Entry } from '../../session/entry.ts';

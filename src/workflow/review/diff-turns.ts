@@ -1,6 +1,6 @@
 /** Compares two turns, of one line or of two: what was asked, planned, shown, made of it. */
 import type { Report } from '../../plan/report.ts';
-import { parseReport } from '../../plan/report-schema.ts';
+import { parseReport } from '../../plan/report-yaml.ts';
 import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { repoPathFromGit, type Oid, type SessionId, type TurnName } from '../../names.ts';

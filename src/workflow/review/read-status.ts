@@ -3,8 +3,8 @@ import { hasAgentPlan, userMessages } from '../../conversation/transcript.ts';
 import { TeddyError } from '../../errors.ts';
 import { findPlanTitle } from '../../plan/plan-comments.ts';
 import type { ParsedPlan } from '../../plan/plan.ts';
-import { describeNotRun, type RunStatus } from '../../plan/report.ts';
-import { readOutcome, type ReadOutcome } from '../../plan/report-logs.ts';
+import { parseReport } from '../../plan/report-yaml.ts';
+import { describeNotRun, type ActionLog, type RunStatus } from '../../plan/report.ts';
 import type { Head } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Entry, VerdictWord } from '../../session/entry.ts';
@@ -195,7 +195,7 @@ async function readLineStatus(project: Project, line: Line): Promise<LineStatus 
     question: userMessages(findAsked(state)?.records ?? []).at(-1) ?? null,
     handedIn: awaitsVerdict(state) ? { title: findPlanTitle(toText(latest?.plan ?? null)).title } : null,
     verdict: latest?.status === 'planned' ? await readLastWord(project, state, latest.turn) : null,
-    ...(latest?.report == null ? { outcome: null, notRun: null } : await toOutcome(toText(latest.report), entry)),
+    ...(latest?.report == null ? { outcome: null, notRun: null } : toOutcome(toText(latest.report), entry)),
     startsOn: nearest && (await readStartsOn(project, { ...nearest.entry, oid: line.tip })),
     isInterrupted: isLeft && executedBy === null,
     executedBy,
@@ -240,37 +240,29 @@ async function countProblems(project: Project, { workspace }: Line, plan: Parsed
   return (await runVirtually(plan, worldOf(project, workspace))).problems.length;
 }
 
-async function toOutcome(text: string, entry: Entry): Promise<Pick<Status, 'outcome' | 'notRun'>> {
-  const read = readOutcome(text);
-  if (read === null) {
-    const { parseReport } = await import('../../plan/report-schema.ts');
-    parseReport(text);
-    throw new Error('The report is whole, but its outcome was not found.');
-  }
-  const { summary, logs, changes, turn, problems } = read;
-  const { status, error } = summary;
-  if (status === 'SUCCESS')
-    return { outcome: null, notRun: describeNotRun({ run_summary: summary, action_logs: logs }) };
-  const failed = logs.find((log) => log.status === 'FAILURE');
-  const undone = entry.turn === turn ? howUndone(entry) : null;
+function toOutcome(text: string, entry: Entry): Pick<Status, 'outcome' | 'notRun'> {
+  const report = parseReport(text);
+  const { status, error } = report.run_summary;
+  if (status === 'SUCCESS') return { outcome: null, notRun: describeNotRun(report) };
+  const failed = report.action_logs.find((log) => log.status === 'FAILURE');
+  const undone = entry.turn === report.turn ? howUndone(entry) : null;
   const outcome = {
     status,
     error,
     failed: failed === undefined ? null : toFailed(failed),
-    actions: logs.length,
-    problems,
-    canUndo: changes > 0 && undone !== 'whole',
+    actions: report.action_logs.length,
+    problems: report.validation_errors.length,
+    canUndo: report.changes.length > 0 && undone !== 'whole',
     isUndone: undone === 'whole',
     isPartlyUndone: undone === 'part',
   };
   return { outcome, notRun: null };
 }
 
-function toFailed({ index, action_type: type, params, details }: ReadOutcome['logs'][number]): FailedOutcome['failed'] {
+function toFailed({ index, action_type: type, params, details }: ActionLog): FailedOutcome['failed'] {
   const [first = ''] = Object.values(params);
   const target = typeof first === 'object' ? '' : (String(first).split('\n')[0] ?? '');
-  const code = details['return_code'];
-  return { index, type, target, exitCode: typeof code === 'number' ? code : null };
+  return { index, type, target, exitCode: details?.return_code ?? null };
 }
 
 async function readStartsOn(

@@ -10,7 +10,7 @@ import {
   type TurnSummary,
   type Verdict,
 } from '../../view/view.ts';
-import { parseReport } from '../../plan/report-schema.ts';
+import { parseReport } from '../../plan/report-yaml.ts';
 import type { Report } from '../../plan/report.ts';
 import type { Project } from '../../ports/project.ts';
 import type { EntryKind } from '../../session/entry.ts';

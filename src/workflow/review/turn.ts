@@ -2,7 +2,7 @@
 import type { Asides, CutFile, TurnContent, TurnOutline, Verdict } from '../../view/view.ts';
 import type { TranscriptRecord } from '../../conversation/record.ts';
 import type { Report, RunStatus } from '../../plan/report.ts';
-import { parseReport } from '../../plan/report-schema.ts';
+import { parseReport } from '../../plan/report-yaml.ts';
 import type { ChangedCommit, Store } from '../../ports/git.ts';
 import type { VerdictWord } from '../../session/entry.ts';
 import type { Oid, TurnName } from '../../names.ts';

@@ -2,7 +2,7 @@
 import { TeddyError } from '../../errors.ts';
 import { newestGrammar } from '../../session/grammar.ts';
 import type { Problem } from '../../plan/plan.ts';
-import { renderReport } from '../../plan/render-report.ts';
+import { renderReport } from '../../plan/report-yaml.ts';
 import type { ActionLog, Report, ReportedRollback, RunStatus } from '../../plan/report.ts';
 import type { Project } from '../../ports/project.ts';
 import { decodeEntry } from '../../session/entry.ts';

@@ -1,7 +1,7 @@
 /** The end of a run: one `report` entry with the outcome and exactly the code that the run changed. */
 import { GitKilledError, TeddyError } from '../../errors.ts';
 import { labelReport } from '../line/entry-labels.ts';
-import { renderReport } from '../../plan/render-report.ts';
+import { renderReport } from '../../plan/report-yaml.ts';
 import type { Report, ReportedChange } from '../../plan/report.ts';
 import type { TreeChange, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';

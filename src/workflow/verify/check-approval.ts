@@ -1,6 +1,6 @@
 /** Whether an approval says in its record what its trailers say; and, where that is asked for, whether every plan has one. */
 import type { PlanRecord, TranscriptRecord } from '../../conversation/record.ts';
-import { parseReport } from '../../plan/report-schema.ts';
+import { parseReport } from '../../plan/report-yaml.ts';
 import { joinPath, turnDir, type Oid, type TurnName } from '../../names.ts';
 import { parseIdent } from '../../session/logged-entry.ts';
 import type { Violation } from '../../session/violation.ts';

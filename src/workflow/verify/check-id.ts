@@ -3,7 +3,7 @@
  * brings. Clocks are set: an id that is earlier than the one before it is a fault only where nothing else was dated back with it.
  */
 import type { TranscriptRecord } from '../../conversation/record.ts';
-import { parseReport } from '../../plan/report-schema.ts';
+import { parseReport } from '../../plan/report-yaml.ts';
 import { joinPath, turnDir } from '../../names.ts';
 import type { EntryKind } from '../../session/entry.ts';
 import { dayMs, judgeEarlyId } from '../../session/entry-trailers.ts';

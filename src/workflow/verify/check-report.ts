@@ -2,7 +2,7 @@
 import { TeddyError } from '../../errors.ts';
 import { labelReport } from '../line/entry-labels.ts';
 import type { Report, ReportedChange } from '../../plan/report.ts';
-import { parseReport } from '../../plan/report-schema.ts';
+import { parseReport } from '../../plan/report-yaml.ts';
 import type { CommitChange } from '../../ports/git.ts';
 import { encodeEntry, labelLimits, toLabel } from '../../session/entry.ts';
 import { isSessionPath } from '../../session/global-files.ts';

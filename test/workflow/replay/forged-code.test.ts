@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect } from 'vitest';
 import type { Report } from '../../../src/plan/report.ts';
-import { parseReport } from '../../../src/plan/report-schema.ts';
+import { parseReport } from '../../../src/plan/report-yaml.ts';
 import { parseOid, type Oid } from '../../../src/names.ts';
 import { findRecorded } from '../../../src/workflow/line/find-recorded.ts';
 import { replayLine } from '../../../src/workflow/replay/line.ts';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect } from 'vitest';
 import { TeddyError } from '../../../src/errors.ts';
 import type { Model } from '../../../src/ports/model.ts';
-import { parseReport } from '../../../src/plan/report-schema.ts';
+import { parseReport } from '../../../src/plan/report-yaml.ts';
 import type { ExecuteRequest } from '../../../src/workflow/run/execute-plan.ts';
 import { executeOrReplan, type Replanning } from '../../../src/workflow/run/execute-or-replan.ts';
 import type { Executed } from '../../../src/workflow/run/finish.ts';

@@ -1,6 +1,6 @@
 /** The tree of the code that a report has for each action. */
 import { beforeEach, expect } from 'vitest';
-import { parseReport } from '../../../src/plan/report-schema.ts';
+import { parseReport } from '../../../src/plan/report-yaml.ts';
 import type { Oid, RepoPath } from '../../../src/names.ts';
 import { openEditedCode } from '../../../src/workflow/line/edited-code.ts';
 import { editTree } from '../../../src/session/edit-tree.ts';
