@@ -51,9 +51,8 @@ export function addResources(server: McpServer, { project, read, onDefect }: Rea
   server.registerResource('turn', ofTurn, { ...part, mimeType: 'text/markdown' }, (uri, variables) =>
     answer(uri, 'text/markdown', async () => {
       const { session, turn, part: name } = parseInput(wanted, decode(variables));
-      const { text } = await readPart(project, await findConversation(project, { selector: session }), turn, name);
-      const masked = await Promise.all(text.map((one) => project.masker.mask(one.text, one.file)));
-      const whole = masked.map((one) => one.text).join('');
+      const found = await findConversation(project, { selector: session });
+      const { text: whole } = await readPart(project, found, turn, name);
       return whole.length <= maxText ? whole : `${whole.slice(0, maxText)}\n[more is left out: session_show has it]`;
     }),
   );

@@ -2,7 +2,6 @@
 import * as z from 'zod';
 import type { Project } from '../ports/project.ts';
 import { TeddyError } from '../errors.ts';
-import { renderPart } from '../session/history-text.ts';
 import { plainPattern } from '../session/text-pattern.ts';
 import { findConversation } from '../workflow/line/read-conversation.ts';
 import { readRecentTurns } from '../workflow/review/recent-turns.ts';
@@ -168,8 +167,7 @@ export function sessionTools(project: Project): Tool[] {
       kind: 'reads',
       async call({ session: selector, turn: name, part, offset, max_chars: most }) {
         const found = await findConversation(project, { selector });
-        const { shown, text, cut } = await readPart(project, found, name, part);
-        const masked = await maskTo(project, text, offset + most + 1);
+        const { shown, text: masked, cut } = await readPart(project, found, name, part, offset + most + 1);
         const end = /[\uD800-\uDBFF]/.test(masked.charAt(offset + most - 1)) ? offset + most - 1 : offset + most;
         const commits = shown.entries.slice(-20);
         return {
@@ -219,17 +217,6 @@ function toWords(text: string): string[] {
   const words = text.split(/["\\\s\p{Cc}]+/u).filter((word) => word !== '');
   if (words.length > 0) return [...new Set(words)].slice(0, maxWords);
   throw new TeddyError('USAGE', 'There is no word to search for.', 'Give one or more words that were said.');
-}
-
-/** Part by part, and no further than it is asked for. */
-async function maskTo(project: Project, parts: Awaited<ReturnType<typeof readPart>>['text'], length: number) {
-  let text = '';
-  for (const part of parts) {
-    if (text.length >= length) break;
-    const { text: masked } = await project.masker.mask(part.text, part.file);
-    text += 'title' in part ? `${text === '' ? '' : '\n'}${renderPart({ ...part, text: masked })}` : masked;
-  }
-  return text;
 }
 
 /** `<ada@example.com>`, as it ends an author; null: git does not know the user. */

@@ -5,6 +5,7 @@ import * as z from 'zod';
 import { TeddyError, toWorldError } from '../errors.ts';
 import type { Project } from '../ports/project.ts';
 import { toVisible } from '../session/visible-text.ts';
+import { mapTexts, maskString } from '../workflow/line/mask-text.ts';
 
 export interface ToolCall {
   /** Ends when the client cancels the call or leaves. */
@@ -109,14 +110,9 @@ export function parseInput<Schema extends z.ZodType>(schema: Schema, value: unkn
 
 /** Masks every text, and shows what cannot be seen. Ids of objects stay. */
 export async function seal<Value>({ masker }: Pick<Project, 'masker'>, value: Value): Promise<Value> {
-  if (typeof value === 'string') {
-    if (/^[0-9a-f-]{0,64}$/.test(value)) return value;
-    return toVisible((await masker.mask(value)).text) as Value;
-  }
-  if (Array.isArray(value)) return (await Promise.all(value.map((one) => seal({ masker }, one)))) as Value;
-  if (typeof value !== 'object' || value === null) return value;
-  const entries = Object.entries(value).map(async ([key, one]) => [key, await seal({ masker }, one)] as const);
-  return Object.fromEntries(await Promise.all(entries)) as Value;
+  return mapTexts(value, async (text) =>
+    /^[0-9a-f-]{0,64}$/.test(text) ? text : toVisible(await maskString(masker, text)),
+  );
 }
 
 /** Every expected failure, with its code and its hint. A defect says nothing of itself to a client. */

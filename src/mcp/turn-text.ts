@@ -1,7 +1,7 @@
-/** The texts of a turn that a client can read; they are not masked yet. */
+/** The texts of a turn that a client can read, without secrets. */
 import { parseTurnName } from '../names.ts';
 import type { Project } from '../ports/project.ts';
-import type { HistoryPart } from '../session/history-text.ts';
+import { renderPart, type HistoryPart } from '../session/history-text.ts';
 import type { ConversationTarget } from '../workflow/line/read-conversation.ts';
 import { maxShownText, readParts, readTurnFile } from '../view/view.ts';
 import { showTurn, type ShownTurn } from '../workflow/review/show-turn.ts';
@@ -12,17 +12,21 @@ export type TurnPart = (typeof turnParts)[number];
 
 export interface ReadPart {
   shown: ShownTurn;
-  text: (HistoryPart | { text: string; file?: string })[];
+  text: string;
   /** Commands that print files which are too long. */
   cut: string[];
 }
 
-/** Without a turn, the last one. Throws UNKNOWN_TURN; also where the turn has no such part. */
+/**
+ * Without a turn, the last one. Of what was said no more is masked than `most` characters need. Throws UNKNOWN_TURN; also where the
+ * turn has no such part.
+ */
 export async function readPart(
   project: Project,
   { line, session }: Pick<ConversationTarget, 'line' | 'session'>,
   turn: string | undefined,
   part: TurnPart,
+  most = Infinity,
 ): Promise<ReadPart> {
   const selector = line ?? session;
   const name = turn === undefined ? undefined : parseTurnName(turn);
@@ -31,8 +35,8 @@ export async function readPart(
     name === undefined ? { turn: selector, bounded: true } : { selector, turn: name, bounded: true },
   );
   const cut = shown.cut.map(({ command }) => command);
-  const only = (text: string | null, file?: string): ReadPart => {
-    if (text !== null) return { shown, text: [file === undefined ? { text } : { text, file }], cut };
+  const only = async (text: string | null, file?: string): Promise<ReadPart> => {
+    if (text !== null) return { shown, text: (await project.masker.mask(text, file)).text, cut };
     const hint = 'session_show without `part` shows what was said in the turn.';
     throw new TeddyError('UNKNOWN_TURN', `Turn ${shown.turn} of ${shown.session} has no ${part}.`, hint);
   };
@@ -56,7 +60,18 @@ export async function readPart(
       return only(await readFile('_context.log'), '_context.log');
     case 'conversation': {
       const { parts } = commit === undefined ? { parts: shown.said } : await readParts(store, { ...at, commit });
-      return { shown, text: [...parts], cut };
+      return { shown, text: await maskParts(project, parts, most), cut };
     }
   }
+}
+
+/** Part by part, and no further than it is asked for. */
+async function maskParts({ masker }: Project, parts: readonly HistoryPart[], most: number): Promise<string> {
+  let text = '';
+  for (const part of parts) {
+    if (text.length >= most) break;
+    const { text: masked } = await masker.mask(part.text, part.file);
+    text += `${text === '' ? '' : '\n'}${renderPart({ ...part, text: masked })}`;
+  }
+  return text;
 }

@@ -1,8 +1,9 @@
-/** Masks secrets in what teddy itself writes: labels of commits, reports, problems. */
+/** Masks secrets in what teddy itself writes, labels of commits, reports and problems, and in whatever of a session leaves the machine. */
 import type { Problem } from '../../plan/plan.ts';
 import type { ActionDetails, Report, ReportedRollback } from '../../plan/report.ts';
 import type { Masker } from '../../ports/project.ts';
 import type { Entry } from '../../session/entry.ts';
+import { cutText } from '../../session/cut-text.ts';
 import type { RepoPath } from '../../names.ts';
 
 /** Before a label is cut: half a secret is not recognised any more. */
@@ -69,6 +70,39 @@ export async function maskPaths(masker: Masker, paths: readonly RepoPath[]): Pro
   // Most have nothing to hide, and all of them are looked through at once.
   if ((await masker.mask(paths.join('\n'))).count === 0) return [...paths];
   return Promise.all(paths.map(async (path) => (await maskString(masker, path)) as RepoPath));
+}
+
+/**
+ * Masks each text of a plain value. Of a text with more than `most` characters the beginning stays; twice as much is looked through, so
+ * that no half of a secret stands at its end.
+ */
+export async function maskTexts<Value>(masker: Masker, value: Value, most = Infinity): Promise<Value> {
+  const texts: string[] = [];
+  await mapTexts(value, (text) => {
+    texts.push(text);
+    return text;
+  });
+  // Most values have no secret: one look at all of their texts together says so.
+  const isShort = texts.every((text) => text.length <= most);
+  if (isShort && (await masker.mask(texts.join('\n\n'))).count === 0) return value;
+  return mapTexts(value, async (text) => cutText(text, most, await maskString(masker, text.slice(0, 2 * most))));
+}
+
+/** Replaces each text of a plain value, one after the other. */
+export async function mapTexts<Value>(value: Value, map: (text: string) => string | Promise<string>): Promise<Value> {
+  const mapAny = async (any: unknown): Promise<unknown> => {
+    if (typeof any === 'string') return any === '' ? '' : map(any);
+    if (typeof any !== 'object' || any === null) return any;
+    if (Array.isArray(any)) {
+      const items: unknown[] = [];
+      for (const item of any) items.push(await mapAny(item));
+      return items;
+    }
+    const entries: [string, unknown][] = [];
+    for (const [key, item] of Object.entries(any)) entries.push([key, await mapAny(item)]);
+    return Object.fromEntries(entries);
+  };
+  return (await mapAny(value)) as Value;
 }
 
 export async function maskString(masker: Masker, text: string): Promise<string> {

@@ -1,7 +1,7 @@
 /** Reads what the page of a session shows. The same source gives the same values in every clone, whatever else is there. */
 import { nullIfDamaged, TeddyError } from '../../errors.ts';
 import type { Store } from '../../ports/git.ts';
-import type { Masker, Project } from '../../ports/project.ts';
+import type { Project } from '../../ports/project.ts';
 import { decodeLandings, landingText } from '../../session/landing.ts';
 import { comesLater } from '../../session/entry.ts';
 import { sumSpent } from '../../session/spending.ts';
@@ -9,7 +9,7 @@ import { sessionDir, turnNumber, type Oid, type SessionId, type TurnName } from 
 import { withOrigins } from '../../page/origins.ts';
 import type { PageCommit, PageComparison, PageSource, PageTurn, SessionPage } from '../../page/session-page.ts';
 import { readDefaultBranches } from '../../session/lines.ts';
-import { maskString } from '../line/mask-text.ts';
+import { maskString, maskTexts } from '../line/mask-text.ts';
 import { findNearestEntry } from '../../session/nearest-entry.ts';
 import { findRecorded } from '../line/find-recorded.ts';
 import { readStarts } from '../../session/session-starts.ts';
@@ -46,13 +46,9 @@ export async function findPageSource(project: Project, selector: string | undefi
   return {
     session,
     line: await maskString(project.masker, name),
-    lines: await maskNames(project.masker, shown),
+    lines: await maskTexts(project.masker, shown),
     landed,
   };
-}
-
-async function maskNames(masker: Masker, lines: PageSource['lines']): Promise<PageSource['lines']> {
-  return Promise.all(lines.map(async ({ name, tip }) => ({ name: await maskString(masker, name), tip })));
 }
 
 /** Commits that say so, on the default branches and on the one that the session started from; the oldest first. */

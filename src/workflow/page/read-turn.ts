@@ -16,7 +16,7 @@ import { renderTurn } from '../../session/history-text.ts';
 import type { EntryKind } from '../../session/entry.ts';
 import { turnDir, type Oid, type SessionId } from '../../names.ts';
 import type { PagePart, PagePlan, PageReport, PageText, PageTurn, PageVerdict } from '../../page/session-page.ts';
-import { maskString } from '../line/mask-text.ts';
+import { mapTexts, maskTexts } from '../line/mask-text.ts';
 import {
   isCaptured,
   outlineTurn,
@@ -143,7 +143,10 @@ export async function toPageTurn(
     .diff(store, listChanges(steps, faults), (path) => actions.get(path) ?? null)
     .catch(toFault(faults, 'its code'));
   const entries = steps.flatMap(({ entry }) => entry ?? []);
-  const titles = await Promise.all(entries.map(({ title }) => maskString(project.masker, title)));
+  const titles = await maskTexts(
+    project.masker,
+    entries.map(({ title }) => title),
+  );
   return {
     turn,
     name,
@@ -172,7 +175,7 @@ export async function toPageTurn(
     spent: read.spent,
     undoneBy: read.undoneBy,
     partlyUndoneBy: read.partlyUndoneBy,
-    faults: await Promise.all(faults.map((fault) => maskString(project.masker, fault))),
+    faults: await maskTexts(project.masker, faults),
   };
 }
 
@@ -322,18 +325,11 @@ async function toReport(
   if (given === null) return null;
   const page = openTexts(masker);
   let characters = 0;
-  const clean = async (value: unknown): Promise<unknown> => {
-    if (typeof value === 'string') {
-      const { text, cut } = await page.cut(value, command, wasCut);
-      characters += cut?.characters ?? 0;
-      return text;
-    }
-    if (typeof value !== 'object' || value === null) return value;
-    if (Array.isArray(value)) return inOrder(value, clean);
-    const values = await inOrder(Object.values(value), clean);
-    return Object.fromEntries(Object.keys(value).map((key, at) => [key, values[at]]));
-  };
-  const report = (await clean(given)) as Report;
+  const report = await mapTexts(given, async (value) => {
+    const { text, cut } = await page.cut(value, command, wasCut);
+    characters += cut?.characters ?? 0;
+    return text;
+  });
   const { commit, author, time } = stepOf(steps, ['report']);
   return { commit, author, time, report, cut: characters === 0 ? null : { characters, command } };
 }

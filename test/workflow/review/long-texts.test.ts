@@ -4,8 +4,7 @@ import { renderTurn } from '../../../src/cli/render/turn.ts';
 import { openTerminal } from '../../../src/cli/terminal.ts';
 import { memoryContext } from '../../support/cli-context.ts';
 import { toTurnName } from '../../../src/names.ts';
-import { maskTurn } from '../../../src/workflow/review/session.ts';
-import type { ReviewedTurn } from '../../../src/workflow/review/turn.ts';
+import { maskTexts } from '../../../src/workflow/line/mask-text.ts';
 import { groupByTurn } from '../../../src/view/view.ts';
 import type { ShownTurn } from '../../../src/workflow/review/show-turn.ts';
 import { expectLinear } from '../../support/growth.ts';
@@ -21,19 +20,26 @@ test('a review looks through the beginning of a message of 30 MB, and says how m
       return { text, count: 0, found: [] };
     },
   };
-  const turn = {
-    turn: '01',
-    message: long,
-    plan: null,
-    error: null,
-    actions: [],
-    verdicts: [],
-    files: [],
-  } as unknown as ReviewedTurn;
-  const { message } = await maskTurn(masker, turn);
+  const { message } = await maskTexts(masker, { turn: '01', message: long, plan: null }, 65_536);
   expect(looked).toBeLessThan(200_000);
   expect(message.length).toBeLessThan(70_000);
   expect(message).toMatch(/\n\[29,934,464 more characters are left out\]$/);
+});
+
+test('each text of a value is masked by itself, whole or cut behind it, and all else stays as it is', async () => {
+  const masker = {
+    mask: async (text: string) => {
+      const found = text.split('secret').length - 1;
+      return { text: text.replaceAll('secret', '[masked]'), count: found, found: [] };
+    },
+  };
+  const value = { a: 'secret', b: ['x', null, 3, { c: 'a secret' }], d: 'y'.repeat(9) + 'secret', e: true };
+  const masked = { a: '[masked]', b: ['x', null, 3, { c: 'a [masked]' }], d: 'yyyyyyyyy[masked]', e: true };
+  expect(await maskTexts(masker, value)).toEqual(masked);
+  const cut = { ...masked, d: 'yyyyyyyyy[\n[5 more characters are left out]' };
+  expect(await maskTexts(masker, value, 10)).toEqual(cut);
+  const clean = { a: 'b' };
+  expect(await maskTexts(masker, clean)).toBe(clean);
 });
 
 test('a turn with a message of 30 MB is shown with its beginning, and says where the rest is', () => {
