@@ -177,18 +177,34 @@ async function holds(
   return entry.oid === oid || isOnLine(project.repository.store, entry.oid, oid);
 }
 
+const remoteHead = 'refs/remotes/origin/HEAD' as RefName;
+
 /**
- * The remote's and the local ones, which may be ahead of it; and `teddy/global`, whose memos are entries as well. `listed`: git has
- * just said where all of them stand.
+ * The remote's and the local ones, which may be ahead of it; and `teddy/global`, whose memos are entries as well. The HEAD of a remote
+ * that stands on a session's branch is none. `listed`: git has just said where all of them stand.
  */
 export async function readDefaultBranches(project: SessionSource, listed?: Tips): Promise<RefTip[]> {
   const { store } = project.repository;
   const configured = await store.setting('init.defaultBranch');
   const names = new Set([configured ?? 'main', 'main', 'master'].map((name) => `refs/heads/${name}`));
-  const refs = ['refs/remotes/origin/HEAD', ...names, globalRef] as RefName[];
+  const refs = [remoteHead, ...names, globalRef] as RefName[];
   const resolve = async (ref: RefName) => (listed === undefined ? store.resolve(ref) : (listed.get(ref) ?? null));
   const tips = await Promise.all(refs.map(async (ref) => ({ ref, oid: await resolve(ref) })));
-  return tips.flatMap(({ ref, oid }) => (oid === null ? [] : [{ ref, oid }]));
+  const found = tips.flatMap(({ ref, oid }) => (oid === null ? [] : [{ ref, oid }]));
+  const head = found.find(({ ref }) => ref === remoteHead);
+  return head !== undefined && (await isOnSession(project.repository, head.oid, listed))
+    ? found.filter((one) => one !== head)
+    : found;
+}
+
+/** Whether sessions' branches are all that the remote has at this commit. */
+async function isOnSession({ store }: SessionSource['repository'], head: Oid, listed?: Tips): Promise<boolean> {
+  const prefix = 'refs/remotes/origin/';
+  const tips = listed === undefined ? await store.listRefs(prefix) : [...listed].map(([ref, oid]) => ({ ref, oid }));
+  const names = tips.flatMap(({ ref, oid }) =>
+    oid === head && ref.startsWith(prefix) && ref !== remoteHead ? [ref.slice(prefix.length)] : [],
+  );
+  return names.length > 0 && names.every((name) => parseLineRef(`refs/heads/${name}` as RefName) !== null);
 }
 
 /** The most branches that are looked at to find one among them. */

@@ -64,6 +64,16 @@ test('it puts away each session that has landed, with its other attempts, and no
   expect(await archiveLanded(project, request)).toEqual({ archived: [], refused: [] });
 });
 
+test('the HEAD of a remote that stands on the branch of a session says nothing of landing, and the HEAD on its trunk does', async () => {
+  const project = await begin('one');
+  const tip = await project.tipOf('teddy/20260124-one');
+  await project.setRef('refs/remotes/origin/teddy/20260124-one', tip);
+  await project.setRef('refs/remotes/origin/HEAD', tip);
+  expect(sessionsOf(await archiveLanded(project, { ...request, isDryRun: true }))).toEqual([]);
+  await project.setRef('refs/remotes/origin/trunk', tip);
+  expect(sessionsOf(await archiveLanded(project, { ...request, isDryRun: true }))).toEqual([idOf('one')]);
+});
+
 test('a session stays while a step on any of its branches is not older', async () => {
   const project = await begin('one', 'two');
   for (const name of ['one', 'two']) await land(project, name);
