@@ -30,12 +30,25 @@ export async function removeFile(path: string): Promise<void> {
   await unlink(path).catch(fallBackTo(undefined, 'ENOENT'));
 }
 
-/** False: a directory with something in it stays, and so does one that may not be removed. */
-export function removeDirectory(path: string): Promise<boolean> {
+/**
+ * False: a directory with something in it stays, and so does one that may not be removed, and the one that the person who started
+ * the command stands in, as with git.
+ */
+export async function removeDirectory(path: string): Promise<boolean> {
+  if (path === currentDirectory()) return false;
   return rmdir(path).then(
     () => true,
     () => false,
   );
+}
+
+/** Null when somebody has removed it. */
+function currentDirectory(): string | null {
+  try {
+    return process.cwd();
+  } catch {
+    return null;
+  }
 }
 
 export async function syncDirectory(path: string): Promise<void> {

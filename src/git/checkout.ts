@@ -34,6 +34,8 @@ import { listEqualFiles, readCheckouts } from './checkouts.ts';
 
 export interface CheckoutOptions extends PublishOptions {
   store: Store;
+  /** The same git, started in the directory where the person stands: git keeps that one, empty or not. */
+  gitHere?: GitRunner;
 }
 
 /** File systems store the times of files in steps of at most so many milliseconds. */
@@ -88,7 +90,7 @@ async function tryCheckout(
   commands: Command[],
   leavesEqual: boolean,
 ): Promise<Outcome & { died: boolean }> {
-  const { git, layout, store } = options;
+  const { git, layout, store, gitHere = git } = options;
   const { ref, from, to } = wanted;
   // No commit, for those that know of publications alone: to them there is only a lock to take back.
   const none = '0'.repeat(to.length) as Oid;
@@ -105,7 +107,7 @@ async function tryCheckout(
     const equal = leavesEqual ? await listEqualFiles({ git, store, gitDir: layout.gitDir }, wanted) : '';
     const adopt: Command[] = equal === '' ? [] : [{ args: ['update-index', '-z', '--index-info'], input: equal }];
     for (const { args, input, env } of [...adopt, ...commands]) {
-      const { exitCode, stderr, died } = await git.run(args, {
+      const { exitCode, stderr, died } = await gitHere.run(args, {
         ...(input !== undefined && { input }),
         env: { GIT_INDEX_FILE: files.index, ...env },
         acceptDeath: true,

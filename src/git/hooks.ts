@@ -91,7 +91,7 @@ async function realOf(path: string): Promise<string> {
   return join(await realOf(dirname(path)), basename(path));
 }
 
-function isBelow(path: string, container: string): boolean {
+export function isBelow(path: string, container: string): boolean {
   const way = relative(container, path);
   return way !== '..' && !way.startsWith('../');
 }

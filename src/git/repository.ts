@@ -1,6 +1,6 @@
 /** Finds the repository that a command stands in, once, with git's own rules, and opens it. */
 import { createHash } from 'node:crypto';
-import { readFile, mkdir, writeFile, rename, readdir, stat, rm } from 'node:fs/promises';
+import { readFile, mkdir, writeFile, realpath, rename, readdir, stat, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TeddyError } from '../errors.ts';
 import type { Remains } from '../ports/disk.ts';
@@ -12,7 +12,7 @@ import { openPorcelain } from './porcelain.ts';
 import { gitRunner, toChildEnvironment, type Environment, type GitRunner } from './run.ts';
 import { removeHalfMadeWorkTrees } from './half-made-work-trees.ts';
 import { gitBlame } from './blame.ts';
-import { gitHooks } from './hooks.ts';
+import { gitHooks, isBelow } from './hooks.ts';
 import { withOwnErrors } from './own-errors.ts';
 import { withoutForeignPrograms } from './foreign-programs.ts';
 import { changeGitSetting, readGitSettings, type GitSetting } from './settings.ts';
@@ -56,14 +56,21 @@ export async function openRepository({ cwd, env, trace, onStep, trustsHead }: Op
   const own = trustsHead === 'always' ? withoutForeignPrograms(await loading, ownEnv) : null;
   const childEnv = own?.env ?? ownEnv;
   if (own !== null) loading = Promise.resolve(own.settings);
-  const open = (found: RepositoryLayout, added: Environment = {}): GitRunner =>
-    gitRunner(found.root ?? found.gitDir, { ...toLayoutEnvironment(childEnv, found), ...added }, trace, () =>
-      removeHalfMadeWorkTrees(found),
-    );
+  const open = (found: RepositoryLayout, added: Environment = {}, at = found.root ?? found.gitDir): GitRunner =>
+    gitRunner(at, { ...toLayoutEnvironment(childEnv, found), ...added }, trace, () => removeHalfMadeWorkTrees(found));
+  const place = await realpath(cwd).catch(() => cwd);
+  const placeIn = (top: string) => (isBelow(place, top) ? place : top);
   const git = open(layout);
   const store = gitStore({ git, env, ...layout, settings, onStep });
   const workspaceOf = (found: RepositoryLayout & { root: string }, knownHead: KnownHead | null = null) =>
-    gitWorkspace({ git: open(found), store, layout: found, onStep, knownHead });
+    gitWorkspace({
+      git: open(found),
+      gitHere: open(found, {}, placeIn(found.root)),
+      store,
+      layout: found,
+      onStep,
+      knownHead,
+    });
   const { root } = layout;
   const openWorkspace = async (path: string): Promise<Workspace> => {
     if (root !== null && path === root) return workspaceOf({ ...layout, root });

@@ -14,6 +14,7 @@ import {
   rehearse,
   runCheckout,
   toFilesHint,
+  type CheckoutOptions,
 } from './checkout.ts';
 import { readCheckouts } from './checkouts.ts';
 import {
@@ -42,8 +43,7 @@ export interface KnownHead extends Head {
   isKept: boolean;
 }
 
-export interface WorkspaceOptions extends PublishOptions {
-  store: Store;
+export interface WorkspaceOptions extends CheckoutOptions {
   /** Null: it has to be asked for. */
   knownHead?: KnownHead | null;
 }

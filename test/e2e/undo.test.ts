@@ -34,6 +34,22 @@ const everything = () =>
     executeAction('chmod +x run.sh && rm -r old.txt'),
   );
 
+test('the directory that the user stands in stays, whatever a command takes out of it', async () => {
+  const { repo } = project;
+  await project.begin('stand');
+  await turn(createAction('one.txt', 'one\n'));
+  await turn(createAction('deep/er/new.txt', 'new\n'));
+  const cwd = join(repo.root, 'deep/er');
+  const inside = async (...args: string[]) =>
+    expect((await project.run(args, { cwd, asProcess: true })).exitCode).toBe(0);
+  await inside('session', 'undo');
+  expect((await stat(cwd)).isDirectory()).toBe(true);
+  await turn(createAction('deep/er/new.txt', 'new\n'));
+  await inside('session', 'rewind', '01');
+  expect((await stat(cwd)).isDirectory()).toBe(true);
+  expect(await repo.list('deep/er')).toEqual([]);
+});
+
 test('undo puts back content, mode and deleted files, and removes what the turn made with its directories', async () => {
   const { repo } = project;
   await project.begin('undo');
