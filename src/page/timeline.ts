@@ -1,4 +1,5 @@
 /** The turns as a tree: those of a line below each other, a branch below the turn that it leaves from. */
+import { groupBy } from '../session/group-by.ts';
 import { countTurn, maxOf, sumTokens } from './charts.ts';
 import { html, type Html } from './html.ts';
 import type { PageCommit, PageTurn, SessionPage } from './session-page.ts';
@@ -92,14 +93,3 @@ const kindWords: Record<PageCommit['kind'], string> = {
   snapshot: 'edits',
   landing: 'landed',
 };
-
-function groupBy<Item>(items: readonly Item[], keyOf: (item: Item) => string): Map<string, Item[]> {
-  const groups = new Map<string, Item[]>();
-  for (const item of items) {
-    const key = keyOf(item);
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [item]);
-    else group.push(item);
-  }
-  return groups;
-}

@@ -1,7 +1,7 @@
 /** Every session, by the line that stands for it: local, known only from a remote, or archived. */
+import { groupBy } from './group-by.ts';
 import type { SessionSource } from '../ports/git.ts';
 import type { EntryHead } from './line-index.ts';
-import { type SessionId } from '../names.ts';
 import { chooseMain, listLines, type KnownLine } from './lines.ts';
 
 export interface MainLine extends KnownLine {
@@ -29,16 +29,10 @@ export async function listMainLines(project: DatedSource, options: { archived?: 
 }
 
 export function toMainLines(lines: readonly KnownLine[], now: Date): MainLine[] {
-  const bySession = new Map<SessionId, KnownLine[]>();
-  for (const line of lines) {
-    const others = bySession.get(line.session);
-    if (others === undefined) bySession.set(line.session, [line]);
-    else others.push(line);
-  }
   const latest = new Date(now.getTime() + skewMs).toISOString();
   // Nobody makes a session the newest by writing a time to come.
   const timeOf = ({ created }: MainLine) => (created > latest ? '' : created);
-  return [...bySession.values()]
+  return [...groupBy(lines, ({ session }) => session).values()]
     .flatMap((own) => toMainLine(own) ?? [])
     .toSorted((a, b) => {
       const [one, other] = [timeOf(a), timeOf(b)];

@@ -1,6 +1,7 @@
 /** `memos.yaml`: a plain YAML list of facts. Changes keep its comments, order and quoting. */
 import { type Document, isNode, isScalar, isSeq, type Scalar, stringify, YAMLSeq } from 'yaml';
 import { TeddyError } from '../errors.ts';
+import { groupBy } from './group-by.ts';
 import { parseUntrustedYaml, YamlFault } from './untrusted-yaml.ts';
 
 export interface ChangedMemos {
@@ -27,7 +28,7 @@ export function renderMemos(facts: readonly string[]): string {
 export function changeMemos(text: string, changes: readonly MemoChange[]): ChangedMemos {
   const { document, list } = readFacts(text);
   const result: ChangedMemos = { text, added: [], removed: [], missing: [], present: [] };
-  const known = groupByFact(list.items);
+  const known = groupBy(list.items, ({ value }) => value.trim());
   const gone = new Set<Scalar<string>>();
   for (const change of changes) {
     const fact = change.fact.trim();
@@ -54,17 +55,6 @@ export function mergeMemos(base: string, mine: string, theirs: string): string {
     ...[...before].filter((fact) => !after.has(fact)).map((fact) => ({ kind: 'remove' as const, fact })),
     ...[...after].filter((fact) => !before.has(fact)).map((fact) => ({ kind: 'add' as const, fact })),
   ]).text;
-}
-
-function groupByFact(items: readonly Scalar<string>[]): Map<string, Scalar<string>[]> {
-  const groups = new Map<string, Scalar<string>[]>();
-  for (const item of items) {
-    const fact = item.value.trim();
-    const group = groups.get(fact);
-    if (group === undefined) groups.set(fact, [item]);
-    else group.push(item);
-  }
-  return groups;
 }
 
 function addItem(document: Document, list: YAMLSeq<Scalar<string>>, fact: string): Scalar<string> {

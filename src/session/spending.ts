@@ -20,22 +20,25 @@ export interface Spending {
 }
 
 /** The part of an entry that its cost is counted from. */
-export type CostedEntry = Pick<Entry, 'kind' | 'provider' | 'model' | 'tokens' | 'costUsd'>;
+export type CostedEntry = Pick<Entry, 'id' | 'kind' | 'provider' | 'model' | 'tokens' | 'costUsd'>;
 
 /** Null: the price of the answer's model is not known. */
 export type PriceOf = (entry: CostedEntry) => ModelPrice | null;
 
-export const nothingSpent: Spending = { answers: 0, unreported: 0, inputTokens: 0, outputTokens: 0, costUsd: null };
+const nothingSpent: Spending = { answers: 0, unreported: 0, inputTokens: 0, outputTokens: 0, costUsd: null };
 
-/** Without prices, only what endpoints have said counts. */
+/**
+ * Sums answers. An entry that is there twice, as on two lines or after a rebase, counts once. Without prices, only what endpoints have
+ * said counts.
+ */
 export function sumSpent(entries: readonly CostedEntry[], priceOf: PriceOf = () => null): Spending {
-  return entries.reduce((sum, entry) => addSpent(sum, entry, priceOf), nothingSpent);
+  const answers = new Map(entries.filter(isAnswer).map((entry) => [entry.id, entry]));
+  return [...answers.values()].map((entry) => toSpending(entry, priceOf)).reduce(addSpendings, nothingSpent);
 }
 
-export function addSpent(sum: Spending, entry: CostedEntry, priceOf: PriceOf): Spending {
-  if (!isAnswer(entry)) return sum;
+function toSpending(entry: CostedEntry, priceOf: PriceOf): Spending {
   const estimatedUsd = estimateCost(entry, priceOf);
-  return addSpendings(sum, {
+  return {
     answers: 1,
     unreported: entry.tokens === undefined ? 1 : 0,
     inputTokens: entry.tokens?.input ?? 0,
@@ -43,7 +46,7 @@ export function addSpent(sum: Spending, entry: CostedEntry, priceOf: PriceOf): S
     ...toParts(entry.tokens?.cached, entry.tokens?.reasoning),
     costUsd: entry.costUsd ?? null,
     ...(estimatedUsd === null ? {} : { estimatedUsd }),
-  });
+  };
 }
 
 /** Null where the endpoint has named the cost itself, or nobody knows the price. */
@@ -55,7 +58,7 @@ function estimateCost(entry: CostedEntry, priceOf: PriceOf): number | null {
   return ((input - cached) * price.input + cached * (price.cached ?? price.input) + output * price.output) / 1_000_000;
 }
 
-export function addSpendings(one: Spending, other: Spending): Spending {
+function addSpendings(one: Spending, other: Spending): Spending {
   const costs = [one.costUsd, other.costUsd].filter((cost) => cost !== null);
   const estimates = [one.estimatedUsd, other.estimatedUsd].filter((cost) => cost !== undefined);
   return {

@@ -1,10 +1,18 @@
-/** Counts the cost of every session of the repository, with all its lines. */
+/**
+ * Counts the cost of every session of the repository, with all its lines. A line up to its tip never changes, so the answers on it are
+ * kept in the cache; those of the other lines are read by one git process.
+ */
+import { isDamage } from '../../errors.ts';
+import type { Oid, SessionId, TurnName } from '../../names.ts';
+import type { Cache } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { addSpendings, nothingSpent, sumSpent, type Spending } from '../../session/spending.ts';
-import type { SessionId } from '../../names.ts';
-import { listRecorded, type RecordedLine } from '../line/find-recorded.ts';
+import { decodeEntry, type Entry } from '../../session/entry.ts';
+import { groupBy } from '../../session/group-by.ts';
+import { isStartOf } from '../../session/logged-entry.ts';
+import { isAnswer, sumSpent, type CostedEntry, type Spending } from '../../session/spending.ts';
+import { readSteps } from '../../view/view.ts';
+import { listRecorded } from '../line/find-recorded.ts';
 import { readPrices } from './count-cost.ts';
-import { readLineAnswers } from './line-answers.ts';
 
 export interface SessionCost {
   session: SessionId;
@@ -17,25 +25,116 @@ export interface SessionCost {
 
 /** In order of their ids. What several lines share counts once. */
 export async function countAllCosts(project: Project): Promise<{ sessions: SessionCost[]; total: Spending }> {
-  const all = await listRecorded(project);
-  const lines = new Map<SessionId, RecordedLine[]>();
-  for (const line of all) {
-    const others = lines.get(line.session);
-    if (others === undefined) lines.set(line.session, [line]);
-    else others.push(line);
-  }
-  const answersOf = await readLineAnswers(project, all);
-  const { priceOf } = await readPrices(
-    project,
-    [...answersOf.values()].flatMap(({ answers }) => answers),
-  );
-  const sessions: SessionCost[] = [];
-  for (const [session, own] of [...lines].toSorted(([one], [other]) => (one < other ? -1 : 1))) {
-    const read = own.flatMap((line) => answersOf.get(line) ?? []);
+  const read = await readAnswers(project, await listRecorded(project));
+  const answersOf = (lines: typeof read) => lines.flatMap(({ answers }) => answers);
+  const { priceOf } = await readPrices(project, answersOf(read));
+  const sessions = [...groupBy(read, ({ session }) => session)].map(([session, own]) => ({
+    session,
+    lines: own.length,
     // Two lines may each have a turn of one name; those that they share begin with one entry.
-    const turns = new Set(read.flatMap(({ opening }) => opening)).size;
-    const answers = [...new Map(read.flatMap((line) => line.answers).map((answer) => [answer.id, answer])).values()];
-    sessions.push({ session, lines: own.length, turns, spent: sumSpent(answers, priceOf) });
+    turns: new Set(own.flatMap(({ opening }) => opening)).size,
+    spent: sumSpent(answersOf(own), priceOf),
+  }));
+  sessions.sort((one, other) => (one.session < other.session ? -1 : 1));
+  return { sessions, total: sumSpent(answersOf(read), priceOf) };
+}
+
+interface LineTip {
+  session: SessionId;
+  tip: Oid;
+}
+
+interface LineAnswers {
+  answers: CostedEntry[];
+  /** The id of the first entry of each turn. */
+  opening: string[];
+}
+
+async function readAnswers(
+  { repository: { store, cache } }: Project,
+  lines: readonly LineTip[],
+): Promise<(LineTip & LineAnswers)[]> {
+  const known = await readKept(cache);
+  const unknown = lines.filter((line) => !known.has(toKey(line)));
+  const walks = unknown.map((line): Walk => ({ line, entries: [], isDone: false }));
+  if (walks.length > 0) await walkAll(store.firstParentsOf(unknown.map(({ tip }) => tip)), walks);
+  for (const { line, entries, isDone } of walks) {
+    // Where a clock was wrong, a commit may have come before the ones that lead to it.
+    const steps = isDone ? [] : (await readSteps(store, line)).steps;
+    known.set(toKey(line), toAnswers(isDone ? entries.toReversed() : steps.flatMap(({ entry }) => entry ?? [])));
   }
-  return { sessions, total: sessions.map(({ spent }) => spent).reduce(addSpendings, nothingSpent) };
+  const found = lines.map((line) => ({ ...line, ...(known.get(toKey(line)) as LineAnswers) }));
+  if (walks.length * rewrittenFor > known.size) await keep(cache, found);
+  return found;
+}
+
+interface Walk {
+  line: LineTip;
+  /** Newest first. */
+  entries: Entry[];
+  isDone: boolean;
+}
+
+async function walkAll(
+  commits: AsyncIterable<{ oid: Oid; parent: Oid | null; message: string }>,
+  walks: readonly Walk[],
+): Promise<void> {
+  const waiting = new Map<Oid, Walk[]>();
+  const wait = (walk: Walk, oid: Oid) => {
+    const others = waiting.get(oid);
+    if (others === undefined) waiting.set(oid, [walk]);
+    else others.push(walk);
+  };
+  for (const walk of walks) wait(walk, walk.line.tip);
+  try {
+    for await (const { oid, parent, message } of commits) {
+      const here = waiting.get(oid);
+      if (here === undefined) continue;
+      waiting.delete(oid);
+      const entry = decodeEntry(message);
+      for (const walk of here) {
+        const { session } = walk.line;
+        if (entry?.session === session) walk.entries.push(entry);
+        walk.isDone = parent === null || isStartOf({ entry }, session);
+        if (!walk.isDone && parent !== null) wait(walk, parent);
+      }
+      if (waiting.size === 0) return;
+    }
+  } catch (error) {
+    // Each line that is not done is read as far as it goes, or says what is damaged.
+    if (!isDamage(error)) throw error;
+  }
+}
+
+function toAnswers(entries: readonly Entry[]): LineAnswers {
+  const opening = new Map<TurnName, string>();
+  for (const { turn, id } of entries) if (turn !== null && !opening.has(turn)) opening.set(turn, id);
+  const answers = entries.filter(isAnswer).map(({ id, kind, provider, model, tokens, costUsd }) => ({
+    id,
+    kind,
+    ...(provider === undefined ? {} : { provider }),
+    ...(model === undefined ? {} : { model }),
+    ...(tokens === undefined ? {} : { tokens }),
+    ...(costUsd === undefined ? {} : { costUsd }),
+  }));
+  return { answers, opening: [...opening.values()] };
+}
+
+const cacheKey = 'line-answers';
+/** To write all of them takes longer than to read one of so many again. */
+const rewrittenFor = 1000;
+
+function toKey({ session, tip }: LineTip): string {
+  return `${tip} ${session}`;
+}
+
+async function readKept(cache: Cache): Promise<Map<string, LineAnswers>> {
+  const kept = await cache.read(cacheKey);
+  if (kept === null) return new Map();
+  return new Map(JSON.parse(new TextDecoder().decode(kept)) as [string, LineAnswers][]);
+}
+
+async function keep(cache: Cache, found: readonly (LineTip & LineAnswers)[]): Promise<void> {
+  const rows = found.map(({ answers, opening, ...line }) => [toKey(line), { answers, opening }]);
+  await cache.write(cacheKey, [new TextEncoder().encode(JSON.stringify(rows))]);
 }

@@ -3,19 +3,12 @@ import { decodeTranscript } from '../../conversation/decode-transcript.ts';
 import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Entry } from '../../session/entry.ts';
+import { groupBy } from '../../session/group-by.ts';
 import type { ModelPrice } from '../../session/model-facts.ts';
-import type { Oid, SessionId, TurnName } from '../../names.ts';
+import type { SessionId, TurnName } from '../../names.ts';
 import { estimateTokens } from '../../session/tokens.ts';
-import { readLineTurns, readSteps, readTurnFile } from '../../view/view.ts';
-import {
-  addSpent,
-  isAnswer,
-  nothingSpent,
-  sumSpent,
-  type CostedEntry,
-  type PriceOf,
-  type Spending,
-} from '../../session/spending.ts';
+import { outlineTurn, readLineTurns, readSession, readTurnFile, type TurnAt } from '../../view/view.ts';
+import { isAnswer, sumSpent, type CostedEntry, type PriceOf, type Spending } from '../../session/spending.ts';
 import { findRecorded } from '../line/find-recorded.ts';
 
 export interface Tokens {
@@ -63,11 +56,24 @@ export interface LineCost {
 export async function countCost(project: Project, target: string | undefined): Promise<LineCost> {
   const { store } = project.repository;
   const { session, name, tip } = await findRecorded(project, target);
-  const [entries, state] = await Promise.all([readEntries(store, session, tip), readLineTurns(store, tip)]);
-  const answers = entries.filter(isAnswer);
+  const [read, state] = await Promise.all([readSession(store, { session, tip }), readLineTurns(store, tip)]);
+  const answers = read.steps.flatMap(({ entry }) => (entry !== null && isAnswer(entry) ? [entry] : []));
   const { priceOf, unpriced } = await readPrices(project, answers);
+  const outlines = new Map(read.turns.map((outline) => [outline.turn, outline]));
   const turns = await Promise.all(
-    state.turns.map((turn) => countTurn(store, state.entryOid, turn, { entries, priceOf })),
+    state.turns.map(async (turn) => {
+      const { title, models, steps } = outlines.get(turn) ?? outlineTurn(turn, []);
+      const own = steps.flatMap(({ entry }) => entry ?? []);
+      const spent = sumSpent(own, priceOf);
+      const at = { commit: state.entryOid, session, turn };
+      return {
+        turn,
+        title,
+        models,
+        spent,
+        estimated: spent.unreported > 0 ? await estimateTurn(store, at, spent) : null,
+      };
+    }),
   );
   const total = sumSpent(answers, priceOf);
   return {
@@ -85,41 +91,9 @@ export async function countCost(project: Project, target: string | undefined): P
   };
 }
 
-/** Oldest first; each once, as after a rebase it may be there twice. */
-export async function readEntries(store: Store, session: SessionId, tip: Oid): Promise<Entry[]> {
-  const { steps } = await readSteps(store, { session, tip });
-  const entries = new Map<string, Entry>();
-  for (const { entry } of steps.toReversed())
-    if (entry !== null && !entries.has(entry.id)) entries.set(entry.id, entry);
-  return [...entries.values()].toReversed();
-}
-
-async function countTurn(
-  store: Store,
-  commit: Oid,
-  turn: TurnName,
-  { entries, priceOf }: { entries: readonly Entry[]; priceOf: PriceOf },
-): Promise<TurnCost> {
-  const own = entries.filter((entry) => entry.turn === turn);
-  const spent = sumSpent(own, priceOf);
-  const session = own[0]?.session;
-  const isEstimated = spent.unreported > 0 && session !== undefined;
-  return {
-    turn,
-    title: (own.find(({ kind }) => kind === 'message') ?? own[0])?.title ?? '',
-    models: [...new Set(own.filter(isAnswer).flatMap(({ model }) => model ?? []))],
-    spent,
-    estimated: isEstimated ? await estimateTurn(store, commit, { session, turn, spent }) : null,
-  };
-}
-
 /** The request's size stands in its log; what was answered is counted in the files of the turn. */
-async function estimateTurn(
-  store: Store,
-  commit: Oid,
-  { session, turn, spent }: { session: SessionId; turn: TurnName; spent: Spending },
-): Promise<Tokens> {
-  const read = (name: string) => readTurnFile(store, { commit, session, turn }, name);
+async function estimateTurn(store: Store, at: TurnAt, spent: Spending): Promise<Tokens> {
+  const read = (name: string) => readTurnFile(store, at, name);
   const [log, transcript, plan] = await Promise.all([read('_context.log'), read('transcript.jsonl'), read('plan.md')]);
   const asked = Number(/^tokens: (\d{1,9})\b/m.exec((log ?? '').split('\n---\n', 1)[0] ?? '')?.[1] ?? 0);
   const said = decodeTranscript(transcript ?? '').records.flatMap((record) =>
@@ -152,12 +126,8 @@ export async function readPrices(
 
 /** In order of their first answer. */
 function countModels(answers: readonly Entry[], priceOf: PriceOf): ModelCost[] {
-  const models = new Map<string, Spending>();
-  for (const answer of answers) {
-    const model = answer.model ?? answer.provider ?? '';
-    models.set(model, addSpent(models.get(model) ?? nothingSpent, answer, priceOf));
-  }
-  return [...models].map(([model, spent]) => ({ model, spent }));
+  const models = groupBy(answers, ({ model, provider }) => model ?? provider ?? '');
+  return [...models].map(([model, own]) => ({ model, spent: sumSpent(own, priceOf) }));
 }
 
 function addTokens(one: Tokens | null, other: Tokens | null): Tokens | null {

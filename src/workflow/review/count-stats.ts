@@ -4,8 +4,9 @@ import { parseReport } from '../../plan/report-yaml.ts';
 import type { Report } from '../../plan/report.ts';
 import type { Project } from '../../ports/project.ts';
 import { comesLater, decodeEntry, type Entry } from '../../session/entry.ts';
+import { groupBy } from '../../session/group-by.ts';
 import { entryMs, identSeconds } from '../../session/logged-entry.ts';
-import { addSpendings, isAnswer, nothingSpent, sumSpent, type Spending } from '../../session/spending.ts';
+import { isAnswer, sumSpent, type Spending } from '../../session/spending.ts';
 import { joinPath, turnDir, type Oid, type TurnName } from '../../names.ts';
 import { attributeLines } from '../blame/attribute-lines.ts';
 import { readCodeSteps } from '../blame/code-steps.ts';
@@ -48,62 +49,55 @@ export interface LineStats {
 interface WalkedEntry {
   oid: Oid;
   entry: Entry;
-  /** The commit that opened its turn: two lines may each have a turn of one name. Null: it is of no turn. */
-  opened: Oid | null;
+  /** The id of the entry that opened its turn: two lines may each have a turn of one name. Null: it is of no turn. */
+  opened: string | null;
 }
 
 /** Throws GIT_FAILED, DAMAGED_SESSION, BAD_SETTING, INTERRUPTED. */
 export async function countStats(project: Project, request: StatsRequest): Promise<Stats> {
-  const walked = await readEntries(project);
+  const lines = await listRecorded(project);
+  const walked = await readEntries(project, lines);
   const turns = groupTurns(walked, request.sinceMs);
+  const entries = turns.flat().map(({ entry }) => entry);
+  const { priceOf } = await readPrices(project, entries);
   const stats: Stats = {
-    sessions: new Set([...turns.values()].map(([first]) => first?.entry.session)).size,
-    turns: turns.size,
+    sessions: new Set(entries.map(({ session }) => session)).size,
+    turns: turns.length,
     plans: { accepted: 0, rejected: 0, pending: 0 },
     actions: { run: 0, failed: 0 },
-    spent: nothingSpent,
+    spent: sumSpent(entries, priceOf),
     lines: null,
   };
-  for (const entries of turns.values()) await addTurn(project, stats, entries);
+  for (const turn of turns) await addTurn(project, stats, turn);
   return { ...stats, lines: await countLines(project, walked, request) };
 }
 
 /** The entries of all lines, the oldest first. */
-async function readEntries(project: Project): Promise<WalkedEntry[]> {
-  const lines = await listRecorded(project);
+async function readEntries({ repository }: Project, lines: readonly { tip: Oid }[]): Promise<WalkedEntry[]> {
   const commits: { oid: Oid; parent: Oid | null; entry: Entry | null }[] = [];
-  for await (const { oid, parent, message } of project.repository.store.firstParentsOf(lines.map(({ tip }) => tip)))
+  for await (const { oid, parent, message } of repository.store.firstParentsOf(lines.map(({ tip }) => tip)))
     commits.push({ oid, parent, entry: decodeEntry(message) });
   /** The turn that a commit stands in. */
-  const latest = new Map<Oid, { turn: TurnName; opened: Oid }>();
+  const latest = new Map<Oid, { turn: TurnName; opened: string }>();
   const walked: WalkedEntry[] = [];
   for (const { oid, parent, entry } of commits.toReversed()) {
     const before = parent === null ? undefined : latest.get(parent);
     const turn = entry?.turn ?? null;
-    const isNext = turn !== null && turn !== before?.turn && !comesLater(entry?.kind);
-    const own = isNext ? { turn, opened: oid } : before;
+    const isNext = entry !== null && turn !== null && turn !== before?.turn && !comesLater(entry.kind);
+    const own = isNext ? { turn, opened: entry.id } : before;
     if (own !== undefined) latest.set(oid, own);
     if (entry !== null) walked.push({ oid, entry, opened: turn === null ? null : (own?.opened ?? null) });
   }
   return walked;
 }
 
-function groupTurns(walked: readonly WalkedEntry[], sinceMs: number | null): Map<Oid, WalkedEntry[]> {
-  const turns = new Map<Oid, WalkedEntry[]>();
-  for (const one of walked) {
-    if (one.opened === null) continue;
-    const entries = turns.get(one.opened);
-    if (entries === undefined) turns.set(one.opened, [one]);
-    else entries.push(one);
-  }
-  const isIn = ([first]: WalkedEntry[]) => sinceMs === null || (first !== undefined && entryMs(first.entry) >= sinceMs);
-  return new Map([...turns].filter(([, entries]) => isIn(entries)));
+function groupTurns(walked: readonly WalkedEntry[], sinceMs: number | null): WalkedEntry[][] {
+  const turns = [...groupBy(walked, ({ opened }) => opened)].flatMap(([opened, own]) => (opened === null ? [] : [own]));
+  return turns.filter(([first]) => sinceMs === null || (first !== undefined && entryMs(first.entry) >= sinceMs));
 }
 
 async function addTurn(project: Project, stats: Stats, walked: readonly WalkedEntry[]): Promise<void> {
   const entries = walked.map(({ entry }) => entry);
-  const { priceOf } = await readPrices(project, entries);
-  stats.spent = addSpendings(stats.spent, sumSpent(entries, priceOf));
   const reported = walked.findLast(({ entry }) => entry.kind === 'report');
   const report = reported === undefined ? null : await readReport(project, reported);
   const ran = report?.action_logs.filter(({ status }) => status === 'SUCCESS' || status === 'FAILURE') ?? [];
@@ -164,7 +158,7 @@ async function countLines(
 
 /** By commit, the model that had answered last in its turn. */
 function toModels(walked: readonly WalkedEntry[]): Map<Oid, string> {
-  const [byTurn, models] = [new Map<Oid, string>(), new Map<Oid, string>()];
+  const [byTurn, models] = [new Map<string, string>(), new Map<Oid, string>()];
   for (const { oid, entry, opened } of walked) {
     if (opened === null) continue;
     if (isAnswer(entry) && entry.model !== undefined) byTurn.set(opened, entry.model);
