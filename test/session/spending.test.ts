@@ -5,5 +5,5 @@ test('an answer that is there twice, on two lines or after a rebase, counts once
   const answer = { id: 'a', kind: 'plan', provider: 'openai', tokens: { input: 3, output: 2 } } as const;
   const other = { ...answer, id: 'b', costUsd: 0.5 };
   const spent = { answers: 2, unreported: 0, inputTokens: 6, outputTokens: 4, costUsd: 0.5 };
-  expect(sumSpent([answer, other, answer])).toEqual(spent);
+  expect(sumSpent([answer, other, { ...answer }])).toEqual(spent);
 });
