@@ -20,7 +20,7 @@ import type { ParsedPlan } from '../plan/plan.ts';
 import type { SessionStore } from '../ports/git.ts';
 import { decodeEntry, type Entry } from '../session/entry.ts';
 import { listTurn, readTurnFile, toText, unknownTurnError } from './bodies.ts';
-import { parsePending, toStatus, type TurnStatus } from './status.ts';
+import { parsePending, toStatus, type TurnStatus } from './turn.ts';
 
 /** A turn as whoever goes on with it reads it: the bytes of its files, and its plan while that waits. */
 export interface TurnState {

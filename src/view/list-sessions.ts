@@ -9,7 +9,7 @@ import type { KnownLine, Tips } from '../session/lines.ts';
 import type { MainLine } from '../session/main-lines.ts';
 import { readStarts, type SessionStart } from '../session/session-starts.ts';
 import { awaitsVerdict, readLine } from './line.ts';
-import type { TurnStatus } from './status.ts';
+import type { TurnStatus } from './turn.ts';
 
 export interface DescribedSession {
   session: SessionId;

@@ -1,12 +1,13 @@
-/** Reads one turn: what its commits say of it, what was said in it, its plan, and the report of running that. */
-
+/** Reads one turn: what its commits say of it, how far it has come, what was said in it, its plan, and the report of running that. */
 import { captureSource, type TranscriptRecord } from '../conversation/record.ts';
 import { resolveFiles } from '../conversation/resolve-files.ts';
+import { endsDenied, endsJudged, hasAgentPlan, lastAnswer, userMessages } from '../conversation/transcript.ts';
 import { toTurnHistory } from '../conversation/turn-history.ts';
 import type { SessionId, TurnName } from '../names.ts';
+import { parsePlan, type ParseOptions } from '../plan/parse.ts';
+import type { ParsedPlan } from '../plan/plan.ts';
 import type { HistoryPart } from '../session/history-text.ts';
 import { maxShownText, readBodies, type BodyOptions, type CutFile, type TurnAt, type TurnBodies } from './bodies.ts';
-import { countAsides, summarizeTurn, type TurnSummary } from './status.ts';
 import { outlineTurn, type Session, type TurnOutline } from './session.ts';
 
 export interface Turn extends TurnOutline, TurnContent, TurnSummary {
@@ -77,4 +78,66 @@ export async function readParts(
   const isSaid = parts.some(({ title }) => !title.startsWith('Message'));
   if (plan !== null && !isSaid) parts.push({ title: 'Plan', text: plan, language: 'markdown', file: 'plan.md' });
   return { parts, cut };
+}
+
+/** `open`: no complete answer yet. `planned`: a plan without a report. `closed`: anything else. */
+export type TurnStatus = 'open' | 'planned' | 'closed';
+
+/** A plan that has its report is not parsed: nobody executes it any more. */
+export function parsePending(plan: string | null, hasReport: boolean, options: ParseOptions = {}): ParsedPlan | null {
+  return plan === null || hasReport ? null : parsePlan(plan, options);
+}
+
+/** `pending` is the plan without a report, parsed; the plan of another agent waits for no execution. */
+export function toStatus(records: TranscriptRecord[], pending: ParsedPlan | null, hasReport: boolean): TurnStatus {
+  if (hasReport) return 'closed';
+  if (pending !== null && !hasAgentPlan(records)) return isOnlyMessage(pending) ? 'closed' : 'planned';
+  const isOver = lastAnswer(records)?.complete === true || endsDenied(records) || endsJudged(records);
+  return isOver ? 'closed' : 'open';
+}
+
+/** A plan that only speaks has nothing to execute. */
+export function isOnlyMessage({ plan, problems }: ParsedPlan): boolean {
+  return problems.length === 0 && plan.message !== null && plan.actions.length === 0 && plan.memos.length === 0;
+}
+
+/** The messages of a turn, without the content of its report. */
+export interface TurnSummary {
+  status: TurnStatus;
+  /** The user's words, in order. */
+  messages: string[];
+  /** Everything in its order, tool calls and what was spoken included, but for the report. */
+  said: readonly HistoryPart[];
+  /** An answer that is no plan. */
+  reply: string | null;
+  replyIsPartial: boolean;
+  /** Not among what was said. */
+  asides: Asides;
+}
+
+/** Counts the records of what a model thought, and the notes. */
+export interface Asides {
+  thoughts: number;
+  notes: number;
+}
+
+function countAsides(records: readonly TranscriptRecord[]): Asides {
+  const count = (type: 'thinking' | 'note') => records.filter((record) => record.type === type).length;
+  return { thoughts: count('thinking'), notes: count('note') };
+}
+
+function summarizeTurn(
+  turn: TurnName,
+  records: TranscriptRecord[],
+  { plan, hasReport }: { plan: string | null; hasReport: boolean },
+): TurnSummary {
+  const answer = plan === null ? lastAnswer(records) : null;
+  return {
+    status: toStatus(records, parsePending(plan, hasReport), hasReport),
+    messages: userMessages(records),
+    said: toTurnHistory(turn, records, { plan, report: null }).parts,
+    reply: answer && 'text' in answer ? answer.text : null,
+    replyIsPartial: answer?.complete === false,
+    asides: countAsides(records),
+  };
 }

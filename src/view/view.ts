@@ -9,8 +9,22 @@ export {
   type TurnOutline,
   type Session,
 } from './session.ts';
-export { readTurn, readContent, toTurn, isCaptured, readParts, type Turn, type TurnContent } from './turn.ts';
-export { parsePending, toStatus, isOnlyMessage, type TurnStatus, type TurnSummary, type Asides } from './status.ts';
+export { readLines, type OwnPart } from './lines.ts';
+export {
+  readTurn,
+  readContent,
+  toTurn,
+  isCaptured,
+  readParts,
+  parsePending,
+  toStatus,
+  isOnlyMessage,
+  type Turn,
+  type TurnContent,
+  type TurnStatus,
+  type TurnSummary,
+  type Asides,
+} from './turn.ts';
 export {
   maxShownText,
   readBodies,

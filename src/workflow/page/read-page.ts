@@ -11,6 +11,7 @@ import type { PageCommit, PageComparison, PageSource, PageTurn, SessionPage } fr
 import { readDefaultBranches } from '../../session/lines.ts';
 import { maskString, maskTexts } from '../line/mask-text.ts';
 import { findNearestEntry } from '../../session/nearest-entry.ts';
+import { toStep } from '../../view/view.ts';
 import { findRecorded } from '../line/find-recorded.ts';
 import { readStarts } from '../../session/session-starts.ts';
 import { listCodeChanges } from '../review/diff-files.ts';
@@ -168,7 +169,7 @@ async function listOthers(
   lines: readonly WalkedLine[],
 ): Promise<PageCommit[]> {
   const others: PageCommit[] = [];
-  const toStep = stepReader(masker);
+  const toPageStep = stepReader(masker);
   const add = async (kind: PageCommit['kind'], line: WalkedLine, after: TurnName | null, step: OtherStep) => {
     const { commit, time, author, subject } = step;
     others.push({ commit, kind, line: line.name, after, time, author, subject: await maskString(masker, subject) });
@@ -187,7 +188,7 @@ async function listOthers(
     const { message } = landing;
     const tips = decodeLandings(message).flatMap((one) => (one.session === session ? [one.tip] : []));
     const line = lines.find(({ all }) => all.some(({ commit }) => tips.includes(commit))) ?? lines[0];
-    const step = await toStep(oid, landing);
+    const step = await toPageStep(toStep({ ...landing, oid, parent: landing.parents[0] ?? null }));
     if (line !== undefined) await add('landing', line, turnAt(line, session, tips[0] ?? oid), step);
   }
   return others;

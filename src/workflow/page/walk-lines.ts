@@ -1,13 +1,13 @@
 /** The commits of all lines of a page: each once, with what it changed, and the turns that they make. */
 import { isDamage, nullIfDamaged, TeddyError } from '../../errors.ts';
-import type { Commit, CommitChange, Store } from '../../ports/git.ts';
+import type { CommitChange, Store } from '../../ports/git.ts';
 import type { Masker, Project } from '../../ports/project.ts';
-import { comesLater, decodeEntry } from '../../session/entry.ts';
+import { comesLater } from '../../session/entry.ts';
 import type { Oid, SessionId, TurnName } from '../../names.ts';
 import type { PageSource } from '../../page/session-page.ts';
-import { isStartOf, parseIdent, type LoggedEntry } from '../../session/logged-entry.ts';
+import { parseIdent, type LoggedEntry } from '../../session/logged-entry.ts';
 import { maskString } from '../line/mask-text.ts';
-import { groupByTurn, toStep, type Step } from '../../view/view.ts';
+import { groupByTurn, readLines, type OwnPart, type Step } from '../../view/view.ts';
 
 /** `author` is the name of the commit's author, masked, and the names in its entry are masked as well. */
 export interface PageStep extends Step, Pick<LoggedEntry, 'time' | 'author'> {
@@ -43,33 +43,25 @@ export interface WalkedTurn {
 /** In order of the source. Throws GIT_FAILED where a commit is missing, DAMAGED_SESSION in a clone that lacks the beginning. */
 export async function walkLines(project: Project, { session, lines }: PageSource): Promise<WalkedLine[]> {
   const { store } = project.repository;
-  const toStep = stepReader(project.masker);
-  const { parents, starts } = await readParents(store, session, lines);
-  const owners = new Map<Oid, WalkedLine>();
+  const toPageStep = stepReader(project.masker);
   const taken = new Set<TurnName>();
-  const walked: WalkedLine[] = [];
-  for (const { name, tip } of lines) {
-    const chain: Oid[] = [];
-    let [below, isBegun]: [Oid | null, boolean] = [tip, false];
-    while (below !== null && !owners.has(below) && !isBegun) {
-      chain.push(below);
-      isBegun = starts.has(below);
-      below = parents.get(below) ?? null;
-    }
+  const walked = new Map<OwnPart<PageSource['lines'][number]>, WalkedLine>();
+  for (const part of await readLines(store, session, lines)) {
+    const { line, steps, below, hasStart } = part;
     // A line with nothing of its own shows nothing.
-    if (chain.length === 0) continue;
-    const left = isBegun || below === null ? undefined : owners.get(below);
-    if (left === undefined && !isBegun && (await store.isShallow())) throw shallowError(name);
-    const own = await readSteps(store, chain.toReversed(), below, toStep);
-    const shared =
-      left === undefined ? [] : left.all.slice(0, left.all.findIndex(({ commit }) => commit === below) + 1);
-    const leaves = left === undefined || below === null ? null : { commit: below, line: left };
-    const line: WalkedLine = { name, tip, leaves, below, own, all: [...shared, ...own], turns: new Map() };
-    for (const oid of chain) owners.set(oid, line);
-    nameTurns(line, session, taken);
-    walked.push(line);
+    if (steps.length === 0) continue;
+    if (!hasStart && part.leaves === null && (await store.isShallow())) throw shallowError(line.name);
+    const changes = await readChanges(store, steps, below);
+    const own = await Promise.all(steps.map((step) => toPageStep(step, changes.get(step.commit))));
+    const left = part.leaves && walked.get(part.leaves.part);
+    const shared = left?.all.slice(0, left.all.findIndex(({ commit }) => commit === below) + 1) ?? [];
+    const leaves = left == null || below === null ? null : { commit: below, line: left };
+    const { name, tip } = line;
+    const read: WalkedLine = { name, tip, leaves, below, own, all: [...shared, ...own], turns: new Map() };
+    nameTurns(read, session, taken);
+    walked.set(part, read);
   }
-  return walked;
+  return [...walked.values()];
 }
 
 function shallowError(name: string): TeddyError {
@@ -80,74 +72,49 @@ function shallowError(name: string): TeddyError {
   );
 }
 
-/** One walk for all lines, as far as the start of the session. */
-async function readParents(
+/** Where an object is missing, the changes of each commit are read by themselves, so that the others are there. */
+async function readChanges(
   store: Store,
-  session: SessionId,
-  lines: PageSource['lines'],
-): Promise<{ parents: Map<Oid, Oid | null>; starts: Set<Oid> }> {
-  const tips = [...new Set(lines.map(({ tip }) => tip))];
-  const [parents, starts, waiting] = [new Map<Oid, Oid | null>(), new Set<Oid>(), new Set(tips)];
-  for await (const { oid, parent, message } of store.firstParentsOf(tips)) {
-    waiting.delete(oid);
-    parents.set(oid, parent);
-    if (message.includes('Teddy-Entry: start') && isStartOf({ entry: decodeEntry(message) }, session)) starts.add(oid);
-    else if (parent !== null && !parents.has(parent)) waiting.add(parent);
-    if (waiting.size === 0) break;
-  }
-  return { parents, starts };
-}
-
-/** Where an object is missing, each commit is read by itself, so that the others are there. */
-async function readSteps(
-  store: Store,
-  chain: readonly Oid[],
+  steps: readonly Step[],
   below: Oid | null,
-  toStep: ReadStep,
-): Promise<PageStep[]> {
+): Promise<ReadonlyMap<Oid, CommitChange[]>> {
   const changes = new Map<Oid, CommitChange[]>();
-  const commits = new Map<Oid, Commit>();
   try {
-    for await (const walked of store.walkChanges(chain.at(-1) as Oid, below === null ? [] : [below])) {
-      commits.set(walked.oid, walked.commit);
+    for await (const walked of store.walkChanges(lastOf(steps), below === null ? [] : [below]))
       changes.set(walked.oid, walked.changes);
-    }
   } catch (error) {
     if (!isDamage(error)) throw error;
-    for (const oid of chain) {
-      const commit = await store.readCommit(oid);
-      commits.set(oid, commit);
-      const alone = await store.diffTrees(commit.parents[0] ?? null, oid).catch(nullIfDamaged);
+    for (const { commit, parent } of steps) {
+      const alone = await store.diffTrees(parent, commit).catch(nullIfDamaged);
       if (alone !== null)
         changes.set(
-          oid,
+          commit,
           alone.map((change) => ({ ...change, oldMode: null })),
         );
     }
   }
-  return Promise.all(
-    chain.map(async (oid) => toStep(oid, commits.get(oid) ?? (await store.readCommit(oid)), changes.get(oid) ?? null)),
-  );
+  return changes;
 }
 
-type ReadStep = (commit: Oid, read: Commit, changes?: CommitChange[] | null) => Promise<PageStep>;
+function lastOf(steps: readonly Step[]): Oid {
+  return (steps.at(-1) as Step).commit;
+}
 
 /** Whose they are and who was asked is masked at once; the same few names stand on every commit. */
-export function stepReader(masker: Masker): ReadStep {
+export function stepReader(masker: Masker): (step: Step, changes?: CommitChange[]) => Promise<PageStep> {
   const known = new Map<string, Promise<string>>();
   const mask = (name: string) => {
     const masked = known.get(name) ?? maskString(masker, name);
     known.set(name, masked);
     return masked;
   };
-  return async (oid, read, changes = null) => {
-    const step = toStep({ ...read, oid, parent: read.parents[0] ?? null });
+  return async (step, changes) => {
     // Without an address, whatever the commit holds.
-    const name = parseIdent(read.author).name.split('<', 1)[0]?.trim() ?? '';
+    const name = parseIdent(step.ident).name.split('<', 1)[0]?.trim() ?? '';
     const { entry } = step;
     for (const key of ['agent', 'provider', 'model', 'baseBranch'] as const)
       if (entry?.[key] !== undefined) entry[key] = await mask(entry[key]);
-    return { ...step, time: parseIdent(step.committer).time, author: await mask(name), changes };
+    return { ...step, time: parseIdent(step.committer).time, author: await mask(name), changes: changes ?? null };
   };
 }
 

@@ -2,8 +2,9 @@
 import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { archivePrefix, type Oid, type SessionId } from '../../names.ts';
-import { isStartOf, toDecoded, toLogged, type LoggedEntry } from '../../session/logged-entry.ts';
+import { toLogged, type LoggedEntry } from '../../session/logged-entry.ts';
 import { findRecorded, type RecordedLine } from '../line/find-recorded.ts';
+import { readLines, type OwnPart, type Step } from '../../view/view.ts';
 import { listSessionLines, type RefLabel, type SessionLine } from '../../session/session-lines.ts';
 
 export interface GraphLine extends Omit<SessionLine, 'ref' | 'branch' | 'isMain'> {
@@ -59,42 +60,27 @@ function withWanted(lines: SessionLine[], { ref, name, tip }: RecordedLine): Ses
   return [...lines, { name, ref, tip, kind, remote: null, branch: null, isMain: false }];
 }
 
-type Known = Map<Oid, Walked>;
-
 /** A line with nothing of its own is a label where it stands. */
 async function walkLines(
   store: Store,
   session: SessionId,
   lines: (SessionLine & { isHead: boolean })[],
 ): Promise<{ walked: Walked[]; more: RefLabel[] }> {
-  const known: Known = new Map();
-  const walked: Walked[] = [];
+  const walked = new Map<OwnPart<(typeof lines)[number]>, Walked>();
   const more: RefLabel[] = [];
-  for (const { name, tip, kind, remote, isHead } of lines) {
-    const one: Walked = { line: { name, tip, kind, remote, isHead, leaves: null, depth: 0 }, entries: [] };
-    await walkLine(store, session, one, known);
-    if (one.entries.length === 0) more.push({ name: isHead ? `HEAD -> ${name}` : name, tip });
-    // Whatever is only named like a line of the session belongs to somebody else.
-    else if (one.line.leaves !== null || one.entries.some(({ entry }) => entry?.session === session)) {
-      for (const { commit } of one.entries) known.set(commit, one);
-      walked.push(one);
-    }
+  for (const part of await readLines(store, session, lines)) {
+    const { name, tip, kind, remote, isHead } = part.line;
+    const from = part.leaves && walked.get(part.leaves.part)?.line;
+    const leaves = from == null || part.leaves === null ? null : { commit: part.leaves.commit, line: from.name };
+    const line = { name, tip, kind, remote, isHead, leaves, depth: from == null ? 0 : from.depth + 1 };
+    if (part.steps.length === 0) more.push({ name: isHead ? `HEAD -> ${name}` : name, tip });
+    else walked.set(part, { line, entries: part.steps.map((step) => toEntry(step, name)).toReversed() });
   }
-  return { walked, more };
+  return { walked: [...walked.values()], more };
 }
 
-async function walkLine(store: Store, session: SessionId, { line, entries }: Walked, known: Known): Promise<void> {
-  for await (const { oid, commit } of store.firstParents(line.tip)) {
-    const left = known.get(oid);
-    if (left !== undefined) {
-      line.leaves = { commit: oid, line: left.line.name };
-      line.depth = left.line.depth + 1;
-      return;
-    }
-    const logged = toLogged(toDecoded(oid, commit));
-    entries.push({ ...logged, parent: commit.parents[0] ?? null, line: line.name, labels: [] });
-    if (isStartOf(logged, session)) return;
-  }
+function toEntry(step: Step, line: string): GraphEntry {
+  return { ...toLogged(step), parent: step.parent, line, labels: [] };
 }
 
 function addLabels(walked: readonly Walked[], labels: readonly RefLabel[]): void {
