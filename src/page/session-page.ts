@@ -161,7 +161,7 @@ export interface PageFile {
   /** Lines; 0 where they are not counted. */
   added: number;
   removed: number;
-  kind: 'text' | 'binary' | 'large' | 'submodule';
+  kind: 'text' | 'binary' | 'large' | 'submodule' | 'missing';
   /** Unified, in git's style. */
   diff: PageText;
   /** The index of the action that made it, as the report says; null: none did, or the report does not say. */

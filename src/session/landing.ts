@@ -12,7 +12,8 @@ import {
   type RepoPath,
   type SessionId,
 } from '../names.ts';
-import { listOwnBranches, readBaseStart, readDefaultBranches } from './lines.ts';
+import { listOwnBranches } from './find-landed.ts';
+import { readBaseStart, readDefaultBranches } from './lines.ts';
 
 /** Which line's code the commit brought, up to which of its commits. */
 export interface LandedFrom {

@@ -191,10 +191,8 @@ export async function readDefaultBranches(project: SessionSource, listed?: Tips)
   const resolve = async (ref: RefName) => (listed === undefined ? store.resolve(ref) : (listed.get(ref) ?? null));
   const tips = await Promise.all(refs.map(async (ref) => ({ ref, oid: await resolve(ref) })));
   const found = tips.flatMap(({ ref, oid }) => (oid === null ? [] : [{ ref, oid }]));
-  const head = found.find(({ ref }) => ref === remoteHead);
-  return head !== undefined && (await isOnSession(project.repository, head.oid, listed))
-    ? found.filter((one) => one !== head)
-    : found;
+  const [head, ...local] = found;
+  return head?.ref === remoteHead && (await isOnSession(project.repository, head.oid, listed)) ? local : found;
 }
 
 /** Whether sessions' branches are all that the remote has at this commit. */
@@ -205,20 +203,6 @@ async function isOnSession({ store }: SessionSource['repository'], head: Oid, li
     oid === head && ref.startsWith(prefix) && ref !== remoteHead ? [ref.slice(prefix.length)] : [],
   );
   return names.length > 0 && names.every((name) => parseLineRef(`refs/heads/${name}` as RefName) !== null);
-}
-
-/** The most branches that are looked at to find one among them. */
-const maxOwn = 16;
-
-/** The branches here that are nothing of teddy's: one of them may stand in for a branch that is gone. */
-export async function listOwnBranches(project: SessionSource, listed?: Tips): Promise<RefTip[]> {
-  const refs = listed === undefined ? null : [...listed].map(([ref, oid]) => ({ ref, oid }));
-  const named = (refs ?? (await project.repository.store.listRefs('refs/heads/'))).filter(
-    ({ ref }) => ref.startsWith('refs/heads/') && ref !== globalRef && parseLineRef(ref) === null,
-  );
-  const some = named.slice(0, maxOwn);
-  const nearest = await Promise.all(some.map(({ oid }) => findNearestEntry(project, oid)));
-  return some.filter((_, at) => nearest[at] === null);
 }
 
 /**

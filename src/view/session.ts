@@ -53,8 +53,10 @@ export interface Session {
   turns: TurnOutline[];
   /** The newest entry: its tree holds the files of all turns. Null when the range has no entry. */
   source: Oid | null;
-  /** Where the range begins, else the parent of the session's start; null when there is none, or the walk ended before it. */
+  /** Where the range begins, else the parent of the session's start; null when there is none, or the history is cut off. */
   base: Oid | null;
+  /** The walk came to the end of the history, as in a shallow clone, before what was asked for began. */
+  isCut: boolean;
   /** The branch on which the session started, as its first entry says. */
   baseBranch: string | null;
   /** The other agent whose session it is. */
@@ -92,7 +94,7 @@ export async function readSteps(
   const { session, tip, after = null } = range;
   const steps: Step[] = [];
   let source: Oid | null = null;
-  await walk(store, tip, after, (walked) => {
+  const hasEnded = await walk(store, tip, after, (walked) => {
     const step = toStep(walked);
     const { entry } = step;
     if (entry !== null && entry.session !== session) return true;
@@ -109,6 +111,7 @@ export async function readSteps(
     steps,
     source,
     base: start?.parent ?? after,
+    isCut: hasEnded && after === null,
     baseBranch: start?.entry?.baseBranch ?? null,
     agent: start?.entry?.foreign?.agent ?? null,
   };
@@ -117,19 +120,25 @@ export async function readSteps(
 /** Walks that go further are cheaper by one git process, which sends all commits along. */
 const followedCommits = 40;
 
-/** Passes the commits on, newest first, until `take` wants no more. */
-async function walk(store: Walks, tip: Oid, after: Oid | null, take: (walked: WalkedCommit) => boolean): Promise<void> {
+/** Passes the commits on, newest first, until `take` wants no more. True: `take` wanted more than there are. */
+async function walk(
+  store: Walks,
+  tip: Oid,
+  after: Oid | null,
+  take: (walked: WalkedCommit) => boolean,
+): Promise<boolean> {
   let followed = 0;
   let last: Oid | null = null;
   for await (const { oid, commit } of store.firstParents(tip, after === null ? [] : [after])) {
-    if (!take({ ...commit, oid, parent: commit.parents[0] ?? null })) return;
+    if (!take({ ...commit, oid, parent: commit.parents[0] ?? null })) return false;
     followed += 1;
     if (after !== null || followed < followedCommits) continue;
     last = oid;
     break;
   }
-  if (last === null) return;
-  for await (const walked of store.firstParentsOf([last])) if (walked.oid !== last && !take(walked)) return;
+  if (last === null) return true;
+  for await (const walked of store.firstParentsOf([last])) if (walked.oid !== last && !take(walked)) return false;
+  return true;
 }
 
 export function toStep(walked: WalkedCommit): Step {

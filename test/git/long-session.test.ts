@@ -11,7 +11,8 @@ import { gitText } from '../support/git-process.ts';
 import { makeScratchRepository } from '../support/scratch-repository.ts';
 import { assistantSays, userSays, writeTurns } from '../support/transcripts.ts';
 
-const notices = { info: () => undefined, warn: () => undefined };
+const warned: string[] = [];
+const notices = { info: () => undefined, warn: (text: string) => warned.push(text) };
 const own = 60;
 
 test('are those of git log, down to the start of the session or the end of the clone', async () => {
@@ -41,8 +42,17 @@ test('are those of git log, down to the start of the session or the end of the c
     const review = await reviewSession(cloned, line);
     expect(review.commits).toHaveLength(depth === null ? own : depth - 1);
     expect(review.turns).toMatchObject([{ turn: '01', message: 'Look' }]);
-    // At the end of what a clone has, everything is new.
-    expect(review.turns[0]?.files.map(({ path }) => path)).toEqual(depth === 1 ? ['README.md', 'mine.txt'] : []);
+    // Nobody knows what the first commit of a clone has changed.
+    expect(review.turns[0]?.files).toEqual([]);
+    expect(review.files.map(({ path }) => path)).toEqual(depth === 1 ? [] : ['mine.txt']);
+    expect(warned.map((text) => text.replace(/[0-9a-f]{10}/, 'X'))).toEqual(
+      depth === null
+        ? []
+        : [
+            `The history of ${session} is cut off here: nothing before X is counted. \`git fetch --unshallow\` brings it.`,
+          ],
+    );
+    warned.length = 0;
     await cloned.repository.close();
   }
   await Promise.all([repo.close(), rm(elsewhere, { recursive: true })]);

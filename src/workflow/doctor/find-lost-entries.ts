@@ -1,4 +1,5 @@
 /** Finds damaged objects below the lines, and entries that no ref reaches any more: these are offered as branches. */
+import { readDefaultBranches } from '../../session/lines.ts';
 import { nullIfDamaged } from '../../errors.ts';
 import type { Commit, RefTip } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -19,7 +20,6 @@ import type { DamagedObject } from '../../ports/disk.ts';
 import { formatCount } from '../../session/format-count.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { readRows, writeRows } from '../../session/cached-rows.ts';
-import { readDefaultBranches } from '../../session/lines.ts';
 import { moveRefs } from '../line/move-refs.ts';
 
 interface LostCommit {

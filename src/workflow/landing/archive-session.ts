@@ -16,7 +16,7 @@ import { toArchiveCommand } from './archive-command.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { repair } from '../line/repair.ts';
 import { findFreeBranch, findHeadLine } from '../line/find.ts';
-import { chooseMain, listLines, readBaseBranch, readDefaultBranches, type KnownLine } from '../../session/lines.ts';
+import { chooseMain, listLines, readBaseBranch, type KnownLine, readDefaultBranches } from '../../session/lines.ts';
 import { findCommit } from '../line/find-committed.ts';
 import { hasLandedAsItStands } from '../line/find-open.ts';
 import { readEnd } from '../line/read-end.ts';

@@ -19,6 +19,7 @@ import { findLine, lineName, type FindOptions } from './find.ts';
 import { listLines } from '../../session/lines.ts';
 import { nameSome } from '../../session/name-some.ts';
 import { toShellWord } from '../../session/shell-word.ts';
+import type { Session } from '../../view/view.ts';
 import { listSessionLines, type SessionLine } from '../../session/session-lines.ts';
 
 export interface RecordedLine {
@@ -194,4 +195,15 @@ async function listLinesWith(
     having: lines.filter((_, at) => dirs[at] !== null),
     isOne: new Set(dirs.filter((oid) => oid !== null)).size === 1,
   };
+}
+
+/** Warns where the session began before the commits that are here: an answer that looks whole would be wrong. */
+export function warnOfCut(
+  { notices }: Pick<Project, 'notices'>,
+  read: Pick<Session, 'session' | 'steps' | 'isCut'>,
+): void {
+  if (!read.isCut) return;
+  const first = read.steps[0]?.commit.slice(0, 10);
+  const missing = `The history of ${read.session} is cut off here: nothing before ${first} is counted.`;
+  notices.warn(`${missing} \`git fetch --unshallow\` brings it.`);
 }

@@ -5,7 +5,7 @@
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { hasRemote } from './foreign-texts.ts';
-import { readDefaultBranches, type BaseStart } from '../../session/lines.ts';
+import { type BaseStart, readDefaultBranches } from '../../session/lines.ts';
 
 /** Notes that the session was begun here, where that will matter: on another branch than the default one. */
 export async function rememberStart(project: Project, { branch, oid }: BaseStart): Promise<void> {

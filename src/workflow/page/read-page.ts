@@ -1,4 +1,5 @@
 /** Reads what the page of a session shows. The same source gives the same values in every clone, whatever else is there. */
+import { readDefaultBranches } from '../../session/lines.ts';
 import { nullIfDamaged, TeddyError } from '../../errors.ts';
 import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -8,7 +9,6 @@ import { sumSpent } from '../../session/spending.ts';
 import { sessionDir, turnNumber, type Oid, type SessionId, type TurnName } from '../../names.ts';
 import { withOrigins } from '../../page/origins.ts';
 import type { PageCommit, PageComparison, PageSource, PageTurn, SessionPage } from '../../page/session-page.ts';
-import { readDefaultBranches } from '../../session/lines.ts';
 import { maskString, maskTexts } from '../line/mask-text.ts';
 import { findNearestEntry } from '../../session/nearest-entry.ts';
 import { toStep } from '../../view/view.ts';

@@ -11,12 +11,12 @@ export interface FileDiff {
   added: number;
   removed: number;
   /** `text`: its lines are compared. The others are only said to differ. */
-  kind: 'text' | 'binary' | 'large' | 'submodule';
+  kind: 'text' | 'binary' | 'large' | 'submodule' | 'missing';
   /** Unified, in git's style; ends with a newline. */
   diff: string;
 }
 
-/** Without a mode it is a plain file. */
+/** Without a mode, as in a report, it is a plain file as far as it is here. */
 type Change = Pick<TreeChange, 'path' | 'change' | 'before' | 'after'> & Partial<Pick<TreeChange, 'mode'>>;
 
 /** Nobody reads more of a file, and to compare it takes its time. */
@@ -48,8 +48,11 @@ export function isCode(path: RepoPath): boolean {
 async function diffFile(store: BlobReader, change: Change): Promise<FileDiff> {
   const sides = [change.before, change.after];
   const sizes = await Promise.all(sides.map((oid) => (oid === null ? 0 : store.readSize(oid))));
-  // The object of a submodule belongs to another repository.
-  if (sizes.includes(null)) return toUnread(change, 'submodule', `Submodule ${describeOids(change)}`);
+  // The object of a submodule belongs to another repository; in a shallow clone, a file as it was may be missing.
+  if (sizes.includes(null))
+    return change.mode === '160000' || change.mode === null
+      ? toUnread(change, 'submodule', `Submodule ${describeOids(change)}`)
+      : toUnread(change, 'missing', `Not in this repository: ${describeOids(change)}`);
   if (sizes.some((size) => (size ?? 0) > maxBytes)) return toUnread(change, 'large', describeSizes(change, sizes));
   const [before, after] = await Promise.all(sides.map((oid) => (oid === null ? null : store.readBlob(oid))));
   return toFileDiff(change, before ?? null, after ?? null);

@@ -6,7 +6,7 @@ import type { Project } from '../../ports/project.ts';
 import { repoPathFromGit, type Oid, type SessionId, type TurnName } from '../../names.ts';
 import { readSession, readTurn, readTurnFile, type TurnStatus } from '../../view/view.ts';
 import { diffFiles, listCodeChanges, toFileDiff, type FileDiff } from './diff-files.ts';
-import { codeOf, findExactTurn, findTurnOf, turnBefore, type FoundTurn } from './find-turn.ts';
+import { codeOf, findExactTurn, findTurnOf, requireCommits, turnBefore, type FoundTurn } from './find-turn.ts';
 import { TeddyError } from '../../errors.ts';
 
 export const comparedParts = ['plan', 'context', 'code'] as const;
@@ -83,11 +83,13 @@ async function readSides(project: Project, { a, b, selector }: DiffOptions): Pro
 
 async function readSide(store: Store, found: FoundTurn): Promise<Side> {
   const { session, state, line, turn } = found;
-  const read = (name: string) => readTurnFile(store, { commit: state.entryOid, session, turn }, name);
+  const readFile = (name: string) => readTurnFile(store, { commit: state.entryOid, session, turn }, name);
+  const read = await readSession(store, line, { only: turn });
+  if (line.ref !== null) requireCommits(read, turn);
   const [content, turnContext, log] = await Promise.all([
-    readTurn(store, await readSession(store, line, { only: turn }), turn),
-    read('turn.context'),
-    read('_context.log'),
+    readTurn(store, read, turn),
+    readFile('turn.context'),
+    readFile('_context.log'),
   ]);
   const report = content.report === null ? null : parseReport(content.report);
   return {

@@ -4,7 +4,7 @@ import type { Project } from '../../ports/project.ts';
 import { parseTurnName, type Oid, type SessionId, type TurnName } from '../../names.ts';
 import { comesLater } from '../../session/entry.ts';
 import type { LoggedEntry } from '../../session/logged-entry.ts';
-import { findTurn, lookForTurn, readLineTurns, type LineTurns } from '../../view/view.ts';
+import { findTurn, lookForTurn, readLineTurns, type LineTurns, type Session } from '../../view/view.ts';
 import { findLineWith, findRecorded, type RecordedLine } from '../line/find-recorded.ts';
 import { listSessionLines } from '../../session/session-lines.ts';
 
@@ -93,4 +93,14 @@ export function turnBefore({ state, turn }: FoundTurn): TurnName | null {
 /** The code as the turn left it: the user's own edits after it are not part of it. */
 export function codeOf({ line }: FoundTurn, entries: readonly Pick<LoggedEntry, 'commit' | 'entry'>[]): Oid {
   return entries.findLast(({ entry }) => !comesLater(entry?.kind))?.commit ?? line.tip;
+}
+
+/** Throws SHALLOW_CLONE where the history is cut off, and no commit of the turn is here. */
+export function requireCommits({ steps, isCut }: Pick<Session, 'steps' | 'isCut'>, turn: TurnName): void {
+  if (!isCut || steps.some(({ entry }) => entry?.turn === turn)) return;
+  throw new TeddyError(
+    'SHALLOW_CLONE',
+    `The history is cut off here: no commit of turn ${turn} is in this clone.`,
+    'Fetch all of it: `git fetch --unshallow`.',
+  );
 }

@@ -3,7 +3,7 @@ import type { Project } from '../../ports/project.ts';
 import { toLogged, type LoggedEntry } from '../../session/logged-entry.ts';
 import type { SessionId } from '../../names.ts';
 import { readSteps } from '../../view/view.ts';
-import { findRecorded } from '../line/find-recorded.ts';
+import { findRecorded, warnOfCut } from '../line/find-recorded.ts';
 
 export interface SessionLog {
   session: SessionId;
@@ -14,6 +14,7 @@ export interface SessionLog {
 /** Ends with the `start` entry of the session, or where a range begins. `target`: as of `findRecorded`. */
 export async function logSession(project: Project, target: string | undefined): Promise<SessionLog> {
   const line = await findRecorded(project, target);
-  const { steps } = await readSteps(project.repository.store, line);
-  return { session: line.session, line: line.name, entries: steps.map(toLogged).toReversed() };
+  const read = await readSteps(project.repository.store, line);
+  warnOfCut(project, read);
+  return { session: line.session, line: line.name, entries: read.steps.map(toLogged).toReversed() };
 }

@@ -14,7 +14,7 @@ import {
 import { sumSpent } from '../../session/spending.ts';
 import { listCodeChanges } from './diff-files.ts';
 import { findUnlandedBase } from '../line/session-start.ts';
-import { findRecorded } from '../line/find-recorded.ts';
+import { findRecorded, warnOfCut } from '../line/find-recorded.ts';
 import { countFiles, labelTurn, reviewTurn, type ReviewedTurn } from './turn.ts';
 import type { OwnCommit, Review, ReviewedLine } from './review.ts';
 import { listAnswerers, listApprovers, listWorkers } from './who.ts';
@@ -34,7 +34,8 @@ export async function openReview(project: Project, target: string | undefined): 
   const { store } = project.repository;
   const line = await findRecorded(project, target);
   const session = await readSession(store, line);
-  const { steps, base, baseBranch, agent } = session;
+  warnOfCut(project, session);
+  const { steps, base, baseBranch, agent, isCut } = session;
   const review = await maskTexts(project.masker, {
     session: line.session,
     line: line.name,
@@ -50,7 +51,10 @@ export async function openReview(project: Project, target: string | undefined): 
     people: listWorkers(steps),
     commits: listOwn(steps),
     spent: sumSpent(steps.flatMap(({ entry }) => entry ?? [])),
-    files: await countFiles(store, await listCodeChanges(store, base, line.tip)),
+    files: await countFiles(
+      store,
+      await listCodeChanges(store, isCut ? (steps[0]?.commit ?? line.tip) : base, line.tip),
+    ),
   });
   return { ...review, readTurns: () => readNewest(project, session, session.turns.toReversed()) };
 }
@@ -97,15 +101,18 @@ async function* readNewest(
 
 type Changes = ReadonlyMap<Oid, ChangedCommit['changes']>;
 
-/** Reads the changes of the steps from the given one on; those that were read before are not read again. */
-function changeReader(store: Store, { steps, base }: Session): (first: Step | undefined) => Promise<Changes> {
+/**
+ * Reads the changes of the steps from the given one on; those that were read before are not read again. What the first commit of a
+ * history that is cut off has changed, nobody here can say.
+ */
+function changeReader(store: Store, { steps, isCut }: Session): (first: Step | undefined) => Promise<Changes> {
   const known = new Map<Oid, ChangedCommit['changes']>();
   let from = steps.length;
   return async (first) => {
     const next = first === undefined ? from : steps.indexOf(first);
-    const unread = steps.slice(next, from).map(({ commit, parent }) => ({ oid: commit, parent }));
-    // A shallow clone names the parent of its first commit, and does not have it.
-    if (next === 0 && base === null && unread[0] !== undefined) unread[0].parent = null;
+    const unread = steps
+      .slice(isCut ? Math.max(next, 1) : next, from)
+      .map(({ commit, parent }) => ({ oid: commit, parent }));
     for await (const { oid, changes } of store.changesOf(unread)) known.set(oid, changes);
     from = Math.min(next, from);
     return known;
