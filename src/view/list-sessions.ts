@@ -131,18 +131,35 @@ async function findBeside(
   start: Oid | null,
 ): Promise<DescribedSession['beside']> {
   if (line.others.length === 0 || (await tellProgress(store, index, line)).status === 'planned') return null;
-  const newest = line.others
-    .filter(({ ref }) => !landed.has(ref))
-    .toSorted((a, b) => (a.nearest.entry.id < b.nearest.entry.id ? 1 : -1));
-  for (const other of newest)
-    if ((await tellProgress(store, index, other)).status === 'planned')
-      return { branch: shortRef(other.ref), has: 'plan' };
+  const newest = sortNewest(line.others.filter(({ ref }) => !landed.has(ref)));
+  const [planned] = await listPlanned(store, index, newest);
+  if (planned !== undefined) return { branch: shortRef(planned.ref), has: 'plan' };
   if ([line, ...line.others].some(({ ref }) => landed.has(ref))) return null;
   const hasCode = async (one: KnownLine) =>
     (await tell(index, one, 'code', async () => [start === null || !(await hasSameCode(store, start, one.oid))]))[0];
   if (await hasCode(line)) return null;
   for (const other of newest) if (await hasCode(other)) return { branch: shortRef(other.ref), has: 'code' };
   return null;
+}
+
+/** The lines whose latest turn has a plan that was not run, the newest first. */
+export async function findPlanned(
+  { repository: { store, cache } }: SessionSource,
+  lines: readonly KnownLine[],
+): Promise<KnownLine[]> {
+  const index = await openLineIndex(cache);
+  const planned = await listPlanned(store, index, sortNewest(lines));
+  await index.save();
+  return planned;
+}
+
+async function listPlanned(store: SessionStore, index: LineIndex, lines: readonly KnownLine[]): Promise<KnownLine[]> {
+  const told = await Promise.all(lines.map((line) => tellProgress(store, index, line)));
+  return lines.filter((_, at) => told[at]?.status === 'planned');
+}
+
+function sortNewest(lines: readonly KnownLine[]): KnownLine[] {
+  return lines.toSorted((a, b) => (a.nearest.entry.id < b.nearest.entry.id ? 1 : -1));
 }
 
 /** On the line of another agent a snapshot comes last, and says nothing of what the session is about. */

@@ -56,4 +56,4 @@ export {
   type LineState,
 } from './line.ts';
 export { readTurns, findSource, type ConversationSource } from './conversation.ts';
-export { describeSessions, type DescribedSession } from './list-sessions.ts';
+export { describeSessions, findPlanned, type DescribedSession } from './list-sessions.ts';

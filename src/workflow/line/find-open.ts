@@ -1,11 +1,10 @@
 /** The session that a command takes where HEAD is on no line and none is named: the newest open one of one's own. */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
-import type { EntryKind } from '../../session/entry.ts';
 import { decodeLandings, landingText } from '../../session/landing.ts';
 import { isTurnName, sessionDir, shortRef, type Oid, type SessionId } from '../../names.ts';
 import { listArchives } from '../../session/archives.ts';
-import { readLine } from '../../view/view.ts';
+import { findPlanned } from '../../view/view.ts';
 import { isOnLine } from '../../session/ancestry.ts';
 import { addsNothing, hasSameCode, readBaseTips } from '../../session/find-landed.ts';
 import { toMainLines, type MainLine } from '../../session/main-lines.ts';
@@ -43,17 +42,6 @@ async function findOpenBranch(
   for (const line of [own, ...beside])
     if (await hasLandedAsItStands(project, line)) return (await findPlanned(project, [own, ...beside]))[0] ?? null;
   return own;
-}
-
-/** A line that ends with one of these entries has no plan that waits, and is not read. */
-const planless: ReadonlySet<EntryKind> = new Set(['start', 'branch', 'report']);
-
-/** The lines whose latest turn has a plan that was not run, the newest first. */
-export async function findPlanned(project: Project, lines: readonly KnownLine[]): Promise<KnownLine[]> {
-  const unread = lines.filter(({ nearest }) => !planless.has(nearest.entry.kind));
-  const read = unread.map(async (line) => ({ line, state: await readLine(project.repository.store, line.oid) }));
-  const planned = (await Promise.all(read)).filter(({ state }) => state.latest?.status === 'planned');
-  return planned.map(({ line }) => line).toSorted((a, b) => (a.nearest.entry.id < b.nearest.entry.id ? 1 : -1));
 }
 
 /** Whether the branch that the session started from, or the default branch, has all that is on the line; or one of `bases`. */

@@ -14,13 +14,7 @@ import { parseLineRef, shortRef, type Oid, type RefName, type SessionId, type Tu
 import { toShellWord } from '../../session/shell-word.ts';
 import { findCommit } from '../line/find-committed.ts';
 import { findBranchAt, findFreeBranch, findLine, lineName, toGoCommand, type Line } from '../line/find.ts';
-import {
-  findBaseStart,
-  findOtherWithCode,
-  findPlanned,
-  hasCodeToLand,
-  hasLandedAsItStands,
-} from '../line/find-open.ts';
+import { findBaseStart, findOtherWithCode, hasCodeToLand, hasLandedAsItStands } from '../line/find-open.ts';
 import { findNearestEntry, type NearestEntry } from '../../session/nearest-entry.ts';
 import { listLines } from '../../session/lines.ts';
 import { listMainLines } from '../../session/main-lines.ts';
@@ -40,6 +34,7 @@ import {
   toText,
   type LineState,
   type TurnStatus,
+  findPlanned,
 } from '../../view/view.ts';
 
 export interface Status {
