@@ -169,7 +169,9 @@ export function sessionTools(project: Project): Tool[] {
         const found = await findConversation(project, { selector });
         const { shown, text: masked, cut } = await readPart(project, found, name, part, offset + most + 1);
         const end = /[\uD800-\uDBFF]/.test(masked.charAt(offset + most - 1)) ? offset + most - 1 : offset + most;
-        const commits = shown.entries.slice(-20);
+        const commits = shown.entries
+          .slice(-20)
+          .map(({ commit, time, entry }) => ({ commit, kind: entry?.kind ?? '', time, title: entry?.title ?? '' }));
         return {
           notice: dataNotice,
           session: shown.session,

@@ -116,7 +116,7 @@ export interface TurnSummary {
 }
 
 /** Counts the records of what a model thought, and the notes. */
-export interface Asides {
+interface Asides {
   thoughts: number;
   notes: number;
 }

@@ -23,7 +23,6 @@ export {
   type TurnContent,
   type TurnStatus,
   type TurnSummary,
-  type Asides,
 } from './turn.ts';
 export {
   maxShownText,

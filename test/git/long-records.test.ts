@@ -111,7 +111,7 @@ test('a message of 30 MB', async () => {
   for (const text of [shown, review]) expect(printed(text)).toBe(transcript);
 
   const { turns } = await reviewSession(counted(), commit);
-  expect(turns[0]?.message).toMatch(/\n\[29,934,474 more characters are left out\]$/);
+  expect(turns[0]?.messages[0]).toMatch(/\n\[29,934,464 more characters are left out\]$/);
   expect((await showTurn(project, { turn: commit })).messages).toEqual([long, 'And this']);
   expect((await showTurn(project, { turn: commit })).cut).toEqual([]);
 });

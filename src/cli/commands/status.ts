@@ -148,7 +148,7 @@ function describeState(status: Status): string[] {
         `Turn ${turn.turn} has a plan that is not valid${title} (${countOf(plan.problems, 'problem')}).`,
         ...waits,
       ];
-    const word = verdict === null ? '' : `, ${verdict.verdict} by ${toVisible(verdict.author)}`;
+    const word = verdict === null ? '' : `, ${verdict.verdict} by ${toVisible(verdict.author.name)}`;
     return [`Turn ${turn.turn} has a plan to execute${title} (${countOf(plan.actions, 'action')})${word}.`, ...waits];
   }
   if (handedIn !== null)

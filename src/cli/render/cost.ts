@@ -9,7 +9,7 @@ import { toVisible } from '../../session/visible-text.ts';
 
 /** Ends with a newline. */
 export function renderCost(terminal: Terminal, cost: LineCost): string {
-  const hasCached = cost.total.cachedTokens !== undefined;
+  const hasCached = cost.spent.cachedTokens !== undefined;
   const turns = cost.turns.map(({ turn, models, spent, estimated, title }) => [
     turn,
     ...toCells(spent, estimated, hasCached),
@@ -27,13 +27,13 @@ export function renderCost(terminal: Terminal, cost: LineCost): string {
       ? 'There is no turn yet.'
       : renderTable(terminal, ['turn', ...toHeads(hasCached), 'model', ''], turns, [
           'total',
-          ...toCells(cost.total, null, hasCached),
+          ...toCells(cost.spent, null, hasCached),
         ]),
     ...(cost.models.length > 1 ? [renderTable(terminal, ['model', ...toHeads(hasCached), ''], models, null)] : []),
     [
-      ...describeParts(cost.total),
+      ...describeParts(cost.spent),
       ...describePrices(cost),
-      ...describeEstimate(cost.estimated, cost.total),
+      ...describeEstimate(cost.estimated, cost.spent),
       ...describeBudget(cost.budget),
     ].join('\n'),
   ];
@@ -85,8 +85,8 @@ function describeParts({ inputTokens, outputTokens, cachedTokens, reasoningToken
 }
 
 /** An unknown cost is never counted as nothing. */
-function describePrices({ total, unpriced }: LineCost): string[] {
-  const estimated = total.estimatedUsd === undefined ? [] : ['~ marks a cost by the prices of the models.'];
+function describePrices({ spent, unpriced }: LineCost): string[] {
+  const estimated = spent.estimatedUsd === undefined ? [] : ['~ marks a cost by the prices of the models.'];
   const [model] = unpriced;
   if (model === undefined) return estimated;
   const key = toVisible(`teddy.model.${model}.price`);

@@ -14,7 +14,8 @@ const maxFiles = 50;
 const maxComments = 20;
 
 export function renderTurnDetails(turn: ReviewedTurn, session: string): string {
-  const { message, plan, actions, files, answeredBy, spent, error, commits, cut } = turn;
+  const { planTitle, actions, files, answeredBy, spent, error, commits, cut } = turn;
+  const message = turn.messages.join('\n\n');
   const cost = describeSpending(spent);
   const asides = describeAsides(turn.asides, session);
   const facts = [
@@ -25,8 +26,8 @@ export function renderTurnDetails(turn: ReviewedTurn, session: string): string {
   const title = cutTo(message.trim().split('\n')[0] ?? '', 100);
   return [
     `<details>\n<summary>Turn ${turn.turn}: ${escapeHtml(title)} (${toOutcome(turn)})</summary>`,
-    ...(message.trim() === '' ? [] : [quoteMarkdown(cutTo(message, maxMessage)) + noteLong(turn, session)]),
-    ...(plan === null ? [] : [`Plan: ${escapeMarkdown(plan)}`]),
+    ...(message.trim() === '' ? [] : [quoteMarkdown(cutTo(message, maxMessage)) + noteLong(message, turn, session)]),
+    ...(planTitle === null ? [] : [`Plan: ${escapeMarkdown(planTitle)}`]),
     ...turn.verdicts.map(renderVerdict),
     ...turn.decisions.map(renderDecision),
     ...(error === null ? [] : [`Not finished: ${escapeMarkdown(error)}`]),
@@ -40,15 +41,15 @@ export function renderTurnDetails(turn: ReviewedTurn, session: string): string {
 }
 
 export function toOutcome(turn: TurnLabel | ReviewedTurn): string {
-  const { outcome, plan, isUndone, isPartlyUndone, isAnswered, verdict, isAgentPlan } = turn;
+  const { outcome, planTitle, undoneBy, partlyUndoneBy, isAnswered, verdict, isAgentPlan } = turn;
   const words = ['plan', ...(verdict === null ? [] : [verdict]), ...(isAgentPlan ? [] : ['not run'])].join(', ');
-  const told = outcome ?? (plan === null ? (isAnswered ? 'answer' : 'message') : words);
+  const told = outcome ?? (planTitle === null ? (isAnswered ? 'answer' : 'message') : words);
   const isPartly =
     outcome === 'SUCCESS' && 'actions' in turn && turn.actions.some(({ status }) => status === 'SKIPPED');
   return [
     told,
     ...(isPartly ? ['in part'] : []),
-    ...(isUndone ? ['undone'] : isPartlyUndone ? ['partly undone'] : []),
+    ...(undoneBy !== null ? ['undone'] : partlyUndoneBy !== null ? ['partly undone'] : []),
   ].join(', ');
 }
 
@@ -94,7 +95,7 @@ export function cutTo(text: string, max: number): string {
   return characters.length <= max ? text : `${characters.slice(0, max - 1).join('')}…`;
 }
 
-function noteLong({ message, turn }: ReviewedTurn, session: string): string {
+function noteLong(message: string, { turn }: ReviewedTurn, session: string): string {
   const more = countWhole(message) - message.length + [...message].length - maxMessage;
   if (more <= 0) return '';
   return `\n\n${formatCount(more)} more characters: \`teddy session show ${turn} -s ${session}\`.`;

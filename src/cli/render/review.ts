@@ -1,5 +1,6 @@
 /** Renders a review as Markdown. If it does not fit, the oldest turns are left out, and it says so. */
 import type { TurnName } from '../../names.ts';
+import { groupBy } from '../../session/group-by.ts';
 import { formatCount } from '../../session/format-count.ts';
 import type { ChangedFile, ReviewedTurn, TurnLabel } from '../../workflow/review/turn.ts';
 import { countOf, describeSpending } from '../../session/describe-spending.ts';
@@ -136,12 +137,7 @@ function describeChange(files: readonly ChangedFile[]): string {
 
 /** The user's own commits are where they were made. */
 function renderTable({ commits, session }: ReviewedLine, turns: readonly Row[]): string {
-  const own = new Map<Row['turn'] | null, ReviewedLine['commits']>();
-  for (const commit of commits) {
-    const beside = own.get(commit.after);
-    if (beside === undefined) own.set(commit.after, [commit]);
-    else beside.push(commit);
-  }
+  const own = groupBy(commits, ({ after }) => after);
   const ownRows = (after: Row['turn'] | null) =>
     (own.get(after) ?? []).map(
       ({ commit, subject }) =>
@@ -157,8 +153,9 @@ function renderTable({ commits, session }: ReviewedLine, turns: readonly Row[]):
 }
 
 function renderRow(turn: Row): string {
-  const message = escapeMarkdown(cutTo(turn.message.trim().split('\n')[0] ?? '', 100));
-  const plan = turn.plan === null ? '' : escapeMarkdown(cutTo(turn.plan, 100));
+  const said = 'messages' in turn ? turn.messages.join('\n\n') : turn.title;
+  const message = escapeMarkdown(cutTo(said.trim().split('\n')[0] ?? '', 100));
+  const plan = turn.planTitle === null ? '' : escapeMarkdown(cutTo(turn.planTitle, 100));
   return `| ${turn.turn} | ${message} | ${plan} | ${toOutcome(turn)} |`;
 }
 

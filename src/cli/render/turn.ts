@@ -41,7 +41,7 @@ function renderHead(terminal: Terminal, shown: ShownTurn): string {
   const title = `Turn ${shown.turn} of ${shown.session}: ${shown.undoneBy !== null ? 'undone' : shown.partlyUndoneBy !== null ? 'partly undone' : shown.status}`;
   const rows: [string, string | null][] = [
     ['line', shown.line],
-    ['commits', shown.entries.map(({ commit, kind }) => `${commit.slice(0, 10)} ${kind}`).join(', ')],
+    ['commits', shown.entries.map(({ commit, entry }) => `${commit.slice(0, 10)} ${entry?.kind}`).join(', ')],
     ['time', toPeriod(shown.entries.map(({ time }) => time))],
     ['model', describeModel(shown)],
     ['tokens', describeSpending(shown.spent)],

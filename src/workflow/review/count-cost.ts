@@ -42,7 +42,7 @@ export interface LineCost {
   line: string;
   turns: TurnCost[];
   models: ModelCost[];
-  total: Spending;
+  spent: Spending;
   /** Models whose endpoint has named no cost, and whose price nobody knows. */
   unpriced: string[];
   estimated: Tokens | null;
@@ -75,18 +75,18 @@ export async function countCost(project: Project, target: string | undefined): P
       };
     }),
   );
-  const total = sumSpent(answers, priceOf);
+  const spent = sumSpent(answers, priceOf);
   return {
     session,
     line: name,
     turns,
     models: countModels(answers, priceOf),
-    total,
+    spent,
     unpriced,
     estimated: turns.map(({ estimated }) => estimated).reduce(addTokens, null),
     budget: {
       maxTurns: { limit: await readLimit(project, 'maxTurns'), spent: state.turns.length },
-      maxTokens: { limit: await readLimit(project, 'maxTokens'), spent: total.inputTokens + total.outputTokens },
+      maxTokens: { limit: await readLimit(project, 'maxTokens'), spent: spent.inputTokens + spent.outputTokens },
     },
   };
 }

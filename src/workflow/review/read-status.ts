@@ -7,7 +7,7 @@ import { parseReport } from '../../plan/report-yaml.ts';
 import { describeNotRun, type ActionLog, type RunStatus } from '../../plan/report.ts';
 import type { Head } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import type { Entry, VerdictWord } from '../../session/entry.ts';
+import type { Entry } from '../../session/entry.ts';
 import { howUndone } from '../../session/line-paths.ts';
 import { isSessionPath } from '../../session/global-files.ts';
 import { parseLineRef, shortRef, type Oid, type RefName, type SessionId, type TurnName } from '../../names.ts';
@@ -28,13 +28,13 @@ import { listProposed } from '../line/proposed-memos.ts';
 import {
   awaitsVerdict,
   findAsked,
+  findPlanned,
   lastWord,
   readLine,
   readVerdicts,
   toText,
-  type LineState,
   type TurnStatus,
-  findPlanned,
+  type Verdict,
 } from '../../view/view.ts';
 
 export interface Status {
@@ -51,7 +51,7 @@ export interface Status {
   /** The plan of another agent, which waits for a verdict. */
   handedIn: { title: string } | null;
   /** The last word on the plan of the turn. */
-  verdict: { verdict: VerdictWord; author: string } | null;
+  verdict: Verdict | null;
   /** How the run of the turn ended, if it was not a success. */
   outcome: FailedOutcome | null;
   /** `1 of 2 actions was not run`, in a run that succeeded otherwise. */
@@ -189,7 +189,8 @@ async function readLineStatus(project: Project, line: Line): Promise<LineStatus 
     },
     question: userMessages(findAsked(state)?.records ?? []).at(-1) ?? null,
     handedIn: awaitsVerdict(state) ? { title: findPlanTitle(toText(latest?.plan ?? null)).title } : null,
-    verdict: latest?.status === 'planned' ? await readLastWord(project, state, latest.turn) : null,
+    verdict:
+      latest?.status === 'planned' ? lastWord(await readVerdicts(project, { ...state, turn: latest.turn })) : null,
     ...(latest?.report == null ? { outcome: null, notRun: null } : toOutcome(toText(latest.report), entry)),
     startsOn: nearest && (await readStartsOn(project, { ...nearest.entry, oid: line.tip })),
     isInterrupted: isLeft && executedBy === null,
@@ -221,11 +222,6 @@ async function readLost(project: Project, tip: Oid, nearest: NearestEntry): Prom
   if (lost === null) return null;
   const holder = (await project.repository.workTrees()).find((tree) => tree.ref === ref);
   return { branch, landed: lost.landed, command: `${toGitOn(project, ref, holder?.root ?? null)} ${lost.command}` };
-}
-
-async function readLastWord(project: Project, { tip, session }: LineState, turn: TurnName): Promise<Status['verdict']> {
-  const word = lastWord(await readVerdicts(project, { tip, session, turn }));
-  return word && { verdict: word.verdict, author: word.author.name };
 }
 
 /** Where the line is checked out nowhere, there are no files to check the plan against. */

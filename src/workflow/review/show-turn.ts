@@ -13,9 +13,8 @@ import {
 import { parseReport } from '../../plan/report-yaml.ts';
 import type { Report } from '../../plan/report.ts';
 import type { Project } from '../../ports/project.ts';
-import type { EntryKind } from '../../session/entry.ts';
 import type { Oid, SessionId, TurnName } from '../../names.ts';
-import { parseIdent } from '../../session/logged-entry.ts';
+import { toLogged, type LoggedEntry } from '../../session/logged-entry.ts';
 import { readStarts } from '../../session/session-starts.ts';
 import type { Spending } from '../../session/spending.ts';
 import { diffFiles } from './diff-files.ts';
@@ -30,7 +29,7 @@ export interface ShownTurn extends TurnSummary {
   /** Unified diff of what the report says was changed. */
   diff: string;
   /** The commits of the turn, oldest first. */
-  entries: ShownEntry[];
+  entries: LoggedEntry[];
   /** Who answered, of the last answer; of a captured turn, the program that was followed. Null: nobody has. */
   agent: string | null;
   provider: string | null;
@@ -45,14 +44,6 @@ export interface ShownTurn extends TurnSummary {
   verdicts: Verdict[];
   /** With `bounded`: the files whose long texts end with how many characters are left out. */
   cut: CutFile[];
-}
-
-interface ShownEntry {
-  commit: Oid;
-  kind: EntryKind;
-  /** ISO 8601. */
-  time: string;
-  title: string;
 }
 
 /**
@@ -84,9 +75,7 @@ export async function showTurn(
     plan: turn.plan,
     report,
     diff: diffs.map(({ diff }) => diff).join(''),
-    entries: steps.flatMap(({ commit, committer, entry }) =>
-      entry === null ? [] : [{ commit, kind: entry.kind, time: parseIdent(committer).time, title: entry.title }],
-    ),
+    entries: steps.filter(({ entry }) => entry !== null).map(toLogged),
     agent: turn.agent ?? (isCaptured(records) ? await findFollowed(project, found, steps) : null),
     provider: turn.provider,
     model: turn.model,

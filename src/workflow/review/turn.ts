@@ -1,12 +1,10 @@
 /** One turn as a review tells of it: all of it out of its records and commits, or its row out of the labels of its commits alone. */
-import type { Asides, CutFile, TurnContent, TurnOutline, Verdict } from '../../view/view.ts';
+import type { TurnContent, TurnOutline, Verdict } from '../../view/view.ts';
 import type { TranscriptRecord } from '../../conversation/record.ts';
 import type { Report, RunStatus } from '../../plan/report.ts';
 import { parseReport } from '../../plan/report-yaml.ts';
 import type { ChangedCommit, Store } from '../../ports/git.ts';
-import type { VerdictWord } from '../../session/entry.ts';
-import type { Oid, TurnName } from '../../names.ts';
-import type { Spending } from '../../session/spending.ts';
+import type { Oid } from '../../names.ts';
 import { diffFiles, isCode, type FileDiff } from './diff-files.ts';
 import { listAnswerers, listDecisions, type Answerer, type Decision } from './who.ts';
 
@@ -24,62 +22,29 @@ export interface ReviewedAction {
   reason: string | null;
 }
 
-export interface ReviewedTurn {
-  turn: TurnName;
+/** The turn as far as the labels of its commits describe it; the text of a label has one line, and is short. */
+export type TurnLabel = Omit<TurnOutline, 'steps'>;
+
+export interface ReviewedTurn extends TurnLabel, Pick<TurnContent, 'asides' | 'cut'> {
   /** All that the user said, in order. */
-  message: string;
-  /** The title of its plan; null when there is none. */
-  plan: string | null;
-  /** There is a plan or another answer, whoever gave it. */
-  isAnswered: boolean;
+  messages: string[];
   /** The status in its report; null when it was not run, or when there is nothing to run. */
   outcome: RunStatus | null;
   error: string | null;
   actions: ReviewedAction[];
-  models: string[];
-  /** The same with their providers, and whoever else has answered. */
+  /** The models with their providers, and whoever else has answered. */
   answeredBy: Answerer[];
-  spent: Spending;
   commits: Oid[];
   /** The files outside `.teddy` that its commits, taken together, have changed. */
   files: ChangedFile[];
-  isUndone: boolean;
-  /** Some of its code is taken back, and some is not. */
-  isPartlyUndone: boolean;
-  /** The last word on its plan, as its commit says; null: nobody has judged it. */
-  verdict: VerdictWord | null;
-  /** Another agent has made its plan, which teddy does not run. */
-  isAgentPlan: boolean;
   /** The verdicts on its plan, oldest first. */
   verdicts: Verdict[];
   /** The decision when it was run, or not. */
   decisions: Decision[];
-  asides: Asides;
-  /** Files of which not all was read. */
-  cut: CutFile[];
 }
 
-/** The turn as far as the labels of its commits describe it; the text of a label has one line, and is short. */
-export interface TurnLabel extends Pick<
-  ReviewedTurn,
-  'turn' | 'message' | 'plan' | 'isAnswered' | 'isUndone' | 'isPartlyUndone' | 'verdict' | 'isAgentPlan'
-> {
-  /** `unknown`: there is a report, and its commit does not say how the run has ended. */
-  outcome: RunStatus | 'unknown' | null;
-}
-
-export function labelTurn({ turn, title, planTitle, undoneBy, partlyUndoneBy, ...outline }: TurnOutline): TurnLabel {
-  return {
-    turn,
-    message: title,
-    plan: planTitle,
-    isAnswered: outline.isAnswered,
-    outcome: outline.outcome,
-    isUndone: undoneBy !== null,
-    isPartlyUndone: partlyUndoneBy !== null,
-    verdict: outline.verdict,
-    isAgentPlan: outline.isAgentPlan,
-  };
+export function labelTurn({ steps: _steps, ...label }: TurnOutline): TurnLabel {
+  return label;
 }
 
 interface ReadTurn {
@@ -92,31 +57,25 @@ interface ReadTurn {
 
 /** `changesOf`: what a commit has changed. */
 export async function reviewTurn(store: Store, { turn, verdicts, agent, changesOf }: ReadTurn): Promise<ReviewedTurn> {
-  const { steps, records } = turn;
+  const { steps, records, asides, cut } = turn;
   const entries = steps.flatMap(({ entry }) => entry ?? []);
   const done = steps.filter(({ entry }) => entry?.kind !== 'undo').flatMap(({ commit }) => changesOf(commit));
   const report = readReport(records);
+  const { plan: _plan, report: _report, records: _records, ...outline } = turn;
   return {
-    turn: turn.turn,
-    message: textsOf(records, (source) => source !== 'report').join('\n\n'),
-    plan: turn.planTitle,
+    ...labelTurn(outline),
+    messages: textsOf(records, (source) => source !== 'report'),
     isAnswered: records.some(({ type }) => type === 'assistant'),
     outcome: report?.run_summary.status ?? null,
     error: report?.run_summary.error ?? null,
     actions: report === null ? await readPlanned(records) : report.action_logs.map(toAction),
-    models: turn.models,
     answeredBy: listAnswerers(entries, agent),
-    spent: turn.spent,
     commits: steps.map(({ commit }) => commit),
     files: await countFiles(store, joinChanges(done)),
-    isUndone: turn.undoneBy !== null,
-    isPartlyUndone: turn.partlyUndoneBy !== null,
-    verdict: turn.verdict,
-    isAgentPlan: turn.isAgentPlan,
     verdicts,
     decisions: listDecisions(report, steps.findLast(({ entry }) => entry?.kind === 'report')?.ident, verdicts),
-    asides: turn.asides,
-    cut: turn.cut,
+    asides,
+    cut,
   };
 }
 

@@ -430,6 +430,6 @@ describe('a captured line', () => {
     const shown = await showTurn(project, { selector: line });
     const view = '`teddy session view 20260124-claude-code-add-a-file`';
     expect(renderTurn(openTerminal(memoryContext(), 'never'), shown)).toContain(`  not shown 1 thought (${view})\n`);
-    expect(shown.entries.map(({ title }) => title)).toContain('thinking: The routes come first.');
+    expect(shown.entries.map(({ entry }) => entry?.title)).toContain('thinking: The routes come first.');
   });
 });

@@ -54,13 +54,13 @@ test('the rows that labels make are those that the turns themselves make', async
   const { turns } = await openReview(project, undefined);
   const whole = (await reviewSession(project, undefined)).turns;
   const rowsOf = (of: typeof turns | typeof whole) =>
-    of.map(({ turn: name, message, plan, isAnswered, outcome, isUndone }) => [
+    of.map(({ turn: name, title, planTitle, isAnswered, outcome, undoneBy }) => [
       name,
-      message,
-      plan,
+      title,
+      planTitle,
       isAnswered,
       outcome,
-      isUndone,
+      undoneBy !== null,
     ]);
   expect(rowsOf(turns)).toEqual(rowsOf(whole));
   expect(rowsOf(turns)).toEqual([

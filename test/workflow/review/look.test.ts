@@ -168,7 +168,7 @@ describe('show', () => {
     expect(await showTurn(project, { turn: '02-branch-01' })).toMatchObject({ line: branch, messages: ['Two again'] });
     expect(await showTurn(project, { turn: branch })).toMatchObject({ turn: '03', reply: 'Words.' });
     const { entries } = await showTurn(project, { turn: '01' });
-    expect(entries.map(({ kind }) => kind)).toEqual(['message', 'plan', 'report']);
+    expect(entries.map(({ entry }) => entry?.kind)).toEqual(['message', 'plan', 'report']);
     const planned = entries[1]?.commit;
     expect(await showTurn(project, { turn: planned })).toMatchObject({ turn: '01', status: 'planned', report: null });
     await expect(showTurn(project, { turn: branch, selector: session })).rejects.toMatchObject({ code: 'USAGE' });
@@ -215,7 +215,7 @@ describe('diff', () => {
 
 describe('cost', () => {
   test('counts what was reported by turn and model, and estimates the rest apart', async () => {
-    const { turns, total, estimated, budget } = await countCost(project, branch);
+    const { turns, spent: total, estimated, budget } = await countCost(project, branch);
     expect(turns.map((one) => [one.turn, one.spent.inputTokens, one.estimated === null])).toEqual([
       ['01', 0, false],
       ['02-branch-01', 0, false],
@@ -233,7 +233,7 @@ describe('cost', () => {
     await say(cached, 'One', scriptedModel({ texts: ['Words.'], usage }));
     await say(cached, 'Two', scriptedModel({ texts: ['Words.'], usage: { inputTokens: 1000, outputTokens: 60 } }));
     const cost = await countCost(cached, undefined);
-    expect(cost.total).toMatchObject({ inputTokens: 12_000, cachedTokens: 9000, reasoningTokens: 120 });
+    expect(cost.spent).toMatchObject({ inputTokens: 12_000, cachedTokens: 9000, reasoningTokens: 120 });
     expect(cost.turns[1]?.spent).not.toHaveProperty('cachedTokens');
     const drawn = renderCost(plain as Terminal, cost);
     expect(drawn).toContain('turn       in        cached  out  cost  model');
@@ -266,7 +266,7 @@ describe('cost', () => {
     const cost = await countCost({ ...priced, models }, undefined);
     expect(asked).toEqual([['recorded', 'scripted']]);
     expect(cost.turns.map(({ spent }) => spent.estimatedUsd?.toFixed(4))).toEqual(['3.4200', undefined]);
-    expect(cost.total).toMatchObject({ costUsd: 0.5 });
+    expect(cost.spent).toMatchObject({ costUsd: 0.5 });
     const drawn = renderCost(plain as Terminal, cost);
     expect(drawn).toMatch(/^01 .* ~\$3\.42 {2}scripted {2}One$/m);
     expect(drawn).toMatch(/^02 .* \$0\.5000 {2}scripted {2}Two$/m);
@@ -294,7 +294,7 @@ describe('review', () => {
     await say(own, 'Two', planOf([create('hush-hush.txt')]));
     const review = await reviewSession(own, undefined);
     expect(review.turns).toMatchObject([
-      { turn: '01', message: 'One', plan: 'Do it', outcome: 'SUCCESS', files: [{ path: 'one.txt', added: 1 }] },
+      { turn: '01', messages: ['One'], planTitle: 'Do it', outcome: 'SUCCESS', files: [{ path: 'one.txt', added: 1 }] },
       { turn: '02', outcome: null, actions: [{ type: 'CREATE', status: null, target: '[masked: password].txt' }] },
     ]);
     expect(review.commits).toMatchObject([{ subject: 'My [masked: password]', after: '01' }]);

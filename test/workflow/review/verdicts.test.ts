@@ -96,7 +96,7 @@ describe('a verdict on a plan of teddy', () => {
       `\n\nApproved by ${name}: Go on, but see below.\n\n- line 1: A better title?\n\n`,
     );
     expect(await readStatus(project)).toMatchObject({
-      verdict: { verdict: 'approved', author: name },
+      verdict: { verdict: 'approved', author: { name } },
       plan: { actions: 1 },
       handedIn: null,
     });

@@ -114,7 +114,7 @@ describe('an undo of some files', () => {
   const seen = async (project: MemoryProject, name = '02') => {
     const { undoneBy, partlyUndoneBy } = await showTurn(project, { turn: name });
     const [line] = (await reviewSession(project, undefined)).turns.filter((one) => one.turn === name);
-    return [undoneBy !== null, partlyUndoneBy !== null, line?.isUndone, line?.isPartlyUndone];
+    return [undoneBy !== null, partlyUndoneBy !== null, line?.undoneBy !== null, line?.partlyUndoneBy !== null];
   };
 
   test('leaves the turn partly undone, and the next one goes on with the rest of it', async () => {
