@@ -23,4 +23,19 @@ export const meant: MeantDifference[] = [
     asked: /^teddy (?:doctor|status)\b/,
     text: /, hooks of git \(teddy's are not installed\)|,\n {4}"hooks of git[^\n]*"|,\n {2}"brokenHooks": \[\]/g,
   },
+  {
+    reason: 'The turns of a review have the fields that a turn has everywhere: title, messages, planTitle, undoneBy.',
+    asked: /^teddy (?:session )?review\b.* --json$/,
+    text: /,\n {2}"turns": \[[^]*?\n {2}\]/g,
+  },
+  {
+    reason: 'The entries of a turn that is shown are those of a log.',
+    asked: /^teddy (?:session )?show\b.* --json$/,
+    text: /,\n {2}"entries": \[[^]*?\n {2}\]/g,
+  },
+  {
+    reason: 'A status gives the whole verdict, as a turn has it.',
+    asked: /^teddy status --json$/,
+    text: /,\n {2}"verdict": \{[^]*?\n {2}\}/g,
+  },
 ];
