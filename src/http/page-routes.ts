@@ -281,7 +281,7 @@ async function readLive(project: Project, { source }: SessionPage): Promise<Live
   const line = await findLine(project, source.line).catch(toReason);
   if (typeof line === 'string') return { maySay: line, mayAct: line };
   try {
-    requireWorkspace(line, project.repository);
+    await requireWorkspace(project, line);
     return { maySay: true, mayAct: true };
   } catch (error) {
     return { maySay: true, mayAct: toReason(error) };

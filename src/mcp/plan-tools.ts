@@ -1,7 +1,7 @@
 /** The tools for plans and memos: what is handed in waits for a person, and no tool decides for one. */
 import * as z from 'zod';
 import { answerByHand } from '../app.ts';
-import { isSessionId, mainLineRef, shortRef, type Oid } from '../names.ts';
+import { isSessionId, mainLineRef, shortRef, type Oid, type RefName } from '../names.ts';
 import type { Project } from '../ports/project.ts';
 import { toShellWord } from '../session/shell-word.ts';
 import { listMemos } from '../workflow/context/change-memos.ts';
@@ -9,6 +9,7 @@ import { followLine } from '../workflow/conversation/follow-line.ts';
 import { findLine } from '../workflow/line/find.ts';
 import { listProposed, proposeMemo } from '../workflow/line/proposed-memos.ts';
 import { findTurn, readLineTurns, readTurnFile, readVerdicts, type Verdict } from '../view/view.ts';
+import { findWayTo } from '../workflow/line/way-to-line.ts';
 import { submitPlan } from '../workflow/turn/submit-plan.ts';
 import { TeddyError } from '../errors.ts';
 import type { RefWatch } from './ref-watch.ts';
@@ -81,7 +82,7 @@ function submitTool(project: Project, inTurn: InTurn): Tool {
     async call({ session: selector, ...given }, { signal }) {
       project.repository.reloadSettings();
       const taken = await inTurn(() => submitPlan(project, { ...given, selector, toChoice: answerByHand, signal }));
-      return { ...taken, commands: toCommands(taken) };
+      return { ...taken, commands: await toCommands(project, taken) };
     },
     render({ session: id, line, turn: name, sha256, kind, problems, masked, commands: run }) {
       const what = kind === 'teddy' ? 'It waits to be executed.' : 'It waits for a verdict.';
@@ -100,14 +101,18 @@ function submitTool(project: Project, inTurn: InTurn): Tool {
   });
 }
 
-function toCommands({ line, turn: name, sha256, kind }: Awaited<ReturnType<typeof submitPlan>>) {
+async function toCommands(
+  project: Project,
+  { line, turn: name, sha256, kind }: Awaited<ReturnType<typeof submitPlan>>,
+) {
+  const ref = `refs/heads/${line}` as RefName;
   const where = `${name} -s ${toShellWord(line)}`;
   const bytes = `--sha256 ${sha256.slice(0, 12)}`;
   return {
     show: `teddy session show ${where}`,
     approve: `teddy session approve ${where} ${bytes}`,
     reject: `teddy session reject ${where} ${bytes} -m "why"`,
-    execute: kind === 'teddy' ? `git switch ${toShellWord(line)} && teddy session execute` : null,
+    execute: kind === 'teddy' ? `${await findWayTo(project, { ref, workspace: null })} && teddy session execute` : null,
   };
 }
 

@@ -3,6 +3,7 @@ import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { mainLineRef, shortRef, type RefName, type SessionId } from '../../names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
+import { findWayTo } from '../../workflow/line/way-to-line.ts';
 
 interface NamedLine {
   ref: RefName;
@@ -18,11 +19,11 @@ export function toLineOption({ repository }: Project, line: NamedLine): string {
 }
 
 /** The command that executes the line's plan from here; it needs files, and HEAD on the line. */
-export function toExecuteCommand(project: Project, line: NamedLine): string {
-  const branch = toShellWord(shortRef(line.ref));
+export async function toExecuteCommand(project: Project, line: NamedLine): Promise<string> {
   if (line.workspace !== null) return `teddy session execute${toLineOption(project, line)}`;
-  if (project.repository.workspace === null) return `teddy session execute -s ${branch} --worktree`;
-  return `git switch ${branch} && teddy session execute`;
+  if (project.repository.workspace === null)
+    return `teddy session execute -s ${toShellWord(shortRef(line.ref))} --worktree`;
+  return `${await findWayTo(project, line)} && teddy session execute`;
 }
 
 /** The session's id names its main line. */

@@ -68,11 +68,11 @@ export function renderSessions(
     .join('');
 }
 
-function toState({ state, archived, remote, awaitsVerdict, committed }: ListedSession): string {
+function toState({ state, archived, remotes, awaitsVerdict, committed }: ListedSession): string {
   if (state === 'pending') return 'pending plan';
   if (committed !== null) return `committed as ${committed.slice(0, 7)}`;
   if (state === 'open' && awaitsVerdict) return 'plan to judge';
-  return archived || remote === null ? state : `only on ${remote}`;
+  return archived || remotes.length === 0 ? state : `only on ${remotes.join(', ')}`;
 }
 
 function describeAgent({ agent, model }: ListedSession): string {

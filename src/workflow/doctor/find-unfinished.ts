@@ -4,6 +4,7 @@ import { shortRef, joinPath, turnDir } from '../../names.ts';
 import type { Project } from '../../ports/project.ts';
 import { formatCount } from '../../session/format-count.ts';
 import { toShellWord } from '../../session/shell-word.ts';
+import { toForgetSteps } from '../line/way-to-line.ts';
 import { listWorkTrees, type ListedWorkTree } from '../line/list-work-trees.ts';
 import { removeWorkTrees } from '../line/remove-work-tree.ts';
 import { describeInterrupted, describeWays } from '../line/unfinished-run.ts';
@@ -133,14 +134,34 @@ function toReported({ journals }: Project, thing: string, { run }: JournaledRun)
 export const findWorkTrees: Examination = async ({ project }) => {
   const all = await project.repository.linkedWorkTrees();
   if (all.length === 0) return { found: [], seen: null };
-  const trees = (await listWorkTrees(project)).filter(({ madeFor }) => madeFor !== null);
+  const listed = await listWorkTrees(project);
+  const gone = listed.filter(({ isGone }) => isGone).map((tree) => toGone(project, tree));
+  const trees = listed.filter(({ madeFor, isGone }) => madeFor !== null && !isGone);
   const unfinished = trees.filter(({ isUnfinished }) => isUnfinished).map(toUnfinished);
   const ended = trees.filter(({ end, isUnfinished }) => end !== null && !isUnfinished);
   return {
-    found: [...unfinished, ...ended.map((tree) => toEnded(project, tree))],
+    found: [...gone, ...unfinished, ...ended.map((tree) => toEnded(project, tree))],
     seen: count(all.length, 'linked work tree'),
   };
 };
+
+/** git takes the line for checked out there until it forgets the work tree. One that teddy did not make may be on a disk that is not mounted. */
+function toGone({ repository }: Project, tree: ListedWorkTree): Found {
+  const { root, line, ref, madeFor, lock } = tree;
+  const held = ref === null ? '' : `, and git takes ${shortRef(ref)} for checked out there`;
+  const meaning = `The work tree for ${shortRef(line)} is gone${held}.`;
+  const found = { kind: 'gone-work-tree' as const, thing: root, meaning };
+  const todo = `If it is gone for good: \`${toForgetSteps(tree).join(' && ')}\`.`;
+  if (madeFor === null || lock !== null) return { ...found, todo };
+  return {
+    ...found,
+    fix: 'makes git forget the work tree; the branch stays',
+    async mend() {
+      await repository.removeWorkTree(root);
+      return 'git has forgotten the work tree.';
+    },
+  };
+}
 
 function toUnfinished({ root, line }: ListedWorkTree): Found {
   return {

@@ -24,6 +24,7 @@ type FindingKind =
   | 'damaged-object'
   | 'lost-entry'
   | 'ended-work-tree'
+  | 'gone-work-tree'
   | 'attributes'
   | 'session-file'
   | 'identity'

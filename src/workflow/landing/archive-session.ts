@@ -12,7 +12,7 @@ import {
   type SessionId,
 } from '../../names.ts';
 import { listArchives, planArchive, resolveArchive } from '../../session/archives.ts';
-import { toArchiveCommand } from './archive-command.ts';
+import { toArchiveCommand } from '../line/way-to-line.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { repair } from '../line/repair.ts';
 import { findFreeBranch, findHeadLine } from '../line/find.ts';
@@ -193,14 +193,19 @@ async function leaveLine(project: Project, workspace: Workspace, line: KnownLine
 
 /** git does not check a branch out twice. */
 async function refuseHeldBase(project: Project, workspace: Workspace, line: KnownLine, base: string): Promise<void> {
-  const trees = await project.repository.workTrees();
-  const holder = trees.find(({ ref, root }) => ref === `refs/heads/${base}` && root !== workspace.root);
-  if (holder === undefined) return;
+  const holder = await findHolder(project, workspace, base);
+  if (holder === null) return;
   throw new TeddyError(
     'LINE_CHECKED_OUT',
-    `${shortRef(line.ref)} is checked out here, and ${base} is checked out in ${holder.root}.`,
+    `${shortRef(line.ref)} is checked out here, and ${base} is checked out in ${holder}.`,
     `This work tree has to let go of it first: \`${await toArchiveCommand(project, line)}\`.`,
   );
+}
+
+/** The root of the other work tree that has the branch checked out, or null. */
+export async function findHolder(project: Project, workspace: Workspace, branch: string): Promise<string | null> {
+  const trees = await project.repository.workTrees();
+  return trees.find(({ ref, root }) => ref === `refs/heads/${branch}` && root !== workspace.root)?.root ?? null;
 }
 
 export async function findBase(project: Project, line: KnownLine): Promise<string | null> {

@@ -17,8 +17,10 @@ import { hasLandedAsItStands } from '../line/find-open.ts';
 import { listLines, type KnownLine } from '../../session/lines.ts';
 import { nextTurn, readLine } from '../../view/view.ts';
 import { repair } from '../line/repair.ts';
-import { findBase, findWhole, hasCome, listBranches, refuseCheckedOut, settle } from './archive-session.ts';
+import { findBase, findHolder, findWhole, hasCome, listBranches, refuseCheckedOut, settle } from './archive-session.ts';
 import { moveRefs } from '../line/move-refs.ts';
+import { afterLeaving } from '../line/way-to-line.ts';
+import { toShellWord } from '../../session/shell-word.ts';
 
 interface DoomedLine extends RefTip {
   turns: number;
@@ -137,7 +139,11 @@ async function refuseHere(project: Project, branches: readonly KnownLine[]): Pro
   const here = await refuseCheckedOut(project, branches);
   if (here === null) return;
   const base = await findBase(project, here.line);
-  const hint = `Leave it first: \`git switch ${base ?? '--detach'}\`.`;
+  const isHeld = base !== null && (await findHolder(project, here.workspace, base)) !== null;
+  const way = isHeld
+    ? await afterLeaving(project, here.line.ref, `teddy session delete ${here.line.session}`)
+    : `git switch ${base === null ? '--detach' : toShellWord(base)}`;
+  const hint = `Leave it first: \`${way}\`.`;
   throw new TeddyError('LINE_CHECKED_OUT', `${shortRef(here.line.ref)} is checked out here.`, hint);
 }
 

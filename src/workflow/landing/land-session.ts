@@ -26,7 +26,7 @@ import {
   tellBrought,
 } from './describe.ts';
 import { findLandingBase, type LandingBase } from './find-base.ts';
-import { toArchiveCommand } from './archive-command.ts';
+import { toArchiveCommand } from '../line/way-to-line.ts';
 import { keepArchive } from './keep-archive.ts';
 import { toLandCommand, type LandRequest, type LandableLine } from './landing.ts';
 import { readSides, type LandingSides } from './sides.ts';

@@ -13,7 +13,7 @@ import {
   type RefName,
   type SessionId,
 } from '../../names.ts';
-import { toShellWord } from '../../session/shell-word.ts';
+import { findWayTo } from './way-to-line.ts';
 import { findOpenLine } from './find-open.ts';
 import { listArchives, resolveArchive } from '../../session/archives.ts';
 import { chooseMain, isLine, listLines, type KnownLine } from '../../session/lines.ts';
@@ -127,7 +127,7 @@ async function detachedError(project: Project, { line, nearest: { entry, oid } }
   const way =
     there === null
       ? `Make one here: \`git switch -c ${await findFreeBranch(project, line.session)}\``
-      : `${there.workspace === null ? 'Switch' : 'Go'} to its branch: \`${toGoCommand(there)}\``;
+      : `${there.workspace === null ? 'Switch' : 'Go'} to its branch: \`${await findWayTo(project, there)}\``;
   const branch =
     entry.turn === null ? '' : `, or leave turn ${entry.turn} for another try: \`teddy session branch ${entry.turn}\``;
   return new TeddyError(
@@ -335,11 +335,6 @@ export function toSelector(
   { ref, workspace }: Pick<Line, 'ref' | 'workspace'>,
 ): string | undefined {
   return workspace !== null && workspace === repository.workspace ? undefined : shortRef(ref);
-}
-
-/** The command by which a person gets to a line that another work tree may hold. */
-export function toGoCommand({ ref, workspace }: Pick<Line, 'ref' | 'workspace'>): string {
-  return workspace === null ? `git switch ${toShellWord(shortRef(ref))}` : `cd ${toShellWord(workspace.root)}`;
 }
 
 /** `20260124-foo (mine), in /other/tree`: the branch of another name, and the work tree that is not this one. */

@@ -1,27 +1,29 @@
 /** The plan that a line waits to have executed, and the files to execute it in. */
 import { hasAgentPlan, userMessages } from '../../conversation/transcript.ts';
 import { TeddyError, type ErrorCode } from '../../errors.ts';
-import type { Repository, Workspace } from '../../ports/git.ts';
+import type { Workspace } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
 import type { ParsedPlan } from '../../plan/plan.ts';
 import { joinPath, shortRef, turnDir, type RefName, type SessionId, type TurnName } from '../../names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { equalBytes } from './guard-session-files.ts';
 import { lineName } from './find.ts';
+import { findWayTo } from './way-to-line.ts';
 import { awaitsVerdict, type LineState, type TurnState } from '../../view/view.ts';
 
 /** In a bare repository nothing can be switched. Throws NOT_ON_LINE where the line is checked out nowhere. */
-export function requireWorkspace(
+export async function requireWorkspace(
+  project: Project,
   line: { ref: RefName; workspace: Workspace | null },
-  repository?: Pick<Repository, 'workspace'>,
-): Workspace {
+): Promise<Workspace> {
   if (line.workspace) return line.workspace;
-  const own = `\`teddy session execute -s ${lineName(line)} --worktree\``;
+  const own = `\`teddy session execute -s ${toShellWord(lineName(line))} --worktree\``;
   throw new TeddyError(
     'NOT_ON_LINE',
     `${lineName(line)} is checked out nowhere, and a plan is executed in files.`,
-    repository?.workspace === null
+    project.repository.workspace === null
       ? `Give it a work tree: ${own}.`
-      : `Give it a work tree: ${own}; or switch yours to it: \`git switch ${lineName(line)}\`.`,
+      : `Give it a work tree: ${own}; or switch yours to it: \`${await findWayTo(project, line)}\`.`,
   );
 }
 

@@ -3,7 +3,7 @@ import { findCommitted } from '../line/find-committed.ts';
 import { describeSessions, type DescribedSession } from '../../view/view.ts';
 import type { Project } from '../../ports/project.ts';
 import { shortRef, type RefName, type SessionId } from '../../names.ts';
-import { listLinesAndTips } from '../../session/lines.ts';
+import { listLinesAndTips, type KnownLine } from '../../session/lines.ts';
 import { skewMs, toMainLines, type MainLine } from '../../session/main-lines.ts';
 import { entryMs } from '../../session/logged-entry.ts';
 import { readStarts, type SessionStart } from '../../session/session-starts.ts';
@@ -11,6 +11,8 @@ import { readStarts, type SessionStart } from '../../session/session-starts.ts';
 /** Where the user stands on another line of the session, that is the one to tell of. */
 export interface ListedSession extends DescribedSession {
   current: boolean;
+  /** The remotes that have its main line, where it has no branch here. */
+  remotes: string[];
 }
 
 interface ListOptions {
@@ -58,8 +60,17 @@ export async function listNewest(
     tips,
     findCommitted: (starts) => findCommitted(project, shown, starts, tips),
   });
-  const sessions = described.map((session) => ({ ...session, current: isCurrent(session.session) }));
+  const sessions = described.map((session) => ({
+    ...session,
+    current: isCurrent(session.session),
+    remotes: session.remote === null ? [] : findRemotes(listed, session),
+  }));
   return { sessions, count: all.length + older };
+}
+
+function findRemotes(lines: readonly KnownLine[], { session, branch }: DescribedSession): string[] {
+  const there = lines.filter((line) => line.session === session && shortRef(line.branchRef) === branch);
+  return there.flatMap(({ remote }) => remote ?? []);
 }
 
 /** The root of the other work tree where a line of the session is checked out. */

@@ -13,7 +13,8 @@ import { isSessionPath } from '../../session/global-files.ts';
 import { parseLineRef, shortRef, type Oid, type RefName, type SessionId, type TurnName } from '../../names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { findCommit } from '../line/find-committed.ts';
-import { findBranchAt, findFreeBranch, findLine, lineName, toGoCommand, type Line } from '../line/find.ts';
+import { findBranchAt, findFreeBranch, findLine, lineName, type Line } from '../line/find.ts';
+import { findWayTo, toArchiveCommand } from '../line/way-to-line.ts';
 import { findBaseStart, findOtherWithCode, hasCodeToLand, hasLandedAsItStands } from '../line/find-open.ts';
 import { findNearestEntry, type NearestEntry } from '../../session/nearest-entry.ts';
 import { listLines } from '../../session/lines.ts';
@@ -302,10 +303,12 @@ async function toNext(
   const hasLanded = status.hasLanded || committed !== null;
   if (line.found === 'detached') {
     const there = await findBranchAt(project, line);
-    return [there === null ? `git switch -c ${await findFreeBranch(project, line.session)}` : toGoCommand(there)];
+    return [
+      there === null ? `git switch -c ${await findFreeBranch(project, line.session)}` : await findWayTo(project, there),
+    ];
   }
   // Where HEAD is on no line, it goes there first.
-  if (line.found === 'open') return [line, ...status.others].map(toGoCommand);
+  if (line.found === 'open') return Promise.all([line, ...status.others].map((one) => findWayTo(project, one)));
   const recover = leftoverWrites.length > 0 ? ['teddy write recover'] : [];
   if (executedBy !== null) return ['teddy session show', ...recover];
   const asks =
@@ -332,10 +335,10 @@ async function toNext(
       'teddy session show',
       ...recover,
     ];
-  const beside = status.others.map(toGoCommand);
+  const beside = await Promise.all(status.others.map((one) => findWayTo(project, one)));
   if (status.lost !== null) return [status.lost.command, ...beside, plans, ...recover];
   if (hasLanded)
-    return [...beside, ...(beside.length > 0 ? [] : [`teddy session archive ${line.session}`]), plans, ...recover];
+    return [...beside, ...(beside.length > 0 ? [] : [await toArchiveCommand(project, line)]), plans, ...recover];
   if (turn === null || turn.status === 'open') return [plans, ...beside, ...recover];
   return [plans, ...beside, ...(await toLanding(project, line)), ...recover];
 }

@@ -26,7 +26,7 @@ export async function withClaim<Value>(
   await refuseElsewhere(project, line);
   // Where nothing waits, a work tree would not help.
   const { turn } = requirePlan(line);
-  const workspace = requireWorkspace(line, project.repository);
+  const workspace = await requireWorkspace(project, line);
   const begun = (await project.journals.list()).find((run) => run.turn === turn && isOfLine(run, line));
   const place = { session: line.session, turn, ref: begun?.ref ?? line.ref };
   const claim = await project.journals.claim(place);

@@ -63,7 +63,7 @@ export interface PreviewedFile {
 export async function previewPlan(project: Project, request: PreviewRequest): Promise<PlanPreview> {
   const line = await findLine(project, request.selector);
   const tip = requireLocal(line);
-  const workspace = requireWorkspace(line, project.repository);
+  const workspace = await requireWorkspace(project, line);
   const state = await readLine(project.repository.store, tip, { projectRoot: workspace.root });
   const turn = requirePlan({ ref: line.ref, state });
   const { parsed } = turn;

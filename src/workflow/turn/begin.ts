@@ -45,7 +45,7 @@ export async function beginTalk(
 async function prepareTurn(project: Project, request: BeginOptions): Promise<ReadyLine> {
   refuseEmpty(request);
   const line = await prepareLine(project, request.selector);
-  refusePending(project, line, line.state, request);
+  await refusePending(project, line, line.state, request);
   await refuseSpent(project, line.state, request);
   return line;
 }

@@ -24,6 +24,7 @@ import type { ReadyLine } from '../line/prepare.ts';
 import { requirePlan, verdictError } from '../line/pending-plan.ts';
 import { awaitsVerdict, findAsked, findWaiting, toText, type LineState, type TurnState } from '../../view/view.ts';
 import { takeSnapshot } from '../line/take-snapshot.ts';
+import { findWayTo } from '../line/way-to-line.ts';
 
 export interface OpenTurn {
   turn: TurnName;
@@ -48,7 +49,7 @@ export async function openTurn(project: Project, line: ReadyLine, options: TurnO
     state: await takeSnapshot(project, line, (request.mode === 'ask' && line.state.latest?.turn) || null),
   };
   const { value: opened } = await append(project, snapped, async (state) => {
-    refusePending(project, line, state, request);
+    await refusePending(project, line, state, request);
     // In a conversation all that was said meanwhile is part of it.
     if (request.mode !== 'chat') refuseOtherTurn(line.state, state);
     const composed = await composeRequest(project, line, state, request);
@@ -66,12 +67,13 @@ export async function openTurn(project: Project, line: ReadyLine, options: TurnO
   return opened;
 }
 
-export function refusePending(
-  { repository }: Project,
+export async function refusePending(
+  project: Project,
   line: Pick<ReadyLine, 'ref' | 'workspace'>,
   state: LineState,
   request: Pick<TurnOptions, 'message' | 'mode'>,
-): void {
+): Promise<void> {
+  const { repository } = project;
   const { latest } = state;
   if (request.mode === 'ask') return requireQuestion({ ref: line.ref, state }, request);
   if (latest !== null && awaitsVerdict(state)) throw verdictError('PLAN_PENDING', { ref: line.ref, turn: latest.turn });
@@ -82,7 +84,7 @@ export function refusePending(
     const option = isHere ? '' : ` -s ${name}`;
     const execute =
       line.workspace === null && repository.workspace !== null
-        ? `git switch ${name} && teddy session execute`
+        ? `${await findWayTo(project, line)} && teddy session execute`
         : `teddy session execute${option}`;
     throw new TeddyError(
       'PLAN_PENDING',

@@ -66,7 +66,7 @@ export async function previewRequest(
   refuseEmpty(options);
   const line = await prepareLine(project, options.selector, { recover: false });
   const request = await maskMessage(project, options);
-  refusePending(project, line, line.state, request);
+  await refusePending(project, line, line.state, request);
   const stored = await reuseStored(project, line, request);
   if (stored) return stored.log;
   const { built } = await composePreview(project, line, request);

@@ -10,6 +10,7 @@ import { checkUndo, type LeftFile, type SeenChange } from './check-undo.ts';
 import { isInState, withExecutable, type CodeFile } from '../line/edited-code.ts';
 import { nameSome } from '../../session/name-some.ts';
 import { prepareLineOf, type ReadyLine } from '../line/prepare.ts';
+import { findWayTo } from '../line/way-to-line.ts';
 import { findTurn } from '../../view/view.ts';
 import { findTaken, listUndoable, type TurnCode, type UndoChange } from './read-code.ts';
 import { decodeText } from '../../plan/decode-text.ts';
@@ -84,7 +85,8 @@ async function findRest(
 }
 
 /** Names the way to files of the line: git does not switch over files that it does not know, as another agent leaves them. */
-async function refuseNowhere(line: ReadyLine, { repository: { workspace } }: Project): Promise<never> {
+async function refuseNowhere(line: ReadyLine, project: Project): Promise<never> {
+  const { workspace } = project.repository;
   const branch = shortRef(line.ref);
   const status = await workspace?.status({ untracked: true });
   const isClean = status !== undefined && status.edits.length + status.untracked.length === 0;
@@ -92,7 +94,7 @@ async function refuseNowhere(line: ReadyLine, { repository: { workspace } }: Pro
     'NOT_ON_LINE',
     `Undo changes files, and ${branch} is not checked out in any work tree.`,
     isClean
-      ? `Switch to it: \`git switch ${branch}\`.`
+      ? `Switch to it: \`${await findWayTo(project, line)}\`.`
       : `Give it a work tree: \`git worktree add <directory> ${branch}\`.`,
   );
 }

@@ -14,6 +14,7 @@ function listed(name: string, more: Partial<ListedSession> = {}): ListedSession 
     session: `20260124-${name}` as SessionId,
     branch: `teddy/20260124-${name}`,
     remote: null,
+    remotes: [],
     created: '2026-01-24T09:00:00.000Z',
     turns: 1,
     status: 'closed',
@@ -39,17 +40,17 @@ test('a row has mark, name, turns, age, state and title, in columns', () => {
     [
       listed('short', { current: true, state: 'pending', title: 'Say so', turns: 12 }),
       listed('a-longer-name', { updated: '2026-01-21T09:00:00.000Z', conversationBranches: ['x'] }),
-      listed('far', { state: 'remote', remote: 'origin' }),
+      listed('far', { state: 'remote', remote: 'b', remotes: ['a', 'b'] }),
       listed('renamed', { branch: 'feature/x', state: 'failed' }),
     ],
     now.getTime(),
   );
   expect(rows).toBe(
     [
-      '* 20260124-short          12 turns  3 h     pending plan    Say so',
-      '  20260124-a-longer-name  1 turn    3 days  closed          Do it (+1 branch)',
-      '  20260124-far            1 turn    3 h     only on origin  Do it',
-      '  20260124-renamed        1 turn    3 h     failed          Do it on feature/x',
+      '* 20260124-short          12 turns  3 h     pending plan  Say so',
+      '  20260124-a-longer-name  1 turn    3 days  closed        Do it (+1 branch)',
+      '  20260124-far            1 turn    3 h     only on a, b  Do it',
+      '  20260124-renamed        1 turn    3 h     failed        Do it on feature/x',
       '',
     ].join('\n'),
   );

@@ -7,6 +7,7 @@ import { examineRepository, type Examined } from '../../../src/workflow/doctor/e
 import { newSession } from '../../../src/workflow/line/new-session.ts';
 import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
+import type { MemoryWorkTree } from '../../support/memory-work-trees.ts';
 import {
   command,
   create,
@@ -182,6 +183,22 @@ test('what cannot be looked at is told, and all else is looked at', async () => 
   expect(examined.findings).toMatchObject([
     { kind: 'foreign-lock', meaning: expect.stringContaining('90 s (process 7)') },
   ]);
+});
+
+test('a work tree that is gone is forgotten where teddy made it; another one may be on a disk that is not mounted', async () => {
+  const project = await memoryProject();
+  await newSession(project, { name: 'add-login', switch: true, worktree: true });
+  const tree = project.linked[0] as MemoryWorkTree;
+  tree.isGone = true;
+  tree.madeFor = null;
+  expect((await fix(project)).findings).toMatchObject([
+    { kind: 'gone-work-tree', outcome: 'left', todo: expect.stringContaining('`git worktree prune`') },
+  ]);
+  tree.madeFor = ref;
+  await project.setRef(`refs/teddy/archive/2026-01/${session}`, await project.tipOf(line));
+  expect(kindsOf(await look(project))).toEqual(['gone-work-tree left']);
+  expect(kindsOf(await fix(project))).toEqual(['gone-work-tree mended']);
+  expect(project.linked).toEqual([]);
 });
 
 test('a work tree with files that git ignores, and one that is in use, are not removed', async () => {

@@ -5,6 +5,7 @@ import { archiveSession } from '../../../src/workflow/landing/archive-session.ts
 import { deleteSession, planDeletion, takeBack } from '../../../src/workflow/landing/delete-session.ts';
 import { landSession } from '../../../src/workflow/landing/land-session.ts';
 import { examineRepository } from '../../../src/workflow/doctor/examine-repository.ts';
+import { readStatus } from '../../../src/workflow/review/read-status.ts';
 import { newSession } from '../../../src/workflow/line/new-session.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { memoryWorkTree } from '../../support/memory-work-trees.ts';
@@ -112,6 +113,21 @@ test('a line that is checked out, here or elsewhere, is refused', async () => {
     code: 'LINE_CHECKED_OUT',
     message: expect.stringContaining('/linked'),
   });
+});
+
+test('from the session’s own work tree, the way out is one that git can go', async () => {
+  const project = await begin();
+  const tree = memoryWorkTree(`refs/heads/${line}` as RefName);
+  project.linked.push(tree);
+  const workspace = await project.repository.openWorkspace(tree.root);
+  const there = { ...project, repository: { ...project.repository, workspace } };
+  await expect(planDeletion(there, session)).rejects.toMatchObject({
+    hint: `Leave it first: \`cd /project && teddy worktree remove ${line} && teddy session delete ${session}\`.`,
+  });
+  await landSession(project, { target: session });
+  expect((await readStatus(there)).next).toContain(
+    `cd /project && teddy worktree remove ${line} && teddy session archive ${session}`,
+  );
 });
 
 test('a run that was killed, and a turn that is being asked, are refused', async () => {

@@ -49,7 +49,7 @@ abstract class VerdictCommand extends TeddyCommand {
         sha256: edited?.sha256 ?? sha256,
       });
       if (this.json) this.printJson(terminal, `session-${commandOf(this.verdict)}`, toVerdictJson(given));
-      else showGiven(terminal, project, given, await hasRemote(project));
+      else await showGiven(terminal, project, given, await hasRemote(project));
       return 0;
     });
   }
@@ -175,7 +175,7 @@ function toVerdictJson({ line, verdict, plan, report, isNew, isEnough }: GivenVe
   };
 }
 
-function showGiven(terminal: Terminal, project: Project, given: GivenVerdict, hasRemote: boolean): void {
+async function showGiven(terminal: Terminal, project: Project, given: GivenVerdict, hasRemote: boolean): Promise<void> {
   const { line, verdict, plan, report, isNew } = given;
   const word = verdict.verdict === 'approved' ? terminal.style('green', 'approved') : terminal.style('red', 'rejected');
   const title = plan.title === '' ? '.' : `: ${plan.title}`;
@@ -197,6 +197,6 @@ function showGiven(terminal: Terminal, project: Project, given: GivenVerdict, ha
   else if (report !== null) terminal.say(`Next: teddy session plan${option} -m "..."`);
   else if (line.state.latest?.turn === verdict.turn && line.state.latest.status === 'planned') {
     if (hasRemote) terminal.say(`To share your verdict: teddy session push${option}`);
-    terminal.say(`Next: ${toExecuteCommand(project, line)}`);
+    terminal.say(`Next: ${await toExecuteCommand(project, line)}`);
   }
 }

@@ -18,7 +18,7 @@ export class SessionListCommand extends TeddyCommand {
 
       A session has a plan that is pending, or it is open, closed, failed (its last run was not a success), landed, committed
       (somebody has committed what another agent did in it), archived, or only on a remote; \`git switch teddy/<session>\` makes
-      a branch of that one here.
+      a branch of that one here; if several remotes have it, \`git switch --track <remote>/teddy/<session>\` does.
 
       With \`--all\`, each session says in which other work tree it is checked out; \`git worktree list\` lists all of these.
     `,

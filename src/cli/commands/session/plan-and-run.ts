@@ -45,7 +45,7 @@ export async function planAndRun(
     const next = isAsked ? await askNext(terminal, project, answer, options) : { kind: 'keep' as const };
     if (next.kind === 'run') return runPlan(terminal, project, answer, { ...going, signal, printJson: null });
     if (next.kind === 'keep') {
-      sayNext(terminal, project, answer);
+      await sayNext(terminal, project, answer);
       if (signal.aborted) return exitCodes.INTERRUPTED;
       return 0;
     }

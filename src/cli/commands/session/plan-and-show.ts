@@ -131,11 +131,15 @@ function showOpen(
   }
 }
 
-export function sayNext(terminal: Terminal, project: Project, { line, isPending, problems }: Answer): void {
+export async function sayNext(
+  terminal: Terminal,
+  project: Project,
+  { line, isPending, problems }: Answer,
+): Promise<void> {
   const option = toLineOption(project, line);
   if (!isPending) return terminal.say(`Next: teddy session plan${option} -m "..."`);
   terminal.say(`To ask about it: teddy session ask${option} -m "..."`);
-  if (problems.length === 0) return terminal.say(`Next: ${toExecuteCommand(project, line)}`);
+  if (problems.length === 0) return terminal.say(`Next: ${await toExecuteCommand(project, line)}`);
   terminal.say('The plan is not valid. Executing it runs nothing and records why; then plan again.');
   if (line.workspace !== null) terminal.say(`To have it mended: teddy session execute${option} --replan 2`);
   terminal.say(`Next: teddy session plan${option} --instead -m "..."`);

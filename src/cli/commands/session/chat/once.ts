@@ -18,15 +18,15 @@ export async function chatOnce(
     printJson(toChatJson(exchanged));
   } else {
     showExchanged(chat, exchanged);
-    showNext(chat, outcome);
+    await showNext(chat, outcome);
   }
   if (outcome.kind !== 'denied') return 0;
   if (printJson === null) throw toDenied(chat);
   return exitCodes.NOT_APPROVED;
 }
 
-function showNext({ terminal, project }: Chat, outcome: ChatOutcome): void {
-  if (isPlanned(outcome)) terminal.say(`Next: ${toExecuteCommand(project, outcome.line)}`);
+async function showNext({ terminal, project }: Chat, outcome: ChatOutcome): Promise<void> {
+  if (isPlanned(outcome)) terminal.say(`Next: ${await toExecuteCommand(project, outcome.line)}`);
 }
 
 function toDenied({ approval }: Chat): TeddyError {

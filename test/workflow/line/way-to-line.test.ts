@@ -1,0 +1,48 @@
+/** Where a hint sends a person who stands elsewhere: git has to do what it is asked. */
+import { expect, test } from 'vitest';
+import { mainLineRef, type SessionId } from '../../../src/names.ts';
+import { newSession } from '../../../src/workflow/line/new-session.ts';
+import { findWayTo } from '../../../src/workflow/line/way-to-line.ts';
+import { memoryProject } from '../../support/memory-repository.ts';
+import { memoryWorkTree } from '../../support/memory-work-trees.ts';
+import { create, line, session, start, turn } from '../../support/turns.ts';
+
+const ref = mainLineRef(session as SessionId);
+const nowhere = { ref, workspace: null };
+
+test('an edited file that the line has changed is put away first', async () => {
+  const project = await memoryProject();
+  await project.commit('Mine', { 'same.txt': 'x\n' });
+  await start(project);
+  await turn(project, 'One', create('one.txt'));
+  await project.switchTo('main');
+  await project.commit('Mine', { 'one.txt': 'mine\n' });
+  await project.write({ 'same.txt': 'edited\n' });
+  expect(await findWayTo(project, nowhere)).toBe(`git switch ${line}`);
+  await project.write({ 'one.txt': 'edited\n' });
+  expect(await findWayTo(project, nowhere)).toBe(`git stash && git switch ${line}`);
+});
+
+test('git forgets a work tree that is gone first, and one that is there is gone to', async () => {
+  const project = await memoryProject();
+  await newSession(project, { name: 'add-login', switch: false });
+  const tree = memoryWorkTree(ref, { isGone: true });
+  project.linked.push(tree);
+  expect(await findWayTo(project, nowhere)).toBe(`git worktree prune && git switch ${line}`);
+  tree.lock = '';
+  const forget = `git worktree unlock ${tree.root} && git worktree prune`;
+  expect(await findWayTo(project, nowhere)).toBe(`${forget} && git switch ${line}`);
+  tree.isGone = false;
+  expect(await findWayTo(project, nowhere)).toBe(`cd ${tree.root}`);
+});
+
+test('a remote is named where several have the branch', async () => {
+  const project = await memoryProject();
+  const { commit } = await newSession(project, { name: 'add-login', switch: false });
+  await project.setRef(`refs/remotes/b/${line}`, commit);
+  await project.repository.store.updateRefs([{ ref, old: commit, new: null }], 'gone');
+  expect(await findWayTo(project, nowhere)).toBe(`git switch ${line}`);
+  await project.setRef(`refs/remotes/a/${line}`, commit);
+  await project.setRef(`refs/remotes/a/other/${line}`, commit);
+  expect(await findWayTo(project, nowhere)).toBe(`git switch --track a/${line}`);
+});
