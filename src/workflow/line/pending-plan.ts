@@ -44,7 +44,7 @@ export function requirePlan(
     throw new TeddyError(
       'NO_PENDING_PLAN',
       `The plan of turn ${latest.turn} on ${shortRef(ref)} was made by another agent, which carries it out itself: teddy does not execute it.`,
-      `Read it: \`teddy session show ${latest.turn} -s ${shortRef(ref)}\`. For a plan of teddy's: \`teddy session plan -s ${shortRef(ref)} -m "..."\`.`,
+      `Read it: \`teddy session show ${latest.turn} -s ${toShellWord(shortRef(ref))}\`. For a plan of teddy's: \`teddy session plan -s ${toShellWord(shortRef(ref))} -m "..."\`.`,
     );
   throw new TeddyError(
     'NO_PENDING_PLAN',

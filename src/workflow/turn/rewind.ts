@@ -13,6 +13,7 @@ import {
   type RefName,
   type TurnName,
 } from '../../names.ts';
+import { toShellWord } from '../../session/shell-word.ts';
 import { readTakenBranches } from './branch-session.ts';
 import { prepareLineOf, type ReadyLine } from '../line/prepare.ts';
 import { findTurn, type LineState } from '../../view/view.ts';
@@ -62,10 +63,13 @@ function refuseUnended({ latest }: LineState, turn: TurnName, line: ReadyLine): 
   const isSaid = userMessages(latest.records).length > 0;
   const waiting = isSaid ? 'it waits for an answer' : 'it has no message yet';
   const reason = latest.status === 'open' ? waiting : 'its plan is pending';
+  // A detached HEAD has no name of a line, and a command takes it unasked.
+  const name = line.ref === 'HEAD' ? null : shortRef(line.ref);
+  const option = name === null ? '' : ` -s ${toShellWord(name)}`;
   throw new TeddyError(
     latest.status === 'open' ? 'TURN_OPEN' : 'PLAN_PENDING',
-    `Turn ${turn} of ${shortRef(line.ref)} has no end to go back to: ${reason}.`,
-    `\`teddy session branch ${turn} -s ${shortRef(line.ref)}\` goes back to its beginning.`,
+    `Turn ${turn} of ${name ?? line.session} has no end to go back to: ${reason}.`,
+    `\`teddy session branch ${turn}${option}\` goes back to its beginning.`,
   );
 }
 

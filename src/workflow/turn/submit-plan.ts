@@ -5,6 +5,7 @@ import { isPlan, maxPlanBytes, parsePlan } from '../../plan/parse.ts';
 import type { Project } from '../../ports/project.ts';
 import { labelHandedIn } from '../line/entry-labels.ts';
 import { append } from '../line/append.ts';
+import { toShellWord } from '../../session/shell-word.ts';
 import { appendRecords } from '../line/append-records.ts';
 import { newSession } from '../line/new-session.ts';
 import { prepareLine, type ReadyLine } from '../line/prepare.ts';
@@ -97,7 +98,7 @@ function refuseWaiting({ ref, session, state: { latest } }: ReadyLine): void {
   throw new TeddyError(
     code,
     `Turn ${latest.turn} of ${session} has ${what}.`,
-    `A person decides on it first: \`teddy session show ${latest.turn} -s ${shortRef(ref)}\`. Without a session, the plan gets one of its own.`,
+    `A person decides on it first: \`teddy session show ${latest.turn} -s ${toShellWord(shortRef(ref))}\`. Without a session, the plan gets one of its own.`,
   );
 }
 

@@ -40,6 +40,22 @@ test('a turn that has no end yet is refused, and nothing is made', async () => {
   });
 });
 
+test('the way back is a command that works: on a detached HEAD, and on a branch that a shell would not take as it is', async () => {
+  const project = await memoryProject();
+  await start(project);
+  await say(project, 'One', planOf([create('one.txt')]));
+  const tip = await project.tipOf(line);
+  await project.detach();
+  await expect(rewindTurn(project, { turn: '01' })).rejects.toMatchObject({
+    message: `Turn 01 of ${session} has no end to go back to: its plan is pending.`,
+    hint: '`teddy session branch 01` goes back to its beginning.',
+  });
+  await project.switchTo('a&b', tip);
+  await expect(rewindTurn(project, { turn: '01' })).rejects.toMatchObject({
+    hint: "`teddy session branch 01 -s 'a&b'` goes back to its beginning.",
+  });
+});
+
 slowTest('the branch takes the first name that no other branch has', async () => {
   const project = await memoryProject();
   await start(project);
