@@ -98,10 +98,10 @@ export function toAsideJson(aside: WriteContent['aside']): { name: string; bytes
   return aside.map(({ name, bytes }) => ({ name, bytes: bytes.length }));
 }
 
-export function describeCleaned({ id, target, kept }: CleanedWrite): string {
+export function describeCleaned({ id, target, kept, isCommitted }: CleanedWrite): string {
   const what = `Cleared the write session ${id}${target === null ? '' : ` of ${target}`}`;
   const [content, ...others] = kept;
-  if (content === undefined) return `${what}; it had received nothing.`;
+  if (content === undefined) return isCommitted ? `${what}, which is committed.` : `${what}; it had received nothing.`;
   const more = others.length === 0 ? '' : `, also ${others.map((oid) => oid.slice(0, 10)).join(', ')}`;
   return `${what}; what it had received: git cat-file -p ${content.slice(0, 10)}${more}`;
 }

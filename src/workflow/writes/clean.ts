@@ -15,6 +15,8 @@ export interface CleanedWrite {
   target: string | null;
   /** The first blob is the received content; others were set aside when a crash was found. */
   kept: Oid[];
+  /** Its file is committed: what went is the record of that. */
+  isCommitted: boolean;
 }
 
 export interface Swept {
@@ -36,7 +38,9 @@ export async function sweepWrites(project: Project): Promise<Swept> {
   const isOld = (write: FoundWrite) => nowMs - write.savedAt.getTime() >= keptMs(write, limits);
   const cleaned = await cleanAll(project, left.filter(isOld));
   const orphans = left.filter((write) => !isOld(write) && isUnfinished(write));
-  return { orphans: orphans.map((write) => toView(write, limits, nowMs)), cleaned };
+  // Nobody asked, and the record of a committed session deserves no word.
+  const told = cleaned.filter(({ isCommitted }) => !isCommitted);
+  return { orphans: orphans.map((write) => toView(write, limits, nowMs)), cleaned: told };
 }
 
 /** Clears away every session that nobody holds, however young it is. */
@@ -98,8 +102,7 @@ async function cleanAll(project: Project, found: FoundWrite[]): Promise<CleanedW
     const done = await clearWrite(project, write);
     if (done !== null) cleaned.push(done);
   }
-  // The tombstone of a committed session deserves no word.
-  return cleaned.filter(({ id }) => found.find((write) => write.id === id)?.state?.phase !== 'committed');
+  return cleaned;
 }
 
 /** Null when somebody goes on with the session by now, or its files cannot be removed. */
@@ -132,5 +135,5 @@ async function keepAndRemove(
   for (const bytes of [...whole, ...asides])
     if (bytes.length > 0) kept.push(await keepBytes(project, `writes/${id}`, bytes));
   await (staged === null ? project.writes.remove(id) : staged.remove());
-  return { id, target: record?.target ?? null, kept };
+  return { id, target: record?.target ?? null, kept, isCommitted: state?.phase === 'committed' };
 }

@@ -6,7 +6,8 @@ import { writeLimits } from '../../../src/session/write-limits.ts';
 import { appendWrite } from '../../../src/workflow/writes/append.ts';
 import { beginHeldWrite, beginWrite, type WriteRequest } from '../../../src/workflow/writes/begin.ts';
 import { cancelWrite } from '../../../src/workflow/writes/cancel.ts';
-import { cleanWrites, sweepWrites } from '../../../src/workflow/writes/clean.ts';
+import { describeCleaned } from '../../../src/cli/render/write.ts';
+import { cleanWrites, sweepWrites, type CleanedWrite } from '../../../src/workflow/writes/clean.ts';
 import { finalizeHeld, finalizeWrite, type Finalized } from '../../../src/workflow/writes/finalize.ts';
 import { findWrite } from '../../../src/workflow/writes/list.ts';
 import { discardWrite, finalizeLeft, takeUpWrite } from '../../../src/workflow/writes/recover.ts';
@@ -140,6 +141,23 @@ test('a content that was forced once is checked again when the session is taken 
   await project.write({ 'a.json': null });
   await expect(finalizeWrite(project, { id })).rejects.toMatchObject({ code: 'TARGET_CHANGED' });
   expect(await finalizeLeft(project, id, false)).toMatchObject({ isWritten: false, findings: [{ check: 'syntax' }] });
+});
+
+test('a committed one that is cleared away is counted where somebody asks, and deserves no word elsewhere', async () => {
+  const project = await memoryProject();
+  await start(project);
+  const id = await begin(project, 'text\n');
+  written(await finalizeWrite(project, { id }));
+  const cleaned = await cleanWrites(project);
+  expect(cleaned).toMatchObject([{ id, target: 'new.txt', isCommitted: true }]);
+  expect(describeCleaned(cleaned[0] as CleanedWrite)).toBe(
+    `Cleared the write session ${id} of new.txt, which is committed.`,
+  );
+  const other = await begin(project, 'text\n', { target: 'other.txt' });
+  written(await finalizeWrite(project, { id: other }));
+  project.writeLimits.resultMs = 0;
+  expect(await sweepWrites(project)).toEqual({ orphans: [], cleaned: [] });
+  await expect(findWrite(project, other)).rejects.toMatchObject({ code: 'UNKNOWN_WRITE' });
 });
 
 test('what is added while a session is cleared away is refused, not lost', async () => {
