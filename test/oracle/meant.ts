@@ -9,9 +9,10 @@ export interface MeantDifference {
 
 export const meant: MeantDifference[] = [
   {
-    reason: 'The list of sessions says where each is checked out, since there is no list of work trees any more.',
-    asked: /^teddy list --all --json$/,
-    text: /,\n {6}"workTree": [^\n]*/g,
+    reason:
+      'The list of sessions says where the branches of each are checked out, since there is no list of work trees any more, and names all remotes of one that is only there.',
+    asked: /^teddy list\b.*--json$/,
+    text: /,\n {6}"(?:workTrees|remotes)": \[(?:\]|[^]*?\n {6}\])/g,
   },
   {
     reason: 'The stats count each session, since there is no command for costs any more.',

@@ -1,6 +1,6 @@
 /** The rows of `session list`: which ones, in which order, and how wide. */
 import type { SessionId } from '../../names.ts';
-import type { ListedSession } from '../../workflow/review/list-sessions.ts';
+import type { ListedSession, SessionWorkTree } from '../../workflow/review/list-sessions.ts';
 import type { Style, Terminal } from '../terminal.ts';
 import { countOf } from '../../session/describe-spending.ts';
 import { toVisible } from '../../session/visible-text.ts';
@@ -32,7 +32,7 @@ export function renderSessions(
   terminal: Terminal,
   sessions: ListedSession[],
   nowMs: number,
-  workTrees?: ReadonlyMap<SessionId, string>,
+  workTrees?: ReadonlyMap<SessionId, SessionWorkTree[]>,
 ): string {
   const rows = sessions.map((one) => ({
     one,
@@ -59,13 +59,18 @@ export function renderSessions(
       const title = cutToWidth(toVisible(one.title), Math.max(room - widthOf(branches), 10));
       const text = cutToWidth(`${title}${branches}`, room);
       // A path that is cut leads nowhere: the terminal may break it.
-      const root = workTrees?.get(one.session);
-      const place = root === undefined ? '' : `  in ${toVisible(root)}`;
+      const places = (workTrees?.get(one.session) ?? []).map((tree) => describeWorkTree(tree, one));
+      const place = places.length === 0 ? '' : `  ${places.join(', ')}`;
       const style = one.awaitsVerdict ? stateStyles.pending : stateStyles[one.state];
       return `${one.current ? '*' : ' '} ${one.current ? terminal.style('green', name) : name}  ${shownTurns}  ${shownAge}  ${style === undefined ? shownState : terminal.style(style, shownState)}  ${text}${place}`.trimEnd();
     })
     .map((row) => `${row}\n`)
     .join('');
+}
+
+/** Names the branch where it is another than that of the row. */
+function describeWorkTree({ path, branch }: SessionWorkTree, one: ListedSession): string {
+  return `in ${toVisible(path)}${branch === one.branch ? '' : ` (${toVisible(branch)})`}`;
 }
 
 function toState({ state, archived, remotes, awaitsVerdict, committed }: ListedSession): string {

@@ -2,7 +2,7 @@
 import { findCommitted } from '../line/find-committed.ts';
 import { describeSessions, type DescribedSession } from '../../view/view.ts';
 import type { Project } from '../../ports/project.ts';
-import { shortRef, type RefName, type SessionId } from '../../names.ts';
+import { parseLineRef, shortRef, type RefName, type SessionId } from '../../names.ts';
 import { listLinesAndTips, type KnownLine } from '../../session/lines.ts';
 import { skewMs, toMainLines, type MainLine } from '../../session/main-lines.ts';
 import { entryMs } from '../../session/logged-entry.ts';
@@ -69,23 +69,29 @@ export async function listNewest(
 }
 
 function findRemotes(lines: readonly KnownLine[], { session, branch }: DescribedSession): string[] {
-  const there = lines.filter((line) => line.session === session && shortRef(line.branchRef) === branch);
+  const shown = lines.find(({ ref }) => shortRef(ref) === branch);
+  const there = lines.filter((line) => line.session === session && line.branchRef === shown?.branchRef);
   return there.flatMap(({ remote }) => remote ?? []);
 }
 
-/** The root of the other work tree where a line of the session is checked out. */
+/** A work tree other than this one that has a branch of a session checked out. */
+export interface SessionWorkTree {
+  path: string;
+  branch: string;
+}
+
 export async function findWorkTreesOf(
   { repository }: Project,
   sessions: readonly ListedSession[],
-): Promise<ReadonlyMap<SessionId, string>> {
-  const trees = await repository.workTrees();
-  const others = trees.filter(({ root }) => root !== repository.workspace?.root);
-  const rootOf = new Map(others.map(({ ref, root }) => [ref === null ? null : shortRef(ref), root]));
-  const found = sessions.flatMap(({ session, branch, conversationBranches }): [SessionId, string][] => {
-    const root = [branch, ...conversationBranches].flatMap((name) => rootOf.get(name) ?? [])[0];
-    return root === undefined ? [] : [[session, root]];
-  });
-  return new Map(found);
+): Promise<ReadonlyMap<SessionId, SessionWorkTree[]>> {
+  const trees = (await repository.workTrees()).flatMap(({ ref, root }) =>
+    ref === null || root === repository.workspace?.root ? [] : [{ path: root, branch: shortRef(ref) }],
+  );
+  // The row may be about another line of the session than the main one, or that may have another name.
+  const isOf = ({ session, branch, conversationBranches }: ListedSession, name: string) =>
+    parseLineRef(`refs/heads/${name}` as RefName)?.session === session ||
+    [branch, ...conversationBranches].includes(name);
+  return new Map(sessions.map((one) => [one.session, trees.filter(({ branch }) => isOf(one, branch))]));
 }
 
 function takeNewest(

@@ -59,10 +59,17 @@ test('a row has mark, name, turns, age, state and title, in columns', () => {
 test('a row ends with the other work tree where its session is checked out, whole', () => {
   const sessions = [listed('here', { current: true }), listed('there', { title: 'A title '.repeat(20) })];
   const root = '/home/ada/projects/a long way from here/.git/teddy/worktrees/20260124-there';
-  const rows = renderSessions(wide(80), sessions, now.getTime(), new Map([['20260124-there' as SessionId, root]]));
+  const branch = 'teddy/20260124-there';
+  const trees = [
+    { path: root, branch },
+    { path: '/other', branch: `${branch}--02-branch-01` },
+  ];
+  const rows = renderSessions(wide(80), sessions, now.getTime(), new Map([['20260124-there' as SessionId, trees]]));
   expect(rows.trimEnd().split('\n')).toEqual([
     '* 20260124-here   1 turn  3 h  closed  Do it',
-    expect.stringMatching(/^ {2}20260124-there  1 turn  3 h  closed  A title .*…  in \/home\/.*there$/) as string,
+    expect.stringMatching(
+      /^ {2}20260124-there  1 turn  3 h  closed  A title .*…  in \/home\/.*there, in \/other \(teddy\/20260124-there--02-branch-01\)$/,
+    ) as string,
   ]);
 });
 

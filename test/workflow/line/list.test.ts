@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decodeEntry } from '../../../src/session/entry.ts';
-import { shortRef, type Oid, type RefName } from '../../../src/names.ts';
+import { shortRef, type Oid, type RefName, type SessionId } from '../../../src/names.ts';
 import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
 import { checkPush, parsePushedRefs } from '../../../src/workflow/hooks/check-push.ts';
 import { archiveSession } from '../../../src/workflow/landing/archive-session.ts';
@@ -14,12 +14,13 @@ import { findOpenLine } from '../../../src/workflow/line/find-open.ts';
 import { listLines } from '../../../src/session/lines.ts';
 import { findNearestEntries, findNearestEntry } from '../../../src/session/nearest-entry.ts';
 import { listMainLines } from '../../../src/session/main-lines.ts';
-import { listSessions } from '../../../src/workflow/review/list-sessions.ts';
+import { findWorkTreesOf, listSessions } from '../../../src/workflow/review/list-sessions.ts';
 import { graphSession } from '../../../src/workflow/review/log-graph.ts';
 import { countAllCosts } from '../../../src/workflow/review/count-all-costs.ts';
 import { listRecorded } from '../../../src/workflow/line/find-recorded.ts';
 import { reviewSession } from '../../../src/workflow/review/session.ts';
 import { readStatus } from '../../../src/workflow/review/read-status.ts';
+import { memoryWorkTree } from '../../support/memory-work-trees.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { command, create, line, planOf, run, say, session, start, turn } from '../../support/turns.ts';
 import { runs } from '../../support/runs.ts';
@@ -494,4 +495,27 @@ describe('status', () => {
       next: [`teddy session archive ${session}`, expect.any(String)],
     });
   });
+});
+
+test('each work tree that has a branch of a session is named, whichever of them the row is about', async () => {
+  const project = await withTurn();
+  const names = ['01-branch-01', '01-branch-02', '01-branch-03'].map((name) => `${line}--${name}`);
+  for (const _ of names) await branchSession(project, { turn: '01', switch: false });
+  const [first = '', second = '', third = ''] = names;
+  await project.switchTo(second);
+  for (const name of [third, first, line]) project.linked.push(memoryWorkTree(`refs/heads/${name}` as RefName));
+  const sessions = await listSessions(project);
+  expect(sessions).toMatchObject([{ branch: second, current: true }]);
+  const found = (await findWorkTreesOf(project, sessions)).get(session as SessionId);
+  expect(found?.map(({ branch }) => branch)).toEqual([third, first, line]);
+});
+
+test('all remotes that have a session are named where no branch of it is here', async () => {
+  const project = await withTurn();
+  const tip = await project.tipOf(line);
+  for (const remote of ['a', 'b']) await project.setRef(`refs/remotes/${remote}/${line}`, tip);
+  expect(await listSessions(project)).toMatchObject([{ remote: null, remotes: [] }]);
+  await project.switchTo('main');
+  await project.repository.store.updateRefs([{ ref: main, old: tip, new: null }], 'gone');
+  expect(await listSessions(project)).toMatchObject([{ remotes: ['a', 'b'] }]);
 });

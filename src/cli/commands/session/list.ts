@@ -20,7 +20,7 @@ export class SessionListCommand extends TeddyCommand {
       (somebody has committed what another agent did in it), archived, or only on a remote; \`git switch teddy/<session>\` makes
       a branch of that one here; if several remotes have it, \`git switch --track <remote>/teddy/<session>\` does.
 
-      With \`--all\`, each session says in which other work tree it is checked out; \`git worktree list\` lists all of these.
+      With \`--all\`, each session says in which other work trees its branches are checked out; \`git worktree list\` lists all of these.
     `,
     examples: [
       ['All sessions', '$0 session list'],
@@ -50,7 +50,7 @@ export class SessionListCommand extends TeddyCommand {
       const workTrees = this.all || this.json ? await findWorkTreesOf(project, sessions) : undefined;
       if (this.json)
         this.printJson(terminal, 'session-list', {
-          sessions: sessions.map((one) => ({ ...one, workTree: workTrees?.get(one.session) ?? null })),
+          sessions: sessions.map((one) => ({ ...one, workTrees: workTrees?.get(one.session) ?? [] })),
         });
       else if (found.length === 0)
         terminal.say(this.mine || this.open ? 'There is no such session.' : await describeNone(project));
