@@ -36,6 +36,7 @@ export function gitHooks(options: HooksOptions): Hooks {
 async function locate({ git, layout, env }: HooksOptions): Promise<HookTarget> {
   const found = await readHooksPath(git, env);
   if (found === null) return placeOf(layout, ownDirOf(layout), null, false);
+  if (found.value === '') return { dir: '', kind: 'own', origin: found.origin };
   // Hooks run there, so git resolves a relative path from there.
   const dir = resolve(layout.root ?? layout.gitDir, found.value);
   return placeOf(layout, dir, found.origin, found.scope === 'global' || found.scope === 'system');
@@ -52,8 +53,9 @@ async function readHooksPath(git: GitRunner, env: Environment) {
   const fields = splitNul(stdout);
   const values = Array.from({ length: Math.floor(fields.length / 3) }, (_, at) => fields.slice(at * 3, at * 3 + 3));
   const others = values.filter(([scope, , value]) => !(scope === 'command' && value === '/dev/null'));
-  const [scope = '', source = '', value = ''] = others.at(-1) ?? [];
-  if (value === '') return null;
+  const last = others.at(-1);
+  if (last === undefined) return null;
+  const [scope = '', source = '', value = ''] = last;
   const path = source.replace(/^file:/, '');
   const home = env['HOME'];
   return {

@@ -406,7 +406,7 @@ export interface MessageFile {
 
 /** Where git looks for the hooks of this repository. */
 export interface HookTarget {
-  /** Absolute. */
+  /** Absolute; empty where `core.hooksPath` is, so that git runs no hook. */
   dir: string;
   /**
    * `own`: it is this repository's alone. `shared`: the configuration of the user or of the machine names it, for other

@@ -196,6 +196,8 @@ describe('the hooks are looked for where git runs them from', () => {
     const env = { HOME: home, GIT_CONFIG_GLOBAL: join(home, '.gitconfig') };
     const set = (value: string) => repo.git('config', 'core.hooksPath', value);
     expect(await locate(undefined, env)).toEqual({ dir: join(repo.root, '.git/hooks'), kind: 'own', origin: null });
+    await set('');
+    expect(await locate(undefined, env)).toMatchObject({ dir: '', kind: 'own' });
     await set('/dev/null');
     expect(await states()).toEqual(allOf('missing'));
     await set('my hooks');

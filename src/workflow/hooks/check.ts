@@ -1,6 +1,15 @@
 /** Says whether git runs the hooks that teddy has installed, and what keeps it from that. */
-import type { HookSource, HookTarget } from '../../ports/git.ts';
-import { describePlace, isOurs, listHooks, type HookedProject, type ListedHook, type ListedHooks } from './list.ts';
+import type { HookSource } from '../../ports/git.ts';
+import {
+  describePlace,
+  isOurs,
+  isSwitchedOff,
+  listHooks,
+  listOwn,
+  type HookedProject,
+  type ListedHook,
+  type ListedHooks,
+} from './list.ts';
 
 /** Something that keeps installed hooks from working; `teddy hooks install` mends it, or says how. */
 export interface BrokenHook {
@@ -48,10 +57,10 @@ async function findBrokenHere(
 ): Promise<BrokenHook[]> {
   const broken = hooks.map(async (hook): Promise<BrokenHook[]> => {
     const { path, state } = hook;
-    if (isOurs(hook))
-      return (await files.read(path))?.isExecutable === false
-        ? [{ path, what: 'is not executable, so git passes over it' }]
-        : [];
+    if (isOurs(hook) && (await files.read(path))?.isExecutable === false)
+      return [{ path, what: 'is not executable, so git passes over it' }];
+    if (state === 'edited') return [{ path, what: 'was changed since teddy installed it' }];
+    if (isOurs(hook)) return [];
     // The authors of a project choose which of their hooks call teddy.
     if (state === 'called' || place.kind === 'work-tree') return [];
     return [{ path, what: state === 'missing' ? 'is missing' : 'does not call teddy any more' }];
@@ -68,13 +77,8 @@ async function findBrokenHere(
 async function findLeft(project: HookedProject, source: HookSource, { place }: ListedHooks): Promise<BrokenHook[]> {
   const left = (await listOwn(project, source)).find(isOurs);
   if (left === undefined) return [];
-  const where = place.dir === '/dev/null' ? 'runs no hooks' : `looks for hooks in ${place.dir}`;
+  const where = isSwitchedOff(place) ? 'runs no hooks' : `looks for hooks in ${place.dir}`;
   return [{ path: left.path, what: `is not run: git ${where} (core.hooksPath, ${place.origin})` }];
-}
-
-async function listOwn(project: HookedProject, source: HookSource): Promise<ListedHook[]> {
-  const place: HookTarget = { dir: project.repository.hooks.ownDir, kind: 'own', origin: null };
-  return (await listHooks(project, source, place)).hooks;
 }
 
 /** `installed: pre-push, commit-msg; missing: post-checkout`. */

@@ -1,7 +1,17 @@
 /** Puts teddy's hooks where git looks for them, or takes them away. What is there already is kept, and runs first. */
 import { TeddyError } from '../../errors.ts';
 import type { HookTarget, Hooks, HookSource } from '../../ports/git.ts';
-import { beforePath, callOf, listHooks, renderHook, type HookedProject, type ListedHook } from './list.ts';
+import {
+  beforePath,
+  callOf,
+  isOurs,
+  isSwitchedOff,
+  listHooks,
+  listOwn,
+  renderHook,
+  type HookedProject,
+  type ListedHook,
+} from './list.ts';
 
 export interface InstalledHooks {
   place: HookTarget;
@@ -18,7 +28,7 @@ export async function installHooks(
   { shared }: { shared: boolean },
 ): Promise<InstalledHooks> {
   const { place, hooks } = await listHooks(project, source);
-  if (place.dir === '/dev/null') throw toSwitchedOff(place);
+  if (isSwitchedOff(place)) throw toSwitchedOff(place);
   if (place.kind === 'work-tree') return leaveToAuthors(place, hooks);
   if (place.kind === 'shared' && !shared) throw toShared(place, 'put there');
   const wanted = hooks.filter(({ state }) => state !== 'called');
@@ -38,22 +48,26 @@ function leaveToAuthors(place: HookTarget, hooks: ListedHook[]): InstalledHooks 
   };
 }
 
-/** Also right in a linked work tree, where `.git` is a file. */
-const ownHooks = '`git config core.hooksPath "$(git rev-parse --path-format=absolute --git-common-dir)/hooks"`';
+/** Also right in a linked work tree, where `.git` is a file. A value of the work tree's own configuration counts before one of the repository's. */
+function toOwnHooks({ origin }: HookTarget): string {
+  const option = origin?.startsWith('worktree ') === true ? '--worktree ' : '';
+  return `\`git config ${option}core.hooksPath "$(git rev-parse --path-format=absolute --git-common-dir)/hooks"\``;
+}
 
-function toSwitchedOff({ origin }: HookTarget): TeddyError {
+function toSwitchedOff(place: HookTarget): TeddyError {
   return new TeddyError(
     'HOOK_IN_THE_WAY',
-    `Hooks are switched off: core.hooksPath is /dev/null (${origin}).`,
-    `Unset it there, or give this repository hooks of its own: ${ownHooks}.`,
+    `Hooks are switched off: core.hooksPath is ${place.dir === '' ? 'empty' : place.dir} (${place.origin}).`,
+    `Unset it there, or give this repository hooks of its own: ${toOwnHooks(place)}.`,
   );
 }
 
-function toShared({ dir, origin }: HookTarget, options: string): TeddyError {
+function toShared(place: HookTarget, options: string): TeddyError {
+  const { dir, origin } = place;
   return new TeddyError(
     'HOOK_IN_THE_WAY',
     `Other repositories use the same hooks: core.hooksPath is ${dir} (${origin}).`,
-    `With \`--shared\` they are ${options}; or give this repository hooks of its own: ${ownHooks}.`,
+    `With \`--shared\` they are ${options}; or give this repository hooks of its own: ${toOwnHooks(place)}.`,
   );
 }
 
@@ -95,6 +109,8 @@ async function install(
 
 export interface UninstalledHooks {
   place: HookTarget;
+  /** The directory of the repository that has hooks of teddy's while git looks elsewhere; null: there are none. */
+  elsewhere: string | null;
   hooks: (ListedHook & { removed: boolean; restored: boolean })[];
 }
 
@@ -112,7 +128,9 @@ export async function uninstallHooks(
     if (removed) await project.repository.hooks.putBack(hook.path, hook.before);
     done.push({ ...hook, removed, restored: removed && hook.before !== null });
   }
-  return { place, hooks: done };
+  const { ownDir } = project.repository.hooks;
+  const isLeft = place.dir !== ownDir && (await listOwn(project, source)).some(isOurs);
+  return { place, hooks: done, elsewhere: isLeft ? ownDir : null };
 }
 
 /** Where ours was deleted by hand, what it had put aside still comes back. */

@@ -43,16 +43,27 @@ export async function listHooks(project: HookedProject, source: HookSource, want
   return { place, hooks: listed };
 }
 
+/** Lists those in the repository's own directory, wherever git looks. */
+export async function listOwn(project: HookedProject, source: HookSource): Promise<ListedHook[]> {
+  const place: HookTarget = { dir: project.repository.hooks.ownDir, kind: 'own', origin: null };
+  return (await listHooks(project, source, place)).hooks;
+}
+
 /** Teddy has installed it, whatever has become of it since. */
 export function isOurs({ state }: ListedHook): boolean {
   return state === 'installed' || state === 'outdated' || state === 'edited';
+}
+
+/** git runs no hook where `core.hooksPath` is empty, or leads to nothing that can hold one. */
+export function isSwitchedOff({ dir }: HookTarget): boolean {
+  return dir === '' || dir === '/dev/null';
 }
 
 const kinds = { own: '', shared: ', shared with other repositories', 'work-tree': ', in the work tree' };
 
 export function describePlace({ dir, kind, origin }: HookTarget): string {
   const set = origin === null ? '' : `, by core.hooksPath (${origin})`;
-  return `Hooks in ${dir}${set}${kinds[kind]}`;
+  return `Hooks in ${dir === '' ? 'no directory' : dir}${set}${kinds[kind]}`;
 }
 
 async function lookAt(

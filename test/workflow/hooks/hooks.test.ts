@@ -92,8 +92,26 @@ describe('installing', () => {
     project.hooked.files.set(`${dir}/post-checkout`, { text: null, isExecutable: true });
     await expect(install()).rejects.toMatchObject({ code: 'HOOK_IN_THE_WAY' });
     expect(project.hooked.files.size).toBe(1);
+    for (const [off, origin, command] of [
+      ['/dev/null', 'local .git/config', 'git config core.hooksPath'],
+      ['', 'local .git/config', 'git config core.hooksPath'],
+      ['/dev/null', 'worktree .git/config.worktree', 'git config --worktree core.hooksPath'],
+    ] as const) {
+      project.hooked.place = { dir: off, kind: 'own', origin };
+      await expect(install()).rejects.toMatchObject({
+        code: 'HOOK_IN_THE_WAY',
+        hint: expect.stringContaining(`\`${command} `),
+      });
+    }
+  });
+
+  test('and uninstalling say where hooks are that git does not run', async () => {
+    await install();
+    const place = { ...project.hooked.place };
     project.hooked.place = { dir: '/dev/null', kind: 'own', origin: 'local .git/config' };
-    await expect(install()).rejects.toMatchObject({ code: 'HOOK_IN_THE_WAY' });
+    expect((await uninstall()).elsewhere).toBe(dir);
+    project.hooked.place = place;
+    expect((await uninstall()).elsewhere).toBeNull();
   });
 
   test('and uninstalling touch what other repositories use only when that is said', async () => {
@@ -115,10 +133,9 @@ describe('hooks that were installed', () => {
     isOnPath = true;
   });
 
-  test('work, also of another version, changed by somebody, or where the program is found on PATH alone', async () => {
+  test('work, also of another version, or where the program is found on PATH alone', async () => {
     expect(await broken()).toEqual([]);
     put('pre-push', renderHook(`${toScript('pre-push')}# of old\n`, source.program, project.hash));
-    put('commit-msg', `${project.hooked.files.get(`${dir}/commit-msg`)?.text}npm test\n`);
     put('post-checkout', '#!/bin/sh\nteddy hook post-checkout -- "$@"\n');
     expect(await broken()).toEqual([]);
   });
@@ -126,6 +143,16 @@ describe('hooks that were installed', () => {
   test.each<[string, () => unknown, string]>([
     ['that is gone', () => project.hooked.files.delete(`${dir}/pre-push`), `${dir}/pre-push is missing`],
     ['that was replaced', () => put('pre-push', '#!/bin/sh\n'), `${dir}/pre-push does not call teddy any more`],
+    [
+      'that somebody has changed',
+      () => put('commit-msg', `${project.hooked.files.get(`${dir}/commit-msg`)?.text}exit 1\n`),
+      `${dir}/commit-msg was changed since teddy installed it`,
+    ],
+    [
+      'that an empty path has switched off',
+      () => (project.hooked.place = { dir: '', kind: 'own', origin: 'local .git/config' }),
+      `${dir}/prepare-commit-msg is not run: git runs no hooks (core.hooksPath, local .git/config)`,
+    ],
     [
       'that is not executable',
       () => put('pre-push', project.hooked.files.get(`${dir}/pre-push`)?.text ?? '', false),

@@ -32,6 +32,8 @@ export class HooksUninstallCommand extends TeddyCommand {
       });
       if (this.json) this.printJson(terminal, 'hooks-uninstall', toJson(done));
       else show(terminal, done);
+      if (!this.json && done.elsewhere !== null)
+        terminal.say(toVisible(`teddy’s hooks are in ${done.elsewhere}, where git does not look now.`));
       return done.hooks.some(({ state }) => state === 'called' || state === 'edited') ? exitCodes.HOOK_IN_THE_WAY : 0;
     });
   }
