@@ -276,7 +276,7 @@ export interface RestoredSession {
 
 /**
  * Makes the branches again that an archive keeps, where they are not there; the archive stays. Throws UNKNOWN_SESSION where
- * nothing is archived.
+ * nothing is archived, and BRANCH_IN_THE_WAY where a branch of the name lacks what the archive keeps.
  */
 export async function restoreArchived(project: Project, target: string): Promise<RestoredSession> {
   const { store } = project.repository;
@@ -284,12 +284,29 @@ export async function restoreArchived(project: Project, target: string): Promise
   const archives = (await listArchives(store)).filter((one) => one.session === session);
   const kept = archives.map(({ line, ref, oid }) => ({ branch: line, archive: ref, tip: oid }));
   if (kept.length === 0) throw toNotArchived(session);
-  const there = new Set((await store.listRefs('refs/heads/teddy/')).map(({ ref }) => ref));
+  const there = new Map((await store.listRefs('refs/heads/teddy/')).map(({ ref, oid }) => [ref, oid]));
+  for (const { branch, tip } of kept) await refuseOther(project, branch, there.get(branch) ?? null, tip);
   const lines = kept.filter(({ branch }) => !there.has(branch));
   const updates = lines.map(({ branch, tip }) => ({ ref: branch, old: null, new: tip }));
   if (await moveRefs(project, updates, `restored ${session}`)) return { session, lines };
   const hint = 'Run the command again.';
   throw new TeddyError('REF_MOVED', `Somebody has made ${shortRef(mainLineRef(session))} meanwhile.`, hint);
+}
+
+/** A branch that has gone on from the archived one has all of it. */
+async function refuseOther(
+  { repository: { store } }: Project,
+  branch: RefName,
+  at: Oid | null,
+  tip: Oid,
+): Promise<void> {
+  if (at === null || at === tip || (await store.isAncestor(tip, at))) return;
+  const name = toShellWord(shortRef(branch));
+  throw new TeddyError(
+    'BRANCH_IN_THE_WAY',
+    `${shortRef(branch)} is there, and is not the archived one. Nothing was changed.`,
+    `Rename it: \`git branch -m ${name} <other>\`.`,
+  );
 }
 
 function toNotArchived(session: SessionId): TeddyError {

@@ -66,6 +66,10 @@ test('what was archived is brought back where it was, a branch that is there is 
   ]);
   expect(await tipsOf(project, heads)).toMatchObject(before);
   expect((await restoreArchived(project, session)).lines).toEqual([]);
+  const tip = await project.tipOf(line);
+  await project.setRef(`refs/heads/${line}`, await project.tipOf('main'));
+  await expect(restoreArchived(project, session)).rejects.toMatchObject({ code: 'BRANCH_IN_THE_WAY' });
+  await project.setRef(`refs/heads/${line}`, tip);
   await expect(restoreArchived(project, `${session}-2`)).rejects.toMatchObject({ code: 'UNKNOWN_SESSION' });
   // And put away again: that an archive has it does not mean that it has landed.
   const { lines } = await archiveSession(project, session);
