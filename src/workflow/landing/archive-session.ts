@@ -2,6 +2,7 @@
 import { TeddyError } from '../../errors.ts';
 import type { LinkedWorkTree, RefTip, RefUpdate, Repository, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
+import { isOver } from '../../write/write.ts';
 import {
   mainLineRef,
   parseArchiveRef,
@@ -52,7 +53,7 @@ const maxAttempts = 5;
 /**
  * All of the session's local branches, or none. Where this work tree is on one of them, it is switched to the branch that the
  * session started from. Throws USAGE without a name off every line, UNKNOWN_SESSION, LINE_CHECKED_OUT, OPERATION_IN_PROGRESS,
- * BRANCH_IN_THE_WAY where an archive of the name holds other commits, RUN_INTERRUPTED, LOCKED, REF_MOVED.
+ * BRANCH_IN_THE_WAY where an archive of the name holds other commits, RUN_INTERRUPTED, WRITE_ACTIVE, LOCKED, REF_MOVED.
  */
 export async function archiveSession(project: Project, target?: string): Promise<ArchivedSession> {
   await repair(project);
@@ -76,6 +77,7 @@ async function archiveOnce(project: Project, session: SessionId, asked: RefName)
   const { branches } = await listBranches(project, session);
   if (branches.length === 0) return refuseAbsent(project, session, asked);
   const here = await refuseCheckedOut(project, branches);
+  await refuseWrites(project, branches);
   await settle(project, session, branches);
   const switchedTo = here === null ? null : await leaveLine(project, here.workspace, here.line);
   // Settling may have moved a branch.
@@ -216,6 +218,21 @@ export async function findBase(project: Project, line: KnownLine): Promise<strin
   const local = candidates.filter((ref) => ref.startsWith('refs/heads/') && !ref.endsWith('/teddy/global'));
   for (const ref of local) if (ref !== line.ref && (await store.resolve(ref)) !== null) return shortRef(ref);
   return null;
+}
+
+/** A write session that is not finished needs its line. Throws WRITE_ACTIVE. */
+export async function refuseWrites(project: Project, branches: readonly KnownLine[]): Promise<void> {
+  if (await project.writes.isEmpty()) return;
+  const open = (await project.writes.list()).find(
+    ({ record, state }) =>
+      branches.some(({ ref }) => ref === record?.line?.ref) && (state === null || !isOver(state.phase)),
+  );
+  if (open === undefined) return;
+  throw new TeddyError(
+    'WRITE_ACTIVE',
+    `The write session ${open.id} belongs to ${shortRef(open.record?.line?.ref ?? '')}, and is not finished.`,
+    `Finish it or give it up: \`teddy write recover ${open.id}\`, \`teddy write cancel ${open.id}\`.`,
+  );
 }
 
 /** An answer that a killed command has left goes on its line as long as there is one. */

@@ -2,7 +2,6 @@
 import { TeddyError } from '../../errors.ts';
 import type { RefTip, RefUpdate } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { isOver } from '../../write/write.ts';
 import {
   archivePrefix,
   deletedPrefix,
@@ -17,7 +16,16 @@ import { hasLandedAsItStands } from '../line/find-open.ts';
 import { listLines, type KnownLine } from '../../session/lines.ts';
 import { nextTurn, readLine } from '../../view/view.ts';
 import { repair } from '../line/repair.ts';
-import { findBase, findHolder, findWhole, hasCome, listBranches, refuseCheckedOut, settle } from './archive-session.ts';
+import {
+  findBase,
+  findHolder,
+  findWhole,
+  hasCome,
+  listBranches,
+  refuseCheckedOut,
+  refuseWrites,
+  settle,
+} from './archive-session.ts';
 import { moveRefs } from '../line/move-refs.ts';
 import { afterLeaving } from '../line/way-to-line.ts';
 import { toShellWord } from '../../session/shell-word.ts';
@@ -145,20 +153,6 @@ async function refuseHere(project: Project, branches: readonly KnownLine[]): Pro
     : `git switch ${base === null ? '--detach' : toShellWord(base)}`;
   const hint = `Leave it first: \`${way}\`.`;
   throw new TeddyError('LINE_CHECKED_OUT', `${shortRef(here.line.ref)} is checked out here.`, hint);
-}
-
-async function refuseWrites(project: Project, branches: readonly KnownLine[]): Promise<void> {
-  if (await project.writes.isEmpty()) return;
-  const open = (await project.writes.list()).find(
-    ({ record, state }) =>
-      branches.some(({ ref }) => ref === record?.line?.ref) && (state === null || !isOver(state.phase)),
-  );
-  if (open === undefined) return;
-  throw new TeddyError(
-    'WRITE_ACTIVE',
-    `The write session ${open.id} belongs to ${shortRef(open.record?.line?.ref ?? '')}, and is not finished.`,
-    `Finish it or give it up: \`teddy write recover ${open.id}\`, \`teddy write cancel ${open.id}\`.`,
-  );
 }
 
 /** Throws LOCKED while a model is asked for the line's next turn. */

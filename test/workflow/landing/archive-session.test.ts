@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import type { Oid, RefName } from '../../../src/names.ts';
 import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
+import { beginWrite } from '../../../src/workflow/writes/begin.ts';
 import { archiveSession, restoreArchived } from '../../../src/workflow/landing/archive-session.ts';
 import { landSession } from '../../../src/workflow/landing/land-session.ts';
 import { listSessions } from '../../../src/workflow/review/list-sessions.ts';
@@ -229,4 +230,16 @@ slowTest('a run that was interrupted, and a commit instead of a session, are ref
   await expect(archiveSession(project, session)).rejects.toMatchObject({ code: 'RUN_INTERRUPTED' });
   expect(await project.tipOf(line)).toBe(tip);
   await expect(archiveSession(project, tip)).rejects.toMatchObject({ code: 'USAGE' });
+});
+
+test('a write session that is not finished keeps the branches of its line', async () => {
+  const project = await begin();
+  await project.switchTo(line);
+  const before = await tipsOf(project, heads);
+  const { record } = await beginWrite(project, { intent: 'x', target: 'new.txt', operation: 'create' });
+  await expect(archiveSession(project, session)).rejects.toMatchObject({
+    code: 'WRITE_ACTIVE',
+    message: expect.stringContaining(record.id) as string,
+  });
+  expect(await tipsOf(project, heads)).toEqual(before);
 });
