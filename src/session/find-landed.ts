@@ -1,17 +1,7 @@
 /** Which of many lines have landed as they stand. However many there are, it takes two git processes for a base branch that has moved, and none for one that has not. */
-import type { RefTip, SessionSource, SessionStore } from '../ports/git.ts';
-import { decodeLandings, landingText } from './landing.ts';
-import {
-  globalRef,
-  isOid,
-  isTurnName,
-  parseLineRef,
-  sessionDir,
-  type Oid,
-  type RefName,
-  type RepoPath,
-  type SessionId,
-} from '../names.ts';
+import type { SessionSource, SessionStore } from '../ports/git.ts';
+import { decodeLandings, landingText, listOwnBranches } from './landing.ts';
+import { isOid, isTurnName, sessionDir, type Oid, type RefName, type RepoPath, type SessionId } from '../names.ts';
 import { comesLater } from './entry.ts';
 import { isOnLine } from './ancestry.ts';
 import { readRows, writeRows } from './cached-rows.ts';
@@ -160,18 +150,4 @@ function decodeRow(oid: Oid, [, ...words]: readonly string[]): BaseHistory {
   for (const { session, tip } of words.flatMap((word) => decodeLandings(`${landingText}${word}`)))
     landings.set(session, [...(landings.get(session) ?? []), tip]);
   return { oid, entries: new Set(words.filter(isOid)), landings };
-}
-
-/** The most branches that are looked at to find one among them. */
-const maxOwn = 16;
-
-/** The branches here that are nothing of teddy's: one of them may stand in for a branch that is gone. */
-export async function listOwnBranches(project: SessionSource, listed?: Tips): Promise<RefTip[]> {
-  const refs = listed === undefined ? null : [...listed].map(([ref, oid]) => ({ ref, oid }));
-  const named = (refs ?? (await project.repository.store.listRefs('refs/heads/'))).filter(
-    ({ ref }) => ref.startsWith('refs/heads/') && ref !== globalRef && parseLineRef(ref) === null,
-  );
-  const some = named.slice(0, maxOwn);
-  const nearest = await Promise.all(some.map(({ oid }) => findNearestEntry(project, oid)));
-  return some.filter((_, at) => nearest[at] === null);
 }

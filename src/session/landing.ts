@@ -6,14 +6,15 @@ import {
   globalRef,
   isOid,
   isSessionId,
+  parseLineRef,
   shortRef,
   type Oid,
   type RefName,
   type RepoPath,
   type SessionId,
 } from '../names.ts';
-import { listOwnBranches } from './find-landed.ts';
-import { readBaseStart, readDefaultBranches } from './lines.ts';
+import { readBaseStart, readDefaultBranches, type Tips } from './lines.ts';
+import { findNearestEntry } from './nearest-entry.ts';
 
 /** Which line's code the commit brought, up to which of its commits. */
 export interface LandedFrom {
@@ -160,4 +161,18 @@ async function findRevertedMerge(store: Store, tip: Oid, branch: Oid): Promise<L
       return { landed: [merge], command: `revert --no-edit ${oid.slice(0, 10)}`, isConflict: false };
   }
   return null;
+}
+
+/** The most branches that are looked at to find one among them. */
+const maxOwn = 16;
+
+/** The branches here that are nothing of teddy's: one of them may stand in for a branch that is gone. */
+export async function listOwnBranches(project: SessionSource, listed?: Tips): Promise<RefTip[]> {
+  const refs = listed === undefined ? null : [...listed].map(([ref, oid]) => ({ ref, oid }));
+  const named = (refs ?? (await project.repository.store.listRefs('refs/heads/'))).filter(
+    ({ ref }) => ref.startsWith('refs/heads/') && ref !== globalRef && parseLineRef(ref) === null,
+  );
+  const some = named.slice(0, maxOwn);
+  const nearest = await Promise.all(some.map(({ oid }) => findNearestEntry(project, oid)));
+  return some.filter((_, at) => nearest[at] === null);
 }
