@@ -255,11 +255,11 @@ describe('in a repository of git', () => {
     await project.repository.close();
     await open();
     expect(await compareAll(project, at())).toBe(loose);
-    for (const { session, archived } of await listSessions({ ...at(), archived: true }))
-      for (const format of historyFormats)
-        expect((await readHistory({ ...at(), session, format })).text, `${session} ${format} ${archived}`).toBe(
-          await printed(session, format),
-        );
+    // The bundle below is read in the other formats.
+    const [format] = historyFormats;
+    const packed = at();
+    for (const { session } of await listSessions({ ...packed, archived: true }))
+      expect((await readHistory({ ...packed, session, format })).text, session).toBe(await printed(session, format));
   });
 
   test('a bundle from memory gives the same history', async () => {

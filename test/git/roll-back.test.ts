@@ -201,10 +201,20 @@ const cases: [name: string, script: string, before?: Before][] = [
   ['edits a link of the user', 'rm own; ln -s b.txt own', { user: (at) => symlink('nowhere', at('own')) }],
 ];
 
-describe.each(cases)('a command that %s', (_, script, before = {}) => {
-  test('is taken back when the run fails', async () => {
+test.each(cases)(
+  'a command that %s is taken back after it was killed, and when its run fails',
+  async (_, script, before = {}) => {
     await open(before, command(script), command('exit 3'));
     const [files, git] = [await look(), await status()];
+    await killInCommand();
+    const { left, failed } = await rollBackRun(project, {});
+    expect([...left, ...failed]).toEqual([]);
+    expect(await look()).toEqual(files);
+    expect(await status()).toBe(git);
+    await expect(rollBackRun(project, {})).rejects.toMatchObject({ code: 'NO_INTERRUPTED_RUN' });
+
+    // Its plan is pending.
+    said = [];
     const { report } = await run(project, { rollback: true });
     expect(report.run_summary.status).toBe('FAILURE');
     expect(report.action_logs[0]?.status).toBe('SUCCESS');
@@ -213,21 +223,8 @@ describe.each(cases)('a command that %s', (_, script, before = {}) => {
     expect(report.rollback).toMatchObject({ left: [], moved_aside: [] });
     expect(report.changes).toEqual([]);
     expect(said).toEqual([]);
-  });
-
-  test('is taken back after it was killed, twice over, and its plan is pending', async () => {
-    await open(before, command(script));
-    const [files, git] = [await look(), await status()];
-    await killInCommand();
-    const { left, failed } = await rollBackRun(project, {});
-    expect([...left, ...failed]).toEqual([]);
-    expect(await look()).toEqual(files);
-    expect(await status()).toBe(git);
-    await expect(rollBackRun(project, {})).rejects.toMatchObject({ code: 'NO_INTERRUPTED_RUN' });
-    const { report } = await run(project);
-    expect(report.run_summary.status).toBe('SUCCESS');
-  });
-});
+  },
+);
 
 /** Somebody else is at work when the action waits for its approval. */
 function meddlingAt(index: number, meddle: () => Promise<unknown>): Approver {
