@@ -1,27 +1,28 @@
 /** `teddy session history`, as a person and a program use it. */
 import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { createPlan, openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';
 
 let project: TeddyProject;
-
-afterEach(() => project.close());
+let session: string;
+let tip: string;
 
 const history = (...args: string[]) => project.run(['session', 'history', ...args]);
 
 /** One turn that was planned and executed, one that was answered. */
-async function talk(): Promise<string> {
+beforeAll(async () => {
   project = await openTeddyProject();
-  const session = await project.begin('talk');
+  session = await project.begin('talk');
   await project.plan(createPlan('a.txt', 'A\n'), 'Make a');
   await project.ok('session', 'execute', '-y');
   await project.plan('Because.', 'Why?');
-  return session;
-}
+  tip = await project.repo.git('rev-parse', 'HEAD');
+});
+afterEach(() => project.repo.git('reset', '--quiet', '--hard', tip));
+afterAll(() => project.close());
 
 test('it prints one JSON array with a message on each line, of which all roles alternate', async () => {
-  await talk();
   const { stdout, stderr, exitCode } = await history();
   expect([exitCode, stderr]).toEqual([0, '']);
   const messages = JSON.parse(stdout) as { role: string; content: string }[];
@@ -34,7 +35,6 @@ test('it prints one JSON array with a message on each line, of which all roles a
 });
 
 test('each format, a first turn, a commit and --json give what they say', async () => {
-  const session = await talk();
   const markdown = await history('--format=markdown', '--from', '2');
   expect(markdown.stdout).toContain('> Why?\n');
   expect(markdown.stdout).not.toContain('Make a');
@@ -64,7 +64,6 @@ test('each format, a first turn, a commit and --json give what they say', async 
 });
 
 test('what does not exist is named, and nothing is printed', async () => {
-  await talk();
   await project.refuses('UNKNOWN_FORMAT', 2, ['session', 'history', '--format', 'gemini']);
   await project.refuses('UNKNOWN_TURN', 2, ['session', 'history', '--from', '09']);
   await project.refuses('UNKNOWN_SESSION', 2, ['session', 'history', 'nothing']);
@@ -74,7 +73,6 @@ test('what does not exist is named, and nothing is printed', async () => {
 });
 
 test('what had to be put right is said on stderr, and stdout stays a history', async () => {
-  const session = await talk();
   const path = `.teddy/sessions/${session}/02/transcript.jsonl`;
   const lines = (await project.repo.read(path)).trimEnd().split('\n');
   await project.repo.git('config', 'core.hooksPath', '/dev/null');
@@ -90,7 +88,6 @@ test('what had to be put right is said on stderr, and stdout stays a history', a
 });
 
 test('a long one comes out of the cache with the same bytes, and without or with a damaged one too', async () => {
-  const session = await talk();
   const dir = `.teddy/sessions/${session}`;
   const record = (turn: number) =>
     `${JSON.stringify({ type: 'user', id: `m${turn}`, timestamp: '', message: { role: 'user', content: `Turn ${turn} ü` }, source: 'text' })}\n`;

@@ -188,20 +188,22 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
     expect((await project.report()).action_logs).toMatchObject([{ status: 'SUCCESS', approved_by: 'user' }]);
   });
 
-  test.each([
-    ['an empty line', '\n', 0],
-    ['blanks', '  \n', 0],
-    ['the end of input', ctrlD, 0],
-    ['Ctrl-C', ctrlC, 130],
-  ])('%s at the question for a message changes nothing', async (_, keys, exitCode) => {
+  test('no message at the question for one changes nothing', async () => {
     await openWithNothing();
     const before = await project.repo.fingerprint();
-    const run = inTerminal();
-    await run.waitFor('Message: ');
-    run.press(keys);
-    expect(await run.exitCode).toBe(exitCode);
-    expect(run.text()).toContain('teddy session plan -m "..."');
-    expect(await project.repo.fingerprint()).toEqual(before);
+    for (const [name, keys, exitCode] of [
+      ['an empty line', '\n', 0],
+      ['blanks', '  \n', 0],
+      ['the end of input', ctrlD, 0],
+      ['Ctrl-C', ctrlC, 130],
+    ] as const) {
+      const run = inTerminal();
+      await run.waitFor('Message: ');
+      run.press(keys);
+      expect(await run.exitCode, name).toBe(exitCode);
+      expect(run.text(), name).toContain('teddy session plan -m "..."');
+      expect(await project.repo.fingerprint(), name).toEqual(before);
+    }
   });
 
   test('e opens the editor for a longer message, and a text of comments alone is none', async () => {
@@ -241,10 +243,10 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
     expect(await project.repo.read(`.teddy/sessions/${session}/01/plan.md`)).toBe(answer);
   });
 
-  describe.each([[resume], [['session', 'execute']]])('teddy %j after a run that was killed', (command) => {
+  describe('after a run that was killed', () => {
     const question = 'What now? [r,b,k,q,?] ';
 
-    async function askAfterKill(...args: string[]): Promise<TerminalRun> {
+    async function killFirst(): Promise<void> {
       project = await openTeddyProject();
       await project.begin('killed');
       await mkdir(join(project.repo.root, '.git', 'x'), { recursive: true });
@@ -256,7 +258,10 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
         ),
       );
       await endGroup(await killRun(project));
-      const run = runInTerminal([...command, ...args], { cwd: project.repo.root, env: project.env });
+    }
+
+    async function ask(...args: string[]): Promise<TerminalRun> {
+      const run = runInTerminal(args, { cwd: project.repo.root, env: project.env });
       expect(await run.waitFor(question)).toMatch(
         /The run of turn 01 was interrupted in action 2 \(.*\)\.\nr {2}.*\nb {2}.*\nk {2}.*\nq {2}/,
       );
@@ -267,36 +272,56 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
     const changes = async () => (await project.report()).changes.map(({ path, action }) => [path, action]);
     const runs = () => project.repo.read('.git/x/runs');
 
-    test('r reports the interrupted action as failed, asks about the rest, and runs nothing again', async () => {
-      const run = await askAfterKill();
-      run.press('x\n');
-      await run.waitFor(question);
-      run.press('r\n');
-      await run.waitFor(',q,?] ');
-      run.press('y\n');
-      expect(await run.exitCode).toBe(1);
-      expect(await statuses()).toEqual(['SUCCESS', 'FAILURE', 'SUCCESS']);
-      expect(await changes()).toEqual([
-        ['half.txt', 2],
-        ['one.txt', 1],
-        ['two.txt', 3],
-      ]);
-      expect(await runs()).toBe('run\n');
-    });
+    test.each([[resume], [['session', 'execute']]])(
+      'teddy %j asks until it is decided; r reports the action as failed, asks about the rest, and runs nothing again',
+      async (command) => {
+        await killFirst();
+        const before = await project.repo.fingerprint();
+        for (const [name, keys, exitCode, code] of [
+          ['q', 'q\n', 3, '[RUN_INTERRUPTED]'],
+          ['the end of input', ctrlD, 3, '[RUN_INTERRUPTED]'],
+          ['Ctrl-C', ctrlC, 130, '[INTERRUPTED]'],
+        ] as const) {
+          const run = await ask(...command);
+          run.press(keys);
+          expect(await run.exitCode, name).toBe(exitCode);
+          expect(run.text(), name).toContain(code);
+          expect(await project.repo.fingerprint(), name).toEqual(before);
+        }
+        await project.refuses('RUN_INTERRUPTED', 3, [...command, '-y']);
+
+        const run = await ask(...command);
+        run.press('x\n');
+        await run.waitFor(question);
+        run.press('r\n');
+        await run.waitFor(',q,?] ');
+        run.press('y\n');
+        expect(await run.exitCode).toBe(1);
+        expect(await statuses()).toEqual(['SUCCESS', 'FAILURE', 'SUCCESS']);
+        expect(await changes()).toEqual([
+          ['half.txt', 2],
+          ['one.txt', 1],
+          ['two.txt', 3],
+        ]);
+        expect(await runs()).toBe('run\n');
+      },
+    );
 
     test('b puts the files back, and the plan is pending', async () => {
-      const run = await askAfterKill();
+      await killFirst();
+      const run = await ask(...resume);
       run.press('b\n');
       expect(await run.exitCode).toBe(0);
       expect(lastLine(run.text())).toBe('The plan is pending again: teddy session execute');
       expect(await isPending()).toBe(true);
       for (const path of ['one.txt', 'half.txt', 'two.txt'])
         expect(existsSync(join(project.repo.root, path)), path).toBe(false);
-      await project.refuses('NOT_APPROVED', 4, command);
+      await project.refuses('NOT_APPROVED', 4, resume);
     });
 
     test('k reports what was done as it stands, and that is no failure', async () => {
-      const run = await askAfterKill('-y');
+      await killFirst();
+      const run = await ask('session', 'execute', '-y');
       run.press('keep\n');
       expect(await run.exitCode).toBe(0);
       expect(await statuses()).toEqual(['SUCCESS', 'ABORTED', 'SKIPPED']);
@@ -306,20 +331,6 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
         ['one.txt', 1],
       ]);
       expect(await runs()).toBe('run\n');
-    });
-
-    test.each([
-      ['q', 'q\n', 3, '[RUN_INTERRUPTED]'],
-      ['the end of input', ctrlD, 3, '[RUN_INTERRUPTED]'],
-      ['Ctrl-C', ctrlC, 130, '[INTERRUPTED]'],
-    ])('%s decides nothing, and it is asked again', async (_, keys, exitCode, code) => {
-      const run = await askAfterKill();
-      const before = await project.repo.fingerprint();
-      run.press(keys);
-      expect(await run.exitCode).toBe(exitCode);
-      expect(run.text()).toContain(code);
-      expect(await project.repo.fingerprint()).toEqual(before);
-      await project.refuses('RUN_INTERRUPTED', 3, [...command, '-y']);
     });
   });
 

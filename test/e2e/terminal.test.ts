@@ -161,20 +161,19 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
     expect(report.changes.map(({ path }) => path)).toEqual(['one.txt']);
   });
 
-  test.each([
-    ['Ctrl-C', ctrlC],
-    ['the end of input', ctrlD],
-  ])('%s is no answer to a question of a plan: it stays pending, and is asked again', async (_, key) => {
+  test('Ctrl-C and the end of input are no answer to a question of a plan: it stays pending, and is asked again', async () => {
     await openWithPlan(planOf('### CHAT_WITH_USER\n\nWhich colour?\n', createAction('a.txt', 'a\n')));
     const before = await project.repo.fingerprint();
-    const run = inTerminal('session', 'execute');
-    await run.waitFor(question);
-    run.press('y\n');
-    await run.waitFor('Your answer: ');
-    run.press(key);
-    expect(await run.exitCode).toBe(130);
-    expect(await project.repo.fingerprint()).toEqual(before);
-    expect(await isPending()).toBe(true);
+    for (const key of [ctrlC, ctrlD]) {
+      const run = inTerminal('session', 'execute');
+      await run.waitFor(question);
+      run.press('y\n');
+      await run.waitFor('Your answer: ');
+      run.press(key);
+      expect(await run.exitCode).toBe(130);
+      expect(await project.repo.fingerprint()).toEqual(before);
+      expect(await isPending()).toBe(true);
+    }
     const again = inTerminal('session', 'execute');
     await again.waitFor(question);
     again.press('y\n');
@@ -189,19 +188,17 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
     expect((await project.report()).action_logs[0]?.details).toEqual({ answer: '' });
   });
 
-  test.each([
-    ['Ctrl-C', ctrlC],
-    ['q', 'q\n'],
-    ['the end of input', ctrlD],
-  ])('%s at the question about memos decides nothing', async (_, key) => {
+  test('Ctrl-C, q and the end of input at the question about memos decide nothing', async () => {
     await openWithPlan('# Only memos\n\n## Memos\n\n- [+] We use tabs.\n\n## Action Plan\n\n');
     const before = await project.repo.fingerprint();
-    const run = inTerminal('session', 'execute');
-    await run.waitFor('[y,n,q,?] ');
-    run.press(key);
-    expect(await run.exitCode).toBe(130);
-    expect(await project.repo.fingerprint()).toEqual(before);
-    expect(await isPending()).toBe(true);
+    for (const key of [ctrlC, 'q\n', ctrlD]) {
+      const run = inTerminal('session', 'execute');
+      await run.waitFor('[y,n,q,?] ');
+      run.press(key);
+      expect(await run.exitCode, JSON.stringify(key)).toBe(130);
+      expect(await project.repo.fingerprint()).toEqual(before);
+      expect(await isPending()).toBe(true);
+    }
   });
 
   test('the end of input leaves the plan pending before anything was run, and stops the run like q after that', async () => {
