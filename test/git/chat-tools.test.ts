@@ -1,11 +1,11 @@
 /** The tools of a conversation where only real files, real git and a real shell can tell: links, modes, processes. */
 import { rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openProject } from '../../src/app.ts';
 import type { Project } from '../../src/ports/project.ts';
 import { letters } from '../support/planted-secrets.ts';
-import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
+import { copyScratchRepository, makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
 import { callTool } from '../support/tool-calls.ts';
 import { start } from '../support/turns.ts';
 
@@ -13,26 +13,34 @@ let repo: ScratchRepository;
 let other: ScratchRepository;
 let project: Project;
 
-beforeEach(async () => {
-  repo = await makeScratchRepository({ 'a.txt': 'a needle\n', 'dir/b.txt': 'b needle\n', '.gitignore': 'out/\n' });
-  other = await makeScratchRepository({ 'o.txt': 'needle elsewhere\n' });
-  await symlink(join(other.root, 'o.txt'), join(repo.root, 'leads-out.txt'));
-  await symlink(other.root, join(repo.root, 'linked'));
-  await symlink('a.txt', join(repo.root, 'inside.txt'));
-  await symlink('dir', join(repo.root, 'linked-dir'));
-  await repo.git('add', '.');
-  await repo.git('commit', '--quiet', '-m', 'Links');
-  await repo.git('init', '--quiet', 'nested');
-  await repo.write('nested/n.txt', 'needle elsewhere\n');
-  const notices = { info: () => undefined, warn: () => undefined };
-  project = await openProject({ cwd: repo.root, env: process.env, notices });
-  await start(project);
-});
+let first: ScratchRepository;
+const open = (cwd: string) =>
+  openProject({ cwd, env: process.env, notices: { info: () => undefined, warn: () => undefined } });
 
+beforeAll(async () => {
+  first = await makeScratchRepository({ 'a.txt': 'a needle\n', 'dir/b.txt': 'b needle\n', '.gitignore': 'out/\n' });
+  other = await makeScratchRepository({ 'o.txt': 'needle elsewhere\n' });
+  await symlink(join(other.root, 'o.txt'), join(first.root, 'leads-out.txt'));
+  await symlink(other.root, join(first.root, 'linked'));
+  await symlink('a.txt', join(first.root, 'inside.txt'));
+  await symlink('dir', join(first.root, 'linked-dir'));
+  await first.git('add', '.');
+  await first.git('commit', '--quiet', '-m', 'Links');
+  await first.git('init', '--quiet', 'nested');
+  await first.write('nested/n.txt', 'needle elsewhere\n');
+  const opened = await open(first.root);
+  await start(opened);
+  await opened.repository.close();
+});
+afterAll(() => Promise.all([first.close(), other.close()]));
+
+beforeEach(async () => {
+  repo = await copyScratchRepository(first);
+  project = await open(repo.root);
+});
 afterEach(async () => {
   await project.repository.close();
   await repo.close();
-  await other.close();
 });
 
 const refused = [

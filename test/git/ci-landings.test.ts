@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openProject } from '../../src/app.ts';
 import { judge } from '../../src/cli/render/checked-change.ts';
 import type { Project } from '../../src/ports/project.ts';
@@ -13,7 +13,7 @@ import { landSession } from '../../src/workflow/landing/land-session.ts';
 import { newSession } from '../../src/workflow/line/new-session.ts';
 import { giveVerdict } from '../../src/workflow/run/give-verdict.ts';
 import { undoTurn } from '../../src/workflow/turn/undo.ts';
-import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
+import { copyScratchRepository, makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
 import { create, edit, planOf, run, say, start } from '../support/turns.ts';
 
 let repo: ScratchRepository;
@@ -21,14 +21,21 @@ let project: Project;
 let session: string;
 let line: string;
 
-beforeEach(async () => {
-  repo = await makeScratchRepository({ 'README.md': 'one\ntwo\nthree\nfour\nfive\n' });
-  project = await open(repo.root);
-  ({ session } = await start(project));
+let first: ScratchRepository;
+beforeAll(async () => {
+  first = await makeScratchRepository({ 'README.md': 'one\ntwo\nthree\nfour\nfive\n' });
+  const opened = await open(first.root);
+  ({ session } = await start(opened));
   line = `teddy/${session}`;
-  await say(project, 'One', planOf([create('a.txt'), edit('README.md', 'one', 'ONE')]));
-  await run(project);
-  await repo.git('branch', 'pr', 'main');
+  await say(opened, 'One', planOf([create('a.txt'), edit('README.md', 'one', 'ONE')]));
+  await run(opened);
+  await opened.repository.close();
+  await first.git('branch', 'pr', 'main');
+});
+afterAll(() => first.close());
+beforeEach(async () => {
+  repo = await copyScratchRepository(first);
+  project = await open(repo.root);
 });
 afterEach(async () => {
   await project.repository.close();

@@ -2,14 +2,14 @@
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openProject } from '../../src/app.ts';
 import { historyFormats } from '../../src/conversation/history.ts';
 import type { Project } from '../../src/ports/project.ts';
 import { newSession } from '../../src/workflow/line/new-session.ts';
 import { showHistory } from '../../src/workflow/conversation/show-history.ts';
 import { gitText } from '../support/git-process.ts';
-import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
+import { copyScratchRepository, makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
 import { assistantSays, assistantWrites, brings, calls, userSays, writeTurns } from '../support/transcripts.ts';
 
 const silent = { info: () => undefined, warn: () => undefined };
@@ -34,16 +34,16 @@ async function textAt(cwd: string, target?: string): Promise<string> {
 }
 
 describe.each(['sha1', 'sha256'] as const)('in a repository of %s', (objectFormat) => {
+  let first: ScratchRepository;
   let repo: ScratchRepository;
   let elsewhere: string;
   let line: string;
   let session: string;
   let text: string;
 
-  beforeEach(async () => {
-    repo = await makeScratchRepository({ 'README.md': '# Scratch\n' }, { objectFormat });
-    elsewhere = await realpath(await mkdtemp(join(tmpdir(), 'teddy-histories-')));
-    await inProject(repo.root, async (project) => {
+  beforeAll(async () => {
+    first = await makeScratchRepository({ 'README.md': '# Scratch\n' }, { objectFormat });
+    await inProject(first.root, async (project) => {
       const made = await newSession(project, { name: 'talk', switch: true });
       session = made.session;
       line = `teddy/${session}`;
@@ -58,9 +58,14 @@ describe.each(['sha1', 'sha256'] as const)('in a repository of %s', (objectForma
         },
       });
     });
-    text = await textAt(repo.root);
+    text = await textAt(first.root);
     expect(text).toContain('Plan ünïcode');
     expect(text).toContain('Seen.');
+  });
+  afterAll(() => first.close());
+  beforeEach(async () => {
+    repo = await copyScratchRepository(first);
+    elsewhere = await realpath(await mkdtemp(join(tmpdir(), 'teddy-histories-')));
   });
   afterEach(async () => {
     await rm(elsewhere, { recursive: true });

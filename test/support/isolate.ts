@@ -1,14 +1,18 @@
 /** Gives every test the same git, whatever the machine's own configuration says. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { agentVariables } from '../../src/session/agent-traces.ts';
 
 export default function setup(): () => void {
   const home = mkdtempSync(join(tmpdir(), 'teddy-home-'));
+  // Without the samples of hooks, which every new repository and each copy of one would hold.
+  const template = join(home, 'template');
+  for (const name of ['hooks', 'info']) mkdirSync(join(template, name), { recursive: true });
+  writeFileSync(join(template, 'info', 'exclude'), '');
   writeFileSync(
     join(home, '.gitconfig'),
-    '[user]\n\tname = Ada Example\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n',
+    `[user]\n\tname = Ada Example\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n\ttemplateDir = ${template}\n[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n`,
   );
   for (const key of Object.keys(process.env)) {
     if (

@@ -23,6 +23,7 @@ import {
 } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 
 export interface ScratchRepository {
   /** The root of the work tree; absolute, without links on the way. */
@@ -64,8 +65,21 @@ export async function makeScratchRepository(
   const repository = openScratchRepository(root);
   await repository.git('init', '--quiet', '-b', 'main', `--object-format=${options.objectFormat ?? 'sha1'}`);
   await appendFile(join(root, '.git', 'config'), '[user]\n\tname = Ada Example\n\temail = ada@example.org\n');
-  if (options.firstCommit ?? true) await repository.commit(files, 'First commit');
+  if (!(options.firstCommit ?? true)) return repository;
+  for (const [path, text] of Object.entries(files)) await repository.write(path, text);
+  await repository.git('add', '--force', '--', ...Object.keys(files));
+  await repository.git('commit', '--quiet', '-m', 'First commit');
   return repository;
+}
+
+/** A copy in a place of its own: a scene that many tests begin with is made once. */
+export async function copyScratchRepository(from: ScratchRepository): Promise<ScratchRepository> {
+  const root = await realpath(await mkdtemp(join(tmpdir(), 'teddy-scratch-')));
+  await promisify(execFile)('cp', ['-a', `${from.root}/.`, root]);
+  const copy = openScratchRepository(root);
+  // The index has the times of the files that were copied.
+  await copy.git('update-index', '-q', '--refresh');
+  return copy;
 }
 
 /** The same view on a repository that is there already: a clone, a linked work tree. */

@@ -6,6 +6,8 @@
  *   await project.ok('session', 'plan', '-m', 'Make a.txt');
  *   await project.close(); // with `git fsck --strict`
  */
+import { appendFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect } from 'vitest';
 import { startModelServer, type ModelServer } from './model-server.ts';
 import { runTeddy, startTeddy, type RunningTeddy, type RunOptions, type RunResult } from './run-teddy.ts';
@@ -66,7 +68,7 @@ export async function openTeddyProject(
       ...(chunkDelayMs === undefined ? {} : { chunkDelayMs }),
     }),
   ]);
-  await repo.git('config', 'teddy.model', 'gpt-test');
+  await appendFile(join(repo.root, '.git', 'config'), '[teddy]\n\tmodel = gpt-test\n');
   const env = { OPENAI_BASE_URL: server.url, OPENAI_API_KEY: 'sk-test-0123456789' };
   const toOptions = (changes: Partial<RunOptions> = {}): RunOptions => ({
     cwd: repo.root,
