@@ -1,9 +1,15 @@
-/** The fast part of the faults that happen to a conversation. */
+/** The fast part of the faults and races that happen to a conversation, and to one that is imported. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { checkChat } from './check-chat.ts';
 import { countAll, countBefore, killAt } from './chat-kills.ts';
 import { openChatStage, type ChatStage } from './chat-scenes.ts';
-import { atRandomTimes, emptyTally, readPoints, report, sweepWith } from './sweep.ts';
+import { checkChat } from './check-chat.ts';
+import { emptyGcTally, reportGc, runBesideGc } from './gc.ts';
+import { killImports, openImportScene } from './import-kills.ts';
+import { readImportSteps } from './known-steps.ts';
+import { runChild } from './run-child.ts';
+import { raceToSay } from './say-race.ts';
+import { readStatus } from './scenes.ts';
+import { atRandomTimes, emptyTally, readPoints, report, sweepWith, type Job } from './sweep.ts';
 
 let stage: ChatStage;
 beforeAll(async () => void (stage = await openChatStage()));
@@ -39,4 +45,45 @@ test('a kill while the model writes a file leaves its call with a result, and th
   report('SIGKILL while a model writes a file in a conversation', tally);
   expect(tally.problems).toEqual([]);
   expect([...tally.hits.keys()].toSorted()).toEqual(names);
+});
+
+test('four processes that speak on one line, half of it the same, are each heard once', async () => {
+  const scene = stage.scenes.chat;
+  const repository = await stage.copy(scene);
+  const { failures, acknowledged, commits, ids, wanted } = await raceToSay(stage, scene, repository, {
+    writers: 4,
+    each: 8,
+  });
+  expect(failures).toEqual([]);
+  expect(ids.toSorted()).toEqual(wanted.toSorted());
+  expect(acknowledged).toHaveLength(32);
+  expect(new Set(acknowledged)).toEqual(new Set(commits));
+  expect(commits).toHaveLength(20);
+  expect(await readStatus(repository)).toEqual(scene.status);
+  await repository.fsck();
+});
+
+test('what is said on a line gets there beside a git that packs and prunes all the time', async () => {
+  const tally = emptyGcTally();
+  await runBesideGc(stage, stage.scenes.chat, 30, tally);
+  reportGc(tally);
+  expect(tally.failures).toEqual([]);
+  expect(tally.done.get('say')).toBe(30);
+});
+
+test('a kill of an import leaves no session or the whole one, and the next import makes it once', async () => {
+  const scene = await openImportScene(stage);
+  const { program } = stage;
+  const { root } = await stage.copy(scene);
+  const { points, durationMs, failure } = await runChild({ program, operation: 'import', root, name: scene.source });
+  expect(failure).toBeNull();
+  const names = [...new Set(points?.steps)].toSorted();
+  expect(names).toEqual(expect.arrayContaining(['ref', 'ref-moved', ...readImportSteps()]));
+  const jobs = names.map((step): Job => ({ scene, fault: { kind: 'kill-at-first', step } }));
+  jobs.push({ scene, fault: { kind: 'kill-in-transaction', at: 1 } });
+  const tally = emptyTally();
+  await killImports(stage, scene, [...jobs, ...atRandomTimes(scene, durationMs, 1)], tally, () => []);
+  report('SIGKILL of an import', tally);
+  expect(tally.problems).toEqual([]);
+  expect([...tally.hits.keys()].toSorted()).toEqual([...names, 'update-ref']);
 });

@@ -1,10 +1,12 @@
-/** The fast part of the faults; the whole of it is in the files named `*.full.test.ts`. */
+/** The fast part of the faults and races of a line, and of an answer while it arrives; the whole of it is in the files named `*.full.test.ts`. */
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runTeddy } from '../support/run-teddy.ts';
-import { readAdded } from './check-run.ts';
+import { checkAnswer, readConfirmed } from './check-answer.ts';
+import { readAdded, checkRun } from './check-run.ts';
 import { failEachCall, failedCleanly } from './failure.ts';
 import { memoText } from './plans.ts';
+import { raceAppends, reportRace } from './race.ts';
 import { runChild } from './run-child.ts';
 import { openStage, type Stage } from './scenes.ts';
 import { emptyTally, readPoints, report, sweep, type Job } from './sweep.ts';
@@ -172,3 +174,99 @@ test.for(['execute', 'snapshot'] as const)(
 function isObject(path: string): boolean {
   return /\/objects\/[0-9a-f]{2}\/[0-9a-f]{38}$/.test(path);
 }
+
+const stagingSteps = ['staging-metadata', 'staging-made', 'staging-content', 'staging-state'];
+
+test('a kill while an answer arrives, at each step of a save and at any time, keeps what was saved, once', async () => {
+  const scene = stage.scenes.answer;
+  const { points, durationMs } = await readPoints(stage, scene);
+  expect(new Set(points.steps)).toEqual(new Set([...points.steps, ...stagingSteps]));
+  const atSteps = stagingSteps.map((step): Job => ({ scene, fault: { kind: 'kill-at-first', step } }));
+  const atTimes = Array.from({ length: 8 }, (_, at): Job => {
+    return { scene, kill: { afterMs: durationMs * (0.2 + 0.8 * Math.random()), everything: at % 2 === 0 } };
+  });
+  const tally = emptyTally();
+  await sweep(stage, [...atSteps, ...atTimes], tally, () => []);
+  report('SIGKILL while an answer arrives', tally);
+  expect(tally.problems).toEqual([]);
+  expect([...tally.hits.keys()].toSorted()).toEqual(stagingSteps.toSorted());
+});
+
+test('a kill of the command that recovers an answer, at each of its steps, keeps the answer once', async () => {
+  const scene = stage.scenes.answer;
+  const { program } = stage;
+  const killed = await stage.copy(scene);
+  const fault = { kind: 'kill-at-first' as const, step: 'staging-state' };
+  expect(await runChild({ program, operation: 'answer', root: killed.root, fault })).toMatchObject({ hit: fault.step });
+  const confirmed = await readConfirmed(killed);
+  expect(confirmed.length).toBeGreaterThan(0);
+
+  const template = { ...scene, template: killed.root };
+  const whole = await stage.copy(template);
+  const recovery = await runChild({ program, operation: 'plan', root: whole.root });
+  expect(await readAdded(whole, scene)).toEqual(['snapshot', 'message', 'reply', 'plan']);
+  const steps = [...new Set(recovery.points?.steps)].toSorted();
+  expect(steps.length).toBeGreaterThan(8);
+  const tally = emptyTally();
+  for (const step of steps) {
+    const repository = await stage.copy(template);
+    const { root } = repository;
+    // The first of each name is one of the recovery.
+    const run = await runChild({ program, operation: 'plan', root, fault: { kind: 'kill-at-first', step } });
+    tally.runs += 1;
+    if (run.hit !== null) tally.hits.set(run.hit, (tally.hits.get(run.hit) ?? 0) + 1);
+    const known = { ...template, entries: ['snapshot', 'message', 'reply', 'plan'] };
+    const problems = [
+      ...(await checkRun(stage, { ...known, name: 'plan' }, repository, run)),
+      ...(await checkAnswer(repository, scene, confirmed)),
+    ];
+    tally.problems.push(...problems.map((problem) => `at ${run.hit}: ${problem}`));
+    await stage.discard(repository);
+  }
+  report('SIGKILL while an answer is recovered', tally);
+  expect(tally.problems).toEqual([]);
+  expect([...tally.hits.keys()].toSorted()).toEqual(steps);
+});
+
+const rounds = 3;
+
+test('three processes that append to one line at the same time lose nothing', async () => {
+  const scene = stage.scenes['append-off-line'];
+  const repository = await stage.copy(scene);
+  const result = await raceAppends(stage.program, scene, repository, { writers: 3, each: 6 });
+  reportRace('3 processes x 6 appends, off the line', result);
+  expect(result.failures).toEqual([]);
+  expect(result).toMatchObject({ notes: 18, merges: 0 });
+  expect(result.reachable.toSorted()).toEqual(result.acknowledged.toSorted());
+  await repository.fsck();
+});
+
+test('of two plans at the same time exactly one gets its turn, and the other is refused with a reason', async () => {
+  for (let round = 1; round <= rounds; round += 1) {
+    const scene = stage.scenes.plan;
+    const repository = await stage.copy(scene);
+    const plan = (message: string) =>
+      runTeddy(['session', 'plan', '-m', message, '--from', stage.answer], { cwd: repository.root });
+    const results = await Promise.all([plan('One.'), plan('Another.')]);
+    expect(results.map(({ exitCode }) => exitCode).toSorted(), JSON.stringify(results)).toEqual([0, 3]);
+    const loser = results.find(({ exitCode }) => exitCode === 3);
+    expect(loser?.stderr).toMatch(/^error: .*\[(PLAN_PENDING|REF_MOVED|LOCKED)\]$/m);
+    expect(await readAdded(repository, scene)).toEqual(scene.entries);
+    await repository.fsck();
+  }
+});
+
+test('of two executes at the same time exactly one runs the plan, and the other is refused with a reason', async () => {
+  for (let round = 1; round <= rounds; round += 1) {
+    const scene = stage.scenes.execute;
+    const repository = await stage.copy(scene);
+    const execute = () => runTeddy(['session', 'execute', '-y'], { cwd: repository.root });
+    const results = await Promise.all([execute(), execute()]);
+    expect(results.map(({ exitCode }) => exitCode).toSorted(), JSON.stringify(results)).toEqual([0, 3]);
+    const loser = results.find(({ exitCode }) => exitCode === 3);
+    expect(loser?.stderr).toMatch(/^error: .*\[(NO_PENDING_PLAN|REF_MOVED|LOCKED)\]$/m);
+    expect(await readAdded(repository, scene)).toEqual(scene.entries);
+    expect(await repository.read('src/made.txt')).toBe('made by the plan\n');
+    await repository.fsck();
+  }
+});

@@ -1,10 +1,12 @@
-/** The fast part of the kills while lines go from one place to another. */
+/** The fast part of the kills while lines go from one place to another, of teddy and of its gits that hold a lock. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Fault } from './fault.ts';
 import { sharingSteps } from './known-steps.ts';
+import { diedOrWentOn, expectKills, findLockedCalls, toJobs } from './lock-kills.ts';
+import { emptyTally, report, wasKilled, type Job, everyNth } from './sweep.ts';
 import { planKills, sweepSync } from './sync-kills.ts';
 import { openSyncStage, type SyncSceneName, type SyncStage } from './sync-scenes.ts';
-import { emptyTally, report, wasKilled, type Job } from './sweep.ts';
-import type { Fault } from './fault.ts';
+import { canTrace } from './system-calls.ts';
 
 let stage: SyncStage;
 beforeAll(async () => void (stage = await openSyncStage()));
@@ -39,4 +41,19 @@ test('a kill of a sync, a pull, a landing and an archiving leaves each ref old o
   report('SIGKILL while lines go from one place to another', tally);
   expect(tally.problems).toEqual([]);
   expect([...tally.hits.keys()]).toEqual(expect.arrayContaining([...sharingSteps, 'update-ref']));
+});
+
+test.for([
+  ['alone', false],
+  ['together with teddy', true],
+] as const)('a git that is killed %s in a landing leaves no lock and no file', async ([, everything], { skip }) => {
+  skip(!(await canTrace()), 'strace is not installed');
+  const scene = stage.scenes['land-here'];
+  const calls = await findLockedCalls(stage, scene);
+  const some = everyNth(calls.length, Math.ceil(calls.length / 4)).flatMap((at) => calls[at - 1] ?? []);
+  const tally = emptyTally();
+  await sweepSync(stage, [await planKills(stage, scene)], toJobs(scene, some, everything), tally, diedOrWentOn);
+  report(`gits killed while they hold a lock in a landing (${calls.length} such moments)`, tally);
+  expect(tally.problems).toEqual([]);
+  expectKills(tally);
 });
