@@ -129,22 +129,10 @@ describe.skipIf(!hasTerminal)('a conversation', () => {
     expect(await project.repo.git('status', '--porcelain')).toBe('');
   });
 
-  test('p is not offered where the first words say too little', async () => {
-    await open([command('rm *.tmp'), 'No.']);
-    const run = chat();
-    await run.waitFor(prompt);
-    run.press('Clean up\r');
-    expect(await run.waitFor('Allow this? [y,a,n,i,?] ')).not.toContain('every command that begins');
-    run.press('p\r');
-    await run.waitFor('Allow this? [y,a,n,i,?] ');
-    run.press('n\r');
-    await run.waitFor(prompt);
-    run.press(ctrlD);
-    expect(await run.exitCode).toBe(0);
-  });
-
-  test('a denied call is not done, ends the answer, and the conversation goes on', async () => {
-    await open([command('echo no > made.txt'), 'As you wish.']);
+  test('a call is not done when it is denied, when it is answered with an instruction, and after Ctrl-C', async () => {
+    const call = command('echo no > made.txt');
+    await open([call, 'As you wish.', call, 'So be it.', command('rm *.tmp')]);
+    await project.repo.write('kept.tmp', 'kept\n');
     const run = chat();
     await run.waitFor(prompt);
     run.press('Run it\r');
@@ -153,17 +141,9 @@ describe.skipIf(!hasTerminal)('a conversation', () => {
     expect(await run.waitFor(prompt)).toMatch(/ {2}denied\n.*say what the model should do instead/s);
     run.press('Leave it\r');
     expect(await run.waitFor(prompt)).toContain('As you wish.');
-    run.press('/quit\r');
-    expect(await run.exitCode).toBe(0);
-    await expect(project.repo.read('made.txt')).rejects.toThrow('ENOENT');
     expect(JSON.stringify(sent())).toContain('Tool execution denied by user');
-  });
 
-  test('a call that is answered with an instruction is not done, and the answer goes on', async () => {
-    await open([command('echo no > made.txt'), 'As you wish.']);
-    const run = chat();
-    await run.waitFor(prompt);
-    run.press('Run it\r');
+    run.press('Run it again\r');
     await run.waitFor(allow);
     run.press('i\r');
     await run.waitFor('Do what instead? ');
@@ -172,11 +152,21 @@ describe.skipIf(!hasTerminal)('a conversation', () => {
     run.press('i\r');
     await run.waitFor('Do what instead? ');
     run.press('Use printf\r');
-    expect(await run.waitFor(prompt)).toMatch(/ {2}not run; the model follows what you say\n.*As you wish\./s);
+    expect(await run.waitFor(prompt)).toMatch(/ {2}not run; the model follows what you say\n.*So be it\./s);
+    expect(JSON.stringify(sent())).toContain('Nothing was run. The user says instead: Use printf');
+
+    // The first words of this one say too little for p.
+    run.press('Clean up\r');
+    expect(await run.waitFor('Allow this? [y,a,n,i,?] ')).not.toContain('every command that begins');
+    run.press('p\r');
+    await run.waitFor('Allow this? [y,a,n,i,?] ');
+    run.press(ctrlC);
+    expect(await run.waitFor(prompt)).toContain('Stopped.');
     run.press('/quit\r');
     expect(await run.exitCode).toBe(0);
+    expect(await project.repo.read('kept.tmp')).toBe('kept\n');
     await expect(project.repo.read('made.txt')).rejects.toThrow('ENOENT');
-    expect(JSON.stringify(sent())).toContain('Nothing was run. The user says instead: Use printf');
+    expect((await project.subjects())[0]).toMatch(/^turn \d\d exchange: call run_command$/);
   });
 
   test('a long command is cut before the question and shown whole on e, with nothing hidden in it', async () => {
@@ -316,20 +306,6 @@ describe.skipIf(!hasTerminal)('a conversation', () => {
     expect(await run.exitCode).toBe(130);
     expect(JSON.stringify(sent())).toContain('Tool execution aborted by user');
     expect(run.text()).not.toContain('ended');
-  });
-
-  test('Ctrl-C at a question runs nothing', async () => {
-    await open([command('echo ran > made.txt'), 'Fine.']);
-    const run = chat();
-    await run.waitFor(prompt);
-    run.press('Run it\r');
-    await run.waitFor(allow);
-    run.press(ctrlC);
-    expect(await run.waitFor(prompt)).toContain('Stopped.');
-    run.press(ctrlD);
-    expect(await run.exitCode).toBe(0);
-    await expect(project.repo.read('made.txt')).rejects.toThrow('ENOENT');
-    expect((await project.subjects())[0]).toBe('turn 01 exchange: call run_command');
   });
 
   test('a message of several lines is one message: typed, quoted or pasted', async () => {
