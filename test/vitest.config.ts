@@ -29,7 +29,11 @@ if (isAll) {
  * start processes all the time, which takes longer from a process that has grown: 1 ms at 45 MB, and 3 to 10 for each 100 MB more.
  */
 const isAlone = (name: string) =>
-  /^test\/(?:browser|contract|demo|e2e|faults|git)\//.test(name) || read(name).includes('vi.mock(');
+  (/^test\/(?:browser|contract|demo|e2e|faults|git)\//.test(name) && !startsFew.test(name)) ||
+  read(name).includes('vi.mock(');
+/** Of those rooms, these start few processes, and to load all modules for them would take longer than they do. */
+const startsFew =
+  /^test\/(?:contract\/(?:files|store|workspace|writes)|git\/(?:object-writer|remote-errors|tree-decoder|trust|walk-first-parents))\./;
 const alone = new Set(files.filter(isAlone));
 
 /** Skips, in the quick files of `npm run test:all`, each test that `npm test` has run: what is neither slow nor a property. */
