@@ -31,7 +31,7 @@ if (isAll) {
 const isAlone = (name: string) =>
   (/^test\/(?:browser|contract|demo|e2e|faults|git)\//.test(name) && !startsFew.test(name)) ||
   read(name).includes('vi.mock(');
-/** Of those rooms, these start few processes, and to load all modules for them would take longer than they do. */
+/** Files of those rooms that start few processes: to load all modules anew would take longer than their tests. */
 const startsFew =
   /^test\/(?:contract\/(?:files|store|workspace|writes)|git\/(?:object-writer|remote-errors|tree-decoder|trust|walk-first-parents))\./;
 const alone = new Set(files.filter(isAlone));
