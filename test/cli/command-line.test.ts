@@ -95,9 +95,13 @@ describe('help', () => {
       const { stdout } = await runTeddy([...command.split(' '), '--help'], { cwd: '/' });
       const examples = stdout.slice(stdout.indexOf('Examples')).match(/^ {2}teddy .*$/gm) ?? [];
       expect(examples.length, command).toBeGreaterThan(0);
-      for (const example of examples) {
+      // A shell takes them apart: each word ends with a zero byte, and each example with the word of a new line.
+      const apart = await shell(["teddy() { printf '%s\\0' \"$@\" $'\\n'; }", ...examples].join('\n'));
+      const words = apart.stdout.split('\n\0').map((example) => example.split('\0').slice(0, -1));
+      expect(words, apart.stderr).toHaveLength(examples.length + 1);
+      for (const [at, example] of examples.entries()) {
         // Outside a repository: an example that is wrong usage is told so before that is noticed.
-        const { stderr } = await shell(`cd / && ${example.trim().replace(/^teddy/, '$TEDDY')}`);
+        const { stderr } = await runTeddy(words[at] ?? [], { cwd: '/' });
         expect(stderr, example).toMatch(/\[(?:NOT_A_REPOSITORY|FILE_NOT_FOUND)\]/);
       }
     }
