@@ -16,6 +16,7 @@ import {
   whole,
 } from '../support/page-values.ts';
 import { runs } from '../support/runs.ts';
+import { slowTest } from '../support/slow-test.ts';
 import { command, create, edit, planOf } from '../support/turns.ts';
 
 const render = (page: SessionPage) => renderSessionPage(page, sha256);
@@ -520,7 +521,7 @@ describe('size', () => {
   /** An edit takes away as much as it adds. */
   const halfOf = (text: string) => text.slice(0, text.indexOf('\n', 15_200));
 
-  test.each([
+  slowTest.each([
     [
       'commands',
       (seed: number) => ({ plan: planOf([command('npm run generate')]), before: null, after: rows(seed), action: 1 }),

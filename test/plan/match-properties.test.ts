@@ -268,7 +268,7 @@ describe('200 KB of the worst kind are answered in linear time', () => {
     };
   };
 
-  test.each(Object.keys(casesOf(0)))('%s', async (name) => {
+  slowTest.each(Object.keys(casesOf(0)))('%s', async (name) => {
     const make = (size: number) => casesOf(size)[name] ?? ['', ''];
     for (const matchAll of [false, true]) {
       await expectLinear(most, make, ([text, find]) => {

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { findRecorded } from '../../../src/workflow/line/find-recorded.ts';
 import { appendRecords } from '../../../src/workflow/line/append-records.ts';
 import { memoryProject } from '../../support/memory-repository.ts';
@@ -6,7 +6,7 @@ import { recordedSession } from '../../support/recorded-session.ts';
 import { user } from '../../support/records.ts';
 import { tryTamperings, unbacked, withRealIds } from '../../support/tamper-entries.ts';
 import { line, start } from '../../support/turns.ts';
-import { slowTest } from '../../support/slow-test.ts';
+import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 /** All of them are tried by test/faults/tampering.full.test.ts. */
 slowTest('what is changed in an entry is found, but for what no file of the session backs', async () => {
