@@ -50,6 +50,7 @@ describe('an import', () => {
         }
         expect(importPieces(format, pieces)).toEqual(importText(format, text));
       }),
+      runs(250),
     );
   });
 
@@ -89,7 +90,7 @@ describe('an import', () => {
       fc.property(source, fc.nat(), odd, ([format, text], place, value) => {
         expect(faultsOf(importText(format, withValue(text, place, value)).units)).toEqual([]);
       }),
-      runs(1000),
+      runs(500),
     );
   });
 

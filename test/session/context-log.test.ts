@@ -254,7 +254,7 @@ describe('reading it back', () => {
         const files = parsed.sections.filter(({ name }) => name === 'file');
         expect(files.map(toFile)).toEqual(any.files);
       }),
-      runs(1000),
+      runs(300),
     );
   });
 
@@ -303,7 +303,7 @@ describe('reading it back', () => {
         const first = { source: sections[0]?.provenance, messages };
         expect({ source: read.sections[0]?.provenance, messages: read.messages }).not.toEqual(first);
       }),
-      runs(1000),
+      runs(300),
     );
   });
 
@@ -363,6 +363,7 @@ describe('another request on the same context', () => {
         expect(after.sections.slice(1, -1)).toEqual(before.sections.slice(1, -1));
         expect(after.messages).toEqual(replaced.messages);
       }),
+      runs(300),
     );
   });
 

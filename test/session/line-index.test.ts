@@ -4,6 +4,7 @@ import { encodeEntry, entryKinds, type Entry } from '../../src/session/entry.ts'
 import { openLineIndex, type EntryHead, type LineIndex } from '../../src/session/line-index.ts';
 import type { Cache } from '../../src/ports/git.ts';
 import type { Oid, RefName, SessionId, TurnName } from '../../src/names.ts';
+import { runs } from '../support/runs.ts';
 
 const oidOf = (at: number) => at.toString(16).padStart(40, '0') as Oid;
 const refOf = (name: string) => `refs/heads/${name}` as RefName;
@@ -66,6 +67,7 @@ describe('the index of lines', () => {
           for (const [ref, [tip, one]] of Object.entries(lines)) expect(next.get(refOf(ref), tip)).toEqual(one);
         },
       ),
+      runs(200),
     );
   });
 

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { Lexer, Parser, stringify, type CST } from 'yaml';
 import { describe, expect } from 'vitest';
 import { isDeeplyNested } from '../../src/session/untrusted-yaml.ts';
+import { runs } from '../support/runs.ts';
 import { quickTest as test, slowTest } from '../support/slow-test.ts';
 
 const isRefused = (text: string) => isDeeplyNested(new Lexer().lex(text));
@@ -70,6 +71,7 @@ describe('YAML that its parser would not survive', () => {
         const text = `${before.join('')}${repeated.join('').repeat(400)}${after.join('')}`;
         expect(isRefused(text) || depthOf(text) <= survived).toBe(true);
       }),
+      runs(200),
     );
   });
 });

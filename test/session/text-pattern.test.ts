@@ -8,6 +8,7 @@ import {
   regexPattern,
   type TextPattern,
 } from '../../src/session/text-pattern.ts';
+import { runs } from '../support/runs.ts';
 
 const limit = <T>(search: () => T): T => search();
 const anyCase = { ignoresCase: true, limit };
@@ -177,6 +178,7 @@ describe('the needles of a pattern', () => {
         for (const encode of encoders) expect(holds(encode(said), pattern), encode(said)).toBe(true);
         for (const one of pattern.needles.flat()) expect(one).not.toMatch(/[\n\0]|^$/);
       }),
+      runs(250),
     );
   });
 

@@ -5,6 +5,7 @@ import type { Project } from '../../../src/ports/project.ts';
 import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
 import { makePageFile, verifyPageFile } from '../../../src/workflow/page/page-file.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
+import { runs } from '../../support/runs.ts';
 import { create, line, say, session, start, turn } from '../../support/turns.ts';
 
 const version = '1.2.3';
@@ -80,6 +81,7 @@ describe('a page is verified', () => {
         );
         expect(['different', 'other-version', 'USAGE', 'UNKNOWN_COMMIT', 'DAMAGED_SESSION']).toContain(outcome);
       }),
+      runs(100),
     );
   });
 

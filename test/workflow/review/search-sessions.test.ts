@@ -14,6 +14,7 @@ import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
 import { undoTurn } from '../../../src/workflow/turn/undo.ts';
 import { path } from '../../support/disk.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
+import { runs } from '../../support/runs.ts';
 import { command, create, edit, line, planOf, run, say, session, start, turn } from '../../support/turns.ts';
 
 const { signal } = new AbortController();
@@ -369,6 +370,6 @@ test('every text that was said is found, where it was said, and nothing else', a
           }
         }
     }),
-    { numRuns: process.env['TEST_ALL'] === '1' ? 100 : 8 },
+    runs(40, 8),
   );
 });
