@@ -50,6 +50,7 @@ export interface Fingerprint {
   head: string;
   /** sha256 of the index file; `none` when there is none. */
   index: string;
+  /** The reflog of the stash; `none` when there is none. */
   stash: string;
   config: string;
   refs: string[];
@@ -137,16 +138,30 @@ function runGit(cwd: string, args: string[]): Promise<string> {
 }
 
 async function takeFingerprint(root: string): Promise<Fingerprint> {
-  const gitDir = await runGit(root, ['rev-parse', '--absolute-git-dir']);
+  const { gitDir, commonDir } = await findGitDirs(root);
   const orNone = (promise: Promise<string>) => promise.catch(() => 'none');
+  const config = await readFile(join(commonDir, 'config'), 'utf8');
   return {
     head: await readFile(join(gitDir, 'HEAD'), 'utf8'),
     index: await orNone(readFile(join(gitDir, 'index')).then(sha256)),
-    stash: await orNone(runGit(root, ['stash', 'list', '--format=%H'])),
-    config: await runGit(root, ['config', '--list', '--local', '--show-origin']),
+    stash: await orNone(readFile(join(commonDir, 'logs/refs/stash'), 'utf8')),
+    // What it includes is in other files.
+    config: /^\s*\[include/im.test(config)
+      ? await runGit(root, ['config', '--list', '--local', '--show-origin'])
+      : config,
     refs: (await runGit(root, ['for-each-ref', '--format=%(refname) %(objectname)'])).split('\n'),
     workTree: await hashTree(root, ''),
   };
+}
+
+/** Git is asked only where a repository has another form than most of them. */
+async function findGitDirs(root: string): Promise<{ gitDir: string; commonDir: string }> {
+  const usual = join(root, '.git');
+  const stats = await lstat(usual).catch(() => null);
+  if (stats?.isDirectory()) return { gitDir: usual, commonDir: usual };
+  const dirs = await runGit(root, ['rev-parse', '--path-format=absolute', '--git-dir', '--git-common-dir']);
+  const [gitDir = '', commonDir = ''] = dirs.split('\n');
+  return { gitDir, commonDir };
 }
 
 async function hashTree(root: string, below: string): Promise<Record<string, string>> {
