@@ -1,4 +1,8 @@
-/** Describes a format once, by a table of fields: its type, its check, the order of its keys and its JSON Schema come from that. */
+/**
+ * Describes a format once, by a table of fields: its type, its check, the order of its keys and its JSON Schema come from that. zod
+ * does the same, but each command that reads a report would load it (25 to 31 ms), and the reader would carry it (7 of 88 KB, gzipped).
+ * This goes when zod loads in 3 ms.
+ */
 import { isObject } from '../session/parse-object.ts';
 
 export interface Field<Value> {

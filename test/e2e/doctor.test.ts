@@ -86,6 +86,6 @@ test('--fix says what it did, and exits with 0 when all is mended', async () => 
   const { exitCode, stdout } = await project.run(['doctor', '--fix']);
   expect(exitCode).toBe(0);
   expect(stdout).toContain(`They are on the branch ${branch}.`);
-  expect(stdout).toContain('1 mended, 0 left.');
+  expect(stdout).toContain('1 fixed, 0 left.');
   expect(await project.repo.git('rev-parse', branch)).toBe(tip);
 });

@@ -32,7 +32,7 @@ async function editor(script: string): Promise<Record<string, string>> {
 describe('teddy memo', () => {
   test('adds, lists and removes facts; what is there or is not is said', async () => {
     expect(await project.ok('memo', 'add', '  Use pnpm: always \n')).toBe('Remembered: Use pnpm: always\n');
-    expect(await project.ok('memo', 'add', 'Use pnpm: always')).toBe('A memo already: Use pnpm: always\n');
+    expect(await project.ok('memo', 'add', 'Use pnpm: always')).toBe('Already a memo: Use pnpm: always\n');
     await project.ok('memo', 'add', 'Two\nlines');
     await project.ok('memo', 'add', '--', '-O2 breaks it');
     expect(await project.ok('memo', 'list')).toBe('1  Use pnpm: always\n2  Two\n   lines\n3  -O2 breaks it\n');

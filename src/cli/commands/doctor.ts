@@ -84,7 +84,7 @@ function renderExamined(terminal: Terminal, examined: Examined, fix: boolean): s
 function renderFinding(terminal: Terminal, finding: ReportedFinding): string {
   const { kind, thing, meaning, fix, todo, outcome, said } = finding;
   const color = outcome === 'mended' ? 'green' : 'yellow';
-  const head = `${terminal.style(color, outcome === 'left' ? 'found' : outcome)}  ${kind}  ${toVisible(thing)}`;
+  const head = `${terminal.style(color, outcome === 'left' ? 'found' : outcome === 'mended' ? 'fixed' : outcome)}  ${kind}  ${toVisible(thing)}`;
   const rows = [
     meaning,
     ...(said === null ? [] : [said]),
@@ -99,7 +99,7 @@ function summarize({ findings, failures }: Examined, fix: boolean): string {
   const left = findings.length - mended;
   const unseen = failures.length === 0 ? '' : ' Not everything could be looked at.';
   if (findings.length === 0) return `Nothing to fix.${unseen}`;
-  if (fix) return `${mended} mended, ${left} left.${unseen}`;
+  if (fix) return `${mended} fixed, ${left} left.${unseen}`;
   const mendable = findings.filter((finding) => finding.fix !== null).length;
   const way =
     mendable === 0

@@ -1,5 +1,6 @@
 /** Memos that a plan proposes: decided on their own, applied to `teddy/global` and to the line under one id. */
 import type { ReportedMemos } from '../../plan/report.ts';
+import { countOf } from '../../session/describe-spending.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Commit, Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -53,18 +54,23 @@ export async function decideMemos(
 /** Returns the new memos that wait for the user from now on. */
 async function proposeAll(project: Project, changes: readonly MemoChange[]): Promise<string[]> {
   const proposed: string[] = [];
+  let refused = 0;
   for (const { kind, fact } of changes)
     try {
       if (kind === 'add' && (await proposeMemo(project, fact)).state === 'waits') proposed.push(fact);
     } catch (error) {
       if (!(error instanceof TeddyError)) throw error;
-      project.notices.warn(`A memo is not kept: ${error.message}`);
+      refused += 1;
+      project.notices.warn(`A memo of the plan was not kept: ${error.message}`);
     }
-  project.notices.warn(
-    proposed.length === 0
-      ? 'The changes of memos that the plan proposes are left out: there is nobody to ask. --memos=yes takes them.'
-      : `${proposed.length} of the memos that the plan proposes wait for you, since there is nobody to ask: \`teddy memo list\`. --memos=yes takes them at once.`,
-  );
+  if (proposed.length > 0)
+    project.notices.warn(
+      `${countOf(proposed.length, 'memo')} of the plan ${proposed.length === 1 ? 'waits' : 'wait'} for you, since there is nobody to ask: \`teddy memo list\`. --memos=yes takes them at once.`,
+    );
+  else if (refused < changes.length)
+    project.notices.warn(
+      'The changes of memos that the plan proposes are left out: there is nobody to ask. --memos=yes takes them.',
+    );
   return proposed;
 }
 

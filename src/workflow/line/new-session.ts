@@ -88,7 +88,8 @@ async function describeTaken({ repository: { store } }: Project, session: Sessio
   const refs = await store.listRefs(mainLineRef(first as SessionId), `refs/remotes/*/teddy/${first}`);
   const [there] = refs;
   const way = there === undefined ? '' : ` To go on with that one: ${toSwitchCommand(shortRef(there.ref))}`;
-  return `There is a session ${first} already, so this one is ${session}.${way}`;
+  const taken = there === undefined ? `There was a session ${first} before` : `There is a session ${first} already`;
+  return `${taken}, so this one is ${session}.${way}`;
 }
 
 async function refuseBusyWorkspace(workspace: Workspace): Promise<void> {

@@ -22,7 +22,7 @@ export class MemoAddCommand extends TeddyCommand {
       const { addMemo } = await import('../../../workflow/context/change-memos.ts');
       const { fact, added } = await addMemo(project, this.fact);
       if (this.json) this.printJson(terminal, 'memo-add', { fact, added });
-      else terminal.print(`${added ? 'Remembered' : 'A memo already'}: ${toVisible(fact)}\n`);
+      else terminal.print(`${added ? 'Remembered' : 'Already a memo'}: ${toVisible(fact)}\n`);
       return 0;
     });
   }

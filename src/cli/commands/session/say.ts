@@ -98,7 +98,7 @@ export class SessionSayCommand extends TeddyCommand {
     const { session, line, turn, commit, entry, isNew } = appended;
     if (this.json) return this.printJson(terminal, 'say', { session, line, turn, commit, entry, is_new: isNew });
     terminal.print(`${turn} ${commit.slice(0, 10)}\n`);
-    const what = isNew ? this.describe(role) : 'It was there already; nothing was added.';
+    const what = isNew ? this.describe(role) : 'it was there already; nothing was added.';
     terminal.say(`Turn ${turn} of ${session}: ${what}`);
   }
 

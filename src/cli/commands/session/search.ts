@@ -1,5 +1,6 @@
 import { Command, Option } from 'clipanion';
 import { TeddyError } from '../../../errors.ts';
+import { countOf } from '../../../session/describe-spending.ts';
 import { formatCount } from '../../../session/format-count.ts';
 import { toShellWord } from '../../../session/shell-word.ts';
 import {
@@ -142,7 +143,7 @@ export class SessionSearchCommand extends TeddyCommand {
         kept.map((turn) => renderFoundTurn(terminal, turn, { nowMs: now, most: linesOnTerminal })).join('\n'),
       );
     if (first === null || this.json) return count;
-    if (hasMore) terminal.say(`There is more than these ${count} turns. All of them: ${this.toWholeCommand()}`);
+    if (hasMore) terminal.say(`More than ${countOf(count, 'turn')} were found. All of them: ${this.toWholeCommand()}`);
     terminal.say(`Next: teddy session show ${first.turn} -s ${toVisible(toShellWord(first.selector))}`);
     return count;
   }
