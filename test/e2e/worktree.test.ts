@@ -246,12 +246,15 @@ describe('worktree remove', () => {
 
   test('is refused while its plan is executed', async () => {
     const { session, linked } = await begin('try-it');
-    await project.plan(planOf(executeAction('echo begun; sleep 2')), 'Do it', '-s', session);
+    const asked = join(project.repo.root, '.git', 'asked');
+    const waits = `echo begun; until test -e '${asked}'; do sleep 0.05; done`;
+    await project.plan(planOf(executeAction(waits)), 'Do it', '-s', session);
     const running = project.start(['session', 'execute', '-s', session, '-y']);
     await running.waitForOutput(/begun/);
     const refused = await project.run(['worktree', 'remove', session]);
     expect(refused).toMatchObject({ exitCode: 3 });
     expect(refused.stderr).toContain('[LOCKED]');
+    await writeFile(asked, '');
     expect(await running.result).toMatchObject({ exitCode: 0 });
     expect(await linked.git('status', '--short')).toBe('');
   });
