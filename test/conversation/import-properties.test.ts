@@ -132,7 +132,7 @@ describe('however long a source is, an importer holds no more than a few answers
     ['of calls without a name', 'openai', () => '{"role":"assistant","function_call":{"name":"f","arguments":""}}'],
   ];
 
-  slowTest.each(cases)('%s', (_what, format, lineOf, count = 200_000) => {
+  slowTest.each(cases)('%s', (_what, format, lineOf, count = 50_000) => {
     const importer = openImporter(format, { ...importOptions, hash: cheapHash() });
     let held = 0;
     for (let n = 0; n < count; n += 100) {

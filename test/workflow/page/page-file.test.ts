@@ -6,6 +6,7 @@ import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
 import { makePageFile, verifyPageFile } from '../../../src/workflow/page/page-file.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { runs } from '../../support/runs.ts';
+import { slowTest } from '../../support/slow-test.ts';
 import { create, line, say, session, start, turn } from '../../support/turns.ts';
 
 const version = '1.2.3';
@@ -85,7 +86,7 @@ describe('a page is verified', () => {
     );
   });
 
-  test('and each byte of its source', async () => {
+  slowTest('and each byte of its source', async () => {
     const start = text.indexOf('<meta name="teddy-source"');
     const end = text.indexOf('<title>');
     const offset = new TextEncoder().encode(text.slice(0, start)).length;
