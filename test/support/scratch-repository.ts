@@ -145,7 +145,7 @@ async function takeFingerprint(root: string): Promise<Fingerprint> {
     head: await readFile(join(gitDir, 'HEAD'), 'utf8'),
     index: await orNone(readFile(join(gitDir, 'index')).then(sha256)),
     stash: await orNone(readFile(join(commonDir, 'logs/refs/stash'), 'utf8')),
-    // What it includes is in other files.
+    // Other files hold the settings that it includes.
     config: /^\s*\[include/im.test(config)
       ? await runGit(root, ['config', '--list', '--local', '--show-origin'])
       : config,
