@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import {
   archiveRef,
   compareTurns,
@@ -22,6 +22,7 @@ import {
   type TurnName,
 } from '../src/names.ts';
 import { runs } from './support/runs.ts';
+import { propertyTest, quickTest as test } from './support/slow-test.ts';
 
 const date = new Date('2026-01-24T23:59:59.999Z');
 
@@ -49,7 +50,7 @@ const anyText = fc.oneof(
 );
 
 describe('a session name', () => {
-  test('never yields an invalid ref, whatever it is made of', () => {
+  propertyTest('never yields an invalid ref, whatever it is made of', () => {
     fc.assert(
       fc.property(anyText, fc.integer({ min: 1, max: 30 }), fc.integer({ min: 1, max: 999 }), (text, attempt, turn) => {
         let name: string;
@@ -76,7 +77,7 @@ describe('a session name', () => {
     );
   });
 
-  test('stays as it is when it is one', () => {
+  propertyTest('stays as it is when it is one', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         const slug = text
@@ -192,7 +193,7 @@ describe('a turn name', () => {
     expect(turns.map(turnNumber)).toEqual([100, 2, 2, 99, 2, 1]);
   });
 
-  test('comes back from its number and branch', () => {
+  propertyTest('comes back from its number and branch', () => {
     const number = fc.integer({ min: 1, max: 100_000 });
     fc.assert(
       fc.property(number, fc.option(number, { nil: undefined }), (turn, branch) => {

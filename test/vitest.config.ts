@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
-import { defineConfig, type Plugin } from 'vitest/config';
+import { join } from 'node:path';
+import { defineConfig } from 'vitest/config';
 
 const root = new URL('..', import.meta.url).pathname;
 const read = (name: string) => readFileSync(join(root, name), 'utf8');
@@ -36,21 +36,7 @@ const startsFew =
   /^test\/(?:contract\/(?:files|store|workspace|writes)|git\/(?:object-writer|remote-errors|tree-decoder|trust|walk-first-parents))\./;
 const alone = new Set(files.filter(isAlone));
 
-/** Skips, in the quick files of `npm run test:all`, each test that `npm test` has run: what is neither slow nor a property. */
-const withoutRepeats: Plugin = {
-  name: 'without-repeats',
-  enforce: 'pre',
-  transform: (code, id) =>
-    !isAll || !isQuick(relative(root, id))
-      ? null
-      : code
-          .split(/^(?= *(?:describe|test|slowTest)\b)/m)
-          .map((block) => (/fc\.|runs\(/.test(block) ? block : block.replace(/^( *test)(?=\(|\.each\b)/, '$1.skip')))
-          .join(''),
-};
-
 export default defineConfig({
-  plugins: [withoutRepeats],
   test: {
     root,
     setupFiles: ['test/support/properties.ts'],

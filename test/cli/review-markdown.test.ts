@@ -1,11 +1,12 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { escapeHtml, escapeMarkdown, quoteMarkdown, toCode } from '../../src/cli/render/escape-markdown.ts';
 import { renderReview } from '../../src/cli/render/review.ts';
 import { parseOid, type RepoPath, type SessionId, type TurnName } from '../../src/names.ts';
 import type { ReviewedTurn } from '../../src/workflow/review/turn.ts';
 import type { ReviewedLine } from '../../src/workflow/review/review.ts';
 import { runs } from '../support/runs.ts';
+import { propertyTest, quickTest as test } from '../support/slow-test.ts';
 
 const hostile = fc.array(
   fc.constantFrom(
@@ -85,7 +86,7 @@ function reviewOf(turns: ReviewedTurn[], onRead: () => void = () => undefined): 
 }
 
 describe('text of somebody else', () => {
-  test('makes no mention, no reference, no link, no tag and no cell, whatever it is', () => {
+  propertyTest('makes no mention, no reference, no link, no tag and no cell, whatever it is', () => {
     fc.assert(
       fc.property(hostile, (parts) => {
         const text = parts.join('');

@@ -1,11 +1,12 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { agentNames, type AgentName } from '../../src/conversation/agent-log.ts';
 import { describeLeftOut, listLosses } from '../../src/conversation/import-report.ts';
 import { agentFixtures } from '../support/agent-fixtures.ts';
 import { forksOf, openLog, readSteps, toLines, unitsOf } from '../support/agent-logs.ts';
 import { firstPlan, secondPlan } from '../support/agent-plan-fixtures.ts';
 import { faultsOf, outline } from '../support/import-source.ts';
+import { propertyTest, quickTest as test } from '../support/slow-test.ts';
 
 const files = Object.entries(agentFixtures).map(([path, lines]) => {
   const agent = agentNames.find((name) => path.startsWith(`${name}/`)) as AgentName;
@@ -52,7 +53,7 @@ describe.each(files)('the fixture %s', (path, agent, text) => {
 const withPlans = files.filter(([path]) => path.endsWith('/plans.jsonl'));
 
 /** The part of it that is there as soon as the line is. */
-test.each(withPlans)(
+propertyTest.each(withPlans)(
   'the plans of %s come with their lines, before the answers that hand them in',
   (_path, agent, text) => {
     const reader = openLog(agent);
@@ -102,7 +103,7 @@ const mutated = fc
     return [agent, changed];
   });
 
-test('no log makes a reader throw, or give what is no unit', () => {
+propertyTest('no log makes a reader throw, or give what is no unit', () => {
   fc.assert(
     fc.property(mutated, fc.nat(60), ([agent, text], settleAt) => {
       let reader = openLog(agent);

@@ -1,11 +1,12 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { AgentStep } from '../../src/conversation/agent-log.ts';
 import { noResultOutput } from '../../src/conversation/import-unit.ts';
 import { abortedOutput } from '../../src/conversation/record.ts';
 import { forksOf, openLog, readAgentLogs, readSteps, unitsOf } from '../support/agent-logs.ts';
 import { faultsOf } from '../support/import-source.ts';
 import { runs } from '../support/runs.ts';
+import { propertyTest, quickTest as test } from '../support/slow-test.ts';
 
 /** Returns what the log itself says, once each: what came late stands in a note, what was settled says that there is nothing. */
 function contentOf(steps: readonly AgentStep[]): string[] {
@@ -47,7 +48,7 @@ describe.each(cases)('the log %s', (_name, agent, lines) => {
     expect(reader.head()).toMatchObject({ id: expect.any(String), cwd: expect.any(String) });
   });
 
-  test('gives the same first steps, wherever it ends', () => {
+  propertyTest('gives the same first steps, wherever it ends', () => {
     fc.assert(
       fc.property(cut, (at) => {
         const first = readSteps(openLog(agent), lines.slice(0, at));
@@ -57,7 +58,7 @@ describe.each(cases)('the log %s', (_name, agent, lines) => {
     );
   });
 
-  test('gives the same steps after a checkpoint', () => {
+  propertyTest('gives the same steps after a checkpoint', () => {
     fc.assert(
       fc.property(fc.array(cut, { minLength: 1, maxLength: 4 }), (cuts) => {
         let [reader, from] = [openLog(agent), 0];
@@ -80,7 +81,7 @@ describe.each(cases)('the log %s', (_name, agent, lines) => {
     );
   });
 
-  test('gives the same steps after a checkpoint where it was settled', () => {
+  propertyTest('gives the same steps after a checkpoint where it was settled', () => {
     fc.assert(
       fc.property(cut, (at) => {
         const one = openLog(agent);
@@ -99,7 +100,7 @@ describe.each(cases)('the log %s', (_name, agent, lines) => {
     );
   });
 
-  test('loses and doubles nothing, wherever it is settled', () => {
+  propertyTest('loses and doubles nothing, wherever it is settled', () => {
     const once = openLog(agent);
     const unsettled = readSteps(once, lines);
     once.settle();

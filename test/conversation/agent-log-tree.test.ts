@@ -1,8 +1,9 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { AgentLine, AgentStep } from '../../src/conversation/agent-log.ts';
 import { forksOf, openLog, readSteps, unitsOf } from '../support/agent-logs.ts';
 import { faultsOf } from '../support/import-source.ts';
+import { propertyTest } from '../support/slow-test.ts';
 
 type Kind =
   | 'prompt'
@@ -106,7 +107,7 @@ function wordsOf(steps: readonly AgentStep[]): string[] {
 }
 
 describe('a log whose lines name their parents', () => {
-  test('keeps the promises of units, and a fork names a record that its branch has', () => {
+  propertyTest('keeps the promises of units, and a fork names a record that its branch has', () => {
     fc.assert(
       fc.property(log, (lines) => {
         const steps = readAll(lines);
@@ -126,7 +127,7 @@ describe('a log whose lines name their parents', () => {
     );
   });
 
-  test('gives the same steps where it is cut, and after a checkpoint', () => {
+  propertyTest('gives the same steps where it is cut, and after a checkpoint', () => {
     fc.assert(
       fc.property(log, fc.array(fc.nat(40), { maxLength: 4 }), (lines, cuts) => {
         let reader = openLog('claude-code');
@@ -144,7 +145,7 @@ describe('a log whose lines name their parents', () => {
     );
   });
 
-  test('loses and doubles nothing, wherever it is settled', () => {
+  propertyTest('loses and doubles nothing, wherever it is settled', () => {
     fc.assert(
       fc.property(log, fc.array(fc.nat(40), { maxLength: 4 }), (lines, cuts) => {
         expect(wordsOf(readAll(lines, cuts))).toEqual(wordsOf(readAll(lines)));

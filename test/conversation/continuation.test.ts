@@ -1,8 +1,9 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { openSeam } from '../../src/conversation/continuation.ts';
 import { expectLinear } from '../support/growth.ts';
 import { runs } from '../support/runs.ts';
+import { propertyTest, quickTest as test } from '../support/slow-test.ts';
 
 const line = (number: number) => `line ${number} of a text that is long enough to be recognised\n`;
 const lines = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, at) => line(from + at)).join('');
@@ -22,7 +23,7 @@ function joinInPieces(before: string, pieces: string[]): { text: string; dropped
 }
 
 describe('a continuation', () => {
-  test('that repeats nothing is added as it is', () => {
+  propertyTest('that repeats nothing is added as it is', () => {
     // fast-check takes a second to make its own unit `binary`.
     const unit = fc.nat(0xffff).map((code) => String.fromCharCode(code));
     const text = fc.string({ unit, maxLength: 200 });
@@ -36,21 +37,24 @@ describe('a continuation', () => {
     );
   });
 
-  test('that repeats whole last lines gives what was there without them, however many and wherever it was cut', () => {
-    fc.assert(
-      fc.property(fc.nat(8), fc.integer({ min: 1, max: 8 }), fc.nat(8), fc.nat(), (earlier, repeated, more, cut) => {
-        const whole = lines(1, earlier + repeated) + lines(100, 100 + more);
-        // At a line's end, or in the middle of the next line.
-        const end = lines(1, earlier + repeated).length + (cut % line(100).length);
-        const [before, rest] = [whole.slice(0, end), whole.slice(end)];
-        const again = before.slice(lines(1, earlier).length);
-        expect(joinContinuation(before, again + rest)).toBe(whole);
-        expect(joinContinuation(before, rest)).toBe(whole);
-      }),
-    );
-  });
+  propertyTest(
+    'that repeats whole last lines gives what was there without them, however many and wherever it was cut',
+    () => {
+      fc.assert(
+        fc.property(fc.nat(8), fc.integer({ min: 1, max: 8 }), fc.nat(8), fc.nat(), (earlier, repeated, more, cut) => {
+          const whole = lines(1, earlier + repeated) + lines(100, 100 + more);
+          // At a line's end, or in the middle of the next line.
+          const end = lines(1, earlier + repeated).length + (cut % line(100).length);
+          const [before, rest] = [whole.slice(0, end), whole.slice(end)];
+          const again = before.slice(lines(1, earlier).length);
+          expect(joinContinuation(before, again + rest)).toBe(whole);
+          expect(joinContinuation(before, rest)).toBe(whole);
+        }),
+      );
+    },
+  );
 
-  test('gives the same however it is cut into pieces', () => {
+  propertyTest('gives the same however it is cut into pieces', () => {
     const words = fc.array(fc.constantFrom('a', 'é', '😀', '\n', `${'x'.repeat(40)}\n`, line(1)), { maxLength: 12 });
     fc.assert(
       fc.property(words, words, fc.array(fc.nat(), { maxLength: 6 }), (first, second, cuts) => {

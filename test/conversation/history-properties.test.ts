@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { decodeTranscript } from '../../src/conversation/decode-transcript.ts';
 import type { History } from '../../src/conversation/history.ts';
 import { renderAnthropic } from '../../src/conversation/render-anthropic.ts';
@@ -11,7 +11,7 @@ import { encodeRecord } from '../../src/conversation/transcript.ts';
 import { damagedText, keptLog } from '../support/conversation-logs.ts';
 import { findFaults, fold, foldText } from '../support/conversations.ts';
 import { runs } from '../support/runs.ts';
-import { slowTest } from '../support/slow-test.ts';
+import { propertyTest, slowTest } from '../support/slow-test.ts';
 
 const fixtures = new URL('../../fixtures/transcripts/', import.meta.url);
 
@@ -61,7 +61,7 @@ function expectAllSaid(text: string): void {
 }
 
 describe('a log as teddy writes it', () => {
-  test('is valid in every format after each of its records', () => {
+  propertyTest('is valid in every format after each of its records', () => {
     fc.assert(
       fc.property(keptLog, (records) => {
         for (let count = 0; count <= records.length; count += 1)
@@ -82,7 +82,7 @@ describe('a log as teddy writes it', () => {
     );
   });
 
-  test('needs no repair but for half characters, and for answers that repeat each other', () => {
+  propertyTest('needs no repair but for half characters, and for answers that repeat each other', () => {
     fc.assert(
       fc.property(keptLog, (records) => {
         const { repairs } = fold(...records);
@@ -92,7 +92,7 @@ describe('a log as teddy writes it', () => {
     );
   });
 
-  test('has each call with its own result, in the order of the calls', () => {
+  propertyTest('has each call with its own result, in the order of the calls', () => {
     fc.assert(
       fc.property(keptLog, (records) => {
         const calls = fold(...records).turns.flatMap(({ steps }) => steps.flatMap((step) => step.calls));
@@ -114,7 +114,7 @@ describe('a log as teddy writes it', () => {
     );
   });
 
-  test('shows all that was said in every format', () => {
+  propertyTest('shows all that was said in every format', () => {
     fc.assert(
       fc.property(keptLog, (records) => expectAllSaid(records.map(encodeRecord).join(''))),
       runs(100),
@@ -123,7 +123,7 @@ describe('a log as teddy writes it', () => {
 });
 
 describe('a log after mishaps', () => {
-  test('is valid in every format, and nothing throws', () => {
+  propertyTest('is valid in every format, and nothing throws', () => {
     fc.assert(
       fc.property(damagedText, (text) => {
         expect(findFaults(foldText(text))).toEqual([]);
@@ -132,11 +132,11 @@ describe('a log after mishaps', () => {
     );
   });
 
-  test('shows all that was said in records that can still be read', () => {
+  propertyTest('shows all that was said in records that can still be read', () => {
     fc.assert(fc.property(damagedText, expectAllSaid), runs(1000));
   });
 
-  test('gives the same bytes each time', () => {
+  propertyTest('gives the same bytes each time', () => {
     fc.assert(
       fc.property(damagedText, (text) => {
         const [one, other] = [foldText(text), foldText(text)];
@@ -148,7 +148,7 @@ describe('a log after mishaps', () => {
     );
   });
 
-  test('makes messages that are well-formed UTF-8', () => {
+  propertyTest('makes messages that are well-formed UTF-8', () => {
     fc.assert(
       fc.property(damagedText, (text) => {
         const history = foldText(text);

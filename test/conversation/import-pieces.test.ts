@@ -1,9 +1,10 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { openIdMemory } from '../../src/conversation/import-ids.ts';
 import { openLines, readObjects } from '../../src/conversation/import-lines.ts';
 import { openJsonElements, type JsonPart } from '../../src/conversation/json-elements.ts';
 import { toStorable, toTimestamp } from '../../src/conversation/import-values.ts';
+import { propertyTest, quickTest as test } from '../support/slow-test.ts';
 
 /** The text in pieces of these lengths, over and over. */
 function inPieces(text: string, lengths: readonly number[]): string[] {
@@ -26,7 +27,7 @@ function partsOf(pieces: readonly string[], maxChars?: number): JsonPart[] {
 const textsOf = (parts: readonly JsonPart[]) => parts.flatMap((part) => (part.kind === 'element' ? [part.text] : []));
 
 describe('the lines of a text in pieces', () => {
-  test('are those of the whole text, without blank ones, and with their numbers', () => {
+  propertyTest('are those of the whole text, without blank ones, and with their numbers', () => {
     const line = fc.oneof(anyText, fc.constantFrom('', '\r', ' ', '\uFEFF', 'a\r'));
     fc.assert(
       fc.property(fc.array(line, { maxLength: 12 }), lengths, (lines, cuts) => {
@@ -59,7 +60,7 @@ describe('the lines of a text in pieces', () => {
 });
 
 describe('the elements of a JSON document in pieces', () => {
-  test('are those of the array, whatever stands in them and wherever it is cut', () => {
+  propertyTest('are those of the array, whatever stands in them and wherever it is cut', () => {
     const indent = fc.constantFrom(undefined, 1, 2, '\t');
     fc.assert(
       fc.property(fc.array(fc.jsonValue()), indent, lengths, (values, space, cuts) => {
@@ -69,7 +70,7 @@ describe('the elements of a JSON document in pieces', () => {
     );
   });
 
-  test('are those of the member `messages` at the top, and of no other array', () => {
+  propertyTest('are those of the member `messages` at the top, and of no other array', () => {
     fc.assert(
       fc.property(
         fc.array(fc.jsonValue()),
@@ -84,7 +85,7 @@ describe('the elements of a JSON document in pieces', () => {
     );
   });
 
-  test('are the same wherever any text is cut', () => {
+  propertyTest('are the same wherever any text is cut', () => {
     const piece = fc.constantFrom('{', '}', '[', ']', ',', '"', '\\', '"messages":', ':', ' ', '\n', 'a', '1');
     fc.assert(
       fc.property(fc.array(piece), lengths, (pieces, cuts) => {

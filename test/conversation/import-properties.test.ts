@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { importFormats, type ImportFormat } from '../../src/conversation/importer.ts';
 import { maxHeldLines } from '../../src/conversation/codex-lines.ts';
 import { unitLimits } from '../../src/conversation/import-unit.ts';
@@ -7,7 +7,7 @@ import { openImporter } from '../../src/conversation/open-importer.ts';
 import { encodeRecord } from '../../src/conversation/transcript.ts';
 import { faultsOf, importOptions, importPieces, importText, readImport } from '../support/import-source.ts';
 import { runs } from '../support/runs.ts';
-import { slowTest } from '../support/slow-test.ts';
+import { propertyTest, quickTest as test, slowTest } from '../support/slow-test.ts';
 
 const sources: [ImportFormat, string][] = [
   ['claude-code', readImport('claude-code.jsonl')],
@@ -40,7 +40,7 @@ const mutated = fc
   });
 
 describe('an import', () => {
-  test('gives the same units, report and title wherever the source is cut', () => {
+  propertyTest('gives the same units, report and title wherever the source is cut', () => {
     fc.assert(
       fc.property(source, fc.array(fc.integer({ min: 1, max: 400 }), { minLength: 1 }), ([format, text], lengths) => {
         const pieces: string[] = [];
@@ -64,7 +64,7 @@ describe('an import', () => {
     }
   });
 
-  test('never throws and gives nothing but whole units, whatever has become of the source', () => {
+  propertyTest('never throws and gives nothing but whole units, whatever has become of the source', () => {
     fc.assert(
       fc.property(mutated, ([format, text]) => {
         expect(faultsOf(importText(format, text).units)).toEqual([]);
@@ -73,7 +73,7 @@ describe('an import', () => {
     );
   });
 
-  test('never throws and gives nothing but whole units, whatever it is given', () => {
+  propertyTest('never throws and gives nothing but whole units, whatever it is given', () => {
     const line = fc.oneof(anyText, fc.json({ maxDepth: 3 }));
     fc.assert(
       fc.property(fc.constantFrom(...importFormats), fc.array(line, { maxLength: 8 }), (format, lines) => {
@@ -82,7 +82,7 @@ describe('an import', () => {
     );
   });
 
-  test('never throws for values of the wrong type in any place', () => {
+  propertyTest('never throws for values of the wrong type in any place', () => {
     const odd = fc.constantFrom<unknown>(null, 7, '', 'x', [], {}, [null], [[]], [{}], { text: 7 }, true, [
       { type: 7 },
     ]);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { toHistory } from '../../src/conversation/fold-history.ts';
 import type { History } from '../../src/conversation/history.ts';
 import type { KnownRecord, TranscriptRecord } from '../../src/conversation/record.ts';
@@ -11,6 +11,7 @@ import { keptLog } from '../support/conversation-logs.ts';
 import { assistant, call, fold, partial, result, user } from '../support/conversations.ts';
 import { importOptions, importText } from '../support/import-source.ts';
 import { runs } from '../support/runs.ts';
+import { propertyTest, quickTest as test } from '../support/slow-test.ts';
 
 const session = {
   id: '0199aaaa-0000-7000-8000-000000000001',
@@ -152,7 +153,7 @@ describe('the log of another agent', () => {
       expect(readAgain(agent, fold(...talk))).toEqual(renderOpenai(fold(...talk)));
     });
 
-    test.each(openableAgents)('finds the same messages in that of %s, whatever was said', (agent) => {
+    propertyTest.each(openableAgents)('finds the same messages in that of %s, whatever was said', (agent) => {
       fc.assert(
         fc.property(keptLog, (log) => {
           const history = fold(...log);

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { decodeTranscript } from '../../src/conversation/decode-transcript.ts';
 import type { TranscriptRecord } from '../../src/conversation/record.ts';
 import { toStatus } from '../../src/view/view.ts';
@@ -8,6 +8,7 @@ import { encodeRecord, lastAnswer, userMessages } from '../../src/conversation/t
 import { toTurnHistory } from '../../src/conversation/turn-history.ts';
 import type { TurnName } from '../../src/names.ts';
 import { parsePlan } from '../../src/plan/parse.ts';
+import { propertyTest, quickTest as test } from '../support/slow-test.ts';
 
 const base = { id: '0190f5fe-7c00-7a00-8000-000000000000', timestamp: '2026-01-24T10:00:00.000Z' };
 const user = (content: string): TranscriptRecord => ({
@@ -133,7 +134,7 @@ describe('a record', () => {
 });
 
 describe('reading a transcript', () => {
-  test('gives back every record that was written', () => {
+  propertyTest('gives back every record that was written', () => {
     fc.assert(
       fc.property(fc.array(record), (records) => {
         expect(decodeTranscript(records.map(encodeRecord).join(''))).toEqual({ records, skipped: [], mended: [] });
@@ -156,7 +157,7 @@ describe('reading a transcript', () => {
     }
   });
 
-  test('never throws, and accounts for every line that is not empty', () => {
+  propertyTest('never throws, and accounts for every line that is not empty', () => {
     fc.assert(
       fc.property(
         fc.array(

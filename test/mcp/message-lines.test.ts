@@ -1,9 +1,10 @@
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { messageLines } from '../../src/mcp/message-lines.ts';
 import { runs } from '../support/runs.ts';
+import { propertyTest, quickTest as test } from '../support/slow-test.ts';
 
 async function filter(pieces: Buffer[], maxBytes: number) {
   const refused: unknown[] = [];
@@ -22,7 +23,7 @@ function cut(text: string, lengths: number[]): Buffer[] {
   return pieces;
 }
 
-test('lines that fit are passed on as they are, however they are cut, and of the others none', async () => {
+propertyTest('lines that fit are passed on as they are, however they are cut, and of the others none', async () => {
   const line = fc.string({ unit: 'grapheme', maxLength: 60 }).map((text) => `${text.replaceAll('\n', ' ')}\n`);
   await fc.assert(
     fc.asyncProperty(

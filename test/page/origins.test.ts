@@ -1,10 +1,11 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import type { TurnName } from '../../src/names.ts';
 import { withOrigins } from '../../src/page/origins.ts';
 import type { PageTurn } from '../../src/page/session-page.ts';
 import { runs } from '../support/runs.ts';
 import { pageFile } from '../support/page-values.ts';
+import { propertyTest, quickTest as test } from '../support/slow-test.ts';
 
 const toText = (lines: readonly string[]) => lines.map((line) => `${line}\n`).join('');
 
@@ -56,7 +57,7 @@ test('a branch goes on from the turn that it left, and a change in between leave
   ]);
 });
 
-test('whatever turns do to a file, a hunk names those and only those whose lines it takes away', () => {
+propertyTest('whatever turns do to a file, a hunk names those and only those whose lines it takes away', () => {
   const edit = fc.record({ at: fc.nat(20), removed: fc.nat(3), added: fc.nat(3) });
   fc.assert(
     fc.property(

@@ -1,6 +1,6 @@
 /** The page as text: what it says, what it never says twice, and what no text of anybody can do to it. */
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { renderSessionPage } from '../../src/page/render-page.ts';
 import type { PageTurn, SessionPage } from '../../src/page/session-page.ts';
 import type { TurnName } from '../../src/names.ts';
@@ -16,7 +16,7 @@ import {
   whole,
 } from '../support/page-values.ts';
 import { runs } from '../support/runs.ts';
-import { slowTest } from '../support/slow-test.ts';
+import { propertyTest, quickTest as test, slowTest } from '../support/slow-test.ts';
 import { command, create, edit, planOf } from '../support/turns.ts';
 
 const render = (page: SessionPage) => renderSessionPage(page, sha256);
@@ -449,7 +449,7 @@ describe('what anybody wrote', () => {
   const tagsOf = (html: string) =>
     (html.match(/<[a-z!/][^>]*>/gi) ?? []).map((tag) => tag.replace(/(datetime|content)="[^"]*"/g, ''));
 
-  test('adds no element and no attribute, wherever it stands', () => {
+  propertyTest('adds no element and no attribute, wherever it stands', () => {
     const expected = tagsOf(everywhere('x'));
     fc.assert(
       fc.property(text, (said) => {
@@ -460,7 +460,7 @@ describe('what anybody wrote', () => {
     );
   });
 
-  test('in Markdown makes no element of its own, no image, and no link but to https', () => {
+  propertyTest('in Markdown makes no element of its own, no image, and no link but to https', () => {
     fc.assert(
       fc.property(
         text,

@@ -3,12 +3,12 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, expect } from 'vitest';
 import { renderUnifiedDiff } from '../../src/plan/diff.ts';
 import { bytes } from '../support/disk.ts';
 import { expectLinear } from '../support/growth.ts';
 import { runs } from '../support/runs.ts';
-import { slowTest } from '../support/slow-test.ts';
+import { quickTest as test, slowTest } from '../support/slow-test.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'teddy-diff-'));
 afterAll(() => rmSync(dir, { recursive: true }));

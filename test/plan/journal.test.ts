@@ -1,6 +1,6 @@
 /** The notes of a run come back from the text, however much of it a crash has left. */
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import {
   decodeJournal,
   encodeRecord,
@@ -11,6 +11,7 @@ import {
   type RunRecord,
 } from '../../src/plan/journal.ts';
 import { mainLineRef, type RepoPath, type SessionId, type TurnName } from '../../src/names.ts';
+import { propertyTest, quickTest as test } from '../support/slow-test.ts';
 
 const session = '20260124-add-login' as SessionId;
 const run: RunRecord = {
@@ -65,7 +66,7 @@ const rest = fc.array(
 const encode = (records: JournalRecord[]) => records.map(encodeRecord).join('');
 
 describe('a journal', () => {
-  test('is read back as what it was written from', () => {
+  propertyTest('is read back as what it was written from', () => {
     fc.assert(
       fc.property(rest, (records) => {
         expect(decodeJournal(encode([run, ...records]))).toEqual(foldJournal(run, records));
@@ -73,7 +74,7 @@ describe('a journal', () => {
     );
   });
 
-  test('cut at any byte holds the records that were whole by then, and no other', () => {
+  propertyTest('cut at any byte holds the records that were whole by then, and no other', () => {
     fc.assert(
       fc.property(rest, fc.double({ min: 0, max: 1, noNaN: true }), (records, share) => {
         const all: JournalRecord[] = [run, ...records];

@@ -1,9 +1,9 @@
 /** The promises of matching for any file and any FIND. The examples stand in `match.test.ts`. */
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { applyEdit, type EditOutcome } from '../../src/plan/match.ts';
 import { expectLinear } from '../support/growth.ts';
-import { slowTest } from '../support/slow-test.ts';
+import { propertyTest, slowTest } from '../support/slow-test.ts';
 
 type Pair = [find: string | null, replace: string];
 
@@ -132,7 +132,7 @@ describe('an edit and then its inverse give the first bytes again', () => {
    * The inverse is defined where REPLACE is not empty and stands in one place of the changed file. In a file of mixed
    * endings it is defined for as many lines as before: the endings of lines that are gone are gone.
    */
-  test('for whole lines byte for byte, in a file of any one kind of ending', () => {
+  propertyTest('for whole lines byte for byte, in a file of any one kind of ending', () => {
     let undone = 0;
     fc.assert(
       fc.property(around, ending, fc.boolean(), ({ before, after, find, replace }, end, isEnded) => {
@@ -149,7 +149,7 @@ describe('an edit and then its inverse give the first bytes again', () => {
     expect(undone).toBeGreaterThan(300);
   });
 
-  test('for as many lines as before, in a file of mixed endings, with and without a byte order mark', () => {
+  propertyTest('for as many lines as before, in a file of mixed endings, with and without a byte order mark', () => {
     let undone = 0;
     const sized = fc.array(fc.tuple(line, line, ending), { minLength: 1, maxLength: 4 });
     fc.assert(
@@ -169,7 +169,7 @@ describe('an edit and then its inverse give the first bytes again', () => {
     expect(undone).toBeGreaterThan(300);
   });
 
-  test('for a part of a line', () => {
+  propertyTest('for a part of a line', () => {
     let undone = 0;
     const word = fc.string({ unit: fc.constantFrom('x', 'y', ' ', '\t', '.', '$'), maxLength: 4 });
     fc.assert(
@@ -187,7 +187,7 @@ describe('an edit and then its inverse give the first bytes again', () => {
   });
 
   /** FIND cannot bring back what it does not say: here the inverse gives FIND's own white space, and the rest as it was. */
-  test('for lines that differ in trailing white space, but for that white space', () => {
+  propertyTest('for lines that differ in trailing white space, but for that white space', () => {
     let undone = 0;
     fc.assert(
       fc.property(uniform, fc.constantFrom(' ', '\t', '  '), ending, (text, space, end) => {
@@ -207,7 +207,7 @@ describe('an edit and then its inverse give the first bytes again', () => {
   });
 
   /** Defined where the offset can be taken back: all lines of REPLACE have it, and its first line is not blank. */
-  test('for lines with one constant indentation offset', () => {
+  propertyTest('for lines with one constant indentation offset', () => {
     let undone = 0;
     const prefix = fc.constantFrom(' ', '  ', '\t', '\t\t', ' \t');
     const rows = fc.array(fc.tuple(indent, fc.constantFrom('a', 'b', '}')), { minLength: 1, maxLength: 4 });

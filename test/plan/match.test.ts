@@ -1,8 +1,8 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { expectLinear } from '../support/growth.ts';
 import { type EditOutcome, applyEdit } from '../../src/plan/match.ts';
-import { slowTest } from '../support/slow-test.ts';
+import { propertyTest, quickTest as test, slowTest } from '../support/slow-test.ts';
 
 type Pair = [find: string | null, replace: string];
 
@@ -513,7 +513,7 @@ describe('for any text', () => {
     expect(Math.min(...Object.values(shapes))).toBeGreaterThan(10);
   });
 
-  test('a part is replaced exactly where the only place of FIND is, and nothing else changes', () => {
+  propertyTest('a part is replaced exactly where the only place of FIND is, and nothing else changes', () => {
     let replaced = 0;
     fc.assert(
       fc.property(fewAndSome, line, ({ lines, find: [first = '', ...rest] }, replace) => {
@@ -532,7 +532,7 @@ describe('for any text', () => {
     expect(replaced).toBeGreaterThan(10);
   });
 
-  test('an edit and its inverse give the first text again', () => {
+  propertyTest('an edit and its inverse give the first text again', () => {
     const places = fc.record({
       before: block(1),
       found: block(1),
@@ -555,7 +555,7 @@ describe('for any text', () => {
     );
   });
 
-  test('a text that differs from all places in another character than white space is never accepted', () => {
+  propertyTest('a text that differs from all places in another character than white space is never accepted', () => {
     const shapes = { accepted: 0, refused: 0 };
     const spaced = fc
       .tuple(fc.constantFrom('', ' ', '  ', '\t'), fc.constantFrom('a', 'b', 'a b', ''), fc.constantFrom('', ' ', '\t'))
@@ -577,7 +577,7 @@ describe('for any text', () => {
     expect(Math.min(...Object.values(shapes))).toBeGreaterThan(10);
   });
 
-  test('no text and no pairs make it fail', () => {
+  propertyTest('no text and no pairs make it fail', () => {
     const any = fc.string({
       unit: fc.oneof(
         line,

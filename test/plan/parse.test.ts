@@ -1,11 +1,11 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { isPlan, maxPlanBytes, parsePlan } from '../../src/plan/parse.ts';
 import { examplePlan } from '../../src/plan/protocol.ts';
 import type { Action } from '../../src/plan/plan.ts';
 import { expectLinear } from '../support/growth.ts';
 import { runs } from '../support/runs.ts';
-import { slowTest } from '../support/slow-test.ts';
+import { propertyTest, quickTest as test, slowTest } from '../support/slow-test.ts';
 
 function actionsOf(body: string): Action[] {
   const { plan, problems } = parsePlan(`# T\n\n## Action Plan\n\n${body}`);
@@ -417,7 +417,7 @@ describe('any text', () => {
     fc.assert(fc.property(text, checkAll), runs(1500));
   });
 
-  test('a good plan with any part replaced never throws', () => {
+  propertyTest('a good plan with any part replaced never throws', () => {
     const mutation = fc.tuple(fc.nat(examplePlan.length), fc.nat(40), piece);
     fc.assert(
       fc.property(fc.array(mutation, { minLength: 1, maxLength: 4 }), (mutations) => {

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { readPlanComments } from '../../src/plan/plan-comments.ts';
+import { propertyTest, quickTest as test } from '../support/slow-test.ts';
 
 const plan = '# Plan\n\n>> quoted twice\n1. Write a.txt\n2. Check it\n';
 const lines = plan.split('\n');
@@ -44,7 +45,7 @@ describe('comments in a copy of the plan', () => {
     expect(readPlanComments(plan, edited)).toEqual([{ line: 4, text: 'Not here.' }]);
   });
 
-  test('come back as they were written, in whatever plan', () => {
+  propertyTest('come back as they were written, in whatever plan', () => {
     const row = fc.stringMatching(/^[a-z#>. ]{0,12}$/);
     const said = fc.stringMatching(/^[a-z][a-z ]{0,20}[a-z]$/);
     fc.assert(

@@ -1,11 +1,12 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { parse } from 'yaml';
 import { parseReport, renderReport, reportJsonSchema } from '../../src/plan/report-yaml.ts';
 import type { ActionDetails, ActionLog, Report } from '../../src/plan/report.ts';
 import { type Oid, parseSessionId, parseTurnName } from '../../src/names.ts';
 import { path } from '../support/disk.ts';
 import { runs } from '../support/runs.ts';
+import { propertyTest, quickTest as test } from '../support/slow-test.ts';
 
 const oid = (digit: string) => digit.repeat(40) as Oid;
 
@@ -265,7 +266,7 @@ describe('what was rendered is read back exactly', () => {
     expect(parse(renderReport(stdout), { version: '1.1' })).toMatchObject({ memos: { added: [value] } });
   });
 
-  test('any report', () => {
+  propertyTest('any report', () => {
     fc.assert(
       fc.property(report, (any) => {
         expect(parseReport(renderReport(any))).toEqual(any);

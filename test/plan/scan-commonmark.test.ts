@@ -1,10 +1,10 @@
 /** The scanner against mdast, on the nastiest documents that both are to read alike. */
 import fc from 'fast-check';
 import { fromMarkdown } from 'mdast-util-from-markdown';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { isPlan, parsePlan } from '../../src/plan/parse.ts';
 import { fenceContent, scanBlocks, type Fence } from '../../src/plan/scan.ts';
-import { slowTest } from '../support/slow-test.ts';
+import { quickTest as test, slowTest } from '../support/slow-test.ts';
 
 interface Found {
   offset: number | undefined;

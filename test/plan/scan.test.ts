@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { fromMarkdown } from 'mdast-util-from-markdown';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { fenceContent, positionOf, scanBlocks, type Block, type Fence } from '../../src/plan/scan.ts';
 import { runs } from '../support/runs.ts';
+import { propertyTest, quickTest as test } from '../support/slow-test.ts';
 
 function headings(text: string): [number, string][] {
   return scanBlocks(text).flatMap((block) => (block.kind === 'heading' ? [[block.level, block.text]] : []));
@@ -109,7 +110,7 @@ describe('lines', () => {
     expect(last && positionOf(last)).toEqual({ line: 6, column: 3 });
   });
 
-  test('a part of a text is scanned with the offsets of the whole', () => {
+  propertyTest('a part of a text is scanned with the offsets of the whole', () => {
     const text = 'x\n# a\n```\n# b';
     expect(scanBlocks(text, 2, 6, 2)).toMatchObject([{ kind: 'heading', start: 2, end: 6, line: 2 }]);
   });
@@ -169,7 +170,7 @@ function findByScanner(text: string): Found[] {
 
 /** Only blocks are compared, not what is inside a heading. Unclosed fences are left out: they are an error here. */
 describe('against CommonMark', () => {
-  test('headings and fences stand at the same offsets, with the same content', () => {
+  propertyTest('headings and fences stand at the same offsets, with the same content', () => {
     fc.assert(
       fc.property(document, (text) => {
         fc.pre(fences(text).every(({ closed }) => closed));

@@ -1,13 +1,14 @@
 import { formatCount } from '../../src/session/format-count.ts';
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { countFitting, refuseTooLarge, toBudget } from '../../src/session/budget.ts';
 import type { ShownFile } from '../../src/session/context-files.ts';
 import { countTokens } from '../../src/session/context-log-sections.ts';
 import { renderContextLog, type ContextLog } from '../../src/session/context-log.ts';
 import type { SessionId, TurnName } from '../../src/names.ts';
 import { runs } from '../support/runs.ts';
+import { propertyTest, quickTest as test } from '../support/slow-test.ts';
 
 const session = '20260124-add-user-auth' as SessionId;
 
@@ -51,7 +52,7 @@ describe('how many turns fit', () => {
     return { measure, asked };
   }
 
-  test('is all of them, or else the most that do', () => {
+  propertyTest('is all of them, or else the most that do', () => {
     fc.assert(
       fc.property(turns, fc.nat(500), fc.nat(80), fc.nat(8000), (bytes, fixed, note, more) => {
         const budget = tokensOf(fixed + note) + more;

@@ -1,10 +1,11 @@
 /** A long line is cut while it comes: never more of it is held than its limits and one piece, and it still says what it is. */
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { LineLimits } from '../../src/session/clip-line.ts';
 import { countWhole, cutText } from '../../src/session/cut-text.ts';
 import { openLineReader, type ReadLine } from '../../src/session/read-lines.ts';
 import { runs } from '../support/runs.ts';
+import { propertyTest, quickTest as test } from '../support/slow-test.ts';
 
 const limits: LineLimits = { text: 200, line: 1_000 };
 
@@ -34,7 +35,7 @@ const said = fc
   })
   .map((parts) => parts.join(''));
 
-test('each text of a record is whole, or its beginning with the number of what is left out', () => {
+propertyTest('each text of a record is whole, or its beginning with the number of what is left out', () => {
   fc.assert(
     fc.property(said, said, pieceLength, (one, other, length) => {
       const record = { type: 'user', message: { role: 'user', content: one, more: [other, 1, null] }, source: 'text' };
@@ -55,25 +56,28 @@ test('each text of a record is whole, or its beginning with the number of what i
   );
 });
 
-test('wherever it is cut into pieces, a line is the same, and no more than the limits and a piece is held', () => {
-  const value = fc.jsonValue({ maxDepth: 4 });
-  fc.assert(
-    fc.property(fc.array(value, { maxLength: 60 }), said, pieceLength, (output, text, length) => {
-      const line = JSON.stringify({
-        type: 'tool_result',
-        output: [...output, ...output, text, ...output],
-        is_error: false,
-      });
-      const { most, ...clipped } = readOne(line, length);
-      const { most: _most, ...other } = readOne(line, 7);
-      expect(clipped).toEqual(other);
-      expect(most).toBeLessThanOrEqual(2 * limits.line + limits.text + length);
-      expect(clipped.length).toBe(line.length);
-      expect(JSON.parse(clipped.text)).toMatchObject({ type: 'tool_result', is_error: false });
-    }),
-    runs(100),
-  );
-});
+propertyTest(
+  'wherever it is cut into pieces, a line is the same, and no more than the limits and a piece is held',
+  () => {
+    const value = fc.jsonValue({ maxDepth: 4 });
+    fc.assert(
+      fc.property(fc.array(value, { maxLength: 60 }), said, pieceLength, (output, text, length) => {
+        const line = JSON.stringify({
+          type: 'tool_result',
+          output: [...output, ...output, text, ...output],
+          is_error: false,
+        });
+        const { most, ...clipped } = readOne(line, length);
+        const { most: _most, ...other } = readOne(line, 7);
+        expect(clipped).toEqual(other);
+        expect(most).toBeLessThanOrEqual(2 * limits.line + limits.text + length);
+        expect(clipped.length).toBe(line.length);
+        expect(JSON.parse(clipped.text)).toMatchObject({ type: 'tool_result', is_error: false });
+      }),
+      runs(100),
+    );
+  },
+);
 
 describe('of a line of a megabyte no more than a few limits are held', () => {
   test.each([

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import {
   nextTurnList,
   parseTurnContext,
@@ -8,6 +8,7 @@ import {
 } from '../../src/session/context-lines.ts';
 import { resolveContext } from '../../src/session/context.ts';
 import type { Oid, RepoPath } from '../../src/names.ts';
+import { propertyTest, quickTest as test } from '../support/slow-test.ts';
 
 const oddPath = fc.oneof(
   fc.string({ unit: 'binary', minLength: 1 }),
@@ -21,7 +22,7 @@ test('turn.context holds ordinary paths literally, one a line', () => {
   expect(renderTurnContext(paths)).toBe('src/app.ts\nmy notes.txt\napp/[id]/page.tsx\nc#/x.cs\n');
 });
 
-test('whatever a path is made of, turn.context gives it back', () => {
+propertyTest('whatever a path is made of, turn.context gives it back', () => {
   fc.assert(
     fc.property(fc.array(oddPath), (paths) => {
       expect(parseTurnContext(renderTurnContext(paths))).toEqual(paths);
@@ -29,7 +30,7 @@ test('whatever a path is made of, turn.context gives it back', () => {
   );
 });
 
-test('a file that the turn had is found again, whatever its name', async () => {
+propertyTest('a file that the turn had is found again, whatever its name', async () => {
   await fc.assert(
     fc.asyncProperty(oddPath, async (name) => {
       const path = `src/${name}` as RepoPath;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { ShownFile } from '../../src/session/context-files.ts';
 import { parseContextLog, replaceRequest } from '../../src/session/context-log-parse.ts';
 import type { LogSection } from '../../src/session/context-log-sections.ts';
@@ -14,6 +14,7 @@ import {
 import type { Oid, RepoPath, SessionId, TurnName } from '../../src/names.ts';
 import { estimateTokens } from '../../src/session/tokens.ts';
 import { runs } from '../support/runs.ts';
+import { propertyTest, quickTest as test } from '../support/slow-test.ts';
 
 const sha256 = (bytes: Uint8Array | string) => createHash('sha256').update(bytes).digest('hex');
 const oid = 'a'.repeat(40) as Oid;
@@ -241,7 +242,7 @@ describe('_context.log', () => {
 });
 
 describe('reading it back', () => {
-  test('gives exactly what was sent, and where every section came from, whatever the contents', () => {
+  propertyTest('gives exactly what was sent, and where every section came from, whatever the contents', () => {
     fc.assert(
       fc.property(anyInput, (any) => {
         const { log, messages, sections, tokens } = renderContextLog(any, sha256);
@@ -284,7 +285,7 @@ describe('reading it back', () => {
   });
 
   /** Below the front matter only the first marker line is not sent, and it is read back as well. */
-  test('takes no other bytes below the front matter for the same request', () => {
+  propertyTest('takes no other bytes below the front matter for the same request', () => {
     const change = fc.record({
       place: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
       remove: fc.integer({ min: 0, max: 3 }),
@@ -307,7 +308,7 @@ describe('reading it back', () => {
     );
   });
 
-  test('a marker line stays one line, and one comment, for every path', () => {
+  propertyTest('a marker line stays one line, and one comment, for every path', () => {
     fc.assert(
       fc.property(path, (any) => {
         const { log } = renderContextLog({ ...input, files: [shownFile(any, '')] }, sha256);
@@ -354,7 +355,7 @@ describe('another request on the same context', () => {
     message: 'Other',
   };
 
-  test('takes the sections between system and message over byte for byte', () => {
+  propertyTest('takes the sections between system and message over byte for byte', () => {
     fc.assert(
       fc.property(anyInput, (any) => {
         const before = parseContextLog(renderContextLog(any, sha256).log);

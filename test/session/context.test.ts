@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { TreeFile } from '../../src/ports/git.ts';
 import { resolveContext } from '../../src/session/context.ts';
 import { readIgnoreFiles } from '../../src/session/ignore-rules.ts';
@@ -7,7 +7,7 @@ import type { Oid, RepoPath } from '../../src/names.ts';
 import { isSecretName } from '../../src/session/secret-names.ts';
 import { expectGrowth, expectLinear } from '../support/growth.ts';
 import { runs } from '../support/runs.ts';
-import { slowTest } from '../support/slow-test.ts';
+import { propertyTest, quickTest as test, slowTest } from '../support/slow-test.ts';
 
 function treeOf(...paths: string[]): TreeFile[] {
   return paths.sort().map((path) => ({ path: path as RepoPath, mode: '100644', oid: 'a'.repeat(40) as Oid }));
@@ -461,7 +461,7 @@ describe('whatever the lines are', () => {
     },
   );
 
-  test('the lines of a model bring in nothing that is named like a secret', async () => {
+  propertyTest('the lines of a model bring in nothing that is named like a secret', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(odd), async (turn) => {
         const { files } = await resolve({ turn });

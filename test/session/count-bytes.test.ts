@@ -1,8 +1,9 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { countBytes } from '../../src/session/count-bytes.ts';
+import { propertyTest } from '../support/slow-test.ts';
 
-test('the bytes of any text are those that it has when it is encoded', () => {
+propertyTest('the bytes of any text are those that it has when it is encoded', () => {
   const unit = fc.oneof(
     fc.constantFrom('a', '\0', 'ü', '€', '😀', '\ud83d', '\ude00', '\uffff'),
     fc.integer({ min: 0, max: 0xffff }).map((code) => String.fromCharCode(code)),

@@ -1,9 +1,10 @@
 /** Paths that differ between two trees are counted, whatever stands around them. */
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import type { TreeEntry, TreeMode } from '../../src/ports/git.ts';
 import type { Oid } from '../../src/names.ts';
 import { pathCounter } from '../../src/session/count-paths.ts';
+import { propertyTest, quickTest as test } from '../support/slow-test.ts';
 
 const trees = new Map<string, TreeEntry[]>();
 const readTree = async (oid: Oid) => trees.get(oid) ?? [];
@@ -28,7 +29,7 @@ function countPlainly(before: Oid | null, after: Oid | null): number {
     .reduce((sum, [was, is]) => sum + 1 + countPlainly(below(was), below(is)), 0);
 }
 
-test('as many as there are when each is looked at', async () => {
+propertyTest('as many as there are when each is looked at', async () => {
   const file = fc.tuple(fc.constantFrom<TreeMode>('100644', '100755'), fc.constantFrom('1', '2'));
   const name = fc.constantFrom(...'abcdefgh');
   const directory = fc

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { addDuring, duringTrailer, type MessageForm } from '../../src/session/during-trailer.ts';
 import { isTurnName, parseSessionId } from '../../src/names.ts';
+import { propertyTest, quickTest as test } from '../support/slow-test.ts';
 
 const trailer = 'Teddy-During: 20260124-add-login 02';
 const plain: MessageForm = { hasComments: false, comment: '#' };
@@ -75,7 +76,7 @@ test.each([
   expect(addDuring(text, [trailer], form)).toBe(text);
 });
 
-test('a message keeps all its bytes, and gets no second trailer', () => {
+propertyTest('a message keeps all its bytes, and gets no second trailer', () => {
   const line = fc.oneof(
     fc.string(),
     fc.constantFrom('', 'Fix it', '# x', '; y', 'Refs: 1', 'Signed-off-by: A', `# ${cut}`, ' more', '\r'),

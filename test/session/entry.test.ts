@@ -1,9 +1,10 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { checkMessage } from '../../src/session/entry-trailers.ts';
 import { decodeEntry, encodeEntry, entryKinds, toLabel, type Entry } from '../../src/session/entry.ts';
 import type { SessionId, TurnName } from '../../src/names.ts';
 import { runs } from '../support/runs.ts';
+import { propertyTest, quickTest as test } from '../support/slow-test.ts';
 
 const plain: Entry = {
   kind: 'plan',
@@ -101,7 +102,7 @@ function toLabelled(entry: Entry): Entry {
 }
 
 describe('the message of an entry', () => {
-  test('comes back as the entry, whatever a user or a model wrote into it', () => {
+  propertyTest('comes back as the entry, whatever a user or a model wrote into it', () => {
     fc.assert(
       fc.property(anyEntry, (entry) => {
         const decoded = decodeEntry(encodeEntry(entry));
@@ -113,7 +114,7 @@ describe('the message of an entry', () => {
     );
   });
 
-  test('never has a trailer that a text of the user’s has forged', () => {
+  propertyTest('never has a trailer that a text of the user’s has forged', () => {
     fc.assert(
       fc.property(anyEntry, (entry) => {
         const trailers = readTrailers(encodeEntry(entry));
@@ -211,7 +212,7 @@ describe('a commit that is no entry', () => {
     expect(decodeEntry(message)).toBeNull();
   });
 
-  test('is found so for any text', () => {
+  propertyTest('is found so for any text', () => {
     fc.assert(fc.property(anyText, (text) => decodeEntry(text) === null));
   });
 });

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { ResultReason, TranscriptRecord } from '../../src/conversation/record.ts';
 import type { TurnFiles } from '../../src/conversation/resolve-files.ts';
 import { fenceLanguage, renderFenced } from '../../src/session/fenced-text.ts';
@@ -7,6 +7,7 @@ import { parseFenced } from '../support/fenced-text.ts';
 import { joinHistory, renderTurn, type TurnHistory } from '../../src/session/history-text.ts';
 import { parseTurnName, type TurnName } from '../../src/names.ts';
 import { toTurnHistory } from '../../src/conversation/turn-history.ts';
+import { propertyTest, quickTest as test } from '../support/slow-test.ts';
 
 const first = '01' as TurnName;
 const noFiles: TurnFiles = { plan: null, report: null };
@@ -194,7 +195,7 @@ describe('a fence', () => {
     fc.array(piece).map((parts) => parts.join('')),
   );
 
-  test('gives back the exact text, with and without a final newline', () => {
+  propertyTest('gives back the exact text, with and without a final newline', () => {
     fc.assert(
       fc.property(text, (any) => {
         expect(parseFenced(renderFenced(any, 'ts'))).toBe(any);
@@ -202,7 +203,7 @@ describe('a fence', () => {
     );
   });
 
-  test('is longer than any run of back-ticks inside', () => {
+  propertyTest('is longer than any run of back-ticks inside', () => {
     fc.assert(
       fc.property(text, (any) => {
         const fence = /^`+/.exec(renderFenced(any))?.[0] ?? '';

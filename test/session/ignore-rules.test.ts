@@ -1,6 +1,7 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { readIgnoreFiles } from '../../src/session/ignore-rules.ts';
+import { propertyTest, quickTest as test } from '../support/slow-test.ts';
 
 test.each([
   ['*.log', 'a/b.log', true],
@@ -43,7 +44,7 @@ test('a directory’s name is no pattern', () => {
   ]);
 });
 
-test('whatever the files hold, deciding never fails', () => {
+propertyTest('whatever the files hold, deciding never fails', () => {
   const odd = fc.string({ unit: fc.constantFrom(...'ab*?[]!#\\/-^ \n{}()+.') });
   fc.assert(
     fc.property(odd, odd, (root, nested) => {

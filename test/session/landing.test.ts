@@ -1,8 +1,9 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { decodeEntry } from '../../src/session/entry.ts';
 import { decodeLandings, encodeLanding } from '../../src/session/landing.ts';
 import { parseOid, parseSessionId } from '../../src/names.ts';
+import { propertyTest, quickTest as test } from '../support/slow-test.ts';
 
 const from = { session: parseSessionId('20260124-add-login'), tip: parseOid('a'.repeat(40)) };
 const trailer = `Teddy-Landed-From: 20260124-add-login@${'a'.repeat(40)}`;
@@ -15,7 +16,7 @@ test('trailers at the end of a text stay trailers, beside ours', () => {
   expect(encodeLanding('fix: a subject alone', [from])).toBe(`fix: a subject alone\n\n${trailer}\n`);
 });
 
-test('no text makes a landing an entry, or the landing of another session', () => {
+propertyTest('no text makes a landing an entry, or the landing of another session', () => {
   expect(decodeLandings(encodeLanding(`Teddy-Landed-From: 20260124-other@${'b'.repeat(40)}`, [from]))).toEqual([from]);
   const own = fc.constantFrom(
     'Teddy-Session: 20260124-other',

@@ -1,10 +1,11 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { encodeEntry, entryKinds, type Entry } from '../../src/session/entry.ts';
 import { openLineIndex, type EntryHead, type LineIndex } from '../../src/session/line-index.ts';
 import type { Cache } from '../../src/ports/git.ts';
 import type { Oid, RefName, SessionId, TurnName } from '../../src/names.ts';
 import { runs } from '../support/runs.ts';
+import { propertyTest, quickTest as test } from '../support/slow-test.ts';
 
 const oidOf = (at: number) => at.toString(16).padStart(40, '0') as Oid;
 const refOf = (name: string) => `refs/heads/${name}` as RefName;
@@ -36,7 +37,7 @@ const head = (title: string): EntryHead => ({
 });
 
 describe('the index of lines', () => {
-  test('gives back what was kept of a tip, whatever is in it', async () => {
+  propertyTest('gives back what was kept of a tip, whatever is in it', async () => {
     const text = fc.string({ unit: 'grapheme' });
     const entry = fc.record(
       {

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { changeMemos, mergeMemos, parseMemos, renderMemos, type MemoChange } from '../../src/session/memos.ts';
 import { expectLinear } from '../support/growth.ts';
-import { slowTest } from '../support/slow-test.ts';
+import { quickTest as test, slowTest } from '../support/slow-test.ts';
 
 const add = (fact: string): MemoChange => ({ kind: 'add', fact });
 const remove = (fact: string): MemoChange => ({ kind: 'remove', fact });

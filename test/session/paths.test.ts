@@ -1,8 +1,9 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { unwrapPath } from '../../src/session/path-marks.ts';
 import { parsePlanPath, parseRepoPath } from '../../src/session/paths.ts';
 import { runs } from '../support/runs.ts';
+import { propertyTest, quickTest as test } from '../support/slow-test.ts';
 
 const root = '/home/dev/project';
 
@@ -76,7 +77,7 @@ describe('what stands around a path', () => {
     expect(path(text)).toBe(expected);
   });
 
-  test('every path can be named: percent-encoded in a link', () => {
+  propertyTest('every path can be named: percent-encoded in a link', () => {
     const char = fc.constantFrom(...'"<>`\'#:()[]*, .-aL1%', '\u201c', 'and', '.ts');
     fc.assert(
       fc.property(fc.array(char, { minLength: 1, maxLength: 8 }), (chars) => {
@@ -164,7 +165,7 @@ describe('what is refused', () => {
     expect(path('x'.repeat(4097))).toContain('longer');
   });
 
-  test('a path that is accepted has no empty part, no dot parts, and is accepted again unchanged', () => {
+  propertyTest('a path that is accepted has no empty part, no dot parts, and is accepted again unchanged', () => {
     const part = fc.oneof(
       fc.constantFrom('..', '.', '', '.git', 'a', ' ', '%2e', '[', '](', ')', '`', '\\'),
       fc.string({ maxLength: 4 }),

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { Document, parse, stringify } from 'yaml';
 import { renderReport } from '../../src/plan/report-yaml.ts';
 import type { Report } from '../../src/plan/report.ts';
@@ -7,6 +7,7 @@ import { parseSessionId, parseTurnName, type Oid } from '../../src/names.ts';
 import { readPlainYaml } from '../../src/session/plain-yaml.ts';
 import { path } from '../support/disk.ts';
 import { runs } from '../support/runs.ts';
+import { propertyTest, quickTest as test } from '../support/slow-test.ts';
 
 const word = fc.constantFrom(
   'plain',
@@ -164,14 +165,14 @@ const scalars = [
 const piece = fc.constantFrom(...spaces, ...marks, ...scalars, 'a: ', '\nb: ', '\na:');
 
 describe('what it reads', () => {
-  test('is what the parser reads of any report', () => {
+  propertyTest('is what the parser reads of any report', () => {
     fc.assert(
       fc.property(report, (given) => expectSame(renderReport(given))),
       runs(100),
     );
   });
 
-  test('has every report in it that teddy writes', () => {
+  propertyTest('has every report in it that teddy writes', () => {
     fc.assert(
       fc.property(report, (given) => {
         expect(readPlainYaml(renderReport(given))).toEqual({ value: given });
@@ -180,7 +181,7 @@ describe('what it reads', () => {
     );
   });
 
-  test('is what the parser reads where anything of a document was changed', () => {
+  propertyTest('is what the parser reads where anything of a document was changed', () => {
     const cut = fc.record({
       given: report,
       at: fc.double({ min: 0, max: 1, noNaN: true }),

@@ -1,8 +1,9 @@
 import { BlockList } from 'node:net';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { isPublicAddress } from '../../src/session/public-address.ts';
 import { runs } from '../support/runs.ts';
+import { propertyTest, quickTest as test } from '../support/slow-test.ts';
 
 const neverPublic = [
   // this machine, in the spellings that URLs take for it
@@ -134,7 +135,7 @@ describe('a public address', () => {
     expect(isPublicAddress(address)).toBe(false);
   });
 
-  test.each(alwaysPublic)('is %s', (address) => {
+  propertyTest.each(alwaysPublic)('is %s', (address) => {
     expect(isPublicAddress(address)).toBe(true);
   });
 });
@@ -188,7 +189,7 @@ function spellings(address: string): string[] {
 }
 
 describe("by node's list of blocks", () => {
-  test('every spelling of an IPv4 address, mapped and translated, is as public as the address', () => {
+  propertyTest('every spelling of an IPv4 address, mapped and translated, is as public as the address', () => {
     fc.assert(
       fc.property(ipv4, (address) => {
         const isPublic = !reserved.check(address, 'ipv4');
@@ -201,7 +202,7 @@ describe("by node's list of blocks", () => {
     );
   });
 
-  test('an IPv6 address is public when it is global and nothing special', () => {
+  propertyTest('an IPv6 address is public when it is global and nothing special', () => {
     const group = fc.nat(0xffff).map((value) => value.toString(16));
     const first = fc.oneof(group, fc.constantFrom('2001', '2002', '3fff', '2000', '1fff', '4000', 'fe80', '64'));
     const second = fc.oneof(group, fc.constantFrom('0', '1ff', '200', 'db8', 'db9', 'fff', '1000', 'ff9b'));
@@ -216,7 +217,7 @@ describe("by node's list of blocks", () => {
     );
   });
 
-  test('whatever the text is, it is answered', () => {
+  propertyTest('whatever the text is, it is answered', () => {
     fc.assert(fc.property(fc.string(), (text) => typeof isPublicAddress(text) === 'boolean'));
   });
 });

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { readLiterals } from '../../src/session/regex-literals.ts';
 import {
   cutLine,
@@ -9,6 +9,7 @@ import {
   type TextPattern,
 } from '../../src/session/text-pattern.ts';
 import { runs } from '../support/runs.ts';
+import { propertyTest, quickTest as test } from '../support/slow-test.ts';
 
 const limit = <T>(search: () => T): T => search();
 const anyCase = { ignoresCase: true, limit };
@@ -134,7 +135,7 @@ describe('a regular expression', () => {
 });
 
 describe('the needles of a pattern', () => {
-  test('are what nobody escapes, and where that says too little, the forms of files', () => {
+  propertyTest('are what nobody escapes, and where that says too little, the forms of files', () => {
     expect(plainPattern('time zone', exactCase).needles).toEqual([['time zone']]);
     expect(plainPattern('say "x"', exactCase).needles).toEqual([['say '], ['say "x"', 'say \\"x\\"', '\\u', '\\/']]);
     expect(plainPattern("'", exactCase).needles).toEqual([["'", "''", '\\u', '\\/']]);
@@ -167,7 +168,7 @@ describe('the needles of a pattern', () => {
     return needles.every((group) => group.some((text) => fold(file).includes(fold(text))));
   };
 
-  test('are in every file that holds a match, however that is written', () => {
+  propertyTest('are in every file that holds a match, however that is written', () => {
     const around = fc.array(character, { maxLength: 4 });
     fc.assert(
       fc.property(texts, around, around, fc.boolean(), (parts, before, after, ignoresCase) => {
@@ -182,7 +183,7 @@ describe('the needles of a pattern', () => {
     );
   });
 
-  test('are in every file that holds a match of an expression', () => {
+  propertyTest('are in every file that holds a match of an expression', () => {
     const atom = fc.oneof(
       character.map((one) => one.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')),
       fc.constantFrom('.', '[ab]', '[^x]', '[(|\\]k]', '\\w', '\\p{L}', '\\bk', '\\u{6b}', '\\x41', '\\u00f6'),

@@ -3,10 +3,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { stringify } from 'yaml';
 import { estimateTokens } from '../../src/session/tokens.ts';
 import { expectLinear } from '../support/growth.ts';
+import { propertyTest, quickTest as test } from '../support/slow-test.ts';
 
 const root = new URL('../..', import.meta.url).pathname;
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
@@ -57,7 +58,7 @@ test('no file of this project is estimated at less than 0.8 or more than 1.3 of 
   }
 });
 
-test('no text has no tokens, and every other has at least one', () => {
+propertyTest('no text has no tokens, and every other has at least one', () => {
   expect(estimateTokens('')).toBe(0);
   for (const blank of [' ', '\t', '  ', '\u00e9']) expect(estimateTokens(blank)).toBeGreaterThanOrEqual(1);
   fc.assert(

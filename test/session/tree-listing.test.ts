@@ -1,9 +1,10 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { TreeFile } from '../../src/ports/git.ts';
 import type { Oid, RepoPath } from '../../src/names.ts';
 import { renderTreeListing } from '../../src/session/tree-listing.ts';
 import { expectLinear } from '../support/growth.ts';
+import { propertyTest, quickTest as test } from '../support/slow-test.ts';
 
 function treeOf(paths: string[]): TreeFile[] {
   return paths.sort().map((path) => ({ path: path as RepoPath, mode: '100644', oid: 'a'.repeat(40) as Oid }));
@@ -51,7 +52,7 @@ describe('the listing of a project', () => {
     expect(lines.at(-1)).toBe("(21 more in the project's root)");
   });
 
-  test('counts every file once, and never goes over the limit', () => {
+  propertyTest('counts every file once, and never goes over the limit', () => {
     const part = fc.constantFrom('a', 'b', 'c', 'd', 'e');
     const path = fc.array(part, { minLength: 1, maxLength: 5 }).map((parts) => `${parts.join('/')}.ts`);
     fc.assert(

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { parsePageUrl } from '../../src/session/urls.ts';
+import { propertyTest, quickTest as test } from '../support/slow-test.ts';
 
 const reasonOf = (url: string) => {
   const parsed = parsePageUrl(url);
@@ -68,7 +69,7 @@ describe('a URL', () => {
     (url) => expect(reasonOf(url)).toBe('it is not a valid URL'),
   );
 
-  test('whatever it is, it is answered', () => {
+  propertyTest('whatever it is, it is answered', () => {
     fc.assert(fc.property(fc.oneof(fc.string(), fc.webUrl()), (url) => typeof reasonOf(url) === 'string'));
   });
 });

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { fromMarkdown } from 'mdast-util-from-markdown';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { openScanner, type Scanned, type ScannerOptions } from '../../src/write/done-scanner.ts';
 import { expectLinear } from '../support/growth.ts';
 import { runs } from '../support/runs.ts';
-import { slowTest } from '../support/slow-test.ts';
+import { propertyTest, quickTest as test, slowTest } from '../support/slow-test.ts';
 
 const encode = (text: string) => new TextEncoder().encode(text);
 const latin1 = (bytes: Uint8Array) => Buffer.from(bytes).toString('latin1');
@@ -179,7 +179,7 @@ describe('in a Markdown target a line DONE', () => {
     expect(scanMarkdown('```\nDONE\n    ```\nDONE\nx')).toMatchObject({ isDone: false });
   });
 
-  test('is inside the fence that was open in the content before', () => {
+  propertyTest('is inside the fence that was open in the content before', () => {
     const before = encode('```\ncode\n');
     const options = { isMarkdown: true, before };
     expect(scanText('DONE\n```\nDONE\nx', options)).toMatchObject({ content: 'DONE\n```\n', trailing: 'x' });
@@ -255,7 +255,7 @@ function isInFence(text: string): boolean {
 }
 
 describe('for any text', () => {
-  test('the pieces that it comes in make no difference', () => {
+  propertyTest('the pieces that it comes in make no difference', () => {
     fc.assert(
       fc.property(
         anyText,
@@ -279,7 +279,7 @@ describe('for any text', () => {
     );
   });
 
-  test('content, the line of the marker and what follows are the text', () => {
+  propertyTest('content, the line of the marker and what follows are the text', () => {
     fc.assert(
       fc.property(anyText, anyOptions, fc.boolean(), (text, options, isEnd) => {
         const { content, isDone, trailing } = scan([fromLatin1(text)], options, isEnd);
@@ -291,7 +291,7 @@ describe('for any text', () => {
     );
   });
 
-  test('a slow reading by whole lines finds the same', () => {
+  propertyTest('a slow reading by whole lines finds the same', () => {
     fc.assert(
       fc.property(anyText, anyOptions, fc.boolean(), (text, options, isEnd) => {
         expect(scan([fromLatin1(text)], options, isEnd)).toEqual(oracle(text, options, isEnd));
@@ -300,7 +300,7 @@ describe('for any text', () => {
     );
   });
 
-  test('fences are open where CommonMark has them open', () => {
+  propertyTest('fences are open where CommonMark has them open', () => {
     const parts = fc.constantFrom('`', '``', '```', '~~~', '~', ' ', '   ', '\t', 'a', '\n', '\n', '\n```\n', '````');
     fc.assert(
       fc.property(fc.array(parts, { maxLength: 16 }), (texts) => {

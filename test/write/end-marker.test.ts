@@ -1,8 +1,9 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { openScanner } from '../../src/write/done-scanner.ts';
 import { hasBareMarker, isEndMarker, toOwnMarker } from '../../src/write/end-marker.ts';
 import { runs } from '../support/runs.ts';
+import { propertyTest, quickTest as test } from '../support/slow-test.ts';
 
 const encode = (text: string) => new TextEncoder().encode(text);
 
@@ -45,7 +46,7 @@ describe('a text has a bare marker', () => {
     expect(hasBareMarker(encode('a\nDONE-0123abcd'), 'DONE-0123abcd')).toBe(true);
   });
 
-  test('exactly where it would end as a content', () => {
+  propertyTest('exactly where it would end as a content', () => {
     const part = fc.constantFrom('DONE', 'D', '\n', '\r', ' ', '\t', 'x');
     fc.assert(
       fc.property(fc.array(part, { maxLength: 12 }), (parts) => {

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { findingsOf, toBytes, validate } from './validation.ts';
 import type { Operation } from '../../src/session/write-limits.ts';
 import { runs } from '../support/runs.ts';
-import { slowTest } from '../support/slow-test.ts';
+import { propertyTest, quickTest as test, slowTest } from '../support/slow-test.ts';
 
 describe('validation as a whole', () => {
   test('everything that is wrong is told at once', async () => {
@@ -94,7 +94,7 @@ describe('validation as a whole', () => {
     );
   });
 
-  test('what is written is the content, byte by byte, when nothing is noted', async () => {
+  propertyTest('what is written is the content, byte by byte, when nothing is noted', async () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ minLength: 1 }), async (content) => {
         const { final, notes } = await validate('a.py', content);

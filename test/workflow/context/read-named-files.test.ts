@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect } from 'vitest';
 import type { Store, TreeFile } from '../../../src/ports/git.ts';
 import { resolveContext } from '../../../src/session/context.ts';
 import type { IsIgnored } from '../../../src/session/ignore-rules.ts';
@@ -8,7 +8,7 @@ import type { Oid } from '../../../src/names.ts';
 import { openCodeTree } from '../../../src/workflow/context/code-tree.ts';
 import { readNamedFiles } from '../../../src/workflow/context/code-tree.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
-import { slowTest } from '../../support/slow-test.ts';
+import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 const root = '/project';
 const files = {

@@ -1,13 +1,13 @@
 /** Which entry and which turn each unit of an import goes to. */
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { ImportUnit } from '../../../src/conversation/importer.ts';
 import { deniedOutput, type KnownRecord } from '../../../src/conversation/record.ts';
 import { encodeRecord } from '../../../src/conversation/transcript.ts';
 import { versionLimits } from '../../../src/conversation/transcript.ts';
 import { openEntries, type ImportedEntry } from '../../../src/workflow/conversation/imported-entries.ts';
 import { runs } from '../../support/runs.ts';
-import { slowTest } from '../../support/slow-test.ts';
+import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 const timestamp = '2026-01-20T10:00:00.000Z';
 let made = 0;

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { decodeEntry } from '../../../src/session/entry.ts';
 import { shortRef, type Oid, type RefName, type SessionId } from '../../../src/names.ts';
 import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
@@ -24,7 +24,7 @@ import { memoryWorkTree } from '../../support/memory-work-trees.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { command, create, line, planOf, run, say, session, start, turn } from '../../support/turns.ts';
 import { runs } from '../../support/runs.ts';
-import { slowTest } from '../../support/slow-test.ts';
+import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 import { append } from '../sharing/clones.ts';
 
 const main = `refs/heads/${line}` as RefName;

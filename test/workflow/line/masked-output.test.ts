@@ -1,7 +1,8 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { maskedOutput } from '../../../src/workflow/line/masked-output.ts';
 import { runs } from '../../support/runs.ts';
+import { propertyTest, quickTest as test } from '../../support/slow-test.ts';
 
 const secret = 'hunter-two-9000';
 const begin = '-----BEGIN RSA PRIVATE' + ' KEY-----';
@@ -27,7 +28,7 @@ async function shownOf(text: string, cuts: number[]): Promise<string[]> {
   return shown;
 }
 
-test('what is shown does not depend on the pieces in which the output comes', async () => {
+propertyTest('what is shown does not depend on the pieces in which the output comes', async () => {
   const text = `a ${secret}\nb\r\n${begin}\nAAAA\nBBBB\n${end}\nc\n\n${secret}${secret} rest`;
   const { text: expected } = await masker.mask(text);
   await fc.assert(

@@ -1,12 +1,12 @@
 /** A page as a file: the same bytes wherever the commits are, and any other byte is found. */
 import fc from 'fast-check';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect } from 'vitest';
 import type { Project } from '../../../src/ports/project.ts';
 import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
 import { makePageFile, verifyPageFile } from '../../../src/workflow/page/page-file.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { runs } from '../../support/runs.ts';
-import { slowTest } from '../../support/slow-test.ts';
+import { propertyTest, quickTest as test, slowTest } from '../../support/slow-test.ts';
 import { create, line, say, session, start, turn } from '../../support/turns.ts';
 
 const version = '1.2.3';
@@ -71,7 +71,7 @@ describe('a page is verified', () => {
     expect(difference).toMatchObject({ turn: '02', hasMasks: true });
   });
 
-  test('whatever byte of it is changed', async () => {
+  propertyTest('whatever byte of it is changed', async () => {
     await fc.assert(
       fc.asyncProperty(fc.nat(bytes.length - 1), fc.integer({ min: 1, max: 255 }), async (at, by) => {
         const changed = bytes.slice();

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect } from 'vitest';
 import type { GivenRecord } from '../../../src/conversation/given-record.ts';
 import type { RefName } from '../../../src/names.ts';
 import { editTree } from '../../../src/session/edit-tree.ts';
@@ -16,6 +16,7 @@ import { path } from '../../support/disk.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { runs } from '../../support/runs.ts';
 import { command, create, edit, line, planOf, run, say, session, start, turn } from '../../support/turns.ts';
+import { propertyTest, quickTest as test } from '../../support/slow-test.ts';
 
 const { signal } = new AbortController();
 const plain = (text: string, ignoresCase = false) => plainPattern(text, { ignoresCase });
@@ -316,7 +317,7 @@ describe('in the code, a search finds', () => {
   });
 });
 
-test('every text that was said is found, where it was said, and nothing else', async () => {
+propertyTest('every text that was said is found, where it was said, and nothing else', async () => {
   const piece = fc.constantFrom(
     'a',
     'b',

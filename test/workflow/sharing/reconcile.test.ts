@@ -1,9 +1,10 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { Oid, RefName, SessionId } from '../../../src/names.ts';
 import { listQuestions, toStanding, type Standing } from '../../../src/workflow/sharing/reconcile.ts';
 import type { SharedTips } from '../../../src/workflow/sharing/shared-refs.ts';
 import { runs } from '../../support/runs.ts';
+import { propertyTest } from '../../support/slow-test.ts';
 
 /** Commits as paths: `ab` comes after `a`, and `ac` has left it. */
 const contains = (tip: Oid, commit: Oid) => tip.startsWith(commit);
@@ -26,7 +27,7 @@ function tipsOf({ local, remote, known, here, there }: Tips): SharedTips {
 }
 
 describe('a line here and there', () => {
-  test.each<[Standing, Tips]>([
+  propertyTest.each<[Standing, Tips]>([
     ['same', { local: 'a', remote: 'a', known: 'a' }],
     ['push', { local: 'ab', remote: 'a' }],
     ['pull', { local: 'a', remote: 'ab' }],
@@ -61,25 +62,28 @@ describe('a line here and there', () => {
   const tip = fc.option(fc.stringMatching(/^a[bc]{0,3}$/), { nil: undefined });
   const anyTips = fc.record({ local: tip, remote: tip, known: tip, here: tip, there: tip });
 
-  test('nothing is asked of git that is not listed before, and nothing is decided that would lose a commit', () => {
-    fc.assert(
-      fc.property(anyTips, (given) => {
-        const tips = tipsOf(given);
-        const asked = listQuestions(tips).map((one) => `${one.tip} ${one.commit}`);
-        const standing = toStanding(tips, (one, commit) => {
-          if (one !== commit) expect(asked).toContain(`${one} ${commit}`);
-          return contains(one, commit);
-        });
-        const { local, remote, here, there } = given;
-        // A branch goes only where its archive has all of it, and moves only to what comes after it.
-        if (standing === 'archived-there') expect(there?.startsWith(local ?? '-')).toBe(true);
-        if (standing === 'archived-here')
-          expect([here, there].some((archive) => archive?.startsWith(remote ?? '-'))).toBe(true);
-        if (standing === 'pull') expect(remote?.startsWith(local ?? '-')).toBe(true);
-        if (standing === 'push') expect(local?.startsWith(remote ?? '-')).toBe(true);
-        if (standing === 'same') expect(local).toBe(remote);
-      }),
-      runs(100),
-    );
-  });
+  propertyTest(
+    'nothing is asked of git that is not listed before, and nothing is decided that would lose a commit',
+    () => {
+      fc.assert(
+        fc.property(anyTips, (given) => {
+          const tips = tipsOf(given);
+          const asked = listQuestions(tips).map((one) => `${one.tip} ${one.commit}`);
+          const standing = toStanding(tips, (one, commit) => {
+            if (one !== commit) expect(asked).toContain(`${one} ${commit}`);
+            return contains(one, commit);
+          });
+          const { local, remote, here, there } = given;
+          // A branch goes only where its archive has all of it, and moves only to what comes after it.
+          if (standing === 'archived-there') expect(there?.startsWith(local ?? '-')).toBe(true);
+          if (standing === 'archived-here')
+            expect([here, there].some((archive) => archive?.startsWith(remote ?? '-'))).toBe(true);
+          if (standing === 'pull') expect(remote?.startsWith(local ?? '-')).toBe(true);
+          if (standing === 'push') expect(local?.startsWith(remote ?? '-')).toBe(true);
+          if (standing === 'same') expect(local).toBe(remote);
+        }),
+        runs(100),
+      );
+    },
+  );
 });

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, vi } from 'vitest';
 import { TeddyError } from '../../../src/errors.ts';
 import { receiveContent, type ReceiveOptions } from '../../../src/workflow/writes/receive-content.ts';
 import { writeLimits, type Limits } from '../../../src/session/write-limits.ts';
@@ -7,7 +7,7 @@ import { openWrite } from '../../../src/write/step.ts';
 import type { WriteState } from '../../../src/write/write.ts';
 import { expectLinear } from '../../support/growth.ts';
 import { runs } from '../../support/runs.ts';
-import { slowTest } from '../../support/slow-test.ts';
+import { propertyTest, quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 const encode = (text: string) => new TextEncoder().encode(text);
 const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
@@ -168,7 +168,7 @@ describe('a content that comes at once', () => {
     expect([log, states[0]?.size]).toEqual([['save 13'], 21]);
   });
 
-  test('is the same however it is cut, and what was saved is that', async () => {
+  propertyTest('is the same however it is cut, and what was saved is that', async () => {
     const text = '# T\n```\nDONE\n\n```\nend é\n\nDONE \r\nrest\n';
     await fc.assert(
       fc.asyncProperty(fc.array(fc.nat(text.length), { maxLength: 8 }), fc.boolean(), async (cuts, isAnswer) => {
