@@ -173,7 +173,7 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
   UNKNOWN_BRANCH: ['The branch does not exist.', 'See `git branch`; `--onto <branch>` names another one for `land`.'],
   UNKNOWN_HOOK: ['teddy has no such hook.', 'The hint lists the hooks.'],
   SHALLOW_CLONE: [
-    'The history of this clone is cut off, so nothing in it can be verified.',
+    'The history of this clone is cut off: what the command needs of it is not here.',
     'Run `git fetch --unshallow`.',
   ],
   TURN_OPEN: [

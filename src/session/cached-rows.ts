@@ -1,4 +1,5 @@
 /** Rows of words in the cache: what is slow to find out and never changes. */
+import type { Oid } from '../names.ts';
 import type { Cache } from '../ports/git.ts';
 
 export async function readRows(cache: Cache, key: string): Promise<string[][]> {
@@ -8,6 +9,17 @@ export async function readRows(cache: Cache, key: string): Promise<string[][]> {
 
 export async function writeRows(cache: Cache, key: string, rows: readonly string[][]): Promise<void> {
   await cache.write(key, [new TextEncoder().encode(rows.map((row) => `${row.join(' ')}\n`).join(''))]);
+}
+
+const forgottenKey = 'deleted-tips';
+
+/** Notes tips that nobody misses, so that the doctor takes their commits for no lost entries. Without the note it would offer them. */
+export async function addForgotten(cache: Cache, tips: readonly Oid[]): Promise<void> {
+  await writeRows(cache, forgottenKey, [...(await readRows(cache, forgottenKey)), ...tips.map((oid) => [oid])]);
+}
+
+export async function readForgotten(cache: Cache): Promise<ReadonlySet<string>> {
+  return new Set((await readRows(cache, forgottenKey)).flat());
 }
 
 /** Many rows, each behind its name and a space, in order of the names: only those that are asked for become strings. */

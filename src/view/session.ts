@@ -6,6 +6,7 @@ import { comesLater, type Entry, type EntryKind, type VerdictWord } from '../ses
 import { howUndone } from '../session/line-paths.ts';
 import { isStartOf, toDecoded, type DecodedCommit } from '../session/logged-entry.ts';
 import { isAnswer, sumSpent, type Spending } from '../session/spending.ts';
+import { groupBy } from '../session/group-by.ts';
 
 /** A commit of the line: an entry of the session, or one of the user's own between them. */
 export interface Step extends DecodedCommit {
@@ -153,15 +154,8 @@ function isBefore(entry: Entry | null, turn: TurnName): boolean {
 
 /** Groups steps in their order; what is of no turn is left out. */
 export function groupByTurn<Of extends Pick<Step, 'entry'>>(steps: readonly Of[]): Map<TurnName, Of[]> {
-  const groups = new Map<TurnName, Of[]>();
-  for (const step of steps) {
-    const turn = step.entry?.turn ?? null;
-    if (turn === null) continue;
-    const group = groups.get(turn);
-    if (group === undefined) groups.set(turn, [step]);
-    else group.push(step);
-  }
-  return groups;
+  const ofTurns = steps.filter(({ entry }) => entry !== null && entry.turn !== null);
+  return groupBy(ofTurns, ({ entry }) => entry?.turn as TurnName);
 }
 
 /** Describes a turn by its steps, oldest first; one that no commit speaks of has none. */

@@ -49,7 +49,7 @@ test('are those of git log, down to the start of the session or the end of the c
       depth === null
         ? []
         : [
-            `The history of ${session} is cut off here: nothing before X is counted. \`git fetch --unshallow\` brings it.`,
+            `The history of ${session} is cut off here: nothing before X is known. \`git fetch --unshallow\` brings it.`,
           ],
     );
     warned.length = 0;

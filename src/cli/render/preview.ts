@@ -10,6 +10,7 @@ import { showProblems } from './problems.ts';
 import type { Terminal } from '../terminal.ts';
 import { toVisible } from '../../session/visible-text.ts';
 import { pairWords } from '../../plan/word-diff.ts';
+import { groupBy } from '../../session/group-by.ts';
 
 type WriteEffect = Extract<Effect, { kind: 'write' }>;
 
@@ -110,13 +111,7 @@ function describeWrite(effect: WriteEffect): string {
 }
 
 function groupByPair(matches: readonly EditMatch[]): EditMatch[][] {
-  const pairs = new Map<number, EditMatch[]>();
-  for (const match of matches) {
-    const pair = pairs.get(match.pair);
-    if (pair === undefined) pairs.set(match.pair, [match]);
-    else pair.push(match);
-  }
-  return [...pairs.values()];
+  return [...groupBy(matches, ({ pair }) => pair).values()];
 }
 
 const matchNotes: Record<EditMatch['kind'], string> = {

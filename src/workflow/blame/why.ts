@@ -9,6 +9,7 @@ import { maskString } from '../line/mask-text.ts';
 import type { AttributedRun, Author } from './attribution.ts';
 import { blameFile, type BlamedFile, type BlameRequest } from './blame-file.ts';
 import type { CodeSteps } from './code-steps.ts';
+import { groupBy } from '../../session/group-by.ts';
 
 /** All lines of one author, and what is known of them. */
 export interface PlaceStory {
@@ -43,11 +44,10 @@ export interface Why extends BlamedFile {
 /** Throws what `blameFile` throws. Texts are masked. */
 export async function explainPlace(project: Project, request: BlameRequest): Promise<Why> {
   const blamed = await blameFile(project, request);
-  const groups = new Map<string, AttributedRun[]>();
-  for (const run of blamed.runs) {
-    const key = `${keyOf(run.author)} ${run.uncommitted ?? ''} ${run.guess ? keyOf(run.guess) : ''}`;
-    groups.set(key, [...(groups.get(key) ?? []), run]);
-  }
+  const groups = groupBy(
+    blamed.runs,
+    ({ author, uncommitted, guess }) => `${keyOf(author)} ${uncommitted ?? ''} ${guess ? keyOf(guess) : ''}`,
+  );
   const head = blamed.commit ?? (await project.repository.store.resolve('HEAD'));
   const stories = [...groups.values()].map((runs) => explainRuns(project, blamed.known, head, runs));
   return { ...blamed, stories: await Promise.all(stories) };

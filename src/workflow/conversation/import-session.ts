@@ -18,6 +18,7 @@ import {
   type TurnName,
 } from '../../names.ts';
 import { repair } from '../line/repair.ts';
+import { addForgotten } from '../../session/cached-rows.ts';
 import { ensureGlobal, refuseTeddyBranch } from '../line/global-branch.ts';
 import type { PlannedAttempt } from './imported-attempts.ts';
 import { chooseStart, type Base } from '../line/choose-start.ts';
@@ -181,10 +182,16 @@ async function publishImport(
     ];
     if (await moveRefs(project, updates, `import ${plan.format}`)) return { written };
     const meanwhile = await readLastImport(project, plan);
+    if (meanwhile.known !== null || meanwhile.last === last) await forget(project, written);
     if (meanwhile.known !== null) return { known: meanwhile.known };
     if (meanwhile.last === last) taken.add(session);
     last = meanwhile.last;
   }
+}
+
+/** Nobody was told of these entries: they are on no branch, and none is to get them. */
+function forget({ repository: { cache } }: Project, { commit, branches }: WrittenImport): Promise<void> {
+  return addForgotten(cache, [commit, ...branches.map((branch) => branch.commit)]);
 }
 
 function findFreeId(taken: ReadonlySet<string>, now: Date, name: string): SessionId {

@@ -4,7 +4,8 @@ import type { Remain } from '../../ports/disk.ts';
 import type { RefTip } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { listLines } from '../../session/lines.ts';
-import { addForgotten, findDamagedObjects, findLostEntries } from './find-lost-entries.ts';
+import { addForgotten } from '../../session/cached-rows.ts';
+import { findDamagedObjects, findLostEntries } from './find-lost-entries.ts';
 import { findDivergedLines, findMemoPairs } from './find-diverged-lines.ts';
 import { findCapture } from './find-capture.ts';
 import { findEnvironment, findSessionFiles } from './find-environment.ts';
@@ -310,7 +311,10 @@ function toExpired(project: Project, old: RefTip[], names: string): Found {
     fix: 'removes what is kept of them for good',
     async mend() {
       const updates = old.map(({ ref, oid }) => ({ ref, old: oid, new: null }));
-      await addForgotten(project, old);
+      await addForgotten(
+        project.repository.cache,
+        old.map(({ oid }) => oid),
+      );
       const isDone = await moveRefs(project, updates, 'no longer kept');
       return isDone ? 'They are removed.' : 'Somebody has moved them meanwhile; they are left.';
     },

@@ -9,6 +9,7 @@ import { type Entry, decodeEntry } from '../../session/entry.ts';
 import { finishMemos } from '../line/decide-memos.ts';
 import { prepareLine } from '../line/prepare.ts';
 import { readLine } from '../../view/view.ts';
+import { groupBy } from '../../session/group-by.ts';
 
 export const findDivergedLines: Examination = async ({ project, lines }) => {
   const { store } = project.repository;
@@ -55,7 +56,7 @@ export const findMemoPairs: Examination = async ({ project, refs, lines: all }) 
   const global = refs.find(({ ref }) => ref === globalRef);
   const memos = global === undefined ? [] : await readMemos(store, global.oid);
   const found: Found[] = [];
-  for (const [session, entries] of groupBySession(memos)) {
+  for (const [session, entries] of groupBy(memos, ({ session }) => session)) {
     const lines = all.filter((line) => line.remote === null && line.session === session);
     const known = new Set((await Promise.all(lines.map(({ oid }) => readIds(store, oid)))).flat());
     for (const entry of entries.filter(({ id }) => !known.has(id))) {
@@ -74,12 +75,6 @@ async function readMemos(store: Store, tip: Oid): Promise<Entry[]> {
     if (memos.length === maxMemos) break;
   }
   return memos;
-}
-
-function groupBySession(memos: Entry[]): Map<string, Entry[]> {
-  const groups = new Map<string, Entry[]>();
-  for (const entry of memos) groups.set(entry.session, [...(groups.get(entry.session) ?? []), entry]);
-  return groups;
 }
 
 async function readIds(store: Store, tip: Oid): Promise<string[]> {

@@ -19,7 +19,7 @@ import { count, type Examination, type Found } from './finding.ts';
 import type { DamagedObject } from '../../ports/disk.ts';
 import { formatCount } from '../../session/format-count.ts';
 import { toShellWord } from '../../session/shell-word.ts';
-import { readRows, writeRows } from '../../session/cached-rows.ts';
+import { readForgotten } from '../../session/cached-rows.ts';
 import { moveRefs } from '../line/move-refs.ts';
 
 interface LostCommit {
@@ -45,13 +45,6 @@ export const findLostEntries: Examination = async ({ project, refs }) => {
   return { found, seen: 'lost entries' };
 };
 
-const forgottenKey = 'deleted-tips';
-
-/** Notes tips whose time is over, so that they are no lost entries. Without the note they would only be offered again. */
-export async function addForgotten({ repository: { cache } }: Project, tips: readonly RefTip[]): Promise<void> {
-  await writeRows(cache, forgottenKey, [...(await readRows(cache, forgottenKey)), ...tips.map(({ oid }) => [oid])]);
-}
-
 async function findLines({ repository: { store, cache }, remains }: Project): Promise<LostLine[]> {
   const unreachable = new Map<Oid, LostCommit>();
   for (const oid of await remains.unreachableCommits()) {
@@ -68,7 +61,7 @@ async function findLines({ repository: { store, cache }, remains }: Project): Pr
   );
   if (lines.length === 0) return [];
   const wereTips = await remains.reflogCommits();
-  const forgotten = new Set((await readRows(cache, forgottenKey)).flat());
+  const forgotten = await readForgotten(cache);
   return dropCopies(lines).filter((line) => wasPublished(line, wereTips) && !forgotten.has(line.tip.oid));
 }
 

@@ -18,6 +18,7 @@ import {
   type ArchivedSession,
   type SessionBranches,
 } from './archive-session.ts';
+import { groupBy } from '../../session/group-by.ts';
 
 export interface ArchiveLandedRequest {
   /** Sessions whose last step is later stay; null: none do. In milliseconds since 1970. */
@@ -72,10 +73,8 @@ const ofRepository: ReadonlySet<string> = new Set(['WRITE_FAILED', 'DISK_FULL', 
 
 /** The lines that are branches here, session by session, in order of their ids. */
 async function groupLines(project: Project): Promise<[SessionId, KnownLine[]][]> {
-  const bySession = new Map<SessionId, KnownLine[]>();
-  for (const line of await listLines(project))
-    if (line.remote === null) bySession.set(line.session, [...(bySession.get(line.session) ?? []), line]);
-  return [...bySession].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const lines = (await listLines(project)).filter(({ remote }) => remote === null);
+  return [...groupBy(lines, ({ session }) => session)].toSorted(([a], [b]) => (a < b ? -1 : 1));
 }
 
 /** Null: it is gone meanwhile. */

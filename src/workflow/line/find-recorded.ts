@@ -204,6 +204,6 @@ export function warnOfCut(
 ): void {
   if (!read.isCut) return;
   const first = read.steps[0]?.commit.slice(0, 10);
-  const missing = `The history of ${read.session} is cut off here: nothing before ${first} is counted.`;
+  const missing = `The history of ${read.session} is cut off here: nothing before ${first} is known.`;
   notices.warn(`${missing} \`git fetch --unshallow\` brings it.`);
 }

@@ -20,6 +20,7 @@ import {
 import type { Violation } from '../../session/violation.ts';
 import { checkIncomingGlobal } from './check-incoming-global.ts';
 import { findTopViolations, surveyLine, type Survey } from './survey-line.ts';
+import { groupBy } from '../../session/group-by.ts';
 
 export interface IncomingRef {
   ref: RefName;
@@ -132,8 +133,7 @@ async function openJudge(
 /** Only the refs that could be in the way of one: there may be tens of thousands of both. */
 function groupByName(refs: readonly string[]): (ref: string) => string[] {
   const toKey = (ref: string) => ref.toLowerCase().split('/').slice(0, 4).join('/');
-  const groups = new Map<string, string[]>();
-  for (const ref of refs) groups.set(toKey(ref), [...(groups.get(toKey(ref)) ?? []), ref]);
+  const groups = groupBy(refs, toKey);
   return (ref) => [...(groups.get(toKey(ref)) ?? []), ...(groups.get('refs/heads/teddy') ?? [])];
 }
 

@@ -6,6 +6,7 @@ import { archivePrefix, parseLineRef, shortRef, type Oid, type RefName, type Ses
 import { ambiguousError, findHeadLine, findLine, findNamedTip } from '../line/find.ts';
 import { chooseMain, type KnownLine } from '../../session/lines.ts';
 import { parseShared, type Scope, type Sides } from './shared-refs.ts';
+import { groupBy } from '../../session/group-by.ts';
 
 interface ScopeRequest {
   selector?: string | undefined;
@@ -29,8 +30,7 @@ export async function chooseScope(
   const lines = [...live, ...stale];
   const local = lines.filter(({ remote }) => remote === null);
   const isWanted = (one: KnownLine) => session === null || one.session === session;
-  const bySession = new Map<SessionId, KnownLine[]>();
-  for (const one of local.filter(isWanted)) bySession.set(one.session, [...(bySession.get(one.session) ?? []), one]);
+  const bySession = groupBy(local.filter(isWanted), (one) => one.session);
   const mains = new Set([...bySession.values()].map((lines) => chooseMain(lines)));
   const isNamedLikeIts = ({ ref, session: owner }: KnownLine) => parseLineRef(ref)?.session === owner;
   const goes = (one: KnownLine) => isWanted(one) && (isNamedLikeIts(one) || mains.has(one) || one.ref === line);

@@ -7,9 +7,9 @@ import { isOfSession, turnOfPath } from '../../session/line-paths.ts';
 import { joinPath, turnDir, type RepoPath, type Oid } from '../../names.ts';
 import { toText } from '../../view/view.ts';
 import { blameMissing } from './check-paths.ts';
-import type { AwaitedContent } from '../line/read-content.ts';
-import type { Step, WalkedCommit, WalkedLine } from './walked-line.ts';
+import type { Step, WalkedLine } from './walked-line.ts';
 import type { Project } from '../../ports/project.ts';
+import { groupBy } from '../../session/group-by.ts';
 
 const about: Partial<Record<Step['entry']['kind'], string>> = {
   message: '_context.log',
@@ -91,7 +91,9 @@ export async function checkSecrets(
   transcriptBefore: ReadonlyMap<RepoPath, number>,
 ): Promise<void> {
   const isRefused = walk.limitsAll && walk.result.violations.at(-1)?.commit === step.commit.oid;
-  for (const [awaited, paths] of groupByContent(step.commit)) {
+  // A large one is read for all its paths at once.
+  for (const [awaited, held] of groupBy(step.commit.contents, ([, content]) => content)) {
+    const paths = held.map(([path]) => path);
     const searched = paths.filter((path) => !path.endsWith('/_context.log') && !(isRefused && !isSessionPath(path)));
     const [first] = searched;
     if (first === undefined) continue;
@@ -99,17 +101,6 @@ export async function checkSecrets(
     blameMissing(walk, first, content, step.blame);
     if (content.kind === 'bytes') await searchBytes(walk, step, searched, content.bytes, transcriptBefore);
   }
-}
-
-/** A large one is read for all its paths at once. */
-function groupByContent({ contents }: WalkedCommit): Map<AwaitedContent, RepoPath[]> {
-  const groups = new Map<AwaitedContent, RepoPath[]>();
-  for (const [path, awaited] of contents) {
-    const paths = groups.get(awaited);
-    if (paths === undefined) groups.set(awaited, [path]);
-    else paths.push(path);
-  }
-  return groups;
 }
 
 async function searchBytes(

@@ -10,6 +10,7 @@ import { verifySession } from '../../../src/workflow/verify/session.ts';
 import { importSession, previewImport } from '../../../src/workflow/conversation/import-session.ts';
 import { showHistory } from '../../../src/workflow/conversation/show-history.ts';
 import { showTurn } from '../../../src/workflow/review/show-turn.ts';
+import { readForgotten } from '../../../src/session/cached-rows.ts';
 import { memoryProject, withRace, type MemoryProject } from '../../support/memory-repository.ts';
 import { storyOf } from '../../support/turns.ts';
 import { quickTest as test, slowTest } from '../../support/slow-test.ts';
@@ -196,6 +197,8 @@ describe('import', () => {
     const racing = withRace(project, () => importSession(project, request(fileOf(other), { name: 'third' })));
     const second = fileOf(encodeRecord(user('y', 'More')));
     expect((await importSession(racing, request(second, { name: 'third' }))).session).toBe('20260124-third-2');
+    // Its first attempt is nothing that the doctor would bring back.
+    expect((await readForgotten(project.repository.cache)).size).toBe(1);
     const third = fileOf(encodeRecord(user('z', 'More')));
     expect((await importSession(project, request(third, { name: 'mine-too' }))).session).toBe('20260124-mine-too-2');
     await expect(importSession(project, request(fileOf(text), { name: '???' }))).rejects.toMatchObject({
@@ -212,6 +215,7 @@ describe('import', () => {
     const second = await importSession(racing, request(fileOf(text), { name: 'another' }));
     expect(first).toMatchObject({ isNew: true, session: '20260124-add-a-login-route' });
     expect(second).toMatchObject({ isNew: false, session: '20260124-add-a-login-route' });
+    expect((await readForgotten(project.repository.cache)).size).toBe(1);
     const lines = await project.repository.store.listRefs('refs/heads/teddy/2*');
     expect(lines.map(({ ref }) => ref)).toEqual(['refs/heads/teddy/20260124-add-a-login-route']);
   });
