@@ -101,6 +101,7 @@ const listedSession = z
     session,
     branch: line,
     remote: z.string().nullable().openapi({ description: 'Which remote has it, when there is no local branch.' }),
+    remotes: z.array(z.string()).openapi({ description: 'All remotes that have it then.' }),
     created: z.string(),
     turns: z.int(),
     status: z.enum(['new', 'open', 'planned', 'closed']),

@@ -11,6 +11,8 @@ export interface MainLine extends KnownLine {
   entry: EntryHead | null;
   /** The session's other local lines. */
   others: KnownLine[];
+  /** The remotes that have the line, where it has no branch here. */
+  remotes: string[];
   /** The line of one's own that is worked on where none is named; null: no branch here is of the session. */
   own: KnownLine | null;
 }
@@ -45,7 +47,7 @@ function toMainLine(lines: readonly KnownLine[]): MainLine | null {
   const [first] = lines;
   // Most sessions have one line.
   if (first !== undefined && lines.length === 1)
-    return toChosen(first, first.remote === null && !first.isArchived ? first : null, []);
+    return toChosen(first, first.remote === null && !first.isArchived ? first : null, lines, []);
   const local = lines.filter(({ remote, isArchived }) => remote === null && !isArchived);
   const own = chooseMain(local) ?? null;
   const elsewhere = [lines.filter(({ remote }) => remote !== null), lines.filter(({ isArchived }) => isArchived)];
@@ -53,11 +55,12 @@ function toMainLine(lines: readonly KnownLine[]): MainLine | null {
   const main = candidates.find(({ branch }) => branch === null) ?? candidates[0];
   if (main === undefined) return null;
   const others = local.filter(({ ref }) => ref !== main.ref);
-  return toChosen(main, own, others);
+  return toChosen(main, own, lines, others);
 }
 
-function toChosen(main: KnownLine, own: KnownLine | null, others: KnownLine[]): MainLine {
+function toChosen(main: KnownLine, own: KnownLine | null, lines: readonly KnownLine[], others: KnownLine[]): MainLine {
   const { oid, entry } = main.nearest;
+  const same = main.remote === null ? [] : lines.filter(({ branchRef }) => branchRef === main.branchRef);
   // To spread what has so many properties takes ten times as long.
   return {
     ref: main.ref,
@@ -73,5 +76,6 @@ function toChosen(main: KnownLine, own: KnownLine | null, others: KnownLine[]): 
     entry: oid === main.oid ? entry : null,
     own,
     others,
+    remotes: same.flatMap(({ remote }) => remote ?? []),
   };
 }

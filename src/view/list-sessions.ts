@@ -17,6 +17,8 @@ export interface DescribedSession {
   branch: string;
   /** The remote that has it when there is no local branch. */
   remote: string | null;
+  /** All remotes that have it then. */
+  remotes: string[];
   created: string;
   /** The number of the last turn; 0 before the first. */
   turns: number;
@@ -81,6 +83,7 @@ export async function describeSessions(
         session: line.session,
         branch: shortRef(line.ref),
         remote: line.remote,
+        remotes: line.remote === null ? [] : line.remotes,
         created: line.created,
         ...counted,
         conversationBranches: line.others.map(({ ref }) => shortRef(ref)),

@@ -35,12 +35,12 @@ beforeEach(async () => {
 afterEach(() => project.close());
 
 interface Listed {
-  sessions: { session: string; workTree: string | null }[];
+  sessions: { session: string; workTrees: { path: string }[] }[];
 }
 /** The sessions that are checked out in a work tree of their own. */
 async function list(): Promise<{ session: string; path: string }[]> {
   const { sessions } = JSON.parse(await project.ok('session', 'list', '--json')) as Listed;
-  return sessions.flatMap(({ session, workTree }) => (workTree === null ? [] : [{ session, path: workTree }]));
+  return sessions.flatMap(({ session, workTrees }) => workTrees.map(({ path }) => ({ session, path })));
 }
 
 /** A session in a work tree of its own. */

@@ -317,7 +317,10 @@ describe('--json', () => {
     expect(await json('write', 'cancel', String(other['session_id']))).toMatchObject({
       schema: 'teddy.write-cancel/1',
     });
-    expect(await json('write', 'cancel', '--ended')).toEqual({ schema: 'teddy.write-cancel/1', sessions: [] });
+    expect(await json('write', 'cancel', '--ended')).toMatchObject({
+      schema: 'teddy.write-cancel/1',
+      sessions: [{ session_id: id }],
+    });
     const streamed = await stream('{}\nDONE\n', 'c.json', 'create', '--json');
     expect(JSON.parse(streamed.stdout)).toMatchObject({ schema: 'teddy.write-stream/1', success: true });
   });

@@ -41,7 +41,7 @@ test('are those of git log, down to the start of the session or the end of the c
     expect(read.base).toBe(depth === null ? base : null);
     const review = await reviewSession(cloned, line);
     expect(review.commits).toHaveLength(depth === null ? own : depth - 1);
-    expect(review.turns).toMatchObject([{ turn: '01', message: 'Look' }]);
+    expect(review.turns).toMatchObject([{ turn: '01', messages: ['Look'] }]);
     // Nobody knows what the first commit of a clone has changed.
     expect(review.turns[0]?.files).toEqual([]);
     expect(review.files.map(({ path }) => path)).toEqual(depth === 1 ? [] : ['mine.txt']);

@@ -3,7 +3,7 @@ import { findCommitted } from '../line/find-committed.ts';
 import { describeSessions, type DescribedSession } from '../../view/view.ts';
 import type { Project } from '../../ports/project.ts';
 import { parseLineRef, shortRef, type RefName, type SessionId } from '../../names.ts';
-import { listLinesAndTips, type KnownLine } from '../../session/lines.ts';
+import { listLinesAndTips } from '../../session/lines.ts';
 import { skewMs, toMainLines, type MainLine } from '../../session/main-lines.ts';
 import { entryMs } from '../../session/logged-entry.ts';
 import { readStarts, type SessionStart } from '../../session/session-starts.ts';
@@ -11,8 +11,6 @@ import { readStarts, type SessionStart } from '../../session/session-starts.ts';
 /** Where the user stands on another line of the session, that is the one to tell of. */
 export interface ListedSession extends DescribedSession {
   current: boolean;
-  /** The remotes that have its main line, where it has no branch here. */
-  remotes: string[];
 }
 
 interface ListOptions {
@@ -60,18 +58,8 @@ export async function listNewest(
     tips,
     findCommitted: (starts) => findCommitted(project, shown, starts, tips),
   });
-  const sessions = described.map((session) => ({
-    ...session,
-    current: isCurrent(session.session),
-    remotes: session.remote === null ? [] : findRemotes(listed, session),
-  }));
+  const sessions = described.map((session) => ({ ...session, current: isCurrent(session.session) }));
   return { sessions, count: all.length + older };
-}
-
-function findRemotes(lines: readonly KnownLine[], { session, branch }: DescribedSession): string[] {
-  const shown = lines.find(({ ref }) => shortRef(ref) === branch);
-  const there = lines.filter((line) => line.session === session && line.branchRef === shown?.branchRef);
-  return there.flatMap(({ remote }) => remote ?? []);
 }
 
 /** A work tree other than this one that has a branch of a session checked out. */
