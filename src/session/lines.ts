@@ -30,6 +30,7 @@ import { findNearestEntry, type NearestEntry } from './nearest-entry.ts';
 
 /** So few are read again in no time, and a command that only looks for a line leaves nothing behind for them. */
 const fewTips = 64;
+const remoteHead = 'refs/remotes/origin/HEAD' as RefName;
 
 export interface KnownLine {
   ref: RefName;
@@ -177,32 +178,32 @@ async function holds(
   return entry.oid === oid || isOnLine(project.repository.store, entry.oid, oid);
 }
 
-const remoteHead = 'refs/remotes/origin/HEAD' as RefName;
-
 /**
  * The remote's and the local ones, which may be ahead of it; and `teddy/global`, whose memos are entries as well. The HEAD of a remote
- * that stands on a session's branch is none. `listed`: git has just said where all of them stand.
+ * that stands on a session's branch is none: its `main` is then. `listed`: git has just said where all of them stand.
  */
 export async function readDefaultBranches(project: SessionSource, listed?: Tips): Promise<RefTip[]> {
   const { store } = project.repository;
-  const configured = await store.setting('init.defaultBranch');
-  const names = new Set([configured ?? 'main', 'main', 'master'].map((name) => `refs/heads/${name}`));
-  const refs = [remoteHead, ...names, globalRef] as RefName[];
+  const usual = [(await store.setting('init.defaultBranch')) ?? 'main', 'main', 'master'];
+  const names = new Set(usual.map((name) => `refs/heads/${name}`));
   const resolve = async (ref: RefName) => (listed === undefined ? store.resolve(ref) : (listed.get(ref) ?? null));
-  const tips = await Promise.all(refs.map(async (ref) => ({ ref, oid: await resolve(ref) })));
-  const found = tips.flatMap(({ ref, oid }) => (oid === null ? [] : [{ ref, oid }]));
-  const [head, ...local] = found;
-  return head?.ref === remoteHead && (await isOnSession(project.repository, head.oid, listed)) ? local : found;
+  const find = async (refs: string[]) => {
+    const tips = await Promise.all((refs as RefName[]).map(async (ref) => ({ ref, oid: await resolve(ref) })));
+    return tips.flatMap(({ ref, oid }) => (oid === null ? [] : [{ ref, oid }]));
+  };
+  const [head] = await find([remoteHead]);
+  const isTaken = head !== undefined && (await isOnSession(project.repository, head.oid, listed));
+  const theirs = isTaken ? [...names].map((name) => name.replace('heads/', 'remotes/origin/')) : [remoteHead];
+  return find([...theirs, ...names, globalRef]);
 }
 
 /** Whether sessions' branches are all that the remote has at this commit. */
 async function isOnSession({ store }: SessionSource['repository'], head: Oid, listed?: Tips): Promise<boolean> {
   const prefix = 'refs/remotes/origin/';
   const tips = listed === undefined ? await store.listRefs(prefix) : [...listed].map(([ref, oid]) => ({ ref, oid }));
-  const names = tips.flatMap(({ ref, oid }) =>
-    oid === head && ref.startsWith(prefix) && ref !== remoteHead ? [ref.slice(prefix.length)] : [],
-  );
-  return names.length > 0 && names.every((name) => parseLineRef(`refs/heads/${name}` as RefName) !== null);
+  const there = tips.filter(({ ref, oid }) => oid === head && ref.startsWith(prefix) && ref !== remoteHead);
+  const names = there.map(({ ref }) => ref.replace(prefix, 'refs/heads/') as RefName);
+  return names.length > 0 && names.every((name) => parseLineRef(name) !== null);
 }
 
 /**

@@ -39,4 +39,14 @@ export const meant: MeantDifference[] = [
     asked: /^teddy status --json$/,
     text: /,\n {2}"verdict": \{[^]*?\n {2}\}/g,
   },
+  {
+    reason: 'Every list of sessions names all remotes of a session that is only there.',
+    asked: /^(?:GET \/api\/sessions|reader listSessions)$/,
+    text: /"remotes":\s*\[[^\]]*\],\s*/g,
+  },
+  {
+    reason: 'A log and a review say that the history of a session is cut off.',
+    asked: /^teddy (?:session )?(?:log|review)\b/,
+    text: /warning: The history of [^\n]*\n/g,
+  },
 ];

@@ -70,6 +70,9 @@ test('the HEAD of a remote that stands on the branch of a session says nothing o
   await project.setRef('refs/remotes/origin/teddy/20260124-one', tip);
   await project.setRef('refs/remotes/origin/HEAD', tip);
   expect(sessionsOf(await archiveLanded(project, { ...request, isDryRun: true }))).toEqual([]);
+  await project.setRef('refs/remotes/origin/main', tip);
+  expect(sessionsOf(await archiveLanded(project, { ...request, isDryRun: true }))).toEqual([idOf('one')]);
+  await project.setRef('refs/remotes/origin/main', await project.tipOf('main'));
   await project.setRef('refs/remotes/origin/trunk', tip);
   expect(sessionsOf(await archiveLanded(project, { ...request, isDryRun: true }))).toEqual([idOf('one')]);
 });
