@@ -56,7 +56,7 @@ export interface Session {
   source: Oid | null;
   /** Where the range begins, else the parent of the session's start; null when there is none, or the history is cut off. */
   base: Oid | null;
-  /** The walk came to the end of the history, as in a shallow clone, before what was asked for began. */
+  /** The history that is here, as in a shallow clone, ends before what was asked for began, or right at the session's start. */
   isCut: boolean;
   /** The branch on which the session started, as its first entry says. */
   baseBranch: string | null;
@@ -78,7 +78,7 @@ export interface SessionOptions {
   most?: number | undefined;
 }
 
-type Walks = Pick<SessionStore, 'firstParents' | 'firstParentsOf'>;
+type Walks = Pick<SessionStore, 'firstParents' | 'firstParentsOf' | 'readCommit' | 'readSize'>;
 
 /** Throws GIT_FAILED where a commit is missing. */
 export async function readSession(store: Walks, range: SessionRange, options: SessionOptions = {}): Promise<Session> {
@@ -106,16 +106,23 @@ export async function readSteps(
   });
   steps.reverse();
   const start = steps[0] !== undefined && isStartOf(steps[0], session) ? steps[0] : null;
+  const isCut = after === null && (start === null ? hasEnded : await isFirstHere(store, start));
   return {
     session,
     tip,
     steps,
     source,
-    base: start?.parent ?? after,
-    isCut: hasEnded && after === null,
+    base: isCut ? null : (start?.parent ?? after),
+    isCut,
     baseBranch: start?.entry?.baseBranch ?? null,
     agent: start?.entry?.foreign?.agent ?? null,
   };
+}
+
+/** Whether the commit names a parent that is not here; `git rev-list` does not tell of such a parent. */
+async function isFirstHere(store: Walks, { commit, parent }: Step): Promise<boolean> {
+  if (parent === null) return (await store.readCommit(commit)).parents.length > 0;
+  return (await store.readSize(parent)) === null;
 }
 
 /** Walks that go further are cheaper by one git process, which sends all commits along. */

@@ -38,7 +38,8 @@ test('are those of git log, down to the start of the session or the end of the c
     const listed = await gitText(clone, ['rev-list', '--first-parent', '--reverse', 'HEAD']);
     expect(read.steps.map(({ commit }) => commit)).toEqual(listed.split('\n').filter((oid) => oid !== base));
     expect(read.steps).toHaveLength(depth ?? own + 2);
-    if (depth !== own + 2) expect(read.base).toBe(depth === null ? base : null);
+    expect(read.isCut).toBe(depth !== null);
+    expect(read.base).toBe(depth === null ? base : null);
     const review = await reviewSession(cloned, line);
     expect(review.commits).toHaveLength(Math.min(own, (depth ?? Infinity) - 1));
     expect(review.turns).toMatchObject([{ turn: '01', messages: ['Look'] }]);

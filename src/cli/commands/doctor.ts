@@ -84,7 +84,7 @@ function renderExamined(terminal: Terminal, examined: Examined, fix: boolean): s
 function renderFinding(terminal: Terminal, finding: ReportedFinding): string {
   const { kind, thing, meaning, fix, todo, outcome, said } = finding;
   const color = outcome === 'mended' ? 'green' : 'yellow';
-  const head = `${terminal.style(color, outcome === 'left' ? 'found' : outcome === 'mended' ? 'fixed' : outcome)}  ${kind}  ${toVisible(thing)}`;
+  const head = `${terminal.style(color, outcomeWords[outcome])}  ${kind}  ${toVisible(thing)}`;
   const rows = [
     meaning,
     ...(said === null ? [] : [said]),
@@ -93,6 +93,8 @@ function renderFinding(terminal: Terminal, finding: ReportedFinding): string {
   ];
   return `${head}\n${rows.map((row) => `       ${toVisible(row)}\n`).join('')}`;
 }
+
+const outcomeWords: Record<ReportedFinding['outcome'], string> = { left: 'found', mended: 'fixed', failed: 'failed' };
 
 function summarize({ findings, failures }: Examined, fix: boolean): string {
   const mended = findings.filter(({ outcome }) => outcome === 'mended').length;

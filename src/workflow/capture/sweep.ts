@@ -70,7 +70,9 @@ export async function sweepWhenFree(
     );
   if (!exists) throw notCapturedError();
   const drained =
-    waiting.length === 0 ? null : await drain(project, capture, { ...options, lingerMs: 0, waitMs: quietMs });
+    waiting.length === 0
+      ? null
+      : await drain(project, capture, { signal: options.signal, lingerMs: 0, waitMs: quietMs });
   let hasSaid = false;
   for (;;) {
     if (options.signal.aborted) throw interruptedError();

@@ -14,7 +14,7 @@ import {
 import { sumSpent } from '../../session/spending.ts';
 import { listCodeChanges } from './diff-files.ts';
 import { findUnlandedBase } from '../line/session-start.ts';
-import { findRecorded, warnOfCut, type RecordedLine } from '../line/find-recorded.ts';
+import { findRecorded, warnOfCut } from '../line/find-recorded.ts';
 import { countFiles, labelTurn, reviewTurn, type ReviewedTurn } from './turn.ts';
 import type { OwnCommit, Review, ReviewedLine } from './review.ts';
 import { listAnswerers, listApprovers, listWorkers } from './who.ts';
@@ -33,7 +33,7 @@ export async function reviewSession(project: Project, target: string | undefined
 export async function openReview(project: Project, target: string | undefined): Promise<ReviewedLine> {
   const { store } = project.repository;
   const line = await findRecorded(project, target);
-  const session = await readWhole(store, line);
+  const session = await readSession(store, line);
   warnOfCut(project, session);
   const { steps, base, baseBranch, agent, isCut } = session;
   const review = await maskTexts(project.masker, {
@@ -57,14 +57,6 @@ export async function openReview(project: Project, target: string | undefined): 
     ),
   });
   return { ...review, readTurns: () => readNewest(project, session, session.turns.toReversed()) };
-}
-
-/** A shallow clone may have the start of a session, and not the commit before it: what the start changed is not known there. */
-async function readWhole(store: Store, line: RecordedLine): Promise<Session> {
-  const session = await readSession(store, line);
-  const { base } = session;
-  const isMissing = base === null ? await store.isShallow() : (await store.readSize(base)) === null;
-  return isMissing ? { ...session, base: null, isCut: true } : session;
 }
 
 /** So many turns have their changes read by the first walk. Each walk takes twice as many as the one before: whoever reads all turns needs few. */

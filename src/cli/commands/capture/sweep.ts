@@ -16,8 +16,9 @@ export class CaptureSweepCommand extends TeddyCommand {
     description: 'Take in the sessions of this repository that no hook has told of.',
     details: `
       Takes in what hooks have noted and no process has read. Then looks through the logs of the agents for sessions
-      that began in this repository or in one of its linked work trees, and appends what is new to their branches. Without --since, it takes those that were written to since
-      capturing was switched on here; with it, older ones as well. What is on a line already is not taken again.
+      that began in this repository or in one of its linked work trees, and appends what is new to their branches.
+      Without --since, it takes those that were written to since capturing was switched on here; with it, older ones
+      as well. What is on a session's branch already is not taken again.
     `,
     examples: [
       ['What was missed', '$0 capture sweep'],
