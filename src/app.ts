@@ -269,7 +269,7 @@ export interface ModelOptions {
   inEditor: boolean;
   /** False: nothing is sent to choose the model, and nothing is saved; what is known counts. */
   asksEndpoint?: boolean;
-  /** Where relative paths start. */
+  /** The directory that relative paths start from. */
   cwd: string;
   env: Record<string, string | undefined>;
   stdin: Readable & { isTTY?: boolean | undefined };
@@ -438,7 +438,7 @@ async function askWindow(
   const saved = await models.saved(url);
   if (saved !== null && Date.now() - Date.parse(saved.at) < dayMs) return;
   const endpoint = parseEndpoint({ preset: preset.name, baseUrl: url, apiKey: key?.value });
-  // Whoever cannot say it now is asked for an answer all the same, and has its error.
+  // A model that cannot say it now is asked for an answer all the same, and its error is told then.
   const served = await listModels(endpoint, listTimeoutMs).catch(() => null);
   if (served !== null) await models.keepServed(url, new Map(served.map(({ id, ...facts }) => [id, facts])));
 }

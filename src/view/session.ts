@@ -86,7 +86,7 @@ export async function readSession(store: Walks, range: SessionRange, options: Se
   return { ...walked, turns: [...groupByTurn(walked.steps)].map(([turn, own]) => outlineTurn(turn, own)) };
 }
 
-/** Reads the session without its turns, for whoever only lists its commits. Throws GIT_FAILED where a commit is missing. */
+/** Reads the session without its turns, for a caller that only lists its commits. Throws GIT_FAILED where a commit is missing. */
 export async function readSteps(
   store: Walks,
   range: SessionRange,

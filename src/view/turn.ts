@@ -44,7 +44,7 @@ export function toTurn(session: SessionId, outline: TurnOutline, bodies: TurnBod
   return { session, ...outline, ...toContent(turn, bodies), ...summary };
 }
 
-/** For whoever needs many turns, and not what was said in them part by part. Throws UNKNOWN_TURN, DAMAGED_SESSION. */
+/** Reads the files alone, for a caller that needs many turns and not what was said in them part by part. Throws UNKNOWN_TURN, DAMAGED_SESSION. */
 export async function readContent(
   store: Parameters<typeof readBodies>[0],
   at: TurnAt,

@@ -64,7 +64,7 @@ export class ConfigCommand extends TeddyCommand {
     });
   }
 
-  /** Null: nothing is to be changed. */
+  /** Null when nothing is to be changed. */
   private readChange(): Change | null {
     const { name, key, value } = this;
     if (name !== 'set' && name !== 'unset') {
@@ -158,7 +158,7 @@ async function refuseAgents({ callers }: Project, isGlobal: boolean): Promise<vo
 
 interface Change {
   name: SettingName;
-  /** Null: it is taken away. */
+  /** Null takes the setting away. */
   value: string | null;
 }
 

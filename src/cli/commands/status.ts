@@ -50,7 +50,7 @@ export class StatusCommand extends TeddyCommand {
     try {
       return await findBrokenHooks(project, hookSource(this.context.main, this.context.env));
     } catch (error) {
-      // Where teddy itself has lost its hooks, the doctor says so; the status is there all the same.
+      // The doctor says when teddy itself has lost its hooks; a status is printed all the same.
       if (error instanceof TeddyError && error.code === 'FILE_NOT_FOUND') return [];
       throw error;
     }

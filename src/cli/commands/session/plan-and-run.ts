@@ -64,7 +64,7 @@ async function askNext(
   { turn }: Answer,
   { choice, signal }: PlanningOptions,
 ): Promise<Next> {
-  // Whoever brings answers by hand brings the next one by a command.
+  // A person who brings answers by hand brings the next one by a command.
   const canAskAgain = choice.provider !== 'manual';
   for (;;) {
     const question = canAskAgain ? '[a]sk about it, [r]un it, [i]nstead, [k]eep? ' : '[r]un it, [k]eep? ';

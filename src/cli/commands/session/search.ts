@@ -127,7 +127,7 @@ export class SessionSearchCommand extends TeddyCommand {
     let [count, first, hasMore]: [number, FoundTurn | null, boolean] = [0, null, false];
     for await (const turn of turns) {
       hasMore = count === limit;
-      // Whoever read the pipe has gone: `teddy search x | head`.
+      // The reader of the pipe has gone: `teddy search x | head`.
       if (hasMore || this.context.stdout.destroyed) break;
       count += 1;
       first ??= turn;

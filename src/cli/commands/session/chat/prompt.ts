@@ -181,7 +181,7 @@ function end(asked: Asked, typed: Typed): void {
 function toCompleter(listPaths: () => Promise<string[]>): AsyncCompleter {
   let listing: Promise<string[]> | null = null;
   return (line, done) => {
-    // Where they cannot be listed, there is nothing to complete.
+    // Nothing is completed when the files cannot be listed.
     listing ??= listPaths().catch(() => []);
     void listing.then((paths) => done(null, completeInput(line, paths)));
   };
