@@ -1,4 +1,7 @@
-/** Bundles the child program as the product is bundled, with the file system and the processes exchanged. */
+/**
+ * Bundles the child program as the product is bundled, with the file system and the processes exchanged. A sweep starts it many
+ * times, so it keeps the code that V8 compiled, as the product does.
+ */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -39,18 +42,23 @@ export async function buildChild(
   variant: 'as-it-is' | 'without-old-value' = 'as-it-is',
   entry: 'child' | 'write-child' | 'chat-child' | 'sync-child' = 'child',
 ): Promise<string> {
-  const outfile = join(dir, `${entry}-${variant}.mjs`);
+  const program = join(dir, `${entry}-${variant}.cjs`);
+  const code = join(dir, `${entry}-${variant}.code.cjs`);
+  const common = { bundle: true, format: 'cjs', platform: 'node', target: 'node20', logLevel: 'warning' } as const;
   await build({
+    ...common,
     entryPoints: [join(here, `${entry}.ts`)],
-    outfile,
-    bundle: true,
-    format: 'esm',
-    platform: 'node',
-    target: 'node20',
+    outfile: code,
+    // A script of `vm` loads a module of Node by `require` alone.
+    supported: { 'dynamic-import': false },
+    define: { 'import.meta.url': 'moduleUrl' },
+    banner: { js: "const moduleUrl = require('node:url').pathToFileURL(__filename).href;" },
     alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
-    logLevel: 'warning',
     plugins: variant === 'as-it-is' ? [exchange] : [exchange, withoutOldValue],
-    banner: { js: "import { createRequire as __r } from 'node:module'; const require = __r(import.meta.url);" },
   });
-  return outfile;
+  const contents = `import { loadCompiled } from '../../src/cli/compiled-code.ts';
+    const code = loadCompiled(${JSON.stringify(code)}, 'child');
+    process.on('exit', () => code.keep());`;
+  await build({ ...common, stdin: { contents, resolveDir: here }, outfile: program });
+  return program;
 }

@@ -78,4 +78,4 @@ async function persist<Result>(act: () => Promise<Result>): Promise<Result> {
   }
 }
 
-await endChild(run);
+void endChild(run);

@@ -170,4 +170,4 @@ async function run(): Promise<void> {
   }
 }
 
-await endChild(run);
+void endChild(run);

@@ -34,7 +34,7 @@ async function share(sharing: Promise<Shared>): Promise<string> {
   return '';
 }
 
-await endChild(async () => {
+void endChild(async () => {
   const project = await openProject({
     cwd: root,
     env: process.env,

@@ -164,4 +164,4 @@ function report(finalized: Finalized): void {
   print({ line: 'acknowledged', commit: finalized.result.commit });
 }
 
-await endChild(run);
+void endChild(run);
