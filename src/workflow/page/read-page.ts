@@ -104,23 +104,6 @@ export async function readPage(project: Project, source: PageSource, options: Pa
   };
 }
 
-/** One turn anew: as in the page, but what the turns before its parent were shown may stand in its request once more, and their lines are nobody's. */
-export async function readPageTurn(project: Project, source: PageSource, turn: TurnName): Promise<PageTurn> {
-  const { store } = project.repository;
-  const targets = await listTargets(store, source.session, await walkLines(project, source));
-  const found = targets.find(({ walked }) => walked.turn === turn);
-  if (found === undefined)
-    throw new TeddyError(
-      'UNKNOWN_TURN',
-      `There is no turn ${turn} on the page of ${source.session}.`,
-      `\`teddy session log ${source.session}\` shows the turns.`,
-    );
-  const before = targets.filter(({ walked }) => walked.turn === found.walked.parent);
-  const read: PageTurn[] = [];
-  for await (const one of readTurns(project, source.session, [...before, found])) read.push(one);
-  return withOrigins(read).at(-1) as PageTurn;
-}
-
 type Target = Omit<TurnTarget, 'session'>;
 
 /** Each turn once. The newest entry of a line holds the files of all its turns. */

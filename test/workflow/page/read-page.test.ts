@@ -1,10 +1,10 @@
 /** The values of a page, out of a repository in memory. */
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { RefName, TurnName } from '../../../src/names.ts';
+import type { RefName } from '../../../src/names.ts';
 import type { PageTurn, SessionPage } from '../../../src/page/session-page.ts';
 import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
 import { undoTurn } from '../../../src/workflow/turn/undo.ts';
-import { findPageSource, readPage, readPageTurn } from '../../../src/workflow/page/read-page.ts';
+import { findPageSource, readPage } from '../../../src/workflow/page/read-page.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { scriptedModel } from '../../support/scripted-model.ts';
 import { create, line, say, session, start, turn } from '../../support/turns.ts';
@@ -160,13 +160,4 @@ describe('the request of a turn', () => {
       if (body.kind === 'text') expect(log).toContain(`${marker ?? ''}${body.text.text}`);
     expect(sections.find(({ name }) => name === 'system')?.tokens).toBeGreaterThan(1000);
   });
-});
-
-test('a turn is read anew as the page has it', async () => {
-  const { source } = page;
-  const again = await readPageTurn(project, source, '02' as TurnName);
-  expect(again).toEqual(find('02'));
-  const last = await readPageTurn(project, source, '03-2' as TurnName);
-  expect({ ...last, request: null }).toEqual({ ...find('03-2'), request: null });
-  await expect(readPageTurn(project, source, '09' as TurnName)).rejects.toMatchObject({ code: 'UNKNOWN_TURN' });
 });
