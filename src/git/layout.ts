@@ -1,4 +1,6 @@
 /** Where a repository keeps its parts, and which branch is checked out in it. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { RefName } from '../names.ts';
 import { toGitFailure } from './git-failure.ts';
 import type { GitRunner } from './run.ts';
@@ -13,6 +15,11 @@ export interface RepositoryLayout {
   commonDir: string;
   objectsDir: string;
   objectFormat: 'sha1' | 'sha256';
+}
+
+/** The commits at which a shallow clone ends, one a row; nothing in a whole one. */
+export function readShallow(commonDir: string): Promise<string> {
+  return readFile(join(commonDir, 'shallow'), 'utf8').catch(() => '');
 }
 
 /** git alone knows where its ref backend keeps HEAD. Null: detached. */

@@ -7,7 +7,7 @@ import type { Remains } from '../ports/disk.ts';
 import type { Repository, Workspace, Remotes, Cache, Head } from '../ports/git.ts';
 import { installAttributes } from './attributes.ts';
 import { refuseOldGit } from './git-version.ts';
-import type { RepositoryLayout } from './layout.ts';
+import { readShallow, type RepositoryLayout } from './layout.ts';
 import { openPorcelain } from './porcelain.ts';
 import { gitRunner, toChildEnvironment, type Environment, type GitRunner } from './run.ts';
 import { removeHalfMadeWorkTrees } from './half-made-work-trees.ts';
@@ -301,8 +301,7 @@ export function derivedCache(commonDir: string, { suffix = '', limits = { maxFil
 
 /** A shallow clone answers only for as long as its history ends where it does now. */
 async function nameDepth(commonDir: string): Promise<string> {
-  const ends = await readFile(join(commonDir, 'shallow')).catch(() => Buffer.alloc(0));
-  return `-${sha256([ends]).slice(0, 16)}`;
+  return `-${sha256([Buffer.from(await readShallow(commonDir))]).slice(0, 16)}`;
 }
 
 type Limits = { maxFiles: number; maxBytes: number };

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { once } from 'node:events';
 import type { Commit, Ident, ObjectBatch, Store, TreeFile, TreeMode } from '../ports/git.ts';
-import { repoPathFromGit, type Oid, parseOid, type RefName } from '../names.ts';
+import { isOid, repoPathFromGit, type Oid, parseOid, type RefName } from '../names.ts';
 import { diffTrees } from './diff-trees.ts';
 import { keepRecent } from '../session/keep-recent.ts';
 import { decodeCommit, type ObjectType } from '../session/object-format.ts';
@@ -23,7 +23,7 @@ import { changesOf, walkChanges } from './walk-changes.ts';
 import { followTo, walkFirstParents, walkFirstParentsOf } from './walk-first-parents.ts';
 import { writeLine } from './write-line.ts';
 import { TeddyError } from '../errors.ts';
-import { fileExists } from './index-lock.ts';
+import { readShallow } from './layout.ts';
 import { toGitFailure } from './git-failure.ts';
 
 export interface StoreOptions {
@@ -115,7 +115,7 @@ export function gitStore(options: StoreOptions): Store & { close(): Promise<void
     },
     mergeBase: (commit, others) => mergeBase(git, commit, others),
     findReachable: (text, from, not) => findReachable(git, text, from, not),
-    isShallow: async () => (await git.text(['rev-parse', '--is-shallow-repository'])) === 'true',
+    cutCommits: async () => new Set((await readShallow(commonDir)).split('\n').filter(isOid)),
     checkSignatures: (from, not, options) => checkSignatures(git, from, not, options),
     fsck: (tips) => runFsck(git, tips),
     findCommits: (text, ...prefixes) => findCommits(git, text, prefixes),
@@ -213,7 +213,7 @@ async function findReachable(git: GitRunner, text: string, from: Oid, not: reado
 /** A branch with its history as one file, which `git clone` and `git fetch` take for a remote. */
 async function* createBundle(git: GitRunner, commonDir: string, ref: RefName): AsyncIterable<Uint8Array> {
   // git makes one all the same, and nobody could open it.
-  if (await fileExists(join(commonDir, 'shallow'))) {
+  if ((await readShallow(commonDir)) !== '') {
     throw new TeddyError(
       'DAMAGED_SESSION',
       'The history of this clone is cut off, so a bundle of it would not stand on its own.',

@@ -120,8 +120,8 @@ export interface Store {
     commits: readonly Pick<WalkedCommit, 'oid' | 'parent'>[],
   ): AsyncIterable<Pick<ChangedCommit, 'oid' | 'changes'>>;
   isAncestor(ancestor: Oid, descendant: Oid): Promise<boolean>;
-  /** Whether its history is cut off, as in a shallow clone. */
-  isShallow(): Promise<boolean>;
+  /** The commits whose parents a shallow clone has left out; none in a whole one. */
+  cutCommits(): Promise<ReadonlySet<Oid>>;
   /**
    * Judges the signed ones among the commits that `walkChanges` gives, all at once and as git judges them; `unknown` when git
    * cannot.

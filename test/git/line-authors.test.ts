@@ -24,6 +24,7 @@ import { newSession } from '../../src/workflow/line/new-session.ts';
 import { branchSession } from '../../src/workflow/turn/branch-session.ts';
 import { undoTurn } from '../../src/workflow/turn/undo.ts';
 import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
+import { captureTurns } from '../support/captured-line.ts';
 import { approver, command, create, edit, planOf, run, say } from '../support/turns.ts';
 import { dropCopies, type CodeStep } from '../../src/workflow/blame/code-steps.ts';
 
@@ -693,4 +694,38 @@ test('of two copies of a step in the same second, the one that was found first i
   const step = (oid: string, seconds: number) => ({ oid, seconds, entry: 'one' }) as CodeStep;
   expect(dropCopies([step('original', 5), step('copy', 5)]).map(({ oid }) => oid)).toEqual(['original']);
   expect(dropCopies([step('copy', 6), step('original', 5)]).map(({ oid }) => oid)).toEqual(['original']);
+});
+
+test('are unknown where a shallow clone has left out who brought them, an agent as well', async () => {
+  const made = await begin('made');
+  for (const name of ['one', 'two', 'three']) await turn(create(`${name}.txt`));
+  const agent = await captureTurns(project, 'codex', [
+    { model: 'gpt', files: { 'four.txt': 'four.txt\n' } },
+    { model: 'gpt', files: { 'five.txt': 'five.txt\n' } },
+  ]);
+  const there = 'The history of this clone is cut off there. `git fetch --unshallow` brings the rest.';
+  const captured = agent.ref.slice('refs/heads/'.length);
+  const wanted = [
+    [`teddy/${made}`, 3, { 'one.txt': there, 'two.txt': there, 'three.txt': 'turn 03' }],
+    [`teddy/${made}`, 4, { 'one.txt': there, 'two.txt': there, 'three.txt': 'turn 03' }],
+    [captured, 1, { 'four.txt': there, 'five.txt': there }],
+    [captured, 2, { 'four.txt': there, 'five.txt': expect.stringContaining('in which the agent called no tool') }],
+  ] as const;
+  const clone = `${repo.root}-cut`;
+  for (const [branch, depth, authors] of wanted) {
+    await repo.git('clone', '-q', '--depth', String(depth), '-b', branch, `file://${repo.root}`, clone);
+    const cut = await openProject({ cwd: clone, env: process.env, notices: project.notices });
+    const found: Record<string, string> = {};
+    for (const path of Object.keys(authors)) {
+      const [run] = (await explainPlace(cut, { place: path })).runs;
+      const author = run?.author;
+      found[path] =
+        author === undefined || 'reason' in author
+          ? `${author?.reason}`
+          : `${author.kind} ${'turn' in author ? author.turn : ''}`;
+    }
+    expect({ branch, depth, found }).toEqual({ branch, depth, found: authors });
+    await cut.repository.close();
+    await rm(clone, { recursive: true });
+  }
 });

@@ -6,6 +6,8 @@ import { expect, test } from 'vitest';
 import { openProject } from '../../src/app.ts';
 import { readSession } from '../../src/view/view.ts';
 import { newSession } from '../../src/workflow/line/new-session.ts';
+import { countCost } from '../../src/workflow/review/count-cost.ts';
+import { countStats } from '../../src/workflow/review/count-stats.ts';
 import { reviewSession } from '../../src/workflow/review/session.ts';
 import { gitText } from '../support/git-process.ts';
 import { makeScratchRepository } from '../support/scratch-repository.ts';
@@ -46,12 +48,13 @@ test('are those of git log, down to the start of the session or the end of the c
     // Nobody knows what the first commit of a clone has changed.
     expect(review.turns[0]?.files).toEqual([]);
     expect(review.files.map(({ path }) => path)).toEqual(depth === 1 ? [] : ['mine.txt']);
+    await countCost(cloned, line);
+    await countStats(cloned, { sinceMs: null, signal: new AbortController().signal });
+    const cutOff = `The history of ${session} is cut off here: nothing before X is known. \`git fetch --unshallow\` brings it.`;
+    const shallow =
+      'This clone is shallow: turns, and the authors of lines, may be missing. `git fetch --unshallow` brings them.';
     expect(warned.map((text) => text.replace(/[0-9a-f]{10}/, 'X'))).toEqual(
-      depth === null
-        ? []
-        : [
-            `The history of ${session} is cut off here: nothing before X is known. \`git fetch --unshallow\` brings it.`,
-          ],
+      depth === null ? [] : [cutOff, cutOff, shallow],
     );
     warned.length = 0;
     await cloned.repository.close();

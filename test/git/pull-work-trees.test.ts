@@ -102,7 +102,7 @@ async function inClone(name: string, options: string[], work: (project: Project,
   gitText(root, ['config', 'user.email', 'ada@example.org']);
   const project = await openProject({ cwd: root, env: process.env, notices });
   try {
-    expect(await project.repository.store.isShallow()).toBe(true);
+    expect(await project.repository.store.cutCommits()).not.toEqual(new Set());
     await work(project, root);
   } finally {
     await project.repository.close();
@@ -120,15 +120,14 @@ test('a shallow clone takes lines, and sends what is added to them', () =>
   }));
 
 test('a line that a shallow clone cuts off stays out, until it has all of the history as the hint says', () =>
-  inClone('cut', ['--depth', '1', '--no-single-branch'], async (cut, root) => {
-    const { lines } = await pullSessions(cut, request);
+  inClone('cut', ['--depth', '1', '--no-single-branch'], async (shallow, root) => {
+    const { lines } = await pullSessions(shallow, request);
     const kept = lines.flatMap(({ problem }) => problem ?? []);
-    expect(kept[0]).toMatchObject({
-      code: 'HOSTILE_SESSION',
-      hint: expect.stringContaining('`git fetch --unshallow`'),
-    });
+    const cut = { code: 'SHALLOW_CLONE', hint: expect.stringContaining('`git fetch --unshallow`') };
+    expect(kept[0]).toMatchObject(cut);
+    await expect(say(shallow, 'Go on', null, { selector: branches['clean'] })).rejects.toMatchObject(cut);
     gitText(root, ['fetch', '--quiet', '--unshallow']);
-    const again = await pullSessions(cut, request);
+    const again = await pullSessions(shallow, request);
     expect(again.lines.map(({ problem }) => problem)).toEqual(again.lines.map(() => null));
     expect(again.lines.filter(({ did }) => did.includes('made'))).toHaveLength(kept.length);
   }));

@@ -104,7 +104,7 @@ export function memoryStore(disk: MemoryDisk, { ident, settings }: MemoryStoreOp
     },
     isAncestor: async (ancestor, descendant) => (await listAncestors(disk, descendant)).has(ancestor),
     ...memoryMerges(disk),
-    isShallow: async () => false,
+    cutCommits: async () => new Set(),
     checkSignatures: async () => new Map(),
     fsck: async () => [],
     listTree: (treeish) => listFiles(disk, treeish),

@@ -75,6 +75,12 @@ interface TracedRun extends BlamedRun {
   left: TracedRun | null;
 }
 
+/** git gives to such a commit all that came before it. */
+const beforeCut: Origin = {
+  unsure: null,
+  reason: 'The history of this clone is cut off there. `git fetch --unshallow` brings the rest.',
+};
+
 /** A squash may hold another one, and agents take turns: so often it is gone on from what was found. */
 const maxRounds = 24;
 
@@ -88,6 +94,7 @@ async function traceLines(
   const { without = [], ignored = [] } = query;
   const isIgnored = new Set(ignored);
   const origins = new Map<Oid, Origin | null>([...without, ...ignored].map((oid) => [oid, null]));
+  for (const oid of await store.cutCommits()) origins.set(oid, beforeCut);
   let grafts: Grafts = new Map<Oid, readonly Oid[]>([
     ...[...known.grafts].filter(([oid]) => !isIgnored.has(oid)),
     ...without.map((oid) => [oid, []] as const),

@@ -35,14 +35,14 @@ export interface CodeSteps {
   grafts: Grafts;
   /** Landings of lines that are not in this repository. */
   untraced: ReadonlySet<Oid>;
-  /** The other agent that each captured session is of. */
-  agents: ReadonlyMap<SessionId, string>;
+  /** The other agent that each captured session is of; null where a shallow clone has left out its start. */
+  agents: ReadonlyMap<SessionId, string | null>;
   /** The first commit of each entry, by its id: its copies may have left the rest of the turn behind. */
   originals: ReadonlyMap<string, Oid>;
 }
 
 const cacheKey = 'code-steps';
-const version = 3;
+const version = 4;
 
 interface Kept {
   version: number;
@@ -114,6 +114,7 @@ async function dropSteps(
 
 async function addSteps(source: BlameSource, kept: Kept, tips: readonly Oid[]): Promise<Kept> {
   const { store, blame } = source.repository;
+  const cut = await store.cutCommits();
   const read = new Map<Oid, ReadCommit>();
   const grafts = new Map<Oid, Oid[]>();
   const missing: [Oid, Oid[]][] = [];
@@ -122,11 +123,13 @@ async function addSteps(source: BlameSource, kept: Kept, tips: readonly Oid[]): 
     const reached = [...not];
     not.push(...next);
     const marked = await blame.findMarked(marks, next, reached);
-    const found = marked.flatMap((commit) => toRead(commit) ?? []).filter(({ step }) => !read.has(step.oid));
+    // git takes all files of such a commit for its own.
+    const known = marked.map((commit) => (cut.has(commit.oid) ? { ...commit, changes: [] } : commit));
+    const found = known.flatMap((commit) => toRead(commit) ?? []).filter(({ step }) => !read.has(step.oid));
     for (const one of found) read.set(one.step.oid, one);
     const added: Oid[] = [];
     for (const { step, commit, from } of found) {
-      if (step.kind !== 'landing' && step.kind !== 'undo') continue;
+      if (cut.has(step.oid) || (step.kind !== 'landing' && step.kind !== 'undo')) continue;
       const wanted = step.kind === 'landing' ? from.map(({ tip }) => tip) : await findPutBack(source, commit, step);
       const here = await Promise.all(wanted.map((oid) => store.resolve(oid)));
       const there = wanted.filter((oid, at) => here[at] === oid && oid !== step.oid);
@@ -136,8 +139,8 @@ async function addSteps(source: BlameSource, kept: Kept, tips: readonly Oid[]): 
       added.push(...there);
     }
     // A line may have landed that no ref keeps, as long as git has not removed it.
-    const known = new Set(not);
-    next = [...new Set(added)].filter((oid) => !known.has(oid));
+    const asked = new Set(not);
+    next = [...new Set(added)].filter((oid) => !asked.has(oid));
   }
   const steps = new Map([...kept.steps, ...[...read.values()].map(({ step }) => step)].map((step) => [step.oid, step]));
   return {
@@ -214,14 +217,14 @@ async function findPutBack({ repository: { store } }: BlameSource, { parents }: 
 
 function toCodeSteps({ steps, grafts, missing }: Kept): CodeSteps {
   const grafted = new Map(grafts);
-  const agents = steps.flatMap(({ session, agent }): [SessionId, string][] =>
-    agent === null ? [] : [[session, agent]],
-  );
+  const agents = new Map<SessionId, string | null>();
+  for (const { session, agent, head } of steps)
+    if (agent !== null || (head !== null && !agents.has(session))) agents.set(session, agent);
   return {
     steps: new Map(steps.map((step) => [step.oid, step])),
     grafts: grafted,
     untraced: new Set(missing.flatMap(([oid]) => (grafted.has(oid) ? [] : [oid]))),
-    agents: new Map(agents),
+    agents,
     originals: new Map(dropCopies(steps).flatMap(({ entry, oid }) => (entry === null ? [] : [[entry, oid]]))),
   };
 }

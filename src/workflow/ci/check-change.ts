@@ -18,7 +18,7 @@ import type { CheckedChange, CheckRequest } from './ci.ts';
 
 /** Throws UNKNOWN_COMMIT, UNKNOWN_SESSION, AMBIGUOUS_SESSION, INTERRUPTED; SHALLOW_CLONE where history is cut off. */
 export async function checkChange(project: Project, request: CheckRequest): Promise<CheckedChange> {
-  if (await project.repository.store.isShallow())
+  if ((await project.repository.store.cutCommits()).size > 0)
     throw new TeddyError(
       'SHALLOW_CLONE',
       'The clone is shallow: the sessions are cut off.',

@@ -1,10 +1,23 @@
 /** Where a session starts: a second `start` in the middle of a line hides nothing that comes before it. */
+import { TeddyError } from '../../errors.ts';
 import type { Commit, Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Entry } from '../../session/entry.ts';
 import { sessionDir, type Oid, type SessionId } from '../../names.ts';
 import { hasLandedAsItStands } from './find-open.ts';
 import { findNearestEntry } from '../../session/nearest-entry.ts';
+
+/** Why a line cannot be judged whose start a shallow clone has left out. */
+export const cutBeforeStart = 'its history is cut off here before the start of its session';
+
+/** Returns what is thrown where a line has no start to go back to. */
+export function noStartError(name: string): TeddyError {
+  return new TeddyError(
+    'DAMAGED_SESSION',
+    `The history of ${name} does not go back to the start of its session.`,
+    'In a shallow clone: `git fetch --unshallow`; in CI, check out with the whole history.',
+  );
+}
 
 /** Whether the entry of this commit is a start, with nothing of its session before it. */
 export async function startsSession(store: Store, entry: Entry | null, { parents }: Commit): Promise<boolean> {

@@ -1,7 +1,8 @@
 /** The commits of all lines of a page: each once, with what it changed, and the turns that they make. */
-import { isDamage, nullIfDamaged, TeddyError } from '../../errors.ts';
+import { isDamage, nullIfDamaged } from '../../errors.ts';
 import type { CommitChange, Store } from '../../ports/git.ts';
 import type { Masker, Project } from '../../ports/project.ts';
+import { noStartError } from '../line/session-start.ts';
 import { comesLater } from '../../session/entry.ts';
 import type { Oid, SessionId, TurnName } from '../../names.ts';
 import type { PageSource } from '../../page/session-page.ts';
@@ -50,7 +51,7 @@ export async function walkLines(project: Project, { session, lines }: PageSource
     const { line, steps, below, hasStart } = part;
     // A line with nothing of its own shows nothing.
     if (steps.length === 0) continue;
-    if (!hasStart && part.leaves === null && (await store.isShallow())) throw shallowError(line.name);
+    if (!hasStart && part.leaves === null && (await store.cutCommits()).size > 0) throw noStartError(line.name);
     const changes = await readChanges(store, steps, below);
     const own = await Promise.all(steps.map((step) => toPageStep(step, changes.get(step.commit))));
     const left = part.leaves && walked.get(part.leaves.part);
@@ -62,14 +63,6 @@ export async function walkLines(project: Project, { session, lines }: PageSource
     walked.set(part, read);
   }
   return [...walked.values()];
-}
-
-function shallowError(name: string): TeddyError {
-  return new TeddyError(
-    'DAMAGED_SESSION',
-    `The history of ${name} does not go back to the start of its session.`,
-    'In a shallow clone: `git fetch --unshallow`; in CI, check out with the whole history.',
-  );
 }
 
 /** Where an object is missing, the changes of each commit are read by themselves, so that the others are there. */

@@ -7,7 +7,7 @@ import { keepRecentReads } from '../../session/keep-recent.ts';
 import { isSessionPath } from '../../session/global-files.ts';
 import { isTurnName, turnDir, joinPath, type Oid, type RepoPath, type TurnName } from '../../names.ts';
 import type { RecordedLine } from '../line/find-recorded.ts';
-import { startsSession } from '../line/session-start.ts';
+import { noStartError, startsSession } from '../line/session-start.ts';
 import { commandReplay, type CommandReplay } from './commands.ts';
 import { openLogRenderer, type LogRenderer } from '../verify/render-log-again.ts';
 import { replayReport } from './report.ts';
@@ -146,11 +146,7 @@ async function findBase(
       return [...not, ...commit.parents.slice(0, 1)];
   }
   if (after !== null) return not;
-  throw new TeddyError(
-    'DAMAGED_SESSION',
-    `The history of ${name} does not go back to the start of its session.`,
-    'In a shallow clone: `git fetch --unshallow`; in CI, check out with the whole history.',
-  );
+  throw noStartError(name);
 }
 
 interface TurnList {

@@ -9,7 +9,7 @@ import type { SessionId, TurnName } from '../../names.ts';
 import { estimateTokens } from '../../session/tokens.ts';
 import { outlineTurn, readLineTurns, readSession, readTurnFile, type TurnAt } from '../../view/view.ts';
 import { isAnswer, sumSpent, type CostedEntry, type PriceOf, type Spending } from '../../session/spending.ts';
-import { findRecorded } from '../line/find-recorded.ts';
+import { findRecorded, warnOfCut } from '../line/find-recorded.ts';
 
 export interface Tokens {
   inputTokens: number;
@@ -57,6 +57,7 @@ export async function countCost(project: Project, target: string | undefined): P
   const { store } = project.repository;
   const { session, name, tip } = await findRecorded(project, target);
   const [read, state] = await Promise.all([readSession(store, { session, tip }), readLineTurns(store, tip)]);
+  warnOfCut(project, read);
   const answers = read.steps.flatMap(({ entry }) => (entry !== null && isAnswer(entry) ? [entry] : []));
   const { priceOf, unpriced } = await readPrices(project, answers);
   const outlines = new Map(read.turns.map((outline) => [outline.turn, outline]));

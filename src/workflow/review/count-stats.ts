@@ -55,6 +55,10 @@ interface WalkedEntry {
 
 /** Throws GIT_FAILED, DAMAGED_SESSION, BAD_SETTING, INTERRUPTED. */
 export async function countStats(project: Project, request: StatsRequest): Promise<Stats> {
+  if ((await project.repository.store.cutCommits()).size > 0)
+    project.notices.warn(
+      'This clone is shallow: turns, and the authors of lines, may be missing. `git fetch --unshallow` brings them.',
+    );
   const lines = await listRecorded(project);
   const walked = await readEntries(project, lines);
   const turns = groupTurns(walked, request.sinceMs);

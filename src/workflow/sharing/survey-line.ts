@@ -6,7 +6,7 @@ import { decodeEntry } from '../../session/entry.ts';
 import { maxChangedPaths } from '../../session/count-paths.ts';
 import type { Oid, RepoPath, SessionId } from '../../names.ts';
 import { isOnAnyLine } from '../../session/ancestry.ts';
-import { holdsSession, startsSession } from '../line/session-start.ts';
+import { cutBeforeStart, holdsSession, startsSession } from '../line/session-start.ts';
 import type { Violation } from '../../session/violation.ts';
 import { changeCounter } from './count-changes.ts';
 
@@ -48,7 +48,8 @@ export async function surveyLine(
   if (count === 0) return { startId: null };
   if (startId === null && (end === null || !(await isOfSession(store, end, session)))) {
     // Whether there is a start below it, nobody can say.
-    if (end !== null && (await store.readSize(end)) === null && !(await store.isShallow()))
+    if (end !== null && (await store.cutCommits()).size > 0) return cutBeforeStart;
+    if (end !== null && (await store.readSize(end)) === null)
       throw new DamagedObjectError(`The commit ${end} is missing.`, 'See `git fsck`.');
     return below === undefined ? `no commit of it is an entry of ${session}` : 'it has no start';
   }

@@ -3,6 +3,7 @@ import { TeddyError } from '../../errors.ts';
 import type { RefUpdate } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { archiveRef, mainLineRef, parseLineRef, shortRef, type RefName, type SessionId } from '../../names.ts';
+import { cutBeforeStart } from '../line/session-start.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { applyMoves, type AppliedMoves } from './apply-moves.ts';
 import type { ChosenRemote } from './choose-remote.ts';
@@ -70,8 +71,7 @@ async function takeChecked(
     const refused = await fetchAndCheck(project, source, incoming, toOwn, { ...request, isWhole });
     if (!isWhole && refused.some(({ isUnread }) => isUnread === true)) continue;
     const taken = await moveLines(project, withoutRefused(source, refused), { refused, known: null }, request);
-    const isCut = refused.length > 0 && (await project.repository.store.isShallow());
-    const kept = incoming.flatMap((tips) => toRefusedLine(source, tips, { refused, isCut }));
+    const kept = incoming.flatMap((tips) => toRefusedLine(source, tips, refused));
     return { ...taken, lines: [...taken.lines, ...kept] };
   }
 }
@@ -208,16 +208,12 @@ function toTrackingUpdates(remote: ChosenRemote, lines: readonly StandingTips[])
   });
 }
 
-function toRefusedLine(
-  { remote }: Source,
-  tips: SharedTips,
-  { refused, isCut }: { refused: readonly RefusedRef[]; isCut: boolean },
-): SharedLine[] {
+function toRefusedLine({ remote }: Source, tips: SharedTips, refused: readonly RefusedRef[]): SharedLine[] {
   const found = refused.find(({ ref }) => ref === tips.ref);
   if (found === undefined) return [];
   const line = toSharedLine({ ...tips, standing: tips.local === null ? 'only-remote' : 'pull' });
   const isTwin = found.isNamesake === true && tips.session !== null && listNamesakes(refused).has(tips.session);
-  const problem = isTwin ? toNamesake(remote, tips) : toHostile(remote, tips, found, isCut);
+  const problem = isTwin ? toNamesake(remote, tips) : toHostile(remote, tips, found);
   return [{ ...line, problem, violations: found.violations }];
 }
 
@@ -232,21 +228,18 @@ function listNamesakes(refused: readonly RefusedRef[]): Set<SessionId> {
 }
 
 /** Nobody is advised to take published commits back: others may have gone on from them. */
-function toHostile(
-  { label }: ChosenRemote,
-  { ref }: SharedTips,
-  { reason, violations }: RefusedRef,
-  isCut: boolean,
-): TeddyError {
+function toHostile({ label }: ChosenRemote, { ref }: SharedTips, { reason, violations }: RefusedRef): TeddyError {
+  if (reason === cutBeforeStart)
+    return new TeddyError(
+      'SHALLOW_CLONE',
+      `${shortRef(ref)} of ${label} cannot be taken: ${reason}.`,
+      'Nothing of it is here. Run `git fetch --unshallow`, and then the command again.',
+    );
   const look = `To look at it: \`git fetch ${toShellWord(label)} ${ref} && teddy session verify FETCH_HEAD\`. `;
-  const next =
-    isCut && violations.length === 0
-      ? 'This clone is shallow: run `git fetch --unshallow`, and then the command again.'
-      : `${violations.length === 0 ? '' : look}Ask whoever pushed it.`;
   return new TeddyError(
     'HOSTILE_SESSION',
     `${shortRef(ref)} of ${label} cannot be taken: it fails the checks (${reason.replace(/\.$/, '')}).`,
-    `Nothing of it is here. ${next}`,
+    `Nothing of it is here. ${violations.length === 0 ? '' : look}Ask whoever pushed it.`,
   );
 }
 

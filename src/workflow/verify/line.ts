@@ -143,7 +143,7 @@ function refuseInterrupted({ signal }: VerifyOptions): void {
 /** False: there is nothing to walk. */
 async function beginsHonestly(store: Store, { kind }: LineBase, result: VerifiedLine): Promise<boolean> {
   const add = (rule: Rule, message: string) => addViolation(result, rule, result.tip, null, null, message);
-  if (kind === 'cut' && (await store.isShallow())) {
+  if (kind === 'cut' && (await store.cutCommits()).size > 0) {
     result.isWhole = false;
     result.notes.push(
       'The clone is shallow: what comes before its first commit is not here, and was not checked. Run `git fetch --unshallow`.',
