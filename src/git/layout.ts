@@ -1,6 +1,7 @@
 /** Where a repository keeps its parts, and which branch is checked out in it. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fallBackTo } from '../disk/system-error.ts';
 import type { RefName } from '../names.ts';
 import { toGitFailure } from './git-failure.ts';
 import type { GitRunner } from './run.ts';
@@ -17,9 +18,9 @@ export interface RepositoryLayout {
   objectFormat: 'sha1' | 'sha256';
 }
 
-/** The commits at which a shallow clone ends, one a row; nothing in a whole one. */
+/** Returns the commits at which the history of a shallow clone ends, one on each line; an empty text in a whole clone. */
 export function readShallow(commonDir: string): Promise<string> {
-  return readFile(join(commonDir, 'shallow'), 'utf8').catch(() => '');
+  return readFile(join(commonDir, 'shallow'), 'utf8').catch(fallBackTo('', 'ENOENT'));
 }
 
 /** git alone knows where its ref backend keeps HEAD. Null: detached. */

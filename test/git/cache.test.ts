@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { readShallow } from '../../src/git/layout.ts';
 import { derivedCache, openRepository } from '../../src/git/repository.ts';
 import type { SessionId } from '../../src/names.ts';
 import { encodeEntry } from '../../src/session/entry.ts';
@@ -64,6 +65,15 @@ test('a cache that cannot be written costs nothing but time', async () => {
   const cache = derivedCache(common);
   await cache.write('tree-1', bytesOf('text'));
   expect(await cache.read('tree-1')).toBeNull();
+});
+
+test('a clone is whole only where there is no file of its ends, not where that cannot be read', async () => {
+  expect(await readShallow(common)).toBe('');
+  writeFileSync(join(common, 'shallow'), `${'a'.repeat(40)}\n`);
+  expect(await readShallow(common)).toBe(`${'a'.repeat(40)}\n`);
+  rmSync(join(common, 'shallow'));
+  mkdirSync(join(common, 'shallow'));
+  await expect(readShallow(common)).rejects.toThrow('EISDIR');
 });
 
 test('nothing that a shallow clone lacks is taken for missing once it is there', async () => {

@@ -75,7 +75,7 @@ interface TracedRun extends BlamedRun {
   left: TracedRun | null;
 }
 
-/** git gives to such a commit all that came before it. */
+/** Explains the lines of a commit at which a shallow clone ends: git gives it all that came before it. */
 const beforeCut: Origin = {
   unsure: null,
   reason: 'The history of this clone is cut off there. `git fetch --unshallow` brings the rest.',

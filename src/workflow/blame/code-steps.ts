@@ -123,7 +123,7 @@ async function addSteps(source: BlameSource, kept: Kept, tips: readonly Oid[]): 
     const reached = [...not];
     not.push(...next);
     const marked = await blame.findMarked(marks, next, reached);
-    // git takes all files of such a commit for its own.
+    // git says of a commit at which a shallow clone ends that it added every file.
     const known = marked.map((commit) => (cut.has(commit.oid) ? { ...commit, changes: [] } : commit));
     const found = known.flatMap((commit) => toRead(commit) ?? []).filter(({ step }) => !read.has(step.oid));
     for (const one of found) read.set(one.step.oid, one);

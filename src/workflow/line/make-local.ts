@@ -3,7 +3,7 @@ import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { shortRef, type Oid, type RefName, type SessionId } from '../../names.ts';
 import { moveRefs } from './move-refs.ts';
-import { cutBeforeStart } from './session-start.ts';
+import { cutBeforeStart, cutOffError } from './session-start.ts';
 
 interface RemoteLine {
   ref: RefName;
@@ -17,12 +17,7 @@ export async function makeLocal(project: Project, { ref, session, remoteTip }: R
   if (remoteTip === null)
     throw new TeddyError('UNKNOWN_SESSION', `${ref} has no commit.`, '`teddy session list` shows the lines.');
   const reason = await project.judgeLine(project, { ref, tip: remoteTip, session });
-  if (reason === cutBeforeStart)
-    throw new TeddyError(
-      'SHALLOW_CLONE',
-      `No local branch was made of ${shortRef(ref)}: ${reason}.`,
-      'Fetch all of it: `git fetch --unshallow`, and then run the command again.',
-    );
+  if (reason === cutBeforeStart) throw cutOffError(`No local branch was made of ${shortRef(ref)}`);
   if (reason !== null)
     throw new TeddyError(
       'HOSTILE_SESSION',

@@ -7,10 +7,16 @@ import { sessionDir, type Oid, type SessionId } from '../../names.ts';
 import { hasLandedAsItStands } from './find-open.ts';
 import { findNearestEntry } from '../../session/nearest-entry.ts';
 
-/** Why a line cannot be judged whose start a shallow clone has left out. */
+/** The reason why nobody can judge a line whose start is missing from a shallow clone. */
 export const cutBeforeStart = 'its history is cut off here before the start of its session';
 
-/** Returns what is thrown where a line has no start to go back to. */
+/** Returns the error for such a line; `told` says what could not be done. */
+export function cutOffError(told: string): TeddyError {
+  const hint = 'Fetch the rest with `git fetch --unshallow`, and then run the command again.';
+  return new TeddyError('SHALLOW_CLONE', `${told}: ${cutBeforeStart}.`, hint);
+}
+
+/** Returns the error for a line whose history does not go back to the start of its session. */
 export function noStartError(name: string): TeddyError {
   return new TeddyError(
     'DAMAGED_SESSION',

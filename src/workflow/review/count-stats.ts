@@ -57,7 +57,7 @@ interface WalkedEntry {
 export async function countStats(project: Project, request: StatsRequest): Promise<Stats> {
   if ((await project.repository.store.cutCommits()).size > 0)
     project.notices.warn(
-      'This clone is shallow: turns, and the authors of lines, may be missing. `git fetch --unshallow` brings them.',
+      'This clone is shallow: some turns and authors of lines are not known. `git fetch --unshallow` brings the rest.',
     );
   const lines = await listRecorded(project);
   const walked = await readEntries(project, lines);

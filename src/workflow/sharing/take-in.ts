@@ -3,7 +3,7 @@ import { TeddyError } from '../../errors.ts';
 import type { RefUpdate } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { archiveRef, mainLineRef, parseLineRef, shortRef, type RefName, type SessionId } from '../../names.ts';
-import { cutBeforeStart } from '../line/session-start.ts';
+import { cutBeforeStart, cutOffError } from '../line/session-start.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { applyMoves, type AppliedMoves } from './apply-moves.ts';
 import type { ChosenRemote } from './choose-remote.ts';
@@ -229,12 +229,7 @@ function listNamesakes(refused: readonly RefusedRef[]): Set<SessionId> {
 
 /** Nobody is advised to take published commits back: others may have gone on from them. */
 function toHostile({ label }: ChosenRemote, { ref }: SharedTips, { reason, violations }: RefusedRef): TeddyError {
-  if (reason === cutBeforeStart)
-    return new TeddyError(
-      'SHALLOW_CLONE',
-      `${shortRef(ref)} of ${label} cannot be taken: ${reason}.`,
-      'Nothing of it is here. Run `git fetch --unshallow`, and then the command again.',
-    );
+  if (reason === cutBeforeStart) return cutOffError(`${shortRef(ref)} of ${label} cannot be taken`);
   const look = `To look at it: \`git fetch ${toShellWord(label)} ${ref} && teddy session verify FETCH_HEAD\`. `;
   return new TeddyError(
     'HOSTILE_SESSION',
