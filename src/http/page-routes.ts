@@ -49,7 +49,7 @@ const statuses: StatusChanges = { UNKNOWN_SESSION: 404 };
 const looksPerListing = 6;
 
 const linkRequest = z.object({ session: z.string().optional() });
-const linkAnswer = z.object({ link: z.string(), expires_at: z.string(), may_approve: z.boolean() });
+const linkAnswer = z.object({ link: z.string(), expiresAt: z.string(), mayApprove: z.boolean() });
 export type PageLink = z.infer<typeof linkAnswer>;
 const openingAnswer = z.object({ opened: z.boolean() });
 
@@ -110,7 +110,7 @@ export async function issueLink(
 ): Promise<PageLink> {
   const path = session === undefined ? '/' : await toPath(tools, session);
   const { code, expiresAt } = access.issue(path, mayApprove ? 'person' : 'program');
-  return { link: `${origin}/open?code=${code}`, expires_at: expiresAt.toISOString(), may_approve: mayApprove };
+  return { link: `${origin}/open?code=${code}`, expiresAt: expiresAt.toISOString(), mayApprove };
 }
 
 async function toPath({ project, find }: PageTools, selector: string): Promise<string> {

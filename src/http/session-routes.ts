@@ -116,8 +116,7 @@ export function sessionRoutes({ sessions, inTurn, appended, lookMs, limits }: Se
       statuses,
       async answer(call) {
         const records = readRecords(await call.json(), limits);
-        const { isNew, ...place } = await inTurn(() => sessions.append({ selector: call.session, records }));
-        return ok({ ...place, is_new: isNew });
+        return ok(await inTurn(() => sessions.append({ selector: call.session, records })));
       },
     },
     {

@@ -2,6 +2,7 @@
 import { z } from '@hono/zod-openapi';
 import { historyFormats } from '../conversation/history.ts';
 import { resultReasons } from '../conversation/record.ts';
+import { commit, describedSession, line, session } from '../view/schemas.ts';
 
 const sources = ['text', 'voice_transcription', 'voice_response'] as const;
 const maxRecords = 1000;
@@ -81,10 +82,6 @@ export const sentRecords = z.array(sentRecord).min(1).max(maxRecords).openapi('T
 
 export const entryRequest = z.union([sentRecord, sentRecords]).openapi('EntryRequest');
 
-const session = z.string().openapi({ example: '20260124-add-user-auth' });
-const line = z.string().openapi({ description: 'A branch.', example: 'teddy/20260124-add-user-auth' });
-const commit = z.string().openapi({ description: 'An object id, in full.' });
-
 export const entryAnswer = z
   .object({
     session,
@@ -92,42 +89,12 @@ export const entryAnswer = z
     turn: z.string().openapi({ example: '02' }),
     commit,
     entry: z.enum(['message', 'exchange', 'reply']),
-    is_new: z.boolean().openapi({ description: 'False: it was there already, with the same content.' }),
+    isNew: z.boolean().openapi({ description: 'False: it was there already, with the same content.' }),
   })
   .openapi('EntryAnswer');
 
-const listedSession = z
-  .object({
-    session,
-    branch: line,
-    remote: z.string().nullable().openapi({ description: 'Which remote has it, when there is no local branch.' }),
-    remotes: z.array(z.string()).openapi({ description: 'All remotes that have it then.' }),
-    created: z.string(),
-    turns: z.int(),
-    status: z.enum(['new', 'open', 'planned', 'closed']),
-    last: z.string().openapi({ description: 'What the last entry says.' }),
-    conversationBranches: z.array(z.string()),
-    current: z.boolean().openapi({ description: 'HEAD is on it.' }),
-    archived: z.boolean().openapi({ description: 'Its branches are gone; always false here.' }),
-    state: z.enum(['pending', 'open', 'closed', 'failed', 'landed', 'committed', 'archived', 'remote']),
-    committed: z.string().nullable().openapi({
-      description: 'The commit in which somebody has committed what another agent did, where that is the state.',
-    }),
-    beside: z
-      .object({ branch: line, has: z.enum(['plan', 'code']) })
-      .nullable()
-      .openapi({
-        description: 'Another of its branches, with a plan that was not run, or with code where this one has none.',
-      }),
-    title: z.string().openapi({ description: 'The title of the last step.' }),
-    updated: z.string().openapi({ description: 'The time of the last entry.' }),
-    agent: z.string().nullable().openapi({ description: "The other agent whose session it is; null: teddy's own." }),
-    model: z
-      .string()
-      .nullable()
-      .openapi({ description: 'The model that answered last, in a session of another agent.' }),
-    awaitsVerdict: z.boolean().openapi({ description: 'Another agent has handed in a plan that nobody has judged.' }),
-  })
+const listedSession = describedSession
+  .extend({ current: z.boolean().openapi({ description: 'HEAD is on it.' }) })
   .openapi('ListedSession');
 
 export const sessionsAnswer = z.object({ sessions: z.array(listedSession) }).openapi('SessionsAnswer');

@@ -8,6 +8,7 @@ import { listMemos } from '../workflow/context/change-memos.ts';
 import { followLine } from '../workflow/conversation/follow-line.ts';
 import { findLine } from '../workflow/line/find.ts';
 import { listProposed, proposeMemo } from '../workflow/line/proposed-memos.ts';
+import { line, commit, session, turn, verdict as verdictSchema } from '../view/schemas.ts';
 import { findTurn, readLineTurns, readTurnFile, readVerdicts, type Verdict } from '../view/view.ts';
 import { findWayTo } from '../workflow/line/way-to-line.ts';
 import { submitPlan } from '../workflow/turn/submit-plan.ts';
@@ -27,8 +28,6 @@ import {
 
 export type InTurn = <Result>(work: () => Promise<Result>) => Promise<Result>;
 
-const session = z.string().describe('The id of the session.');
-const turn = z.string();
 const commands = z
   .object({ show: z.string(), approve: z.string(), reject: z.string(), execute: z.string().nullable() })
   .describe('What a person runs in a terminal; tell the user. `execute` is null for a plan that teddy does not run.');
@@ -68,9 +67,9 @@ function submitTool(project: Project, inTurn: InTurn): Tool {
     }),
     output: z.object({
       session,
-      line: z.string().describe('Its branch.'),
+      line,
       turn,
-      commit: z.string(),
+      commit,
       sha256: z.string().describe('Of the plan as it was stored: a verdict is about these bytes.'),
       kind: z.enum(['teddy', 'markdown']),
       actions: z.int(),
@@ -95,7 +94,7 @@ function submitTool(project: Project, inTurn: InTurn): Tool {
         `  ${run.approve}`,
         `  ${run.reject}`,
         ...(run.execute === null ? [] : [`  ${run.execute}`]),
-        `Then: plan_verdict { session: "${id}", turn: "${name}", wait_s: 600 }\n`,
+        `Then: plan_verdict { session: "${id}", turn: "${name}", waitSeconds: 600 }\n`,
       ].join('\n');
     },
   });
@@ -121,38 +120,33 @@ function verdictTool(project: Project, read: InTurn, watch: RefWatch): Tool {
     name: 'plan_verdict',
     title: 'Ask for the verdict on a plan',
     description:
-      'The verdict of people on the plan of a turn: approved, rejected with comments, or still waiting. With wait_s it ' +
+      'The verdict of people on the plan of a turn: approved, rejected with comments, or still waiting. With waitSeconds it ' +
       'waits for one so long, and reports progress. Go on only after an approval; after a rejection, read the comments ' +
       'and hand in another plan.',
     input: z.strictObject({
       session: sessionName,
       turn: turnName,
-      wait_s: z.int().min(0).max(maxWaitSeconds).default(0).describe('Seconds to wait for a verdict; 0 if not given.'),
+      waitSeconds: z
+        .int()
+        .min(0)
+        .max(maxWaitSeconds)
+        .default(0)
+        .describe('Seconds to wait for a verdict; 0 if not given.'),
     }),
     output: z.object({
       notice,
       session,
-      line: z.string().describe('Its branch.'),
+      line,
       turn,
       status: z
         .enum(['approved', 'rejected', 'waiting', 'undecided'])
         .describe('undecided: the agent asked by itself, and nobody has decided here.'),
-      plan_sha256: z.string().describe('The verdict is about these bytes of the plan.'),
-      verdict: z
-        .object({
-          by: z
-            .string()
-            .describe('The name and address in the commit. Anybody can write them: only a signature shows more.'),
-          at: z.string(),
-          text: z.string().nullable(),
-          comments: z.array(z.object({ line: z.int().describe('Of the plan, from 1.'), text: z.string() })),
-          commit: z.string(),
-        })
-        .nullable(),
+      planSha256: z.string().describe('Of the plan that was judged, or waits.'),
+      verdict: verdictSchema.nullable(),
     }),
     kind: 'reads',
     waits: true,
-    async call({ session: selector, turn: name, wait_s: seconds }, call) {
+    async call({ session: selector, turn: name, waitSeconds: seconds }, call) {
       const { found, last } = await read(async () => {
         const plan = await findPlan(project, selector, name);
         return { found: plan, last: await readLast(project, plan) };
@@ -164,25 +158,16 @@ function verdictTool(project: Project, read: InTurn, watch: RefWatch): Tool {
         line: shortRef(found.line.ref),
         turn: found.turn,
         status: toStatus(verdict),
-        plan_sha256: verdict?.planSha256 ?? found.sha256,
-        verdict:
-          verdict === null
-            ? null
-            : {
-                by: `${verdict.author.name} <${verdict.author.email}>`,
-                at: verdict.at,
-                text: verdict.text,
-                comments: verdict.comments,
-                commit: verdict.commit,
-              },
+        planSha256: verdict?.planSha256 ?? found.sha256,
+        verdict,
       };
     },
-    render({ session: id, line, turn: name, status, plan_sha256: sha256, verdict }) {
+    render({ session: id, line, turn: name, status, planSha256: sha256, verdict }) {
       const head = `Turn ${name} of ${id}: ${status} (sha256 ${sha256}).`;
       if (verdict === null) return `${head} A person decides: teddy session approve ${name} -s ${toShellWord(line)}\n`;
       const comments = verdict.comments.map(({ line, text }) => `plan.md, line ${line}: ${text}`);
       const said = [...(verdict.text === null ? [] : [verdict.text]), ...comments];
-      const by = `By ${verdict.by}, ${verdict.at}.`;
+      const by = `By ${verdict.author.name} <${verdict.author.email}>, ${verdict.at}.`;
       return [head, by, ...(said.length === 0 ? [] : [`What was said of the plan:\n${said.join('\n')}`]), ''].join(
         '\n',
       );

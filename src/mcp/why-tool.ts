@@ -2,17 +2,18 @@
 import * as z from 'zod';
 import type { Project } from '../ports/project.ts';
 import { toWhyDocument } from '../workflow/blame/document.ts';
+import { at, author, commit, line, session, turn } from '../view/schemas.ts';
 import { explainPlace } from '../workflow/blame/why.ts';
 import { dataNotice, defineTool, frame, givenText, maxChars, notice, type Tool } from './tool.ts';
 
-const turn = z.looseObject({
-  session: z.string(),
-  turn: z.string(),
+const story = z.looseObject({
+  session,
+  turn,
   model: z.string().nullable(),
-  asked: z.object({ by: z.string(), at: z.string(), text: z.string() }).nullable(),
+  asked: z.object({ author: author.nullable(), at, text: z.string() }).nullable(),
   plan: z.object({ title: z.string(), actions: z.array(z.string()) }).nullable(),
 });
-const person = z.looseObject({ by: z.string(), subject: z.string(), at: z.string() });
+const person = z.looseObject({ commit, author, at, subject: z.string() });
 
 export function whyTool(project: Project): Tool {
   return defineTool({
@@ -26,26 +27,26 @@ export function whyTool(project: Project): Tool {
       place: givenText(4096).describe(
         "A file, from the project's root, with a line or some: src/app.ts:42, src/app.ts:42-50. A file alone: all of its lines.",
       ),
-      max_chars: maxChars,
+      maxChars,
     }),
     output: z.object({
       notice,
       path: z.string(),
       stories: z.array(
         z.looseObject({
-          author: z
+          kind: z
             .string()
             .describe('turn: a model; person: somebody by hand; uncommitted; unknown: nothing proves whose it is.'),
           lines: z.array(z.object({ line: z.int(), count: z.int(), texts: z.array(z.string()) })),
-          turn: turn.nullable().optional(),
+          turn: story.nullable().optional(),
           person: person.nullable().optional(),
-          line: z.string().nullable().describe('The branch of the turn, or its session: a session for session_show.'),
+          line: line.nullable().describe('A session for session_show: the branch of the turn, or its session.'),
         }),
       ),
       cut: z.int().describe('So many stories are left out: name fewer lines.'),
     }),
     kind: 'reads',
-    async call({ place, max_chars: most }) {
+    async call({ place, maxChars: most }) {
       const { path, stories } = toWhyDocument(await explainPlace(project, { place }));
       const kept = [];
       let length = 0;

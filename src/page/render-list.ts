@@ -10,14 +10,14 @@ import { pageStyle } from './render-page.ts';
 interface ListedRow {
   session: string;
   /** `teddy/20260124-add-login`. */
-  branch: string;
+  line: string;
   remote: string | null;
   turns: number;
   state: 'pending' | 'open' | 'closed' | 'failed' | 'landed' | 'committed' | 'archived' | 'remote';
   /** The commit, where the state is `committed`. */
   committed: string | null;
   /** Another branch of its, with the plan or the code that the state speaks of. */
-  beside: { branch: string; has: 'plan' | 'code' } | null;
+  beside: { line: string; has: 'plan' | 'code' } | null;
   title: string;
   /** ISO 8601. */
   updated: string;
@@ -55,18 +55,18 @@ export function renderList(sessions: readonly ListedRow[], query: string): strin
   );
 }
 
-function toSearched({ session, branch, state, title }: ListedRow): string {
+function toSearched({ session, line: branch, state, title }: ListedRow): string {
   return `${session} ${branch} ${state} ${title}`.toLowerCase();
 }
 
 function renderRow(row: ListedRow): Html {
-  const { session, branch, title, turns, updated, current, spent, conversationBranches: branches, beside } = row;
+  const { session, line: branch, title, turns, updated, current, spent, conversationBranches: branches, beside } = row;
   const link = `/sessions/${encodeURIComponent(session)}`;
   return html`<tr data-text="${toSearched(row)}">
     <td>
       <a href="${link}" ${current && html`aria-current="true"`}>${session}</a>
       ${branch !== `teddy/${session}` && html`<small>${branch}</small>`}
-      ${beside !== null && html`<small>${beside.has} on ${beside.branch}</small>`}
+      ${beside !== null && html`<small>${beside.has} on ${beside.line}</small>`}
       ${branches.length > 0 && html`<small>+${countOf(branches.length, 'branch').replace(/branchs$/, 'branches')}</small>`}
     </td>
     <td class="live-${row.state}">${toState(row)}</td>

@@ -3,12 +3,18 @@ import type { Oid, SessionId } from '../names.ts';
 import type { Commit } from '../ports/git.ts';
 import { decodeEntry, type Entry } from './entry.ts';
 
+/** A name and an address, as a commit has them: anybody can write them, and only a signature shows more. */
+export interface CommitAuthor {
+  name: string;
+  email: string;
+}
+
 export interface LoggedEntry {
   commit: Oid;
   /** ISO 8601, when the commit was made. */
-  time: string;
+  at: string;
   /** Who made the commit; of a verdict, who gave it. */
-  author: string;
+  author: CommitAuthor;
   /** Null for a commit of the user's own between the entries. */
   entry: Entry | null;
   subject: string;
@@ -33,13 +39,17 @@ export function toDecoded(
 
 /** Says when and by whom a commit was made. */
 export function toLogged({ commit, entry, subject, ident, committer }: DecodedCommit): LoggedEntry {
-  const { name, time } = parseIdent(committer);
-  const author = entry?.kind === 'approval' ? parseIdent(ident).name : name;
-  return { commit, time, author, entry, subject };
+  const author = toAuthor(entry?.kind === 'approval' ? ident : committer);
+  return { commit, at: parseIdent(committer).time, author, entry, subject };
 }
 
 export function isStartOf({ entry }: Pick<LoggedEntry, 'entry'>, session: SessionId): boolean {
   return entry?.kind === 'start' && entry.session === session;
+}
+
+export function toAuthor(ident: string): CommitAuthor {
+  const { name, email } = parseIdent(ident);
+  return { name, email };
 }
 
 /** Its address and its time are empty where it is none. */

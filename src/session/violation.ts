@@ -38,7 +38,7 @@ export interface Violation {
 export interface VerifiedLine {
   session: SessionId;
   /** The name from `RecordedLine`. */
-  name: string;
+  line: string;
   tip: Oid;
   /** How many entries and turns were looked at. */
   entries: number;

@@ -14,7 +14,7 @@ import type { TurnStatus } from './turn.ts';
 export interface DescribedSession {
   session: SessionId;
   /** The main line, or the session's line that HEAD is on. */
-  branch: string;
+  line: string;
   /** The remote that has it when there is no local branch. */
   remote: string | null;
   /** All remotes that have it then. */
@@ -36,7 +36,7 @@ export interface DescribedSession {
   /** The commit, where the state is `committed`. */
   committed: Oid | null;
   /** Another of its branches here, of which the state speaks: the newest with a plan that was not run, or with code where this line has none. */
-  beside: { branch: string; has: 'plan' | 'code' } | null;
+  beside: { line: string; has: 'plan' | 'code' } | null;
   /** The title of its last step, on the line of another agent of the last that is no snapshot; empty before the first. */
   title: string;
   /** ISO 8601, the time of its last entry. */
@@ -81,7 +81,7 @@ export async function describeSessions(
       const commit = isUndecided ? (committed?.get(line.ref) ?? null) : null;
       return {
         session: line.session,
-        branch: shortRef(line.ref),
+        line: shortRef(line.ref),
         remote: line.remote,
         remotes: line.remote === null ? [] : line.remotes,
         created: line.created,
@@ -136,12 +136,12 @@ async function findBeside(
   if (line.others.length === 0 || (await tellProgress(store, index, line)).status === 'planned') return null;
   const newest = sortNewest(line.others.filter(({ ref }) => !landed.has(ref)));
   const [planned] = await listPlanned(store, index, newest);
-  if (planned !== undefined) return { branch: shortRef(planned.ref), has: 'plan' };
+  if (planned !== undefined) return { line: shortRef(planned.ref), has: 'plan' };
   if ([line, ...line.others].some(({ ref }) => landed.has(ref))) return null;
   const hasCode = async (one: KnownLine) =>
     (await tell(index, one, 'code', async () => [start === null || !(await hasSameCode(store, start, one.oid))]))[0];
   if (await hasCode(line)) return null;
-  for (const other of newest) if (await hasCode(other)) return { branch: shortRef(other.ref), has: 'code' };
+  for (const other of newest) if (await hasCode(other)) return { line: shortRef(other.ref), has: 'code' };
   return null;
 }
 

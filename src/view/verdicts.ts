@@ -4,7 +4,7 @@ import { decodeTranscript } from '../conversation/decode-transcript.ts';
 import type { SessionStore } from '../ports/git.ts';
 import type { Hash } from '../ports/project.ts';
 import { decodeEntry, type Entry, type VerdictWord } from '../session/entry.ts';
-import { parseIdent } from '../session/logged-entry.ts';
+import { toAuthor, type CommitAuthor } from '../session/logged-entry.ts';
 import { joinPath, turnDir, type Oid, type SessionId, type TurnName } from '../names.ts';
 import { toText } from './bodies.ts';
 
@@ -18,8 +18,7 @@ export interface Verdict {
   comments: { line: number; text: string }[];
   text: string | null;
   commit: Oid;
-  /** Whose name and address the entry has: anybody can write them, and only a signature shows more. */
-  author: { name: string; email: string };
+  author: CommitAuthor;
   /** ISO 8601. */
   at: string;
 }
@@ -82,14 +81,9 @@ function isSame(record: ApprovalRecord, { verdict, sha256 }: { verdict: VerdictW
   return record.verdict === verdict && record.plan_sha256 === sha256;
 }
 
-function toVerdict(turn: TurnName, record: ApprovalRecord, commit: Oid, author: Verdict['author']): Verdict {
+function toVerdict(turn: TurnName, record: ApprovalRecord, commit: Oid, author: CommitAuthor): Verdict {
   const { verdict, plan_sha256, comments, text, timestamp } = record;
   return { verdict, turn, planSha256: plan_sha256, comments, text: text ?? null, commit, author, at: timestamp };
-}
-
-export function toAuthor(ident: string): Verdict['author'] {
-  const { name, email } = parseIdent(ident);
-  return { name, email };
 }
 
 /** In the words that the report has, and so the next request: why it was rejected, and what was said of which line. */

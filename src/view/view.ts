@@ -34,7 +34,7 @@ export {
   type CutFile,
   type TurnBodies,
 } from './bodies.ts';
-export { readVerdicts, readTurnVerdicts, toAuthor, describeRejection, lastWord, type Verdict } from './verdicts.ts';
+export { readVerdicts, readTurnVerdicts, describeRejection, lastWord, type Verdict } from './verdicts.ts';
 export {
   readLine,
   readLineTurns,

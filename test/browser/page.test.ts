@@ -176,7 +176,7 @@ describe.runIf(hasChromium)('the page', () => {
   test('the list of sessions keeps its words whole, also on a phone', async () => {
     const row = (session: string) => ({
       session,
-      branch: `teddy/${session}`,
+      line: `teddy/${session}`,
       remote: null,
       turns: 12,
       state: 'landed' as const,

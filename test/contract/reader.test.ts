@@ -145,7 +145,7 @@ describe('in memory', () => {
     await project.setRef('refs/heads/main', tip);
     expect(await compareAll(project, at())).toBe(4 * 4);
     const [pending] = await listSessions(at());
-    const { branch = '', has } = pending?.beside ?? {};
+    const { line: branch = '', has } = pending?.beside ?? {};
     expect([pending?.state, has]).toEqual(['pending', 'plan']);
     const ref = `refs/heads/${branch}` as RefName;
     const old = await project.tipOf(branch);

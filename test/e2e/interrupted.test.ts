@@ -184,7 +184,7 @@ describe('a run that was killed', () => {
       turn: '01',
       restored: expect.arrayContaining(['README.md', 'made/half.txt']) as string[],
       left: [],
-      moved_aside: expect.any(Array) as unknown[],
+      movedAside: expect.any(Array) as unknown[],
     });
     expect(await project.repo.read('README.md')).toBe('# Scratch\n');
     expect(has('made')).toBe(false);

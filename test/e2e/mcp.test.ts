@@ -56,7 +56,7 @@ test('a plan is handed in, rejected by a person in another terminal, handed in a
   const plan = '# Log in with a key\n\n1. Read the key.\n';
   const { answer } = await mcp.call('plan_submit', { plan, message: 'Let people log in', title: 'add login' });
   const { session, line, commands } = answer;
-  const waiting = mcp.call('plan_verdict', { session, turn: '01', wait_s: 60 });
+  const waiting = mcp.call('plan_verdict', { session, turn: '01', waitSeconds: 60 });
   await project.ok('session', 'show', '01', '-s', line);
   await project.ok('session', 'reject', '01', '-s', line, '--comment', '3:Which key?');
   expect((await waiting).answer).toMatchObject({

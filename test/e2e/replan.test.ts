@@ -148,11 +148,11 @@ describe('with --replan', () => {
         { turn: '01', status: 'VALIDATION_FAILED', commit: expect.any(String), problems: [problem] },
         { turn: '02', status: 'VALIDATION_FAILED', commit: expect.any(String), problems: [problem] },
       ],
-      replan_stopped: { reason: 'same_problems', message: expect.any(String) },
+      replanStopped: { reason: 'same_problems', message: expect.any(String) },
     });
     await project.ok('session', 'plan', '-m', 'Well?');
     const plain = JSON.parse((await execute('-y', '--json')).stdout) as object;
-    expect(plain).toMatchObject({ turn: '04', status: 'SUCCESS', tries: [], replan_stopped: null });
+    expect(plain).toMatchObject({ turn: '04', status: 'SUCCESS', tries: [], replanStopped: null });
   });
 
   test('a number that is none, and flags about the plan that is there, are refused before anything happens', async () => {

@@ -66,7 +66,7 @@ describe('teddy serve, for front ends', () => {
   test('what is said in voice and what the command line does are one session, and a client hears all of it', async () => {
     const { record } = await serve();
     const client = await listen(record);
-    expect(await say(record, 'u1', 'Hello')).toMatchObject({ status: 200, body: { turn: '01', is_new: true } });
+    expect(await say(record, 'u1', 'Hello')).toMatchObject({ status: 200, body: { turn: '01', isNew: true } });
     expect(await say(record, 'a1', 'Good day', 'assistant')).toMatchObject({ status: 200, body: { turn: '01' } });
     await project.plan(createPlan('a.txt', 'A\n'), 'Make a.txt');
     await project.ok('session', 'execute', '-y');
@@ -106,7 +106,7 @@ describe('teddy serve, for front ends', () => {
       'message 02 three',
     ]);
     // The same again, as from a client that has lost the answer: there is still one of it.
-    expect(await say(record, 'u3', 'three')).toMatchObject({ status: 200, body: { is_new: false } });
+    expect(await say(record, 'u3', 'three')).toMatchObject({ status: 200, body: { isNew: false } });
     expect(await say(record, 'u3', 'other')).toMatchObject({ status: 409, body: { code: 'ENTRY_EXISTS' } });
   });
 
@@ -116,7 +116,7 @@ describe('teddy serve, for front ends', () => {
     const sent = ['x', 'y'].flatMap((name) => Array.from({ length: 4 }, (_, at) => `${name}${at}`));
     const both = ['x', 'y'].map(async (name) => {
       for (const id of sent.filter((one) => one.startsWith(name))) {
-        expect(await say(record, id, id, 'assistant')).toMatchObject({ status: 200, body: { is_new: true } });
+        expect(await say(record, id, id, 'assistant')).toMatchObject({ status: 200, body: { isNew: true } });
       }
     });
     const heard = ['one', 'two', 'three'];

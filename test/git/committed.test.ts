@@ -122,7 +122,7 @@ test('the branch may have gone on since: that is no conflict, and the archive ke
   const last = await commit({ 'a.txt': 'two\n' });
   await commit({ 'a.txt': 'three\n' });
   const [listed] = await listSessions(project);
-  await expect(landSession(project, { target: listed?.branch ?? '' })).rejects.toMatchObject({
+  await expect(landSession(project, { target: listed?.line ?? '' })).rejects.toMatchObject({
     code: 'NOTHING_TO_LAND',
     message: expect.stringContaining(`committed as ${last.slice(0, 10)}`),
   });

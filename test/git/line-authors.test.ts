@@ -364,7 +364,7 @@ test('past a commit that blame.ignoreRevsFile names, the author is guessed besid
     /\nBy .*: Format\nGuess {5}before that, turn 01 of \S+-one, .*: so git guesses, past a commit of blame\.ignoreRevsFile\n/,
   );
   expect(toWhyDocument(await explainPlace(project, { place: 'a.txt:2' })).stories).toMatchObject([
-    { author: 'person', guess: { author: 'turn', turn: { session, turn: '01' } } },
+    { kind: 'person', guess: { kind: 'turn', turn: { session, turn: '01' } } },
   ]);
   await repo.git('config', '--add', 'blame.ignoreRevsFile', '');
   await expectGuesses(certain);
@@ -606,10 +606,10 @@ test('before the commit, a line is the turn’s that the newest snapshot has it 
     /:1\n[^]*\nNot committed yet\.\n[^]*01 of \S+s1[^]*Found {5}in the work tree: not committed yet\n[^]*Not committed yet: your own edit\.\n/,
   );
   expect(toWhyDocument(why).stories).toMatchObject([
-    { author: 'uncommitted' },
-    { author: 'turn', uncommitted: true, lines: [{ line: 2 }, { line: 4 }] },
-    { author: 'uncommitted', ownEdit: true },
-    { author: 'turn', uncommitted: true },
+    { kind: 'uncommitted' },
+    { kind: 'turn', uncommitted: true, lines: [{ line: 2 }, { line: 4 }] },
+    { kind: 'uncommitted', ownEdit: true },
+    { kind: 'turn', uncommitted: true },
   ]);
   expect(await blameDisk('new.txt:5')).toEqual(['5 last\r: +s2 01']);
   await expect(blameDisk('new.txt:5-6')).rejects.toMatchObject({ code: 'USAGE', message: 'new.txt has 5 lines.' });

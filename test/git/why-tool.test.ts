@@ -39,7 +39,7 @@ test('tells the story of a line as data', async () => {
     cut: 0,
     stories: [
       {
-        author: 'turn',
+        kind: 'turn',
         lines: [{ line: 2, count: 1, texts: ['two by the model'] }],
         replaced: ['two'],
         turn: {
@@ -57,8 +57,8 @@ test('tells the story of a line as data', async () => {
 });
 
 test('leaves out what is too long, and says so', async () => {
-  const { answer, text } = await mcp.call('why', { place: 'src/a.txt', max_chars: 500 });
-  expect(answer).toMatchObject({ stories: [{ author: 'person', lines: [{ line: 1 }, { line: 3 }] }], cut: 1 });
+  const { answer, text } = await mcp.call('why', { place: 'src/a.txt', maxChars: 500 });
+  expect(answer).toMatchObject({ stories: [{ kind: 'person', lines: [{ line: 1 }, { line: 3 }] }], cut: 1 });
   expect(text).toContain('Stories that are left out: 1.');
 });
 

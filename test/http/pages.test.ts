@@ -659,7 +659,7 @@ describe('an approval', () => {
   test('is nothing that a link gives which a program of an agent has asked for', async () => {
     project.agent.behind = { seen: 'Codex has started this: CODEX_CI is set.', pid: null };
     const { body } = await server.call('POST', '/api/page-links', { session });
-    expect(body).toMatchObject({ may_approve: false });
+    expect(body).toMatchObject({ mayApprove: false });
     cookie = await enter();
     expect(await browse('GET', page)).toMatchObject({ status: 200 });
     expect(await approve(browse)).toMatchObject(refused);

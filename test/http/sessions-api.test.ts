@@ -42,7 +42,7 @@ test('a session of any script is named in the path as URLs are written', async (
   const made = await start(server.project, 'авторизация');
   const path = `/api/sessions/${encodeURIComponent(made.session)}/entries`;
   const { status, body } = await post(user('u1', 'Hello'), path);
-  expect({ status, body }).toMatchObject({ status: 200, body: { session: '20260124-авторизация', is_new: true } });
+  expect({ status, body }).toMatchObject({ status: 200, body: { session: '20260124-авторизация', isNew: true } });
 });
 
 /** The library that checks a body would put it so. */
@@ -53,7 +53,7 @@ describe('what was said', () => {
     const { status, body } = await post({ ...user('u1', 'Hello'), timestamp: '2026-01-24T10:00:00Z' });
     expect(status).toBe(200);
     const commit = await server.project.tipOf(line);
-    expect(body).toEqual({ session, line, turn: '01', commit, entry: 'message', is_new: true });
+    expect(body).toEqual({ session, line, turn: '01', commit, entry: 'message', isNew: true });
     expect(await records()).toEqual([
       {
         type: 'user',
@@ -99,7 +99,7 @@ describe('what was said', () => {
   test('calls and all of their results are one entry, after the text before them', async () => {
     await post(user('u1'));
     const unit = [assistant('a1', 'I look.'), call('c1'), call('c2'), result('r2', 'c2'), result('r1', 'c1')];
-    expect(await post(unit)).toMatchObject({ status: 200, body: { turn: '01', entry: 'exchange', is_new: true } });
+    expect(await post(unit)).toMatchObject({ status: 200, body: { turn: '01', entry: 'exchange', isNew: true } });
     expect((await records()).slice(1)).toMatchObject([
       { id: 'a1' },
       { id: 'c1', tool_input: {} },
@@ -107,14 +107,14 @@ describe('what was said', () => {
       { id: 'r2', output: 'text', is_error: false },
       { id: 'r1' },
     ]);
-    expect(await post(unit)).toMatchObject({ status: 200, body: { is_new: false } });
+    expect(await post(unit)).toMatchObject({ status: 200, body: { isNew: false } });
   });
 
   test('sent again is kept once, with the commit that it has, though the time is another', async () => {
     const first = await post(user('u1', 'Hello'));
     await post(assistant('a1'));
     const again = await post(user('u1', 'Hello'));
-    expect(again).toMatchObject({ status: 200, body: { ...first.body, is_new: false } });
+    expect(again).toMatchObject({ status: 200, body: { ...first.body, isNew: false } });
     expect(await records()).toHaveLength(2);
   });
 
@@ -204,9 +204,9 @@ describe('what is no record', () => {
       },
       { type: 'user', message: { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't2', content: 'B' }] } },
     ];
-    for (const is_new of [true, false]) {
+    for (const isNew of [true, false]) {
       for (const body of [said, calls, blocks])
-        expect(await post(body)).toMatchObject({ status: 200, body: { is_new } });
+        expect(await post(body)).toMatchObject({ status: 200, body: { isNew } });
     }
     expect((await records()).map(({ type }) => type)).toEqual([
       'user',
@@ -263,9 +263,7 @@ describe('sessions and histories', () => {
     expect(await server.call('GET', '/api/sessions')).toMatchObject({
       status: 200,
       body: {
-        sessions: [
-          { session, branch: line, remote: null, turns: 1, status: 'open', conversationBranches: [], current: true },
-        ],
+        sessions: [{ session, line, remote: null, turns: 1, status: 'open', conversationBranches: [], current: true }],
       },
     });
   });

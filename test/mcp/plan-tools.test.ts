@@ -27,7 +27,7 @@ const markdown = '# Log in with a key\n\n1. Read the key.\n2. Compare it.\n';
 const submit = async (more: object = {}) =>
   (await mcp.call('plan_submit', { plan: markdown, message: 'Let people log in', ...more })).answer;
 const verdictOf = async (turn = '01', of = session, wait = 0) =>
-  (await mcp.call('plan_verdict', { session: of, turn, wait_s: wait })).answer;
+  (await mcp.call('plan_verdict', { session: of, turn, waitSeconds: wait })).answer;
 
 async function expectNoFault() {
   const { lines } = await verifySession(project, { target: session, all: false, fsck: false });
@@ -133,12 +133,12 @@ describe('plan_submit', () => {
 describe('plan_verdict', () => {
   test('is waiting, rejected with comments, approved', async () => {
     await submit({ title: 'Add login' });
-    expect(await verdictOf()).toMatchObject({ status: 'waiting', verdict: null, plan_sha256: project.hash(markdown) });
+    expect(await verdictOf()).toMatchObject({ status: 'waiting', verdict: null, planSha256: project.hash(markdown) });
     await judge('rejected', session, 'Too vague.');
     const { answer, text } = await mcp.call('plan_verdict', { session, turn: '01' });
     expect(answer).toMatchObject({
       status: 'rejected',
-      plan_sha256: project.hash(markdown),
+      planSha256: project.hash(markdown),
       verdict: { text: 'Too vague.', comments: [{ line: 3, text: 'Which key?' }] },
     });
     expect(text).toContain('plan.md, line 3: Which key?');
@@ -153,7 +153,7 @@ describe('plan_verdict', () => {
     expect(await verdictOf('01', session, 1)).toMatchObject({ status: 'waiting' });
     const said: string[] = [];
     const waiting = mcp.client.callTool(
-      { name: 'plan_verdict', arguments: { session, turn: '01', wait_s: 600 } },
+      { name: 'plan_verdict', arguments: { session, turn: '01', waitSeconds: 600 } },
       { onprogress: ({ message }) => said.push(message ?? '') },
     );
     await expect.poll(() => said).toEqual(['Turn 01 waits for a verdict.']);
@@ -172,7 +172,7 @@ describe('plan_verdict', () => {
     };
     const stop = new AbortController();
     const waiting = mcp.client.callTool(
-      { name: 'plan_verdict', arguments: { session, turn: '01', wait_s: 600 } },
+      { name: 'plan_verdict', arguments: { session, turn: '01', waitSeconds: 600 } },
       { signal: stop.signal },
     );
     const before = looks;

@@ -243,7 +243,7 @@ describe('over two streams', () => {
     await mcp.call('plan_submit', { plan: '# Plan', message: 'Add login' });
     for (const end of ['stdin', 'stdout', 'signal', 'cut'] as const) {
       const { stdin, stdout, stop, ended, send, lines } = serve();
-      send(hello, call(1, 'plan_verdict', { session, turn: '01', wait_s: 600 }), call(2, 'memo_list'));
+      send(hello, call(1, 'plan_verdict', { session, turn: '01', waitSeconds: 600 }), call(2, 'memo_list'));
       await expect.poll(() => lines().some(({ id }) => id === 2)).toBe(true);
       if (end === 'stdin') stdin.end();
       if (end === 'stdout') stdout.destroy(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }));

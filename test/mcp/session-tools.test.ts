@@ -29,7 +29,7 @@ describe('sessions_search', () => {
         session: '20260124-other',
         line: 'teddy/20260124-other',
         turn: '01',
-        is_own: true,
+        isOwn: true,
         matches: [
           { part: 'Message', text: 'Is the LAMP bright?' },
           { part: 'Reply', text: 'The lamp is bright.' },
@@ -77,11 +77,11 @@ describe('session_history', () => {
   test('has the newest turns that fit, and says how to get the others', async () => {
     for (let number = 1; number <= 5; number += 1)
       await say(project, `Ask ${number}`, `Answer ${number} ${'a'.repeat(300)}`);
-    const { answer, text } = await mcp.call('session_history', { session, max_chars: 1000 });
+    const { answer, text } = await mcp.call('session_history', { session, maxChars: 1000 });
     expect(answer).toMatchObject({ session, line, total: 5, turns: ['04', '05'], cut: [], before: '04' });
     expect(answer['text']).toMatch(/Ask 4[^]*Answer 4[^]*Ask 5[^]*Answer 5/);
     expect(text).toContain(`session_history { session: "${session}", before: "04" }`);
-    const older = await mcp.call('session_history', { session, max_chars: 2000, before: '04' });
+    const older = await mcp.call('session_history', { session, maxChars: 2000, before: '04' });
     expect(older.answer).toMatchObject({ turns: ['01', '02', '03'], before: null });
   });
 
@@ -96,7 +96,7 @@ describe('session_history', () => {
       selector: session,
       records: [{ type: 'assistant', message: { role: 'assistant', content: 'Seen all.' } }],
     });
-    const { answer } = await mcp.call('session_history', { session, max_chars: 2000 });
+    const { answer } = await mcp.call('session_history', { session, maxChars: 2000 });
     expect(answer).toMatchObject({ turns: ['01'], cut: ['01'] });
     expect(answer['text']).toMatch(/Look at all[^]*Seen all\.[^]*\[80 more parts of turn 01/);
     expect(answer['text'].length).toBeLessThan(2600);
@@ -119,7 +119,7 @@ describe('session_show', () => {
   test('has every part of a turn', async () => {
     await turn(project, 'Make it', create('made.txt', 'new\n'));
     const read = async (part: string) => (await mcp.call('session_show', { session, turn: '1', part })).answer;
-    expect(await read('message')).toMatchObject({ turn: '01', status: 'closed', outcome: 'SUCCESS', is_own: true });
+    expect(await read('message')).toMatchObject({ turn: '01', status: 'closed', outcome: 'SUCCESS', isOwn: true });
     expect((await read('message'))['text']).toContain('\nMake it\n');
     expect((await read('plan'))['text']).toContain('### CREATE');
     expect((await read('report'))['text']).toContain('status: SUCCESS');
@@ -141,10 +141,10 @@ describe('session_show', () => {
       const { answer }: { answer: Record<string, any> } = await mcp.call('session_show', {
         session,
         offset,
-        max_chars: 501,
+        maxChars: 501,
       });
       whole += /begins -----\n([^]*?)\n?----- recorded data \S+ ends/.exec(answer['text'])?.[1] ?? '';
-      offset = answer['next_offset'];
+      offset = answer['nextOffset'];
     }
     const found = whole.match(/line \d+/g) ?? [];
     expect(new Set(found).size).toBeGreaterThanOrEqual(290);
@@ -163,8 +163,8 @@ describe('session_show', () => {
     await say(project, 'Tell me', 'Words.');
     project.identity.text = 'Ada Example <ada@example.org> 1769248800 +0000';
     expect((await mcp.call('session_show', { session })).answer).toMatchObject({
-      is_own: false,
-      author: 'Eve <eve@example.com>',
+      isOwn: false,
+      author: { name: 'Eve', email: 'eve@example.com' },
     });
     expect((await mcp.call('sessions_search', { query: 'words' })).text).toContain('by Eve <eve@example.com>');
   });
@@ -208,7 +208,7 @@ describe('what a client may say', () => {
   test('a turn, a number and an argument too many are checked as well', async () => {
     for (const one of ['HEAD', '../01', '01/../..', '-1', '1'.repeat(30), 1])
       expect(await mcp.refuses('session_show', { session, turn: one })).toContain('USAGE: turn: ');
-    expect(await mcp.refuses('session_show', { session, max_chars: 1e9 })).toContain('USAGE: max_chars');
+    expect(await mcp.refuses('session_show', { session, maxChars: 1e9 })).toContain('USAGE: maxChars');
     expect(await mcp.refuses('session_show', { session, offset: -1 })).toContain('USAGE: offset');
     expect(await mcp.refuses('session_show', { session, exec: 'rm' })).toContain('USAGE');
     expect(await mcp.refuses('sessions_search', {})).toContain('USAGE: query');

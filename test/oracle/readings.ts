@@ -208,7 +208,7 @@ async function readTools(
     await call('why', { path: 'src/app.ts', line: 1 });
     for (const { name, turns } of lines) {
       await call('session_history', { session: name });
-      await call('session_history', { session: name, max_chars: 4000 });
+      await call('session_history', { session: name, maxChars: 4000 });
       for (const turn of turns.slice(0, 4)) await call('session_show', { session: name, turn });
     }
   } finally {

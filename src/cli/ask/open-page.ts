@@ -21,7 +21,7 @@ export async function requestLink(server: Server, session: string | undefined): 
  */
 export async function showPage(
   server: Server,
-  { link, may_approve: mayApprove }: PageLink,
+  { link, mayApprove }: PageLink,
   { env, session }: { env: CliContext['env']; session: string | undefined },
 ): Promise<boolean> {
   // A server of an earlier version says nothing of it.

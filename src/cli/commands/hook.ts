@@ -130,7 +130,7 @@ function renderRewritten({ entry: { kind, session, turn } }: RewrittenEntry): st
 const shownFindings = 10;
 
 function renderPush({ lines, secrets }: CheckedPush): string[] {
-  const broken = lines.flatMap(({ name, violations }) =>
+  const broken = lines.flatMap(({ line: name, violations }) =>
     violations.map(({ turn, path, message, commit }) => {
       const place = [name, ...(turn === null ? [] : [`turn ${turn}`]), ...(path === null ? [] : [path])].join(', ');
       return `  ${place}: ${message} (commit ${commit.slice(0, 12)})`;

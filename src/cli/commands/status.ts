@@ -115,13 +115,12 @@ function renderStatus(
   return `${rows.join('\n')}\n`;
 }
 
-function describeHead(terminal: Terminal, { head, line }: Status): string {
+function describeHead(terminal: Terminal, { head, session, line, found }: Status): string {
   const place = head === null ? 'A bare repository' : `On ${terminal.style('bold', toVisible(head))}`;
   if (line === null) return `${place}. No session of yours is open.`;
-  if (line.found === 'detached') return `${place}, at an entry of ${line.session}.`;
-  if (line.found === 'open')
-    return `${place}, which is not a session's line. The newest open session is ${line.session}.`;
-  return line.name === `teddy/${line.session}` ? `${place}.` : `${place}, a line of ${line.session}.`;
+  if (found === 'detached') return `${place}, at an entry of ${session}.`;
+  if (found === 'open') return `${place}, which is not a session's line. The newest open session is ${session}.`;
+  return line === `teddy/${session}` ? `${place}.` : `${place}, a line of ${session}.`;
 }
 
 function describeTurn(status: Status): string[] {

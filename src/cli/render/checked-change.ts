@@ -103,7 +103,7 @@ function listWaysOut({ verified, squashes, landings, approval }: CheckedChange):
 export function renderChecked(checked: CheckedChange, verdict: Verdict, terminal: Terminal): string {
   const { verified, replayed, failed, landings, squashes, approval } = checked;
   const asked = { anybody: 'an approval', others: 'the approval of somebody else' };
-  const proofs = replayed.map(({ result }) => `${result.name}: ${describeProof(result).replace(/^proof: /, '')}\n`);
+  const proofs = replayed.map(({ result }) => `${result.line}: ${describeProof(result).replace(/^proof: /, '')}\n`);
   return [
     ...(approval?.isFromBase === true
       ? [`.teddy/config.yaml of the base branch asks for ${asked[approval.needed]} of every plan that was run.\n`]

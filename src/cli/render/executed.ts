@@ -19,14 +19,14 @@ export function toExecutedJson({ executed, tries, stopped }: ExecutedOrReplanned
     commit,
     status: report.run_summary.status,
     report,
-    left_out: leftOut,
+    leftOut,
     tries: tries.map((earlier) => ({
       turn: earlier.report.turn,
       commit: earlier.commit,
       status: earlier.report.run_summary.status,
       problems: earlier.report.validation_errors,
     })),
-    replan_stopped: stopped && { reason: stopped.reason, message: describeStop(stopped) },
+    replanStopped: stopped && { reason: stopped.reason, message: describeStop(stopped) },
   };
 }
 
@@ -58,7 +58,7 @@ function describeError({ run_summary, action_logs: logs }: Executed['report']): 
 }
 
 export function toRolledBackJson({ session, turn, restored, left, aside }: RolledBackRun): object {
-  return { session, turn, restored, left, moved_aside: aside };
+  return { session, turn, restored, left, movedAside: aside };
 }
 
 export function showRolledBack(

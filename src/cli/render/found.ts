@@ -9,13 +9,13 @@ import { describeAge } from './time.ts';
 /** `most`: so many lines of a turn are shown. */
 export function renderFoundTurn(
   terminal: Terminal,
-  { line, lineName, turn, title, time, matches }: FoundTurn,
+  { line, lineName, turn, title, at, matches }: FoundTurn,
   { nowMs, most }: { nowMs: number; most: number },
 ): string {
   const head = `${toVisible(line.session)} ${turn}`;
   const isOther = lineName !== `teddy/${line.session}`;
   const place = line.isArchived ? ['archived'] : isOther ? [`on ${toVisible(lineName)}`] : [];
-  const about = [`${describeAge(time, nowMs)} ago`, ...place].join(', ');
+  const about = [`${describeAge(at, nowMs)} ago`, ...place].join(', ');
   const room = Math.max(terminal.columns - widthOf(head) - widthOf(about) - 5, 20);
   const rows = matches.slice(0, most).map((match) => ({ match, where: toWhere(match) }));
   const widest = Math.max(...rows.map(({ where }) => widthOf(where)));

@@ -56,7 +56,7 @@ function drawEntry(drawing: Drawing, line: GraphLine, entry: GraphEntry, isTip: 
 }
 
 function describe(entry: GraphEntry): string {
-  return toVisible(entry.entry === null ? `${entry.author}: ${entry.subject}` : describeLogged(entry));
+  return toVisible(entry.entry === null ? `${entry.author.name}: ${entry.subject}` : describeLogged(entry));
 }
 
 /** A message begins a turn, and an outcome ends it, so both stand out. */

@@ -70,7 +70,7 @@ export function fenceOutput(text: string, token: string): string {
 
 /** Returns Markdown. */
 export function renderStepSummary(line: ReplayedLine): string {
-  const { session, name, turns } = line;
+  const { session, line: name, turns } = line;
   const order = { different: 0, not_compared: 1, same: 2, nothing_to_compare: 3 };
   // In a long session, turns that differ are shown in any case.
   const rows = turns.length > maxSummaryRows ? turns.toSorted((a, b) => order[a.outcome] - order[b.outcome]) : turns;

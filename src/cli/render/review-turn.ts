@@ -2,10 +2,10 @@
 import { countWhole } from '../../session/cut-text.ts';
 import { formatCount } from '../../session/format-count.ts';
 import type { ChangedFile, ReviewedAction, ReviewedTurn, TurnLabel } from '../../workflow/review/turn.ts';
-import { describeCut } from './describe-cut.ts';
 import { countOf, describeSpending, formatDuration } from '../../session/describe-spending.ts';
-import type { Answerer, Decision, Person } from '../../workflow/review/who.ts';
-import { describeAsides } from './turn.ts';
+import type { Answerer, Decision } from '../../workflow/review/who.ts';
+import type { CommitAuthor } from '../../session/logged-entry.ts';
+import { describeAsides, describeCut } from './turn.ts';
 import { escapeHtml, escapeMarkdown, quoteMarkdown, toCode, toCodeCell } from './escape-markdown.ts';
 
 const maxMessage = 2_000;
@@ -85,7 +85,7 @@ export function describeAnswerer({ model, provider, agent }: Answerer): string {
   return `${toCode(cutTo(model ?? provider ?? 'unknown', 100))}${more.length === 0 ? '' : ` (${more.join(', ')})`}`;
 }
 
-export function describePerson({ name }: Person): string {
+export function describePerson({ name }: CommitAuthor): string {
   return escapeMarkdown(cutTo(name, 100));
 }
 

@@ -70,7 +70,7 @@ export function renderSessions(
 
 /** Names the branch where it is another than that of the row. */
 function describeWorkTree({ path, branch }: SessionWorkTree, one: ListedSession): string {
-  return `in ${toVisible(path)}${branch === one.branch ? '' : ` (${toVisible(branch)})`}`;
+  return `in ${toVisible(path)}${branch === one.line ? '' : ` (${toVisible(branch)})`}`;
 }
 
 function toState({ state, archived, remotes, awaitsVerdict, committed }: ListedSession): string {
@@ -85,12 +85,17 @@ function describeAgent({ agent, model }: ListedSession): string {
 }
 
 /** The main line has another name, HEAD is on another line, or there are conversation branches: one that waits is named. */
-function describeBranches({ session, branch, conversationBranches, archived, remote, beside }: ListedSession): string {
+function describeBranches({
+  session,
+  line: branch,
+  conversationBranches,
+  archived,
+  remote,
+  beside,
+}: ListedSession): string {
   const isOther = !archived && remote === null && branch !== `teddy/${session}`;
   const count = conversationBranches.length;
   const branches =
-    beside === null
-      ? `+${count} ${count === 1 ? 'branch' : 'branches'}`
-      : `${beside.has} on ${toVisible(beside.branch)}`;
+    beside === null ? `+${count} ${count === 1 ? 'branch' : 'branches'}` : `${beside.has} on ${toVisible(beside.line)}`;
   return `${isOther ? ` on ${toVisible(branch)}` : ''}${count === 0 ? '' : ` (${branches})`}`;
 }

@@ -2,10 +2,9 @@
 import { formatCount } from '../../session/format-count.ts';
 import { countWhole } from '../../session/cut-text.ts';
 import { toShellWord } from '../../session/shell-word.ts';
-import { maxShownText } from '../../view/view.ts';
+import { maxShownText, type CutFile } from '../../view/view.ts';
 import type { ShownTurn } from '../../workflow/review/show-turn.ts';
 import { colorDiff } from './color-diff.ts';
-import { describeCut } from './describe-cut.ts';
 import { describeSpending } from '../../session/describe-spending.ts';
 import { renderOutcome } from './outcome.ts';
 import { formatTime } from './time.ts';
@@ -42,7 +41,7 @@ function renderHead(terminal: Terminal, shown: ShownTurn): string {
   const rows: [string, string | null][] = [
     ['line', shown.line],
     ['commits', shown.entries.map(({ commit, entry }) => `${commit.slice(0, 10)} ${entry?.kind}`).join(', ')],
-    ['time', toPeriod(shown.entries.map(({ time }) => time))],
+    ['time', toPeriod(shown.entries.map(({ at: time }) => time))],
     ['model', describeModel(shown)],
     ['tokens', describeSpending(shown.spent)],
     ['not shown', describeAsides(shown.asides, shown.session)],
@@ -135,4 +134,8 @@ function styleMarkdown(terminal: Terminal, lines: readonly string[]): string[] {
 
 function indent(lines: readonly string[]): string {
   return lines.map((line) => `  ${line}`.trimEnd()).join('\n');
+}
+
+export function describeCut({ file, characters, command }: CutFile): string {
+  return `${formatCount(characters)} characters of ${file}. All of it: \`${command}\``;
 }

@@ -10,7 +10,7 @@ const styles = { approved: 'green', rejected: 'red', none: 'dim' } as const;
 
 /** The subject of an entry; a verdict is somebody's. */
 export function describeLogged({ entry, subject, author }: LoggedEntry): string {
-  return entry?.kind === 'approval' && entry.verdict !== 'none' ? `${subject} (${author})` : subject;
+  return entry?.kind === 'approval' && entry.verdict !== 'none' ? `${subject} (${author.name})` : subject;
 }
 
 /** `text` is the subject: its first word after the kind is the verdict. */

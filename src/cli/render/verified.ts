@@ -26,7 +26,7 @@ export function renderVerified(terminal: Terminal, { lines, change, fsck }: Veri
 }
 
 function renderLine(terminal: Terminal, line: VerifiedLine): string {
-  const { name, entries, turns, derived, attested, violations, isWhole, notes } = line;
+  const { line: name, entries, turns, derived, attested, violations, isWhole, notes } = line;
   const signed = line.signed === null ? '' : `, signed ${formatCount(line.signed)}`;
   const looked = `${countOf(entries, 'entry', 'entries')} in ${countOf(turns, 'turn')}`;
   const trust = attested === 0 ? '' : `, ${formatCount(attested)} taken on trust`;

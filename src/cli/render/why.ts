@@ -76,11 +76,11 @@ function describeAuthor(author: Author, { turns, commits }: Stories): string {
   return commit === undefined ? author.commit.slice(0, 10) : describeCommit(commit, content);
 }
 
-function describeCommit({ by, at, commit, subject, session, turn }: CommitStory, content = ''): string {
+function describeCommit({ author, at, commit, subject, session, turn }: CommitStory, content = ''): string {
   const place = `${commit.slice(0, 10)}${at === '' ? '' : `, ${formatTime(at).slice(0, 10)}`}`;
-  if (session === null) return toVisible(`${by}, ${place}${content}: ${subject}`);
+  if (session === null) return toVisible(`${author.name}, ${place}${content}: ${subject}`);
   const during = turn === null ? `in ${session}` : `during turn ${turn} of ${session}`;
-  return toVisible(`${by}, own edits ${during}, ${place}${content}`);
+  return toVisible(`${author.name}, own edits ${during}, ${place}${content}`);
 }
 
 function nameModel({ model, provider, agent }: TurnStory): string | null {
@@ -91,10 +91,10 @@ function nameModel({ model, provider, agent }: TurnStory): string | null {
   return agent === null || provider === agent ? model : `${agent} (${model})`;
 }
 
-function describeApproval({ by, how, verdict }: Approval): string {
+function describeApproval({ author, how, verdict }: Approval): string {
   if (verdict === 'none') return 'the gate ended without a verdict';
   const word = verdict === 'approved' ? 'approved' : 'rejected';
-  return how === 'flag' ? `run by ${by} with -y` : `${word} by ${by}`;
+  return how === 'flag' ? `run by ${author.name} with -y` : `${word} by ${author.name}`;
 }
 
 export function renderWhy(terminal: Terminal, why: Why): string {
@@ -138,7 +138,8 @@ function renderStory(terminal: Terminal, why: Why, story: PlaceStory, isWhole: b
     ),
     ...toRows(
       'Landed',
-      landed && `${landed.commit.slice(0, 10)}, by ${landed.by} on ${formatTime(landed.at)}: ${landed.subject}`,
+      landed &&
+        `${landed.commit.slice(0, 10)}, by ${landed.author.name} on ${formatTime(landed.at)}: ${landed.subject}`,
     ),
   ];
   const shown = rows.map((row) => renderRow(row, terminal.columns));
@@ -184,7 +185,7 @@ function describeTurn(story: TurnStory): Row[] {
       'Asked',
       asked === null
         ? 'nothing in the repository says by whom'
-        : `by ${asked.by} on ${formatTime(asked.at)}\n${cutMessage(asked.text)}`,
+        : `by ${asked.author?.name ?? 'somebody'} on ${formatTime(asked.at)}\n${cutMessage(asked.text)}`,
     ],
     ...toRows('Answer', nameModel(story)),
     ...toRows('Planned', plan && [plan.title, ...plan.actions].join('\n')),
@@ -193,11 +194,11 @@ function describeTurn(story: TurnStory): Row[] {
   ];
 }
 
-function describeVerdict({ by, how, verdict, at, text }: Approval): Row {
+function describeVerdict({ author: { name }, how, verdict, at, text }: Approval): Row {
   const when = `on ${formatTime(at)}${text === null ? '' : `\n${text}`}`;
   if (verdict === 'none') return ['Gate', `ended without a verdict ${when}`];
-  if (verdict === 'rejected') return ['Rejected', `by ${by} ${when}`];
-  return ['Approved', how === 'flag' ? `by ${by} with -y ${when}` : `by ${by} ${when}`];
+  if (verdict === 'rejected') return ['Rejected', `by ${name} ${when}`];
+  return ['Approved', how === 'flag' ? `by ${name} with -y ${when}` : `by ${name} ${when}`];
 }
 
 function describeAction({ index, type, status, description, isEdited }: TurnStory['actions'][number]): string {

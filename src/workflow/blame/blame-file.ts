@@ -1,7 +1,7 @@
 /** The lines of a file with their authors, and the story of each turn among them. */
 import type { Commit } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { parseIdent } from '../../session/logged-entry.ts';
+import { parseIdent, toAuthor, type CommitAuthor } from '../../session/logged-entry.ts';
 import { isOid, type Oid, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
 import { maskString } from '../line/mask-text.ts';
 import type { AttributedRun, Author } from './attribution.ts';
@@ -21,8 +21,7 @@ export interface BlameRequest extends FileRangeRequest {
 /** Somebody's commit: a person's own, or one of which nothing is known. */
 export interface CommitStory {
   commit: Oid;
-  by: string;
-  email: string;
+  author: CommitAuthor;
   /** ISO 8601. */
   at: string;
   subject: string;
@@ -145,7 +144,13 @@ async function toCommitStory(
   step: CodeStep | null,
   { author, message }: Commit,
 ): Promise<CommitStory> {
-  const { name, email, time } = parseIdent(author);
   const subject = await maskString(masker, message.split('\n', 1)[0] ?? '');
-  return { commit, by: name, email, at: time, subject, session: step?.session ?? null, turn: step?.turn ?? null };
+  return {
+    commit,
+    author: toAuthor(author),
+    at: parseIdent(author).time,
+    subject,
+    session: step?.session ?? null,
+    turn: step?.turn ?? null,
+  };
 }

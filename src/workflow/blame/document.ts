@@ -7,7 +7,7 @@ import type { PlaceStory, Why } from './why.ts';
 
 /** Whose the lines are. `source`: the commit that brought them. */
 interface AuthorDocument {
-  author: Author['kind'];
+  kind: Author['kind'];
   source?: Oid;
   byContent?: boolean;
   /** The lines are that turn's, and only in the work tree; or an edit of the user there, as an agent's line has it. */
@@ -81,10 +81,10 @@ export function toWhyDocument(why: Why): WhyDocument {
 }
 
 function toAuthor(author: Author, { turns, commits }: Pick<BlamedFile, 'turns' | 'commits'>): AuthorDocument {
-  if (author.kind === 'uncommitted') return { author: author.kind, ...(author.isOwn ? { ownEdit: true } : {}) };
+  if (author.kind === 'uncommitted') return { kind: author.kind, ...(author.isOwn ? { ownEdit: true } : {}) };
   const { kind, commit: source } = author;
-  if (author.kind === 'unknown') return { author: author.kind, source, reason: author.reason };
+  if (author.kind === 'unknown') return { kind: author.kind, source, reason: author.reason };
   const { byContent } = author;
-  if (kind === 'turn') return { author: kind, source, byContent, turn: turns.get(source) ?? null };
-  return { author: kind, source, byContent, person: commits.get(source) ?? null };
+  if (kind === 'turn') return { kind, source, byContent, turn: turns.get(source) ?? null };
+  return { kind, source, byContent, person: commits.get(source) ?? null };
 }

@@ -4,7 +4,7 @@ import type { Report } from '../../plan/report.ts';
 import { parseReport } from '../../plan/report-yaml.ts';
 import type { Project } from '../../ports/project.ts';
 import type { VerdictWord } from '../../session/entry.ts';
-import { parseIdent } from '../../session/logged-entry.ts';
+import { toAuthor, type CommitAuthor } from '../../session/logged-entry.ts';
 import { turnDir, type Oid, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
 import {
   readSession,
@@ -40,14 +40,15 @@ export interface TurnStory {
 }
 
 interface Asked {
-  by: string;
+  /** Null: no commit tells who has asked. */
+  author: CommitAuthor | null;
   /** ISO 8601. */
   at: string;
   text: string;
 }
 
 export interface Approval {
-  by: string;
+  author: CommitAuthor;
   /** `asked`: about each action, as it was run. `flag`: by `-y`, for all at once. `verdict`: on the plan, as an entry of its own. */
   how: 'asked' | 'flag' | 'verdict';
   verdict: VerdictWord;
@@ -101,7 +102,7 @@ export async function readTurnStory(
     approvals: [
       ...(await Promise.all(
         verdicts.map(async ({ author, verdict, at, text }) => ({
-          by: author.name,
+          author,
           how: 'verdict' as const,
           verdict,
           at,
@@ -135,7 +136,7 @@ async function toAsked(project: Project, { steps, records }: Turn): Promise<Aske
   const opener = steps.find(({ entry }) => entry?.kind === 'message') ?? steps[0];
   const texts = said.map(({ message }) => ('content' in message ? message.content : ''));
   return {
-    by: opener === undefined ? '' : parseIdent(opener.ident).name,
+    author: opener === undefined ? null : toAuthor(opener.ident),
     at: first.timestamp,
     text: await maskString(project.masker, texts.join('\n\n')),
   };
@@ -147,11 +148,11 @@ function toRun(
   author: string,
   seconds: number,
 ): Approval[] {
-  const by = parseIdent(author).name;
   const has = (who: string) => logs.some(({ approved_by: one }) => one === who);
   const how = has('user') ? 'asked' : has('flag') ? 'flag' : null;
   if (how === null) return [];
-  return [{ by, how, verdict: 'approved', at: at || new Date(seconds * 1000).toISOString(), text: null }];
+  const end = at || new Date(seconds * 1000).toISOString();
+  return [{ author: toAuthor(author), how, verdict: 'approved', at: end, text: null }];
 }
 
 async function toActions(project: Project, report: Report | null, path: RepoPath): Promise<DoneAction[]> {

@@ -2,7 +2,7 @@
 import { decodeText } from '../../plan/decode-text.ts';
 import { listReplaced } from '../../plan/diff.ts';
 import type { Project } from '../../ports/project.ts';
-import { parseIdent } from '../../session/logged-entry.ts';
+import { parseIdent, toAuthor, type CommitAuthor } from '../../session/logged-entry.ts';
 import type { Oid, RepoPath, TurnName } from '../../names.ts';
 import { findSelector } from '../line/find-recorded.ts';
 import { maskString } from '../line/mask-text.ts';
@@ -31,7 +31,7 @@ interface Replaced {
 
 interface Landed {
   commit: Oid;
-  by: string;
+  author: CommitAuthor;
   /** ISO 8601. */
   at: string;
   subject: string;
@@ -127,8 +127,8 @@ async function findLanding(
     const tips = grafts.get(oid)?.filter((tip) => !parents.includes(tip)) ?? [];
     for (const tip of tips)
       if ((await store.isAncestor(commit, tip)) && (await store.isAncestor(oid, head))) {
-        const { name: by, time: at } = parseIdent(author);
-        return { commit: oid, by, at, subject: await maskString(project.masker, message.split('\n', 1)[0] ?? '') };
+        const subject = await maskString(project.masker, message.split('\n', 1)[0] ?? '');
+        return { commit: oid, author: toAuthor(author), at: parseIdent(author).time, subject };
       }
   }
   return null;

@@ -53,7 +53,7 @@ export interface AbandonedAttempt {
   /** The line of the source, from 1, that has its prompt. */
   sourceLine: number;
   /** The conversation branch that holds it; null: there is none here. */
-  branch: string | null;
+  line: string | null;
   turn: TurnName;
   entries: number;
   turns: number;
@@ -122,7 +122,7 @@ export async function importSession(project: Project, request: ImportRequest): P
 function toAbandoned(attempts: readonly PlannedAttempt[], session: SessionId): AbandonedAttempt[] {
   return attempts.map(({ line: sourceLine, turn, entries, turns, records }) => ({
     sourceLine,
-    branch: shortRef(conversationBranchRef(session, turn)),
+    line: shortRef(conversationBranchRef(session, turn)),
     turn,
     entries,
     turns,
@@ -139,7 +139,7 @@ async function findAbandoned(
   if (attempts.length === 0) return [];
   const refs = new Set((await project.repository.store.listRefs('refs/heads/teddy/')).map(({ ref }) => shortRef(ref)));
   return toAbandoned(attempts, session).map((attempt) =>
-    attempt.branch !== null && refs.has(attempt.branch) ? attempt : { ...attempt, branch: null },
+    attempt.line !== null && refs.has(attempt.line) ? attempt : { ...attempt, line: null },
   );
 }
 

@@ -110,7 +110,7 @@ async function previewArchive(
   const lines: ArchivedSession['lines'] = [];
   for (const line of branches) {
     const { ref: archive } = await planLineArchive(project, line);
-    lines.push({ branch: line.ref, archive, tip: line.oid, hasLanded: await hasCome(project, line) });
+    lines.push({ line: line.ref, archive, tip: line.oid, hasLanded: await hasCome(project, line) });
   }
   return { session, lines, kept, switchedTo: null, workTrees: [] };
 }

@@ -28,7 +28,7 @@ import { moveRefs } from '../line/move-refs.ts';
 
 /** A branch, what keeps it now, and its tip. */
 interface ArchivedLine {
-  branch: RefName;
+  line: RefName;
   archive: RefName;
   tip: Oid;
   /** It was landed or merged, as far as the refs of this repository say. */
@@ -103,7 +103,7 @@ export async function archiveBranches(
     const { ref, oid } = line;
     const hasLanded = await hasCome(project, line);
     const kept = await planLineArchive(project, line);
-    lines.push({ branch: ref, archive: kept.ref, tip: oid, hasLanded });
+    lines.push({ line: ref, archive: kept.ref, tip: oid, hasLanded });
     updates.push(kept, { ref, old: oid, new: null });
   }
   // git writes what is updated before it removes what is deleted: whatever stops it in between, nothing is lost.
@@ -259,7 +259,7 @@ export async function planLineArchive(project: Project, line: KnownLine): Promis
 }
 
 async function findWorkTrees({ repository }: Project, lines: ArchivedLine[]): Promise<string[]> {
-  const isMeant = ({ madeFor, isGone }: LinkedWorkTree) => !isGone && lines.some(({ branch }) => branch === madeFor);
+  const isMeant = ({ madeFor, isGone }: LinkedWorkTree) => !isGone && lines.some(({ line }) => line === madeFor);
   return (await repository.linkedWorkTrees()).filter(isMeant).map(({ root }) => root);
 }
 
@@ -288,7 +288,7 @@ export async function findWhole(
 export interface RestoredSession {
   session: SessionId;
   /** Those that were made; a branch that was there is left as it is. */
-  lines: { branch: RefName; archive: RefName; tip: Oid }[];
+  lines: { line: RefName; archive: RefName; tip: Oid }[];
 }
 
 /**
@@ -299,12 +299,12 @@ export async function restoreArchived(project: Project, target: string): Promise
   const { store } = project.repository;
   const { session } = await findRecorded(project, target);
   const archives = (await listArchives(store)).filter((one) => one.session === session);
-  const kept = archives.map(({ line, ref, oid }) => ({ branch: line, archive: ref, tip: oid }));
+  const kept = archives.map(({ line, ref, oid }) => ({ line, archive: ref, tip: oid }));
   if (kept.length === 0) throw toNotArchived(session);
   const there = new Map((await store.listRefs('refs/heads/teddy/')).map(({ ref, oid }) => [ref, oid]));
-  for (const { branch, tip } of kept) await refuseOther(project, branch, there.get(branch) ?? null, tip);
-  const lines = kept.filter(({ branch }) => !there.has(branch));
-  const updates = lines.map(({ branch, tip }) => ({ ref: branch, old: null, new: tip }));
+  for (const { line, tip } of kept) await refuseOther(project, line, there.get(line) ?? null, tip);
+  const lines = kept.filter(({ line }) => !there.has(line));
+  const updates = lines.map(({ line, tip }) => ({ ref: line, old: null, new: tip }));
   if (await moveRefs(project, updates, `restored ${session}`)) return { session, lines };
   const hint = 'Run the command again.';
   throw new TeddyError('REF_MOVED', `Somebody has made ${shortRef(mainLineRef(session))} meanwhile.`, hint);

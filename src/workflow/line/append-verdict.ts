@@ -5,10 +5,11 @@ import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { shortRef, type RefName, type TurnName } from '../../names.ts';
 import type { VerdictWord } from '../../session/entry.ts';
+import { toAuthor } from '../../session/logged-entry.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { append } from './append.ts';
 import { labelVerdict } from './entry-labels.ts';
-import { readTurnState, toAuthor, type LineState, type TurnStatus, type Verdict } from '../../view/view.ts';
+import { readTurnState, type LineState, type TurnStatus, type Verdict } from '../../view/view.ts';
 
 export interface JudgedPlan {
   turn: TurnName;

@@ -89,10 +89,10 @@ export async function readPage(project: Project, source: PageSource, options: Pa
     title: said === undefined || said === '' ? source.session : said.slice(0, 200),
     base: toBase(line),
     authors: [...new Set(steps.map(({ author }) => author))],
-    startedAt: steps[0]?.time ?? null,
+    startedAt: steps[0]?.at ?? null,
     endedAt:
       steps
-        .map(({ time }) => time)
+        .map(({ at: time }) => time)
         .toSorted()
         .at(-1) ?? null,
     turns: withOrigins(turns),
@@ -154,7 +154,7 @@ async function listOthers(
   const others: PageCommit[] = [];
   const toPageStep = stepReader(masker);
   const add = async (kind: PageCommit['kind'], line: WalkedLine, after: TurnName | null, step: OtherStep) => {
-    const { commit, time, author, subject } = step;
+    const { commit, at: time, author, subject } = step;
     others.push({ commit, kind, line: line.name, after, time, author, subject: await maskString(masker, subject) });
   };
   for (const line of lines) {
@@ -177,7 +177,7 @@ async function listOthers(
   return others;
 }
 
-type OtherStep = Pick<PageStep, 'commit' | 'time' | 'author' | 'subject'>;
+type OtherStep = Pick<PageStep, 'commit' | 'at' | 'author' | 'subject'>;
 
 /** The turn of the last entry at or before a commit of the line; of one that it does not have, its last turn. */
 function turnAt({ all, turns }: WalkedLine, session: SessionId, commit: Oid): TurnName | null {

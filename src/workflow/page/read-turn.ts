@@ -158,15 +158,15 @@ export async function toPageTurn(
     agent: read.agent ?? (isCaptured(records) ? findForeign(line) : null),
     provider: read.provider,
     model: read.model,
-    startedAt: steps[0]?.time ?? '',
-    endedAt: lastOf(steps).time,
+    startedAt: steps[0]?.at ?? '',
+    endedAt: lastOf(steps).at,
     parts,
     plan,
     verdicts: verdicts ?? [],
     report: reported,
     files: files ?? [],
     request,
-    commits: steps.map(({ commit, time, entry }, at) => ({
+    commits: steps.map(({ commit, at: time, entry }, at) => ({
       commit,
       time,
       kind: entry?.kind ?? 'message',
@@ -330,7 +330,7 @@ async function toReport(
     characters += cut?.characters ?? 0;
     return text;
   });
-  const { commit, author, time } = stepOf(steps, ['report']);
+  const { commit, author, at: time } = stepOf(steps, ['report']);
   return { commit, author, time, report, cut: characters === 0 ? null : { characters, command } };
 }
 

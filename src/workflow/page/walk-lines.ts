@@ -6,12 +6,15 @@ import { noStartError } from '../line/session-start.ts';
 import { comesLater } from '../../session/entry.ts';
 import type { Oid, SessionId, TurnName } from '../../names.ts';
 import type { PageSource } from '../../page/session-page.ts';
-import { parseIdent, type LoggedEntry } from '../../session/logged-entry.ts';
+import { parseIdent } from '../../session/logged-entry.ts';
 import { maskString } from '../line/mask-text.ts';
 import { groupByTurn, readLines, type OwnPart, type Step } from '../../view/view.ts';
 
 /** `author` is the name of the commit's author, masked, and the names in its entry are masked as well. */
-export interface PageStep extends Step, Pick<LoggedEntry, 'time' | 'author'> {
+export interface PageStep extends Step {
+  /** ISO 8601, when the commit was made. */
+  at: string;
+  author: string;
   /** Null: they cannot be read. */
   changes: CommitChange[] | null;
 }
@@ -107,7 +110,7 @@ export function stepReader(masker: Masker): (step: Step, changes?: CommitChange[
     const { entry } = step;
     for (const key of ['agent', 'provider', 'model', 'baseBranch'] as const)
       if (entry?.[key] !== undefined) entry[key] = await mask(entry[key]);
-    return { ...step, time: parseIdent(step.committer).time, author: await mask(name), changes: changes ?? null };
+    return { ...step, at: parseIdent(step.committer).time, author: await mask(name), changes: changes ?? null };
   };
 }
 

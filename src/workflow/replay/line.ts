@@ -56,7 +56,16 @@ export async function replayLine(
   const { session, name, tip } = line;
   const { derived, attested } = check;
   const others = { commits: unplanned.commits, paths: unplanned.paths.size };
-  return { session, name, tip, ranCommands: runsCommands, derived, attested, unplanned: others, turns: turns.list() };
+  return {
+    session,
+    line: name,
+    tip,
+    ranCommands: runsCommands,
+    derived,
+    attested,
+    unplanned: others,
+    turns: turns.list(),
+  };
 }
 
 interface Step extends ChangedCommit {

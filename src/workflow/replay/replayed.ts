@@ -78,7 +78,7 @@ interface UnplannedCode {
 export interface ReplayedLine {
   session: SessionId;
   /** The name from `RecordedLine`. */
-  name: string;
+  line: string;
   tip: Oid;
   /** Commands were run. */
   ranCommands: boolean;

@@ -76,7 +76,7 @@ export async function findWorkTreesOf(
     ref === null || root === repository.workspace?.root ? [] : [{ path: root, branch: shortRef(ref) }],
   );
   // The row may be about another line of the session than the main one, or that may have another name.
-  const isOf = ({ session, branch, conversationBranches }: ListedSession, name: string) =>
+  const isOf = ({ session, line: branch, conversationBranches }: ListedSession, name: string) =>
     parseLineRef(`refs/heads/${name}` as RefName)?.session === session ||
     [branch, ...conversationBranches].includes(name);
   return new Map(sessions.map((one) => [one.session, trees.filter(({ branch }) => isOf(one, branch))]));

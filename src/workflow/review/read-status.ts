@@ -41,8 +41,11 @@ import {
 export interface Status {
   /** The branch or commit that HEAD is on, for a person; null: a bare repository. */
   head: string | null;
-  /** The line that a command without `-s` takes; null: there is none. */
-  line: { session: SessionId; name: string; found: Line['found'] } | null;
+  /** The session that a command without `-s` takes, and its line; null: there is none. */
+  session: SessionId | null;
+  line: string | null;
+  /** How that line was found. */
+  found: Line['found'] | null;
   /** Null: nothing was said yet. `isOfAgent`: another agent has made its plan, and carries it out. */
   turn: { turn: TurnName; status: TurnStatus; hasMessage: boolean; isOfAgent: boolean } | null;
   /** A plan that was not executed. `problems`: why it cannot be, as things are now. */
@@ -108,10 +111,11 @@ export async function readStatus(project: Project): Promise<Status> {
     listProposed(project),
   ]);
   const { isUnmerged, ...shown } = files;
-  const found = line && { session: line.session, name: lineName(line), found: line.found };
   const status = {
     head: head === null ? null : head.ref === null ? `${head.oid?.slice(0, 12)} (detached)` : shortRef(head.ref),
-    line: found,
+    session: line?.session ?? null,
+    line: line && lineName(line),
+    found: line?.found ?? null,
     turn: state?.turn ?? null,
     plan: state?.plan ?? null,
     question: state?.question ?? null,

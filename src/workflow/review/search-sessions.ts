@@ -39,7 +39,7 @@ export interface FoundTurn {
   /** The title of its plan, or how its message begins. */
   title: string;
   /** ISO 8601, when the last of it was said. */
-  time: string;
+  at: string;
   matches: FoundMatch[];
 }
 
@@ -277,7 +277,7 @@ async function readMatches(
   if (!patterns.every((_, at) => found.some(({ held }) => held.has(at)))) return null;
   const matches = found.flatMap(({ matches: some }) => some);
   const title = (await project.masker.mask(read.title)).text;
-  return { line, lineName, selector, turn, title, time: said, matches };
+  return { line, lineName, selector, turn, title, at: said, matches };
 }
 
 function holds({ text, values = [] }: SearchedText, { isIn }: TextPattern): boolean {

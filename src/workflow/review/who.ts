@@ -3,10 +3,8 @@ import type { Report } from '../../plan/report.ts';
 import { isRejected } from '../../page/turn-state.ts';
 import type { TurnName } from '../../names.ts';
 import type { Entry, EntryKind } from '../../session/entry.ts';
-import { toAuthor, type Verdict } from '../../view/view.ts';
-
-/** A name and an address, as commits have them: anybody can write them. */
-export type Person = Verdict['author'];
+import { toAuthor, type CommitAuthor } from '../../session/logged-entry.ts';
+import type { Verdict } from '../../view/view.ts';
 
 export interface Answerer {
   /** Null: nothing says so. `manual`: a person brought the answers. */
@@ -23,12 +21,12 @@ export interface Decision {
   /** `flag`: nobody was asked, by `-y`. */
   by: 'user' | 'flag';
   /** Who has run the plan. */
-  author: Person;
+  author: CommitAuthor;
   /** By their numbers; empty: the plan as a whole. */
   actions: number[];
 }
 
-export interface Approver extends Person {
+export interface Approver extends CommitAuthor {
   /** The turns whose plans they have approved, or actions of these. */
   approved: TurnName[];
   /** The turns whose plans they have run with `-y`. */
@@ -37,7 +35,7 @@ export interface Approver extends Person {
 }
 
 /** Somebody with work of their own on the line. */
-export interface Worker extends Person {
+export interface Worker extends CommitAuthor {
   /** Entries of their edits. */
   snapshots: number;
   commits: number;
@@ -90,7 +88,7 @@ interface DecidedTurn {
 /** In the order of what they have said. A person may have said both of one plan. */
 export function listApprovers(turns: readonly DecidedTurn[]): Approver[] {
   const found = new Map<string, Approver>();
-  const add = ({ name, email }: Person, turn: TurnName, said: 'approved' | 'byFlag' | 'rejected') => {
+  const add = ({ name, email }: CommitAuthor, turn: TurnName, said: 'approved' | 'byFlag' | 'rejected') => {
     const key = toKey({ name, email });
     const one = found.get(key) ?? { name, email, approved: [], byFlag: [], rejected: [] };
     found.set(key, one);
@@ -118,6 +116,6 @@ export function listWorkers(steps: readonly { entry: Entry | null; ident: string
   return [...found.values()];
 }
 
-function toKey({ name, email }: Person): string {
+function toKey({ name, email }: CommitAuthor): string {
   return `${name} <${email}>`;
 }

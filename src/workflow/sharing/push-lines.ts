@@ -172,7 +172,11 @@ function sessionOfName(ref: RefName): SessionId | null {
   return (parseLineRef(name) ?? parseArchiveRef(name))?.session ?? null;
 }
 
-function toFaulty({ name, tip }: VerifiedLine, { commit, path, message }: Violation, moreFaults: number): TeddyError {
+function toFaulty(
+  { line: name, tip }: VerifiedLine,
+  { commit, path, message }: Violation,
+  moreFaults: number,
+): TeddyError {
   const place = `${commit.slice(0, 12)}${path === null ? '' : `, ${path}`}`;
   const more = moreFaults === 0 ? '' : ` (and ${moreFaults} more)`;
   return new TeddyError(

@@ -68,7 +68,7 @@ export async function verifyLine(
   const { session, name, tip } = line;
   const result: VerifiedLine = {
     session,
-    name,
+    line: name,
     tip,
     entries: 0,
     turns: 0,

@@ -30,7 +30,7 @@ function turnOf(name: string, more: Partial<ReplayedTurn> = {}): ReplayedTurn {
 function lineOf(...turns: ReplayedTurn[]): ReplayedLine {
   const session = '20260124-add-login' as SessionId;
   const unplanned = { commits: 0, paths: 0 };
-  return { session, name: `teddy/${session}`, tip: oid, ranCommands: false, derived: 2, attested: 0, unplanned, turns };
+  return { session, line: `teddy/${session}`, tip: oid, ranCommands: false, derived: 2, attested: 0, unplanned, turns };
 }
 
 const nasty = 'a\u001b[31m <b> & "q" \u0000 \ud800 | `x`\n::error::b, 100%';

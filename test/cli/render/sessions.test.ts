@@ -12,7 +12,7 @@ const wide = (columns: number): Terminal => ({ ...openTerminal(memoryContext(), 
 function listed(name: string, more: Partial<ListedSession> = {}): ListedSession {
   return {
     session: `20260124-${name}` as SessionId,
-    branch: `teddy/20260124-${name}`,
+    line: `teddy/20260124-${name}`,
     remote: null,
     remotes: [],
     created: '2026-01-24T09:00:00.000Z',
@@ -41,7 +41,7 @@ test('a row has mark, name, turns, age, state and title, in columns', () => {
       listed('short', { current: true, state: 'pending', title: 'Say so', turns: 12 }),
       listed('a-longer-name', { updated: '2026-01-21T09:00:00.000Z', conversationBranches: ['x'] }),
       listed('far', { state: 'remote', remote: 'b', remotes: ['a', 'b'] }),
-      listed('renamed', { branch: 'feature/x', state: 'failed' }),
+      listed('renamed', { line: 'feature/x', state: 'failed' }),
     ],
     now.getTime(),
   );

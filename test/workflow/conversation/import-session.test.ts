@@ -438,13 +438,13 @@ describe('what the user took back', () => {
       const made = await importSession(watching, { source, signal });
       expect(made).toMatchObject({ session, entries: 4, turns: 2, report: { lines: 11, records: 4 } });
       const attempts = [
-        { sourceLine: 3, branch: branch('02-branch-01'), turn: '02-branch-01', entries: 4, turns: 2, records: 4 },
-        { sourceLine: 5, branch: branch('03-branch-01'), turn: '03-branch-01', entries: 1, turns: 1, records: 1 },
-        { sourceLine: 8, branch: branch('02-branch-02'), turn: '02-branch-02', entries: 2, turns: 1, records: 2 },
+        { sourceLine: 3, line: branch('02-branch-01'), turn: '02-branch-01', entries: 4, turns: 2, records: 4 },
+        { sourceLine: 5, line: branch('03-branch-01'), turn: '03-branch-01', entries: 1, turns: 1, records: 1 },
+        { sourceLine: 8, line: branch('02-branch-02'), turn: '02-branch-02', entries: 2, turns: 1, records: 2 },
       ];
       expect([made.abandoned, preview.abandoned]).toEqual([attempts, attempts]);
       expect(updates.filter(({ length }) => length > 0)).toEqual([
-        [made.line, ...attempts.map((one) => one.branch)].map((line) => `refs/heads/${line}`),
+        [made.line, ...attempts.map((one) => one.line)].map((line) => `refs/heads/${line}`),
       ]);
       const story = async (line: string) => (await storyOf(project, await project.tipOf(line))).slice(2);
       expect(await story(made.line)).toEqual(['message 01', 'reply 01', 'message 02', 'reply 02']);
@@ -481,7 +481,7 @@ describe('what the user took back', () => {
     ]) {
       const project = await memoryProject();
       const made = await importSession(project, { source: fileWith(lines), name: 'u1', signal });
-      expect(made.abandoned).toMatchObject([{ branch: branch('01-branch-01') }]);
+      expect(made.abandoned).toMatchObject([{ line: branch('01-branch-01') }]);
       const story = (await storyOf(project, await project.tipOf(branch('01-branch-01')))).slice(1);
       expect(story.slice(0, 3)).toEqual(['start', 'branch 01-branch-01', 'message 01-branch-01']);
       expect(await faultsOf(project)).toEqual([]);

@@ -54,7 +54,7 @@ test('it puts away each session that has landed, with its other attempts, and no
     expect(result).toMatchObject({
       archived: [
         { session: idOf('one'), lines: [{ hasLanded: true }, { hasLanded: false }] },
-        { session: idOf('two'), lines: [{ branch: refOf('two'), archive: 'refs/teddy/archive/2026-01/20260124-two' }] },
+        { session: idOf('two'), lines: [{ line: refOf('two'), archive: 'refs/teddy/archive/2026-01/20260124-two' }] },
       ],
       refused: [],
     });

@@ -36,8 +36,8 @@ test('an archive takes all branches of its session at once, and keeps each; tedd
   expect(archived).toMatchObject({
     session,
     lines: [
-      { branch: `refs/heads/${line}`, archive, tip: main, hasLanded: false },
-      { branch: `refs/heads/${line}--01-branch-01`, tip: branch, hasLanded: false },
+      { line: `refs/heads/${line}`, archive, tip: main, hasLanded: false },
+      { line: `refs/heads/${line}--01-branch-01`, tip: branch, hasLanded: false },
     ],
   });
   expect(await tipsOf(project, 'refs/teddy/archive/')).toEqual({
@@ -50,7 +50,7 @@ test('an archive takes all branches of its session at once, and keeps each; tedd
   expect((await readConversation(project, { selector: session })).commit).toBe(main);
   expect((await listSessions(project)).map((one) => one.session)).toEqual(['20260124-other']);
   expect(await listSessions(project, { archived: true })).toMatchObject([
-    { session, branch: archive, archived: true, turns: 1, status: 'closed' },
+    { session, line: archive, archived: true, turns: 1, status: 'closed' },
     { session: '20260124-other', archived: false },
   ]);
 });
@@ -61,7 +61,7 @@ test('what was archived is brought back where it was, a branch that is there is 
   await archiveSession(project, session);
   expect((await start(project)).session).toBe(`${session}-2`);
   await project.switchTo('main');
-  expect((await restoreArchived(project, session)).lines.map(({ branch }) => branch)).toEqual([
+  expect((await restoreArchived(project, session)).lines.map(({ line: branch }) => branch)).toEqual([
     `refs/heads/${line}`,
     `refs/heads/${line}--01-branch-01`,
   ]);
@@ -155,7 +155,7 @@ slowTest(
       'renamed',
     );
     expect(await archiveSession(project, session)).toMatchObject({
-      lines: [{ branch: 'refs/heads/feature/login', archive, tip }, { branch: `refs/heads/${line}--01-branch-01` }],
+      lines: [{ line: 'refs/heads/feature/login', archive, tip }, { line: `refs/heads/${line}--01-branch-01` }],
       kept: ['refs/heads/feature/early'],
     });
     expect(Object.keys(await tipsOf(project, 'refs/heads/'))).toEqual([

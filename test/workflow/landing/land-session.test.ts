@@ -586,9 +586,9 @@ test('where a branch has no code, the newest other one of the session that has s
     hint: `${other} has some: \`teddy session land -s ${other} --onto main\`.`,
   });
   await project.switchTo('main');
-  expect((await listSessions(project))[0]).toMatchObject({ state: 'closed', beside: { branch: other, has: 'code' } });
+  expect((await listSessions(project))[0]).toMatchObject({ state: 'closed', beside: { line: other, has: 'code' } });
   await landSession(project, { target: other });
-  expect((await listSessions(project))[0]).toMatchObject({ branch: line, state: 'landed' });
+  expect((await listSessions(project))[0]).toMatchObject({ line, state: 'landed' });
 });
 
 test('the status offers a landing where there is something to land, on this branch or another one', async () => {
@@ -650,7 +650,7 @@ test('a plan that waits on another branch keeps a session that has landed open, 
   await say(project, 'Other', planOf([create('other.txt')]));
   const other = ref.slice('refs/heads/'.length);
   await project.switchTo('main');
-  expect((await listSessions(project))[0]).toMatchObject({ state: 'pending', beside: { branch: other, has: 'plan' } });
+  expect((await listSessions(project))[0]).toMatchObject({ state: 'pending', beside: { line: other, has: 'plan' } });
   expect((await findOpenLine(project)).ref).toBe(ref);
   expect((await readStatus(project)).next).toEqual([`git switch ${other}`]);
   const archived = await archiveLanded(project, {

@@ -233,7 +233,7 @@ describe('the turns come', () => {
     await say(project, '\n needle, again\nand more', 'Yes.');
     const found = await search(project, plain('needle'));
     expect(found.map(({ title }) => title)).toEqual(['needle, again', 'Do it']);
-    for (const { time } of found) expect(time).toMatch(/^2026-01-24T10:\d\d:\d\d\.000Z$/);
+    for (const { at: time } of found) expect(time).toMatch(/^2026-01-24T10:\d\d:\d\d\.000Z$/);
   });
 
   test('only of the time that is asked for', async () => {

@@ -32,7 +32,7 @@ describe('list', () => {
     const [first, second] = await listSessions(project);
     expect(first).toMatchObject({
       session,
-      branch: line,
+      line,
       remote: null,
       turns: 2,
       status: 'closed',
@@ -177,7 +177,7 @@ describe('log', () => {
       'message',
       'start',
     ]);
-    expect(entries[0]).toMatchObject({ entry: null, author: 'Ada Example', time: '2026-01-24T10:00:00.000Z' });
+    expect(entries[0]).toMatchObject({ entry: null, author: { name: 'Ada Example' }, at: '2026-01-24T10:00:00.000Z' });
   });
 });
 

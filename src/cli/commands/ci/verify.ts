@@ -132,7 +132,7 @@ export class CiVerifyCommand extends TeddyCommand {
   private async writeJunit(directory: string, { replayed }: CheckedChange): Promise<void> {
     const { renderReplayJunit } = await import('../../render/replay-junit.ts');
     for (const { result } of replayed) {
-      const name = result.name.replaceAll(/[^A-Za-z0-9.-]+/g, '-').replace(/-$/, '');
+      const name = result.line.replaceAll(/[^A-Za-z0-9.-]+/g, '-').replace(/-$/, '');
       const file = await openExportFile(join(directory, `${name}.xml`), { cwd: this.context.cwd(), force: true });
       await file.put(inOnePiece(renderReplayJunit([result])));
     }

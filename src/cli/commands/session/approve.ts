@@ -156,23 +156,8 @@ function parseComment(text: string): PlanComment {
   );
 }
 
-function toVerdictJson({ line, verdict, plan, report, isNew, isEnough }: GivenVerdict) {
-  const { turn, planSha256, comments, text, commit, author, at } = verdict;
-  return {
-    session: line.session,
-    line: shortRef(line.ref),
-    turn,
-    verdict: verdict.verdict,
-    plan: { ...plan, sha256: planSha256 },
-    comments,
-    text,
-    commit,
-    author,
-    at,
-    closed: report !== null,
-    isNew,
-    isEnough,
-  };
+function toVerdictJson({ line, report, ...given }: GivenVerdict) {
+  return { session: line.session, line: shortRef(line.ref), ...given, closed: report !== null };
 }
 
 async function showGiven(terminal: Terminal, project: Project, given: GivenVerdict, hasRemote: boolean): Promise<void> {

@@ -176,7 +176,7 @@ function requireTarget(target: string | undefined): string {
 }
 
 function toJson({ session, lines }: RestoredSession): object {
-  return { session, lines: lines.map(({ branch, ...line }) => ({ branch: shortRef(branch), ...line })) };
+  return { session, lines: lines.map(({ line, ...kept }) => ({ line: shortRef(line), ...kept })) };
 }
 
 function toLandedJson({ archived, refused }: ArchivedLanded): object {
@@ -200,8 +200,8 @@ function showLanded(
 ): void {
   for (const { lines } of archived) warnOfUnlanded(terminal, lines, dryRun ? 'would keep' : 'keeps');
   for (const { lines } of archived)
-    for (const { branch, archive } of lines)
-      terminal.print(dryRun ? `${shortRef(branch)}\n` : toVisible(`${shortRef(branch)} is now ${archive}\n`));
+    for (const { line, archive } of lines)
+      terminal.print(dryRun ? `${shortRef(line)}\n` : toVisible(`${shortRef(line)} is now ${archive}\n`));
   for (const { session, problem } of refused) {
     terminal.say(`${session} stays:`);
     renderError(terminal, problem, { json: false, debug: false });
@@ -218,15 +218,15 @@ function showLanded(
 
 function warnOfUnlanded(terminal: Terminal, lines: ArchivedSession['lines'], keeps: string): void {
   const warning = terminal.style('yellow', 'warning:', 'stderr');
-  for (const { branch, hasLanded } of lines)
-    if (!hasLanded) terminal.say(`${warning} ${shortRef(branch)} has not landed: only the archive ${keeps} it now.`);
+  for (const { line, hasLanded } of lines)
+    if (!hasLanded) terminal.say(`${warning} ${shortRef(line)} has not landed: only the archive ${keeps} it now.`);
 }
 
 function showArchived(terminal: Terminal, { session, lines, kept, switchedTo, workTrees }: ArchivedSession): void {
   if (lines.length === 0) return terminal.say(`${session} is archived already.`);
   if (switchedTo !== null) terminal.say(toVisible(`Switched to ${switchedTo}.`));
   warnOfUnlanded(terminal, lines, 'keeps');
-  for (const { branch, archive } of lines) terminal.print(toVisible(`${shortRef(branch)} is now ${archive}\n`));
+  for (const { line, archive } of lines) terminal.print(toVisible(`${shortRef(line)} is now ${archive}\n`));
   for (const ref of kept)
     terminal.say(toVisible(`${shortRef(ref)} is your own branch with turns of this session, and stays.`));
   for (const root of workTrees)
@@ -236,7 +236,7 @@ function showArchived(terminal: Terminal, { session, lines, kept, switchedTo, wo
 
 function showRestored(terminal: Terminal, { session, lines }: RestoredSession): void {
   if (lines.length === 0) return terminal.say(`The branches of ${session} exist already.`);
-  for (const { branch } of lines) terminal.print(`${shortRef(branch)}\n`);
+  for (const { line } of lines) terminal.print(`${shortRef(line)}\n`);
   const [first] = lines;
-  if (first !== undefined) terminal.say(`To work on it: git switch ${shortRef(first.branch)}`);
+  if (first !== undefined) terminal.say(`To work on it: git switch ${shortRef(first.line)}`);
 }

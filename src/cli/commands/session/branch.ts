@@ -44,7 +44,7 @@ export class SessionBranchCommand extends PlanningCommand {
         showBranched(terminal, made, root);
         if (switched) sayBack(terminal, before, root);
         if (message === undefined || choice === null) {
-          if (this.json) this.printJson(terminal, 'session-branch', { branch, turn, commit, switched });
+          if (this.json) this.printJson(terminal, 'session-branch', { line: branch, turn, commit, switched });
           else terminal.say(`Next: teddy session plan${option} -m "what to do instead"`);
           return 0;
         }
@@ -59,7 +59,7 @@ export class SessionBranchCommand extends PlanningCommand {
           choice,
           approveForeign: this.toForeignApproval(terminal, signal),
         });
-        if (this.json) this.printJson(terminal, 'session-branch', { branch, turn: opened.turn, switched });
+        if (this.json) this.printJson(terminal, 'session-branch', { line: branch, turn: opened.turn, switched });
         else {
           terminal.say(`Your message is recorded; turn ${opened.turn} is open.`);
           terminal.say(`Next: teddy session plan${option}`);

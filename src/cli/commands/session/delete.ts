@@ -64,7 +64,7 @@ export class SessionDeleteCommand extends TeddyCommand {
     const kept = await deleteSession(project, deletion);
     if (this.json) {
       const deleted = lines.map(({ ref, oid, hasLanded, isPushed }) => ({
-        branch: shortRef(ref),
+        line: shortRef(ref),
         tip: oid,
         hasLanded,
         isPushed,
@@ -81,7 +81,12 @@ export class SessionDeleteCommand extends TeddyCommand {
   private async takeBack(terminal: Terminal, project: Project, session: string): Promise<number> {
     const { takeBack } = await import('../../../workflow/landing/delete-session.ts');
     const refs = (await takeBack(project, session)).map(({ ref }) => ref);
-    if (this.json) this.printJson(terminal, 'session-delete', { session, lines: refs.map(shortRef), restored: true });
+    if (this.json)
+      this.printJson(terminal, 'session-delete', {
+        session,
+        lines: refs.map((ref) => ({ line: shortRef(ref) })),
+        restored: true,
+      });
     else for (const ref of refs) terminal.print(`${toVisible(shortRef(ref))} is back\n`);
     const main = refs.find((ref) => ref.startsWith('refs/heads/'));
     if (!this.json && main !== undefined) terminal.say(`To work on it: git switch ${shortRef(main)}`);

@@ -128,7 +128,7 @@ function sayAbandoned(terminal: Terminal, abandoned: readonly AbandonedAttempt[]
   if (abandoned.length === 0) return;
   const attempts = abandoned.length === 1 ? 'an earlier attempt' : `${formatCount(abandoned.length)} earlier attempts`;
   terminal.say(`The user went back and abandoned ${attempts}:`);
-  for (const { branch, sourceLine, entries, turns } of abandoned)
+  for (const { line: branch, sourceLine, entries, turns } of abandoned)
     terminal.say(`  ${branch ?? 'on no branch here'} (line ${sourceLine}): ${describeSize(entries, turns)}`);
 }
 

@@ -71,8 +71,8 @@ function renderLog(terminal: Terminal, { entries }: SessionLog): string {
 }
 
 function renderEntry(terminal: Terminal, logged: LoggedEntry): string {
-  const { commit, time, entry, subject } = logged;
-  const when = formatTime(time);
+  const { commit, at, entry, subject } = logged;
+  const when = formatTime(at);
   const text =
     entry === null
       ? terminal.style('dim', toVisible(subject))

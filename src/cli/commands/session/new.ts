@@ -48,7 +48,7 @@ export class SessionNewCommand extends TeddyCommand {
       const { session, directory, commit, switched, workTree } = made;
       const branch = shortRef(made.ref);
       if (this.json) {
-        this.printJson(terminal, 'session-new', { session, branch, directory, commit, switched, workTree });
+        this.printJson(terminal, 'session-new', { session, line: branch, directory, commit, switched, workTree });
         return 0;
       }
       if (made.made !== null) terminal.say(`Made ${made.made}.`);

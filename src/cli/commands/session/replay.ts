@@ -129,7 +129,7 @@ function toJson(replayed: ReplayedLine[]): object {
 
 function renderLines(replayed: ReplayedLine[], terminal: Terminal): string {
   const isOne = replayed.length === 1;
-  const blocks = replayed.map((line) => `${isOne ? '' : `${toVisible(line.name)}:\n`}${renderReplay(line, terminal)}`);
+  const blocks = replayed.map((line) => `${isOne ? '' : `${toVisible(line.line)}:\n`}${renderReplay(line, terminal)}`);
   return blocks.join('\n');
 }
 

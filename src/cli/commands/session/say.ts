@@ -96,7 +96,7 @@ export class SessionSayCommand extends TeddyCommand {
 
   private show(terminal: Terminal, appended: AppendedRecords, role: 'user' | 'assistant'): void {
     const { session, line, turn, commit, entry, isNew } = appended;
-    if (this.json) return this.printJson(terminal, 'say', { session, line, turn, commit, entry, is_new: isNew });
+    if (this.json) return this.printJson(terminal, 'say', { session, line, turn, commit, entry, isNew });
     terminal.print(`${turn} ${commit.slice(0, 10)}\n`);
     const what = isNew ? this.describe(role) : 'it was there already; nothing was added.';
     terminal.say(`Turn ${turn} of ${session}: ${what}`);

@@ -192,7 +192,7 @@ function parsePlaces(given: readonly string[]): SearchScope[] {
   );
 }
 
-function toDocument({ line, lineName, selector, turn, title, time, matches }: FoundTurn): object {
+function toDocument({ line, lineName, selector, turn, title, at, matches }: FoundTurn): object {
   return {
     session: line.session,
     turn,
@@ -200,7 +200,7 @@ function toDocument({ line, lineName, selector, turn, title, time, matches }: Fo
     archived: line.isArchived,
     remote: line.remote,
     title,
-    time,
+    at,
     show: `teddy session show ${turn} -s ${toShellWord(selector)}`,
     matches: matches.map(({ place, title: part, file, number, text, marks }) => ({
       in: place,

@@ -86,10 +86,10 @@ export class SessionViewCommand extends TeddyCommand {
 
   private async open(
     terminal: Terminal,
-    { link, expires_at: expiresAt, may_approve: mayApprove }: PageLink,
+    { link, expiresAt, mayApprove }: PageLink,
     { isOwn, isHidden, show }: { isOwn: boolean; isHidden: boolean; show: () => Promise<boolean> },
   ): Promise<void> {
-    if (this.json) this.printJson(terminal, 'view', { link, expires_at: expiresAt, is_own_server: isOwn });
+    if (this.json) this.printJson(terminal, 'view', { link, expiresAt, isOwnServer: isOwn });
     else if (!isHidden) terminal.print(`${link}\n`);
     const isOpened = this.noOpen || this.json ? null : await show();
     if (isHidden)

@@ -72,23 +72,15 @@ function toJson({ removed, kept }: RemovedWorkTrees) {
   };
 }
 
-function toWorkTreeJson(tree: ListedWorkTree) {
-  const { session, line, ref, root, end, changes, ignored, operation, isGone, isUnfinished, lock, madeFor } = tree;
+function toWorkTreeJson({ line, root, ref, end, madeFor, ...tree }: ListedWorkTree) {
   return {
-    session,
+    ...tree,
     line: shortRef(line),
     path: root,
     /** Null when HEAD is detached. */
-    branch: ref === null ? null : shortRef(ref),
+    head: ref === null ? null : shortRef(ref),
     ended: end,
-    changes,
-    ignored,
-    operation,
-    gone: isGone,
-    unfinished: isUnfinished,
-    locked: lock,
-    madeByTeddy: madeFor !== null,
-    current: tree.isCurrent,
+    isMadeByTeddy: madeFor !== null,
   };
 }
 

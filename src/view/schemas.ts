@@ -1,0 +1,73 @@
+/**
+ * The values in which sessions are shown, as schemas of zod: the API and the tools for agents take them from here. No command
+ * does, since loading zod takes longer than many of them (25 to 31 ms).
+ */
+import * as z from 'zod';
+import type { Oid, SessionId, TurnName } from '../names.ts';
+import { verdicts } from '../session/entry.ts';
+import type { CommitAuthor } from '../session/logged-entry.ts';
+import type { DescribedSession } from './list-sessions.ts';
+import type { Verdict } from './verdicts.ts';
+
+/** A string with a type of its own; it was checked where it came in. */
+function text<Name extends string>(description: string): z.ZodType<Name, string> {
+  return z.string().meta({ description }) as z.ZodType<unknown> as z.ZodType<Name, string>;
+}
+
+export const session = text<SessionId>('The id of the session.');
+export const turn = text<TurnName>('A turn, such as 02 or 02-branch-01.');
+export const commit = text<Oid>('The id of a commit, in full.');
+export const line = z.string().meta({
+  description: "The session's branch; of an archived session, the ref that keeps it.",
+  example: 'teddy/20260124-add-user-auth',
+});
+export const at = z.string().meta({ description: 'When it happened, ISO 8601.' });
+
+export const author = z
+  .object({ name: z.string(), email: z.string() })
+  .meta({ description: 'As the commit has them: anybody can write them, and only a signature shows more.' });
+author satisfies z.ZodType<CommitAuthor>;
+
+const count = z.int();
+const labels = z.array(z.string());
+
+export const verdict = z.object({
+  verdict: z.enum(verdicts).meta({ description: 'none: a gate ended without a verdict of anybody.' }),
+  turn,
+  planSha256: z.string().meta({ description: 'The verdict is about these bytes of the plan.' }),
+  comments: z.array(z.object({ line: count.meta({ description: 'Of the plan, from 1.' }), text: z.string() })),
+  text: z.string().nullable(),
+  commit,
+  author,
+  at,
+});
+verdict satisfies z.ZodType<Verdict>;
+
+export const describedSession = z.object({
+  session,
+  line,
+  remote: z.string().nullable().meta({ description: 'Which remote has it, when there is no local branch.' }),
+  remotes: labels.meta({ description: 'All remotes that have it then.' }),
+  created: z.string(),
+  turns: count,
+  status: z.enum(['new', 'open', 'planned', 'closed']),
+  last: z.string().meta({ description: 'What the last entry says.' }),
+  conversationBranches: labels,
+  archived: z.boolean().meta({ description: 'Its branches are gone, and all of it is kept.' }),
+  state: z.enum(['pending', 'open', 'closed', 'failed', 'landed', 'committed', 'archived', 'remote']),
+  committed: commit.nullable().meta({
+    description: 'The commit in which somebody has committed what another agent did, where that is the state.',
+  }),
+  beside: z
+    .object({ line, has: z.enum(['plan', 'code']) })
+    .nullable()
+    .meta({
+      description: 'Another of its branches, with a plan that was not run, or with code where this one has none.',
+    }),
+  title: z.string().meta({ description: 'The title of the last step.' }),
+  updated: z.string().meta({ description: 'The time of the last entry.' }),
+  agent: z.string().nullable().meta({ description: "The other agent whose session it is; null: teddy's own." }),
+  model: z.string().nullable().meta({ description: 'The model that answered last, in a session of another agent.' }),
+  awaitsVerdict: z.boolean().meta({ description: 'Another agent has handed in a plan that nobody has judged.' }),
+});
+describedSession satisfies z.ZodType<DescribedSession>;
