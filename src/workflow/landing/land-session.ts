@@ -7,6 +7,7 @@ import { decodeEntry, type EntryKind } from '../../session/entry.ts';
 import { encodeLanding, type LandedFrom, type LostCode } from '../../session/landing.ts';
 import { parseArchiveRef, shortRef, type Oid, type RefName, type SessionId, type TurnName } from '../../names.ts';
 import { nameEdits, nameSome, type OwnEdit } from '../../session/name-some.ts';
+import { maskMessage } from '../line/mask-message.ts';
 import { repair } from '../line/repair.ts';
 import { refuseOperation } from '../line/refuse-operation.ts';
 import { findOtherWithCode } from '../line/find-open.ts';
@@ -73,8 +74,9 @@ const maxAttempts = 5;
  * cut off there is finished by the next one. Throws BAD_SETTING, UNKNOWN_BRANCH, UNKNOWN_COMMIT, NOTHING_TO_LAND, OWN_EDITS, LAND_CONFLICT,
  * FILES_IN_THE_WAY, OPERATION_IN_PROGRESS, REF_MOVED; no ref but the archive has moved then.
  */
-export async function landSession(project: Project, request: LandRequest): Promise<Landed> {
-  if (request.message?.trim() === '') throw emptyMessageError();
+export async function landSession(project: Project, asked: LandRequest): Promise<Landed> {
+  if (asked.message?.trim() === '') throw emptyMessageError();
+  const request = await maskMessage(project, asked);
   await project.repository.store.ident();
   const hasNote = (await project.settings.get('notes')) === 'git-ai';
   const line = await findLandable(project, request.target);
@@ -114,7 +116,7 @@ async function landOnce(
   const assistedBy = await discloseModels(project, line, base.oid);
   const parts = await readParts(project, line, base.oid, sides);
   const isEdited = request.edit !== undefined && request.isDryRun !== true;
-  const text = await composeMessage(describeLanding(line, parts), request);
+  const text = await composeMessage(project, describeLanding(line, parts), request);
   const message = encodeLanding(text, [{ session: line.session, tip: line.tip }, ...along], assistedBy);
   const place = { line, target, workspace, base, sides, message, hasNote, isDryRun: request.isDryRun === true };
   const tree = await mergeSides(project, place, request);
@@ -234,13 +236,14 @@ async function findAlong(
 }
 
 /** Whoever edits it does so once, however often the branch moves meanwhile. */
-async function composeMessage(made: string, request: LandRequest): Promise<string> {
+async function composeMessage(project: Project, made: string, request: LandRequest): Promise<string> {
   const text = request.message ?? made;
   if (request.edit === undefined || request.isDryRun === true) return text;
   const edited = await request.edit(text);
   if (edited.trim() === '') throw emptyMessageError();
-  Object.assign(request, { message: edited, edit: undefined });
-  return edited;
+  const { message } = await maskMessage(project, { message: edited });
+  Object.assign(request, { message, edit: undefined });
+  return message;
 }
 
 /** Edits that were there before anything was asked of a model may be for another commit. Whoever is asked is asked once; true then. */

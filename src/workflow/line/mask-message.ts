@@ -1,4 +1,4 @@
-/** Masks the secrets in a person's message to a model. */
+/** Masks the secrets in a person's message, to a model or of a commit. */
 import type { Project } from '../../ports/project.ts';
 
 /** A secret in a message goes no further than here. */

@@ -4,6 +4,7 @@ import type { Project } from '../../ports/project.ts';
 import { hasBareMarker, toOwnMarker } from '../../write/end-marker.ts';
 import { initialState, type WriteRecord, type WriteState } from '../../write/write.ts';
 import { whyNotBeside } from '../../session/twin-names.ts';
+import { maskString } from '../line/mask-text.ts';
 import { findTarget } from './find-target.ts';
 import { holdWrite, readWriteLimits, type HeldWrite } from './held.ts';
 import {
@@ -97,7 +98,7 @@ async function toRecord(project: Project, request: WriteRequest): Promise<{ reco
   const isOwnWanted = request.ownMarker === true || (target.bytes !== null && hasBareMarker(target.bytes, usualMarker));
   const record: NewWrite = {
     id,
-    intent: request.intent.trim(),
+    intent: await maskString(project.masker, request.intent.trim()),
     target: target.path,
     operation,
     root: workspace?.root ?? null,

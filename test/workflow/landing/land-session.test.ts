@@ -218,6 +218,18 @@ test('a person may write the message, beginning with what it would be; an empty 
   expect(offered[0]).toMatch(/^Do it/);
 });
 
+test.each([
+  ['given', { message: 'Use hunter2' }],
+  ['edited', { edit: async () => 'Use hunter2' }],
+])('a secret in a message that is %s does not land, and whoever wrote it is told', async (_, request) => {
+  const project = await begin();
+  project.secrets.set('hunter2', 'password');
+  const { commit } = await landSession(project, request);
+  const { message } = await project.repository.store.readCommit(commit as Oid);
+  expect(message).toMatch(/^Use \[masked: password\]\n/);
+  expect(project.said).toContain('warning: 1 secret in your message was masked.');
+});
+
 test('another line of a session lands beside the first one, and says so', async () => {
   const project = await begin();
   const first = await project.tipOf(line);

@@ -30,6 +30,14 @@ describe('begin', () => {
     expect(await findWrite(project, begun.record.id)).toMatchObject({ status: 'active', stage: 'awaiting_content' });
   });
 
+  test('a secret in the intent is kept nowhere', async () => {
+    const project = await memoryProject();
+    await start(project);
+    project.secrets.set('hunter2', 'password');
+    await beginWrite(project, wish({ intent: 'Explain hunter2' }));
+    expect(await listWrites(project)).toMatchObject([{ record: { intent: 'Explain [masked: password]' } }]);
+  });
+
   test.each([
     ['the target before the operation', { target: ' ', operation: 'replace' }, 'Target file path is required.'],
     [
