@@ -26,13 +26,7 @@ export type ValueKind = 'text' | 'url' | 'count' | 'number' | 'seconds' | 'boole
 export const providers = [...presets.map(({ name }) => name), 'manual', 'recorded'] as const;
 
 const table = [
-  {
-    name: 'provider',
-    variable: 'TEDDY_PROVIDER',
-    takes: providers,
-    purpose: 'who answers',
-    fallback: 'openai',
-  },
+  { name: 'provider', variable: 'TEDDY_PROVIDER', takes: providers, purpose: 'who answers', fallback: 'openai' },
   {
     name: 'model',
     variable: 'TEDDY_MODEL',
@@ -41,19 +35,8 @@ const table = [
     purpose: 'the model to ask',
     fallback: 'gpt-5 at OpenAI',
   },
-  {
-    name: 'baseUrl',
-    variable: 'OPENAI_BASE_URL',
-    takes: 'url',
-    purpose: 'the endpoint',
-    fallback: "OpenAI's own",
-  },
-  {
-    name: 'temperature',
-    takes: 'number',
-    purpose: 'sent with every request',
-    fallback: 'not sent',
-  },
+  { name: 'baseUrl', variable: 'OPENAI_BASE_URL', takes: 'url', purpose: 'the endpoint', fallback: "OpenAI's own" },
+  { name: 'temperature', takes: 'number', purpose: 'sent with every request', fallback: 'not sent' },
   {
     name: 'reasoning',
     takes: ['low', 'medium', 'high'],
@@ -72,12 +55,7 @@ const table = [
     purpose: 'answers arrive piece by piece; without it, each is asked for whole',
     fallback: 'true',
   },
-  {
-    name: 'recording',
-    takes: 'text',
-    purpose: 'what the provider recorded answers from',
-    fallback: 'none',
-  },
+  { name: 'recording', takes: 'text', purpose: 'what the provider recorded answers from', fallback: 'none' },
   {
     name: 'agent',
     variable: 'TEDDY_AGENT',
@@ -93,20 +71,8 @@ const table = [
     purpose: 'how large a request may be',
     fallback: 'the window minus the answer',
   },
-  {
-    name: 'maxTurns',
-    tracked: true,
-    takes: 'count',
-    purpose: 'turns of one session',
-    fallback: 'no limit',
-  },
-  {
-    name: 'maxTokens',
-    tracked: true,
-    takes: 'count',
-    purpose: 'tokens of one session',
-    fallback: 'no limit',
-  },
+  { name: 'maxTurns', tracked: true, takes: 'count', purpose: 'turns of one session', fallback: 'no limit' },
+  { name: 'maxTokens', tracked: true, takes: 'count', purpose: 'tokens of one session', fallback: 'no limit' },
   {
     name: 'snapshot',
     tracked: true,
@@ -115,12 +81,7 @@ const table = [
     purpose: 'what of your edits is committed before a turn',
     fallback: 'tracked',
   },
-  {
-    name: 'timeout',
-    takes: 'seconds',
-    purpose: 'seconds that a script may take',
-    fallback: '120',
-  },
+  { name: 'timeout', takes: 'seconds', purpose: 'seconds that a script may take', fallback: '120' },
   {
     name: 'readThroughProxy',
     takes: 'boolean',
@@ -194,12 +155,7 @@ const table = [
     purpose: 'the remote for sessions, where that is another one than for code; a name that git knows',
     fallback: 'as git decides',
   },
-  {
-    name: 'redact',
-    takes: 'boolean',
-    purpose: 'mask secrets in what a model is shown',
-    fallback: 'true',
-  },
+  { name: 'redact', takes: 'boolean', purpose: 'mask secrets in what a model is shown', fallback: 'true' },
   {
     name: 'write.maxBytes',
     takes: 'count',
