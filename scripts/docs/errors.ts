@@ -318,8 +318,8 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
     'Answer the question on a terminal, pass `-y`, or accept the text with `teddy global trust`.',
   ],
   NO_MODEL: [
-    'No model is configured. Your message is committed.',
-    'Set `OPENAI_API_KEY`, or `OPENAI_BASE_URL` and `teddy.model`; or answer by hand with `teddy session plan --from <file>`.',
+    'No model is configured. Your message is committed, but not with `--instead`: then the plan waits as before.',
+    'Set `OPENAI_API_KEY`, or `OPENAI_BASE_URL` and `teddy.model`; or answer by hand with `teddy session plan --from <file>`. With `--instead`, give the message again.',
   ],
   MODEL_AUTH: [
     'The endpoint rejected the key.',

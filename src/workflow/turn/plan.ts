@@ -1,4 +1,5 @@
 /** One turn with the model: the message is committed before the request leaves, the answer as soon as it is whole. */
+import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import type { TurnName } from '../../names.ts';
 import { findAgent } from '../../conversation/agents.ts';
@@ -11,6 +12,7 @@ import { maskMessage } from '../line/mask-message.ts';
 import { openTurn, refusePending, reuseStored } from './open.ts';
 import { findRequestFile, prepareLine, type ReadyLine } from '../line/prepare.ts';
 import { readLine } from '../../view/view.ts';
+import { toShellWord } from '../../session/shell-word.ts';
 import type { Listener } from '../line/receive-answer.ts';
 import { previewSnapshot } from '../line/take-snapshot.ts';
 
@@ -40,9 +42,18 @@ export async function planTurn(project: Project, request: PlanRequest): Promise<
 }
 
 /** Throws what `planTurn` would throw for a message after the pending plan: EMPTY_MESSAGE, NO_MODEL, BUDGET_SPENT, UNKNOWN_AGENT. */
-export async function refuseUnready(project: Project, { tip }: Pick<Line, 'tip'>, request: TurnOptions): Promise<void> {
+export async function refuseUnready(
+  project: Project,
+  { tip }: Pick<Line, 'tip'>,
+  request: TurnOptions & Pick<PlanRequest, 'selector'>,
+): Promise<void> {
   refuseEmpty(request);
-  if (request.choice.missing) throw request.choice.missing;
+  const { selector, choice } = request;
+  if (choice.missing) {
+    const { code, message, hint } = choice.missing;
+    const plan = `plan${selector === undefined ? '' : ` -s ${toShellWord(selector)}`} --instead -m "..." --from`;
+    throw new TeddyError(code, `${message} Nothing was changed.`, hint?.replace('plan --from', plan));
+  }
   if (tip !== null) await refuseSpent(project, await readLine(project.repository.store, tip), request);
   if (request.agent !== undefined) findAgent(request.agent, (await readGlobal(project))?.agents ?? new Map());
 }

@@ -2,9 +2,10 @@ import { readFileSync } from 'node:fs';
 import { describe, expect } from 'vitest';
 import { TeddyError } from '../../../src/errors.ts';
 import type { Model } from '../../../src/ports/model.ts';
+import { toNoModel } from '../../../src/model/keyed-model.ts';
 import { parseReport } from '../../../src/plan/report-yaml.ts';
 import type { ExecuteRequest } from '../../../src/workflow/run/execute-plan.ts';
-import { executeOrReplan, type Replanning } from '../../../src/workflow/run/execute-or-replan.ts';
+import { executeOrReplan, planInstead, type Replanning } from '../../../src/workflow/run/execute-or-replan.ts';
 import type { Executed } from '../../../src/workflow/run/finish.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { scriptedModel } from '../../support/scripted-model.ts';
@@ -227,4 +228,17 @@ slowTest('a valid plan that nobody approves stays pending', async () => {
   const done = replan(project, scriptedModel(good), {}, { approver: null });
   await expect(done).rejects.toMatchObject({ code: 'NOT_APPROVED', message: expect.stringContaining('Turn 02') });
   expect((await storyOfLine(project)).at(-1)).toBe('plan 02');
+});
+
+test('a plan is not refused where there is no model for another one, and the hint refuses it', async () => {
+  const project = await pending(good);
+  const missing = toNoModel({ name: 'openai', keyVariable: 'OPENAI_API_KEY' }, false, {});
+  const choice = { provider: 'none' as const, name: 'none', parameters: {}, model: null, missing };
+  const { signal } = new AbortController();
+  const request = { message: 'Otherwise', selector: session, choice, signal, onText: () => undefined };
+  await expect(planInstead(project, request, () => undefined)).rejects.toMatchObject({
+    message: 'No model is configured. Nothing was changed.',
+    hint: expect.stringContaining(`\`teddy session plan -s ${session} --instead -m "..." --from <file>\``),
+  });
+  expect((await storyOfLine(project)).at(-1)).toBe('plan 01');
 });

@@ -68,9 +68,7 @@ export class SessionSearchCommand extends TeddyCommand {
   since = Option.String('--since', {
     description: 'Only turns of that time or newer: 30m, 12h, 7d, 4w, or a date such as 2026-11-01.',
   });
-  isRegex = Option.Boolean('-E,--regexp', false, {
-    description: 'The text is a regular expression of JavaScript.',
-  });
+  isRegex = Option.Boolean('-E,--regexp', false, { description: 'The text is a regular expression of JavaScript.' });
   ignoreCase = Option.Boolean('-i,--ignore-case', false, { description: 'Ignore the case of letters.' });
   limit = Option.String('--limit', {
     description: `Show so many turns at most; on a terminal, ${onTerminal} without it.`,
