@@ -14,6 +14,8 @@ export interface TextPattern {
   needles: string[][];
   ignoresCase: boolean;
   isIn(text: string): boolean;
+  /** The lines that `isIn` has not tried, each by its length, its beginning and its end. */
+  passedOver: ReadonlySet<string>;
   /** The lines that a match begins in. */
   findLines(text: string): FoundLine[];
 }
@@ -41,6 +43,7 @@ export function plainPattern(text: string, { ignoresCase }: PatternOptions): Tex
     needles: sortNeeded(lines.flatMap((line) => toNeedles(line, flags))),
     ignoresCase,
     isIn: (whole) => whole.search(expression) !== -1,
+    passedOver: new Set(),
     findLines: (whole) => find(whole, expression),
   };
 }
@@ -66,11 +69,19 @@ export function regexPattern(text: string, { ignoresCase, limit }: RegexOptions)
   });
   const search = <T>(find: () => T): T => (repeats ? limit(find) : find());
   const longest = repeats ? maxRepeatedLine : Infinity;
+  const passedOver = new Set<string>();
   return {
     needles: sortNeeded(needles),
     ignoresCase,
+    passedOver,
     isIn: (whole) =>
-      search(() => splitLines(whole).some((line) => line.length <= longest && line.search(expression) !== -1)),
+      search(() => {
+        let isFound = false;
+        for (const line of splitLines(whole))
+          if (line.length > longest) passedOver.add(`${line.length} ${line.slice(0, 200)} ${line.slice(-200)}`);
+          else isFound ||= line.search(expression) !== -1;
+        return isFound;
+      }),
     findLines: (whole) => search(() => findInLines(whole, expression, longest)),
   };
 }

@@ -57,3 +57,14 @@ test('a review mentions nobody and closes nothing', async () => {
   expect(text).toContain('> Make a.txt, @&#8203;ada. fixes \\#&#8203;1');
   expect(text).toContain('1. CREATE `a.txt`: SUCCESS');
 });
+
+test('a search says how many lines were too long for an expression that repeats something', async () => {
+  await project.plan(createPlan('b.txt', 'B\n'), `Long ${'a '.repeat(10_000)}`);
+  const { exitCode, stderr } = await project.run(['session', 'search', '--in', 'message', '-E', 'o+ng']);
+  expect([exitCode, stderr]).toEqual([
+    1,
+    expect.stringMatching(
+      /\n1 line of more than 20,000 characters was not tried, since the expression repeats something\.\n$/,
+    ),
+  ]);
+});

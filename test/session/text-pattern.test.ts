@@ -99,8 +99,10 @@ describe('a regular expression', () => {
       const line = 'aabc(xx'.padEnd(maxRepeatedLine);
       expect(pattern.isIn(line)).toBe(true);
       expect(linesOf(pattern, `${line} \naabc(xx`)).toEqual([2]);
-      expect(pattern.isIn(`${line} `)).toBe(false);
-      expect(searches).toBe(3);
+      expect([pattern.isIn(`${line} `), pattern.isIn(`${line} \n${line} `)]).toEqual([false, false]);
+      expect(pattern.isIn(`aabc(xx\n${line}x`)).toBe(true);
+      expect(pattern.passedOver.size).toBe(2);
+      expect(searches).toBe(5);
     },
   );
 
@@ -111,6 +113,7 @@ describe('a regular expression', () => {
       const pattern = regexPattern(expression, { ignoresCase: false, limit: none });
       const line = 'a+b a+{ La EACCES a*'.padEnd(maxRepeatedLine + 1);
       expect(linesOf(pattern, line)).toEqual([1]);
+      expect([pattern.isIn(line), pattern.passedOver.size]).toEqual([true, 0]);
     },
   );
 

@@ -98,7 +98,8 @@ async function findBrought(
   const bytes = await project.repository.store.readBlob(blob);
   if (bytes.subarray(0, textBytes).includes(0)) return [];
   const text = toText(bytes);
-  const matching = new Set(patterns.flatMap((pattern) => pattern.findLines(text).map((line) => line.text)));
+  const holding = patterns.filter((pattern) => pattern.isIn(text));
+  const matching = new Set(holding.flatMap((pattern) => pattern.findLines(text).map((line) => line.text)));
   if (matching.size === 0) return [];
   const found = files.map(async ({ line, start, path }) => {
     const turns = new Map<TurnName, Set<string>>();

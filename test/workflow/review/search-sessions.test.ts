@@ -293,6 +293,12 @@ describe('in the code, a search finds', () => {
     expect(await code(plain('add-login'))).toEqual([]);
   });
 
+  test('no line that is too long for the expression, which counts it', async () => {
+    await turn(project, 'Make it', create('a.txt', `a needle ${'x'.repeat(20_000)}\n`));
+    const pattern = regex('ne+dle');
+    expect([await code(pattern), pattern.passedOver.size]).toEqual([[], 1]);
+  });
+
   test("neither the user's own commits, nor what a merge brought, nor binary files", async () => {
     await turn(project, 'Make it', create('a.txt', 'a needle\n'));
     await project.commit('Mine', { 'mine.txt': 'own needle\n' });

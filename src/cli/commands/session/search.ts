@@ -40,8 +40,8 @@ export class SessionSearchCommand extends TeddyCommand {
       The text is taken as it is, as by \`git grep -F\`; several words are one phrase, with a blank between them. With -E it is a
       regular expression of JavaScript, with the flag u, which is tried on each line: \\d is a digit, \\b the edge of a word, and a
       mark such as ( or . stands for itself behind a backslash. An expression that repeats something, with *, +, ? or {2}, is not
-      tried on lines of more than ${formatCount(maxRepeatedLine)} characters, and the search ends with an error when a text takes it more than
-      ${maxSeconds} seconds. Secrets are masked before teddy searches.
+      tried on lines of more than ${formatCount(maxRepeatedLine)} characters, and teddy says how many
+      those were; the search ends with an error when a text takes it more than ${maxSeconds} seconds. Secrets are masked before teddy searches.
 
       With --in, you name where to search: message (what you said, also with a verdict), plan, report (also what commands printed, and what
       tools were called with and gave back), answer (of models), and code (lines that a step of the session has brought and that are
@@ -87,13 +87,14 @@ export class SessionSearchCommand extends TeddyCommand {
     return this.withProject(terminal, async (project) => {
       const now = project.clock.now().getTime();
       const sinceMs = this.since === undefined ? null : parseSince(this.since, now);
-      const patterns = [this.readPattern(text)];
+      const pattern = this.readPattern(text);
       // Nothing is left half done: Ctrl-C may end the process itself.
       const { signal } = new AbortController();
       const { searchSessions } = await import('../../../workflow/review/search-sessions.ts');
-      const search = await searchSessions(project, { patterns, places, sinceMs, width: maxWidth, signal });
+      const search = await searchSessions(project, { patterns: [pattern], places, sinceMs, width: maxWidth, signal });
       const found = await this.show(terminal, project, search, limit, now);
       if (found === 0 && !this.json) terminal.say(this.describeNone(search.lines, places));
+      if (pattern.passedOver.size > 0) terminal.say(describePassedOver(pattern.passedOver.size));
       await this.sweepBeside(project);
       return found === 0 ? 1 : 0;
     });
@@ -167,6 +168,11 @@ export class SessionSearchCommand extends TeddyCommand {
     if (this.since !== undefined) return `No session has steps since ${this.since}.`;
     return 'There is no session yet. Start one: teddy session new <name>';
   }
+}
+
+function describePassedOver(count: number): string {
+  const lines = `${countOf(count, 'line')} of more than ${formatCount(maxRepeatedLine)} characters`;
+  return `${lines} ${count === 1 ? 'was' : 'were'} not tried, since the expression repeats something.`;
 }
 
 function toTooSlow(expression: string): TeddyError {
