@@ -22,16 +22,17 @@ describe('plan --instead', () => {
   test('refuses the pending plan with the message, and shows the model both', async () => {
     const session = await open(first, second);
     await project.ok('session', 'plan', '-m', 'Make a file');
-    const { stderr } = await project.run(['session', 'plan', '--instead', '-m', 'Call it b']);
+    const { stderr } = await project.run(['session', 'plan', '--instead', '-m', 'Call it b\nand [c]']);
     expect(stderr).toContain(`Turn 01 of ${session}: refused; nothing of it was run.\n`);
     expect(stderr).toContain(
       'It differs from the plan of turn 01:\n  - CREATE a.txt\n  + CREATE b.txt\n  ~ CREATE both.txt\n' +
         'All of it: teddy session diff 01 02 --only plan\n',
     );
     expect(await project.ok('session', 'diff', '01', '02', '--only', 'plan')).toContain('b.txt');
-    expect((await project.report('01')).run_summary).toMatchObject({ status: 'ABORTED', error: 'Call it b' });
+    expect((await project.report('01')).run_summary).toMatchObject({ status: 'ABORTED', error: 'Call it b\nand [c]' });
+    expect(await project.ok('session', 'show', '01')).toMatch(/\nOutcome\n  ABORTED in .*: Call it b\n    and \[c\]\n/);
     const request = project.server.requests()[1]?.messages[1]?.content ?? '';
-    expect(request).toContain('error: Call it b');
+    expect(request).toMatch(/error: .*\n *Call it b\n *and \[c\]\n/);
     expect(request).toContain('a.txt');
     expect(await project.subjects()).toEqual([
       'turn 02 plan: Try it',

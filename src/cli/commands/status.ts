@@ -192,7 +192,7 @@ function describeOutcome({
   const undone = isUndone ? '; it was undone' : isPartlyUndone ? '; it was partly undone' : '';
   if (status === 'VALIDATION_FAILED') return `was not run: its plan is not valid (${countOf(problems, 'problem')})`;
   if (status === 'SKIPPED') return `is closed: all of its actions were skipped`;
-  const why = error === null ? '' : `: ${toVisible(error)}`;
+  const why = error === null ? '' : `: ${toVisible(error.trim().split('\n', 1)[0] ?? '')}`;
   if (status === 'ABORTED') return `was aborted${why}${undone}`;
   if (failed === null) return `failed${why}${undone}`;
   const { index, type, target, exitCode } = failed;

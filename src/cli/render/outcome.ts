@@ -15,7 +15,7 @@ const statusStyles: Record<string, Style> = {
 /** Returns lines without indentation. */
 export function renderOutcome(terminal: Terminal, report: Report): string[] {
   return [
-    renderSummary(terminal, report),
+    ...renderSummary(terminal, report),
     ...report.action_logs.flatMap((log) => renderLog(terminal, log)),
     ...report.validation_errors.map(
       ({ line, column, message, hint }) =>
@@ -26,12 +26,14 @@ export function renderOutcome(terminal: Terminal, report: Report): string[] {
   ];
 }
 
-function renderSummary(terminal: Terminal, report: Report): string {
+/** A person's reason may have several lines. */
+function renderSummary(terminal: Terminal, report: Report): string[] {
   const { status, error, start_time: start, end_time: end } = report.run_summary;
   const took = formatDuration(Math.max(Date.parse(end) - Date.parse(start), 0));
   const told = error ?? describeNotRun(report);
-  const why = told === null ? '' : ` (${toVisible(told)})`;
-  return `${styleStatus(terminal, status)}${why} ${terminal.style('dim', `in ${took}`)}`;
+  const [why, ...more] = told === null ? [] : toVisible(told).trimEnd().split('\n');
+  const head = `${styleStatus(terminal, status)} ${terminal.style('dim', `in ${took}`)}`;
+  return [why === undefined ? head : `${head}: ${why}`, ...more.map((line) => `  ${line}`)];
 }
 
 export function styleStatus(terminal: Terminal, status: string): string {
