@@ -18,9 +18,11 @@ export function takeFirst(sessions: ListedSession[], limit: number): ListedSessi
   return [current, ...sessions.filter((one) => one !== current)].slice(0, limit);
 }
 
-const stateStyles: Partial<Record<ListedSession['state'], Style>> = {
+const stateStyles: Partial<Record<string, Style>> = {
   pending: 'yellow',
   failed: 'red',
+  aborted: 'yellow',
+  skipped: 'yellow',
   landed: 'dim',
   committed: 'dim',
 };
@@ -61,7 +63,7 @@ export function renderSessions(
       // A path that is cut leads nowhere: the terminal may break it.
       const places = (workTrees?.get(one.session) ?? []).map((tree) => describeWorkTree(tree, one));
       const place = places.length === 0 ? '' : `  ${places.join(', ')}`;
-      const style = one.awaitsVerdict ? stateStyles.pending : stateStyles[one.state];
+      const style = stateStyles[one.awaitsVerdict ? 'pending' : nameEnd(one)];
       return `${one.current ? '*' : ' '} ${one.current ? terminal.style('green', name) : name}  ${shownTurns}  ${shownAge}  ${style === undefined ? shownState : terminal.style(style, shownState)}  ${text}${place}`.trimEnd();
     })
     .map((row) => `${row}\n`)
@@ -73,11 +75,17 @@ function describeWorkTree({ path, branch }: SessionWorkTree, one: ListedSession)
   return `in ${toVisible(path)}${branch === one.line ? '' : ` (${toVisible(branch)})`}`;
 }
 
-function toState({ state, archived, remotes, awaitsVerdict, committed }: ListedSession): string {
+function toState({ state, last, archived, remotes, awaitsVerdict, committed }: ListedSession): string {
   if (state === 'pending') return 'pending plan';
   if (committed !== null) return `committed as ${committed.slice(0, 7)}`;
   if (state === 'open' && awaitsVerdict) return 'plan to judge';
-  return archived || remotes.length === 0 ? state : `only on ${remotes.join(', ')}`;
+  return archived || remotes.length === 0 ? nameEnd({ state, last }) : `only on ${remotes.join(', ')}`;
+}
+
+/** In the words of the report and of `teddy status`: a plan that somebody has refused has not failed. */
+function nameEnd({ state, last }: Pick<ListedSession, 'state' | 'last'>): string {
+  const end = state === 'failed' ? /^report: (ABORTED|SKIPPED) /.exec(last)?.[1] : undefined;
+  return end?.toLowerCase() ?? state;
 }
 
 function describeAgent({ agent, model }: ListedSession): string {

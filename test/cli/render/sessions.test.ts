@@ -42,6 +42,7 @@ test('a row has mark, name, turns, age, state and title, in columns', () => {
       listed('a-longer-name', { updated: '2026-01-21T09:00:00.000Z', conversationBranches: ['x'] }),
       listed('far', { state: 'remote', remote: 'b', remotes: ['a', 'b'] }),
       listed('renamed', { line: 'feature/x', state: 'failed' }),
+      listed('refused', { state: 'failed', last: 'report: ABORTED Do it' }),
     ],
     now.getTime(),
   );
@@ -51,6 +52,7 @@ test('a row has mark, name, turns, age, state and title, in columns', () => {
       '  20260124-a-longer-name  1 turn    3 days  closed        Do it (+1 branch)',
       '  20260124-far            1 turn    3 h     only on a, b  Do it',
       '  20260124-renamed        1 turn    3 h     failed        Do it on feature/x',
+      '  20260124-refused        1 turn    3 h     aborted       Do it',
       '',
     ].join('\n'),
   );

@@ -16,9 +16,10 @@ export class SessionListCommand extends TeddyCommand {
       Each is listed with the number of its turns, the age of its last step, its state, and the title of that step; the newest step
       comes first. A terminal shows 50 sessions. A star marks the session that HEAD is on, which is always on the first page.
 
-      A session has a plan that is pending, or it is open, closed, failed (its last run was not a success), landed, committed
-      (somebody has committed what another agent did in it), archived, or only on a remote; \`git switch teddy/<session>\` makes
-      a branch of that one here; if several remotes have it, \`git switch --track <remote>/teddy/<session>\` does.
+      A session has a plan that is pending, or it is open, closed, landed, committed (somebody has committed what another
+      agent did in it), archived, or only on a remote; failed, aborted and skipped say how its last run ended.
+      \`git switch teddy/<session>\` makes a branch of one that is on a remote here; if several remotes have it,
+      \`git switch --track <remote>/teddy/<session>\` does.
 
       With \`--all\`, each session says in which other work trees its branches are checked out; \`git worktree list\` lists all of these.
     `,
