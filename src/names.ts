@@ -220,6 +220,12 @@ export function joinPath(dir: RepoPath, name: string): RepoPath {
   return `${dir}/${name}` as RepoPath;
 }
 
+/** The directories that a path is in, the deepest first. */
+export function parentsOf(path: string): RepoPath[] {
+  const parts = path.split('/').slice(0, -1);
+  return parts.map((_, at) => parts.slice(0, parts.length - at).join('/') as RepoPath);
+}
+
 /** Trusts git: a path that git printed is relative to the root already. */
 export function repoPathFromGit(path: string): RepoPath {
   return path as RepoPath;

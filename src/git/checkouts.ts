@@ -1,7 +1,7 @@
 /** Blobs as a checkout would write them, many of them from one git; and files that are as it would write them already. */
 import { randomBytes } from 'node:crypto';
 import { DamagedObjectError, type TeddyError } from '../errors.ts';
-import type { Oid, RepoPath } from '../names.ts';
+import { parentsOf, type Oid, type RepoPath } from '../names.ts';
 import type { Store, TreeChange } from '../ports/git.ts';
 import { withPrivateIndex, type Checkout } from './index-lock.ts';
 import type { GitRunner } from './run.ts';
@@ -101,12 +101,7 @@ async function readStaged(git: GitRunner, commit: Checkout['from']): Promise<(pa
   const staged = await git.list(
     commit === null ? ['ls-files', '-z'] : [...diff, '--ignore-submodules=none', '-z', commit],
   );
-  const paths = new Set(staged);
-  const above = new Set(staged.flatMap(parentsOf));
+  const paths = new Set<string>(staged);
+  const above = new Set<string>(staged.flatMap(parentsOf));
   return (path) => paths.has(path) || above.has(path) || parentsOf(path).some((parent) => paths.has(parent));
-}
-
-function parentsOf(path: string): string[] {
-  const parts = path.split('/');
-  return parts.slice(1).map((_, at) => parts.slice(0, at + 1).join('/'));
 }

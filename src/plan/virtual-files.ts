@@ -1,6 +1,6 @@
 /** The project's files as they will be: what earlier actions of a plan write lies over what is on disk. */
 import type { FileTarget } from '../ports/disk.ts';
-import type { RepoPath } from '../names.ts';
+import { parentsOf, type RepoPath } from '../names.ts';
 
 export type Inspect = (path: RepoPath) => Promise<FileTarget>;
 
@@ -30,10 +30,4 @@ export function layerFiles(disk: Inspect): VirtualFiles {
   };
 
   return { inspect, write };
-}
-
-/** The directories that a path is in, the outermost first. */
-function parentsOf(path: RepoPath): RepoPath[] {
-  const names = path.split('/').slice(0, -1);
-  return names.map((_, i) => names.slice(0, i + 1).join('/') as RepoPath);
 }

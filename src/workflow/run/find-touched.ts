@@ -6,9 +6,8 @@ import type { BeginRecord, JournaledRun, KeptState } from '../../plan/journal.ts
 import type { Scan, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { isSessionPath } from '../../session/global-files.ts';
-import type { Oid, RepoPath } from '../../names.ts';
+import { parentsOf, type Oid, type RepoPath } from '../../names.ts';
 import { listChanged } from '../line/guard-session-files.ts';
-import { parentOf } from './keep-before.ts';
 import { anotherRepository, isRepository } from '../line/new-files.ts';
 
 /** `commit`: as that commit has it, which is the case for everything that no scan named. `committed`: in the meantime. */
@@ -92,7 +91,7 @@ async function findByAction(
       path,
       before: committed.has(path) ? { kind: 'committed' } : toOrigin(path, before.head, kept, notKept),
       lefts: left === null ? [] : [left.get(path) ?? null],
-      ...toMade(listParents(path), users),
+      ...toMade(parentsOf(path), users),
       byCommand: true,
     }));
 }
@@ -121,11 +120,6 @@ async function findCommitted(
 
 function toMade(parents: RepoPath[], users: Set<RepoPath>): Pick<TouchedFile, 'directories' | 'unsureDirectories'> {
   const others = parents.filter((parent) => !users.has(parent));
-  const unsureDirectories = others.filter((parent) => listParents(parent).some((above) => users.has(above)));
+  const unsureDirectories = others.filter((parent) => parentsOf(parent).some((above) => users.has(above)));
   return { directories: others.filter((parent) => !unsureDirectories.includes(parent)), unsureDirectories };
-}
-
-function listParents(path: RepoPath): RepoPath[] {
-  const parent = parentOf(path);
-  return parent === null ? [] : [parent, ...listParents(parent)];
 }

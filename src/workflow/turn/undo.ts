@@ -3,7 +3,7 @@ import { TeddyError, toMessage } from '../../errors.ts';
 import type { Store, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { howUndone, partlyRedone, partlyUndone, redone } from '../../session/line-paths.ts';
-import { parseTurnName, shortRef, type Oid, type RepoPath, type TurnName } from '../../names.ts';
+import { parentsOf, parseTurnName, shortRef, type Oid, type RepoPath, type TurnName } from '../../names.ts';
 import { labelUndo } from '../line/entry-labels.ts';
 import { append, type Draft } from '../line/append.ts';
 import { checkUndo, type LeftFile, type SeenChange } from './check-undo.ts';
@@ -205,7 +205,7 @@ async function restoreFile(files: ProjectFiles, change: ReadyChange): Promise<st
     // An undo that was killed in the middle may have left some.
     await files.removeLeftovers(path);
     await files.putState(path, wanted);
-    if (wanted.kind === 'absent') await files.removeEmptyDirectories(listParents(path));
+    if (wanted.kind === 'absent') await files.removeEmptyDirectories(parentsOf(path));
     return null;
   } catch (error) {
     if (!(error instanceof TeddyError)) throw error;
@@ -227,12 +227,6 @@ function toWanted({ before, seen, bytes }: ReadyChange): FileState | NewFile | n
 function toLink(bytes: Uint8Array): FileState | null {
   const target = decodeText(bytes);
   return target === null ? null : { kind: 'link', target };
-}
-
-/** The deepest first. */
-function listParents(path: RepoPath): RepoPath[] {
-  const parts = path.split('/').slice(0, -1);
-  return parts.map((_, at) => parts.slice(0, parts.length - at).join('/') as RepoPath);
 }
 
 function isLink({ mode }: CodeFile): boolean {
