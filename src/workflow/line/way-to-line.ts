@@ -1,7 +1,8 @@
 /** Names the commands by which a person gets to a line, and lets go of it, from where they stand: git then does what it is asked. */
-import type { Workspace } from '../../ports/git.ts';
+import type { TreeChange, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { shortRef, type RefName, type SessionId } from '../../names.ts';
+import { parentsOf, shortRef, type RefName, type RepoPath, type SessionId } from '../../names.ts';
+import { toOperationSteps } from './refuse-operation.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 
 /**
@@ -18,7 +19,7 @@ export async function findWayTo(
   const steps = [
     // git takes a branch for checked out in a work tree that is gone until it is told so.
     ...(holder === undefined ? [] : toForgetSteps(holder)),
-    ...((await hasEditsInTheWay(project, ref)) ? ['git stash'] : []),
+    ...(await toClearSteps(project, ref)),
     `git switch ${await toBranchWords(project, ref)}`,
   ];
   return steps.join(' && ');
@@ -50,14 +51,31 @@ export function toForgetSteps({ root, lock }: { root: string; lock: string | nul
   return [...(lock === null ? [] : [`git worktree unlock ${toShellWord(root)}`]), 'git worktree prune'];
 }
 
-/** git refuses to switch where an edited file is another one on the branch. */
-async function hasEditsInTheWay({ repository: { store, workspace } }: Project, ref: RefName): Promise<boolean> {
-  const tip = workspace === null ? null : await store.resolve(ref);
-  if (workspace === null || tip === null) return false;
-  const { head, status } = await workspace.headAndStatus({ untracked: false });
-  if (head.oid === null || status.edits.length === 0) return false;
+/**
+ * git refuses to switch in the middle of a merge or the like, with unmerged files, and where an edited or untracked file is another
+ * one on the branch. Nothing that is not committed is lost, but for what an operation has done so far.
+ */
+async function toClearSteps({ repository: { store, workspace } }: Project, ref: RefName): Promise<string[]> {
+  if (workspace === null) return [];
+  const { head, status } = await workspace.headAndStatus({ untracked: true });
+  const operation = await workspace.operationInProgress(head.ref);
+  const abort = operation === null ? [] : toOperationSteps(operation, true).slice(1);
+  const isUnmerged = abort.length === 0 && status.unmerged.length > 0;
+  const tip = await store.resolve(ref);
+  const changes = tip === null || head.oid === null ? [] : await store.diffTrees(head.oid, tip);
   const edited = new Set(status.edits.map(({ path }) => path));
-  return (await store.diffTrees(head.oid, tip)).some(({ path }) => edited.has(path));
+  const isEdited = changes.some(({ path }) => edited.has(path));
+  const clears = hasUntrackedInTheWay(changes, status.untracked);
+  const stash = clears ? ['git stash -u'] : isEdited || isUnmerged ? ['git stash'] : [];
+  return [...abort, ...(isUnmerged ? ['git add -u'] : []), ...stash];
+}
+
+/** A file in the way of a file, of a directory, or in a directory that is a file on the branch. */
+function hasUntrackedInTheWay(changes: readonly TreeChange[], untracked: readonly RepoPath[]): boolean {
+  if (untracked.length === 0) return false;
+  const added = new Set(changes.flatMap(({ path, change }) => (change === 'added' ? [path] : [])));
+  const above = new Set([...added].flatMap(parentsOf));
+  return untracked.some((path) => added.has(path) || above.has(path) || parentsOf(path).some((one) => added.has(one)));
 }
 
 /** git does not choose between two remotes that have a branch of the name. */

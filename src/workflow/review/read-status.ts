@@ -135,6 +135,8 @@ export async function readStatus(project: Project): Promise<Status> {
     proposedMemos: proposed.length,
   };
   if (status.operation !== null) return { ...status, next: toOperationSteps(status.operation, isUnmerged) };
+  // git switches to no other branch now, and takes no commit: it says itself how to resolve them.
+  if (isUnmerged) return { ...status, next: ['git status'] };
   const next =
     line === null ? toStart(project, head) : toNext(project, { ...status, others: state?.pendingOn ?? [] }, line);
   return { ...status, next: await next };

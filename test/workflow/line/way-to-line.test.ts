@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { mainLineRef, type SessionId } from '../../../src/names.ts';
 import { newSession } from '../../../src/workflow/line/new-session.ts';
 import { findWayTo } from '../../../src/workflow/line/way-to-line.ts';
+import { readStatus } from '../../../src/workflow/review/read-status.ts';
 import { memoryProject } from '../../support/memory-repository.ts';
 import { memoryWorkTree } from '../../support/memory-work-trees.ts';
 import { create, line, session, start, turn } from '../../support/turns.ts';
@@ -21,6 +22,41 @@ test('an edited file that the line has changed is put away first', async () => {
   expect(await findWayTo(project, nowhere)).toBe(`git switch ${line}`);
   await project.write({ 'one.txt': 'edited\n' });
   expect(await findWayTo(project, nowhere)).toBe(`git stash && git switch ${line}`);
+});
+
+test.each([
+  ['a file of the same name', { 'sub/one.txt': 'mine\n' }, 'git stash -u && '],
+  ['a file where the line has a directory', { sub: 'mine\n' }, 'git stash -u && '],
+  ['a file in a directory where the line has a file', { 'two.txt/mine.txt': 'mine\n' }, 'git stash -u && '],
+  ['a file beside those of the line', { 'sub/mine.txt': 'mine\n' }, ''],
+  ['a file that git ignores, which it overwrites', { 'sub/one.txt': 'mine\n', '.gitignore': 'one.txt\n' }, ''],
+])('what git does not track is put away first where it is in the way: %s', async (_, files, first) => {
+  const project = await memoryProject();
+  await start(project);
+  await turn(project, 'One', create('sub/one.txt'), create('two.txt'));
+  await project.switchTo('main');
+  // git leaves no empty directory.
+  await project.fs.promises.rmdir('/project/sub');
+  await project.write(files);
+  expect(await findWayTo(project, nowhere)).toBe(`${first}git switch ${line}`);
+});
+
+test('what git is in the middle of ends first, and unmerged files are put away with the rest', async () => {
+  const project = await memoryProject();
+  await newSession(project, { name: 'add-login', switch: false });
+  const ways = [];
+  for (const operation of ['merge', 'rebase', 'bisect', `rebase of ${line}`, null]) {
+    Object.assign(project.state, { operation, unmerged: operation === 'merge' || operation === null ? ['a.txt'] : [] });
+    ways.push((await findWayTo(project, nowhere)).replace(`git switch ${line}`, '<switch>'));
+  }
+  expect(ways).toEqual([
+    'git merge --abort && <switch>',
+    'git rebase --abort && <switch>',
+    '<switch>',
+    '<switch>',
+    'git add -u && git stash && <switch>',
+  ]);
+  expect((await readStatus(project)).next).toEqual(['git status']);
 });
 
 test('git forgets a work tree that is gone first, and one that is there is gone to', async () => {
