@@ -8,6 +8,7 @@ import type { CommandResult, KeptFiles, OpenCommandNote } from '../../ports/disk
 import type { Workspace } from '../../ports/git.ts';
 import type { Notices, Project } from '../../ports/project.ts';
 import { isGuardedPath } from '../../session/global-files.ts';
+import { toShellWord } from '../../session/shell-word.ts';
 import { shortRef, type RefName, type RepoPath } from '../../names.ts';
 import { shownLines, takeLast } from '../../plan/cut-output.ts';
 import { readTimeoutMs } from '../run/execute-plan.ts';
@@ -55,7 +56,7 @@ export async function runCommand(place: CallContext, call: RunCommandCall): Prom
 
 export function toNowhere(ref: RefName, soWhat: string): string {
   const branch = shortRef(ref);
-  return `${branch} is checked out in no work tree, so ${soWhat}. The user can check it out: \`git switch ${branch}\`.`;
+  return `${branch} is checked out in no work tree, so ${soWhat}. The user can check it out: \`git switch ${toShellWord(branch)}\`.`;
 }
 
 /** Durable before the command starts: after a crash nobody else could tell its changes of `.teddy/` from the user's. */

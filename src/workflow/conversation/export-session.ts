@@ -7,6 +7,7 @@ import { sessionDir, type Oid, type SessionId } from '../../names.ts';
 import { findLine, lineName } from '../line/find.ts';
 import { findConversation } from '../line/read-conversation.ts';
 import { showHistory } from './show-history.ts';
+import { toShellWord } from '../../session/shell-word.ts';
 
 export type ExportOptions =
   | { kind: 'dir'; place: ExportDirectory }
@@ -76,7 +77,7 @@ async function exportBundle(
     throw new TeddyError(
       'UNKNOWN_SESSION',
       `${line.session} is only on a remote; there is no branch to make a bundle of.`,
-      `Make it: \`git branch ${lineName(line)} --track <remote>/${lineName(line)}\`.`,
+      `Make it: \`git branch --track ${toShellWord(lineName(line))} <remote>/${toShellWord(lineName(line))}\`.`,
     );
   }
   await place.put(project.repository.store.bundle(line.ref));

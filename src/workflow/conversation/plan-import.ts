@@ -14,6 +14,7 @@ import type { Project } from '../../ports/project.ts';
 import { toSessionName } from '../../names.ts';
 import { openCount, planRewinds, type PlannedAttempt } from './imported-attempts.ts';
 import { watched, type ImportRequest, type ReadLog } from './read-log.ts';
+import { toShellWord } from '../../session/shell-word.ts';
 
 export interface ImportPlan extends ReadLog {
   report: ImportReport;
@@ -129,7 +130,7 @@ function toUnknownFormat(path: string, head: string): TeddyError {
     return new TeddyError(
       'UNKNOWN_FORMAT',
       `${path} is a bundle of git, and no log.`,
-      `\`git fetch ${path} <branch>:<branch>\` takes a session out of it; \`git bundle list-heads ${path}\` names the branches.`,
+      `\`git fetch ${toShellWord(path)} <branch>:<branch>\` takes a session out of it; \`git bundle list-heads ${toShellWord(path)}\` names the branches.`,
     );
   const agent = detectCaptured(head);
   if (agent !== null)

@@ -88,7 +88,7 @@ async function findSession(project: Project, from: string): Promise<{ ref: RefNa
 
 async function globalError(project: Project, isNamed: boolean): Promise<TeddyError> {
   const branch = (await readDefaultBranches(project)).find(({ ref }) => /^refs\/heads\/(?!teddy\/)/.test(ref));
-  const name = branch === undefined ? '<branch>' : shortRef(branch.ref);
+  const name = branch === undefined ? '<branch>' : toShellWord(shortRef(branch.ref));
   return new TeddyError(
     'USAGE',
     'teddy/global holds what all sessions share, and no code to start from.',

@@ -13,6 +13,7 @@ import { readLineAt, readRecords, type LineState } from '../../view/view.ts';
 import { addNewFiles } from './snapshot-new-files.ts';
 import type { Draft, FileEdit } from './append.ts';
 import { parseRepoPath } from '../../session/paths.ts';
+import { toShellWord } from '../../session/shell-word.ts';
 
 /** A line whose files are checked out. */
 export type CheckedOutLine = ReadyLine & { workspace: Workspace };
@@ -45,7 +46,7 @@ export async function draftSnapshot(
     throw new TeddyError(
       'NOT_ON_LINE',
       `HEAD has left ${shortRef(ref)} meanwhile.`,
-      `Switch back: \`git switch ${shortRef(ref)}\`.`,
+      `Switch back: \`git switch ${toShellWord(shortRef(ref))}\`.`,
     );
   const tip = head.oid;
   const state = await readLineAt(store, line, tip);
@@ -177,7 +178,7 @@ function modifiedError(path: RepoPath): TeddyError {
   return new TeddyError(
     isPlan ? 'PLAN_MODIFIED' : 'FILE_MODIFIED',
     `${path} differs from what was published${isPlan ? ', and a published plan never changes' : ''}.`,
-    `Take it back: \`git restore --source=HEAD --staged --worktree ${path}\`.`,
+    `Take it back: \`git restore --source=HEAD --staged --worktree ${toShellWord(path)}\`.`,
   );
 }
 

@@ -8,6 +8,7 @@ import { comparePositions, runVirtually } from '../../plan/validate.ts';
 import type { RunDirs, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { changeMemos, type MemoChange } from '../../session/memos.ts';
+import { toShellWord } from '../../session/shell-word.ts';
 import type { Oid, RepoPath, SessionId, TurnName } from '../../names.ts';
 import { findHidden } from './find-hidden.ts';
 import { findLine, lineName, type Line } from '../line/find.ts';
@@ -90,7 +91,7 @@ function requireLocal(line: Line): Oid {
   throw new TeddyError(
     'NO_PENDING_PLAN',
     `${lineName(line)} is only on a remote: it has no files here to execute a plan in.`,
-    `Make the branch: \`git switch -c ${lineName(line)} ${line.remoteTip?.slice(0, 12)}\`.`,
+    `Make the branch: \`git switch -c ${toShellWord(lineName(line))} ${line.remoteTip?.slice(0, 12)}\`.`,
   );
 }
 

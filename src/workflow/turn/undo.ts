@@ -9,6 +9,7 @@ import { append, type Draft } from '../line/append.ts';
 import { checkUndo, type LeftFile, type SeenChange } from './check-undo.ts';
 import { isInState, withExecutable, type CodeFile } from '../line/edited-code.ts';
 import { nameSome } from '../../session/name-some.ts';
+import { toShellWord } from '../../session/shell-word.ts';
 import { prepareLineOf, type ReadyLine } from '../line/prepare.ts';
 import { findWayTo } from '../line/way-to-line.ts';
 import { findTurn } from '../../view/view.ts';
@@ -95,7 +96,7 @@ async function refuseNowhere(line: ReadyLine, project: Project): Promise<never> 
     `Undo changes files, and ${branch} is not checked out in any work tree.`,
     isClean
       ? `Switch to it: \`${await findWayTo(project, line)}\`.`
-      : `Give it a work tree: \`git worktree add <directory> ${branch}\`.`,
+      : `Give it a work tree: \`git worktree add <directory> ${toShellWord(branch)}\`.`,
   );
 }
 

@@ -5,6 +5,7 @@ import type { Project } from '../../ports/project.ts';
 import { shortRef, type RefName, type SessionId } from '../../names.ts';
 import { findHeadLine } from '../line/find.ts';
 import { listMainLines } from '../../session/main-lines.ts';
+import { toShellWord } from '../../session/shell-word.ts';
 import { newSession } from '../line/new-session.ts';
 import { repair } from '../line/repair.ts';
 import { prepareLine } from '../line/prepare.ts';
@@ -88,7 +89,7 @@ function toLeft({ id, line }: WriteRecord, isGone: boolean): TeddyError {
     `${isGone ? `${name} is gone` : `The work tree has left ${name}`} since the session began.`,
     isGone
       ? `\`teddy write recover ${id} --output <file>\` writes the content elsewhere.`
-      : `Go back, and finalize again: \`git switch ${name}\`, \`teddy write recover ${id} --finalize\`.`,
+      : `Go back, and finalize again: \`git switch ${toShellWord(name)}\`, \`teddy write recover ${id} --finalize\`.`,
   );
 }
 

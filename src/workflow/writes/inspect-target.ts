@@ -10,6 +10,7 @@ import { beginsWithBom, endsInNewline, lineEndingsOf } from '../../write/check-b
 import type { Base } from '../../write/write.ts';
 import { whyNotAFile } from '../../session/out-of-reach.ts';
 import { operations, type Operation } from '../../session/write-limits.ts';
+import { toShellWord } from '../../session/shell-word.ts';
 
 /** A work tree, or the tip of a line that none has checked out. */
 export type Place = Workspace | Oid;
@@ -97,7 +98,7 @@ export async function refusePartlyStaged(workspace: Workspace, path: RepoPath): 
   throw new TeddyError(
     'PARTIALLY_STAGED',
     `${path} is staged and edited further.`,
-    `Commit it, stage all of it (\`git add ${path}\`), or unstage it (\`git restore --staged ${path}\`).`,
+    `Commit it, stage all of it (\`git add ${toShellWord(path)}\`), or unstage it (\`git restore --staged ${toShellWord(path)}\`).`,
   );
 }
 

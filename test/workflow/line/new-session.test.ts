@@ -95,10 +95,12 @@ describe('where a session starts', () => {
     const { commit } = await from('main');
     expect((await project.repository.store.readCommit(commit)).parents).toEqual([await project.tipOf('main')]);
     await project.switchTo('main');
+    await project.setRef('refs/heads/my&main', await project.tipOf('main'));
+    project.configuration.set('init.defaultBranch', 'my&main');
     await project.switchTo('teddy/global');
     await expect(start(project, 'third')).rejects.toMatchObject({
       code: 'USAGE',
-      hint: expect.stringContaining('main'),
+      hint: "Switch to the code first: `git switch 'my&main'`.",
     });
   });
 });

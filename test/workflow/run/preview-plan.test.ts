@@ -164,13 +164,13 @@ test('a line that only a remote has is refused, and no branch is made of it', as
   const project = await pending([create('a.txt')]);
   const [tip, global] = [await project.tipOf(line), await project.tipOf('teddy/global')];
   await project.switchTo('main');
-  await project.setRef(`refs/remotes/origin/${line}`, tip);
+  await project.setRef("refs/remotes/origin/ada's&co", tip);
   await remove(project, line, tip);
   await remove(project, 'teddy/global', global);
   const before = await project.repository.store.listRefs('refs/');
   await expect(previewPlan(project, { selector: session })).rejects.toMatchObject({
     code: 'NO_PENDING_PLAN',
-    hint: expect.stringMatching(/^Make the branch: `git switch -c teddy\/20260124-add-login [0-9a-f]{12}`\.$/),
+    hint: expect.stringMatching(/^Make the branch: `git switch -c 'ada'\\''s&co' [0-9a-f]{12}`\.$/),
   });
   expect(await project.repository.store.listRefs('refs/')).toEqual(before);
 });

@@ -123,11 +123,13 @@ describe('begin', () => {
   test('a file that is staged and edited further is refused', async () => {
     const project = await memoryProject();
     await start(project);
-    await project.write({ 'README.md': 'staged\n' });
-    await project.stage('README.md');
-    await project.write({ 'README.md': 'edited\n' });
-    await expect(beginWrite(project, wish({ target: 'README.md', operation: 'overwrite' }))).rejects.toMatchObject({
+    const target = 'read me.md';
+    await project.write({ [target]: 'staged\n' });
+    await project.stage(target);
+    await project.write({ [target]: 'edited\n' });
+    await expect(beginWrite(project, wish({ target, operation: 'overwrite' }))).rejects.toMatchObject({
       code: 'PARTIALLY_STAGED',
+      hint: "Commit it, stage all of it (`git add 'read me.md'`), or unstage it (`git restore --staged 'read me.md'`).",
     });
   });
 });
