@@ -1,7 +1,7 @@
 /** Ends a write session: its content is checked, put in place of its target, and committed, each exactly once. */
 import { isDiskError, unknownWriteError } from '../../write/write-errors.ts';
 import { TeddyError } from '../../errors.ts';
-import type { RepoPath } from '../../names.ts';
+import { shortRef, type RepoPath } from '../../names.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Effect, Event } from '../../write/step.ts';
 import {
@@ -184,9 +184,7 @@ async function perform(run: Finalizing, effect: Effect): Promise<Event | null> {
     case 'validate':
       return validate(run);
     case 'install':
-      return {
-        type: await installWrite(project, place, held.record, installOf(held), final),
-      };
+      return { type: await installWrite(project, place, held.record, installOf(held), final) };
     case 'commit': {
       const commit = await commitWrite(project, place, held.record, installOf(held), final);
       return commit === null ? { type: 'unprepared' } : { type: 'committed', commit };
@@ -275,9 +273,19 @@ async function toInstall(
     ref,
     session,
     summary,
-    notes,
+    notes: [...notes, ...describePlace(record, shortRef(ref), project.repository.workspace?.root ?? null)],
     isForced,
   };
+}
+
+/** Nobody looks for a file where they are not, nor expects a commit there to be on another branch. */
+function describePlace({ line, root }: WriteRecord, branch: string, here: string | null): string[] {
+  if (line === null)
+    return [
+      `The commit is on ${branch}, as HEAD is on no session's branch: here, git shows the file as yours to commit.`,
+    ];
+  if (root === null) return [`The file is on ${branch}, which no work tree had checked out when the write began.`];
+  return root === here ? [] : [`The file is in ${root}, where ${branch} is checked out.`];
 }
 
 function installOf({ write }: HeldWrite): Install {

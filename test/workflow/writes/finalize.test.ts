@@ -94,9 +94,21 @@ test('off every line the entries go to one session named writes, and HEAD stays'
   const second = written(await finalizeWrite(project, { id: await begin(project, 'two\n', { target: 'b.txt' }) }));
   expect(first.session).toMatch(/^\d{8}-writes$/);
   expect(second.session).toBe(first.session);
+  expect(second.notes).toEqual([
+    `The commit is on teddy/${first.session}, as HEAD is on no session's branch: here, git shows the file as yours to commit.`,
+  ]);
   expect(await project.repository.workspace.head()).toEqual(head);
   expect(await project.readAt(second.commit, 'docs/guide.md')).toBe('one\n');
   expect(await project.readAt(second.commit, 'b.txt')).toBe('two\n');
+});
+
+test('a note says in which other work tree the file is', async () => {
+  const project = await memoryProject();
+  await start(project);
+  const id = await begin(project, 'text\n');
+  const elsewhere = { ...project, repository: { ...project.repository, workspace: null } };
+  const { notes } = written(await finalizeWrite(elsewhere, { id }));
+  expect(notes).toEqual([`The file is in /project, where ${line.replace('refs/heads/', '')} is checked out.`]);
 });
 
 test('empty content is refused, and costs no correction', async () => {

@@ -6,7 +6,7 @@ import { cancelWrite } from '../../../src/workflow/writes/cancel.ts';
 import { finalizeHeld, finalizeWrite } from '../../../src/workflow/writes/finalize.ts';
 import { finalizeLeft } from '../../../src/workflow/writes/recover.ts';
 import { newSession } from '../../../src/workflow/line/new-session.ts';
-import type { RepoPath } from '../../../src/names.ts';
+import { shortRef, type RepoPath } from '../../../src/names.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { start } from '../../support/turns.ts';
 
@@ -40,7 +40,8 @@ test('the file is committed on its branch, and stands in no work tree; another l
   await finalizeWrite(project, { id: here.record.id, content: bytes('here\n') });
   await appendWrite(project, { id: record.id, bytes: bytes('there\n') });
   const finalized = await finalizeWrite(project, { id: record.id });
-  expect(finalized).toMatchObject({ isWritten: true, result: { ref } });
+  const note = `The file is on ${shortRef(ref)}, which no work tree had checked out when the write began.`;
+  expect(finalized).toMatchObject({ isWritten: true, result: { ref, notes: [note] } });
   expect(await readOn(project, ref, 'docs/guide.md')).toBe('there\n');
   expect(await project.read('docs/guide.md')).toBe('here\n');
   expect(await finalizeWrite(project, { id: record.id })).toEqual(finalized);
