@@ -80,6 +80,9 @@ test('of two streams for two lines one is killed: the other goes on, and both ar
   await killed.result;
   const listed = (await json('write', 'list'))['sessions'] as { session_id: string; stage: string }[];
   expect(listed.map(({ stage }) => stage).toSorted()).toEqual(['orphaned', 'receiving']);
+  const text = await project.ok('write', 'list');
+  expect(text.match(/create a\.md on .*/g)?.toSorted()).toEqual([one, two].map((id) => `create a.md on teddy/${id}`));
+  expect(await project.ok('write', 'list', listed[0]?.session_id ?? '')).toMatch(/^create a\.md on teddy\/\S+: /m);
   const id = listed.find(({ stage }) => stage === 'orphaned')?.session_id ?? '';
   const cwd = join(project.repo.root, 'src');
   const examined = await project.run(['doctor'], { cwd });

@@ -9,10 +9,11 @@ import { toVisible } from '../../session/visible-text.ts';
 import { describeAge } from './time.ts';
 import type { FinalizeAnswer, RejectedAnswer, StatusAnswer } from '../../http/schemas.ts';
 
-export function renderStatus(terminal: Terminal, write: StatusAnswer, nowMs: number): string {
+/** `branch`: that of the session which the file belongs to, where that is known. */
+export function renderStatus(terminal: Terminal, write: StatusAnswer, nowMs: number, branch?: string): string {
   const { session_id, status, stage, intent, size, unverified_bytes, findings, reason, commit } = write;
   const lines = [
-    `${describeTarget(write)}${intent === null || intent === '' ? '' : `: ${intent}`}`,
+    `${describeTarget(write)}${toPlace(branch)}${intent === null || intent === '' ? '' : `: ${intent}`}`,
     `${describeBytes(size)}, last written ${describeAge(write.saved_at, nowMs)} ago`,
     ...(unverified_bytes === 0 ? [] : [`${describeBytes(unverified_bytes)} more that no save has confirmed`]),
     ...(reason === null ? [] : [`It failed: ${reason}`]),
@@ -26,7 +27,12 @@ export function renderStatus(terminal: Terminal, write: StatusAnswer, nowMs: num
   return `${[title, ...lines.map(toVisible)].join('\n')}\n`;
 }
 
-export function renderStatuses(terminal: Terminal, writes: StatusAnswer[], nowMs: number): string {
+export function renderStatuses(
+  terminal: Terminal,
+  writes: StatusAnswer[],
+  nowMs: number,
+  branches: ReadonlyMap<string, string>,
+): string {
   const stages = writes.map(({ stage }) => describeStage(stage));
   const sizes = writes.map(({ size, unverified_bytes }) => describeBytes(size + unverified_bytes));
   const widest = (texts: string[]) => Math.max(...texts.map(({ length }) => length));
@@ -35,9 +41,14 @@ export function renderStatuses(terminal: Terminal, writes: StatusAnswer[], nowMs
       const stage = (stages[at] ?? '').padEnd(widest(stages));
       const size = (sizes[at] ?? '').padStart(widest(sizes));
       const age = `${describeAge(write.saved_at, nowMs)} ago`;
-      return `${terminal.style('bold', write.session_id)}  ${stage}  ${size}  ${age.padEnd(10)}  ${toVisible(describeTarget(write))}\n`;
+      const target = toVisible(`${describeTarget(write)}${toPlace(branches.get(write.session_id))}`);
+      return `${terminal.style('bold', write.session_id)}  ${stage}  ${size}  ${age.padEnd(10)}  ${target}\n`;
     })
     .join('');
+}
+
+function toPlace(branch: string | undefined): string {
+  return branch === undefined ? '' : ` on ${branch}`;
 }
 
 export function describeTarget({ operation, target_file }: Pick<StatusAnswer, 'operation' | 'target_file'>): string {

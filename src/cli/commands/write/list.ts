@@ -1,5 +1,6 @@
 import { Command, Option } from 'clipanion';
 import type { WriteContent } from '../../../ports/disk.ts';
+import { shortRef } from '../../../names.ts';
 import type { Project } from '../../../ports/project.ts';
 import type { Terminal } from '../../terminal.ts';
 import { completeKnownId, ServedCommand, type Calling } from './write-command.ts';
@@ -39,7 +40,11 @@ export class WriteListCommand extends ServedCommand {
       return;
     }
     const { renderStatuses } = await import('../../render/write.ts');
-    await this.page(terminal, project, renderStatuses(terminal, sessions, clock.now().getTime()));
+    await this.page(
+      terminal,
+      project,
+      renderStatuses(terminal, sessions, clock.now().getTime(), await this.readBranches(project)),
+    );
     const left = sessions.find(({ stage }) => stage === 'orphaned' || stage === 'damaged');
     if (left !== undefined)
       terminal.say(
@@ -57,8 +62,17 @@ export class WriteListCommand extends ServedCommand {
       this.printJson(terminal, 'write-list', { sessions: [session] });
       return;
     }
-    terminal.print(renderStatus(terminal, status, calling.clock.now().getTime()));
+    const branch = (await this.readBranches(calling.project)).get(id);
+    terminal.print(renderStatus(terminal, status, calling.clock.now().getTime(), branch));
     for (const line of describeAside(aside ?? [], false)) terminal.say(line);
+  }
+
+  /** The branches of the sessions that the files belong to, by id; a server does not tell them. */
+  private async readBranches(project: Project | null): Promise<ReadonlyMap<string, string>> {
+    if (project === null || this.server !== undefined) return new Map();
+    const { listWrites } = await import('../../../workflow/writes/list.ts');
+    const lines = (await listWrites(project)).map(({ id, record }) => [id, record?.line?.ref] as const);
+    return new Map(lines.flatMap(([id, ref]) => (ref === undefined ? [] : [[id, shortRef(ref)]])));
   }
 
   /** Null with a server, which does not tell. */
