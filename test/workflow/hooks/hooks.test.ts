@@ -111,7 +111,19 @@ describe('installing', () => {
     project.hooked.place = { dir: '/dev/null', kind: 'own', origin: 'local .git/config' };
     expect((await uninstall()).elsewhere).toBe(dir);
     project.hooked.place = place;
+    put('pre-push', `${project.hooked.files.get(`${dir}/pre-push`)?.text}echo mine\n`);
     expect((await uninstall()).elsewhere).toBeNull();
+  });
+
+  test('and uninstalling keep what was there before, also after a crash, or where somebody has deleted ours', async () => {
+    const own = '#!/bin/sh\necho own\n';
+    const before = `${dir}/pre-push.before-teddy`;
+    put('pre-push', own);
+    project.hooked.files.set(before, { text: own, isExecutable: true });
+    await install();
+    project.hooked.files.delete(`${dir}/pre-push`);
+    await uninstall();
+    expect([...project.hooked.files]).toEqual([[`${dir}/pre-push`, { text: own, isExecutable: true }]]);
   });
 
   test('and uninstalling touch what other repositories use only when that is said', async () => {
@@ -124,6 +136,13 @@ describe('installing', () => {
     expect(project.hooked.files.size).toBe(0);
     await uninstall();
   });
+});
+
+test('what is wrong with the hooks of another directory is no matter of a repository without any of its own', async () => {
+  project.hooked.place = { dir: '/other', kind: 'shared', origin: 'global ~/.gitconfig' };
+  await installHooks(project, source, { shared: true });
+  project.hooked.files.delete('/other/pre-push');
+  expect(await findBrokenHooks(project, source)).toEqual([]);
 });
 
 describe('hooks that were installed', () => {

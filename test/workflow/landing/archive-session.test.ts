@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { Oid, RefName } from '../../../src/names.ts';
+import type { Oid, RefName, RepoPath } from '../../../src/names.ts';
 import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
 import { beginWrite } from '../../../src/workflow/writes/begin.ts';
 import { archiveSession, restoreArchived } from '../../../src/workflow/landing/archive-session.ts';
@@ -71,6 +71,10 @@ test('what was archived is brought back where it was, a branch that is there is 
   await project.setRef(`refs/heads/${line}`, await project.tipOf('main'));
   await expect(restoreArchived(project, session)).rejects.toMatchObject({ code: 'BRANCH_IN_THE_WAY' });
   await project.setRef(`refs/heads/${line}`, tip);
+  // A branch that has gone on has all of the archive.
+  await say(project, 'And now?', 'Done.', { selector: session });
+  expect((await restoreArchived(project, session)).lines).toEqual([]);
+  await project.setRef(`refs/heads/${line}`, tip);
   await expect(restoreArchived(project, `${session}-2`)).rejects.toMatchObject({ code: 'UNKNOWN_SESSION' });
   // And put away again: that an archive has it does not mean that it has landed.
   const { lines } = await archiveSession(project, session);
@@ -136,8 +140,28 @@ test('a line that this work tree is on is left for the branch that it started fr
   });
   expect(await tipsOf(project, 'refs/')).toEqual(refs);
   await project.write({ 'one.txt': before });
+  project.state.unmerged = ['one.txt' as RepoPath];
+  await expect(archiveSession(project)).rejects.toMatchObject({ code: 'LINE_CHECKED_OUT' });
+  project.state.unmerged = [];
   expect(await archiveSession(project)).toMatchObject({ session, switchedTo: 'main' });
   expect((await project.repository.workspace.head()).ref).toBe('refs/heads/main');
+});
+
+test('a line that this work tree is on stays where the branch that it started from is held by another one, or gone', async () => {
+  const project = await begin();
+  await project.switchTo(line);
+  project.linked.push(memoryWorkTree('refs/heads/main' as RefName));
+  await expect(archiveSession(project)).rejects.toMatchObject({
+    code: 'LINE_CHECKED_OUT',
+    message: `${line} is checked out here, and main is checked out in /linked/main.`,
+  });
+  project.linked.pop();
+  const main = { ref: 'refs/heads/main' as RefName, old: await project.tipOf('main'), new: null };
+  await project.repository.store.updateRefs([main], 'gone');
+  await expect(archiveSession(project)).rejects.toMatchObject({
+    code: 'LINE_CHECKED_OUT',
+    message: `${line} is checked out, and the branch that it started from is not here.`,
+  });
 });
 
 slowTest(

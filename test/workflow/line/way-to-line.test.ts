@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { mainLineRef, type SessionId } from '../../../src/names.ts';
 import { newSession } from '../../../src/workflow/line/new-session.ts';
-import { findWayTo } from '../../../src/workflow/line/way-to-line.ts';
+import { afterLeaving, findWayTo } from '../../../src/workflow/line/way-to-line.ts';
 import { readStatus } from '../../../src/workflow/review/read-status.ts';
 import { memoryProject } from '../../support/memory-repository.ts';
 import { memoryWorkTree } from '../../support/memory-work-trees.ts';
@@ -81,4 +81,35 @@ test('a remote is named where several have the branch', async () => {
   await project.setRef(`refs/remotes/a/${line}`, commit);
   await project.setRef(`refs/remotes/a/other/${line}`, commit);
   expect(await findWayTo(project, nowhere)).toBe(`git switch --track a/${line}`);
+});
+
+test('a known work tree is gone to, whatever git has on record', async () => {
+  const project = await memoryProject();
+  const workspace = { ...project.repository.workspace, root: '/a b' };
+  expect(await findWayTo(project, { ref, workspace })).toBe("cd '/a b'");
+});
+
+test('a command that leaves the line comes after what another work tree has to do', async () => {
+  const project = await memoryProject();
+  await newSession(project, { name: 'add-login', switch: false });
+  const after = (root: string) => {
+    const workspace = { ...project.repository.workspace, root };
+    return afterLeaving({ ...project, repository: { ...project.repository, workspace } }, ref, 'leave');
+  };
+  expect(await after('/project')).toBe('leave');
+  const tree = memoryWorkTree(ref);
+  project.linked.push(tree);
+  const remove = `teddy worktree remove ${line} && leave`;
+  expect([await after('/project'), await after(tree.root)]).toEqual([remove, `cd /project && ${remove}`]);
+  tree.madeFor = null;
+  expect([await after('/project'), await after(tree.root)]).toEqual([
+    `git -C ${tree.root} switch --detach && leave`,
+    'git switch --detach && leave',
+  ]);
+  project.linked.pop();
+  await project.switchTo(line);
+  expect([await after('/project'), await after('/other')]).toEqual([
+    'leave',
+    'git -C /project switch --detach && leave',
+  ]);
 });
