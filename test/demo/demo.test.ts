@@ -61,13 +61,16 @@ test('what it suggests to try next works, and ends with nothing left behind', as
 
 test('it fails, and keeps the project, when a step goes another way', async () => {
   const code = readFileSync(join(root, 'dist', 'demo.js'), 'utf8');
-  expect(code).toContain('"02-branch-01.md", ');
-  const other = code.replace('"02-branch-01.md", ', '');
+  // The first step is the test that fails.
+  const [first = ''] = /exitCode: 1,\s+maxLines: 6/.exec(code) ?? [];
+  const other = code.replace(first, first.replace('1', '0'));
+  expect(other).not.toBe(code);
   const file = join(root, 'dist', 'demo-that-fails.js');
   writeFileSync(file, other);
   const failed = await run('node', [file]);
   rmSync(file);
   expect(failed.exitCode).toBe(1);
+  expect(failed.output).toContain('This should have ended with 0, not 1: node --test');
   const kept = /^The project is kept: (.+)$/m.exec(failed.output)?.[1] ?? '';
   expect(existsSync(join(kept, '.git'))).toBe(true);
   rmSync(kept, { recursive: true });

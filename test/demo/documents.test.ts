@@ -9,7 +9,9 @@ import { internalCommands } from '../../src/cli/arguments.ts';
 import { exitCodes } from '../../src/errors.ts';
 import { actionSpecs } from '../../src/plan/actions.ts';
 import { settings, type Setting } from '../../src/session/settings.ts';
-import { runTeddy, teddyPath } from '../support/run-teddy.ts';
+import { runHere } from '../support/run-here.ts';
+import { environmentOf, runTeddy, teddyPath } from '../support/run-teddy.ts';
+import { readWords } from '../support/shell-words.ts';
 import { agentNames } from '../../src/conversation/agents.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -157,7 +159,7 @@ function readTour(text: string): TourStep[] {
   );
 }
 
-/** One shell for all commands, so that `cd` counts. The checkout is a directory of links, for the tour leaves it by `..`. */
+/** As one shell would run all commands, so that `cd` counts. The checkout is a directory of links, for the tour leaves it by `..`. */
 async function runTour(steps: TourStep[]): Promise<string[]> {
   const own = mkdtempSync(join(temporary, 'tour-'));
   const checkout = join(own, 'checkout');
@@ -166,17 +168,33 @@ async function runTour(steps: TourStep[]): Promise<string[]> {
   mkdirSync(programs);
   symlinkSync(join(root, 'fixtures'), join(checkout, 'fixtures'));
   symlinkSync(teddyPath, join(programs, 'teddy'));
-  const mark = '@@ the next command @@';
+  const env = environmentOf({ PATH: `${programs}:${process.env['PATH']}` });
   const today = new Date().toISOString().slice(0, 10).replaceAll('-', '');
-  const commands = steps.map(({ command }) => `echo '${mark}'\n${command.replaceAll(/\b20\d{6}\b/g, today)}`);
-  const script = `exec 2>&1 </dev/null\n${commands.join('\n')}\n`;
-  const output = await runShell(script, checkout, `${programs}:${process.env['PATH']}`);
-  return output.split(`${mark}\n`).slice(1);
+  const outputs: string[] = [];
+  let cwd = checkout;
+  for (const { command } of steps) {
+    const line = command.replaceAll(/\b20\d{6}\b/g, today);
+    const [program, ...words] = readWords(line) ?? [];
+    if (program === 'teddy') {
+      outputs.push((await runHere({ words, cwd, env })).printed);
+    } else {
+      const shell = await runShell(line, cwd, env);
+      outputs.push(shell.output);
+      cwd = shell.cwd;
+    }
+  }
+  return outputs;
 }
 
-function runShell(script: string, cwd: string, path: string): Promise<string> {
+/** What it has printed, and the directory in which it ended. */
+function runShell(line: string, cwd: string, env: Record<string, string>): Promise<{ output: string; cwd: string }> {
+  const mark = '@@ the directory @@';
+  const script = `exec 2>&1 </dev/null\n${line}\necho '${mark}'; pwd\n`;
   return new Promise((resolve) => {
-    execFile('bash', ['-c', script], { cwd, env: { ...process.env, PATH: path } }, (_error, stdout) => resolve(stdout));
+    execFile('bash', ['-c', script], { cwd, env }, (_error, stdout) => {
+      const [output = '', end = ''] = stdout.split(`${mark}\n`);
+      resolve({ output, cwd: end.trim() });
+    });
   });
 }
 

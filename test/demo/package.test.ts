@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { installPacked, playSession, type PackedTeddy } from '../support/packed-teddy.ts';
+import { fetchNode, installPacked, playSession, type PackedTeddy } from '../support/packed-teddy.ts';
 
 let installed: PackedTeddy;
 
@@ -39,6 +39,14 @@ test('it comes with the licence of each package that is bundled', async () => {
   expect(parts.filter((part) => part.length < 500)).toEqual([]);
 });
 
-test('a session begins, is planned, executed and landed', async () => {
-  expect(await playSession(installed, process.execPath)).toBe('Hello\n');
-});
+/** Each release of Node that is supported; what is not the one of the tests comes from the registry. */
+test.for([20, 22, 24])(
+  'a session begins, is planned, executed and landed on Node %i',
+  { timeout: 300_000 },
+  async (release, context) => {
+    const isOwn = process.version.startsWith(`v${release}.`);
+    const node = isOwn ? { path: process.execPath } : await fetchNode(release);
+    if ('reason' in node) return context.skip(`Node ${release} cannot be fetched: ${node.reason}`);
+    expect(await playSession(installed, node.path)).toBe('Hello\n');
+  },
+);

@@ -1,7 +1,9 @@
 /** Every next step that is printed in a table of states works where it was printed: it is run there, in a copy of the repository. */
-import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterEach, expect, test } from 'vitest';
 import { findHints, tryCommands } from '../support/check-hints.ts';
 import { environmentOf, runTeddy, teddyPath } from '../support/run-teddy.ts';
@@ -88,7 +90,7 @@ async function prepare(plan: string, policy: string, isSide: boolean): Promise<S
       const directory = await mkdtemp(join(tmpdir(), 'teddy-table-'));
       opened.push(() => rm(directory, { recursive: true, force: true }));
       const cwd = join(directory, 'repo');
-      await cp(project.repo.root, cwd, { recursive: true, preserveTimestamps: true, verbatimSymlinks: true });
+      await promisify(execFile)('cp', ['-a', project.repo.root, cwd]);
       for (const move of moves) await project.repo.git('-C', cwd, ...move);
       return { name: [isSide ? 'side' : 'own', head, plan, policy].join(', '), cwd, env };
     });

@@ -7,8 +7,10 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { appendFile, cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, relative } from 'node:path';
+import { dirname, join, relative, sep } from 'node:path';
 import { promisify } from 'node:util';
+import { runHere } from './run-here.ts';
+import { readWords } from './shell-words.ts';
 
 const execute = promisify(execFile);
 
@@ -119,7 +121,9 @@ export async function tryCommands(
       // A copy of a scene names the work tree that it was copied from, and there it would change what others copy.
       if (local.startsWith('cd /') && !local.includes(copy.copied)) return null;
       const { exitCode, stderr } = await run(local, copy.cwd, {
-        ...env,
+        ...withoutModel(env),
+        GIT_EDITOR: 'true',
+        EDITOR: 'true',
         HOME: copy.directory,
         PATH: `${bin}:${env['PATH'] ?? ''}`,
       });
@@ -138,20 +142,16 @@ export async function tryCommands(
 async function copyRepository(
   cwd: string,
 ): Promise<{ directory: string; root: string; copied: string; cwd: string } | null> {
-  const top = await execute('git', ['rev-parse', '--show-toplevel'], { cwd }).then(
-    ({ stdout }) => stdout.trim(),
-    () => null,
-  );
+  const top = findTop(cwd);
   if (top === null || !existsSync(join(top, '.git', 'objects')) || existsSync(join(top, '.git', 'worktrees')))
     return null;
   const directory = await mkdtemp(join(tmpdir(), 'teddy-hint-'));
   const copied = join(directory, 'copy');
-  await cp(top, copied, { recursive: true, preserveTimestamps: true, verbatimSymlinks: true });
-  const remotes = await execute('git', ['config', '--get-regexp', '^remote\\..*\\.url$'], { cwd: copied }).catch(
-    () => ({
-      stdout: '',
-    }),
-  );
+  await execute('cp', ['-a', top, copied]);
+  const config = await readFile(join(copied, '.git', 'config'), 'utf8');
+  const remotes = config.includes('[remote')
+    ? await execute('git', ['config', '--get-regexp', '^remote\\..*\\.url$'], { cwd: copied })
+    : { stdout: '' };
   for (const [at, row] of remotes.stdout.trim().split('\n').entries()) {
     const [key = '', url = ''] = row.split(' ');
     if (!url.startsWith('/') || !existsSync(url)) continue;
@@ -162,17 +162,34 @@ async function copyRepository(
   return { directory, root: top, copied, cwd: join(copied, relative(top, cwd)) };
 }
 
+/** The work tree around it. */
+function findTop(cwd: string): string | null {
+  if (cwd.split(sep).includes('.git')) return existsSync(join(cwd, '.git')) ? cwd : null;
+  if (existsSync(join(cwd, '.git'))) return cwd;
+  return dirname(cwd) === cwd ? null : findTop(dirname(cwd));
+}
+
 /** The answers of a test's model are for the test. */
 function withoutModel(env: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(env).filter(([key]) => !key.startsWith('OPENAI_')));
 }
 
-/** In its own process group, which ends with it: a command that goes on for ever was started, and that is all. */
+/** In this process, where no shell is needed. */
 function run(command: string, cwd: string, env: Record<string, string>): Promise<{ exitCode: number; stderr: string }> {
+  const [program, ...words] = readWords(command) ?? [];
+  return program === 'teddy' ? runHere({ words, cwd, env }) : runInShell(command, cwd, env);
+}
+
+/** In its own process group, which ends with it: a command that goes on for ever was started, and that is all. */
+function runInShell(
+  command: string,
+  cwd: string,
+  env: Record<string, string>,
+): Promise<{ exitCode: number; stderr: string }> {
   return new Promise((resolve, reject) => {
     const child = spawn('sh', ['-c', command], {
       cwd,
-      env: { ...withoutModel(env), GIT_EDITOR: 'true', EDITOR: 'true' },
+      env,
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
     });
@@ -186,12 +203,4 @@ function run(command: string, cwd: string, env: Record<string, string>): Promise
       resolve({ exitCode: code ?? 0, stderr });
     });
   });
-}
-
-/** How many were run, for the test that asks. */
-export async function countHints(seen: string): Promise<{ run: number; failed: number }> {
-  const count = async (name: string) =>
-    (await readFile(join(seen, name), 'utf8').catch(() => '')).split('\n').filter((line) => line.startsWith('  '))
-      .length;
-  return { run: await count('run.log'), failed: await count('failed.log') };
 }

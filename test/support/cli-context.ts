@@ -13,12 +13,13 @@ export interface ContextOptions {
 }
 
 export interface MemoryContext extends CliContext {
-  /** Everything that was printed so far. */
-  read(): { stdout: string; stderr: string };
+  /** Everything that was printed so far; `printed` is both, in their order. */
+  read(): { stdout: string; stderr: string; printed: string };
 }
 
 export function memoryContext({ words = [], cwd = '/', env = {}, stdin = '' }: ContextOptions = {}): MemoryContext {
-  const [stdout, stderr] = [collector(), collector()];
+  const printed: Buffer[] = [];
+  const [stdout, stderr] = [collector(printed), collector(printed)];
   const signals = new EventEmitter();
   return {
     words,
@@ -36,17 +37,23 @@ export function memoryContext({ words = [], cwd = '/', env = {}, stdin = '' }: C
     main: teddyPath,
     // Whoever runs the tests may be an agent.
     tree: { chain: async () => [], environment: async () => ({}), connected: async () => 1 },
-    read: () => ({ stdout: stdout.text(), stderr: stderr.text() }),
+    read: () => ({ stdout: stdout.text(), stderr: stderr.text(), printed: toText(printed) }),
   };
 }
 
-function collector(): { stream: Writable; text(): string } {
+function toText(pieces: Buffer[]): string {
+  return Buffer.concat(pieces).toString('utf8');
+}
+
+function collector(printed: Buffer[]): { stream: Writable; text(): string } {
   const pieces: Buffer[] = [];
   const stream = new Writable({
     write(piece: Buffer, _encoding, done) {
-      pieces.push(Buffer.from(piece));
+      const copy = Buffer.from(piece);
+      pieces.push(copy);
+      printed.push(copy);
       done();
     },
   });
-  return { stream, text: () => Buffer.concat(pieces).toString('utf8') };
+  return { stream, text: () => toText(pieces) };
 }

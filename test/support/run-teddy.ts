@@ -6,14 +6,11 @@
  *   await run.waitForOutput(/Sent/); run.kill('SIGINT'); const result = await run.result;
  */
 import { spawn } from 'node:child_process';
-import { createRequire } from 'node:module';
 import { checkHints } from './check-hints.ts';
-import { memoryContext } from './cli-context.ts';
+import { runHere } from './run-here.ts';
 import { teddyPath } from './teddy-path.ts';
 
 export { teddyPath };
-
-const requireBuilt = createRequire(import.meta.url);
 
 export interface RunOptions {
   cwd: string;
@@ -50,17 +47,18 @@ export interface RunningTeddy {
  * as next steps are tried as well, in a copy of the repository.
  */
 export async function runTeddy(args: string[], options: RunOptions): Promise<RunResult> {
-  const result = await (options.asProcess === true ? startTeddy(args, options).result : runHere(args, options));
-  const output = `${result.stdout}\n${result.stderr}`;
-  await checkHints(teddyPath, { cwd: options.cwd, env: environmentOf(options.env), output });
+  const { cwd, stdin = '' } = options;
+  const env = environmentOf(options.env);
+  const result = await (options.asProcess === true
+    ? startTeddy(args, options).result
+    : runHere({ words: args, cwd, env, stdin }).then(({ exitCode, stdout, stderr }) => ({
+        exitCode,
+        stdout,
+        stderr,
+        signal: null,
+      })));
+  await checkHints(teddyPath, { cwd, env, output: `${result.stdout}\n${result.stderr}` });
   return result;
-}
-
-async function runHere(args: string[], { cwd, env, stdin = '' }: RunOptions): Promise<RunResult> {
-  const { runCommand } = requireBuilt('../../dist/cli.cjs') as typeof import('../../src/cli/run-cli.ts');
-  const context = memoryContext({ words: args, cwd, env: environmentOf(env), stdin });
-  const exitCode = await runCommand(context);
-  return { exitCode, ...context.read(), signal: null };
 }
 
 export function startTeddy(args: string[], options: RunOptions): RunningTeddy {

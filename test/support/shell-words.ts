@@ -1,0 +1,15 @@
+/** The words of a command line, as a shell makes them of it; null where only a shell knows: pipes, variables, patterns, escapes. */
+export function readWords(line: string): string[] | null {
+  const words: string[] = [];
+  let rest = line.trim();
+  while (rest !== '') {
+    const [word = ''] = /^(?:[^\s"'|&;<>()$`\\*?[\]~#{}]|"[^"$`\\]*"|'[^']*')+/.exec(rest) ?? [];
+    const after = rest.slice(word.length);
+    if (word === '' || /^\S/.test(after)) return null;
+    words.push(
+      word.replaceAll(/"([^"]*)"|'([^']*)'/g, (_, double?: string, single?: string) => double ?? single ?? ''),
+    );
+    rest = after.trimStart();
+  }
+  return words;
+}
