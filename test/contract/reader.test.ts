@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import * as nodeFs from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { RefName } from '../../src/names.ts';
 import { historyFormats } from '../../src/conversation/history.ts';
 import { openRepository } from '../../src/git/repository.ts';
@@ -33,30 +33,41 @@ import { createPlan, openTeddyProject, planOf, executeAction, type TeddyProject 
 
 const fixtures = fileURLToPath(new URL('../../fixtures', import.meta.url));
 
-/** Everything of every session and line, by the reader, is what the workflow's verbs give. The number of histories compared. */
-async function compareAll(project: Project, at: RepositoryOptions): Promise<number> {
+/**
+ * Everything of every session and line, by the reader, is what the workflow's verbs give. The number of histories compared. The verbs
+ * are not called again for what is `known`.
+ */
+async function compareAll(
+  project: Project,
+  at: RepositoryOptions,
+  known = new Map<string, Promise<unknown>>(),
+): Promise<number> {
   let compared = 0;
-  const withGit = await listWithGit(project, { archived: true });
+  const once = <Answer>(key: string, ask: () => Promise<Answer>): Promise<Answer> => {
+    if (!known.has(key)) known.set(key, ask());
+    return known.get(key) as Promise<Answer>;
+  };
+  const withGit = await once('all', () => listWithGit(project, { archived: true }));
   const listed = await listSessions({ ...at, archived: true });
   expect(listed.map((one) => ({ ...one, current: false }))).toEqual(withGit.map((one) => ({ ...one, current: false })));
-  expect(await listSessions(at)).toHaveLength((await listWithGit(project)).length);
+  expect(await listSessions(at)).toHaveLength((await once('list', () => listWithGit(project))).length);
   for (const { session } of listed) {
-    const { lines } = await listSessionLines(project, session);
+    const { lines } = await once(`lines ${session}`, () => listSessionLines(project, session));
     const main = await readSession({ ...at, session });
     expect(main.lines).toEqual(lines);
     for (const line of lines) {
       const read = await readSession({ ...at, session, line: line.ref ?? '' });
       expect(read).toMatchObject({ session, line, commit: line.tip });
-      const log = await logSession(project, line.tip);
+      const log = await once(`log ${line.tip}`, () => logSession(project, line.tip));
       expect(read.steps).toEqual(log.entries.toReversed());
       for (const turn of read.turns) {
-        const shown = await showTurn(project, { selector: line.tip, turn });
+        const shown = await once(`${line.tip} ${turn}`, () => showTurn(project, { selector: line.tip, turn }));
         const readOne = await readTurn({ ...at, session, line: line.name, turn });
         const { status, messages, said, plan, reply, replyIsPartial, report } = shown;
         expect(readOne).toMatchObject({ session, turn, status, messages, said, plan, reply, replyIsPartial, report });
       }
       for (const format of historyFormats) {
-        const shown = await showHistory(project, { target: line.tip, format });
+        const shown = await once(`${line.tip} ${format}`, () => showHistory(project, { target: line.tip, format }));
         const history = await readHistory({ ...at, commit: line.tip, format });
         expect(history.text).toBe(shown.text);
         expect(history.messages).toEqual(shown.messages);
@@ -91,15 +102,21 @@ describe('in memory', () => {
   let project: MemoryProject;
   const at = (): RepositoryOptions => ({ fs: readOnly(project.fs), gitdir, cache: {} });
 
-  /** HEAD is on no line: where it is on one, `teddy session list` tells of that one. */
-  async function openRecorded(): Promise<MemoryProject> {
-    const recorded = await recordedSession();
+  let recorded: MemoryProject;
+  let refs: Awaited<ReturnType<MemoryProject['repository']['store']['listRefs']>>;
+  beforeAll(async () => {
+    recorded = await recordedSession();
+    // HEAD is on no line: where it is on one, `teddy session list` tells of that one.
     await recorded.switchTo('main');
-    return recorded;
-  }
+    refs = await recorded.repository.store.listRefs('refs/');
+  });
+  beforeEach(async () => {
+    project = recorded;
+    for (const { ref } of await recorded.repository.store.listRefs('refs/')) recorded.fs.unlinkSync(`${gitdir}/${ref}`);
+    for (const { ref, oid } of refs) await recorded.setRef(ref, oid);
+  });
 
   test('a session with every kind of entry, on several lines, is read alike', async () => {
-    project = await openRecorded();
     expect(await compareAll(project, at())).toBe(4 * 4);
     const { session } = (await listSessions(at()))[0] ?? {};
     // The directory of a work tree, and no cache.
@@ -107,7 +124,6 @@ describe('in memory', () => {
   });
 
   test('so are lines that are archived, and lines that only a remote has', async () => {
-    project = await openRecorded();
     const branches = await project.repository.store.listRefs('refs/heads/teddy/');
     for (const [index, { ref, oid }] of branches.entries()) {
       const name = ref.slice('refs/heads/teddy/'.length);
@@ -140,7 +156,6 @@ describe('in memory', () => {
   });
 
   test('a session that has landed says so', async () => {
-    project = await openRecorded();
     const tip = await project.tipOf('teddy/20260124-add-login');
     await project.setRef('refs/heads/main', tip);
     expect(await compareAll(project, at())).toBe(4 * 4);
@@ -154,7 +169,6 @@ describe('in memory', () => {
   });
 
   test('what is not there has an error with a code and a hint', async () => {
-    project = await recordedSession();
     const session = '20260124-add-login';
     const refusals: [string, () => Promise<unknown>][] = [
       ['NOT_A_REPOSITORY', () => listSessions({ fs: project.fs, dir: '/elsewhere' })],
@@ -227,9 +241,6 @@ describe('in a repository of git', () => {
     await teddy.ok('session', 'archive', 'put-away');
     // A remote that has a line which nobody here has.
     await teddy.repo.git('update-ref', 'refs/remotes/origin/teddy/only-there', `refs/heads/teddy/${talk}`);
-    await open();
-  });
-  const open = async () => {
     const repository = await openRepository({ cwd: teddy.repo.root, env: process.env });
     const { store } = repository;
     // No ref moves while all is compared, and each verb asks git for the same ones again.
@@ -241,20 +252,19 @@ describe('in a repository of git', () => {
     };
     const known = { ...repository, store: { ...store, listRefs } };
     project = { repository: known, clock: { now: () => new Date() } } as unknown as Project;
-  };
+  });
   afterAll(async () => {
     await project.repository.close();
     await teddy.close();
   });
 
   test('loose objects, packs and packed refs are read alike, and as the executable prints them', async () => {
-    const loose = await compareAll(project, at());
+    const known = new Map<string, Promise<unknown>>();
+    const loose = await compareAll(project, at(), known);
     expect(loose).toBeGreaterThanOrEqual(4 * 5);
     await teddy.repo.git('gc', '-q', '--prune=now');
     await teddy.repo.git('pack-refs', '--all');
-    await project.repository.close();
-    await open();
-    expect(await compareAll(project, at())).toBe(loose);
+    expect(await compareAll(project, at(), known)).toBe(loose);
     // The bundle below is read in the other formats.
     const [format] = historyFormats;
     const packed = at();
