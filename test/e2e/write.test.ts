@@ -20,9 +20,11 @@ const unknownId = '3f0e9c1a-5d5e-4a08-9b0c-1f1d6c1f2a77';
 const begin = (target: string, operation: string, ...args: string[]) =>
   project.run(['write', 'begin', '--target', target, '--operation', operation, '--intent', 'A test', ...args]);
 const beginId = async (target: string, operation = 'create') => (await begin(target, operation)).stdout.trim();
-/** A process that has ended leaves a stream that is cut off. */
 const stream = (stdin: string, target: string, operation: string, ...args: string[]) =>
-  project.run(['write', 'stream', '--target', target, '--operation', operation, ...args], { stdin, asProcess: true });
+  project.run(['write', 'stream', '--target', target, '--operation', operation, ...args], { stdin });
+/** A process that has ended leaves a stream that is cut off, for another one to take up. */
+const endedStream = (stdin: string, target: string) =>
+  project.run(['write', 'stream', '--target', target, '--operation', 'create'], { stdin, asProcess: true });
 const json = async (...args: string[]) => JSON.parse(await project.ok(...args, '--json')) as Record<string, unknown>;
 const writesRef = () => project.repo.git('for-each-ref', '--format=%(refname:short)', 'refs/heads/teddy/*-writes');
 
@@ -107,23 +109,29 @@ describe('in steps', () => {
     expect(begun.stdout).toMatch(/^[0-9a-f-]{36}\n$/);
     const id = begun.stdout.trim();
     expect(begun.stderr).toContain(`teddy write append ${id}`);
-    const added = await project.run(['write', 'append', id], { stdin: '# Guide\n' });
-    expect(added).toMatchObject({ exitCode: 0, stdout: '8\n' });
-    expect(await project.run(['write', 'append', id], { stdin: 'DONE\n' })).toMatchObject({ stdout: '13\n' });
+    const append = (stdin: string, offset: string) =>
+      project.run(['write', 'append', id, '--offset', offset], { stdin });
+    expect(await project.run(['write', 'append', id], { stdin: '# Guide\n' })).toMatchObject({
+      exitCode: 0,
+      stdout: '8\n',
+    });
+    expect(await append('e\nDONE\n', '6')).toMatchObject({ exitCode: 0, stdout: '13\n' });
+    const gap = await append('x', '14');
+    expect(gap).toMatchObject({ exitCode: 3, stdout: '' });
+    expect(gap.stderr).toContain('expected 13. [OFFSET_MISMATCH]');
+    expect(await project.ok('write', 'show', id)).toBe('# Guide\nDONE\n');
+
     const before = await project.repo.fingerprint();
     const written = await project.run(['write', 'finalize', id]);
     expect(written).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^docs\/guide\.md [0-9a-f]{10}\n$/) });
     expect(written.stderr).toMatch(/Checks: passed: .*utf-8/);
-    expect(await project.repo.read('docs/guide.md')).toBe('# Guide\nDONE\n');
+    const content = '# Guide\nDONE\n';
+    expect(await project.repo.read('docs/guide.md')).toBe(content);
     const { head, index, stash } = await project.repo.fingerprint();
     expect({ head, index, stash }).toEqual({ head: before.head, index: before.index, stash: before.stash });
-  });
 
-  test('the commit has exactly the file, and says of which session, what for, which bytes and how they were checked', async () => {
-    const id = await beginId('docs/guide.md');
-    const content = '# Guide\n';
-    const { stdout } = await project.run(['write', 'finalize', id], { stdin: content });
-    const commit = stdout.trim().split(' ')[1] ?? '';
+    // The commit has exactly the file, and says of which session, what for, which bytes and how they were checked.
+    const commit = written.stdout.trim().split(' ')[1] ?? '';
     expect(await project.repo.git('diff-tree', '-r', '--name-status', '--no-commit-id', commit)).toBe(
       'A\tdocs/guide.md',
     );
@@ -134,40 +142,16 @@ describe('in steps', () => {
     expect(trailers).toMatch(/^Teddy-Validation: passed: .*utf-8/m);
     expect(await writesRef()).toMatch(/^teddy\/\d{8}-writes$/);
     expect(await project.repo.git('rev-parse', await writesRef())).toContain(commit);
+
+    const again = await project.run(['write', 'finalize', id, '--received'], { stdin: 'not looked at' });
+    expect(again.stdout).toBe(written.stdout);
+    await project.refuses('UNKNOWN_WRITE', 2, ['write', 'finalize', id], { stdin: 'other\n' });
+    expect(await project.repo.git('rev-parse', await writesRef())).toContain(commit);
+    expect(await json('write', 'list', id)).toMatchObject({ sessions: [{ status: 'completed', stage: 'committed' }] });
   });
 
-  test('on a session, the entry goes to its line and HEAD follows with a clean index', async () => {
+  test('what is found is shown with its lines, nothing is written, and a corrected content is taken on the line', async () => {
     await project.begin('pages');
-    const id = await beginId('docs/guide.md');
-    await project.run(['write', 'finalize', id], { stdin: '# Guide\n' });
-    expect((await project.subjects())[0]).toBe('write: create docs/guide.md');
-    expect(await project.repo.git('status', '--porcelain')).toBe('');
-  });
-
-  test('the bytes are written as they came, whatever they are', async () => {
-    const bytes = Buffer.from(Array.from({ length: 512 }, (_, at) => at % 256));
-    await project.repo.write('source.bin', bytes);
-    const id = await beginId('image.png');
-    const file = join(project.repo.root, 'source.bin');
-    expect(await project.run(['write', 'finalize', id, '--content', file])).toMatchObject({ exitCode: 0 });
-    expect((await readFile(join(project.repo.root, 'image.png'))).equals(bytes)).toBe(true);
-  });
-
-  test('append takes a repeated part once, and refuses a gap and other bytes with the place that is expected', async () => {
-    const id = await beginId('a.txt');
-    await project.run(['write', 'append', id, '--offset', '0'], { stdin: 'one\n' });
-    expect(await project.run(['write', 'append', id, '--offset', '2'], { stdin: 'e\ntwo\n' })).toMatchObject({
-      exitCode: 0,
-      stdout: '8\n',
-    });
-    const gap = await project.run(['write', 'append', id, '--offset', '9'], { stdin: 'x' });
-    expect(gap).toMatchObject({ exitCode: 3, stdout: '' });
-    expect(gap.stderr).toContain('expected 8. [OFFSET_MISMATCH]');
-    expect((await project.run(['write', 'append', id, '--offset', '0'], { stdin: 'other' })).exitCode).toBe(3);
-    expect(await project.ok('write', 'show', id)).toBe('one\ntwo\n');
-  });
-
-  test('what is found is shown with its lines, nothing is written, and a corrected content is taken', async () => {
     const id = await beginId('a.json');
     const wrong = await project.run(['write', 'finalize', id], { stdin: '{\n  "a": 1,\n  "b": \n}\n' });
     expect(wrong).toMatchObject({ exitCode: 1, stdout: '' });
@@ -179,97 +163,69 @@ describe('in steps', () => {
       sessions: [{ status: 'active', stage: 'needs_corrections' }],
     });
     expect(await project.run(['write', 'finalize', id], { stdin: '{ "a": 1 }\n' })).toMatchObject({ exitCode: 0 });
-  });
+    expect((await project.subjects())[0]).toBe('write: create a.json');
 
-  test('with --force it is written all the same, and the commit says so', async () => {
-    const id = await beginId('a.json');
-    const forced = await project.run(['write', 'finalize', id, '--force'], { stdin: '{\n' });
-    expect(forced.exitCode).toBe(0);
-    expect(await project.repo.git('log', '-1', '--format=%(trailers)', await writesRef())).toContain('forced: syntax');
-  });
+    const forced = await beginId('b.json');
+    expect(await project.run(['write', 'finalize', forced, '--force'], { stdin: '{\n' })).toMatchObject({
+      exitCode: 0,
+    });
+    expect(await project.repo.git('log', '-1', '--format=%(trailers)')).toContain('forced: syntax');
 
-  test('the same content again is answered the same without a second commit, and another one is not known', async () => {
-    const id = await beginId('a.txt');
-    const first = await project.run(['write', 'finalize', id], { stdin: 'text\n' });
-    const count = await project.repo.git('rev-list', '--count', await writesRef());
-    expect((await project.run(['write', 'finalize', id], { stdin: 'text\n' })).stdout).toBe(first.stdout);
-    expect((await project.run(['write', 'finalize', id, '--received'], { stdin: 'not looked at' })).stdout).toBe(
-      first.stdout,
-    );
-    await project.refuses('UNKNOWN_WRITE', 2, ['write', 'finalize', id], { stdin: 'other\n' });
-    expect(await project.repo.git('rev-list', '--count', await writesRef())).toBe(count);
-    expect(await json('write', 'list', id)).toMatchObject({ sessions: [{ status: 'completed', stage: 'committed' }] });
-  });
-
-  test('a target that has changed since is left as it is', async () => {
-    const id = await beginId('README.md', 'overwrite');
-    await project.repo.write('README.md', '# Mine\n');
-    await project.refuses('TARGET_CHANGED', 3, ['write', 'finalize', id], { stdin: '# Theirs\n' });
-    expect(await project.repo.read('README.md')).toBe('# Mine\n');
-  });
-
-  test('a content over the limit is refused at once, and so is an empty one', async () => {
-    await project.repo.git('config', 'teddy.write.maxBytes', '4');
-    const id = await beginId('a.txt');
-    const { stderr } = await project.run(['write', 'append', id], { stdin: 'five\n' });
-    expect(stderr).toMatch(
-      /^error: Content too large \(exceeds 4-byte\)\. Please split into smaller files\. \[CONTENT_TOO_LARGE\]$/m,
-    );
-    expect(await project.run(['write', 'append', id], { stdin: 'two\n' })).toMatchObject({ exitCode: 0 });
-    await project.refuses('CONTENT_TOO_LARGE', 1, ['write', 'append', id], { stdin: 'x' });
-    await project.ok('write', 'cancel', id);
-    const empty = await beginId('b.txt');
-    await project.refuses('VALIDATION_FAILED', 1, ['write', 'finalize', empty]);
+    const bytes = Buffer.from(Array.from({ length: 512 }, (_, at) => at % 256));
+    const file = join(project.repo.root, '.git/source.bin');
+    await project.repo.write('.git/source.bin', bytes);
+    const image = await beginId('image.png');
+    expect(await project.run(['write', 'finalize', image, '--content', file])).toMatchObject({ exitCode: 0 });
+    expect((await readFile(join(project.repo.root, 'image.png'))).equals(bytes)).toBe(true);
+    expect(await project.repo.git('status', '--porcelain')).toBe('');
   });
 });
 
 describe('what is refused', () => {
-  test('a missing option, a bad operation, a bad target, and an operation against what exists', async () => {
+  test('a missing option and an offset that is none; a bad operation and a bad target have exit codes of their own', async () => {
     const rest = ['--target', 'a.txt', '--operation', 'create'];
     expect(await project.refuses('USAGE', 2, ['write', 'begin', ...rest])).toContain('needs --intent');
     expect(await project.refuses('USAGE', 2, ['write', 'stream', '--target', 'a.txt'])).toContain('needs --operation');
-    const wish = (target: string, operation: string) => [
-      'write',
-      'stream',
-      '--target',
-      target,
-      '--operation',
-      operation,
-    ];
-    const said = await project.refuses('BAD_OPERATION', 2, wish('a.txt', 'replace'));
-    expect(said).toContain("Invalid operation type. Must be 'create', 'overwrite', or 'append'.");
-    expect(await project.refuses('BAD_TARGET', 2, wish(' ', 'create'))).toContain('Target file path is required.');
-    await project.refuses('BAD_TARGET', 2, wish('../a.txt', 'create'));
-    await project.refuses('BAD_TARGET', 2, wish('.git/config', 'overwrite'));
-    await project.refuses('FILES_IN_THE_WAY', 3, wish('README.md', 'create'));
-    await project.refuses('FILE_NOT_FOUND', 2, wish('a.txt', 'append'));
     await project.refuses('USAGE', 2, ['write', 'append', unknownId, '--offset', 'x']);
+    const wish = (target: string, operation: string) =>
+      project.run(['write', 'stream', '--target', target, '--operation', operation]);
+    for (const [target, operation, exitCode, code] of [
+      ['a.txt', 'replace', 2, '[BAD_OPERATION]'],
+      ['../a.txt', 'create', 2, '[BAD_TARGET]'],
+      ['README.md', 'create', 3, '[FILES_IN_THE_WAY]'],
+      ['a.txt', 'append', 2, '[FILE_NOT_FOUND]'],
+    ] as const)
+      expect(await wish(target, operation)).toMatchObject({
+        exitCode,
+        stdout: '',
+        stderr: expect.stringContaining(code) as string,
+      });
+    expect((await json('write', 'list'))['sessions']).toEqual([]);
   });
 
   test('an id that is not known is exit code 2 with each command, before anything is read', async () => {
+    const before = await project.repo.fingerprint();
     for (const verb of ['append', 'finalize', 'list', 'show', 'cancel', 'recover']) {
-      await project.refuses('UNKNOWN_WRITE', 2, ['write', verb, unknownId]);
-      await project.refuses('UNKNOWN_WRITE', 2, ['write', verb, '../../x']);
+      const { exitCode, stdout, stderr } = await project.run(['write', verb, verb === 'list' ? '../../x' : unknownId]);
+      expect({ exitCode, stdout }, verb).toEqual({ exitCode: 2, stdout: '' });
+      expect(stderr, verb).toContain('[UNKNOWN_WRITE]');
     }
+    expect(await project.repo.fingerprint()).toEqual(before);
   });
 
-  test('a second session while one is active is exit code 3, and after cancel it is free', async () => {
+  test('content over the limit, and any that comes after the session has timed out', async () => {
+    await project.repo.git('config', 'teddy.write.maxBytes', '4');
     const id = await beginId('a.txt');
-    const second = await begin('b.txt', 'create');
-    expect(second).toMatchObject({ exitCode: 3, stdout: '' });
-    expect(second.stderr).toContain(
-      'Another write session is already active. Please wait for it to complete. [WRITE_ACTIVE]',
-    );
-    await project.ok('write', 'cancel', id);
-    await project.refuses('UNKNOWN_WRITE', 2, ['write', 'append', id], { stdin: 'x' });
-    expect(await begin('b.txt', 'create')).toMatchObject({ exitCode: 0 });
-  });
-
-  test('a session that has timed out says so', async () => {
-    const id = await beginId('a.txt');
+    const append = (stdin: string) => project.run(['write', 'append', id], { stdin });
+    expect(await append('five\n')).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringMatching(
+        /^error: Content too large \(exceeds 4-byte\)\. Please split into smaller files\. \[CONTENT_TOO_LARGE\]$/m,
+      ) as string,
+    });
+    expect(await append('two\n')).toMatchObject({ exitCode: 0 });
     await endLongAgo(id);
-    const { exitCode, stderr } = await project.run(['write', 'append', id], { stdin: 'x' });
-    expect({ exitCode, stderr }).toMatchObject({
+    expect(await append('x')).toMatchObject({
       exitCode: 2,
       stderr: expect.stringMatching(
         /^error: Session timed out after 5 minutes of inactivity\. Please start over\. \[UNKNOWN_WRITE\]$/m,
@@ -344,10 +300,10 @@ describe('--json', () => {
 });
 
 describe('stream', () => {
-  test('writes and commits what comes before DONE, byte for byte, and touches nothing else', async () => {
+  test('writes and commits what comes before DONE, byte for byte, touches nothing else, and keeps in git what follows', async () => {
     const before = await project.repo.fingerprint();
     const content = '\n  indented\r\n\ttabs  \nDONE.\nWe are DONE\n';
-    const done = await stream(`${content}DONE \n`, 'notes.txt', 'create');
+    const done = await stream(`${content}DONE \nI hope that helps.\n`, 'notes.txt', 'create');
     expect(done).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^notes\.txt [0-9a-f]{10}\n$/) });
     expect(await project.repo.read('notes.txt')).toBe(content);
     const after = await project.repo.fingerprint();
@@ -356,27 +312,10 @@ describe('stream', () => {
     expect(await project.repo.git('log', '-1', '--format=%(trailers:key=Teddy-Intent)', await writesRef())).toContain(
       'create notes.txt',
     );
-  });
-
-  test('what comes after DONE is reported, kept in git, and not in the file', async () => {
-    const done = await stream('text\nDONE\nI hope that helps.\n', 'a.txt', 'create');
-    expect(done.exitCode).toBe(0);
-    expect(await project.repo.read('a.txt')).toBe('text\n');
     const oid = /git cat-file -p ([0-9a-f]+)/.exec(done.stderr)?.[1] ?? '';
     expect(await project.repo.git('cat-file', '-p', oid)).toBe('I hope that helps.');
     const refs = await project.repo.git('for-each-ref', '--format=%(refname) %(objectname)', 'refs/teddy/keep/writes');
     expect(refs).toMatch(new RegExp(`^refs/teddy/keep/writes/[0-9a-f-]{36} ${oid}`));
-  });
-
-  test('without DONE the content is kept and nothing is written; recover finishes it', async () => {
-    const cut = await stream('one\ntwo', 'a.txt', 'create');
-    expect(cut).toMatchObject({ exitCode: 1, stdout: '' });
-    expect(cut.stderr).toContain('[END_MISSING]');
-    const command = /`teddy (write recover \S+ --finalize)`/.exec(cut.stderr)?.[1] ?? '';
-    expect(await project.repo.list('.')).not.toContain('a.txt');
-    expect(await project.run(['write', 'recover', '--show'])).toMatchObject({ stdout: 'one\ntwo' });
-    await project.ok(...command.split(' '));
-    expect(await project.repo.read('a.txt')).toBe('one\ntwo');
   });
 
   test('with --eof-is-done the end of stdin is enough, and nothing at all leaves no session behind', async () => {
@@ -390,8 +329,17 @@ describe('stream', () => {
     ]);
   });
 
-  test('findings end it with exit code 1, and recover --finalize --force writes the content all the same', async () => {
-    const wrong = await stream('{\nDONE\n', 'a.json', 'create');
+  test('without DONE, or with findings, nothing is written; recover finishes it, where that is forced', async () => {
+    const cut = await endedStream('one\ntwo', 'a.txt');
+    expect(cut).toMatchObject({ exitCode: 1, stdout: '' });
+    expect(cut.stderr).toContain('[END_MISSING]');
+    const command = /`teddy (write recover \S+ --finalize)`/.exec(cut.stderr)?.[1] ?? '';
+    expect(await project.repo.list('.')).not.toContain('a.txt');
+    expect(await project.run(['write', 'recover', '--show'])).toMatchObject({ stdout: 'one\ntwo' });
+    await project.ok(...command.split(' '));
+    expect(await project.repo.read('a.txt')).toBe('one\ntwo');
+
+    const wrong = await endedStream('{\nDONE\n', 'a.json');
     expect(wrong).toMatchObject({ exitCode: 1, stdout: '' });
     expect(wrong.stderr).toContain('[VALIDATION_FAILED]');
     expect(await project.run(['write', 'recover', '--finalize'])).toMatchObject({ exitCode: 1 });
@@ -399,65 +347,85 @@ describe('stream', () => {
     expect(await project.repo.read('a.json')).toBe('{\n');
   });
 
-  test('a marker of its own lets DONE stand in the content', async () => {
+  test('a silent writer is asked on stderr, and a marker of its own writes the file while stdin is still open', async () => {
     const wish = ['--target', 'a.md', '--operation', 'create', '--own-marker'];
     const { child, said, result } = start(['write', 'stream', ...wish]);
     await until(() => said().includes('End with'));
     const marker = /End with (DONE-[0-9a-f]{8}) on its own line/.exec(said())?.[1] ?? '';
-    child.stdin.end(`DONE\n${marker}\n`);
-    expect(await result).toMatchObject({ exitCode: 0 });
+    child.stdin.write('DONE\n');
+    await until(() =>
+      said().includes(`If you're finished, reply ${marker} on its own line. Otherwise continue writing.\n`),
+    );
+    child.stdin.write(`${marker}\n`);
+    expect(await result).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^a\.md /) });
     expect(await project.repo.read('a.md')).toBe('DONE\n');
   });
 
-  test('a silent writer is asked on stderr, and DONE writes the file while stdin is still open', async () => {
-    const { child, said, result } = start(['write', 'stream', '--target', 'a.txt', '--operation', 'create']);
-    child.stdin.write('slow\n');
-    await until(() => said().includes("If you're finished, reply DONE on its own line. Otherwise continue writing.\n"));
-    child.stdin.write('DONE\n');
-    expect(await result).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^a\.txt /) });
-    expect(await project.repo.read('a.txt')).toBe('slow\n');
-  });
-
-  test.each(['SIGINT', 'SIGTERM'] as const)(
-    '%s saves what has come, says how to go on, and exits with 130',
-    async (name) => {
-      const { child, said, result } = start(['write', 'stream', '--target', 'a.txt', '--operation', 'create']);
+  test('SIGINT and SIGTERM save what has come, say how to go on, and exit with 130', async () => {
+    for (const name of ['SIGINT', 'SIGTERM'] as const) {
+      const { child, said, result } = start(['write', 'stream', '--target', name, '--operation', 'create']);
       child.stdin.write('half a line');
       await until(() => said().includes('Write session'));
       await new Promise((resolve) => setTimeout(resolve, 300));
       child.kill(name);
       const { exitCode, stderr } = await result;
-      expect(exitCode).toBe(130);
-      expect(stderr).toMatch(/write recover \S+ --continue/);
+      expect(exitCode, name).toBe(130);
+      expect(stderr, name).toMatch(/write recover \S+ --continue/);
       const rest = await project.run(['write', 'recover', '--continue'], { stdin: ', and the rest\nDONE\n' });
-      expect(rest.exitCode).toBe(0);
-      expect(await project.repo.read('a.txt')).toBe('half a line, and the rest\n');
-    },
-  );
+      expect(rest.exitCode, name).toBe(0);
+      expect(await project.repo.read(name)).toBe('half a line, and the rest\n');
+    }
+  });
 });
 
 describe('recover', () => {
-  test('a stream that was killed is an orphan: it blocks nobody, and is shown, exported and finished', async () => {
+  test('a stream that was killed is an orphan: it blocks nobody, is told once a day, shown, exported and finished', async () => {
     const id = await killedStream('a.txt', 'one\ntwo\n');
-    expect(await json('write', 'list', id)).toMatchObject({
-      sessions: [{ status: 'active', stage: 'orphaned', size: 8 }],
+    const made = await project.run(['session', 'new', 'other', '--no-switch', '--json']);
+    expect(JSON.parse(made.stdout)).toMatchObject({ schema: 'teddy.session-new/1' });
+    const told = `^A write session was interrupted: create a.txt, 8 bytes, .*teddy write recover ${id}$`;
+    expect(made.stderr).toMatch(new RegExp(told, 'm'));
+    const other = await begin('b.txt', 'create');
+    expect(other).toMatchObject({ exitCode: 0, stderr: expect.not.stringContaining('interrupted') as string });
+    await project.ok('write', 'cancel', other.stdout.trim());
+    expect((await project.run(['session', 'list'])).stderr).not.toContain('interrupted');
+    expect((await project.run(['write', 'list'])).stderr).toContain(`teddy write recover ${id}`);
+    expect((await project.run(['write', 'show', id.slice(0, 6)])).stdout).toBe('one\ntwo\n');
+    expect(await json('write', 'list', id.slice(0, 6))).toMatchObject({
+      sessions: [{ session_id: id, status: 'active', stage: 'orphaned', size: 8 }],
     });
-    const asked = await project.run(['write', 'recover']);
+
+    const recover = (...args: string[]) => project.run(['write', 'recover', ...args]);
+    const asked = await recover();
     expect(asked).toMatchObject({ exitCode: 2, stdout: '' });
     expect(asked.stderr).toContain('create a.txt, 8 bytes, ');
     for (const way of ['--continue', '--finalize', '--show', '--output', '--discard']) {
       expect(asked.stderr).toContain(`teddy write recover ${id} ${way}`);
     }
-    expect(await project.ok('write', 'recover', id, '--show')).toBe('one\ntwo\n');
+    for (const wrong of [['--show', '--discard'], ['--force'], ['--finalize', '--eof-is-done']])
+      expect(await recover(id, ...wrong)).toMatchObject({
+        exitCode: 2,
+        stderr: expect.stringContaining('[USAGE]') as string,
+      });
+    expect(await recover(id, '--show')).toMatchObject({ exitCode: 0, stdout: 'one\ntwo\n' });
     const path = join(project.repo.root, 'rescued.txt');
-    await project.ok('write', 'recover', '--output', path);
+    expect(await recover('--output', path)).toMatchObject({ exitCode: 0 });
     expect(await readFile(path, 'utf8')).toBe('one\ntwo\n');
-    const again = await project.run(['write', 'recover', '--output', path]);
+    const again = await recover('--output', path);
     expect(again.exitCode).toBe(3);
     expect(again.stderr).toContain('exists already. [FILES_IN_THE_WAY]');
-    await project.ok('write', 'recover', id, '--finalize');
+
+    // Bytes that no save has confirmed are named, and shown only with --tail.
+    const file = join('.git/teddy/write_sessions', id, 'content.txt');
+    await project.repo.write(file, `${await project.repo.read(file)}tail`);
+    const shown = await project.run(['write', 'show', id]);
+    expect(shown.stdout).toBe('one\ntwo\n');
+    expect(shown.stderr).toContain('4 bytes more are on disk');
+    expect(await project.ok('write', 'show', id, '--tail')).toBe('one\ntwo\ntail');
+
+    expect(await recover(id, '--finalize')).toMatchObject({ exitCode: 0 });
     expect(await project.repo.read('a.txt')).toBe('one\ntwo\n');
-    expect((await project.run(['write', 'recover'])).exitCode).toBe(2);
+    expect((await recover()).exitCode).toBe(2);
   });
 
   test('one that is damaged cannot be finished, and can be exported with all its bytes', async () => {
@@ -471,16 +439,6 @@ describe('recover', () => {
     expect(await readFile(path, 'utf8')).toContain('one\ntwo\n');
     await project.ok('write', 'recover', id, '--discard');
     expect((await json('write', 'list'))['sessions']).toEqual([]);
-  });
-
-  test('bytes that no save has confirmed are named, and shown only with --tail', async () => {
-    const id = await killedStream('a.txt', 'one\n');
-    const file = join('.git/teddy/write_sessions', id, 'content.txt');
-    await project.repo.write(file, `${await project.repo.read(file)}tail`);
-    const shown = await project.run(['write', 'show', id]);
-    expect(shown.stdout).toBe('one\n');
-    expect(shown.stderr).toContain('4 bytes more are on disk');
-    expect(await project.ok('write', 'show', id, '--tail')).toBe('one\ntail');
   });
 
   test('what was set aside when it was opened again is named with its size, and printed behind all else with --tail', async () => {
@@ -509,14 +467,21 @@ describe('recover', () => {
     expect(await json('write', 'list', id)).toMatchObject({ sessions: [{ session_id: id, aside }] });
   });
 
-  test('options that exclude each other, or need another one, are wrong usage', async () => {
-    const id = await killedStream('a.txt', 'one\n');
-    await project.refuses('USAGE', 2, ['write', 'recover', id, '--show', '--discard']);
-    await project.refuses('USAGE', 2, ['write', 'recover', id, '--force']);
-    await project.refuses('USAGE', 2, ['write', 'recover', id, '--finalize', '--eof-is-done']);
-  });
+  test('one that is over an hour old is cleared away and kept; cancel --ended clears away any that is left over', async () => {
+    const old = await killedStream('a.txt', 'one\n');
+    await project.repo.git('config', 'teddy.write.maxBytes', 'soon');
+    const made = await project.run(['session', 'new', 'other', '--no-switch']);
+    expect(made.exitCode).toBe(0);
+    expect(made.stderr).toContain('warning: teddy.write.maxBytes is "soon"');
+    await project.repo.git('config', '--unset', 'teddy.write.maxBytes');
+    await ageFiles(old);
+    const cleared = await project.run(['session', 'new', 'next', '--no-switch']);
+    expect(cleared.exitCode).toBe(0);
+    expect(cleared.stderr).toContain(
+      `Cleared the write session ${old} of a.txt; what it had received: git cat-file -p `,
+    );
+    expect((await project.run(['session', 'new', 'more', '--no-switch'])).stderr).not.toContain('write session');
 
-  test('cancel --ended clears away what is left over, and says where git keeps its content', async () => {
     const id = await killedStream('a.txt', 'one\n');
     const active = await beginId('b.txt');
     const cleaned = await project.ok('write', 'cancel', '--ended');
@@ -524,53 +489,18 @@ describe('recover', () => {
     const oid = /git cat-file -p ([0-9a-f]+)/.exec(cleaned)?.[1] ?? '';
     expect(await project.repo.git('cat-file', '-p', oid)).toBe('one');
     expect(await project.repo.git('for-each-ref', '--format=%(refname)', 'refs/teddy/keep/writes')).toContain(id);
-    expect((await json('write', 'list'))['sessions']).toMatchObject([{ session_id: active }]);
     expect(await project.ok('write', 'cancel', '--ended')).toBe('');
-    await project.refuses('USAGE', 2, ['write', 'cancel', active, '--ended']);
-    await project.refuses('USAGE', 2, ['write', 'cancel', '--ended', '--server', 'http://127.0.0.1:1']);
-    await project.refuses('USAGE', 2, ['write', 'cancel']);
+    for (const wrong of [[active, '--ended'], ['--ended', '--server', 'http://127.0.0.1:1'], []])
+      expect(await project.run(['write', 'cancel', ...wrong])).toMatchObject({
+        exitCode: 2,
+        stderr: expect.stringContaining('[USAGE]') as string,
+      });
     expect((await json('write', 'list'))['sessions']).toMatchObject([{ session_id: active }]);
-  });
-});
-
-describe('before a command that writes', () => {
-  test('one line a day names what was interrupted, --json stays one document, and commands that only look say nothing', async () => {
-    const id = await killedStream('a.txt', 'one\n');
-    const made = await project.run(['session', 'new', 'other', '--no-switch', '--json']);
-    expect(JSON.parse(made.stdout)).toMatchObject({ schema: 'teddy.session-new/1' });
-    const line = new RegExp(
-      `^A write session was interrupted: create a.txt, 4 bytes, .*teddy write recover ${id}$`,
-      'm',
-    );
-    expect(made.stderr).toMatch(line);
-    expect((await begin('b.txt', 'create')).stderr).not.toContain('interrupted');
-    const listed = await project.run(['write', 'list']);
-    expect(listed.stderr).toContain(`teddy write recover ${id}`);
-    expect((await project.run(['write', 'show', id.slice(0, 6)])).stdout).toBe('one\n');
-    expect((await project.run(['write', 'list', id.slice(0, 6), '--json'])).stdout).toContain(id);
-    expect((await project.run(['session', 'list'])).stderr).not.toContain('interrupted');
-  });
-
-  test('one that is over an hour old is cleared away and kept, with one line', async () => {
-    const id = await killedStream('a.txt', 'one\n');
-    await ageFiles(id);
-    const made = await project.run(['session', 'new', 'other', '--no-switch']);
-    expect(made.exitCode).toBe(0);
-    expect(made.stderr).toContain(`Cleared the write session ${id} of a.txt; what it had received: git cat-file -p `);
-    expect((await project.run(['session', 'new', 'more', '--no-switch'])).stderr).not.toContain('write session');
   });
 
   test('write sessions that cannot be looked at are warned of, and keep no session from being made', async () => {
     await project.repo.write('.git/teddy/write_sessions', 'a file');
     const made = await project.run(['session', 'new', 'other', '--no-switch']);
     expect(made).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('warning: The staging of the write') });
-  });
-
-  test('a setting that cannot be used is named, and keeps no session from being made', async () => {
-    await killedStream('a.txt', 'one\n');
-    await project.repo.git('config', 'teddy.write.maxBytes', 'soon');
-    const made = await project.run(['session', 'new', 'other', '--no-switch']);
-    expect(made.exitCode).toBe(0);
-    expect(made.stderr).toContain('warning: teddy.write.maxBytes is "soon"');
   });
 });
