@@ -38,9 +38,28 @@ async function openKilled(): Promise<string> {
   return session;
 }
 
+/** Each is refused with this code, and none of them changes anything. */
+async function refuseAll(code: string, exitCode: number, commands: string[][]): Promise<void> {
+  const before = await project.repo.fingerprint();
+  for (const args of commands) {
+    const { stderr, ...ended } = await project.run(args);
+    expect({ exitCode: ended.exitCode, stdout: ended.stdout }, args.join(' ')).toEqual({ exitCode, stdout: '' });
+    expect(stderr, args.join(' ')).toContain(`[${code}]\nhint:  `);
+  }
+  expect(await project.repo.fingerprint()).toEqual(before);
+}
+
 describe('a run that was killed', () => {
-  test('is forgotten with a warning when its plan is taken off the line', async () => {
+  test('is forgotten with a warning when its plan is taken off the line; before that it is settled only where nothing is half staged', async () => {
     const session = await openKilled();
+    await project.repo.write('README.md', 'staged\n');
+    await project.repo.git('add', 'README.md');
+    await project.repo.write('README.md', 'and more\n');
+    await refuseAll(
+      'PARTIALLY_STAGED',
+      3,
+      ['resume', 'keep'].map((choice) => [...execute, '-y', `--interrupted=${choice}`]),
+    );
     await project.repo.git('reset', '--quiet', 'HEAD~2');
     const planned = await project.run(['session', 'plan', '-m', 'Again', '--from', '-'], { stdin: 'No plan.\n' });
     expect(planned.stderr).toContain(
@@ -49,101 +68,31 @@ describe('a run that was killed', () => {
     expect(await project.repo.list('.git/teddy/runs')).toEqual([]);
   });
 
-  test('is not forgotten when the branch gets another name, or another branch goes on from it', async () => {
-    const session = await openKilled();
-    const { git } = project.repo;
-    await git('checkout', '--quiet', '-b', 'mine');
-    await project.refuses('RUN_INTERRUPTED', 3, [...execute, '-y']);
-    await git('switch', '--quiet', `teddy/${session}`);
-    await git('branch', '--quiet', '-m', 'my-feature');
-    await project.refuses('RUN_INTERRUPTED', 3, [...execute, '-y']);
-    const kept = await project.run([...execute, '--interrupted=keep']);
-    expect(kept).toMatchObject({ exitCode: 0 });
-    expect(await statuses()).toEqual(['SUCCESS', 'ABORTED', 'SKIPPED']);
-    expect(await project.repo.read('.git/x/runs')).toBe('run\n');
-    expect(await project.repo.list('.git/teddy/runs')).toEqual([]);
-  });
-
-  test('keeps its files: no other session is begun, and no other line gone to, in that work tree', async () => {
-    const session = await openKilled();
-    for (const args of [
-      ['session', 'new', 'other'],
-      ['session', 'branch', '01', '-s', session],
-    ])
-      await project.refuses('RUN_INTERRUPTED', 3, args);
-    const branches = await project.repo.git('branch', '--list', 'teddy/*other*', 'teddy/*--*', '--format=%(refname)');
-    expect(branches).toBe('');
-    expect(await project.run(['session', 'new', 'other', '--no-switch'])).toMatchObject({ exitCode: 0 });
-  });
-
-  test('is told where it lies when its line is checked out nowhere, and gets no work tree of its own', async () => {
-    const session = await openKilled();
-    const { git } = project.repo;
-    await git('switch', '--quiet', 'main');
-    for (const more of [['--interrupted=rollback'], ['-y', '--worktree']]) {
-      const said = await project.refuses('RUN_INTERRUPTED', 3, [...execute, '-s', session, ...more]);
-      expect(said).toContain(`\`git switch teddy/${session} && teddy session execute --interrupted=keep\``);
-    }
-    expect(await git('worktree', 'list')).not.toContain('\n');
-    await git('switch', '--quiet', `teddy/${session}`);
-    expect(await project.run([...execute, '--interrupted=rollback'])).toMatchObject({ exitCode: 0 });
-  });
-
-  test('is settled only where nothing is half staged: one commit would take both', async () => {
-    await openKilled();
-    await project.repo.write('README.md', 'staged\n');
-    await project.repo.git('add', 'README.md');
-    await project.repo.write('README.md', 'and more\n');
-    for (const choice of ['resume', 'keep'])
-      await project.refuses('PARTIALLY_STAGED', 3, [...execute, '-y', `--interrupted=${choice}`]);
-    await project.repo.git('add', 'README.md');
-    expect(await project.run([...execute, '--interrupted=keep'])).toMatchObject({ exitCode: 0 });
-  });
-
-  test('is settled in the work tree that it ran in, since its files are there', async () => {
-    const session = await openKilled();
-    const { root, git } = project.repo;
-    await git('switch', '--quiet', 'main');
-    await git('worktree', 'add', '--quiet', join(root, '.git', 'x', 'other'), `teddy/${session}`);
-    const said = await project.refuses('RUN_INTERRUPTED', 3, [...execute, '-s', session, '--interrupted=rollback']);
-    expect(said).toContain(
-      `was interrupted in ${root}, and its line is checked out in ${join(root, '.git/x/other')} now.`,
-    );
-    expect(said).toContain(
-      `Switch this one to another branch, then that one back: \`git -C ${root} switch teddy/${session}\`.`,
-    );
-    await git('-C', join(root, '.git', 'x', 'other'), 'switch', '--quiet', '--create', 'away');
-    await git('-C', root, 'switch', '--quiet', `teddy/${session}`);
-    await project.run([...execute, '--interrupted=rollback']);
-    expect(await project.repo.read('README.md')).toBe('# Scratch\n');
-    expect(has('made')).toBe(false);
-  });
-
-  test('is refused by every command that would build on what it left, until something is decided', async () => {
+  test('is refused by every command that would build on what it left, until it is gone on with after its interrupted action', async () => {
     const session = await openKilled();
     const said = await project.refuses('RUN_INTERRUPTED', 3, [...execute, '-y']);
     expect(said).toMatch(/interrupted in action 2 \(.*\)/);
     for (const choice of ['--interrupted=resume', '=rollback', '=keep']) expect(said).toContain(choice);
-    for (const args of [
+    await refuseAll('RUN_INTERRUPTED', 3, [
+      ['session', 'new', 'other'],
       ['session', 'plan', '-m', 'Go on'],
       ['session', 'plan'],
       ['session', 'branch', '01'],
+      ['session', 'branch', '01', '-s', session],
       ['session', 'undo'],
       ['session', 'rewind', '01'],
       ['session', 'resume', '-y'],
       [...execute, '-y', '-s', session],
       [...execute, '--reject'],
-    ])
-      await project.refuses('RUN_INTERRUPTED', 3, args);
+    ]);
     const json = await project.run([...execute, '-y', '--json']);
     expect(json.exitCode).toBe(3);
     expect(JSON.parse(json.stdout)).toMatchObject({ error: { code: 'RUN_INTERRUPTED' } });
     await project.ok('session', 'list');
     await project.ok('session', 'show');
-  });
+    expect(await project.run(['session', 'new', 'other', '--no-switch'])).toMatchObject({ exitCode: 0 });
 
-  test('is gone on with after its interrupted action, which is reported as failed and not run again', async () => {
-    await openKilled();
+    // The action is reported as failed and not run again.
     await project.refuses('NOT_APPROVED', 4, [...execute, '--interrupted=resume']);
     const resumed = await project.run([...execute, '-y', '--interrupted=resume', '--json']);
     expect(resumed.exitCode).toBe(1);
@@ -161,8 +110,15 @@ describe('a run that was killed', () => {
     await project.refuses('NO_PENDING_PLAN', 3, [...execute, '-y']);
   });
 
-  test('is kept as it stands: ABORTED with what it changed, nothing more is run, and that is no failure', async () => {
-    await openKilled();
+  test('is not forgotten when the branch gets another name or another branch goes on from it, and is kept as it stands', async () => {
+    const session = await openKilled();
+    const { git } = project.repo;
+    await git('checkout', '--quiet', '-b', 'mine');
+    await project.refuses('RUN_INTERRUPTED', 3, [...execute, '-y']);
+    await git('switch', '--quiet', `teddy/${session}`);
+    await git('branch', '--quiet', '-m', 'my-feature');
+    await project.refuses('RUN_INTERRUPTED', 3, [...execute, '-y']);
+    // ABORTED with what it changed, nothing more is run, and that is no failure.
     const kept = await project.run([...execute, '--interrupted=keep']);
     expect(kept).toMatchObject({ exitCode: 0 });
     expect(await statuses()).toEqual(['SUCCESS', 'ABORTED', 'SKIPPED']);
@@ -170,12 +126,31 @@ describe('a run that was killed', () => {
     expect(run_summary.status).toBe('ABORTED');
     expect(changes.map(({ path }) => path)).toEqual(['README.md', 'made/half.txt']);
     expect(has('two.txt')).toBe(false);
+    expect(await project.repo.read('.git/x/runs')).toBe('run\n');
+    expect(await project.repo.list('.git/teddy/runs')).toEqual([]);
     await project.plan(createPlan('next.txt', 'n\n'));
     await project.ok(...execute, '-y');
   });
 
-  test('is taken back: the files are as before it, the plan is pending, and can be run anew', async () => {
+  test('is told where it lies when its line is elsewhere or nowhere, and is taken back where it ran: its plan can be run anew', async () => {
     const session = await openKilled();
+    const { root, git } = project.repo;
+    await git('switch', '--quiet', 'main');
+    for (const more of [['--interrupted=rollback'], ['-y', '--worktree']]) {
+      const said = await project.refuses('RUN_INTERRUPTED', 3, [...execute, '-s', session, ...more]);
+      expect(said).toContain(`\`git switch teddy/${session} && teddy session execute --interrupted=keep\``);
+    }
+    expect(await git('worktree', 'list')).not.toContain('\n');
+    const other = join(root, '.git', 'x', 'other');
+    await git('worktree', 'add', '--quiet', other, `teddy/${session}`);
+    const said = await project.refuses('RUN_INTERRUPTED', 3, [...execute, '-s', session, '--interrupted=rollback']);
+    expect(said).toContain(`was interrupted in ${root}, and its line is checked out in ${other} now.`);
+    expect(said).toContain(
+      `Switch this one to another branch, then that one back: \`git -C ${root} switch teddy/${session}\`.`,
+    );
+    await git('-C', other, 'switch', '--quiet', '--create', 'away');
+    await git('switch', '--quiet', `teddy/${session}`);
+
     const rolledBack = await project.run([...execute, '--interrupted=rollback', '--json']);
     expect(rolledBack).toMatchObject({ exitCode: 0 });
     expect(JSON.parse(rolledBack.stdout)).toEqual({
@@ -221,20 +196,26 @@ test('without a run that was killed, --interrupted is refused, and so are flags 
   await project.begin('whole');
   await project.refuses('NO_PENDING_PLAN', 3, [...execute, '--interrupted=keep']);
   await project.plan(createPlan('one.txt', '1\n'));
-  for (const choice of ['resume', 'rollback', 'keep'])
-    await project.refuses('NO_INTERRUPTED_RUN', 3, [...execute, `--interrupted=${choice}`]);
-  for (const flags of [
-    ['--interrupted=rollback', '-y'],
-    ['--interrupted=rollback', '--only', '1'],
-    ['--interrupted=rollback', '--skip', '1'],
-    ['--interrupted=rollback', '--memos=yes'],
-    ['--interrupted=rollback', '--rollback'],
-    ['--interrupted=keep', '--reject'],
-    ['--interrupted=keep', '--dry-run'],
-    ['--interrupted=resume', '--replan', '1'],
-    ['--interrupted=nonsense'],
-  ])
-    await project.refuses('USAGE', 2, [...execute, ...flags]);
+  await refuseAll(
+    'NO_INTERRUPTED_RUN',
+    3,
+    ['resume', 'rollback', 'keep'].map((choice) => [...execute, `--interrupted=${choice}`]),
+  );
+  await refuseAll(
+    'USAGE',
+    2,
+    [
+      ['--interrupted=rollback', '-y'],
+      ['--interrupted=rollback', '--only', '1'],
+      ['--interrupted=rollback', '--skip', '1'],
+      ['--interrupted=rollback', '--memos=yes'],
+      ['--interrupted=rollback', '--rollback'],
+      ['--interrupted=keep', '--reject'],
+      ['--interrupted=keep', '--dry-run'],
+      ['--interrupted=resume', '--replan', '1'],
+      ['--interrupted=nonsense'],
+    ].map((flags) => [...execute, ...flags]),
+  );
   await project.ok(...execute, '-y');
 });
 

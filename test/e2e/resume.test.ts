@@ -272,40 +272,38 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
     const changes = async () => (await project.report()).changes.map(({ path, action }) => [path, action]);
     const runs = () => project.repo.read('.git/x/runs');
 
-    test.each([[resume], [['session', 'execute']]])(
-      'teddy %j asks until it is decided; r reports the action as failed, asks about the rest, and runs nothing again',
-      async (command) => {
-        await killFirst();
-        const before = await project.repo.fingerprint();
-        for (const [name, keys, exitCode, code] of [
-          ['q', 'q\n', 3, '[RUN_INTERRUPTED]'],
-          ['the end of input', ctrlD, 3, '[RUN_INTERRUPTED]'],
-          ['Ctrl-C', ctrlC, 130, '[INTERRUPTED]'],
-        ] as const) {
-          const run = await ask(...command);
-          run.press(keys);
-          expect(await run.exitCode, name).toBe(exitCode);
-          expect(run.text(), name).toContain(code);
-          expect(await project.repo.fingerprint(), name).toEqual(before);
-        }
-        await project.refuses('RUN_INTERRUPTED', 3, [...command, '-y']);
-
+    test('it is asked until it is decided; r reports the action as failed, asks about the rest, and runs nothing again', async () => {
+      await killFirst();
+      const command = resume;
+      const before = await project.repo.fingerprint();
+      for (const [name, keys, exitCode, code] of [
+        ['q', 'q\n', 3, '[RUN_INTERRUPTED]'],
+        ['the end of input', ctrlD, 3, '[RUN_INTERRUPTED]'],
+        ['Ctrl-C', ctrlC, 130, '[INTERRUPTED]'],
+      ] as const) {
         const run = await ask(...command);
-        run.press('x\n');
-        await run.waitFor(question);
-        run.press('r\n');
-        await run.waitFor(',q,?] ');
-        run.press('y\n');
-        expect(await run.exitCode).toBe(1);
-        expect(await statuses()).toEqual(['SUCCESS', 'FAILURE', 'SUCCESS']);
-        expect(await changes()).toEqual([
-          ['half.txt', 2],
-          ['one.txt', 1],
-          ['two.txt', 3],
-        ]);
-        expect(await runs()).toBe('run\n');
-      },
-    );
+        run.press(keys);
+        expect(await run.exitCode, name).toBe(exitCode);
+        expect(run.text(), name).toContain(code);
+        expect(await project.repo.fingerprint(), name).toEqual(before);
+      }
+      await project.refuses('RUN_INTERRUPTED', 3, [...command, '-y']);
+
+      const run = await ask(...command);
+      run.press('x\n');
+      await run.waitFor(question);
+      run.press('r\n');
+      await run.waitFor(',q,?] ');
+      run.press('y\n');
+      expect(await run.exitCode).toBe(1);
+      expect(await statuses()).toEqual(['SUCCESS', 'FAILURE', 'SUCCESS']);
+      expect(await changes()).toEqual([
+        ['half.txt', 2],
+        ['one.txt', 1],
+        ['two.txt', 3],
+      ]);
+      expect(await runs()).toBe('run\n');
+    });
 
     test('b puts the files back, and the plan is pending', async () => {
       await killFirst();
@@ -319,8 +317,13 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
       await project.refuses('NOT_APPROVED', 4, resume);
     });
 
-    test('k reports what was done as it stands, and that is no failure', async () => {
+    test('session execute asks as well; k reports what was done as it stands, and that is no failure', async () => {
       await killFirst();
+      const left = await ask('session', 'execute');
+      left.press('q\n');
+      expect(await left.exitCode).toBe(3);
+      expect(left.text()).toContain('[RUN_INTERRUPTED]');
+      await project.refuses('RUN_INTERRUPTED', 3, ['session', 'execute', '-y']);
       const run = await ask('session', 'execute', '-y');
       run.press('keep\n');
       expect(await run.exitCode).toBe(0);

@@ -8,7 +8,7 @@ import { showTurn } from '../../../src/workflow/review/show-turn.ts';
 import { undoTurn } from '../../../src/workflow/turn/undo.ts';
 import { captureTurns } from '../../support/captured-line.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
-import { create, edit, line, planOf, say, start, storyOfLine, turn } from '../../support/turns.ts';
+import { create, edit, line, planOf, say, session, start, storyOfLine, turn } from '../../support/turns.ts';
 
 test('an undo takes back the code of its turn alone, and keeps what later turns did', async () => {
   const project = await memoryProject();
@@ -35,6 +35,32 @@ test('without a turn it is the newest that changed code and is not undone', asyn
   expect((await undoTurn(project, {})).turn).toBe('01');
   await expect(undoTurn(project, {})).rejects.toMatchObject({ code: 'NOTHING_TO_UNDO' });
   await expect(undoTurn(project, { turn: '03' })).rejects.toMatchObject({ code: 'NOTHING_TO_UNDO' });
+});
+
+test('a staged edit is left, also where the file on disk is as the turn left it', async () => {
+  const project = await memoryProject({ 'a.txt': 'a\n' });
+  await start(project);
+  await turn(project, 'One', edit('a.txt', 'a', 'A'));
+  await project.write({ 'a.txt': 'staged\n' });
+  await project.stage('a.txt');
+  await project.write({ 'a.txt': 'A\n' });
+  await expect(undoTurn(project, {})).rejects.toMatchObject({
+    code: 'FILE_MODIFIED',
+    message: expect.stringContaining('a.txt (it has staged changes)') as string,
+  });
+  expect(await project.read('a.txt')).toBe('A\n');
+});
+
+test('the undo of a line that is checked out nowhere is refused, with the way to it', async () => {
+  const project = await memoryProject();
+  await start(project);
+  await turn(project, 'One', create('one.txt'));
+  await project.switchTo('main');
+  await expect(undoTurn(project, { selector: session })).rejects.toMatchObject({
+    code: 'NOT_ON_LINE',
+    message: `Undo changes files, and ${line} is not checked out in any work tree.`,
+    hint: `Switch to it: \`git switch ${line}\`.`,
+  });
 });
 
 test('an edit between the look and the write is left', async () => {
