@@ -218,37 +218,42 @@ test('a dry run ends as the landing would, and files in the way are told with th
   await fresh.close();
 });
 
-test.each(['the line', 'main'])(
-  'own edits are taken off the line by the command that is named on %s',
-  async (place) => {
-    const fresh = await openTeddyProject();
-    const { repo } = fresh;
-    const rows = [...Array(12).keys()].map((at) => `row ${at}\n`);
-    await repo.commit({ 'rows.txt': rows.join('') }, 'Rows');
-    await repo.write('rows.txt', ['early\n', ...rows].join(''));
-    const id = await fresh.begin('leave-out');
-    await fresh.plan(planOf(editAction('rows.txt', 'row 9', 'nine')));
-    await fresh.ok('session', 'execute', '-y');
-    if (place === 'main') await repo.git('switch', '--quiet', 'main');
-    const refused = await fresh.refuses('OWN_EDITS', 3, ['session', 'land', '-s', id]);
-    const [, way = 'false'] = /leave them out: `(.+?)`/.exec(refused) ?? [];
-    execFileSync('sh', ['-c', way], { cwd: repo.root, stdio: 'ignore' });
-    await fresh.ok('session', 'land', '-s', id);
-    expect(await repo.git('show', 'main:rows.txt')).toBe(rows.join('').replace('row 9', 'nine').trim());
-    await fresh.close();
-  },
-);
+test('own edits are taken off the line by the command that is named on main', async () => {
+  const fresh = await openTeddyProject();
+  const { repo } = fresh;
+  const rows = [...Array(12).keys()].map((at) => `row ${at}\n`);
+  await repo.commit({ 'rows.txt': rows.join('') }, 'Rows');
+  await repo.write('rows.txt', ['early\n', ...rows].join(''));
+  const id = await fresh.begin('leave-out');
+  await fresh.plan(planOf(editAction('rows.txt', 'row 9', 'nine')));
+  await fresh.ok('session', 'execute', '-y');
+  await repo.git('switch', '--quiet', 'main');
+  const refused = await fresh.refuses('OWN_EDITS', 3, ['session', 'land', '-s', id]);
+  const [, way = 'false'] = /leave them out: `(.+?)`/.exec(refused) ?? [];
+  execFileSync('sh', ['-c', way], { cwd: repo.root, stdio: 'ignore' });
+  await fresh.ok('session', 'land', '-s', id);
+  expect(await repo.git('show', 'main:rows.txt')).toBe(rows.join('').replace('row 9', 'nine').trim());
+  await fresh.close();
+});
 
 describe('code that the branch has lost since it landed', () => {
-  /** A session that has landed, with HEAD on main, and what main lost of it. */
+  /** A session that has landed, with HEAD on main. */
+  let landed: TeddyProject;
+  let id: string;
+  beforeAll(async () => {
+    landed = await openTeddyProject();
+    id = await landed.begin('lost');
+    await landed.plan(createPlan('one.txt', 'one\n'));
+    await landed.ok('session', 'execute', '-y');
+    await landed.ok('session', 'land');
+    await landed.repo.git('switch', '--quiet', 'main');
+  });
+  afterAll(() => landed.close());
+
+  /** The same, and what main lost of it. */
   async function lose(...losing: (string[] | { write: string })[]) {
-    const fresh = await openTeddyProject();
+    const fresh = await openTeddyProject({ scene: landed });
     const { repo } = fresh;
-    const id = await fresh.begin('lost');
-    await fresh.plan(createPlan('one.txt', 'one\n'));
-    await fresh.ok('session', 'execute', '-y');
-    await fresh.ok('session', 'land');
-    await repo.git('switch', '--quiet', 'main');
     for (const step of losing)
       await (Array.isArray(step) ? repo.git(...step) : repo.commit({ [step.write]: 'later\n' }, 'Later'));
     const bringBack = async (refused: string) => {
@@ -259,7 +264,7 @@ describe('code that the branch has lost since it landed', () => {
       expect((await fresh.run(['session', 'land', id])).stderr).not.toContain('no longer');
       expect(await fresh.run(['session', 'verify', id])).toMatchObject({ exitCode: 0 });
     };
-    return { fresh, repo, id, bringBack };
+    return { fresh, repo, bringBack };
   }
 
   test.each<[string, ...(string[] | { write: string })[]]>([
@@ -267,7 +272,7 @@ describe('code that the branch has lost since it landed', () => {
     ['a revert among other commits', { write: 'x.txt' }, ['revert', '--no-edit', 'HEAD~1'], { write: 'y.txt' }],
     ['a deletion', ['rm', '--quiet', 'one.txt'], ['commit', '--quiet', '-m', 'Away with it']],
   ])('by %s is told, and comes back by the command that is named', async (_, ...losing) => {
-    const { fresh, repo, id, bringBack } = await lose(...losing);
+    const { fresh, repo, bringBack } = await lose(...losing);
     const landing = (await repo.git('log', '--format=%h', '--grep=Teddy-Landed-From', 'main')).slice(0, 7);
     const refused = await fresh.refuses('NOTHING_TO_LAND', 3, ['session', 'land', id]);
     expect(refused).toContain(`teddy/${id} landed on main as ${landing}`);
@@ -280,7 +285,7 @@ describe('code that the branch has lost since it landed', () => {
   });
 
   test('is not passed over when a later turn lands', async () => {
-    const { fresh, repo, id, bringBack } = await lose(['revert', '--no-edit', 'HEAD']);
+    const { fresh, repo, bringBack } = await lose(['revert', '--no-edit', 'HEAD']);
     await repo.git('switch', '--quiet', `teddy/${id}`);
     await fresh.plan(createPlan('two.txt', 'two\n'));
     await fresh.ok('session', 'execute', '-y');
@@ -294,7 +299,7 @@ describe('code that the branch has lost since it landed', () => {
   });
 
   test('is what a conflict with a later turn comes from', async () => {
-    const { fresh, repo, id } = await lose(['revert', '--no-edit', 'HEAD']);
+    const { fresh, repo } = await lose(['revert', '--no-edit', 'HEAD']);
     await repo.git('switch', '--quiet', `teddy/${id}`);
     await fresh.plan(planOf(editAction('one.txt', 'one', 'two')));
     await fresh.ok('session', 'execute', '-y');

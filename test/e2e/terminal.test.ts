@@ -191,9 +191,10 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
   test('Ctrl-C, q and the end of input at the question about memos decide nothing', async () => {
     await openWithPlan('# Only memos\n\n## Memos\n\n- [+] We use tabs.\n\n## Action Plan\n\n');
     const before = await project.repo.fingerprint();
-    for (const key of [ctrlC, 'q\n', ctrlD]) {
-      const run = inTerminal('session', 'execute');
-      await run.waitFor('[y,n,q,?] ');
+    // They are asked about under -y as well.
+    for (const [key, ...more] of [[ctrlC, '-y'], ['q\n'], [ctrlD]] as const) {
+      const run = inTerminal('session', 'execute', ...more);
+      expect(await run.waitFor('Change these memos? [y,n,q,?] ')).toContain('[+] We use tabs.');
       run.press(key);
       expect(await run.exitCode, JSON.stringify(key)).toBe(130);
       expect(await project.repo.fingerprint()).toEqual(before);

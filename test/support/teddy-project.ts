@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { startModelServer, type ModelServer } from './model-server.ts';
 import { runTeddy, startTeddy, type RunningTeddy, type RunOptions, type RunResult } from './run-teddy.ts';
-import { makeScratchRepository, type ScratchRepository } from './scratch-repository.ts';
+import { copyScratchRepository, makeScratchRepository, type ScratchRepository } from './scratch-repository.ts';
 
 export interface TeddyProject {
   repo: ScratchRepository;
@@ -57,18 +57,21 @@ export async function openTeddyProject(
     files?: Record<string, string>;
     chunkSize?: number;
     chunkDelayMs?: number;
+    /** A copy of this one is opened: a scene that many tests begin with is made once. */
+    scene?: TeddyProject;
   } = {},
 ): Promise<TeddyProject> {
-  const { answers = [], chunkSize, chunkDelayMs, files } = options;
+  const { answers = [], chunkSize, chunkDelayMs, scene } = options;
+  const files = options.files ?? { 'README.md': '# Scratch\n', 'src/app.ts': 'export const port = 8080;\n' };
   const [repo, server] = await Promise.all([
-    makeScratchRepository(files ?? { 'README.md': '# Scratch\n', 'src/app.ts': 'export const port = 8080;\n' }),
+    scene === undefined ? makeScratchRepository(files) : copyScratchRepository(scene.repo),
     startModelServer({
       answers,
       ...(chunkSize === undefined ? {} : { chunkSize }),
       ...(chunkDelayMs === undefined ? {} : { chunkDelayMs }),
     }),
   ]);
-  await appendFile(join(repo.root, '.git', 'config'), '[teddy]\n\tmodel = gpt-test\n');
+  if (scene === undefined) await appendFile(join(repo.root, '.git', 'config'), '[teddy]\n\tmodel = gpt-test\n');
   const env = { OPENAI_BASE_URL: server.url, OPENAI_API_KEY: 'sk-test-0123456789' };
   const toOptions = (changes: Partial<RunOptions> = {}): RunOptions => ({
     cwd: repo.root,

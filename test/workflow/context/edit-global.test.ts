@@ -61,6 +61,28 @@ describe('an edit of a file of teddy/global', () => {
     expect(await project.tipOf('teddy/global')).toBe(tip);
   });
 
+  test('of a list of memos that cannot be read changes nothing, and the text is kept', async () => {
+    const project = await memoryProject();
+    await edit(project, 'memos.yaml', '- tabs\n');
+    const tip = await project.tipOf('teddy/global');
+    const refused = edit(project, 'memos.yaml', '- fine\n- Use port: 80\n');
+    await expect(refused).rejects.toMatchObject({
+      code: 'VALIDATION_FAILED',
+      message: expect.stringContaining('memos.yaml, line 2') as string,
+    });
+    const { hint } = (await refused.catch((error: unknown) => error)) as { hint: string };
+    const oid = /cat-file -p ([0-9a-f]+)/.exec(hint)?.[1] as never;
+    expect(new TextDecoder().decode(await project.repository.store.readBlob(oid))).toBe('- fine\n- Use port: 80\n');
+    expect(await project.tipOf('teddy/global')).toBe(tip);
+  });
+
+  test('keeps the memos that somebody else has added meanwhile', async () => {
+    const project = await memoryProject();
+    await edit(project, 'memos.yaml', '- mine\n');
+    await editDuring(project, 'memos.yaml', '- mine, changed\n', '- mine\n- theirs\n');
+    expect(await stored(project, 'memos.yaml')).toBe('- theirs\n- mine, changed\n');
+  });
+
   test('mends a list of memos that cannot be read', async () => {
     const project = await memoryProject();
     await project.commit('Broken\n', { '.teddy/memos.yaml': 'x: 1\n' });
