@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { ServerAnswer } from '../support/model-server.ts';
 import { ctrlC, ctrlD, hasTerminal, runInTerminal, type TerminalRun } from '../support/run-in-terminal.ts';
-import { createPlan, openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';
+import { createPlan, openBegun, type TeddyProject } from '../support/teddy-project.ts';
 
 let project: TeddyProject;
 
@@ -14,8 +14,7 @@ const question = /Allow this\? /;
 const allow = ',n,i,?] ';
 
 async function open(answers: ServerAnswer[], pace: { chunkSize?: number; chunkDelayMs?: number } = {}): Promise<void> {
-  project = await openTeddyProject({ answers, ...pace });
-  await project.begin('talk');
+  ({ project } = await openBegun('talk', { answers, ...pace }));
 }
 
 function chat(...args: string[]): TerminalRun {

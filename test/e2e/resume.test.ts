@@ -10,6 +10,7 @@ import {
   createAction,
   createPlan,
   executeAction,
+  openBegun,
   openTeddyProject,
   planOf,
   type TeddyProject,
@@ -166,8 +167,9 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
     runInTerminal([...resume, ...args], { cwd: project.repo.root, env: { ...project.env, ...env } });
 
   async function openWithNothing(...answers: string[]): Promise<string> {
-    project = await openTeddyProject({ answers });
-    return project.begin('asked');
+    const begun = await openBegun('asked', { answers });
+    ({ project } = begun);
+    return begun.session;
   }
 
   test('where nothing waits, the next message is asked for, planned, and its plan asked about in the next call', async () => {
@@ -247,8 +249,7 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
     const question = 'What now? [r,b,k,q,?] ';
 
     async function killFirst(): Promise<void> {
-      project = await openTeddyProject();
-      await project.begin('killed');
+      ({ project } = await openBegun('killed'));
       await mkdir(join(project.repo.root, '.git', 'x'), { recursive: true });
       await project.plan(
         planOf(
@@ -338,8 +339,7 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
   });
 
   test('execute --reject after a run that was killed runs nothing and asks nothing: it says that there is more to decide', async () => {
-    project = await openTeddyProject();
-    await project.begin('killed');
+    ({ project } = await openBegun('killed'));
     await project.plan(planOf(executeAction(waitHere), createAction('two.txt', '2\n')));
     await endGroup(await killRun(project));
     const run = runInTerminal(['session', 'execute', '--reject'], { cwd: project.repo.root, env: project.env });

@@ -7,6 +7,7 @@ import {
   createPlan,
   editAction,
   executeAction,
+  openBegun,
   openTeddyProject,
   planOf,
   type TeddyProject,
@@ -20,8 +21,7 @@ afterEach(() => project.close());
 const question = ',q,?] ';
 
 async function openWithPlan(answer: string): Promise<void> {
-  project = await openTeddyProject();
-  await project.begin('asked');
+  ({ project } = await openBegun('asked'));
   await project.plan(answer);
 }
 

@@ -8,7 +8,7 @@
  */
 import { appendFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect } from 'vitest';
+import { afterAll, expect } from 'vitest';
 import { startModelServer, type ModelServer } from './model-server.ts';
 import { runTeddy, startTeddy, type RunningTeddy, type RunOptions, type RunResult } from './run-teddy.ts';
 import { copyScratchRepository, makeScratchRepository, type ScratchRepository } from './scratch-repository.ts';
@@ -51,16 +51,39 @@ export interface ShownReport {
   validation_errors: { message: string; line: number; column: number }[];
 }
 
-export async function openTeddyProject(
-  options: {
-    answers?: Parameters<typeof startModelServer>[0]['answers'];
-    files?: Record<string, string>;
-    chunkSize?: number;
-    chunkDelayMs?: number;
-    /** A copy of this one is opened: a scene that many tests begin with is made once. */
-    scene?: TeddyProject;
-  } = {},
-): Promise<TeddyProject> {
+interface OpenOptions {
+  answers?: Parameters<typeof startModelServer>[0]['answers'];
+  files?: Record<string, string>;
+  chunkSize?: number;
+  chunkDelayMs?: number;
+  /** A copy of this one is opened: a scene that many tests begin with is made once. */
+  scene?: TeddyProject;
+}
+
+/** What `openBegun` has made, by name and files. */
+const scenes = new Map<string, Promise<{ scene: TeddyProject; session: string }>>();
+afterAll(async () => {
+  for (const made of scenes.values()) await (await made).scene.close();
+  scenes.clear();
+});
+
+/** A project in which HEAD is on a session of this name, and its id; `session new` is run once for all tests of a file. */
+export async function openBegun(
+  name: string,
+  options: OpenOptions = {},
+): Promise<{ project: TeddyProject; session: string }> {
+  const key = JSON.stringify([name, options.files]);
+  const begin = async () => {
+    const scene = await openTeddyProject(options.files === undefined ? {} : { files: options.files });
+    return { scene, session: await scene.begin(name) };
+  };
+  const made = scenes.get(key) ?? begin();
+  scenes.set(key, made);
+  const { scene, session } = await made;
+  return { project: await openTeddyProject({ ...options, scene }), session };
+}
+
+export async function openTeddyProject(options: OpenOptions = {}): Promise<TeddyProject> {
   const { answers = [], chunkSize, chunkDelayMs, scene } = options;
   const files = options.files ?? { 'README.md': '# Scratch\n', 'src/app.ts': 'export const port = 8080;\n' };
   const [repo, server] = await Promise.all([
