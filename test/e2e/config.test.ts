@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { startModelServer, type ModelServer } from '../support/model-server.ts';
 import { hasTerminal, runInTerminal } from '../support/run-in-terminal.ts';
-import { createPlan, executeAction, openTeddyProject, planOf, type TeddyProject } from '../support/teddy-project.ts';
+import { createPlan, openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';
 
 let project: TeddyProject;
 let other: ModelServer | undefined;
@@ -306,57 +306,4 @@ test('a key that would travel unencrypted to another machine is warned about bef
   expect(plain.stderr).toContain('warning: The key travels unencrypted to http://model.invalid/v1.');
   const keyless = await project.run(['session', 'plan'], { env: { ...env, ...noKey } });
   expect(keyless.stderr).not.toContain('unencrypted');
-});
-
-test('settings that the project tracks stay the user’s file through a whole session', async () => {
-  project = await openTeddyProject({
-    answers: [],
-    files: { 'README.md': '# R\n', [configPath]: 'maxTurns: 50\n' },
-  });
-  const { repo } = project;
-  const configAt = (revision: string) => repo.git('show', `${revision}:${configPath}`);
-  await project.begin('tracked');
-  expect(await configAt('HEAD')).toBe('maxTurns: 50');
-  expect(await repo.git('status', '--porcelain')).toBe('');
-
-  await repo.write(configPath, 'maxTurns: 60\n');
-  const planned = await project.plan(answer);
-  expect(planned.stderr).toContain('1 file of your own edits committed as a snapshot.');
-  expect(await repo.git('show', '--format=', '--name-only', 'HEAD~2')).toBe(configPath);
-  await project.ok('session', 'execute', '-y');
-
-  await project.plan(planOf(executeAction(`echo 'maxTurns: 65' >${configPath}`)), 'By a script');
-  await project.ok('session', 'execute', '-y');
-  expect((await project.report()).changes).toEqual([]);
-  expect(await repo.read(configPath)).toBe('maxTurns: 60\n');
-  expect(await repo.git('status', '--porcelain')).toBe('');
-
-  await repo.commit({ [configPath]: 'maxTurns: 70\n' }, 'Raise the limit');
-  await project.plan(answer.replace('made.txt', 'again.txt'), 'Again');
-  expect(await configAt('HEAD')).toBe('maxTurns: 70');
-  await project.ok('session', 'branch', '01');
-  expect(await repo.read(configPath)).toBe('maxTurns: 60\n');
-  expect(await repo.git('status', '--porcelain')).toBe('');
-
-  await repo.git('rm', '--quiet', configPath);
-  await project.plan(answer, 'Without');
-  expect(await repo.git('ls-tree', '-r', '--name-only', 'HEAD', '.teddy/')).not.toContain(configPath);
-  expect(await repo.git('status', '--porcelain')).toBe('');
-  await repo.write(configPath, 'maxTurns: 80\n');
-  await project.ok('session', 'execute', '-y');
-  expect(await repo.git('status', '--porcelain')).toBe(`?? ${configPath}`);
-  await repo.git('add', configPath);
-  await project.plan(answer.replace('made.txt', 'third.txt'), 'Staged');
-  expect(await configAt('HEAD')).toBe('maxTurns: 80');
-  expect(await repo.git('status', '--porcelain')).toBe('');
-});
-
-test('settings that git does not know are in the way of a new session, and the hint says how to keep them', async () => {
-  project = await openTeddyProject();
-  await project.repo.write(configPath, 'maxTurns: 50\n');
-  const said = await project.refuses('FILES_IN_THE_WAY', 3, ['session', 'new', 'blocked']);
-  expect(said).toContain(`git add --force ${configPath}`);
-  await project.repo.git('add', '--force', configPath);
-  await project.repo.git('commit', '--quiet', '-m', 'Settings');
-  await project.begin('free');
 });
