@@ -159,7 +159,7 @@ function readTour(text: string): TourStep[] {
   );
 }
 
-/** As one shell would run all commands, so that `cd` counts. The checkout is a directory of links, for the tour leaves it by `..`. */
+/** Runs all commands as one shell would, so that `cd` counts. The checkout is a directory of links, for the tour leaves it by `..`. */
 async function runTour(steps: TourStep[]): Promise<string[]> {
   const own = mkdtempSync(join(temporary, 'tour-'));
   const checkout = join(own, 'checkout');
@@ -186,7 +186,7 @@ async function runTour(steps: TourStep[]): Promise<string[]> {
   return outputs;
 }
 
-/** What it has printed, and the directory in which it ended. */
+/** Gives what it has printed, and the directory in which it ended. */
 function runShell(line: string, cwd: string, env: Record<string, string>): Promise<{ output: string; cwd: string }> {
   const mark = '@@ the directory @@';
   const script = `exec 2>&1 </dev/null\n${line}\necho '${mark}'; pwd\n`;

@@ -60,7 +60,7 @@ interface OpenOptions {
   scene?: TeddyProject;
 }
 
-/** What `openBegun` has made, by name and files. */
+/** Scenes that `openBegun` has made, by name and files. */
 const scenes = new Map<string, Promise<{ scene: TeddyProject; session: string }>>();
 afterAll(async () => {
   for (const made of scenes.values()) await (await made).scene.close();
