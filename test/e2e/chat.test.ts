@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { ServerAnswer } from '../support/model-server.ts';
 import { waitForSavedAnswer } from '../support/saved-answer.ts';
-import { createPlan, openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';
+import { createPlan, openBegun, type TeddyProject } from '../support/teddy-project.ts';
 
 let project: TeddyProject;
 
@@ -12,8 +12,9 @@ async function open(
   answers: ServerAnswer[],
   pace: { chunkSize?: number; chunkDelayMs?: number } = {},
 ): Promise<string> {
-  project = await openTeddyProject({ answers, ...pace });
-  return project.begin('talk');
+  const begun = await openBegun('talk', { answers, ...pace });
+  project = begun.project;
+  return begun.session;
 }
 
 function call(name: string, input: object, text = ''): ServerAnswer {

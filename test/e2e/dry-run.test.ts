@@ -10,7 +10,7 @@ import {
   createAction,
   editAction,
   executeAction,
-  openTeddyProject,
+  openBegun,
   planOf,
   type TeddyProject,
 } from '../support/teddy-project.ts';
@@ -19,8 +19,8 @@ let project: TeddyProject;
 let session: string;
 
 beforeEach(async () => {
-  project = await openTeddyProject({ files: { 'src/app.ts': 'const a = 1;\nconst b = 2;\n', 'gone.txt': 'gone\n' } });
-  session = await project.begin('dry');
+  const files = { 'src/app.ts': 'const a = 1;\nconst b = 2;\n', 'gone.txt': 'gone\n' };
+  ({ project, session } = await openBegun('dry', { files }));
 });
 
 afterEach(() => project.close());

@@ -4,22 +4,23 @@ import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';
 
 const run = promisify(execFile);
 let project: TeddyProject;
 let dir: string;
 
-beforeEach(async () => {
-  project = await openTeddyProject();
-  dir = `${project.repo.root}-outside`;
-  await mkdir(dir);
-});
 afterEach(async () => {
   await rm(dir, { recursive: true, force: true });
   await project.close();
 });
+
+async function open(scene?: TeddyProject): Promise<void> {
+  project = await openTeddyProject(scene === undefined ? {} : { scene });
+  dir = `${project.repo.root}-outside`;
+  await mkdir(dir);
+}
 
 const timestamp = '2026-01-20T10:00:00.000Z';
 
@@ -52,6 +53,8 @@ const branches = () => project.repo.git('for-each-ref', '--format=%(refname:shor
 const temporaryPacks = async () => (await readdir(packDir())).filter((name) => name.startsWith('tmp_'));
 
 describe('session import', () => {
+  beforeEach(() => open());
+
   test('makes a branch, prints the directory, says how to go there, and leaves HEAD, index and files alone', async () => {
     const before = await project.repo.fingerprint();
     const result = await project.run(['session', 'import', await writeLog('chat.jsonl', 3)]);
@@ -76,18 +79,13 @@ describe('session import', () => {
       'First commit',
     ]);
     expect(await readdir(packDir())).toHaveLength(2);
+    const done = await project.repo.fingerprint();
+    const again = await project.ok('session', 'import', join(dir, 'chat.jsonl'), '--json');
+    const commit = await project.repo.git('rev-parse', `teddy/${session}`);
+    expect(JSON.parse(again)).toMatchObject({ schema: 'teddy.import/1', isNew: false, session, commit });
+    expect(await project.repo.fingerprint()).toEqual(done);
     await project.repo.git('switch', '-q', `teddy/${session}`);
     expect(await project.repo.git('status', '--porcelain')).toBe('');
-  });
-
-  test('a second import changes nothing, and --json says so', async () => {
-    const log = await writeLog('chat.jsonl', 2);
-    const first = JSON.parse(await project.ok('session', 'import', log, '--json')) as Record<string, unknown>;
-    expect(first).toMatchObject({ schema: 'teddy.import/1', isNew: true, format: 'jsonl', entries: 6, turns: 2 });
-    const before = await project.repo.fingerprint();
-    const again = JSON.parse(await project.ok('session', 'import', log, '--json')) as Record<string, unknown>;
-    expect(again).toMatchObject({ isNew: false, session: first['session'], commit: first['commit'] });
-    expect(await project.repo.fingerprint()).toEqual(before);
   });
 
   test('a second import names the way to a session that was archived, or that only a remote has', async () => {
@@ -128,13 +126,23 @@ describe('session import', () => {
     const diary = join(dir, 'diary.txt');
     await writeFile(empty, '');
     await writeFile(diary, 'Dear diary\n');
-    await project.refuses('NOTHING_TO_IMPORT', 1, ['session', 'import', empty]);
-    expect(await project.refuses('UNKNOWN_FORMAT', 2, ['session', 'import', diary])).toContain('--format');
-    await project.refuses('UNKNOWN_FORMAT', 2, ['session', 'import', diary, '--format', 'word']);
-    await project.refuses('NOTHING_TO_IMPORT', 1, ['session', 'import', diary, '--format', 'jsonl']);
-    await project.refuses('FILE_NOT_FOUND', 2, ['session', 'import', dir]);
-    await project.refuses('FILE_NOT_FOUND', 2, ['session', 'import', join(dir, 'none')]);
-    await project.refuses('BAD_NAME', 2, ['session', 'import', await writeLog('a.jsonl', 1), '--name', '???']);
+    const before = await project.repo.fingerprint();
+    for (const [code, exitCode, ...args] of [
+      ['NOTHING_TO_IMPORT', 1, empty],
+      ['UNKNOWN_FORMAT', 2, diary],
+      ['UNKNOWN_FORMAT', 2, diary, '--format', 'word'],
+      ['NOTHING_TO_IMPORT', 1, diary, '--format', 'jsonl'],
+      ['FILE_NOT_FOUND', 2, dir],
+      ['FILE_NOT_FOUND', 2, join(dir, 'none')],
+      ['BAD_NAME', 2, await writeLog('a.jsonl', 1), '--name', '???'],
+    ] as [string, number, ...string[]][]) {
+      const { stderr, ...refused } = await project.run(['session', 'import', ...args]);
+      expect(refused, args.join(' ')).toMatchObject({ exitCode, stdout: '' });
+      expect(stderr).toMatch(
+        new RegExp(`\\[${code}\\]\nhint:  .*${args.length === 1 && args[0] === diary ? '--format' : ''}`),
+      );
+    }
+    expect(await project.repo.fingerprint()).toEqual(before);
   });
 
   test('a bundle and stdin are named for what they are, and a name that is not used is told', async () => {
@@ -146,7 +154,8 @@ describe('session import', () => {
     const log = await writeLog('chat.jsonl', 1);
     const wrong = await project.refuses('NOTHING_TO_IMPORT', 1, ['session', 'import', log, '--format', 'codex']);
     expect(wrong).toContain('It was read as codex. Without --format,');
-    await project.ok('session', 'import', log);
+    const made = JSON.parse(await project.ok('session', 'import', log, '--json')) as object;
+    expect(made).toMatchObject({ isNew: true, format: 'jsonl', entries: 3, turns: 1, commit: expect.any(String) });
     const again = await project.run(['session', 'import', log, '--name', 'other']);
     expect(again).toMatchObject({ exitCode: 0 });
     expect(again.stderr).toContain('--name was not used.');
@@ -209,9 +218,15 @@ describe('session import', () => {
 });
 
 describe('session export', () => {
-  beforeEach(async () => {
-    await project.ok('session', 'import', await writeLog('chat.jsonl', 2), '--name', 'chat');
+  let scene: TeddyProject;
+  beforeAll(async () => {
+    await open();
+    scene = project;
+    await scene.ok('session', 'import', await writeLog('chat.jsonl', 2), '--name', 'chat');
+    await rm(dir, { recursive: true });
   });
+  afterAll(() => scene.close());
+  beforeEach(() => open(scene));
 
   test('a directory holds the files of the tip; it has to be new or empty', async () => {
     const out = join(dir, 'out');
@@ -243,17 +258,11 @@ describe('session export', () => {
 
   test('a place without a name is wrong usage', async () => {
     await project.begin('talk');
-    for (const option of ['--html', '--jsonl', '--bundle', '--dir']) {
-      expect(await project.refuses('USAGE', 2, ['session', 'export', `${option}=`])).toContain(`${option} is empty.`);
-    }
-  });
-
-  test('jsonl comes in again with the same history', async () => {
-    const file = join(dir, 'again.jsonl');
-    await project.ok('session', 'export', '-s', 'chat', '--jsonl', file);
-    await project.ok('session', 'import', file, '--name', 'again');
-    const history = (name: string) => project.ok('session', 'history', name, '--format', 'jsonl');
-    expect(await history('again')).toBe(await history('chat'));
+    for (const option of ['--html', '--jsonl', '--bundle', '--dir'])
+      expect(await project.run(['session', 'export', `${option}=`])).toMatchObject({
+        exitCode: 2,
+        stderr: expect.stringContaining(`${option} is empty. [USAGE]`) as string,
+      });
   });
 
   test('a bundle stands on its own: it is cloned, and shows the same session', async () => {

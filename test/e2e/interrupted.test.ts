@@ -9,6 +9,7 @@ import {
   createPlan,
   editAction,
   executeAction,
+  openBegun,
   openTeddyProject,
   planOf,
   type TeddyProject,
@@ -24,8 +25,9 @@ const statuses = async () => (await project.report()).action_logs.map(({ status 
 
 /** Killed in the second of three actions; its command is at its end. */
 async function openKilled(): Promise<string> {
-  project = await openTeddyProject();
-  const session = await project.begin('killed');
+  const begun = await openBegun('killed');
+  ({ project } = begun);
+  const { session } = begun;
   await mkdir(join(project.repo.root, '.git', 'x'), { recursive: true });
   await project.plan(
     planOf(
@@ -171,8 +173,7 @@ describe('a run that was killed', () => {
   });
 
   test('is locked while its command still runs, and nothing is changed under it', async () => {
-    project = await openTeddyProject();
-    await project.begin('killed');
+    ({ project } = await openBegun('killed'));
     await project.plan(planOf(executeAction(`echo half > half.txt; ${waitHere}`)));
     const group = await killRun(project);
     for (const choice of ['resume', 'rollback', 'keep']) {
