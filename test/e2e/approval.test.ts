@@ -5,7 +5,7 @@ import {
   createAction,
   editAction,
   executeAction,
-  openTeddyProject,
+  openBegun,
   planOf,
   type TeddyProject,
 } from '../support/teddy-project.ts';
@@ -17,8 +17,7 @@ afterEach(() => project.close());
 const question = ',q,?] ';
 
 async function ask(actions: string[], env: Record<string, string> = {}): Promise<TerminalRun> {
-  project = await openTeddyProject();
-  await project.begin('asked');
+  ({ project } = await openBegun('asked'));
   await project.plan(planOf(...actions));
   return runInTerminal(['session', 'execute'], { cwd: project.repo.root, env: { ...project.env, ...env } });
 }

@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { ServerAnswer } from '../support/model-server.ts';
 import { hasTerminal, runInTerminal } from '../support/run-in-terminal.ts';
-import { createPlan, openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';
+import { createPlan, openBegun, openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';
 
 let project: TeddyProject;
 
@@ -13,8 +13,9 @@ const usage = { prompt_tokens: 100, completion_tokens: 10 };
 const answer = { text: 'Since b.txt is taken.', usage };
 
 async function open(...answers: ServerAnswer[]): Promise<string> {
-  project = await openTeddyProject({ answers: [{ text: plan, usage }, ...answers] });
-  const session = await project.begin('asked');
+  const begun = await openBegun('asked', { answers: [{ text: plan, usage }, ...answers] });
+  ({ project } = begun);
+  const { session } = begun;
   await project.ok('session', 'plan', '-m', 'Make a file');
   return session;
 }
