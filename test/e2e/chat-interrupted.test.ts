@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { endGroup, killChat, runningInGroup, waitHere } from '../support/interrupted-run.ts';
 import type { ServerAnswer } from '../support/model-server.ts';
-import { openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';
+import { openBegun, type TeddyProject } from '../support/teddy-project.ts';
 
 let project: TeddyProject;
 
@@ -20,8 +20,8 @@ function call(command: string): ServerAnswer {
 
 /** The group of its command, which still runs. */
 async function openKilled(...answers: ServerAnswer[]): Promise<number> {
-  project = await openTeddyProject({ files: { 'README.md': '# Scratch\n' }, answers: [call(evil), ...answers] });
-  await project.begin('killed');
+  const files = { 'README.md': '# Scratch\n' };
+  ({ project } = await openBegun('killed', { files, answers: [call(evil), ...answers] }));
   return killChat(project, '-m', 'Do it');
 }
 

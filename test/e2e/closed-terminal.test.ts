@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from 'vitest';
 import { runningInGroup } from '../support/interrupted-run.ts';
 import { hasTerminal, runInTerminal, type TerminalRun } from '../support/run-in-terminal.ts';
-import { createAction, executeAction, openTeddyProject, planOf, type TeddyProject } from '../support/teddy-project.ts';
+import { createAction, executeAction, openBegun, planOf, type TeddyProject } from '../support/teddy-project.ts';
 
 let project: TeddyProject;
 
@@ -16,8 +16,7 @@ const isPending = async () => (await project.ok('session', 'list')).includes('pe
 const has = (path: string) => existsSync(join(project.repo.root, path));
 
 async function openWithPlan(...actions: string[]): Promise<void> {
-  project = await openTeddyProject();
-  await project.begin('closed');
+  ({ project } = await openBegun('closed'));
   await project.plan(planOf(...actions));
 }
 

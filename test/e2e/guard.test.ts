@@ -1,13 +1,12 @@
 /** teddy takes back what a plan's commands do to `.teddy/`: a model does not decide what it is shown. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { executeAction, openTeddyProject, planOf, type TeddyProject } from '../support/teddy-project.ts';
+import { executeAction, openBegun, planOf, type TeddyProject } from '../support/teddy-project.ts';
 
 let project: TeddyProject;
 let session: string;
 
 beforeEach(async () => {
-  project = await openTeddyProject({ files: { 'README.md': '# Scratch\n' } });
-  session = await project.begin('guard');
+  ({ project, session } = await openBegun('guard', { files: { 'README.md': '# Scratch\n' } }));
 });
 afterEach(() => project.close());
 

@@ -1,7 +1,7 @@
 /** A plan is answered by words: refused for another one, run in the same process, or kept. */
 import { afterEach, describe, expect, test } from 'vitest';
 import { hasTerminal, runInTerminal, type TerminalRun } from '../support/run-in-terminal.ts';
-import { createAction, createPlan, openTeddyProject, planOf, type TeddyProject } from '../support/teddy-project.ts';
+import { createAction, createPlan, openBegun, planOf, type TeddyProject } from '../support/teddy-project.ts';
 
 let project: TeddyProject;
 
@@ -14,8 +14,9 @@ const inTerminal = (...args: string[]): TerminalRun =>
   runInTerminal(args, { cwd: project.repo.root, env: project.env });
 
 async function open(...answers: string[]): Promise<string> {
-  project = await openTeddyProject({ answers });
-  return project.begin('words');
+  const begun = await openBegun('words', { answers });
+  project = begun.project;
+  return begun.session;
 }
 
 describe('plan --instead', () => {

@@ -174,20 +174,9 @@ describe('--worktree', () => {
     expect(await ownPart(repo)).toEqual(before);
   });
 
-  test('is what the refusal of a line that is checked out nowhere names, and it helps', async () => {
-    const session = await project.begin('try-it', '--no-switch');
-    await project.plan(createPlan('a.txt', 'A\n'), 'Do it', '-s', session);
-    const said = await project.refuses('NOT_ON_LINE', 3, ['session', 'execute', '-s', session, '-y']);
-    expect(said).toContain('--worktree');
-    await project.ok('session', 'execute', '-s', session, '-y', '--worktree');
-    expect(await list()).toMatchObject([{ session }]);
-  });
-
   test('is refused where the main work tree is on the line, and where nothing is to be done', async () => {
     await project.begin('try-it');
     await project.refuses('LINE_CHECKED_OUT', 3, ['session', 'plan', '-m', 'Do it', '--worktree']);
-    await project.plan(createPlan('a.txt', 'A\n'));
-    await project.refuses('LINE_CHECKED_OUT', 3, ['session', 'execute', '-y', '--worktree']);
     await repo.git('switch', '--quiet', 'main');
     await project.refuses('USAGE', 2, ['session', 'plan', '-m', 'Do it', '--worktree', '--dry-run']);
     await project.refuses('USAGE', 2, ['session', 'execute', '--worktree', '--dry-run']);
@@ -242,21 +231,6 @@ describe('worktree remove', () => {
       await project.refuses('WORK_TREE_IN_USE', 3, ['worktree', 'remove', name], { cwd });
     }
     expect(await project.ok('worktree', 'remove', linked.root)).toBe(`${linked.root}\n`);
-  });
-
-  test('is refused while its plan is executed', async () => {
-    const { session, linked } = await begin('try-it');
-    const asked = join(project.repo.root, '.git', 'asked');
-    const waits = `echo begun; until test -e '${asked}'; do sleep 0.05; done`;
-    await project.plan(planOf(executeAction(waits)), 'Do it', '-s', session);
-    const running = project.start(['session', 'execute', '-s', session, '-y']);
-    await running.waitForOutput(/begun/);
-    const refused = await project.run(['worktree', 'remove', session]);
-    expect(refused).toMatchObject({ exitCode: 3 });
-    expect(refused.stderr).toContain('[LOCKED]');
-    await writeFile(asked, '');
-    expect(await running.result).toMatchObject({ exitCode: 0 });
-    expect(await linked.git('status', '--short')).toBe('');
   });
 
   test('while an answer arrives loses nothing of it', async () => {
@@ -331,16 +305,15 @@ test('what switches another work tree names it, and says how to get that one bac
   };
   for (const args of [
     ['rewind', '01'],
-    ['branch', '02'],
-  ])
-    for (const named of [[], ['-s', 'foo']]) {
-      const { stderr, exitCode } = await project.run(['session', ...args, ...named], { cwd: linked });
-      expect(exitCode).toBe(0);
-      expect(stderr.split('\n')[0]).toContain(`Session ${session}, in ${repo.root}`);
-      expect(stderr).toContain(`Switched ${repo.root} to the new branch`);
-      expect(await branchOf(linked)).toBe('main');
-      await back(stderr);
-    }
+    ['branch', '02', '-s', 'foo'],
+  ]) {
+    const { stderr, exitCode } = await project.run(['session', ...args], { cwd: linked });
+    expect(exitCode).toBe(0);
+    expect(stderr.split('\n')[0]).toContain(`Session ${session}, in ${repo.root}`);
+    expect(stderr).toContain(`Switched ${repo.root} to the new branch`);
+    expect(await branchOf(linked)).toBe('main');
+    await back(stderr);
+  }
   await repo.write('two.txt', 'wip\n');
   const answer = createPlan('three.txt', 'three\n');
   const again = ['session', 'branch', '02', '-m', 'Again', '--from', '-'];
