@@ -23,7 +23,7 @@ import {
 } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
+import { keepRepository, writeRepository, type KeptRepository } from './repository-copy.ts';
 
 export interface ScratchRepository {
   /** The root of the work tree; absolute, without links on the way. */
@@ -58,29 +58,50 @@ export interface Fingerprint {
   workTree: Record<string, string>;
 }
 
+/** The first of its kind is made by git, and the others are copies of it. */
+const kept = new Map<string, KeptRepository>();
+
 export async function makeScratchRepository(
   files: Record<string, string> = { 'README.md': '# Scratch\n' },
   options: { objectFormat?: 'sha1' | 'sha256'; firstCommit?: boolean } = {},
 ): Promise<ScratchRepository> {
-  const root = await realpath(await mkdtemp(join(tmpdir(), 'teddy-scratch-')));
-  const repository = openScratchRepository(root);
-  await repository.git('init', '--quiet', '-b', 'main', `--object-format=${options.objectFormat ?? 'sha1'}`);
-  await appendFile(join(root, '.git', 'config'), '[user]\n\tname = Ada Example\n\temail = ada@example.org\n');
-  if (!(options.firstCommit ?? true)) return repository;
-  for (const [path, text] of Object.entries(files)) await repository.write(path, text);
-  await repository.git('add', '--force', '--', ...Object.keys(files));
-  await repository.git('commit', '--quiet', '-m', 'First commit');
+  const environment = Object.entries(process.env).filter(([name]) => name === 'HOME' || name.startsWith('GIT_'));
+  const key = JSON.stringify([files, options, environment]);
+  const known = kept.get(key);
+  if (known !== undefined) return writeScratch(known);
+  const repository = openScratchRepository(await makeRoot());
+  await initialize(repository, files, options);
+  kept.set(key, keepRepository(repository.root));
   return repository;
 }
 
+async function initialize(
+  repository: ScratchRepository,
+  files: Record<string, string>,
+  options: { objectFormat?: 'sha1' | 'sha256'; firstCommit?: boolean },
+): Promise<void> {
+  await repository.git('init', '--quiet', '-b', 'main', `--object-format=${options.objectFormat ?? 'sha1'}`);
+  const config = join(repository.root, '.git', 'config');
+  await appendFile(config, '[user]\n\tname = Ada Example\n\temail = ada@example.org\n');
+  if (!(options.firstCommit ?? true)) return;
+  for (const [path, text] of Object.entries(files)) await repository.write(path, text);
+  await repository.git('add', '--force', '--', ...Object.keys(files));
+  await repository.git('commit', '--quiet', '-m', 'First commit');
+}
+
+async function makeRoot(): Promise<string> {
+  return realpath(await mkdtemp(join(tmpdir(), 'teddy-scratch-')));
+}
+
+async function writeScratch(repository: KeptRepository): Promise<ScratchRepository> {
+  const root = await makeRoot();
+  writeRepository(repository, root);
+  return openScratchRepository(root);
+}
+
 /** A copy in a place of its own: a scene that many tests begin with is made once. */
-export async function copyScratchRepository(from: ScratchRepository): Promise<ScratchRepository> {
-  const root = await realpath(await mkdtemp(join(tmpdir(), 'teddy-scratch-')));
-  await promisify(execFile)('cp', ['-a', `${from.root}/.`, root]);
-  const copy = openScratchRepository(root);
-  // The index has the times of the files that were copied.
-  await copy.git('update-index', '-q', '--refresh');
-  return copy;
+export function copyScratchRepository(from: ScratchRepository): Promise<ScratchRepository> {
+  return writeScratch(keepRepository(from.root));
 }
 
 /** The same view on a repository that is there already: a clone, a linked work tree. */
