@@ -26,44 +26,62 @@ export async function readLines<Line extends { tip: Oid }>(
   session: SessionId,
   lines: readonly Line[],
 ): Promise<OwnPart<Line>[]> {
-  const walked = await walk(store, session, [...new Set(lines.map(({ tip }) => tip))]);
+  const walked = await walkLines(
+    store,
+    lines.map(({ tip }) => ({ session, tip })),
+  );
   const owners = new Map<Oid, OwnPart<Line>>();
   const parts: OwnPart<Line>[] = [];
   for (const line of lines) {
-    const steps: Step[] = [];
-    let below: Oid | null = line.tip;
-    while (below !== null && !owners.has(below)) {
-      const step = walked.get(below);
-      if (step === undefined) break;
-      steps.push(step);
-      below = step.parent;
-      if (isStartOf(step, session)) break;
-    }
-    steps.reverse();
-    const isBegun = steps[0] !== undefined && isStartOf(steps[0], session);
-    const from = isBegun || below === null ? undefined : owners.get(below);
+    const all = takeLine(walked, { session, tip: line.tip });
+    const shared = all.findLastIndex(({ commit }) => owners.has(commit)) + 1;
+    const steps = all.slice(shared);
+    const below = all[shared - 1]?.commit ?? steps[0]?.parent ?? null;
+    const hasStart = steps[0] !== undefined && isStartOf(steps[0], session);
+    const from = hasStart || below === null ? undefined : owners.get(below);
     if (from === undefined && !steps.some(({ entry }) => entry?.session === session)) continue;
     const leaves = from === undefined || below === null ? null : { commit: below, part: from };
-    const part = { line, steps, leaves, below, hasStart: isBegun };
+    const part = { line, steps, leaves, below, hasStart };
     for (const { commit } of steps) owners.set(commit, part);
     parts.push(part);
   }
   return parts;
 }
 
-/** Walks as far as the start of the session. */
-async function walk(
-  store: Pick<SessionStore, 'firstParentsOf'>,
-  session: SessionId,
-  tips: readonly Oid[],
-): Promise<Map<Oid, Step>> {
-  const [walked, waiting] = [new Map<Oid, Step>(), new Set(tips)];
-  for await (const commit of store.firstParentsOf(tips)) {
-    const step = toStep(commit);
-    waiting.delete(step.commit);
-    walked.set(step.commit, step);
-    if (step.parent !== null && !isStartOf(step, session) && !walked.has(step.parent)) waiting.add(step.parent);
-    if (waiting.size === 0) break;
+/** Picks the steps of a line out of those that were walked: those of its session, oldest first. */
+export function takeLine(walked: ReadonlyMap<Oid, Step>, { session, tip }: { session: SessionId; tip: Oid }): Step[] {
+  const steps: Step[] = [];
+  for (let step = walked.get(tip); step !== undefined;) {
+    steps.push(step);
+    step = isStartOf(step, session) || step.parent === null ? undefined : walked.get(step.parent);
   }
+  return steps.reverse();
+}
+
+/**
+ * Walks lines of any sessions at once, each as far as the start of its session, so that every commit is read once; a commit is listed
+ * before its parent. Throws GIT_FAILED where a commit is missing.
+ */
+export async function walkLines(
+  store: Pick<SessionStore, 'firstParentsOf'>,
+  lines: readonly { session: SessionId; tip: Oid }[],
+): Promise<Map<Oid, Step>> {
+  const walked = new Map<Oid, Step>();
+  const waiting = new Map<Oid, Set<SessionId>>();
+  const wait = (oid: Oid, session: SessionId) =>
+    waiting.set(oid, (waiting.get(oid) ?? new Set<SessionId>()).add(session));
+  for (const { session, tip } of lines) wait(tip, session);
+  // Where a clock was wrong, git may list a commit before one that leads to it: the next walk begins there.
+  while (waiting.size > 0)
+    for await (const commit of store.firstParentsOf([...waiting.keys()])) {
+      const sessions = waiting.get(commit.oid);
+      if (sessions === undefined) continue;
+      waiting.delete(commit.oid);
+      const step = toStep(commit);
+      walked.set(step.commit, step);
+      if (step.parent !== null)
+        for (const session of sessions) if (!isStartOf(step, session)) wait(step.parent, session);
+      if (waiting.size === 0) break;
+    }
   return walked;
 }

@@ -9,7 +9,7 @@ export {
   type TurnOutline,
   type Session,
 } from './session.ts';
-export { readLines, type OwnPart } from './lines.ts';
+export { readLines, takeLine, walkLines, type OwnPart } from './lines.ts';
 export {
   readTurn,
   readContent,

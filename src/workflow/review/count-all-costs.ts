@@ -2,15 +2,13 @@
  * Counts the cost of every session of the repository, with all its lines. A line up to its tip never changes, so the answers on it are
  * kept in the cache; those of the other lines are read by one git process.
  */
-import { isDamage } from '../../errors.ts';
 import type { Oid, SessionId, TurnName } from '../../names.ts';
 import type { Cache } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { decodeEntry, type Entry } from '../../session/entry.ts';
+import type { Entry } from '../../session/entry.ts';
 import { groupBy } from '../../session/group-by.ts';
-import { isStartOf } from '../../session/logged-entry.ts';
 import { isAnswer, sumSpent, type CostedEntry, type Spending } from '../../session/spending.ts';
-import { readSteps } from '../../view/view.ts';
+import { takeLine, walkLines } from '../../view/view.ts';
 import { listRecorded } from '../line/find-recorded.ts';
 import { readPrices } from './count-cost.ts';
 
@@ -56,54 +54,14 @@ async function readAnswers(
 ): Promise<(LineTip & LineAnswers)[]> {
   const known = await readKept(cache);
   const unknown = lines.filter((line) => !known.has(toKey(line)));
-  const walks = unknown.map((line): Walk => ({ line, entries: [], isDone: false }));
-  if (walks.length > 0) await walkAll(store.firstParentsOf(unknown.map(({ tip }) => tip)), walks);
-  for (const { line, entries, isDone } of walks) {
-    // Where a clock was wrong, a commit may have come before the ones that lead to it.
-    const steps = isDone ? [] : (await readSteps(store, line)).steps;
-    known.set(toKey(line), toAnswers(isDone ? entries.toReversed() : steps.flatMap(({ entry }) => entry ?? [])));
+  const walked = await walkLines(store, unknown);
+  for (const line of unknown) {
+    const entries = takeLine(walked, line).flatMap(({ entry }) => entry ?? []);
+    known.set(toKey(line), toAnswers(entries.filter(({ session }) => session === line.session)));
   }
   const found = lines.map((line) => ({ ...line, ...(known.get(toKey(line)) as LineAnswers) }));
-  if (walks.length * rewrittenFor > known.size) await keep(cache, found);
+  if (unknown.length * rewrittenFor > known.size) await keep(cache, found);
   return found;
-}
-
-interface Walk {
-  line: LineTip;
-  /** Newest first. */
-  entries: Entry[];
-  isDone: boolean;
-}
-
-async function walkAll(
-  commits: AsyncIterable<{ oid: Oid; parent: Oid | null; message: string }>,
-  walks: readonly Walk[],
-): Promise<void> {
-  const waiting = new Map<Oid, Walk[]>();
-  const wait = (walk: Walk, oid: Oid) => {
-    const others = waiting.get(oid);
-    if (others === undefined) waiting.set(oid, [walk]);
-    else others.push(walk);
-  };
-  for (const walk of walks) wait(walk, walk.line.tip);
-  try {
-    for await (const { oid, parent, message } of commits) {
-      const here = waiting.get(oid);
-      if (here === undefined) continue;
-      waiting.delete(oid);
-      const entry = decodeEntry(message);
-      for (const walk of here) {
-        const { session } = walk.line;
-        if (entry?.session === session) walk.entries.push(entry);
-        walk.isDone = parent === null || isStartOf({ entry }, session);
-        if (!walk.isDone && parent !== null) wait(walk, parent);
-      }
-      if (waiting.size === 0) return;
-    }
-  } catch (error) {
-    // Each line that is not done is read as far as it goes, or says what is damaged.
-    if (!isDamage(error)) throw error;
-  }
 }
 
 function toAnswers(entries: readonly Entry[]): LineAnswers {

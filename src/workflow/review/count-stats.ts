@@ -3,7 +3,7 @@ import { nullIfDamaged, TeddyError } from '../../errors.ts';
 import { parseReport } from '../../plan/report-yaml.ts';
 import type { Report } from '../../plan/report.ts';
 import type { Project } from '../../ports/project.ts';
-import { comesLater, decodeEntry, type Entry } from '../../session/entry.ts';
+import { comesLater, type Entry } from '../../session/entry.ts';
 import { groupBy } from '../../session/group-by.ts';
 import { entryMs, identSeconds } from '../../session/logged-entry.ts';
 import { isAnswer, sumSpent, type Spending } from '../../session/spending.ts';
@@ -11,7 +11,7 @@ import { joinPath, turnDir, type Oid, type TurnName } from '../../names.ts';
 import { attributeLines } from '../blame/attribute-lines.ts';
 import { readCodeSteps } from '../blame/code-steps.ts';
 import { listRecorded } from '../line/find-recorded.ts';
-import { toText } from '../../view/view.ts';
+import { toText, walkLines } from '../../view/view.ts';
 import { readPrices } from './count-cost.ts';
 
 export interface StatsRequest {
@@ -77,14 +77,12 @@ export async function countStats(project: Project, request: StatsRequest): Promi
 }
 
 /** The entries of all lines, the oldest first. */
-async function readEntries({ repository }: Project, lines: readonly { tip: Oid }[]): Promise<WalkedEntry[]> {
-  const commits: { oid: Oid; parent: Oid | null; entry: Entry | null }[] = [];
-  for await (const { oid, parent, message } of repository.store.firstParentsOf(lines.map(({ tip }) => tip)))
-    commits.push({ oid, parent, entry: decodeEntry(message) });
+async function readEntries({ repository }: Project, lines: Parameters<typeof walkLines>[1]): Promise<WalkedEntry[]> {
+  const steps = [...(await walkLines(repository.store, lines)).values()].toReversed();
   /** The turn that a commit stands in. */
   const latest = new Map<Oid, { turn: TurnName; opened: string }>();
   const walked: WalkedEntry[] = [];
-  for (const { oid, parent, entry } of commits.toReversed()) {
+  for (const { commit: oid, parent, entry } of steps) {
     const before = parent === null ? undefined : latest.get(parent);
     const turn = entry?.turn ?? null;
     const isNext = entry !== null && turn !== null && turn !== before?.turn && !comesLater(entry.kind);

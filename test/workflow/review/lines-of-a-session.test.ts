@@ -1,8 +1,8 @@
 /** Holds what the view tells of several lines of one session. */
 import { expect } from 'vitest';
-import type { RefName, SessionId } from '../../../src/names.ts';
+import type { Oid, RefName, SessionId } from '../../../src/names.ts';
 import { listLines } from '../../../src/session/lines.ts';
-import { findPlanned, readLines } from '../../../src/view/view.ts';
+import { findPlanned, readLines, takeLine, walkLines } from '../../../src/view/view.ts';
 import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { create, line, planOf, say, session, start, turn } from '../../support/turns.ts';
@@ -47,6 +47,39 @@ test('each commit is a step of the first line that has it, and a later line says
   expect(left?.entry?.kind).toBe('start');
   expect(other?.leaves).toEqual({ commit: other?.below, part: main });
   expect(again?.leaves).toEqual({ commit: lines[0]?.tip, part: main });
+});
+
+test('a walk ends with the starts of all sessions, and takes up what git had listed too early', async () => {
+  const project = await open();
+  const { store } = project.repository;
+  const at = { session: session as SessionId, tip: await project.tipOf(line) };
+  const other = { session: session as SessionId, tip: await project.tipOf(beside) };
+  const seen: Oid[][] = [];
+  const listing = (inOrder: (all: Oid[]) => Oid[]) => ({
+    async *firstParentsOf(tips: readonly Oid[]) {
+      const commits = new Map<Oid, Awaited<ReturnType<typeof store.readCommit>>>();
+      for (const tip of tips) for await (const { oid, commit } of store.firstParents(tip)) commits.set(oid, commit);
+      const passed: Oid[] = [];
+      seen.push(passed);
+      for (const oid of inOrder([...commits.keys()])) {
+        passed.push(oid);
+        const { author, committer, message, parents } = await store.readCommit(oid);
+        yield { oid, parent: parents[0] ?? null, author, committer, message };
+      }
+    },
+  });
+  const kinds = (walked: Awaited<ReturnType<typeof walkLines>>, of: typeof at) =>
+    takeLine(walked, of).map(({ entry }) => entry?.kind);
+  const right = await walkLines(store, [at, other]);
+  expect(right.has(await project.tipOf('main'))).toBe(false);
+  // Every clock was wrong: the commits come in the order of their ids.
+  const skewed = await walkLines(
+    listing((all) => all.toSorted()),
+    [at, other],
+  );
+  for (const of of [at, other]) expect(kinds(skewed, of)).toEqual(kinds(right, of));
+  expect(kinds(right, other)).toEqual(['start', 'branch', 'message', 'reply']);
+  expect(seen.length).toBeGreaterThan(1);
 });
 
 test('the lines on which a plan waits are found, the newest first, also where a question came after it', async () => {
