@@ -2,7 +2,7 @@ import { Command, Option } from 'clipanion';
 import { hookSource, openAgentSetup } from '../../app.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Examined, ReportedFinding } from '../../workflow/doctor/examine-repository.ts';
-import { renderError } from '../render/error.ts';
+import { errorDocument, renderError } from '../render/error.ts';
 import { isDebug } from '../context.ts';
 import { TeddyCommand } from '../teddy-command.ts';
 import type { Terminal } from '../terminal.ts';
@@ -70,8 +70,7 @@ function toExitCode({ findings, failures }: Examined): number {
 }
 
 function toJson({ findings, seen, notes, failures }: Examined, fix: boolean): object {
-  const couldNotLook = failures.map(({ code, message, hint }) => ({ code, message, hint: hint ?? null }));
-  return { fixed: fix, findings, lookedAt: seen, notes, couldNotLook };
+  return { fixed: fix, findings, lookedAt: seen, notes, couldNotLook: failures.map(errorDocument) };
 }
 
 function renderExamined(terminal: Terminal, examined: Examined, fix: boolean): string {

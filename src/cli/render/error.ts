@@ -9,7 +9,7 @@ export function renderError(terminal: Terminal, cause: unknown, options: { json:
   if (!(error instanceof TeddyError)) return renderDefect(terminal, error, options.json);
   const { code, message, hint, exitCode } = error;
   if (options.json) {
-    terminal.print(toJson({ schema: 'teddy.error/1', error: { code, message, hint: hint ?? null } }));
+    terminal.print(toJson({ schema: 'teddy.error/1', error: errorDocument(error) }));
     return exitCode;
   }
   const label = terminal.style(['red', 'bold'], 'error:', 'stderr');
@@ -17,6 +17,11 @@ export function renderError(terminal: Terminal, cause: unknown, options: { json:
   if (hint !== undefined) terminal.say(`${terminal.style('cyan', 'hint:', 'stderr')}  ${toOneLine(hint)}`);
   if (options.debug) terminal.say(error.stack ?? '');
   return exitCode;
+}
+
+/** An error as `--json` has it. */
+export function errorDocument({ code, message, hint }: TeddyError) {
+  return { code, message, hint: hint ?? null };
 }
 
 function toOneLine(text: string): string {

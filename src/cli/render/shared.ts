@@ -1,12 +1,12 @@
 /** Renders push, pull and sync: the progress of a transfer, what happened to each line, what was in the way. */
-import { exitCodes, type TeddyError } from '../../errors.ts';
+import { exitCodes } from '../../errors.ts';
 import type { TransferProgress } from '../../ports/git.ts';
 import { formatCount } from '../../session/format-count.ts';
 import { nameRef, parseLineRef, type RefName } from '../../names.ts';
 import { nameSome } from '../../session/name-some.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import type { Shared, SharedLine, Step } from '../../workflow/sharing/shared-line.ts';
-import { renderError } from './error.ts';
+import { errorDocument, renderError } from './error.ts';
 import type { Terminal } from '../terminal.ts';
 import { toVisible } from '../../session/visible-text.ts';
 
@@ -145,16 +145,12 @@ export function toSharedJson(
     dryRun,
     lines: lines.map(({ problem, violations, ...line }) => ({
       ...line,
-      problem: problem === null ? null : { ...toErrorJson(problem), violations },
+      problem: problem === null ? null : { ...errorDocument(problem), violations },
     })),
     leftOut,
     monthsLeft,
     notes,
-    error: refusal === null ? null : toErrorJson(refusal),
+    error: refusal === null ? null : errorDocument(refusal),
     ...(pushed && { pushed: toSharedJson(pushed, dryRun) }),
   };
-}
-
-function toErrorJson({ code, message, hint }: TeddyError): object {
-  return { code, message, hint: hint ?? null };
 }

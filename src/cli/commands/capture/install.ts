@@ -1,6 +1,7 @@
 import { Command, Option } from 'clipanion';
 import { openAgentSetup } from '../../../app.ts';
 import { exitCodes, TeddyError } from '../../../errors.ts';
+import { errorDocument } from '../../render/error.ts';
 import type { AgentState } from '../../../ports/capture.ts';
 import { toShellWord } from '../../../session/shell-word.ts';
 import { toVisible } from '../../../session/visible-text.ts';
@@ -120,8 +121,7 @@ export function showOutcome(terminal: Terminal, { title, path, outcome, error }:
 }
 
 export function toOutcomeJson({ name, path, outcome, error }: AgentOutcome) {
-  const told = error === null ? null : { code: error.code, message: error.message, hint: error.hint ?? null };
-  return { name, path, outcome, error: told };
+  return { name, path, outcome, error: error && errorDocument(error) };
 }
 
 /** The first failure decides. */

@@ -7,7 +7,7 @@ import type { ArchivedSession, RestoredSession } from '../../../workflow/landing
 import type { ArchivedLanded } from '../../../workflow/landing/archive-landed.ts';
 import { parseSince } from '../../arguments.ts';
 import { requireOne } from '../../plan-options.ts';
-import { renderError } from '../../render/error.ts';
+import { errorDocument, renderError } from '../../render/error.ts';
 import { requireWholeName, toTarget } from './target-option.ts';
 import { sessionOption, TeddyCommand, withInterrupt } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
@@ -186,10 +186,7 @@ function toLandedJson({ archived, refused }: ArchivedLanded): object {
       workTrees,
       kept: kept.map(shortRef),
     })),
-    refused: refused.map(({ session, problem: { code, message, hint } }) => ({
-      session,
-      problem: { code, message, hint: hint ?? null },
-    })),
+    refused: refused.map(({ session, problem }) => ({ session, problem: errorDocument(problem) })),
   };
 }
 

@@ -10,6 +10,7 @@ import { toTarget } from './target-option.ts';
 import { toSurroundings } from '../../context.ts';
 import { sessionOption, TeddyCommand } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
+import { errorDocument } from '../../render/error.ts';
 import { toVisible } from '../../../session/visible-text.ts';
 
 export class SessionLandCommand extends TeddyCommand {
@@ -89,47 +90,19 @@ export class SessionLandCommand extends TeddyCommand {
   }
 }
 
-function toJson(
-  {
-    line,
-    onto,
-    before,
-    commit,
-    wasCutOff,
-    message,
-    along,
-    assistedBy,
-    changes,
-    ownEdits,
-    failed,
-    root,
-    archive,
-    note,
-    obstacle,
-  }: Landed,
-  dryRun: boolean,
-): object {
-  const files = changes.map(({ path, change }) => ({ path, change }));
-  const { session, name, tip } = line;
+function toJson(landed: Landed, dryRun: boolean): object {
+  const { line, onto, changes, ownEdits, root, obstacle, archiveCommand: _, remote: _remote, ...rest } = landed;
   return {
-    session,
-    line: name,
-    tip,
+    session: line.session,
+    line: line.name,
+    tip: line.tip,
     onto: shortRef(onto),
-    before,
-    commit,
     dryRun,
-    message,
-    along,
-    assistedBy,
-    files,
+    ...rest,
+    files: changes.map(({ path, change }) => ({ path, change })),
     ownEdits: ownEdits.map(({ path, of }) => ({ path, session: of })),
-    failed,
     workTree: root,
-    archive,
-    note,
-    wasCutOff,
-    obstacle: obstacle && { code: obstacle.code, message: obstacle.message, hint: obstacle.hint ?? null },
+    obstacle: obstacle && errorDocument(obstacle),
   };
 }
 

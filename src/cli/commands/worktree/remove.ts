@@ -1,5 +1,6 @@
 import { Command, Option } from 'clipanion';
 import { exitCodes, TeddyError } from '../../../errors.ts';
+import { errorDocument } from '../../render/error.ts';
 import { shortRef } from '../../../names.ts';
 import type { ListedWorkTree } from '../../../workflow/line/list-work-trees.ts';
 import type { RemovedWorkTrees, RemoveRequest } from '../../../workflow/line/remove-work-tree.ts';
@@ -68,7 +69,7 @@ export class WorktreeRemoveCommand extends TeddyCommand {
 function toJson({ removed, kept }: RemovedWorkTrees) {
   return {
     removed: removed.map(toWorkTreeJson),
-    kept: kept.map(({ tree, reason: { code, message } }) => ({ ...toWorkTreeJson(tree), reason: { code, message } })),
+    kept: kept.map(({ tree, reason }) => ({ ...toWorkTreeJson(tree), reason: errorDocument(reason) })),
   };
 }
 
