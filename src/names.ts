@@ -89,13 +89,6 @@ export function isSessionId(text: string): text is SessionId {
   return /^\d{8}(?:-[a-z0-9]+)+$/.test(text) || (anySessionId.test(text) && toCanonical(text) === text);
 }
 
-export function parseSessionId(text: string): SessionId {
-  if (!isSessionId(text)) {
-    throw new TeddyError('BAD_NAME', `Not a session id: ${text}`, 'A session id reads 20260124-add-user-auth.');
-  }
-  return text;
-}
-
 export function isTurnName(text: string): text is TurnName {
   return /^\d{2,}(?:-branch-\d{2,})?$/.test(text) && Number.parseInt(text, 10) > 0;
 }

@@ -31,7 +31,7 @@ interface KnownAgent {
   scripts?: readonly string[];
 }
 
-const knownAgents: readonly KnownAgent[] = [
+export const knownAgents: readonly KnownAgent[] = [
   {
     agent: 'Claude Code',
     version: '2.1.330',
@@ -117,11 +117,6 @@ const knownAgents: readonly KnownAgent[] = [
   // A convention of several agents, each with a value of its own.
   { agent: 'an AI agent', version: null, variables: ['AI_AGENT'], programs: [] },
 ];
-
-/** The names of all variables, for tests that an agent may run. */
-export const agentVariables: readonly string[] = knownAgents.flatMap(({ variables }) =>
-  variables.map((variable) => variable.replace(/=.*/s, '')),
-);
 
 /** `started`: the processes that have started this one, the nearest first. A process says more than a variable. */
 export function findAgentTrace(

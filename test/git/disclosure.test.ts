@@ -6,10 +6,10 @@ import { leaveOutKnown, renderDisclosure, toAssistant, usualDisclosure } from '.
 import { addDuring } from '../../src/session/during-trailer.ts';
 import type { Entry } from '../../src/session/entry.ts';
 import { decodeLandings, encodeLanding } from '../../src/session/landing.ts';
-import { parseOid, parseSessionId } from '../../src/names.ts';
+import { parseOid, type SessionId } from '../../src/names.ts';
 import { runs } from '../support/runs.ts';
 
-const from = { session: parseSessionId('20260124-add-login'), tip: parseOid('a'.repeat(40)) };
+const from = { session: '20260124-add-login' as SessionId, tip: parseOid('a'.repeat(40)) };
 const landed = `Teddy-Landed-From: 20260124-add-login@${'a'.repeat(40)}`;
 
 function parse(message: string, ...options: string[]): string[] {

@@ -3,7 +3,7 @@ import { describe, expect } from 'vitest';
 import { parse } from 'yaml';
 import { parseReport, renderReport, reportJsonSchema } from '../../src/plan/report-yaml.ts';
 import type { ActionDetails, ActionLog, Report } from '../../src/plan/report.ts';
-import { type Oid, parseSessionId, parseTurnName } from '../../src/names.ts';
+import { type Oid, parseTurnName, type SessionId } from '../../src/names.ts';
 import { path } from '../support/disk.ts';
 import { runs } from '../support/runs.ts';
 import { propertyTest, quickTest as test } from '../support/slow-test.ts';
@@ -12,7 +12,7 @@ const oid = (digit: string) => digit.repeat(40) as Oid;
 
 const full: Report = {
   version: 1,
-  session: parseSessionId('20260124-add-user-auth'),
+  session: '20260124-add-user-auth' as SessionId,
   turn: parseTurnName('02'),
   plan: { title: 'Add the login route', sha256: 'a'.repeat(64), grammar: 2, agent: 'pathfinder', model: null },
   run_summary: {
@@ -225,7 +225,7 @@ describe('what was rendered is read back exactly', () => {
   );
   const report: fc.Arbitrary<Report> = fc.record({
     version: fc.constant(1),
-    session: fc.constantFrom(full.session, parseSessionId('20260124-1')),
+    session: fc.constantFrom(full.session, '20260124-1' as SessionId),
     turn: fc.constantFrom(full.turn, parseTurnName('08'), parseTurnName('100'), parseTurnName('02-branch-01')),
     plan: fc.record({
       title: text,

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect } from 'vitest';
 import { addDuring, duringTrailer, type MessageForm } from '../../src/session/during-trailer.ts';
-import { isTurnName, parseSessionId } from '../../src/names.ts';
+import { isTurnName, type SessionId } from '../../src/names.ts';
 import { propertyTest, quickTest as test } from '../support/slow-test.ts';
 
 const trailer = 'Teddy-During: 20260124-add-login 02';
@@ -10,7 +10,7 @@ const edited: MessageForm = { hasComments: true, comment: '#' };
 const cut = '------------------------ >8 ------------------------';
 
 test('the trailer names the session, and the turn where there is one', () => {
-  const session = parseSessionId('20260124-add-login');
+  const session = '20260124-add-login' as SessionId;
   const turn = ['02'].find(isTurnName) ?? null;
   expect(duringTrailer(session, turn)).toBe(trailer);
   expect(duringTrailer(session, null)).toBe('Teddy-During: 20260124-add-login');

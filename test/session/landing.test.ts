@@ -2,10 +2,10 @@ import fc from 'fast-check';
 import { expect } from 'vitest';
 import { decodeEntry } from '../../src/session/entry.ts';
 import { decodeLandings, encodeLanding } from '../../src/session/landing.ts';
-import { parseOid, parseSessionId } from '../../src/names.ts';
+import { parseOid, type SessionId } from '../../src/names.ts';
 import { propertyTest, quickTest as test } from '../support/slow-test.ts';
 
-const from = { session: parseSessionId('20260124-add-login'), tip: parseOid('a'.repeat(40)) };
+const from = { session: '20260124-add-login' as SessionId, tip: parseOid('a'.repeat(40)) };
 const trailer = `Teddy-Landed-From: 20260124-add-login@${'a'.repeat(40)}`;
 
 test('trailers at the end of a text stay trailers, beside ours', () => {

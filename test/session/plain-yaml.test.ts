@@ -3,7 +3,7 @@ import { describe, expect } from 'vitest';
 import { Document, parse, stringify } from 'yaml';
 import { renderReport } from '../../src/plan/report-yaml.ts';
 import type { Report } from '../../src/plan/report.ts';
-import { parseSessionId, parseTurnName, type Oid } from '../../src/names.ts';
+import { parseTurnName, type Oid, type SessionId } from '../../src/names.ts';
 import { readPlainYaml } from '../../src/session/plain-yaml.ts';
 import { path } from '../support/disk.ts';
 import { runs } from '../support/runs.ts';
@@ -70,7 +70,7 @@ const report: fc.Arbitrary<Report> = fc
   })
   .map(({ title, command, stdout, error, added, variable, line }) => ({
     version: 1,
-    session: parseSessionId('20260124-bench'),
+    session: '20260124-bench' as SessionId,
     turn: parseTurnName('02'),
     plan: { title, sha256: '1'.repeat(63) + 'e', agent: 'pathfinder', model: null },
     run_summary: {

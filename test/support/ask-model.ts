@@ -1,12 +1,12 @@
 /** Asking a model in tests. */
 import type { ModelEvent, ModelRequest } from '../../src/ports/model.ts';
-import { parseSessionId, parseTurnName } from '../../src/names.ts';
+import { parseTurnName, type SessionId } from '../../src/names.ts';
 
 export function requestOf(overrides: Partial<ModelRequest> = {}): ModelRequest {
   return {
     messages: [{ role: 'user', content: 'hello' }],
     parameters: {},
-    session: parseSessionId('20260124-add-login'),
+    session: '20260124-add-login' as SessionId,
     turn: parseTurnName('01'),
     messageSha256: '00',
     signal: new AbortController().signal,

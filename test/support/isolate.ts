@@ -2,7 +2,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { agentVariables } from '../../src/session/agent-traces.ts';
+import { knownAgents } from '../../src/session/agent-traces.ts';
 
 export default function setup(): () => void {
   const home = mkdtempSync(join(tmpdir(), 'teddy-home-'));
@@ -22,7 +22,8 @@ export default function setup(): () => void {
     }
   }
   // An agent may run the tests.
-  for (const variable of agentVariables) delete process.env[variable];
+  for (const variable of knownAgents.flatMap(({ variables }) => variables))
+    delete process.env[variable.replace(/=.*/s, '')];
   process.env['HOME'] = home;
   process.env['GIT_CONFIG_NOSYSTEM'] = '1';
   process.env['HINTS_SEEN_DIR'] ??= join(home, 'hints');

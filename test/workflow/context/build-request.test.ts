@@ -3,7 +3,7 @@ import { TeddyError } from '../../../src/errors.ts';
 import { parseContextLog, type ParsedContextLog } from '../../../src/session/context-log-parse.ts';
 import { countTokens } from '../../../src/session/context-log-sections.ts';
 import { sectionText } from '../../support/fenced-text.ts';
-import { mainLineRef, parseSessionId, toTurnName, type Oid, type RepoPath } from '../../../src/names.ts';
+import { mainLineRef, toTurnName, type Oid, type RepoPath, type SessionId } from '../../../src/names.ts';
 import { estimateTokens } from '../../../src/session/tokens.ts';
 import { append } from '../../../src/workflow/line/append.ts';
 import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
@@ -64,7 +64,7 @@ async function addTurns(project: MemoryProject, count: number): Promise<void> {
   const names = Array.from({ length: count }, (_, at) => toTurnName(at + 1));
   const record = (role: 'user' | 'assistant', content: string) =>
     `${JSON.stringify({ type: role, id: '', timestamp: '', message: { role, content }, source: 'text' })}\n`;
-  await append(project, { ref: mainLineRef(parseSessionId(session)), workspace: project.repository.workspace }, () => [
+  await append(project, { ref: mainLineRef(session as SessionId), workspace: project.repository.workspace }, () => [
     {
       kind: 'reply',
       turn: toTurnName(count),
