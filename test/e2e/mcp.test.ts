@@ -61,7 +61,7 @@ test('a plan is handed in, rejected by a person in another terminal, handed in a
   await project.ok('session', 'reject', '01', '-s', line, '--comment', '3:Which key?');
   expect((await waiting).answer).toMatchObject({
     status: 'rejected',
-    verdict: { comments: [{ line: 3, text: 'Which key?' }], by: expect.stringContaining('@') as string },
+    verdict: { comments: [{ line: 3, text: 'Which key?' }], author: { email: expect.stringContaining('@') as string } },
   });
   await mcp.call('plan_submit', { plan: `${plan}2. That of the team.\n`, message: 'Better', session });
   await project.ok('session', 'approve', '02', '-s', line);

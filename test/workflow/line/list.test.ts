@@ -51,7 +51,7 @@ describe('a line', () => {
     const tip = await rename(project, 'feature/login');
     await project.commit('Mine\n', { 'own.txt': 'x\n' });
     expect(await listSessions(project)).toMatchObject([
-      { session, branch: 'feature/login', remote: null, turns: 1, status: 'closed', current: true },
+      { session, line: 'feature/login', remote: null, turns: 1, status: 'closed', current: true },
     ]);
     expect(await listRecorded(project)).toMatchObject([{ session, name: 'feature/login' }]);
     expect((await countAllCosts(project)).sessions).toMatchObject([{ session, lines: 1, turns: 1 }]);
@@ -75,10 +75,10 @@ describe('a line', () => {
     const { ref } = await branchSession(project, { turn: '01', switch: false });
     await say(project, 'Two', planOf([create('two.txt')]).replace('Do it', 'Second'));
     const [own] = await listSessions(project);
-    expect(own).toMatchObject({ branch: line, turns: 2, title: 'Second', state: 'pending' });
+    expect(own).toMatchObject({ line, turns: 2, title: 'Second', state: 'pending' });
     await project.switchTo(shortRef(ref));
     const [other] = await listSessions(project);
-    expect(other).toMatchObject({ branch: shortRef(ref), turns: 1, title: 'from turn 01', state: 'open' });
+    expect(other).toMatchObject({ line: shortRef(ref), turns: 1, title: 'from turn 01', state: 'open' });
   });
 
   test('is none of the default branch, of the one that it started from, and of what grows from them', async () => {
@@ -264,7 +264,7 @@ describe('the open session that is taken off every line', () => {
     await say(project, 'Why?', null, { mode: 'ask' });
     await project.switchTo('main');
     expect(await readStatus(project)).toMatchObject({
-      line: { name: line },
+      line,
       pendingOn: [shortRef(ref)],
       next: [`git switch ${line}`, `git switch ${shortRef(ref)}`],
     });
@@ -412,7 +412,7 @@ describe('status', () => {
     const project = await memoryProject();
     expect(await readStatus(project)).toMatchObject({ head: 'main', line: null, next: ['teddy session new <name>'] });
     await start(project);
-    expect(await readStatus(project)).toMatchObject({ line: { session, name: line }, turn: null });
+    expect(await readStatus(project)).toMatchObject({ session, line, turn: null });
     await say(project, 'One', planOf([create('one.txt')]));
     expect(await readStatus(project)).toMatchObject({
       turn: { turn: '01', status: 'planned' },
@@ -435,7 +435,7 @@ describe('status', () => {
     await project.write({ 'README.md': '# Notes\n' });
     await project.switchTo('main');
     const said = project.said.length;
-    expect(await readStatus(project)).toMatchObject({ line: { session, found: 'open' }, next: [`git switch ${line}`] });
+    expect(await readStatus(project)).toMatchObject({ session, found: 'open', next: [`git switch ${line}`] });
     expect(project.said).toHaveLength(said);
   });
 
@@ -474,7 +474,7 @@ describe('status', () => {
     expect(await readStatus(project)).toMatchObject({ startsOn: null });
     await start(project, 'upper');
     const upper = 'teddy/20260124-upper';
-    expect(await readStatus(project)).toMatchObject({ line: { name: upper }, startsOn: session });
+    expect(await readStatus(project)).toMatchObject({ line: upper, startsOn: session });
     await turn(project, 'Two', create('two.txt'));
     const review = await reviewSession(project, undefined);
     expect(review).toMatchObject({ base: await project.tipOf(line), baseBranch: 'main', baseSession: session });
@@ -505,7 +505,7 @@ test('each work tree that has a branch of a session is named, whichever of them 
   await project.switchTo(second);
   for (const name of [third, first, line]) project.linked.push(memoryWorkTree(`refs/heads/${name}` as RefName));
   const sessions = await listSessions(project);
-  expect(sessions).toMatchObject([{ branch: second, current: true }]);
+  expect(sessions).toMatchObject([{ line: second, current: true }]);
   const found = (await findWorkTreesOf(project, sessions)).get(session as SessionId);
   expect(found?.map(({ branch }) => branch)).toEqual([third, first, line]);
 });
