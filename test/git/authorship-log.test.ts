@@ -1,6 +1,6 @@
 /** The authorship log of a landing, read by a reader of its own and by git: which lines models have brought, and no others. */
 import { execFileSync } from 'node:child_process';
-import { writeFile } from 'node:fs/promises';
+import { appendFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openProject } from '../../src/app.ts';
@@ -13,13 +13,13 @@ import { startLine } from '../../src/workflow/capture/open-line.ts';
 import { writeUnits } from '../../src/workflow/capture/write-units.ts';
 import { addNote } from '../../src/workflow/landing/add-note.ts';
 import { landSession } from '../../src/workflow/landing/land-session.ts';
-import { newSession } from '../../src/workflow/line/new-session.ts';
 import { pushSessions } from '../../src/workflow/sharing/push-sessions.ts';
 import { beginWrite } from '../../src/workflow/writes/begin.ts';
 import { finalizeWrite } from '../../src/workflow/writes/finalize.ts';
 import { undoTurn } from '../../src/workflow/turn/undo.ts';
 import { readAuthorshipLog } from '../support/authorship-log.ts';
-import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
+import type { ScratchRepository } from '../support/scratch-repository.ts';
+import { headOf, sessionScene } from '../support/session-scene.ts';
 import { scriptedModel } from '../support/scripted-model.ts';
 import { approver, create, edit, planOf, run, say } from '../support/turns.ts';
 
@@ -34,11 +34,17 @@ const open = () =>
     notices: { info: () => undefined, warn: (text) => void said.push(text) },
   });
 
-async function begin(options: Parameters<typeof makeScratchRepository>[1] = {}, name = 'one'): Promise<string> {
-  repo = await makeScratchRepository({ 'a.txt': 'first\nsecond\nthird\nfourth\nfifth\nsixth\n' }, options);
-  await repo.git('config', 'teddy.notes', 'git-ai');
+const files = { 'a.txt': 'first\nsecond\nthird\nfourth\nfifth\nsixth\n' };
+const scenes = {
+  sha1: sessionScene({ files, name: 'one' }),
+  sha256: sessionScene({ files, name: 'one', objectFormat: 'sha256' }),
+};
+
+async function begin(objectFormat: 'sha1' | 'sha256' = 'sha1'): Promise<string> {
+  repo = await scenes[objectFormat]();
+  await appendFile(join(repo.root, '.git/config'), '[teddy]\n\tnotes = git-ai\n');
   project = await open();
-  return (await newSession(project, { name, switch: true })).session;
+  return (await headOf(repo)).replace('refs/heads/teddy/', '');
 }
 
 beforeEach(() => void said.splice(0));
@@ -251,7 +257,7 @@ test('a log that cannot be written leaves the landing as it is, and a warning na
 });
 
 test.each(['sha1', 'sha256'] as const)('notes of others stay, and git goes on with them (%s)', async (objectFormat) => {
-  const session = await begin({ objectFormat });
+  const session = await begin(objectFormat);
   const own = ['notes', '--ref=ai'];
   const first = await repo.git('rev-parse', 'main');
   await repo.git(...own, 'add', '-m', 'Of somebody else', first);

@@ -17,6 +17,7 @@ import { beginWrite } from '../../src/workflow/writes/begin.ts';
 import { finalizeWrite } from '../../src/workflow/writes/finalize.ts';
 import { runTeddy } from '../support/run-teddy.ts';
 import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
+import { headOf, sessionScene } from '../support/session-scene.ts';
 import { create, planOf, run, say, start } from '../support/turns.ts';
 
 /** How long the system takes to show which gits are at work. */
@@ -57,8 +58,15 @@ async function locks(): Promise<string[]> {
   return all.filter((path) => /\.lock$|^teddy\/(append|refs|lock|index|worktree)-/.test(path));
 }
 
+const files = { 'a.txt': 'A\n' };
+const openStarted = sessionScene({ files, name: 'add-login' });
+
+/** The line that is checked out. */
+let ref: RefName;
+
 beforeEach(async () => {
-  repo = await makeScratchRepository({ 'a.txt': 'A\n' });
+  repo = await openStarted();
+  ref = (await headOf(repo)) as RefName;
   await open();
 });
 afterEach(async () => {
@@ -70,7 +78,6 @@ afterEach(async () => {
 const killed = 'kill -9 $$';
 
 test('files of a run whose git was killed are taken by another git, into the one report', async () => {
-  await start(project);
   await say(project, 'Go', planOf([create('made.txt')]));
   await disturb('update-index --add', killed, 2);
   const { report } = await run(project);
@@ -85,7 +92,6 @@ test.each([
 ])(
   'a git that is always killed %s leaves the run interrupted, and the next one has its report and its files',
   async (_, instead) => {
-    await start(project);
     await say(project, 'Go', planOf([create('made.txt')]));
     await disturb('update-index --add', instead, 100);
     await expect(run(project)).rejects.toMatchObject({ code: 'GIT_FAILED' });
@@ -100,7 +106,6 @@ test.each([
 );
 
 test('what git refuses for a reason is told in the report, as before', async () => {
-  await start(project);
   await say(project, 'Go', planOf([create('made.txt')]));
   await disturb('update-index --add', "echo 'fatal: the filter has failed' >&2; exit 128", 100);
   const { report } = await run(project);
@@ -112,8 +117,6 @@ test('what git refuses for a reason is told in the report, as before', async () 
 });
 
 test('the locks of a git that was killed while it moved a branch are gone before it is tried again', async () => {
-  await start(project);
-  const ref = await repo.git('symbolic-ref', 'HEAD');
   const dir = join(repo.root, '.git');
   // git leaves these locks: of a HEAD that is nothing yet, and of the branch.
   await disturb('update-ref -m', `: > ${dir}/${ref}.lock; : > ${dir}/HEAD.lock; ${killed}`, 1);
@@ -123,8 +126,6 @@ test('the locks of a git that was killed while it moved a branch are gone before
 });
 
 test('a lock that a killed teddy has left is removed beside gits that hold none, and stays beside one that may', async () => {
-  await start(project);
-  const ref = (await repo.git('symbolic-ref', 'HEAD')) as RefName;
   const lock = `${join(repo.root, '.git', ref)}.lock`;
   const { pid } = spawnSync('true');
   const bootId = (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim();
@@ -157,8 +158,7 @@ test('a lock that a killed teddy has left is removed beside gits that hold none,
 });
 
 test('a lock that was there before, or that holds what is not ours, stays when a git is killed', async () => {
-  await start(project);
-  const lock = `${join(repo.root, '.git', await repo.git('symbolic-ref', 'HEAD'))}.lock`;
+  const lock = `${join(repo.root, '.git', ref)}.lock`;
   await disturb('update-ref -m', killed, 1);
   await writeFile(lock, '');
   // By more than a clock of files goes in one step.
@@ -180,9 +180,7 @@ test.each([
 ])(
   'where every git is killed as soon as it holds a lock, the next command after %s removes them',
   async (what, act) => {
-    await start(project);
     const dir = join(repo.root, '.git');
-    const ref = await repo.git('symbolic-ref', 'HEAD');
     const today = new Date().toISOString().slice(0, 10).replaceAll('-', '');
     const made = `: > ${dir}/refs/heads/teddy/${today}-another.lock`;
     const branch = what === 'a memo' ? 'refs/heads/teddy/global' : ref;
@@ -205,7 +203,6 @@ test.each([
 );
 
 test('what a process that lives on could not settle is settled by another one', async () => {
-  await start(project);
   const lock = join(repo.root, '.git/HEAD.lock');
   await disturb('update-ref', `: > ${lock}; ${killed}`, 1000);
   await expect(say(project, 'Go', null)).rejects.toMatchObject({ code: 'GIT_FAILED' });
@@ -226,7 +223,15 @@ const tornSwitch = `for last; do :; done
   done
   ${killed}`;
 
+async function openFresh(): Promise<void> {
+  await project.repository.close();
+  await rm(repo.root, { recursive: true });
+  repo = await makeScratchRepository(files);
+  await open();
+}
+
 test('a git that is killed as it switches to a new session has left no file and no lock, and is tried again', async () => {
+  await openFresh();
   await disturb('switch --quiet', tornSwitch, 2);
   const { ref } = await start(project, 'fresh');
   expect(await repo.git('symbolic-ref', 'HEAD')).toBe(ref);
@@ -241,14 +246,13 @@ test('a git that is killed as it switches to a new session has left no file and 
 });
 
 test('a git that has switched to a new session, and says that it failed, is believed what it has done', async () => {
+  await openFresh();
   await disturb('switch --quiet', 'git "$@"; exit 1', 100);
-  await start(project);
   expect(await repo.git('status', '--porcelain')).toBe('');
   expect(await locks()).toEqual([]);
 });
 
 test('a file of the user that was in the way of a killed switch stays, whatever it holds', async () => {
-  const { ref } = await start(project);
   await repo.commit({ 'b.txt': 'B of the line\n' });
   await repo.git('switch', '--quiet', 'main');
   await repo.write('b.txt', 'B of the line\n');
@@ -258,7 +262,6 @@ test('a file of the user that was in the way of a killed switch stays, whatever 
 });
 
 test('a file that was there already as the switch would write it stays where that switch is killed, and is passed over by the next', async () => {
-  const { ref } = await start(project);
   await repo.commit({ 'b.txt': 'B of the line\n', 'c.txt': 'C of the line\n' });
   await repo.git('switch', '--quiet', 'main');
   await repo.write('b.txt', 'B of the line\n');
@@ -279,7 +282,6 @@ const halfMade = (place: string) => `d=.git/worktrees/$(basename ${place})
   echo "gitdir: $PWD/$d" > ${place}/.git`;
 
 test('a git that is killed while it makes a work tree has left nothing of it, and is tried again', async () => {
-  const { ref } = await start(project);
   await repo.git('switch', '--quiet', 'main');
   await disturb('worktree add', `for a; do place=$last; last=$a; done\n${halfMade('$place')}\n${killed}`, 2);
   const root = await project.repository.addWorkTree(ref);
@@ -289,7 +291,6 @@ test('a git that is killed while it makes a work tree has left nothing of it, an
 });
 
 test('the half of a work tree that a killed teddy was making is gone when the next command meets it', async () => {
-  const { ref } = await start(project);
   await repo.git('switch', '--quiet', 'main');
   const place = join(repo.root, '.git/teddy/worktrees/half');
   await mkdir(place, { recursive: true });
@@ -318,7 +319,6 @@ async function leaveIndexLock(ref: RefName, checkout?: { from: string; to: strin
 }
 
 test('a file is written although a killed teddy has left its lock on the index', async () => {
-  const { ref } = await start(project);
   const wish = { intent: 'A guide', target: 'guide.txt', operation: 'create', hasController: false } as const;
   const { record } = await beginWrite(project, wish);
   await appendWrite(project, { id: record.id, bytes: new TextEncoder().encode('Read it.\n') });
@@ -329,7 +329,6 @@ test('a file is written although a killed teddy has left its lock on the index',
 });
 
 test('a switch that was killed with its git is taken back, so that git can switch', async () => {
-  const { ref } = await start(project);
   await repo.commit({ 'b.txt': 'B of the line\n' });
   const to = await repo.git('rev-parse', ref);
   await repo.git('switch', '--quiet', 'main');
@@ -352,21 +351,19 @@ function lockAll(pattern: string): string {
   return `while IFS=' :' read -r ${pattern}; do case "$ref" in refs/*) ${lock};; esac; done; ${killed}`;
 }
 
-/** Returns the line that HEAD is on, which `origin` has as well. */
-async function startShared(): Promise<string> {
-  await start(project);
+/** `origin` has the line as well. */
+async function share(): Promise<void> {
   const origin = join(repo.root, '.git/origin.git');
   await repo.git('clone', '--quiet', '--bare', repo.root, origin);
   await repo.git('remote', 'add', 'origin', origin);
   await project.repository.close();
   await open();
-  return repo.git('symbolic-ref', 'HEAD');
 }
 
 const sharing = { all: true, signal: new AbortController().signal };
 
 test('the locks of a fetch that was killed are gone, and the next one takes the line', async () => {
-  const ref = await startShared();
+  await share();
   await repo.git('switch', '--quiet', 'main');
   await repo.git('update-ref', '-d', ref);
   const pull = () => pullSessions(project, sharing);
@@ -378,7 +375,7 @@ test('the locks of a fetch that was killed are gone, and the next one takes the 
 });
 
 test('a line of which another git drops a commit, each time that it was fetched, is fetched whole', async () => {
-  const ref = await startShared();
+  await share();
   await say(project, 'Go', planOf([create('made.txt')]));
   await pushSessions(project, sharing);
   const commit = await repo.git('rev-parse', `${ref}^`);
@@ -396,7 +393,7 @@ test('a line of which another git drops a commit, each time that it was fetched,
 });
 
 test('a fetch that counted on an object which another git drops is tried again', async () => {
-  const ref = await startShared();
+  await share();
   await repo.git('switch', '--quiet', 'main');
   await repo.git('update-ref', '-d', ref);
   const words = `fatal: bad object ${'1'.repeat(40)}\nerror: ${repo.root} did not send all necessary objects`;
@@ -408,7 +405,7 @@ test('a fetch that counted on an object which another git drops is tried again',
 });
 
 test('a repack in the moment in which a fetch makes its refs drops nothing of what has come', async () => {
-  const ref = await startShared();
+  await share();
   await say(project, 'Go', planOf([create('made.txt')]));
   await pushSessions(project, sharing);
   await repo.git('switch', '--quiet', 'main');
@@ -431,7 +428,7 @@ test('a repack in the moment in which a fetch makes its refs drops nothing of wh
 });
 
 test('the locks of a push that was killed while it moved remote-tracking branches are gone, and it is known to have been done', async () => {
-  const ref = await startShared();
+  await share();
   await say(project, 'Go', planOf([create('made.txt')]));
   const lock = join(repo.root, '.git', `${ref.replace('heads', 'remotes/origin')}.lock`);
   await disturb('push --progress', `git "$@"; git rev-parse ${ref} >${lock}; ${killed}`, 1);
@@ -444,7 +441,6 @@ test('the locks of a push that was killed while it moved remote-tracking branche
 });
 
 test('the locks of a git that was killed while doctor asked it for locks are gone', async () => {
-  await start(project);
   await disturb('update-ref --stdin', lockAll('verb ref oid'), 1);
   await examineRepository(project, { fix: false });
   expect(await locks()).toEqual([]);

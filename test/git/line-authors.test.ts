@@ -24,6 +24,7 @@ import { newSession } from '../../src/workflow/line/new-session.ts';
 import { branchSession } from '../../src/workflow/turn/branch-session.ts';
 import { undoTurn } from '../../src/workflow/turn/undo.ts';
 import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
+import { headOf, sessionScene } from '../support/session-scene.ts';
 import { captureTurns } from '../support/captured-line.ts';
 import { approver, command, create, edit, planOf, run, say } from '../support/turns.ts';
 import { dropCopies, type CodeStep } from '../../src/workflow/blame/code-steps.ts';
@@ -31,8 +32,10 @@ import { dropCopies, type CodeStep } from '../../src/workflow/blame/code-steps.t
 let repo: ScratchRepository;
 let project: Project;
 
+const files = { 'a.txt': 'first\nsecond\nthird\nfourth\nfifth\nsixth\n' };
+
 beforeEach(async () => {
-  repo = await makeScratchRepository({ 'a.txt': 'first\nsecond\nthird\nfourth\nfifth\nsixth\n' });
+  repo = await makeScratchRepository(files);
   project = await open();
 });
 afterEach(async () => {
@@ -43,8 +46,23 @@ afterEach(async () => {
 const open = () =>
   openProject({ cwd: repo.root, env: process.env, notices: { info: () => undefined, warn: () => undefined } });
 
-async function begin(name: string): Promise<string> {
-  return (await newSession(project, { name, switch: true })).session;
+const scenes = new Map<string, () => Promise<ScratchRepository>>();
+
+/** In the place of the repository: one with a session that has had these turns, each with one action. */
+async function begin(...actions: string[]): Promise<string> {
+  const key = actions.join('\n');
+  const turns = actions.map((action) => [action]);
+  const openScene = scenes.get(key) ?? sessionScene({ files, name: 'one', turns });
+  scenes.set(key, openScene);
+  await replaceWith(await openScene());
+  return (await headOf(repo)).replace('refs/heads/teddy/', '');
+}
+
+async function replaceWith(other: ScratchRepository): Promise<void> {
+  await project.repository.close();
+  await rm(repo.root, { recursive: true });
+  repo = other;
+  project = await open();
 }
 
 async function turn(...actions: string[]): Promise<void> {
@@ -68,8 +86,7 @@ const onMain = () => repo.git('switch', '--quiet', 'main');
 const person = (...texts: string[]) => texts.map((text) => `${text}: person`);
 
 test('a line leads from its landing into the archived session, and a person’s stays theirs', async () => {
-  const session = await begin('one');
-  await turn(edit('a.txt', 'second', 'second by the model'));
+  const session = await begin(edit('a.txt', 'second', 'second by the model'));
   await repo.write('a.txt', (await repo.read('a.txt')).replace('third', 'third by hand'));
   await turn(edit('a.txt', 'fifth', 'fifth by the model'));
   await onMain();
@@ -89,8 +106,7 @@ test('a line leads from its landing into the archived session, and a person’s 
 });
 
 test('a clone without the archive calls what landed unknown, until it has the line', async () => {
-  const session = await begin('one');
-  await turn(edit('a.txt', 'second', 'second by the model'));
+  const session = await begin(edit('a.txt', 'second', 'second by the model'));
   await onMain();
   await landSession(project, { target: session });
   const bundle = `${repo.root}/.git/line.bundle`;
@@ -107,16 +123,14 @@ test('a clone without the archive calls what landed unknown, until it has the li
 });
 
 test('what was undone is theirs who wrote it first', async () => {
-  await begin('one');
-  await turn(edit('a.txt', 'second', 'second by turn one'));
+  await begin(edit('a.txt', 'second', 'second by turn one'));
   await turn(edit('a.txt', 'second by turn one', 'second by turn two'), edit('a.txt', 'fifth', 'fifth by turn two'));
   await undoTurn(project, {});
   expect((await blame()).slice(1, 5)).toEqual(['second by turn one: one 01', ...person('third', 'fourth', 'fifth')]);
 });
 
 test('a copy of an undo, on a branch that had the turn already, puts back what they wrote who wrote it first', async () => {
-  const session = await begin('one');
-  await turn(edit('a.txt', 'second', 'second by the model'));
+  const session = await begin(edit('a.txt', 'second', 'second by the model'));
   await onMain();
   await landSession(project, { target: session });
   await repo.git('switch', '--quiet', `teddy/${session}`);
@@ -127,8 +141,7 @@ test('a copy of an undo, on a branch that had the turn already, puts back what t
 });
 
 test('what a revert of a revert puts back is the turn’s that had landed', async () => {
-  const session = await begin('one');
-  await turn(edit('a.txt', 'second', 'second by the model'));
+  const session = await begin(edit('a.txt', 'second', 'second by the model'));
   await onMain();
   await landSession(project, { target: session });
   await repo.git('revert', '--no-edit', 'HEAD');
@@ -137,8 +150,7 @@ test('what a revert of a revert puts back is the turn’s that had landed', asyn
 });
 
 test('what an undo has that nothing before it has is nobody’s', async () => {
-  await begin('one');
-  await turn(edit('a.txt', 'second', 'second by the model'));
+  await begin(edit('a.txt', 'second', 'second by the model'));
   await undoTurn(project, {});
   await repo.write('a.txt', 'neither: it was amended\n');
   await repo.git('commit', '--quiet', '--all', '--amend', '--no-edit');
@@ -155,7 +167,7 @@ test.each([
     },
   ],
 ])('a squash that names no session is found by its content, %s', async (_, meanwhile) => {
-  const session = await begin('one');
+  const session = await begin();
   const long = 'the third line, as long as a model would write it';
   await turn(edit('a.txt', 'third', long), create('new.txt', 'all of it\nis new\nand by the model\n'));
   await onMain();
@@ -168,8 +180,7 @@ test.each([
 });
 
 test('a squash whose message ends in the trailers of an entry is no entry', async () => {
-  const session = await begin('one');
-  await turn(edit('a.txt', 'third', 'third by turn one'));
+  const session = await begin(edit('a.txt', 'third', 'third by turn one'));
   await turn(edit('a.txt', 'fifth', 'fifth by turn two'));
   const messages = await repo.git('log', '--reverse', '--format=* %B', `main..teddy/${session}`);
   await onMain();
@@ -179,7 +190,7 @@ test('a squash whose message ends in the trailers of an entry is no entry', asyn
 });
 
 test('the same version in two attempts is nobody’s, unless the other files tell them apart', async () => {
-  const session = await begin('one');
+  const session = await begin();
   await turn(create('same.txt', 'the same\nin both\n'));
   await branchSession(project, { turn: '01', switch: true } as Parameters<typeof branchSession>[1]);
   await turn(create('same.txt', 'the same\nin both\n'), create('other.txt', 'only here\n'));
@@ -197,8 +208,7 @@ test('the same version in two attempts is nobody’s, unless the other files tel
 });
 
 test('a copy of a step is the same step, and what no branch has any more does not count', async () => {
-  const session = await begin('one');
-  await turn(edit('a.txt', 'third', 'third by turn one'));
+  const session = await begin(edit('a.txt', 'third', 'third by turn one'));
   const report = (await repo.git('rev-parse', 'HEAD')).trim();
   await onMain();
   await repo.git('switch', '--quiet', '-c', 'copy');
@@ -219,8 +229,7 @@ test('a copy of a step is the same step, and what no branch has any more does no
 });
 
 test('a line that was landed counts without its branch', async () => {
-  const session = await begin('one');
-  await turn(edit('a.txt', 'third', 'third by turn one'));
+  const session = await begin(edit('a.txt', 'third', 'third by turn one'));
   expect(await blame()).toContain('third by turn one: one 01');
   await onMain();
   await landSession(project, { target: session });
@@ -229,7 +238,7 @@ test('a line that was landed counts without its branch', async () => {
 });
 
 test('a short line that a session has as well proves nothing', async () => {
-  await begin('one');
+  await begin();
   await turn(edit('a.txt', 'third', 'return;'));
   await onMain();
   await repo.write('a.txt', (await repo.read('a.txt')).replace('second', 'return;').replace('sixth', 'seventh'));
@@ -242,15 +251,14 @@ test('a short line that a session has as well proves nothing', async () => {
 });
 
 test('an action that the user changed before it ran is partly theirs', async () => {
-  await begin('one');
+  await begin();
   await say(project, 'Do it', planOf([create('new.txt', 'planned\nplanned as well\n')]));
   await run(project, { approver: approver([{ decision: 'yes', edited: 'planned\nchanged by the user\n' }]) });
   expect(await blame('new.txt')).toEqual(['planned: one 01', 'changed by the user: person']);
 });
 
 test('what somebody amended to a report is unknown, and a cherry-pick is as much the turn’s as the report is', async () => {
-  await begin('one');
-  await turn(edit('a.txt', 'second', 'second by turn one'));
+  await begin(edit('a.txt', 'second', 'second by turn one'));
   await turn(command('sed -i "s/fifth/fifth by a command/" a.txt'));
   const report = (await repo.git('rev-parse', 'HEAD')).trim();
   await repo.write('a.txt', (await repo.read('a.txt')).replace('sixth', 'sixth, amended'));
@@ -267,14 +275,14 @@ test('what somebody amended to a report is unknown, and a cherry-pick is as much
 });
 
 test('a file that git did not know before the plan edited it is the person’s but for the edit', async () => {
-  await begin('one');
+  await begin();
   await repo.write('notes.txt', 'mine\nmine too\n');
   await turn(edit('notes.txt', 'mine too', 'by the model'));
   expect(await blame('notes.txt')).toEqual(['mine: person', 'by the model: one 01']);
 });
 
 test('what a command of a plan made is the turn’s; what a command of a chat left behind is unknown', async () => {
-  await begin('one');
+  await begin();
   await turn(command('echo made > made.txt'));
   expect(await blame('made.txt')).toEqual(['made: one 01']);
   const said = (role: string, content: string) => ({ type: role, message: { role, content } });
@@ -296,7 +304,7 @@ test('a commit that a clock has dated too late is not of the session that stands
   await repo.write('a.txt', (await repo.read('a.txt')).replace('second', 'a second line by hand'));
   const later = { ...process.env, GIT_COMMITTER_DATE: '2090-01-01T00:00:00Z' };
   execFileSync('git', ['commit', '--quiet', '--all', '-m', 'By hand'], { cwd: repo.root, env: later });
-  await begin('one');
+  await newSession(project, { name: 'one', switch: true });
   await turn(edit('a.txt', 'a second line by hand', 'a second line by the model'));
   await turn(edit('a.txt', 'a second line by the model', 'a second line by hand'));
   await onMain();
@@ -304,8 +312,7 @@ test('a commit that a clock has dated too late is not of the session that stands
 });
 
 test('the cache is never needed, and never trusted for what is new', async () => {
-  const session = await begin('one');
-  await turn(edit('a.txt', 'second', 'second by the model'));
+  const session = await begin(edit('a.txt', 'second', 'second by the model'));
   await onMain();
   await landSession(project, { target: session });
   const before = await blame();
@@ -333,7 +340,7 @@ async function guesses(place = 'a.txt'): Promise<{ lines: string[]; problems: st
 }
 
 test('past a commit that blame.ignoreRevsFile names, the author is guessed beside the certain one', async () => {
-  const session = await begin('one');
+  const session = await begin();
   await turn(edit('a.txt', 'second', 'return    2'), edit('a.txt', 'fifth', '}'));
   await onMain();
   await landSession(project, { target: session });
@@ -642,10 +649,7 @@ test('no snapshot of a branch that HEAD does not have, and none that lacks the f
 });
 
 test('an agent’s lines are known before there is any commit', async () => {
-  await project.repository.close();
-  await repo.close();
-  repo = await makeScratchRepository({}, { firstCommit: false });
-  project = await open();
+  await replaceWith(await makeScratchRepository({}, { firstCommit: false }));
   const agent = await capture();
   await agent.ask('Write it');
   await repo.write('new.txt', 'x\ny');
@@ -678,11 +682,8 @@ test('what a pull brought while an agent was at work is not the agent’s', asyn
 });
 
 test('SHA-256 repositories work as well', async () => {
-  await project.repository.close();
-  await repo.close();
-  repo = await makeScratchRepository({ 'a.txt': 'first\nsecond\n' }, { objectFormat: 'sha256' });
-  project = await open();
-  const session = await begin('one');
+  await replaceWith(await makeScratchRepository({ 'a.txt': 'first\nsecond\n' }, { objectFormat: 'sha256' }));
+  const { session } = await newSession(project, { name: 'one', switch: true });
   await turn(edit('a.txt', 'second', 'second by the model'));
   await onMain();
   const { commit } = await landSession(project, { target: session });
@@ -697,7 +698,7 @@ test('of two copies of a step in the same second, the one that was found first i
 });
 
 test('are unknown where a shallow clone has left out who brought them, an agent as well', async () => {
-  const made = await begin('made');
+  const { session: made } = await newSession(project, { name: 'made', switch: true });
   for (const name of ['one', 'two', 'three']) await turn(create(`${name}.txt`));
   const agent = await captureTurns(project, 'codex', [
     { model: 'gpt', files: { 'four.txt': 'four.txt\n' } },

@@ -104,6 +104,17 @@ export function copyScratchRepository(from: ScratchRepository): Promise<ScratchR
   return writeScratch(keepRepository(from.root));
 }
 
+/** Opens a scene that tests begin with: `make` makes the first, and the others are copies of it. */
+export function sceneOf(make: () => Promise<ScratchRepository>): () => Promise<ScratchRepository> {
+  let known: KeptRepository | null = null;
+  return async () => {
+    if (known !== null) return writeScratch(known);
+    const made = await make();
+    known = keepRepository(made.root);
+    return made;
+  };
+}
+
 /** The same view on a repository that is there already: a clone, a linked work tree. */
 export function openScratchRepository(root: string): ScratchRepository {
   const git = (...args: string[]) => runGit(root, args);
