@@ -9,7 +9,7 @@ import { followLine } from '../workflow/conversation/follow-line.ts';
 import { findLine } from '../workflow/line/find.ts';
 import { listProposed, proposeMemo } from '../workflow/line/proposed-memos.ts';
 import { line, commit, session, turn, verdict as verdictSchema } from '../view/schemas.ts';
-import { findTurn, readLineTurns, readTurnFile, readVerdicts, type Verdict } from '../view/view.ts';
+import { findTurn, readLineTurns, readSession, readTurnFile, readVerdicts, type Verdict } from '../view/view.ts';
 import { findWayTo } from '../workflow/line/way-to-line.ts';
 import { submitPlan } from '../workflow/turn/submit-plan.ts';
 import { TeddyError } from '../errors.ts';
@@ -70,7 +70,7 @@ function submitTool(project: Project, inTurn: InTurn): Tool {
       line,
       turn,
       commit,
-      sha256: z.string().describe('Of the plan as it was stored: a verdict is about these bytes.'),
+      planSha256: z.string().describe('Of the plan as it was stored: a verdict is about these bytes.'),
       kind: z.enum(['teddy', 'markdown']),
       actions: z.int(),
       problems: z.array(z.string()).describe("Why a plan that looks like teddy's is taken as any Markdown."),
@@ -83,7 +83,7 @@ function submitTool(project: Project, inTurn: InTurn): Tool {
       const taken = await inTurn(() => submitPlan(project, { ...given, selector, toChoice: answerByHand, signal }));
       return { ...taken, commands: await toCommands(project, taken) };
     },
-    render({ session: id, line, turn: name, sha256, kind, problems, masked, commands: run }) {
+    render({ session: id, line, turn: name, planSha256: sha256, kind, problems, masked, commands: run }) {
       const what = kind === 'teddy' ? 'It waits to be executed.' : 'It waits for a verdict.';
       return [
         `The plan is turn ${name} of ${id} (${line}), sha256 ${sha256}. ${what} Nothing was run.`,
@@ -102,7 +102,7 @@ function submitTool(project: Project, inTurn: InTurn): Tool {
 
 async function toCommands(
   project: Project,
-  { line, turn: name, sha256, kind }: Awaited<ReturnType<typeof submitPlan>>,
+  { line, turn: name, planSha256: sha256, kind }: Awaited<ReturnType<typeof submitPlan>>,
 ) {
   const ref = `refs/heads/${line}` as RefName;
   const where = `${name} -s ${toShellWord(line)}`;
@@ -139,8 +139,11 @@ function verdictTool(project: Project, read: InTurn, watch: RefWatch): Tool {
       line,
       turn,
       status: z
-        .enum(['approved', 'rejected', 'waiting', 'undecided'])
-        .describe('undecided: the agent asked by itself, and nobody has decided here.'),
+        .enum(['approved', 'rejected', 'waiting', 'undecided', 'closed'])
+        .describe(
+          'undecided: the agent asked by itself. closed: it was run or refused without a verdict: see `outcome`.',
+        ),
+      outcome: z.string().nullable().describe('How its run has ended: SUCCESS, ABORTED, ...'),
       planSha256: z.string().describe('Of the plan that was judged, or waits.'),
       verdict: verdictSchema.nullable(),
     }),
@@ -151,19 +154,23 @@ function verdictTool(project: Project, read: InTurn, watch: RefWatch): Tool {
         const plan = await findPlan(project, selector, name);
         return { found: plan, last: await readLast(project, plan) };
       });
-      const verdict = last ?? (await awaitVerdict(project, { found, seconds, read, watch }, call));
+      const end = last ?? (await awaitVerdict(project, { found, seconds, read, watch }, call));
+      const { verdict = null, outcome = null } = end ?? {};
       return {
         notice: dataNotice,
         session: found.line.session,
         line: shortRef(found.line.ref),
         turn: found.turn,
-        status: toStatus(verdict),
+        status: toStatus(end),
+        outcome,
         planSha256: verdict?.planSha256 ?? found.sha256,
         verdict,
       };
     },
-    render({ session: id, line, turn: name, status, planSha256: sha256, verdict }) {
-      const head = `Turn ${name} of ${id}: ${status} (sha256 ${sha256}).`;
+    render({ session: id, line, turn: name, status, outcome, planSha256: sha256, verdict }) {
+      const head = `Turn ${name} of ${id}: ${status}${outcome === null ? '' : `, ${outcome}`} (sha256 ${sha256}).`;
+      if (status === 'closed')
+        return `${head} Nobody has left a verdict. session_show { session, turn } has its report.\n`;
       if (verdict === null) return `${head} A person decides: teddy session approve ${name} -s ${toShellWord(line)}\n`;
       const comments = verdict.comments.map(({ line, text }) => `plan.md, line ${line}: ${text}`);
       const said = [...(verdict.text === null ? [] : [verdict.text]), ...comments];
@@ -175,8 +182,16 @@ function verdictTool(project: Project, read: InTurn, watch: RefWatch): Tool {
   });
 }
 
-function toStatus(verdict: Verdict | null): 'approved' | 'rejected' | 'waiting' | 'undecided' {
-  if (verdict === null) return 'waiting';
+/** The last word on a plan, and how its run has ended. Each is null where there is none, and one of them is not. */
+interface PlanEnd {
+  verdict: Verdict | null;
+  outcome: string | null;
+}
+
+function toStatus(end: PlanEnd | null): 'approved' | 'rejected' | 'waiting' | 'undecided' | 'closed' {
+  if (end === null) return 'waiting';
+  const { verdict } = end;
+  if (verdict === null) return 'closed';
   return verdict.verdict === 'none' ? 'undecided' : verdict.verdict;
 }
 
@@ -204,11 +219,17 @@ async function findPlan(project: Project, selector: string, name: string): Promi
   return { line, turn: found, sha256: project.hash(plan) };
 }
 
-async function readLast(project: Project, { line, turn: name }: FoundPlan): Promise<Verdict | null> {
-  const tip = (await project.repository.store.resolve(line.ref)) ?? line.remoteTip ?? line.tip;
+async function readLast(
+  project: Project,
+  { line: { ref, session, ...line }, turn }: FoundPlan,
+): Promise<PlanEnd | null> {
+  const { store } = project.repository;
+  const tip = (await store.resolve(ref)) ?? line.remoteTip ?? line.tip;
   if (tip === null) return null;
-  const verdicts = await readVerdicts(project, { tip, session: line.session, turn: name });
-  return verdicts.at(-1) ?? null;
+  const verdict = (await readVerdicts(project, { tip, session, turn })).at(-1) ?? null;
+  const { turns } = await readSession(store, { session, tip }, { only: turn });
+  const outcome = turns.find((one) => one.turn === turn)?.outcome ?? null;
+  return verdict === null && outcome === null ? null : { verdict, outcome };
 }
 
 /** Null: the time is over, or the line is gone. */
@@ -216,7 +237,7 @@ async function awaitVerdict(
   project: Project,
   { found, seconds, read, watch }: { found: FoundPlan; seconds: number; read: InTurn; watch: RefWatch },
   { signal, progress }: ToolCall,
-): Promise<Verdict | null> {
+): Promise<PlanEnd | null> {
   if (seconds === 0) return null;
   const { line } = found;
   const stop = AbortSignal.any([signal, AbortSignal.timeout(seconds * 1000)]);
@@ -233,8 +254,8 @@ async function awaitVerdict(
       seen = event.position.commit;
       // Looked at once more after the line is followed: a verdict in between is not missed.
       const isNews = event.kind !== 'record' || event.record.type === 'approval';
-      const verdict = isNews ? await read(() => readLast(project, found)) : null;
-      if (verdict !== null) return verdict;
+      const end = isNews ? await read(() => readLast(project, found)) : null;
+      if (end !== null) return end;
     }
     return null;
   } finally {

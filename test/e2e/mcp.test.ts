@@ -67,7 +67,7 @@ test('a plan is handed in, rejected by a person in another terminal, handed in a
   await project.ok('session', 'approve', '02', '-s', line);
   expect((await mcp.call('plan_verdict', { session, turn: '02' })).answer).toMatchObject({ status: 'approved' });
   expect(commands.approve).toBe(
-    `teddy session approve 01 -s ${line} --sha256 ${String(answer['sha256']).slice(0, 12)}`,
+    `teddy session approve 01 -s ${line} --sha256 ${String(answer['planSha256']).slice(0, 12)}`,
   );
   await project.ok('session', 'verify', line);
   expect(await project.repo.git('status', '--porcelain', '--branch')).toBe(before);

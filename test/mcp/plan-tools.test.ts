@@ -9,7 +9,7 @@ import { findOpenLine } from '../../src/workflow/line/find-open.ts';
 import { verifySession } from '../../src/workflow/verify/session.ts';
 import { memoryProject, type MemoryProject } from '../support/memory-repository.ts';
 import { openMcp, type McpClient } from '../support/mcp-client.ts';
-import { create, line, planOf, say, session, start } from '../support/turns.ts';
+import { create, line, planOf, run, say, session, start } from '../support/turns.ts';
 
 let project: MemoryProject;
 let mcp: McpClient;
@@ -49,12 +49,12 @@ describe('plan_submit', () => {
     const before = await place();
     const taken = await submit({ title: 'Add login' });
     expect(taken).toMatchObject({ session, line, turn: '01', kind: 'markdown', actions: 0, masked: 0 });
-    expect(taken['sha256']).toBe(project.hash(markdown));
+    expect(taken['planSha256']).toBe(project.hash(markdown));
     expect(await place()).toEqual(before);
     const state = await readLine(project.repository.store, await project.tipOf(line));
     expect(state.latest).toMatchObject({ turn: '01', status: 'open', report: null });
     expect(await project.readAt(state.tip, `.teddy/sessions/${session}/01/plan.md`)).toBe(markdown);
-    expect(state.entry).toMatchObject({ kind: 'plan', title: 'Log in with a key', sha256: taken['sha256'] });
+    expect(state.entry).toMatchObject({ kind: 'plan', title: 'Log in with a key', sha256: taken['planSha256'] });
     // The user's next message does not go there by itself.
     await expect(findOpenLine(project)).rejects.toMatchObject({ code: 'NO_OPEN_SESSION' });
     await expectNoFault();
@@ -64,12 +64,12 @@ describe('plan_submit', () => {
     const plan = planOf([create('made.txt', 'new\n')]);
     const { answer, text } = await mcp.call('plan_submit', { plan, message: 'Add login' });
     expect(answer).toMatchObject({ session, turn: '01', kind: 'teddy', actions: 1, problems: [] });
-    expect(answer['sha256']).toBe(project.hash(plan));
+    expect(answer['planSha256']).toBe(project.hash(plan));
     expect((await readLine(project.repository.store, await project.tipOf(line))).latest).toMatchObject({
       status: 'planned',
     });
     expect(text).toContain(`teddy session show 01 -s ${line}`);
-    expect(text).toContain(`teddy session approve 01 -s ${line} --sha256 ${String(answer['sha256']).slice(0, 12)}`);
+    expect(text).toContain(`teddy session approve 01 -s ${line} --sha256 ${String(answer['planSha256']).slice(0, 12)}`);
     expect(text).toContain('Nothing was run.');
     expect(await project.read('made.txt')).toBe(null);
   });
@@ -159,6 +159,18 @@ describe('plan_verdict', () => {
     await expect.poll(() => said).toEqual(['Turn 01 waits for a verdict.']);
     await judge('approved', session);
     expect((await waiting).structuredContent).toMatchObject({ status: 'approved' });
+  });
+
+  test('ends with the run of the plan, or a refusal, where nobody has left a verdict', async () => {
+    const plan = planOf([create('made.txt', 'new\n')]);
+    await mcp.call('plan_submit', { plan, message: 'Add login' });
+    const waiting = mcp.client.callTool({ name: 'plan_verdict', arguments: { session, turn: '01', waitSeconds: 600 } });
+    await project.switchTo(line);
+    await run(project);
+    const { structuredContent, content } = await waiting;
+    expect(structuredContent).toMatchObject({ status: 'closed', outcome: 'SUCCESS', verdict: null });
+    expect(JSON.stringify(content)).toContain('Turn 01 of 20260124-add-login: closed, SUCCESS');
+    expect(await verdictOf('01', session, 600)).toMatchObject({ status: 'closed', outcome: 'SUCCESS' });
   });
 
   test('a call that is cancelled ends, and the branch is looked at no more', async () => {

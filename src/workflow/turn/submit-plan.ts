@@ -31,7 +31,7 @@ export interface SubmittedPlan {
   turn: TurnName;
   commit: Oid;
   /** Hexadecimal, of plan.md. */
-  sha256: string;
+  planSha256: string;
   /** `teddy`: it waits to be executed; `markdown`: it waits for a verdict, and teddy does not run it. */
   kind: 'teddy' | 'markdown';
   /** How many actions it has; 0 for Markdown. */
@@ -61,7 +61,7 @@ export async function submitPlan(project: Project, request: SubmitRequest): Prom
     session: line.session,
     line: shortRef(line.ref),
     ...taken,
-    sha256: project.hash(plan),
+    planSha256: project.hash(plan),
     kind: isTeddys ? 'teddy' : 'markdown',
     actions: isTeddys ? parsed.plan.actions.length : 0,
     problems: isTeddys ? [] : (parsed?.problems.map((problem) => problem.message) ?? []),
