@@ -7,7 +7,7 @@ import { plainPattern } from '../session/text-pattern.ts';
 import { findConversation } from '../workflow/line/read-conversation.ts';
 import { readRecentTurns } from '../workflow/review/recent-turns.ts';
 import { searchSessions } from '../workflow/review/search-sessions.ts';
-import { parseTurnName } from '../names.ts';
+import { parseTurnName, type Oid } from '../names.ts';
 import { at, author, commit, line, session, turn } from '../view/schemas.ts';
 import { readPart, turnParts } from './turn-text.ts';
 import { dataNotice, defineTool, frame, maxChars, notice, sessionName, turnName, type Tool } from './tool.ts';
@@ -208,19 +208,13 @@ function toWords(text: string): string[] {
   throw new TeddyError('USAGE', 'There is no word to search for.', 'Give one or more words that were said.');
 }
 
-/** The address of the user; null: git does not know it. */
-async function readOwnAddress({ repository: { store } }: Project): Promise<string | null> {
-  const ident = await store.ident().catch(() => null);
-  return ident === null ? null : toAuthor(ident.author).email;
-}
-
 function toByline({ author: { name, email }, isOwn }: { author: CommitAuthor; isOwn: boolean }): string {
   return isOwn ? '' : `, by ${name} <${email}>`;
 }
 
-async function readAuthor(project: Project, commit: Parameters<Project['repository']['store']['readCommit']>[0]) {
-  const { author: who } = await project.repository.store.readCommit(commit);
-  const own = await readOwnAddress(project);
-  const shown = toAuthor(who);
-  return { author: shown, isOwn: shown.email === own };
+async function readAuthor({ repository: { store } }: Project, commit: Oid) {
+  const author = toAuthor((await store.readCommit(commit)).author);
+  // Null: git does not know the user.
+  const own = await store.ident().catch(() => null);
+  return { author, isOwn: own !== null && toAuthor(own.author).email === author.email };
 }

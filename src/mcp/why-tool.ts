@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import type { Project } from '../ports/project.ts';
 import { toWhyDocument } from '../workflow/blame/document.ts';
-import { at, author, commit, line, session, turn } from '../view/schemas.ts';
+import { at, author, commit, session, turn } from '../view/schemas.ts';
 import { explainPlace } from '../workflow/blame/why.ts';
 import { dataNotice, defineTool, frame, givenText, maxChars, notice, type Tool } from './tool.ts';
 
@@ -40,7 +40,10 @@ export function whyTool(project: Project): Tool {
           lines: z.array(z.object({ line: z.int(), count: z.int(), texts: z.array(z.string()) })),
           turn: story.nullable().optional(),
           person: person.nullable().optional(),
-          line: line.nullable().describe('A session for session_show: the branch of the turn, or its session.'),
+          selector: z
+            .string()
+            .nullable()
+            .describe('A session for session_show: the branch of the turn, or its session.'),
         }),
       ),
       cut: z.int().describe('So many stories are left out: name fewer lines.'),
@@ -64,7 +67,7 @@ export function whyTool(project: Project): Tool {
     render({ path, stories, cut }) {
       const told = stories.map((story) => `${path}: ${JSON.stringify(story, null, 1)}`);
       const more = cut === 0 ? '' : `Stories that are left out: ${cut}. Name fewer lines.\n`;
-      const next = 'session_show { session: line, turn } shows all of a turn.\n';
+      const next = 'session_show { session: selector, turn } shows all of a turn.\n';
       return `${frame(told.join('\n'), () => project.ids.writeId())}${more}${next}`;
     },
   });

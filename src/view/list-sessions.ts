@@ -1,5 +1,5 @@
 /** How far each session's main line has come, and which conversation branches it has. */
-import { shortRef, turnNumber, type Oid, type RefName, type SessionId, type TurnName } from '../names.ts';
+import { nameRef, shortRef, turnNumber, type Oid, type RefName, type SessionId, type TurnName } from '../names.ts';
 import type { SessionSource, SessionStore } from '../ports/git.ts';
 import { decodeEntry } from '../session/entry.ts';
 import { openLineIndex, type EntryHead, type IndexedFields, type LineIndex } from '../session/line-index.ts';
@@ -13,7 +13,7 @@ import type { TurnStatus } from './turn.ts';
 
 export interface DescribedSession {
   session: SessionId;
-  /** The main line, or the session's line that HEAD is on. */
+  /** The main line, or the session's line that HEAD is on; of an archived session, a name such as `archive/20260124-add-login`. */
   line: string;
   /** The remote that has it when there is no local branch. */
   remote: string | null;
@@ -81,7 +81,7 @@ export async function describeSessions(
       const commit = isUndecided ? (committed?.get(line.ref) ?? null) : null;
       return {
         session: line.session,
-        line: shortRef(line.ref),
+        line: nameRef(line.ref),
         remote: line.remote,
         remotes: line.remote === null ? [] : line.remotes,
         created: line.created,

@@ -18,7 +18,7 @@ export const session = text<SessionId>('The id of the session.');
 export const turn = text<TurnName>('A turn, such as 02 or 02-branch-01.');
 export const commit = text<Oid>('The id of a commit, in full.');
 export const line = z.string().meta({
-  description: "The session's branch; of an archived session, the ref that keeps it.",
+  description: "The session's branch; of an archived session, a name such as archive/20260124-add-user-auth.",
   example: 'teddy/20260124-add-user-auth',
 });
 export const at = z.string().meta({ description: 'When it happened, ISO 8601.' });
@@ -55,19 +55,15 @@ export const describedSession = z.object({
   conversationBranches: labels,
   archived: z.boolean().meta({ description: 'Its branches are gone, and all of it is kept.' }),
   state: z.enum(['pending', 'open', 'closed', 'failed', 'landed', 'committed', 'archived', 'remote']),
-  committed: commit.nullable().meta({
-    description: 'The commit in which somebody has committed what another agent did, where that is the state.',
-  }),
+  committed: commit.nullable().meta({ description: 'Where that is the state: the commit with what the agent did.' }),
   beside: z
     .object({ line, has: z.enum(['plan', 'code']) })
     .nullable()
-    .meta({
-      description: 'Another of its branches, with a plan that was not run, or with code where this one has none.',
-    }),
+    .meta({ description: 'Another of its branches, with a plan that was not run, or with the only code.' }),
   title: z.string().meta({ description: 'The title of the last step.' }),
   updated: z.string().meta({ description: 'The time of the last entry.' }),
   agent: z.string().nullable().meta({ description: "The other agent whose session it is; null: teddy's own." }),
-  model: z.string().nullable().meta({ description: 'The model that answered last, in a session of another agent.' }),
+  model: z.string().nullable().meta({ description: "Of another agent's session: the model that answered last." }),
   awaitsVerdict: z.boolean().meta({ description: 'Another agent has handed in a plan that nobody has judged.' }),
 });
 describedSession satisfies z.ZodType<DescribedSession>;

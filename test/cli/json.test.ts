@@ -124,8 +124,8 @@ test('a story of a line has its people and times as a log has them', async () =>
   const { stories } = await read('why', 'a.txt:1');
   const asked = z.object({ ...person, text: z.string() });
   const approval = z.object({ ...person, how: z.string(), verdict: z.string(), text: z.string().nullable() });
-  const [story] = stories as { kind: string; line: string; turn: { asked: unknown; approvals: unknown } }[];
-  expect(story).toMatchObject({ kind: 'turn', line: id });
+  const [story] = stories as { kind: string; selector: string; turn: { asked: unknown; approvals: unknown } }[];
+  expect(story).toMatchObject({ kind: 'turn', selector: id });
   expectShape(story?.turn.asked, asked);
   expectShape(story?.turn.approvals, z.array(approval).length(2));
   const { runs } = await read('blame', 'other.txt');

@@ -2,6 +2,7 @@
 import { exitCodes } from '../../errors.ts';
 import { countOf } from '../../session/describe-spending.ts';
 import { describeNotRun } from '../../plan/report.ts';
+import { shortRef } from '../../names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import type { ExecutedOrReplanned, ReplanStop } from '../../workflow/run/execute-or-replan.ts';
 import type { Executed } from '../../workflow/run/finish.ts';
@@ -15,6 +16,7 @@ export function toExecutedJson({ executed, tries, stopped }: ExecutedOrReplanned
   const { line, report, commit, leftOut } = executed;
   return {
     session: line.session,
+    line: shortRef(line.ref),
     turn: report.turn,
     commit,
     status: report.run_summary.status,

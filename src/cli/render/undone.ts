@@ -1,10 +1,11 @@
 /** Renders the result of `session undo`, for a person and for a program. */
 import type { Undone } from '../../workflow/turn/undo.ts';
+import { shortRef } from '../../names.ts';
 import type { Terminal } from '../terminal.ts';
 import { toVisible } from '../../session/visible-text.ts';
 
 export function toUndoneJson({ line, turn, isRedo, commit, restored, left }: Undone): object {
-  return { session: line.session, turn, redo: isRedo, commit, restored, left };
+  return { session: line.session, line: shortRef(line.ref), turn, redo: isRedo, commit, restored, left };
 }
 
 /** `option` names the line in a command, where that is needed. */

@@ -43,7 +43,7 @@ export interface WhyDocument {
     replaced: string[] | null;
     landed: PlaceStory['landed'];
     /** The name that `-s` takes for the line of its turn; null: it is of none. */
-    line: string | null;
+    selector: string | null;
   })[];
 }
 
@@ -75,7 +75,7 @@ export function toWhyDocument(why: Why): WhyDocument {
       ...(runs[0]?.guess ? { guess: toAuthor(runs[0].guess, why) } : {}),
       replaced: replaced?.lines ?? null,
       landed,
-      line: shown?.selector ?? null,
+      selector: shown?.selector ?? null,
     })),
   };
 }

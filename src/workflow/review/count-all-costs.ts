@@ -2,14 +2,14 @@
  * Counts the cost of every session of the repository, with all its lines. A line up to its tip never changes, so the answers on it are
  * kept in the cache; those of the other lines are read by one git process.
  */
-import type { Oid, SessionId, TurnName } from '../../names.ts';
+import type { SessionId, TurnName } from '../../names.ts';
 import type { Cache } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Entry } from '../../session/entry.ts';
 import { groupBy } from '../../session/group-by.ts';
 import { isAnswer, sumSpent, type CostedEntry, type Spending } from '../../session/spending.ts';
 import { takeLine, walkLines } from '../../view/view.ts';
-import { listRecorded } from '../line/find-recorded.ts';
+import { listRecorded, type RecordedLine } from '../line/find-recorded.ts';
 import { readPrices } from './count-cost.ts';
 
 export interface SessionCost {
@@ -37,10 +37,7 @@ export async function countAllCosts(project: Project): Promise<{ sessions: Sessi
   return { sessions, total: sumSpent(answersOf(read), priceOf) };
 }
 
-interface LineTip {
-  session: SessionId;
-  tip: Oid;
-}
+type LineTip = Pick<RecordedLine, 'session' | 'tip'>;
 
 interface LineAnswers {
   answers: CostedEntry[];

@@ -50,7 +50,7 @@ test('an archive takes all branches of its session at once, and keeps each; tedd
   expect((await readConversation(project, { selector: session })).commit).toBe(main);
   expect((await listSessions(project)).map((one) => one.session)).toEqual(['20260124-other']);
   expect(await listSessions(project, { archived: true })).toMatchObject([
-    { session, line: archive, archived: true, turns: 1, status: 'closed' },
+    { session, line: 'archive/20260124-add-login', archived: true, turns: 1, status: 'closed' },
     { session: '20260124-other', archived: false },
   ]);
 });

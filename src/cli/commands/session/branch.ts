@@ -38,13 +38,14 @@ export class SessionBranchCommand extends PlanningCommand {
         const head = await project.repository.workspace?.head();
         const made = await branchSession(project, { turn: this.turn, selector: this.session, switch: !this.noSwitch });
         const { turn, commit, switched } = made;
+        const { session } = made.from;
         const branch = shortRef(made.ref);
         const { before, root } = toSwitched(project, made.from, head);
         const option = switched && root === undefined ? '' : ` -s ${toShellWord(branch)}`;
         showBranched(terminal, made, root);
         if (switched) sayBack(terminal, before, root);
         if (message === undefined || choice === null) {
-          if (this.json) this.printJson(terminal, 'session-branch', { line: branch, turn, commit, switched });
+          if (this.json) this.printJson(terminal, 'session-branch', { session, line: branch, turn, commit, switched });
           else terminal.say(`Next: teddy session plan${option} -m "what to do instead"`);
           return 0;
         }
@@ -59,7 +60,8 @@ export class SessionBranchCommand extends PlanningCommand {
           choice,
           approveForeign: this.toForeignApproval(terminal, signal),
         });
-        if (this.json) this.printJson(terminal, 'session-branch', { line: branch, turn: opened.turn, switched });
+        if (this.json)
+          this.printJson(terminal, 'session-branch', { session, line: branch, turn: opened.turn, switched });
         else {
           terminal.say(`Your message is recorded; turn ${opened.turn} is open.`);
           terminal.say(`Next: teddy session plan${option}`);

@@ -63,12 +63,7 @@ export class SessionDeleteCommand extends TeddyCommand {
       );
     const kept = await deleteSession(project, deletion);
     if (this.json) {
-      const deleted = lines.map(({ ref, oid, hasLanded, isPushed }) => ({
-        line: shortRef(ref),
-        tip: oid,
-        hasLanded,
-        isPushed,
-      }));
+      const deleted = lines.map(({ ref, oid: tip, ...line }) => ({ line: shortRef(ref), tip, ...line }));
       const more = { archives: archives.map(({ ref }) => ref), left: left.map(shortRef), kept, restored: false };
       this.printJson(terminal, 'session-delete', { session, lines: deleted, ...more });
       return 0;

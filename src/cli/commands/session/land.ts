@@ -72,15 +72,8 @@ export class SessionLandCommand extends TeddyCommand {
       const edit = this.edit
         ? (text: string) => composeText(project, toSurroundings(this.context), text, 'LAND.md')
         : undefined;
-      const request = {
-        target,
-        onto: this.onto,
-        message: this.message,
-        edit,
-        isDryRun: this.dryRun,
-        withOwnEdits: this.withOwnEdits,
-      };
-      const landed = await landSession(project, request);
+      const { onto, message, dryRun: isDryRun, withOwnEdits } = this;
+      const landed = await landSession(project, { target, onto, message, edit, isDryRun, withOwnEdits });
       if (this.json) this.printJson(terminal, 'session-land', toJson(landed, this.dryRun));
       else if (this.dryRun) showDryRun(terminal, landed);
       else showLanded(terminal, landed);

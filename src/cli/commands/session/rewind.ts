@@ -29,7 +29,7 @@ export class SessionRewindCommand extends TeddyCommand {
       const { from, ref, turn, commit } = await rewindTurn(project, { turn: this.turn, selector: this.session });
       const branch = shortRef(ref);
       if (this.json) {
-        this.printJson(terminal, 'session-rewind', { line: branch, turn, commit });
+        this.printJson(terminal, 'session-rewind', { session: from.session, line: branch, turn, commit });
         return 0;
       }
       terminal.print(`${branch}\n`);

@@ -206,13 +206,6 @@ function toDocument({ line, lineName, selector, turn, title, at, matches }: Foun
     title,
     at,
     show: `teddy session show ${turn} -s ${toShellWord(selector)}`,
-    matches: matches.map(({ place, title: part, file, number, text, marks }) => ({
-      in: place,
-      part,
-      file,
-      number,
-      text,
-      marks,
-    })),
+    matches: matches.map(({ place, title: part, ...match }) => ({ in: place, part, ...match })),
   };
 }
