@@ -44,7 +44,9 @@ test('archiving, restoring, deleting, taking back and landing pass over it, what
   const { project, first, tip } = await begin();
   await archiveSession(project, session);
   expect(await archives(project)).toEqual({ [flat]: first, [present]: tip });
-  expect(await listSessions(project, { archived: true })).toMatchObject([{ session, line: `archive/${session}`, turns: 2 }]);
+  expect(await listSessions(project, { archived: true })).toMatchObject([
+    { session, line: `archive/${session}`, turns: 2 },
+  ]);
   await restoreArchived(project, session);
 
   const other = await project.commit('Elsewhere\n', { 'else.txt': 'else\n' });
