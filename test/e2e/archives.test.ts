@@ -46,7 +46,7 @@ test('all landed sessions are put away, but for the one that is checked out, whi
   expect(JSON.parse(done.stdout)).toMatchObject({
     schema: 'teddy.session-archive-landed/1',
     dryRun: false,
-    archived: [{ session: landed, lines: [{ branch: `teddy/${landed}`, archive: archiveRef(lineOf(landed)) }] }],
+    archived: [{ session: landed, lines: [{ line: `teddy/${landed}`, archive: archiveRef(lineOf(landed)) }] }],
     refused: [{ session: here, problem: { code: 'LINE_CHECKED_OUT' } }],
   });
   expect(await refs('refs/heads/teddy')).toBe(

@@ -38,7 +38,7 @@ test('a session is replayed from its branch, its bundle and its commit, and its 
   const line = { session, turns: [{ turn: '01', outcome: 'not_compared', proven: 1, unproven: [{ path: 'b.txt' }] }] };
   const proven = { session, turns: [{ turn: '01', outcome: 'same', proven: 2, unproven: [] }] };
   for (const [args, told] of [
-    [[bundle], { lines: [line, { ...line, name: branch }] }],
+    [[bundle], { lines: [line, { ...line, line: branch }] }],
     [['HEAD', '--run-commands'], proven],
   ] as const) {
     const json = JSON.parse(await project.ok('session', 'replay', ...args, '--json')) as object;

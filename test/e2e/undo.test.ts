@@ -169,7 +169,7 @@ test('rewind switches to the end of a turn, and the next turn goes on after it',
   expect(await repo.git('rev-parse', `teddy/${session}`)).toBe(tip);
   expect(JSON.parse(await project.ok('session', 'rewind', '01', '--json'))).toMatchObject({
     schema: 'teddy.session-rewind/1',
-    branch: `teddy/${session}--02-branch-02`,
+    line: `teddy/${session}--02-branch-02`,
     turn: '01',
     commit: report,
   });

@@ -56,10 +56,10 @@ test('with --json it is one document, and nothing is opened', async () => {
   expect(JSON.parse(run.output().split('The link')[0] ?? '')).toMatchObject({
     schema: 'teddy.view/1',
     link: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/open\?code=[\w-]{43}$/),
-    is_own_server: true,
+    isOwnServer: true,
   });
   const { stdout } = await project.run(['session', 'view', session, '--json'], { env: { BROWSER: 'false' } });
-  expect(JSON.parse(stdout)).toMatchObject({ is_own_server: false });
+  expect(JSON.parse(stdout)).toMatchObject({ isOwnServer: false });
 });
 
 test('without a session there is nothing to look at, and no server is started', async () => {

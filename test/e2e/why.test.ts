@@ -103,7 +103,7 @@ Ada Example, <commit>: First commit
 `,
   );
   const { runs } = JSON.parse(await project.ok('blame', 'src/app.ts:2', '--json')) as { runs: object[] };
-  expect(runs).toMatchObject([{ author: 'turn', line: 2, count: 1, byContent: false, turn: { session, turn: '01' } }]);
+  expect(runs).toMatchObject([{ kind: 'turn', line: 2, count: 1, byContent: false, turn: { session, turn: '01' } }]);
 });
 
 /** Reads `git blame --porcelain` by the rules of its manual alone; rows that it does not know are passed over. */
@@ -219,7 +219,7 @@ test('why names the line of the turn where another line of the session has a tur
   await repo.git('switch', '--quiet', 'mine');
   expect(await seen('two.txt')).toBe('session show 02 -s mine');
   expect(await seen('one.txt')).toBe(`session show 01 -s ${id}`);
-  expect(JSON.parse(await project.ok('why', 'two.txt', '--json'))).toMatchObject({ stories: [{ line: 'mine' }] });
+  expect(JSON.parse(await project.ok('why', 'two.txt', '--json'))).toMatchObject({ stories: [{ selector: 'mine' }] });
   const report = (await repo.git('rev-parse', 'HEAD')).trim();
   await repo.git('switch', '--quiet', '--detach', 'main');
   await repo.git('cherry-pick', report);
