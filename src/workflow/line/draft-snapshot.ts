@@ -112,7 +112,7 @@ async function changesCode(store: Store, tip: Oid, codeTree: Oid): Promise<boole
 }
 
 /** Throws OPERATION_IN_PROGRESS, SNAPSHOT_FAILED, PARTIALLY_STAGED. */
-async function refuseUnfit(workspace: Workspace, status: WorkspaceStatus): Promise<void> {
+export async function refuseUnfit(workspace: Workspace, status: WorkspaceStatus): Promise<void> {
   if (status.unmerged.length > 0)
     throw new TeddyError(
       'OPERATION_IN_PROGRESS',

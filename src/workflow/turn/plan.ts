@@ -14,6 +14,7 @@ import { findRequestFile, prepareLine, type ReadyLine } from '../line/prepare.ts
 import { readLine } from '../../view/view.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import type { Listener } from '../line/receive-answer.ts';
+import { refuseUnfit } from '../line/draft-snapshot.ts';
 import { previewSnapshot } from '../line/take-snapshot.ts';
 
 export interface PlanRequest extends TurnOptions, Listener {
@@ -41,10 +42,10 @@ export async function planTurn(project: Project, request: PlanRequest): Promise<
   return { kind: 'answered', line, turn: open.turn, ...answered };
 }
 
-/** Throws what `planTurn` would throw for a message after the pending plan: EMPTY_MESSAGE, NO_MODEL, BUDGET_SPENT, UNKNOWN_AGENT. */
+/** Throws what `planTurn` would throw for a message after the pending plan: EMPTY_MESSAGE, NO_MODEL, BUDGET_SPENT, UNKNOWN_AGENT, OPERATION_IN_PROGRESS, ... */
 export async function refuseUnready(
   project: Project,
-  { tip }: Pick<Line, 'tip'>,
+  { tip, workspace }: Pick<Line, 'tip' | 'workspace'>,
   request: TurnOptions & Pick<PlanRequest, 'selector'>,
 ): Promise<void> {
   refuseEmpty(request);
@@ -56,6 +57,7 @@ export async function refuseUnready(
   }
   if (tip !== null) await refuseSpent(project, await readLine(project.repository.store, tip), request);
   if (request.agent !== undefined) findAgent(request.agent, (await readGlobal(project))?.agents ?? new Map());
+  if (workspace !== null) await refuseUnfit(workspace, await workspace.status({ untracked: false }));
 }
 
 /** Commits the message and asks nobody: the turn stays open. Throws as `planTurn` does. */

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect } from 'vitest';
 import { TeddyError } from '../../../src/errors.ts';
+import type { RepoPath } from '../../../src/names.ts';
 import type { Model } from '../../../src/ports/model.ts';
 import { toNoModel } from '../../../src/model/keyed-model.ts';
 import { parseReport } from '../../../src/plan/report-yaml.ts';
@@ -239,6 +240,27 @@ test('a plan is not refused where there is no model for another one, and the hin
   await expect(planInstead(project, request, () => undefined)).rejects.toMatchObject({
     message: 'No model is configured. Nothing was changed.',
     hint: expect.stringContaining(`\`teddy session plan -s ${session} --instead -m "..." --from <file>\``),
+  });
+  expect((await storyOfLine(project)).at(-1)).toBe('plan 01');
+});
+
+test('a plan is not refused where the edits of the user could not be committed before another one', async () => {
+  const project = await pending(good);
+  const { workspace } = project.repository;
+  const status = workspace.status.bind(workspace);
+  workspace.status = async (options) => ({ ...(await status(options)), unmerged: ['src/app.ts' as RepoPath] });
+  const choice = {
+    provider: 'openai' as const,
+    name: 'gpt',
+    parameters: {},
+    model: scriptedModel(good),
+    missing: null,
+  };
+  const { signal } = new AbortController();
+  const request = { message: 'Otherwise', selector: session, choice, signal, onText: () => undefined };
+  await expect(planInstead(project, request, () => undefined)).rejects.toMatchObject({
+    code: 'OPERATION_IN_PROGRESS',
+    message: 'Unmerged: src/app.ts.',
   });
   expect((await storyOfLine(project)).at(-1)).toBe('plan 01');
 });
