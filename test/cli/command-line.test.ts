@@ -330,7 +330,7 @@ describe('streams', () => {
       const made = await json('session', 'new', 'as-json');
       expect(made).toMatchObject({ schema: 'teddy.session-new/1', switched: true });
       const session = String(made['session']);
-      expect(made).toMatchObject({ branch: `teddy/${session}`, directory: `.teddy/sessions/${session}` });
+      expect(made).toMatchObject({ line: `teddy/${session}`, directory: `.teddy/sessions/${session}` });
       expect(await json('session', 'plan', '-m', 'x')).toMatchObject({
         schema: 'teddy.plan/1',
         turn: '01',
@@ -342,7 +342,7 @@ describe('streams', () => {
       expect(await json('session', 'execute', '-y')).toMatchObject({ schema: 'teddy.execute/1', status: 'SUCCESS' });
       expect(await json('session', 'branch', '01', '--no-switch')).toMatchObject({
         schema: 'teddy.session-branch/1',
-        branch: `teddy/${session}--01-branch-01`,
+        line: `teddy/${session}--01-branch-01`,
         turn: '01-branch-01',
         switched: false,
       });
