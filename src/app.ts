@@ -7,6 +7,7 @@ import type { OpenableAgent } from './conversation/render-agent-log.ts';
 import { openBundle } from './git/bundle.ts';
 import { isAlive, readBootId, readStartTime } from './disk/process-identity.ts';
 import { openRepository, type OpenedRepository } from './git/repository.ts';
+import { journalIn } from './journal/journal.ts';
 import type { Capture } from './ports/agent-logs.ts';
 import { gitTrust } from './git/trust.ts';
 import { manualModel } from './model/manual.ts';
@@ -40,7 +41,6 @@ import { followerStates } from './system/follower-states.ts';
 import { allowedCommands } from './system/allowed-commands.ts';
 import { answerStaging } from './system/answer-staging.ts';
 import { systemClock } from './system/clock.ts';
-import { commandNotes } from './system/command-notes.ts';
 import { editText } from './system/editor.ts';
 import { sha256 } from './system/hash.ts';
 import { systemIds } from './system/ids.ts';
@@ -134,7 +134,7 @@ export async function openProject({
     }),
     writeLimits,
     journals: runJournals({ dir: join(repository.commonDir, 'teddy'), ...processes, onStep }),
-    commands: commandNotes({ dir: join(repository.commonDir, 'teddy', 'commands'), ...processes }),
+    journal: journalIn({ dir: join(repository.commonDir, 'teddy', 'journal'), ...processes, onStep }),
     allowed: allowedCommands(join(repository.commonDir, 'teddy', 'allowed')),
     remains: lazyRemains(repository, clock),
     trust: gitTrust(repository.commonDir),

@@ -27,7 +27,7 @@ const ceilings = {
 const mayImport: Record<string, string[]> = {
   main: ['cli', 'errors'],
   index: ['app', 'errors', 'ports', 'view', 'workflow', ...core],
-  app: ['ports', 'errors', 'git', 'model', 'system', 'disk', 'workflow', ...core],
+  app: ['ports', 'errors', 'git', 'model', 'system', 'disk', 'journal', 'workflow', ...core],
   ports: core,
   view: ['ports', 'errors', ...core],
   errors: [],
@@ -42,10 +42,11 @@ const mayImport: Record<string, string[]> = {
   plan: ['errors', 'ports', ...core],
   conversation: ['errors', 'ports', ...core],
   write: ['errors', 'ports', ...core],
-  git: ['ports', 'errors', 'disk', ...core],
+  git: ['ports', 'errors', 'disk', 'journal', ...core],
   model: ['ports', 'errors', 'web', ...core],
   system: ['ports', 'errors', 'disk', 'web', ...core],
   web: core,
+  journal: ['ports', 'errors', 'disk', ...core],
   disk: ['ports', 'errors', ...core],
 };
 

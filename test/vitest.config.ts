@@ -10,7 +10,7 @@ const all = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' 
 
 /** In memory and in process. */
 const quickRooms =
-  /^test\/(?:architecture|names|session|plan|conversation|write|model|http|mcp|cli|disk|workflow|page|web)(?:\/|\.test\.ts$)/;
+  /^test\/(?:architecture|names|session|plan|conversation|write|model|http|mcp|cli|disk|journal|workflow|page|web)(?:\/|\.test\.ts$)/;
 /** With the built executable, from `init` to `land` and `sync`. */
 const smoke = new Set(['session', 'land'].map((name) => `test/e2e/${name}.test.ts`));
 const isQuick = (name: string) => smoke.has(name) || quickRooms.test(name);

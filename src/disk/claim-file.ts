@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { link, open, readdir, rename, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { removeFile } from './durable-file.ts';
+import { removeFile, replaceDurably } from './durable-file.ts';
 import { fallBackTo, ignoreSystemError } from './system-error.ts';
 
 export interface Processes {
@@ -27,7 +27,8 @@ export interface Claim {
   release(): Promise<void>;
 }
 
-interface Holder {
+/** Who holds a file, as the fields of its JSON say. */
+export interface Holder {
   pid: number;
   bootId: string;
   /** A pid is used again; null: not recorded. */
@@ -38,7 +39,12 @@ interface Holder {
 
 interface OwnFile {
   path: string;
-  nonce: string;
+  holder: Holder;
+}
+
+interface TakeOptions extends ClaimOptions {
+  /** Makes the new content of a file that has to be there; without it, a file that is not there is made. */
+  renew?: (holder: Holder, before: string) => string;
 }
 
 /** Claims of this very process. Any other under its pid is of a process that had the pid before. */
@@ -46,21 +52,33 @@ const own = new Set<string>();
 
 /** The directory of `path` has to exist. Throws errors of the system; nothing is claimed then. */
 export async function claimFile(path: string, options: ClaimOptions): Promise<Claim | { heldBy: number }> {
-  const holder = await readHolder(path);
-  if (holder !== null && (await isHeld(holder, options))) return { heldBy: holder.pid };
-  const mine = await makeOwnFile(path, options);
-  let heldBy: number | null = null;
-  try {
-    heldBy = await take(path, mine, options);
-    if (heldBy === null) await removeLeftovers(path, options);
-  } catch (error) {
-    await releaseClaim(path, mine);
-    throw error;
-  } finally {
-    await removeFile(mine.path).catch(ignoreSystemError);
-    if (heldBy !== null) own.delete(mine.nonce);
-  }
-  return heldBy === null ? { release: () => releaseClaim(path, mine) } : { heldBy };
+  const outcome = await take(path, options);
+  if ('holder' in outcome) return { release: () => releaseClaim(path, outcome.holder) };
+  if (outcome.heldBy === null) throw new Error(`${path} is neither claimed nor held.`);
+  return { heldBy: outcome.heldBy };
+}
+
+/**
+ * Takes over a file that says more than who holds it, and whose holder is dead: durably, and it stays whatever happens.
+ * `heldBy` null: it is gone.
+ */
+export function takeOverFile(
+  path: string,
+  options: Required<Pick<TakeOptions, 'renew'>> & ClaimOptions,
+): Promise<{ holder: Holder } | { heldBy: number | null }> {
+  return take(path, options);
+}
+
+/** Says who this process is, in a file of its own that it is about to write. */
+export async function newHolder({ bootId, startTime }: Processes): Promise<Holder> {
+  const nonce = randomBytes(16).toString('hex');
+  own.add(nonce);
+  return { pid: process.pid, bootId: await bootId(), startTime: (await startTime?.()) ?? null, nonce };
+}
+
+/** Whoever lives in this process takes the file for one of a dead process from now on. */
+export function letGo({ nonce }: Holder): void {
+  own.delete(nonce);
 }
 
 /** The process that holds it; null: nobody who lives does. */
@@ -69,48 +87,55 @@ export async function findHolder(path: string, options: Processes): Promise<numb
   return holder !== null && (await isHeld(holder, options)) ? holder.pid : null;
 }
 
-/** The same, after others have let go of it; `heldBy` tells who has not after `waitMs`. */
-export async function waitForClaim(
-  path: string,
+/** The same as `claimFile`, after others have let go of it; `heldBy` tells who has not after `waitMs`. */
+export function waitForClaim(path: string, waitMs: number, options: ClaimOptions): Promise<Claim | { heldBy: number }> {
+  return waitWhileHeld(waitMs, () => claimFile(path, options));
+}
+
+export async function waitWhileHeld<Taken extends object>(
   waitMs: number,
-  options: ClaimOptions,
-): Promise<Claim | { heldBy: number }> {
+  attempt: () => Promise<Taken | { heldBy: number }>,
+): Promise<Taken | { heldBy: number }> {
   const deadline = performance.now() + waitMs;
   for (;;) {
-    const claim = await claimFile(path, options);
-    if ('release' in claim || performance.now() >= deadline) return claim;
+    const taken = await attempt();
+    if (!('heldBy' in taken) || taken.heldBy === null || performance.now() >= deadline) return taken;
     await sleep(5 + Math.random() * 15);
   }
 }
 
-async function makeOwnFile(path: string, { bootId, startTime }: Processes): Promise<OwnFile> {
-  const nonce = randomBytes(16).toString('hex');
-  const mine = { path: `${path}.new-${process.pid}-${nonce}`, nonce };
-  const holder: Holder = {
-    pid: process.pid,
-    bootId: await bootId(),
-    startTime: (await startTime?.()) ?? null,
-    nonce,
-  };
-  own.add(nonce);
+async function take(path: string, options: TakeOptions): Promise<{ holder: Holder } | { heldBy: number | null }> {
+  const before = await readHolder(path);
+  if (before !== null && (await isHeld(before, options))) return { heldBy: before.pid };
+  if (before === null && options.renew !== undefined) return { heldBy: null };
+  const holder = await newHolder(options);
+  const mine = { path: `${path}.new-${process.pid}-${holder.nonce}`, holder };
+  let isTaken = false;
   try {
     await writeFile(mine.path, JSON.stringify(holder), { flag: 'wx' });
-    return mine;
+    const heldBy = await takeAs(path, mine, options);
+    isTaken = heldBy === 'taken';
+    if (heldBy !== 'taken') return { heldBy };
+    await removeLeftovers(path, options);
+    return { holder };
   } catch (error) {
-    own.delete(nonce);
-    await removeFile(mine.path);
+    if (options.renew === undefined) await releaseClaim(path, holder);
+    isTaken = false;
     throw error;
+  } finally {
+    if (!isTaken) letGo(holder);
+    await removeFile(mine.path).catch(ignoreSystemError);
   }
 }
 
-/** Null: it is ours. A number: the process that has it. */
-async function take(path: string, mine: OwnFile, options: ClaimOptions): Promise<number | null> {
+/** A number: the process that has it. Null: it is gone. */
+async function takeAs(path: string, mine: OwnFile, options: TakeOptions): Promise<number | 'taken' | null> {
   for (;;) {
     // Linked as a whole: nobody ever reads half a claim.
-    if (await linkNew(mine.path, path)) return null;
+    if (options.renew === undefined && (await linkNew(mine.path, path))) return 'taken';
     const outcome = await takeOver(path, mine, options);
-    if (outcome === 'taken') return null;
     if (outcome !== 'changed') return outcome;
+    if (options.renew !== undefined && (await readHolder(path)) === null) return null;
   }
 }
 
@@ -118,7 +143,7 @@ async function take(path: string, mine: OwnFile, options: ClaimOptions): Promise
  * A dead holder has one successor: whoever links `.after-<its nonce>`. Where that one died before it had replaced the claim,
  * it has one successor in turn, and so on. Only the end of this chain may replace the claim.
  */
-async function takeOver(path: string, mine: OwnFile, options: ClaimOptions): Promise<number | 'taken' | 'changed'> {
+async function takeOver(path: string, mine: OwnFile, options: TakeOptions): Promise<number | 'taken' | 'changed'> {
   const dead: string[] = [];
   for (let at = path; ;) {
     const holder = await readHolder(at);
@@ -134,11 +159,18 @@ async function takeOver(path: string, mine: OwnFile, options: ClaimOptions): Pro
 }
 
 /** False: somebody was faster, and has let go of it by now or has it. */
-async function replaceDead(path: string, mine: OwnFile, dead: string[], { onStep }: ClaimOptions): Promise<boolean> {
+async function replaceDead(
+  path: string,
+  { path: minePath, holder }: OwnFile,
+  dead: string[],
+  { onStep, renew }: TakeOptions,
+): Promise<boolean> {
   let isStillDead = false;
   try {
-    isStillDead = dead.includes((await readHolder(path))?.nonce ?? '');
-    if (isStillDead) await rename(mine.path, path);
+    const before = await readHolder(path);
+    isStillDead = before !== null && dead.includes(before.nonce);
+    if (before !== null && isStillDead)
+      await (renew ? replaceDurably(path, renew(holder, before.text), 0o600) : rename(minePath, path));
     onStep?.('claim-replaced');
   } finally {
     // Nobody else succeeds while our claim stands.
@@ -151,29 +183,30 @@ function successorOf(path: string, nonce: string): string {
   return `${path}.after-${nonce}`;
 }
 
-/** Its own file is gone already, unless the system refused that once. */
-async function releaseClaim(path: string, mine: OwnFile): Promise<void> {
+async function releaseClaim(path: string, holder: Holder): Promise<void> {
   try {
-    if ((await readHolder(path))?.nonce === mine.nonce) await removeFile(path);
+    if ((await readHolder(path))?.nonce === holder.nonce) await removeFile(path);
   } finally {
-    await removeFile(mine.path).catch(ignoreSystemError);
-    own.delete(mine.nonce);
+    letGo(holder);
   }
 }
 
-async function isHeld({ pid, bootId, startTime, nonce }: Holder, options: Processes): Promise<boolean> {
+export async function isHeld({ pid, bootId, startTime, nonce }: Holder, options: Processes): Promise<boolean> {
   return own.has(nonce) || (pid > 0 && pid !== process.pid && options.isAlive(pid, bootId, startTime));
 }
 
-/** Removes what dead processes left of their attempts. Successors of claims before ours find that it has changed. */
-async function removeLeftovers(path: string, options: Processes): Promise<void> {
+/**
+ * Removes what dead processes have left of their attempts at a file that is ours, or gone. Successors of earlier claims find that it
+ * has changed.
+ */
+export async function removeLeftovers(path: string, options: Processes): Promise<void> {
   const prefix = `${basename(path)}.`;
   for (const name of await readdir(dirname(path))) {
     if (!name.startsWith(prefix)) continue;
     const [, pid, nonce] = /^new-(\d+)-([0-9a-f]+)$/.exec(name.slice(prefix.length)) ?? [];
     const isLeft =
       pid === undefined
-        ? name.startsWith(`${prefix}after-`)
+        ? name.startsWith(`${prefix}after-`) || name === `${prefix}tmp`
         : !(await isHeld(await toHolder(Number(pid), nonce ?? '', options), options));
     if (isLeft) await removeFile(join(dirname(path), name)).catch(ignoreSystemError);
   }
@@ -185,12 +218,13 @@ async function toHolder(pid: number, nonce: string, { bootId }: Processes): Prom
 }
 
 /** Null: there is none. One that is damaged (the machine has crashed) is of nobody who lives. */
-async function readHolder(path: string): Promise<Holder | null> {
+export async function readHolder(path: string): Promise<(Holder & { text: string }) | null> {
   const file = await open(path, 'r').catch(fallBackTo(null, 'ENOENT'));
   if (file === null) return null;
   try {
     const { ino, mtimeNs } = await file.stat({ bigint: true });
-    return parseHolder(await file.readFile('utf8'), `${ino}-${mtimeNs}`);
+    const text = await file.readFile('utf8');
+    return { ...parseHolder(text, `${ino}-${mtimeNs}`), text };
   } finally {
     await file.close();
   }

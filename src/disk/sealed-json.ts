@@ -17,3 +17,31 @@ export function unseal(text: string): Record<string, unknown> | null {
 function toCheck(value: object): string {
   return createHash('sha256').update(JSON.stringify(value)).digest('hex');
 }
+
+/** JSON of a sealed value that may hold maps and bytes. */
+export function encodeSealed(value: object): string {
+  return JSON.stringify(seal(toPlain(value) as object));
+}
+
+/** Null for whatever `encodeSealed` has not made. */
+export function decodeSealed(text: string): Record<string, unknown> | null {
+  const value = text.includes('"check":') ? unseal(text) : null;
+  return fromPlain(value) as Record<string, unknown> | null;
+}
+
+function toPlain(value: unknown): unknown {
+  if (value instanceof Uint8Array) return { $bytes: Buffer.from(value).toString('base64') };
+  return value instanceof Map ? { $map: [...value].map(toPlain) } : mapValues(value, toPlain);
+}
+
+function fromPlain(value: unknown): unknown {
+  const { $bytes, $map } = (value ?? {}) as { $bytes?: string; $map?: unknown[] };
+  if ($bytes !== undefined) return Buffer.from($bytes, 'base64');
+  return $map === undefined ? mapValues(value, fromPlain) : new Map($map.map(fromPlain) as [unknown, unknown][]);
+}
+
+function mapValues(value: unknown, map: (value: unknown) => unknown): unknown {
+  if (Array.isArray(value)) return value.map(map);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, map(one)]));
+}

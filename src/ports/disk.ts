@@ -119,46 +119,6 @@ export interface KeptFiles {
   config: Uint8Array | null;
 }
 
-/** A command that a conversation runs, and what puts `.teddy/` back. */
-export interface CommandNote extends RunDirs {
-  /** Absolute: the work tree that it runs in. */
-  root: string;
-  /** That is not the main one. */
-  isLinked: boolean;
-  /** ISO 8601. */
-  startedAt: string;
-  kept: KeptFiles;
-}
-
-export interface OpenCommandNote {
-  /** Before the command begins: kept at once, as far as a crash of the process goes. Throws DISK_FULL or WRITE_FAILED. */
-  started(group: ProcessGroup): void;
-  /** The command has ended, and `.teddy/` is as it was. Throws WRITE_FAILED. */
-  discard(): Promise<void>;
-  /** It has ended, and the rest is for the next command. Throws WRITE_FAILED. */
-  leave(): Promise<void>;
-}
-
-/** A command whose process is dead. Whoever has it holds it until `discard` or `release`. */
-export interface LeftCommand {
-  /** Absolute: where the note is. */
-  path: string;
-  /** Null: damaged; nothing says what it was of. */
-  note: CommandNote | null;
-  /** Null: it was not started, as far as is known. */
-  group: ProcessGroup | null;
-  discard(): Promise<void>;
-  release(): Promise<void>;
-}
-
-/** Notes of the commands that conversations run, each from before its start until `.teddy/` is as it was. */
-export interface CommandNotes {
-  /** Durable when it resolves. Throws DISK_FULL or WRITE_FAILED. */
-  begin(note: CommandNote): Promise<OpenCommandNote>;
-  /** The newest first. Throws LOCKED while another command settles one, WRITE_FAILED where they cannot be read. */
-  left(): Promise<LeftCommand[]>;
-}
-
 export interface CommandResult {
   /** The script's exit code; 124 after a timeout, 128 + n when a signal n ended it. */
   exitCode: number;
@@ -440,8 +400,6 @@ export type Remain =
   | { kind: 'write'; path: string; found: FoundWrite }
   /** `run` null: its journal cannot be read. */
   | { kind: 'run'; path: string; run: JournaledRun | null }
-  /** `note` null: it cannot be read. */
-  | { kind: 'command'; path: string; note: CommandNote | null }
   /** The record of a server that was killed. */
   | { kind: 'server'; path: string }
   /** In the directory of teddy, and none of its names. */

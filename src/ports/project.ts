@@ -11,7 +11,6 @@ import type { Finding } from '../write/write.ts';
 import type {
   AllowedCommands,
   AnswerStaging,
-  CommandNotes,
   ProjectFiles,
   Remains,
   RunJournals,
@@ -21,6 +20,7 @@ import type {
   WriteStaging,
 } from './disk.ts';
 import type { Repository } from './git.ts';
+import type { Journal } from './journal.ts';
 import type { Pages } from './web.ts';
 
 export type Hash = (bytes: Uint8Array | string) => string;
@@ -161,7 +161,7 @@ export interface Project {
   processes: ProcessNames;
   callers: Callers;
   journals: RunJournals;
-  commands: CommandNotes;
+  journal: Journal;
   allowed: AllowedCommands;
   remains: Remains;
   trust: Trust;

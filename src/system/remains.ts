@@ -1,5 +1,5 @@
 /**
- * Finds what killed processes left in teddy's directory: answers, write sessions, runs, notes of commands, a server's record.
+ * Finds what killed processes left in teddy's directory: answers, write sessions, runs, a server's record.
  */
 import { lstat, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,6 @@ import type { Clock } from '../ports/project.ts';
 import { scratchHolder, scratchPrefixes } from '../session/scratch-names.ts';
 import { isStale, readPlace } from './answer-staging.ts';
 import { findHolder, type Processes } from '../disk/claim-file.ts';
-import { decodeNote } from './encode-note.ts';
 import { goneSuffix, lookAtWrites } from './found-write.ts';
 import { processNames } from '../disk/process-names.ts';
 import { discardedPrefix, logName } from './run-journal.ts';
@@ -41,7 +40,7 @@ export function allRemains(inGit: Remains, options: SystemRemainsOptions): Remai
 }
 
 async function lookAround(options: SystemRemainsOptions): Promise<Remain[]> {
-  const parts = [findAnswers, findWrites, findRuns, findCommands, findServer, findStrangers, findScratch];
+  const parts = [findAnswers, findWrites, findRuns, findHalfNotes, findServer, findStrangers, findScratch];
   return (await Promise.all(parts.map((find) => find(options)))).flat();
 }
 
@@ -110,22 +109,13 @@ function decodeOrNull(text: string): JournaledRun | null | undefined {
   }
 }
 
-async function findCommands(options: SystemRemainsOptions): Promise<Remain[]> {
-  const dir = join(options.dir, 'commands');
+/** Notes that a killed process has not finished. */
+async function findHalfNotes(options: SystemRemainsOptions): Promise<Remain[]> {
+  const dir = join(options.dir, 'journal');
   const names = await namesIn(dir);
-  const found: Remain[] = [];
-  for (const id of new Set(names.flatMap((name) => /^([0-9a-f]{16})\./.exec(name)?.[1] ?? []))) {
-    if ((await findHolder(join(dir, `${id}.claim`), options)) !== null) continue;
-    const path = join(dir, `${id}.note`);
-    const text = await readFile(path, 'utf8').catch(nullIfGone);
-    if (text !== null) found.push({ kind: 'command', path, note: decodeNote(text)?.note ?? null });
-    // Without its note the rest says nothing.
-    else {
-      const rest = names.filter((name) => name.startsWith(`${id}.`) && !name.includes('.claim'));
-      found.push(...rest.map((name): Remain => ({ kind: 'leftover', path: join(dir, name) })));
-    }
-  }
-  return found;
+  const halves = names.filter((name) => /\.json\./.test(name) && !names.includes(name.replace(/\.json\..*/, '.json')));
+  const isLeft = await Promise.all(halves.map((name) => isOld(options, join(dir, name))));
+  return halves.filter((_, at) => isLeft[at]).map((name) => ({ kind: 'leftover', path: join(dir, name) }));
 }
 
 async function findServer(options: SystemRemainsOptions): Promise<Remain[]> {
@@ -137,11 +127,16 @@ async function findServer(options: SystemRemainsOptions): Promise<Remain[]> {
 
 /** teddy itself makes these names there. */
 const ownNames =
-  /^(?:allowed|answers|aside|cache|capture|commands|runs|spool(?:\.kept)?|talks|trusted|write_sessions|worktrees|(?:server|served-models|models)\.json(?:\..*)?|(?:append|refs|worktree)-\d+-.*\.json(?:\..*)?|(?:lock|index)-[0-9a-f]{8}(?:\.lock)?|(?:snapshot|file)-\d+-.*|made-for(?:\..*)?)$/;
+  /^(?:allowed|answers|aside|cache|capture|commands|journal|runs|spool(?:\.kept)?|talks|trusted|write_sessions|worktrees|(?:server|served-models|models)\.json(?:\..*)?|(?:append|refs)-\d+-.*\.json(?:\..*)?|(?:lock|index)-[0-9a-f]{8}(?:\.lock)?|(?:snapshot|file)-\d+-.*|made-for(?:\..*)?)$/;
 
 async function findStrangers({ dir }: SystemRemainsOptions): Promise<Remain[]> {
-  const names = await namesIn(dir);
-  return names.filter((name) => !ownNames.test(name)).map((name) => ({ kind: 'stranger', path: join(dir, name) }));
+  const names = (await namesIn(dir)).filter((name) => !ownNames.test(name));
+  // An older teddy noted there which commands of conversations it ran.
+  const notes = (await namesIn(join(dir, 'commands'))).filter((name) => name.endsWith('.note'));
+  return [...names, ...notes.map((name) => join('commands', name))].map((name) => ({
+    kind: 'stranger',
+    path: join(dir, name),
+  }));
 }
 
 /** Directories in the temporary directory that a process of this repository has made and that is dead now. */

@@ -12,7 +12,7 @@ afterEach(() => project.close());
 
 const memos = '.teddy/memos.yaml';
 const evil = `printf -- '- "evil fact"\n' > ${memos}; echo '**' >> .teddy/global.context; echo made > made.txt; ${waitHere}`;
-const notesDir = () => join(project.repo.root, '.git', 'teddy', 'commands');
+const notesDir = () => join(project.repo.root, '.git', 'teddy', 'journal');
 
 function call(command: string): ServerAnswer {
   return { text: '', toolCalls: [{ name: 'run_command', arguments: JSON.stringify({ command }) }] };
@@ -76,33 +76,24 @@ test('its note is for its user alone', async () => {
   const group = await openKilled();
   await endGroup(group);
   const names = await readdir(notesDir());
-  expect(names.map((name) => name.split('.')[1]).toSorted()).toEqual(['claim', 'group', 'note']);
+  expect(names).toEqual([expect.stringMatching(/^command-[0-9a-f]{16}\.json$/)]);
   expect((await stat(notesDir())).mode & 0o777).toBe(0o700);
-  for (const name of names.filter((one) => !one.endsWith('.claim')))
-    expect((await stat(join(notesDir(), name))).mode & 0o777).toBe(0o600);
+  for (const name of names) expect((await stat(join(notesDir(), name))).mode & 0o777).toBe(0o600);
 });
 
-test.each(['note', 'group'])(
-  'with a damaged %s nothing is put back: the note is named, and without it all goes on',
-  async (kind) => {
-    await endGroup(await openKilled('Fine.'));
-    const names = await readdir(notesDir());
-    const path = (end: string) => join(notesDir(), names.find((name) => name.endsWith(end)) ?? '');
-    const text = await readFile(path(kind), 'utf8');
-    await writeFile(
-      path(kind),
-      text.replace(/"(root|id)":"?./, (found) => `${found.slice(0, -1)}${found.endsWith('9') ? 8 : 9}`),
-    );
-    const said = await project.refuses('DAMAGED_SESSION', 1, ['session', 'chat', '-m', 'Go on']);
-    expect(said).toContain(path('note'));
-    expect(said).toContain('git diff HEAD -- .teddy');
-    expect(await project.repo.read(memos)).toBe('- "evil fact"\n');
-    await project.repo.git('checkout', '--', '.teddy');
-    await rm(path('note'));
-    expect(await project.run(['session', 'chat', '-m', 'Go on'])).toMatchObject({ exitCode: 0 });
-    expect(await readdir(notesDir())).toEqual([]);
-  },
-);
+test('with a damaged note nothing is put back: the note is named, and without it all goes on', async () => {
+  await endGroup(await openKilled('Fine.'));
+  const path = join(notesDir(), (await readdir(notesDir()))[0] ?? '');
+  await writeFile(path, (await readFile(path, 'utf8')).replace('"root":"/', '"root":"/x'));
+  const said = await project.refuses('DAMAGED_SESSION', 1, ['session', 'chat', '-m', 'Go on']);
+  expect(said).toContain(path);
+  expect(said).toContain('git diff HEAD -- .teddy');
+  expect(await project.repo.read(memos)).toBe('- "evil fact"\n');
+  await project.repo.git('checkout', '--', '.teddy');
+  await rm(path);
+  expect(await project.run(['session', 'chat', '-m', 'Go on'])).toMatchObject({ exitCode: 0 });
+  expect(await readdir(notesDir())).toEqual([]);
+});
 
 test('on another branch it stops what would build on it, and says how to go back', async () => {
   await endGroup(await openKilled('Fine.'));

@@ -8,6 +8,7 @@ import type { KnownRecord, ToolResultRecord } from '../../src/conversation/recor
 import type { Project } from '../../src/ports/project.ts';
 import { appendRecords } from '../../src/workflow/line/append-records.ts';
 import { readConversation } from '../../src/workflow/line/read-conversation.ts';
+import { commandKind } from '../../src/workflow/line/settle-commands.ts';
 import { beginWrite } from '../../src/workflow/writes/begin.ts';
 import { cancelWrite } from '../../src/workflow/writes/cancel.ts';
 import { cleanWrites } from '../../src/workflow/writes/clean.ts';
@@ -104,11 +105,9 @@ export async function checkChat(
 }
 
 /** Where only teddy was killed, its command runs on for a moment, and nobody goes on with the line before it has ended. */
-async function awaitCommands({ commands, shellOf }: Project): Promise<void> {
-  const left = await commands.left();
-  for (const { release } of left) await release();
-  for (const { note, group } of left)
-    while (note !== null && group !== null && (await shellOf(note.root).findRunning(group)).length > 0) await sleep(10);
+async function awaitCommands({ journal, shellOf }: Project): Promise<void> {
+  for (const { facts } of await journal.left(commandKind))
+    while (facts?.group && (await shellOf(facts.root).findRunning(facts.group)).length > 0) await sleep(10);
 }
 
 async function withProject(repository: ScratchRepository, use: (project: Project) => Promise<void>): Promise<void> {

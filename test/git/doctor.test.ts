@@ -115,12 +115,13 @@ test('a killed publication is finished, half files of dead processes go; a stran
   await put(inTeddy(`refs-${deadPid}-gone-0123abcd.json`), '[{"ref":"refs/heads/teddy/x","new":null}]');
   await put(inTeddy('runs/discarded-0123456789abcdef/kept'), 'x');
   await put(inTeddy('write_sessions/0e0e0e0e-0e0e-4e0e-8e0e-0e0e0e0e0e0e.gone/content.txt'), 'x');
-  await put(inTeddy('commands/0123456789abcdef.group'), '{}');
+  await put(inTeddy('journal/command-0123456789abcdef.json.new-1-half'), '{', 120_000);
   await put(join(repo.root, `.git/objects/pack/tmp_pack_teddy-${deadPid}-gone-0123abcd`), 'x');
   await put(inTeddy('server.json'), '{"url":"http://127.0.0.1:1","port":1,"pid":1,"token":"x"}');
   await put(join(repo.root, `.git/info/attributes.tmp-file-${deadPid}-0123456789ab`), 'half');
   // Not ours, or of a process that lives: the tests' own parent.
   await put(inTeddy('mine/note.txt'), 'mine');
+  await put(inTeddy('commands/0123456789abcdef.note'), 'of an older teddy');
   for (const name of ['capture', 'spool.kept']) await put(inTeddy(`${name}/a.json`), '{}');
   const others = [`file-${deadPid}-notes`, `file-${deadPid}-0123456789ab`, `notes.tmp-file-${deadPid}-0123456789ab`];
   for (const name of others) await put(join(repo.root, '.git/info', name), 'mine');
@@ -131,11 +132,14 @@ test('a killed publication is finished, half files of dead processes go; a stran
     ...Array<string>(5).fill('leftover'),
     'dead-server',
   );
-  expect(notes).toEqual([expect.stringContaining('teddy/mine is none of teddy')]);
+  expect(notes).toEqual([
+    expect.stringContaining('teddy/mine is none of the files of this teddy'),
+    expect.stringContaining('teddy/commands/0123456789abcdef.note is none'),
+  ]);
   expect(await readFile(inTeddy('mine/note.txt'), 'utf8')).toBe('mine');
   expect(await readFile(inTeddy(`file-${process.ppid}-0123456789ab`), 'utf8')).toBe('at work');
   expect(await repo.list('.git/info')).toEqual(expect.arrayContaining(others));
-  await rm(inTeddy('mine'), { recursive: true });
+  for (const name of ['mine', 'commands']) await rm(inTeddy(name), { recursive: true });
   await rm(inTeddy(`file-${process.ppid}-0123456789ab`));
   expect(await repo.list('.git')).not.toContain('index.lock');
   await rm(outfile);

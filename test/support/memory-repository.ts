@@ -20,7 +20,7 @@ import { writeLimits, type Limits } from '../../src/session/write-limits.ts';
 import { syntaxChecker } from '../../src/system/check-syntax.ts';
 import { judgeFetched } from '../../src/workflow/sharing/check-incoming.ts';
 import type { AllowedCommand } from '../../src/conversation/allowed-commands.ts';
-import { memoryCommands, type MemoryCommand } from './memory-commands.ts';
+import { memoryJournal, type MemoryOperation } from './memory-journal.ts';
 import { memoryFiles } from './memory-files.ts';
 import { memoryHooks, type MemoryHooks } from './memory-hooks.ts';
 import { memoryJournals, type MemoryJournal } from './memory-journals.ts';
@@ -68,8 +68,8 @@ export interface MemoryProject extends Project {
   trusted: Set<Oid>;
   /** Journals, by the name of their run: what was appended, and what was kept. */
   left: Map<string, MemoryJournal>;
-  /** Notes of commands of conversations, in the order in which they began. */
-  noted: MemoryCommand[];
+  /** Operations that a crash may cut off, in the order in which they began. */
+  noted: MemoryOperation[];
   remains: MemoryRemains;
   /** The effect of a plan's command; it may use `write`. */
   command: {
@@ -216,7 +216,7 @@ export async function memoryProject(
     spool: memorySpool(),
     journals: memoryJournals(disk, journals),
     left: journals,
-    commands: memoryCommands(noted),
+    journal: memoryJournal(noted),
     allowed: {
       list: async (session) => allowed.get(session) ?? [],
       keep: async (session, commands) => void allowed.set(session, [...commands]),

@@ -4,13 +4,15 @@ import { abortedOutput } from '../../conversation/record.ts';
 import { toWellFormed } from '../../conversation/well-formed.ts';
 import { TeddyError } from '../../errors.ts';
 import { findDirectory } from '../../plan/validate-action.ts';
-import type { CommandResult, KeptFiles, OpenCommandNote } from '../../ports/disk.ts';
+import type { CommandResult, KeptFiles } from '../../ports/disk.ts';
 import type { Workspace } from '../../ports/git.ts';
+import type { Operation } from '../../ports/journal.ts';
 import type { Notices, Project } from '../../ports/project.ts';
 import { isGuardedPath } from '../../session/global-files.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { shortRef, type RefName, type RepoPath } from '../../names.ts';
 import { shownLines, takeLast } from '../../plan/cut-output.ts';
+import type { ProcessGroup } from '../../plan/journal.ts';
 import { readTimeoutMs } from '../run/execute-plan.ts';
 import { noteResult } from '../../plan/note-result.ts';
 import {
@@ -21,6 +23,7 @@ import {
   type SessionTarget,
 } from '../line/guard-session-files.ts';
 import { maskPaths, maskString } from '../line/mask-text.ts';
+import { commandKind, type CommandFacts } from '../line/settle-commands.ts';
 import { maskedOutput } from '../line/masked-output.ts';
 import { toReason } from '../run/scripts.ts';
 import { findWorkspace, type CallContext } from './files.ts';
@@ -64,19 +67,19 @@ async function noteCommand(
   { project, line, place }: CallContext,
   { root }: Workspace,
   kept: KeptFiles,
-): Promise<OpenCommandNote> {
+): Promise<Operation<CommandFacts>> {
   const { ref, session } = line;
   const isLinked = (await project.repository.workTrees())[0]?.root !== root;
   const startedAt = project.clock.now().toISOString();
   // The user's own files are in no note.
   const scan = new Map([...kept.scan].filter(([path]) => isGuardedPath(path)));
-  const note = { session, turn: place.turn, ref, root, isLinked, startedAt, kept: { ...kept, scan } };
-  return project.commands.begin(note);
+  const facts = { session, turn: place.turn, ref, root, isLinked, startedAt, kept: { ...kept, scan }, group: null };
+  return project.journal.open(commandKind, facts);
 }
 
 /** The next command puts back what could not be put back now, before it builds on anything. */
-async function closeNote({ notices }: Project, note: OpenCommandNote, { failure }: Changes): Promise<void> {
-  await (failure === null ? note.discard() : note.leave()).catch((error: unknown) => tell(notices, error));
+async function closeNote({ notices }: Project, note: Operation<CommandFacts>, { failure }: Changes): Promise<void> {
+  await (failure === null ? note.done() : note.leave()).catch((error: unknown) => tell(notices, error));
 }
 
 /** Warns, and the command's result is reported all the same. */
@@ -88,11 +91,12 @@ function tell({ warn }: Notices, error: unknown): void {
 async function runScript(
   { project, signal, onOutput }: CallContext,
   workspace: Workspace,
-  note: OpenCommandNote,
+  note: Operation<CommandFacts>,
   { command, cwd, timeoutMs }: { command: string; cwd: string; timeoutMs: number },
 ): Promise<CommandResult> {
   const output = maskedOutput(project.masker, onOutput);
-  const options = { cwd, env: {}, timeoutMs, signal, onStart: note.started, onOutput: output.add };
+  const onStart = (group: ProcessGroup) => note.note({ group });
+  const options = { cwd, env: {}, timeoutMs, signal, onStart, onOutput: output.add };
   const result = await project.shellOf(workspace.root).run(command, options);
   await output.end();
   return result;

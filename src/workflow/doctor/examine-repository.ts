@@ -2,6 +2,7 @@
 import { TeddyError } from '../../errors.ts';
 import type { Remain } from '../../ports/disk.ts';
 import type { RefTip } from '../../ports/git.ts';
+import type { LeftOperation } from '../../ports/journal.ts';
 import type { Project } from '../../ports/project.ts';
 import { listLines } from '../../session/lines.ts';
 import { addForgotten } from '../../session/cached-rows.ts';
@@ -16,6 +17,7 @@ import { nameSome } from '../../session/name-some.ts';
 import { archivePrefix, deletedPrefix, parseArchiveRef, shortRef, type RefName } from '../../names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { prepareLine } from '../line/prepare.ts';
+import { commandKind, type CommandFacts } from '../line/settle-commands.ts';
 import { clearQuarantine, listLeftInQuarantine, quarantinePrefix } from '../line/quarantine.ts';
 import { moveRefs } from '../line/move-refs.ts';
 
@@ -116,7 +118,7 @@ const findLeftovers: Examination = async (scene) => {
     mend: () => clear(scene, remain, 'The record is removed.'),
   }));
   const strangers = remainsOf(scene, 'stranger').map(
-    ({ path }) => `${path} is none of teddy's files; it is left alone.`,
+    ({ path }) => `${path} is none of the files of this teddy; it is left alone.`,
   );
   return { found: [...files, ...servers], seen: 'leftovers', notes: strangers };
 };
@@ -238,38 +240,36 @@ const findQuarantine: Examination = async ({ project, refs }) => {
 };
 
 /** Commands of conversations that were cut off: what they changed in `.teddy/` is to be put back. */
-const findCommands: Examination = async (scene) => ({
-  found: remainsOf(scene, 'command').map(({ path, note }): Found => {
-    const found = { kind: 'interrupted-command' as const, thing: path };
-    if (note === null) {
-      return {
-        ...found,
-        meaning:
-          'The note of a command that a conversation ran is damaged: nothing says what it may have changed in .teddy/.',
-        todo: `Look at \`git diff HEAD -- .teddy\`, take back what is not yours, then remove the note: \`rm ${toShellWord(path)}\`.`,
-      };
-    }
-    const line = shortRef(note.ref);
-    const meaning = `A conversation was killed while it ran a command of turn ${note.turn} on ${line} in ${note.root}; what that changed in .teddy/ may still be there.`;
-    if (!scene.refs.some(({ ref }) => ref === note.ref)) {
-      return {
-        ...found,
-        meaning,
-        todo: `${line} is gone: look at ${note.root}, then \`rm ${toShellWord(path)}\`.`,
-      };
-    }
+const findCommands: Examination = async ({ project, refs }) => {
+  const left = await project.journal.look(commandKind);
+  return { found: left.map((one) => toCutOffCommand(project, refs, one)), seen: 'commands of conversations' };
+};
+
+function toCutOffCommand(project: Project, refs: Scene['refs'], { path, facts }: LeftOperation<CommandFacts>): Found {
+  const found = { kind: 'interrupted-command' as const, thing: path };
+  if (facts === null) {
     return {
       ...found,
-      meaning,
-      fix: 'puts .teddy/ back as it was, as the next command on that line does',
-      async mend() {
-        await prepareLine(scene.project, note.ref);
-        return 'Its .teddy/ is as it was before the command.';
-      },
+      meaning:
+        'The note of a command that a conversation ran is damaged: nothing says what it may have changed in .teddy/.',
+      todo: `Look at \`git diff HEAD -- .teddy\`, take back what is not yours, then remove the note: \`rm ${toShellWord(path)}\`.`,
     };
-  }),
-  seen: 'commands of conversations',
-});
+  }
+  const line = shortRef(facts.ref);
+  const meaning = `A conversation was killed while it ran a command of turn ${facts.turn} on ${line} in ${facts.root}; what that changed in .teddy/ may still be there.`;
+  if (!refs.some(({ ref }) => ref === facts.ref)) {
+    return { ...found, meaning, todo: `${line} is gone: look at ${facts.root}, then \`rm ${toShellWord(path)}\`.` };
+  }
+  return {
+    ...found,
+    meaning,
+    fix: 'puts .teddy/ back as it was, as the next command on that line does',
+    async mend() {
+      await prepareLine(project, facts.ref);
+      return 'Its .teddy/ is as it was before the command.';
+    },
+  };
+}
 
 /** Sessions that were deleted are kept for so long. */
 const keptMs = 30 * 86_400_000;

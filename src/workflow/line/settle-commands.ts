@@ -1,12 +1,32 @@
 /** Commands of conversations that a crash has cut off: what they wrote in `.teddy/` is put back before anything builds on it. */
 import { TeddyError } from '../../errors.ts';
-import type { CommandNote, LeftCommand } from '../../ports/disk.ts';
-import type { Workspace } from '../../ports/git.ts';
+import type { KeptFiles } from '../../ports/disk.ts';
+import type { RunDirs, Workspace } from '../../ports/git.ts';
+import type { LeftOperation, OperationKind } from '../../ports/journal.ts';
+import type { ProcessGroup } from '../../plan/journal.ts';
 import type { Project } from '../../ports/project.ts';
 import { shortRef, type RefName } from '../../names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { restoreSessionFiles } from './guard-session-files.ts';
 import { refuseRunning } from './refuse-running.ts';
+
+/** A command that a conversation runs, and what puts `.teddy/` back. */
+export interface CommandFacts extends RunDirs {
+  /** Absolute: the work tree that it runs in. */
+  root: string;
+  /** That is not the main one. */
+  isLinked: boolean;
+  /** ISO 8601. */
+  startedAt: string;
+  kept: KeptFiles;
+  /** Null until it is about to start. */
+  group: ProcessGroup | null;
+}
+
+/** Noted from before its start until `.teddy/` is as it was. */
+export const commandKind: OperationKind<CommandFacts> = { name: 'command', title: 'a command' };
+
+type LeftCommand = LeftOperation<CommandFacts>;
 
 /** Where somebody is about to write, or to look. */
 export interface SettleTarget {
@@ -24,42 +44,53 @@ export async function settleCommands(
   place: SettleTarget,
   { onlyLooking = false }: { onlyLooking?: boolean } = {},
 ): Promise<void> {
-  const left = await project.commands.left();
-  try {
-    for (const command of left) await settle(project, place, command, onlyLooking);
-  } finally {
-    for (const { release } of left) await release();
-  }
+  const left = await project.journal.left(commandKind);
+  // The newest first.
+  left.sort((a, b) => ((a.facts?.startedAt ?? '') < (b.facts?.startedAt ?? '') ? 1 : -1));
+  for (const command of left) await settle(project, place, command, onlyLooking);
 }
 
-async function settle(
+async function settle(project: Project, place: SettleTarget, left: LeftCommand, onlyLooking: boolean): Promise<void> {
+  const { facts } = left;
+  if (facts === null) throw damagedNoteError(left);
+  const workspace = await findWorkspace(project, facts);
+  if (workspace === null && onlyLooking) return;
+  if (workspace !== null && facts.ref !== place.ref && workspace.root !== place.workspace?.root) return;
+  const operation = await left.take();
+  if (operation === null) return;
+  try {
+    if (workspace === null) warnOfGone(project, facts);
+    else await putBack(project, workspace, left, facts, onlyLooking);
+  } catch (error) {
+    await operation.leave();
+    throw error;
+  }
+  await operation.done();
+}
+
+async function putBack(
   project: Project,
-  place: SettleTarget,
-  command: LeftCommand,
+  workspace: Workspace,
+  left: LeftCommand,
+  facts: CommandFacts,
   onlyLooking: boolean,
 ): Promise<void> {
-  const { note } = command;
-  if (note === null) throw damagedNoteError(command);
-  const workspace = await findWorkspace(project, note);
-  if (workspace === null) return onlyLooking ? undefined : forget(project, note, command);
-  if (note.ref !== place.ref && workspace.root !== place.workspace?.root) return;
-  await refuseRunning(project, workspace.root, command.group, {
-    command: `A command of turn ${note.turn}`,
+  await refuseRunning(project, workspace.root, facts.group, {
+    command: `A command of turn ${facts.turn}`,
     starter: 'conversation',
   });
   if (onlyLooking)
     throw new TeddyError(
       'RUN_INTERRUPTED',
-      `A command of turn ${note.turn} on ${shortRef(note.ref)} was interrupted, and what it changed in .teddy/ is still there.`,
+      `A command of turn ${facts.turn} on ${shortRef(facts.ref)} was interrupted, and what it changed in .teddy/ is still there.`,
       '`teddy session resume`, and whatever else goes on there, puts that back first.',
     );
-  if (!(await isOnNote(project, workspace, note))) throw elsewhereError(note, workspace, command);
-  await restore(project, workspace, note);
-  await command.discard();
+  if (!(await isOnNote(project, workspace, facts))) throw elsewhereError(facts, workspace, left);
+  await restore(project, workspace, facts);
 }
 
 /** The work tree that it ran in. Null: that is gone. */
-async function findWorkspace({ repository }: Project, { root, isLinked }: CommandNote): Promise<Workspace | null> {
+async function findWorkspace({ repository }: Project, { root, isLinked }: CommandFacts): Promise<Workspace | null> {
   if (repository.workspace?.root === root) return repository.workspace;
   const trees = await repository.workTrees();
   if (trees.some((tree) => tree.root === root)) return repository.openWorkspace(root);
@@ -69,22 +100,21 @@ async function findWorkspace({ repository }: Project, { root, isLinked }: Comman
   return main.root === repository.workspace?.root ? repository.workspace : repository.openWorkspace(main.root);
 }
 
-async function forget({ notices }: Project, { turn, root }: CommandNote, { discard }: LeftCommand): Promise<void> {
+function warnOfGone({ notices }: Project, { turn, root }: CommandFacts): void {
   notices.warn(`${root} is gone, and a command of turn ${turn} that was interrupted there is forgotten.`);
-  await discard();
 }
 
 /** Only above the commit that it started on the kept files say anything. */
 async function isOnNote(
   { repository: { store } }: Project,
   workspace: Workspace,
-  { kept: { head } }: CommandNote,
+  { kept: { head } }: CommandFacts,
 ): Promise<boolean> {
   const now = (await workspace.head()).oid;
   return now !== null && head.oid !== null && (await store.isAncestor(head.oid, now));
 }
 
-async function restore(project: Project, workspace: Workspace, { session, kept }: CommandNote): Promise<void> {
+async function restore(project: Project, workspace: Workspace, { session, kept }: CommandFacts): Promise<void> {
   const place = { project, workspace, session };
   const who = 'An interrupted command, or you since then,';
   const { failure } = await restoreSessionFiles(place, kept, await workspace.headAndScan(), who);
@@ -96,7 +126,7 @@ async function restore(project: Project, workspace: Workspace, { session, kept }
   );
 }
 
-function elsewhereError({ turn, ref }: CommandNote, { root }: Workspace, { path }: LeftCommand): TeddyError {
+function elsewhereError({ turn, ref }: CommandFacts, { root }: Workspace, { path }: LeftCommand): TeddyError {
   const line = shortRef(ref);
   return new TeddyError(
     'RUN_INTERRUPTED',

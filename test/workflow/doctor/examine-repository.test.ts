@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { TeddyError } from '../../../src/errors.ts';
 import { decodeJournal } from '../../../src/plan/journal.ts';
-import type { CommandNote, Remain } from '../../../src/ports/disk.ts';
+import type { Remain } from '../../../src/ports/disk.ts';
 import type { Oid, RefName, SessionId, TurnName } from '../../../src/names.ts';
 import { examineRepository, type Examined } from '../../../src/workflow/doctor/examine-repository.ts';
 import { newSession } from '../../../src/workflow/line/new-session.ts';
@@ -56,17 +56,17 @@ test('what is damaged, or of a line that is gone, is named with its path, and le
   const project = await begun();
   const gone = { ...place, ref: 'refs/heads/teddy/20260101-gone' as RefName };
   const answer = { id: 'x', recordCount: 0, provider: 'p', model: 'm', agent: 'a' };
-  const note = { ...gone, root: '/project', isLinked: false, startedAt: '' } as CommandNote;
+  const facts = { ...gone, root: '/project', isLinked: false, startedAt: '' };
+  project.noted.push({ kind: 'command', facts: null, isAlive: false }, { kind: 'command', facts, isAlive: false });
   const left: Remain[] = [
     { kind: 'run', path: '/runs/damaged', run: null },
-    { kind: 'command', path: '/commands/damaged.note', note: null },
-    { kind: 'command', path: '/commands/gone.note', note },
     { kind: 'answer', path: '/answers/damaged', place: { ...answer, ...place }, bytes: 3, isDamaged: true },
     { kind: 'answer', path: '/answers/gone', place: { ...answer, ...gone }, bytes: 3, isDamaged: false },
   ];
   project.remains.left = left;
   const { findings } = await fix(project);
-  expect(findings.map(({ thing }) => thing).toSorted()).toEqual(left.map(({ path }) => path).toSorted());
+  const notes = ['/journal/command-0.json', '/journal/command-1.json'];
+  expect(findings.map(({ thing }) => thing).toSorted()).toEqual([...left.map(({ path }) => path), ...notes].toSorted());
   for (const { outcome, todo } of findings) expect([outcome, todo]).toEqual(['left', expect.stringMatching(/\S/)]);
   expect(project.remains.left).toEqual(left);
 });

@@ -131,7 +131,7 @@ describe('a command of a conversation that was killed', () => {
 
   test('refuses everything on the line while it still runs, and changes nothing', async () => {
     const project = await openKilled();
-    for (const one of project.noted) one.group = group;
+    for (const one of project.noted) Object.assign(one.facts ?? {}, { group });
     isRunning(project, true);
     const [story, said] = [await storyOfLine(project), project.said.length];
     for (const [name, go] of commands) {
@@ -170,11 +170,11 @@ describe('a command of a conversation that was killed', () => {
 
   test('whose note is damaged stops every line, and names the note; nothing is put back', async () => {
     const project = await openKilled();
-    for (const one of project.noted) one.note = null;
+    for (const one of project.noted) one.facts = null;
     await expect(chat(project, undefined, 'Fine.')).rejects.toMatchObject({
       code: 'DAMAGED_SESSION',
-      message: 'The note of a command that was interrupted cannot be read: /commands/0.note.',
-      hint: 'Look at `git diff HEAD -- .teddy`, take back what is not yours, then remove the note: `rm /commands/0.note`.',
+      message: 'The note of a command that was interrupted cannot be read: /journal/command-0.json.',
+      hint: 'Look at `git diff HEAD -- .teddy`, take back what is not yours, then remove the note: `rm /journal/command-0.json`.',
     });
     expect(await textsOf(project)).toMatchObject(evil);
     expect(project.noted).toHaveLength(1);
@@ -230,7 +230,7 @@ describe('a command of a conversation that was killed', () => {
 
   test('is forgotten with a warning where its work tree is gone', async () => {
     const project = await openKilled({});
-    for (const { note } of project.noted) Object.assign(note ?? {}, { root: '/gone', isLinked: true });
+    for (const { facts } of project.noted) Object.assign(facts ?? {}, { root: '/gone', isLinked: true });
     await say(project, undefined, 'Fine.');
     expect(warnings(project)[0]).toBe(
       'warning: /gone is gone, and a command of turn 01 that was interrupted there is forgotten.',
@@ -260,7 +260,8 @@ describe('the note of a command', () => {
     await callTool(project, 'run_command', { command: 'make' });
     expect(seen).toMatchObject([
       {
-        note: {
+        kind: 'command',
+        facts: {
           session,
           turn: '01',
           ref: `refs/heads/${line}`,
@@ -276,7 +277,7 @@ describe('the note of a command', () => {
     const project = await started();
     let isRun = false;
     project.command.run = async () => ((isRun = true), {});
-    project.commands = { ...project.commands, begin: () => Promise.reject(new TeddyError('DISK_FULL', 'No room.')) };
+    project.journal = { ...project.journal, open: () => Promise.reject(new TeddyError('DISK_FULL', 'No room.')) };
     const outcome = await callTool(project, 'run_command', { command: 'make' });
     expect(outcome).toEqual({ output: 'No room.', isError: true });
     expect(isRun).toBe(false);

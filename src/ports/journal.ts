@@ -1,0 +1,43 @@
+/** Operations that a crash may cut off, and the journal that remembers them. Types only. */
+
+/** A sort of operation, such as a command of a conversation. Its name begins the names of its files: letters alone. */
+export interface OperationKind<Facts extends object> {
+  name: string;
+  /** Names one of them in a sentence: `a command`. */
+  title: string;
+  /** Never there: it ties the facts to the kind. */
+  facts?: Facts;
+}
+
+/** An operation that this process is at work on. */
+export interface Operation<Facts extends object> {
+  /** Durable when it resolves, and the facts are the old ones or the new ones at any time. Throws DISK_FULL or WRITE_FAILED. */
+  note(change: Partial<Facts>): Promise<void>;
+  /** Nothing is left to settle, and the note is gone. Throws WRITE_FAILED. */
+  done(): Promise<void>;
+  /** Leaves the rest to the next command; where the disk refuses to note that, to the one after the end of this process. */
+  leave(): Promise<void>;
+}
+
+/** An operation that its process has left, or whose process is dead. */
+export interface LeftOperation<Facts extends object> {
+  /** Absolute: where the note is. */
+  path: string;
+  /** Null when the note is damaged, or of a later version. */
+  facts: Facts | null;
+  /**
+   * Takes it over; null when another command has settled it by now. Throws LOCKED while another command still settles it,
+   * DISK_FULL, WRITE_FAILED.
+   */
+  take(): Promise<Operation<Facts> | null>;
+}
+
+/** Facts are plain values, maps and bytes. */
+export interface Journal {
+  /** Durable when it resolves. Throws DISK_FULL or WRITE_FAILED. */
+  open<Facts extends object>(kind: OperationKind<Facts>, facts: Facts): Promise<Operation<Facts>>;
+  /** Throws WRITE_FAILED where the notes cannot be read. Removes notes that a killed process has not finished. */
+  left<Facts extends object>(kind: OperationKind<Facts>): Promise<LeftOperation<Facts>[]>;
+  /** The same, and changes nothing. */
+  look<Facts extends object>(kind: OperationKind<Facts>): Promise<LeftOperation<Facts>[]>;
+}
