@@ -2,12 +2,11 @@
  * Work trees that teddy was making when it was killed. Which one it makes is noted before git begins: git locks what it makes for
  * as long as it makes it, leaves that for good when it is killed, and may then fail at every command that looks at all of them.
  */
-import { randomBytes } from 'node:crypto';
-import { readdir, readFile, realpath, rename, rm } from 'node:fs/promises';
+import { readdir, readFile, realpath, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { removeFile, replaceFile } from '../disk/replace-file.ts';
-import { isHeld, readBootId, toLeftName } from '../disk/process-identity.ts';
+import { journalIn } from '../journal/journal.ts';
+import type { Journal, LeftOperation, OperationKind } from '../ports/journal.ts';
 import { fileExists } from './index-lock.ts';
 import type { RepositoryLayout } from './layout.ts';
 import { findLivingGits } from './living-gits.ts';
@@ -16,15 +15,18 @@ import { findLivingGits } from './living-gits.ts';
 const namingLooks = 6;
 const namingMs = 200;
 
+/** A work tree that teddy makes at `place`, absolute. */
+export const workTreeKind: OperationKind<{ place: string }> = { name: 'worktree', title: 'a new work tree' };
+
+const journalOf = (commonDir: string): Journal => journalIn({ dir: join(commonDir, 'teddy', 'journal') });
+
 /** The note goes when the work tree is whole, or gone. */
 export async function withWorkTreeNote<Value>(
   commonDir: string,
   place: string,
   make: () => Promise<Value>,
 ): Promise<Value> {
-  const name = `worktree-${process.pid}-${await readBootId()}-${randomBytes(4).toString('hex')}.json`;
-  const note = join(commonDir, 'teddy', name);
-  await replaceFile(note, JSON.stringify({ place }));
+  const operation = await journalOf(commonDir).open(workTreeKind, { place });
   let isWhole = false;
   try {
     const made = await make();
@@ -32,44 +34,23 @@ export async function withWorkTreeNote<Value>(
     return made;
   } finally {
     const isGone = async () => !(await fileExists(place)) && (await findRecords(commonDir, place)).length === 0;
-    await (isWhole || (await isGone()) ? removeFile(note) : rename(note, toLeftName(note)));
+    await (isWhole || (await isGone()) ? operation.done() : operation.leave());
   }
 }
 
 type WorkTreeDirs = Pick<RepositoryLayout, 'root' | 'commonDir'>;
 
-interface DeadNote {
-  path: string;
-  /** Null: it cannot be read. */
-  place: string | null;
-}
-
-export async function findDeadWorkTreeNotes(commonDir: string): Promise<DeadNote[]> {
-  const dir = join(commonDir, 'teddy');
-  const found: DeadNote[] = [];
-  for (const name of await readdir(dir).catch(() => [] as string[])) {
-    const [, pid, bootId] = /^worktree-(\d+)-(.+)-[0-9a-f]{8}\.json$/.exec(name) ?? [];
-    if (pid === undefined || bootId === undefined || (await isHeld(Number(pid), bootId))) continue;
-    found.push({ path: join(dir, name), place: await readPlace(join(dir, name)) });
-  }
-  return found;
-}
-
-async function readPlace(path: string): Promise<string | null> {
-  try {
-    const { place } = JSON.parse(await readFile(path, 'utf8')) as { place?: unknown };
-    return typeof place === 'string' ? place : null;
-  } catch {
-    return null;
-  }
+export function findLeftWorkTrees(commonDir: string): Promise<LeftOperation<{ place: string }>[]> {
+  return journalOf(commonDir).look(workTreeKind);
 }
 
 /** Keeps a work tree that is whole by now: it belongs to its line. A git that is at work here may still be making it. */
 export async function removeHalfMadeWorkTrees({ root, commonDir }: WorkTreeDirs): Promise<void> {
-  for (const { path, place } of await findDeadWorkTreeNotes(commonDir)) {
-    if (place !== null && (await findLivingGits([root ?? commonDir, commonDir]))?.length) continue;
-    if (place !== null) await removeHalfMade(commonDir, place);
-    await removeFile(path);
+  for (const { facts, take } of await journalOf(commonDir).left(workTreeKind)) {
+    if (facts !== null && (await findLivingGits([root ?? commonDir, commonDir]))?.length) continue;
+    const operation = await take();
+    if (operation !== null && facts !== null) await removeHalfMade(commonDir, facts.place);
+    await operation?.done();
   }
 }
 

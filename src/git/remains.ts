@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { DamagedObject, Remain, Remains } from '../ports/disk.ts';
 import { parseOid, type RefName, type Oid, type RepoPath, repoPathFromGit } from '../names.ts';
 import { areAttributesChanged, attributesPath } from './attributes.ts';
-import { findDeadWorkTreeNotes, removeHalfMadeWorkTrees } from './half-made-work-trees.ts';
+import { findLeftWorkTrees, removeHalfMadeWorkTrees } from './half-made-work-trees.ts';
 import { isAlive, readBootId } from '../disk/process-identity.ts';
 import { parseHolderPid, parseRecordName, readRecord } from './index-lock.ts';
 import type { RepositoryLayout } from './layout.ts';
@@ -61,7 +61,7 @@ async function lookAround(git: GitRunner, layout: RepositoryLayout): Promise<Rem
   for (const { path, updates } of await findDeadRefRecords(commonDir)) {
     found.push({ kind: 'ref-record', path, refs: updates.map(({ ref }) => ref as RefName) });
   }
-  for (const { path } of await findDeadWorkTreeNotes(commonDir)) found.push({ kind: 'leftover', path });
+  for (const { path } of await findLeftWorkTrees(commonDir)) found.push({ kind: 'leftover', path });
   const packs = join(objectsDir, 'pack');
   for (const { name } of await findDeadPacks(packs).catch(() => [])) {
     found.push({ kind: 'leftover', path: join(packs, name) });

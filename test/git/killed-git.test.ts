@@ -6,6 +6,8 @@ import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { openProject } from '../../src/app.ts';
+import { workTreeKind } from '../../src/git/half-made-work-trees.ts';
+import { journalIn } from '../../src/journal/journal.ts';
 import type { Project } from '../../src/ports/project.ts';
 import type { RefName } from '../../src/names.ts';
 import { examineRepository } from '../../src/workflow/doctor/examine-repository.ts';
@@ -295,9 +297,7 @@ test('the half of a work tree that a killed teddy was making is gone when the ne
   const place = join(repo.root, '.git/teddy/worktrees/half');
   await mkdir(place, { recursive: true });
   execFileSync('sh', ['-c', halfMade(place)], { cwd: repo.root });
-  const { pid } = spawnSync('true');
-  const bootId = (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim();
-  await repo.write(`.git/teddy/worktree-${pid}-${bootId}-0123abcd.json`, JSON.stringify({ place }));
+  await (await journalIn({ dir: join(repo.root, '.git/teddy/journal') }).open(workTreeKind, { place })).leave();
   // git itself fails at it.
   expect(await repo.gitSucceeds('worktree', 'list')).toBe(false);
   expect(await project.repository.linkedWorkTrees()).toEqual([]);
