@@ -90,6 +90,7 @@ export async function openProject({
   const clock = systemClock();
   const root = repository.workspace?.root ?? null;
   const settings = readSettings({ env, store: repository.store, root, notices });
+  const journal = journalIn({ dir: join(repository.commonDir, 'teddy', 'journal'), onStep });
   return {
     repository,
     clock,
@@ -109,11 +110,11 @@ export async function openProject({
       },
     },
     answers: answerStaging({
-      dir: join(repository.commonDir, 'teddy', 'answers'),
-      clock,
+      journal,
+      claims: join(repository.commonDir, 'teddy', 'talks'),
       ...processes,
-      warn: (text) => notices.warn(text),
       onStep,
+      warn: (text) => notices.warn(text),
     }),
     syntax: {
       check: async (path, text) => (await import('./system/check-syntax.ts')).syntaxChecker().check(path, text),
@@ -134,7 +135,7 @@ export async function openProject({
     }),
     writeLimits,
     journals: runJournals({ dir: join(repository.commonDir, 'teddy'), ...processes, onStep }),
-    journal: journalIn({ dir: join(repository.commonDir, 'teddy', 'journal'), ...processes, onStep }),
+    journal,
     allowed: allowedCommands(join(repository.commonDir, 'teddy', 'allowed')),
     remains: lazyRemains(repository, clock),
     trust: gitTrust(repository.commonDir),

@@ -44,7 +44,7 @@ const mayImport: Record<string, string[]> = {
   write: ['errors', 'ports', ...core],
   git: ['ports', 'errors', 'disk', 'journal', ...core],
   model: ['ports', 'errors', 'web', ...core],
-  system: ['ports', 'errors', 'disk', 'web', ...core],
+  system: ['ports', 'errors', 'disk', 'journal', 'web', ...core],
   web: core,
   journal: ['ports', 'errors', 'disk', ...core],
   disk: ['ports', 'errors', ...core],

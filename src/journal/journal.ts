@@ -2,8 +2,8 @@
  * One file for each operation that a crash may cut off, `<kind>-<id>.json`, for its user alone: sealed, replaced as a whole, and
  * with its holder inside. A note goes only when what it speaks of is settled.
  */
-import { randomBytes } from 'node:crypto';
-import { readdir, rename } from 'node:fs/promises';
+import { createHash, randomBytes } from 'node:crypto';
+import { readdir, readFile, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { TeddyError } from '../errors.ts';
 import {
@@ -18,12 +18,12 @@ import {
   type Holder,
   type Processes,
 } from '../disk/claim-file.ts';
-import { removeFile, replaceDurably, syncDirectory, writeDurably } from '../disk/durable-file.ts';
+import { removeFile, replaceDurably, syncDirectory, writeDurably, writeDurablyAt } from '../disk/durable-file.ts';
 import { isAlive, readBootId, readStartTime } from '../disk/process-identity.ts';
 import { makePrivateDirectory } from '../disk/private-directory.ts';
 import { decodeSealed, encodeSealed } from '../disk/sealed-json.ts';
 import { errorCode, errorReason, fallBackTo, ignoreSystemError, toDiskError } from '../disk/system-error.ts';
-import type { Journal, LeftOperation, Operation, OperationKind } from '../ports/journal.ts';
+import type { Journal, LeftOperation, Operation, OperationKind, Settling, Staged } from '../ports/journal.ts';
 
 export interface JournalOptions extends Partial<ClaimOptions> {
   /** `<git-common-dir>/teddy/journal`. */
@@ -39,10 +39,13 @@ const thisMachine: Processes = { bootId: readBootId, isAlive, startTime: readSta
 /** Knows processes as the system shows them, unless `given` says something else. */
 export function journalIn(given: JournalOptions): Journal {
   const options = { ...thisMachine, ...given };
+  const find = <Facts extends object>(kind: OperationKind<Facts>, clears: boolean) =>
+    asNoteErrors(kind, 'read', () => findNotes(options, kind, clears));
   return {
     open: (kind, facts) => asNoteErrors(kind, 'written', () => open(options, kind, facts)),
-    left: (kind) => asNoteErrors(kind, 'read', () => findLeft(options, kind, { clears: true })),
-    look: (kind) => asNoteErrors(kind, 'read', () => findLeft(options, kind, { clears: false })),
+    left: async (kind) => (await find(kind, true)).filter(({ state }) => state === 'left'),
+    look: async (kind) => (await find(kind, false)).filter(({ state }) => state === 'left'),
+    atWork: async (kind) => (await find(kind, false)).filter(({ state }) => state === 'of another process'),
   };
 }
 
@@ -57,9 +60,10 @@ async function open<Facts extends object>(
   const holder = await newHolder(options);
   // Its name says whose it is: whoever looks removes what a dead process has left.
   const unfinished = `${path}.new-${holder.pid}-${holder.nonce}`;
-  const note = { version, ...holder, isSettling: false, facts };
+  const note: Note = { version, ...holder, isSettling: false, facts, staged: null };
   try {
     await writeDurably(unfinished, encodeSealed(note), 0o600);
+    options.onStep?.(`${kind.name}-begun`);
     await rename(unfinished, path);
     await syncDirectory(options.dir);
   } catch (error) {
@@ -67,7 +71,8 @@ async function open<Facts extends object>(
     letGo(holder);
     throw error;
   }
-  return operationAt(path, kind, note);
+  options.onStep?.(`${kind.name}-made`);
+  return operationAt(path, options, kind, note);
 }
 
 const version = 1;
@@ -79,6 +84,8 @@ interface Note extends Holder {
   isSettling: boolean;
   /** Null when they were damaged. */
   facts: object | null;
+  /** How many bytes are confirmed, and their sha256 in hex. Null: none were staged. */
+  staged: { size: number; sha256: string } | null;
 }
 
 function decodeNote(text: string): Note | null {
@@ -86,71 +93,139 @@ function decodeNote(text: string): Note | null {
   return note?.version === version ? note : null;
 }
 
-function operationAt<Facts extends object>(path: string, kind: OperationKind<Facts>, begun: Note): Operation<Facts> {
+function contentOf(path: string): string {
+  return path.replace(/json$/, 'content');
+}
+
+function operationAt<Facts extends object>(
+  path: string,
+  { onStep }: UsedOptions,
+  kind: OperationKind<Facts>,
+  begun: Note,
+): Operation<Facts> {
   let note = begun;
-  const end = (act: 'written' | 'removed', run: () => Promise<void>) =>
-    asNoteErrors(kind, act, () => run().finally(() => letGo(note)));
+  let hash = createHash('sha256');
+  const step = (name: string) => onStep?.(`${kind.name}-${name}`);
+  const write = async (next: Note) => {
+    await replaceDurably(path, encodeSealed(next), 0o600);
+    note = next;
+    step('noted');
+  };
+  const asWritten = (run: () => Promise<void>) => asNoteErrors(kind, 'written', run);
   return {
-    note: (change) =>
-      asNoteErrors(kind, 'written', () => {
-        note = { ...note, facts: { ...note.facts, ...change } };
-        return replaceDurably(path, encodeSealed(note), 0o600);
+    note: (change) => asWritten(() => write({ ...note, facts: { ...note.facts, ...change } })),
+    stage: (bytes) =>
+      asWritten(async () => {
+        const size = note.staged?.size ?? 0;
+        if (!(await writeDurablyAt(contentOf(path), bytes, size).catch(fallBackTo(false, 'ENOENT'))))
+          throw shrunkError(path);
+        step('staged');
+        const longer = hash.copy().update(bytes);
+        await write({ ...note, staged: { size: size + bytes.length, sha256: longer.copy().digest('hex') } });
+        hash = longer;
       }),
     done: () =>
-      end('removed', async () => {
+      asNoteErrors(kind, 'removed', async () => {
+        // The note first, and durably: what is found without one is of no operation.
         await removeFile(path);
         await syncDirectory(dirname(path));
+        step('done');
+        await removeFile(contentOf(path));
+        letGo(note);
       }),
-    // No process has this number: to the others it is free now. Where that cannot be noted, it is free when this one ends.
-    leave: () =>
-      end('written', () => replaceDurably(path, encodeSealed({ ...note, pid: 0 }), 0o600).catch(ignoreSystemError)),
+    async leave() {
+      // No process has this number: to the others it is free now. Where that cannot be noted, it is free when this one ends.
+      await write({ ...note, pid: 0 }).catch(ignoreSystemError);
+      letGo(note);
+    },
   };
 }
 
-async function findLeft<Facts extends object>(
-  options: UsedOptions,
-  kind: OperationKind<Facts>,
-  { clears }: { clears: boolean },
-): Promise<LeftOperation<Facts>[]> {
-  const names: string[] = await readdir(options.dir).catch(fallBackTo([], 'ENOENT'));
-  const notes = new Set<string>(
-    names.flatMap((name) => new RegExp(`^${kind.name}-[0-9a-f]{16}\\.json`).exec(name) ?? []),
+function shrunkError(path: string): TeddyError {
+  return new TeddyError(
+    'STAGING_DAMAGED',
+    `${contentOf(path)} was removed, or made shorter, by somebody else.`,
+    'Nothing more is added to it; look at it before anything removes it.',
   );
-  // Nothing had been started by then, or all of it was put right.
-  for (const name of clears ? notes : [])
-    if (!names.includes(name)) await removeLeftovers(join(options.dir, name), options).catch(ignoreSystemError);
-  const found = await Promise.all([...notes].map((name) => look(options, kind, join(options.dir, name))));
-  return found.filter((one) => one !== null);
 }
 
-/** Null: its process is at work on it, or nothing is left of it. */
+type FoundNote<Facts extends object> = LeftOperation<Facts> & { state: 'left' | 'ours' | 'of another process' };
+
+async function findNotes<Facts extends object>(
+  options: UsedOptions,
+  kind: OperationKind<Facts>,
+  clears: boolean,
+): Promise<FoundNote<Facts>[]> {
+  const names: string[] = await readdir(options.dir).catch(fallBackTo([], 'ENOENT'));
+  const pattern = new RegExp(`^(${kind.name}-[0-9a-f]{16})\\.(?:json|content)`);
+  const notes = [...new Set(names.flatMap((name) => pattern.exec(name)?.[1] ?? []))];
+  const found: FoundNote<Facts>[] = [];
+  for (const path of notes.map((name) => join(options.dir, `${name}.json`))) {
+    const one = await look(options, kind, path);
+    if (one !== null) found.push(one);
+    // Nothing had been started by then, or all of it was put right.
+    else if (clears) await clear(options, path).catch(ignoreSystemError);
+  }
+  return found;
+}
+
+async function clear(options: UsedOptions, path: string): Promise<void> {
+  await removeLeftovers(path, options);
+  await removeFile(contentOf(path));
+}
+
+/** Null when there is no note. */
 async function look<Facts extends object>(
   options: UsedOptions,
   kind: OperationKind<Facts>,
   path: string,
-): Promise<LeftOperation<Facts> | null> {
+): Promise<FoundNote<Facts> | null> {
   const holder = await readHolder(path);
   if (holder === null) return null;
   const note = decodeNote(holder.text);
-  if (note?.isSettling !== true && (await isHeld(holder, options))) return null;
   const facts = (note?.facts ?? null) as Facts | null;
-  return { path, facts, take: () => asNoteErrors(kind, 'written', () => take(options, kind, path)) };
+  const isWorking = note?.isSettling !== true && (await isHeld(holder, options));
+  return {
+    path,
+    facts,
+    state: !isWorking ? 'left' : holder.pid === process.pid ? 'ours' : 'of another process',
+    read: () => asNoteErrors(kind, 'read', () => readStaged(path)),
+    take: () => asNoteErrors(kind, 'written', () => take(options, kind, path)),
+  };
+}
+
+/** Reads anew as long as its process writes meanwhile. */
+async function readStaged(path: string): Promise<Staged> {
+  for (;;) {
+    const text = (await readHolder(path))?.text ?? '';
+    const note = decodeNote(text);
+    const content = (await readFile(contentOf(path)).catch(fallBackTo(null, 'ENOENT'))) ?? new Uint8Array();
+    const { size, sha256 } = note?.staged ?? { size: 0, sha256: sha256Of('') };
+    const verified = content.subarray(0, size);
+    if (note !== null && sha256Of(verified) === sha256)
+      return { verified, tail: content.subarray(size), isDamaged: false };
+    if (text === ((await readHolder(path))?.text ?? ''))
+      return { verified: new Uint8Array(), tail: content, isDamaged: true };
+  }
+}
+
+function sha256Of(bytes: Uint8Array | string): string {
+  return createHash('sha256').update(bytes).digest('hex');
 }
 
 async function take<Facts extends object>(
   { waitMs = 5000, ...options }: UsedOptions,
   kind: OperationKind<Facts>,
   path: string,
-): Promise<Operation<Facts> | null> {
-  const toNote = (holder: Holder, facts: object | null): Note => ({ version, ...holder, isSettling: true, facts });
-  let facts: object | null = null;
+): Promise<Settling<Facts> | null> {
+  let note: Note | null = null;
   const renew = (holder: Holder, before: string) => {
-    facts = decodeNote(before)?.facts ?? null;
-    return encodeSealed(toNote(holder, facts));
+    note = { ...(decodeNote(before) ?? { version, facts: null, staged: null }), ...holder, isSettling: true };
+    return encodeSealed(note);
   };
   const taken = await waitWhileHeld(waitMs, () => takeOverFile(path, { ...options, renew }));
-  if ('holder' in taken) return operationAt(path, kind, toNote(taken.holder, facts));
-  if (taken.heldBy === null) return null;
+  if (note !== null && 'holder' in taken) return operationAt(path, options, kind, note);
+  if (!('heldBy' in taken) || taken.heldBy === null) return null;
   throw new TeddyError(
     'LOCKED',
     `Process ${taken.heldBy} puts right ${kind.title} that was interrupted.`,

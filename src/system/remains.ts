@@ -9,13 +9,14 @@ import { decodeJournal, type JournaledRun } from '../plan/journal.ts';
 import type { Remain, Remains } from '../ports/disk.ts';
 import type { Clock } from '../ports/project.ts';
 import { scratchHolder, scratchPrefixes } from '../session/scratch-names.ts';
-import { isStale, readPlace } from './answer-staging.ts';
+import { journalIn } from '../journal/journal.ts';
+import { answerKind } from './answer-staging.ts';
 import { findHolder, type Processes } from '../disk/claim-file.ts';
 import { goneSuffix, lookAtWrites } from './found-write.ts';
 import { processNames } from '../disk/process-names.ts';
 import { discardedPrefix, logName } from './run-journal.ts';
 import { serverRecords } from './server-record.ts';
-import { readStagedContent, unfinishedSuffix } from './staging-directory.ts';
+import { unfinishedSuffix } from './staging-directory.ts';
 import { nullIfGone } from '../disk/system-error.ts';
 
 export interface SystemRemainsOptions extends Processes {
@@ -45,25 +46,14 @@ async function lookAround(options: SystemRemainsOptions): Promise<Remain[]> {
 }
 
 async function findAnswers(options: SystemRemainsOptions): Promise<Remain[]> {
-  const dir = join(options.dir, 'answers');
-  const found: Remain[] = [];
-  for (const name of await namesIn(dir)) {
-    const path = join(dir, name);
-    if (name.endsWith(unfinishedSuffix)) {
-      if (await isOld(options, path)) found.push({ kind: 'leftover', path });
-      continue;
-    }
-    const read = await readPlace({ ...options, dir }, name).catch(nullIfGone);
-    if (read === null) found.push({ kind: 'stranger', path });
-    else if (!read.isHeld) found.push(await readAnswer(path, read.place));
-  }
-  return found;
-}
-
-async function readAnswer(path: string, place: (Remain & { kind: 'answer' })['place']): Promise<Remain> {
-  const { verified, tail, isDamaged } = await readStagedContent(path);
-  const bytes = verified.length + tail.length;
-  return { kind: 'answer', path, place, bytes, isDamaged: isDamaged || place === null };
+  const left = await journalIn({ ...options, dir: join(options.dir, 'journal') }).look(answerKind);
+  return Promise.all(
+    left.map(async ({ path, facts, read }): Promise<Remain> => {
+      const { verified, tail, isDamaged } = await read();
+      const bytes = verified.length + tail.length;
+      return { kind: 'answer', path, place: facts?.place ?? null, bytes, isDamaged: isDamaged || facts === null };
+    }),
+  );
 }
 
 async function findWrites(options: SystemRemainsOptions): Promise<Remain[]> {
@@ -109,11 +99,14 @@ function decodeOrNull(text: string): JournaledRun | null | undefined {
   }
 }
 
-/** Notes that a killed process has not finished. */
+/** Notes that a killed process has not finished, and what was staged beside one that is gone. */
 async function findHalfNotes(options: SystemRemainsOptions): Promise<Remain[]> {
   const dir = join(options.dir, 'journal');
   const names = await namesIn(dir);
-  const halves = names.filter((name) => /\.json\./.test(name) && !names.includes(name.replace(/\.json\..*/, '.json')));
+  const halves = names.filter((name) => {
+    const [, id, rest] = /^(.*?)\.(json\.|content$)/.exec(name) ?? [];
+    return rest !== undefined && !names.includes(`${id}.json`);
+  });
   const isLeft = await Promise.all(halves.map((name) => isOld(options, join(dir, name))));
   return halves.filter((_, at) => isLeft[at]).map((name) => ({ kind: 'leftover', path: join(dir, name) }));
 }
@@ -131,12 +124,11 @@ const ownNames =
 
 async function findStrangers({ dir }: SystemRemainsOptions): Promise<Remain[]> {
   const names = (await namesIn(dir)).filter((name) => !ownNames.test(name));
-  // An older teddy noted there which commands of conversations it ran.
-  const notes = (await namesIn(join(dir, 'commands'))).filter((name) => name.endsWith('.note'));
-  return [...names, ...notes.map((name) => join('commands', name))].map((name) => ({
-    kind: 'stranger',
-    path: join(dir, name),
-  }));
+  // An older teddy kept there the answers that it received, and noted which commands of conversations it ran.
+  const [answers, commands] = await Promise.all(['answers', 'commands'].map((name) => namesIn(join(dir, name))));
+  const older = (commands ?? []).filter((name) => name.endsWith('.note')).map((name) => join('commands', name));
+  older.push(...(answers ?? []).map((name) => join('answers', name)));
+  return [...names, ...older].map((name) => ({ kind: 'stranger', path: join(dir, name) }));
 }
 
 /** Directories in the temporary directory that a process of this repository has made and that is dead now. */
@@ -154,9 +146,12 @@ async function findScratch(options: SystemRemainsOptions): Promise<Remain[]> {
   return found;
 }
 
-/** Nobody takes so long to make a directory. */
-async function isOld(options: SystemRemainsOptions, path: string): Promise<boolean> {
-  return (await isStale(options, path).catch(nullIfGone)) ?? false;
+/** Nobody takes so long to make a file or a directory. */
+const oldMs = 60_000;
+
+async function isOld({ clock }: SystemRemainsOptions, path: string): Promise<boolean> {
+  const found = await lstat(path).catch(nullIfGone);
+  return found !== null && clock.now().getTime() - found.mtimeMs > oldMs;
 }
 
 async function namesIn(dir: string): Promise<string[]> {

@@ -6,7 +6,7 @@ import { fallBackTo } from '../disk/system-error.ts';
 import { sha256 } from './hash.ts';
 
 /** The content that a process left. */
-export interface StagedContent {
+interface StagedContent {
   /** The bytes of the last save that was confirmed. */
   verified: Uint8Array;
   /** The bytes beyond them that were written and never confirmed. */

@@ -1,10 +1,9 @@
 /** A directory in which something that arrives in pieces survives a crash: what was saved is confirmed by its sha256. */
 import { createHash, type Hash } from 'node:crypto';
-import { constants } from 'node:fs';
-import { mkdir, open, rename, rm, rmdir } from 'node:fs/promises';
+import { mkdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { TeddyError } from '../errors.ts';
-import { removeFile, replaceDurably, syncDirectory, writeDurably } from '../disk/durable-file.ts';
+import { removeFile, replaceDurably, syncDirectory, writeDurably, writeDurablyAt } from '../disk/durable-file.ts';
 import { seal, unseal } from '../disk/sealed-json.ts';
 import {
   contentName,
@@ -12,11 +11,10 @@ import {
   readStaging,
   replacementName,
   stateName,
-  type StagedContent,
   type StagingState,
 } from './staged-content.ts';
 import { sha256 } from './hash.ts';
-import { errorCode, errorReason, fallBackTo, toDiskError, ignoreSystemError } from '../disk/system-error.ts';
+import { errorCode, errorReason, ignoreSystemError, toDiskError } from '../disk/system-error.ts';
 import { setTailsAside } from './tails-aside.ts';
 
 /** A save gives these; they stand in the state until the next. */
@@ -135,7 +133,7 @@ function openStaging(path: string, onStep: (step: string) => void, begun: Confir
       if (bytes.length === 0) return confirm({ ...confirmed, facts });
       refuseDropped(confirmed);
       const hash = confirmed.hash.copy().update(bytes);
-      await writeAt(at(contentName), bytes, confirmed.size);
+      if (!(await writeDurablyAt(at(contentName), bytes, confirmed.size))) throw toChanged(path);
       onStep('staging-content');
       await confirm({ size: confirmed.size + bytes.length, hash, file: contentName, facts });
     },
@@ -173,23 +171,6 @@ function refuseDropped({ file }: Confirmed): void {
   if (file === null) throw new Error('The content was dropped, and nothing can be added to it.');
 }
 
-/** At a place of its own, so that what a failed attempt has written is written over. */
-async function writeAt(path: string, bytes: Uint8Array, position: number): Promise<void> {
-  // Made at the beginning alone: one that somebody has removed must not come back with a hole.
-  const file = await open(path, constants.O_WRONLY | (position === 0 ? constants.O_CREAT : 0), 0o600);
-  try {
-    if ((await file.stat()).size < position) throw toChanged(dirname(path));
-    let done = 0;
-    while (done < bytes.length) {
-      const { bytesWritten } = await file.write(bytes, done, bytes.length - done, position + done);
-      done += bytesWritten;
-    }
-    await file.datasync();
-  } finally {
-    await file.close();
-  }
-}
-
 function toChanged(path: string): TeddyError {
   return new TeddyError(
     'STAGING_DAMAGED',
@@ -201,20 +182,6 @@ function toChanged(path: string): TeddyError {
 /** Null: damaged, or there is none. Throws when the file may not be read. */
 export async function readStagingMetadata(path: string): Promise<Record<string, unknown> | null> {
   return unseal((await readIfThere(join(path, metadataName)))?.toString('utf8') ?? '');
-}
-
-export async function readStagedContent(path: string): Promise<StagedContent> {
-  const { verified, tail, isDamaged } = await readStaging(path);
-  return { verified, tail, isDamaged };
-}
-
-/** The metadata last: as long as anything else is there, it says what that is. */
-export async function removeStagingDirectory(path: string): Promise<void> {
-  for (const name of [stateName, contentName, metadataName]) {
-    await removeFile(join(path, `${name}.tmp`));
-    await removeFile(join(path, name));
-  }
-  await rmdir(path).catch(fallBackTo(undefined, 'ENOENT'));
 }
 
 /** Turns the disk's refusals into errors of ours. */

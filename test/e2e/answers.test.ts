@@ -1,9 +1,6 @@
 /** Answers that are slow, long, cut off or killed, and what is kept of them. */
-import { existsSync } from 'node:fs';
-import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import { readSavedSize, waitForSavedAnswer } from '../support/saved-answer.ts';
+import { listAnswerFiles, readSavedSize, waitForSavedAnswer } from '../support/saved-answer.ts';
 import { ctrlC, hasTerminal, runInTerminal } from '../support/run-in-terminal.ts';
 import { createPlan, openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';
 
@@ -15,8 +12,7 @@ const lines = Array.from({ length: 400 }, (_, at) => `line ${at + 1}\n`).join(''
 const longAnswer = createPlan('long.txt', lines);
 const shortAnswer = createPlan('short.txt', 'short\n');
 
-const stagingDir = () => join(project.repo.root, '.git/teddy/answers');
-const staged = async () => (existsSync(stagingDir()) ? readdir(stagingDir()) : []);
+const staged = () => listAnswerFiles(project.repo.root);
 
 async function records(session: string, turn = '01') {
   const text = await project.repo.read(`.teddy/sessions/${session}/${turn}/transcript.jsonl`);

@@ -13,7 +13,7 @@ export function killAt(scene: Scene, step: string, at: number): Job {
 
 /** How often it is passed before an answer is staged; with 2, before the calls of the first are noted beside it. */
 export function countBefore({ steps }: Points, step: string, staged = 1): number {
-  const made = steps.flatMap((one, at) => (one === 'staging-metadata' ? [at] : []));
+  const made = steps.flatMap((one, at) => (one === 'answer-begun' ? [at] : []));
   return steps.slice(0, made[staged - 1]).filter((one) => one === step).length;
 }
 

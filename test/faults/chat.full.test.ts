@@ -91,15 +91,15 @@ test('a kill of the command that goes on does as well, wherever the one before h
   const { points } = await readPoints(stage, chat);
   const at = (step: string, nth: number): Fault => ({ kind: 'kill-at-nth', step, at: nth });
   // Beside the text that came before them stand its calls, noted and not run.
-  const withCalls = at('staging-state', countBefore(points, 'staging-state', 2) + 1);
-  const deaths = [at('asked', 1), at('staging-state', 1), withCalls, at('heard', 1), at('heard', 2), at('heard', 3)];
+  const withCalls = at('answer-noted', countBefore(points, 'answer-noted', 2) + 1);
+  const deaths = [at('asked', 1), at('answer-noted', 1), withCalls, at('heard', 1), at('heard', 2), at('heard', 3)];
   const tally = emptyTally();
   for (const fault of [...deaths, at('asked', 2), at('heard', 4), at('ref-moved', 4)])
     await killRecovery(stage, chat, fault, tally);
   for (const fault of [at('write-made', 1), at('write-content', 2), at('write-dropped', 1)])
     await killRecovery(stage, write, fault, tally);
   finish(total, 'SIGKILL of what goes on with a conversation', tally);
-  const recovery = ['asked', 'heard', 'ref-moved', 'staging-content', 'staging-made', 'staging-metadata'];
+  const recovery = ['asked', 'heard', 'ref-moved', 'answer-staged', 'answer-made', 'answer-begun'];
   expect([...tally.hits.keys()]).toEqual(expect.arrayContaining(recovery));
 });
 

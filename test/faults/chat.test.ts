@@ -18,7 +18,7 @@ afterAll(() => stage.close());
 /** `crash.test.ts` kills an append at each of these, and the full sweep a conversation and its recovery. */
 const ofAnyEntry = ['object', 'object-written', 'record', 'lock', 'index', 'ref', 'unlocked', 'files-written'];
 /** How the last answer comes to the line. */
-const lastOfInterest = ['staging-state', 'ref-moved', 'done'];
+const lastOfInterest = ['answer-noted', 'ref-moved', 'done'];
 
 test('a kill at the steps of a conversation and at any time loses nothing that was said, and nothing is there twice', async () => {
   const scene = stage.scenes.chat;
@@ -26,7 +26,7 @@ test('a kill at the steps of a conversation and at any time loses nothing that w
   const names = [...new Set(points.steps)].filter((step) => !ofAnyEntry.includes(step)).toSorted();
   const firsts = names.map((step) => killAt(scene, step, countBefore(points, step) + 1));
   const lasts = lastOfInterest.map((step) => killAt(scene, step, countAll(points, step)));
-  const withCalls = killAt(scene, 'staging-state', countBefore(points, 'staging-state', 2) + 1);
+  const withCalls = killAt(scene, 'answer-noted', countBefore(points, 'answer-noted', 2) + 1);
   const tally = emptyTally();
   const jobs = [...firsts, withCalls, ...lasts, ...atRandomTimes(scene, durationMs, 1)];
   await sweepWith(stage, jobs, tally, () => [], checkChat);

@@ -1,17 +1,13 @@
 /** Checks an answer that was killed while it arrived. */
-import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { decodeTranscript } from '../../src/conversation/decode-transcript.ts';
+import { listAnswerFiles, readSavedSize } from '../support/saved-answer.ts';
 import type { ScratchRepository } from '../support/scratch-repository.ts';
 import { slowAnswerText } from './plans.ts';
 import type { Scene } from './scenes.ts';
 
 /** The part of the answer that a save had confirmed; empty when none had. */
 export async function readConfirmed({ root }: ScratchRepository): Promise<string> {
-  const dir = join(root, '.git/teddy/answers');
-  const [name = ''] = (await readdir(dir).catch(() => [])).filter((entry) => !entry.endsWith('.new'));
-  const state = await readFile(join(dir, name, 'state.json'), 'utf8').catch(() => '{"size":0}');
-  return slowAnswerText.slice(0, (JSON.parse(state) as { size: number }).size);
+  return slowAnswerText.slice(0, await readSavedSize(root));
 }
 
 /** After the command that comes next. */
@@ -31,9 +27,7 @@ export async function checkAnswer(repository: ScratchRepository, scene: Scene, c
   const [text = ''] = kept;
   if (!slowAnswerText.startsWith(text)) problems.push('what is kept is no beginning of what was sent');
   if (!text.startsWith(confirmed)) problems.push(`${confirmed.length} characters were saved, ${text.length} are kept`);
-  const left = (await readdir(join(repository.root, '.git/teddy/answers')).catch(() => [])).filter(
-    (name) => !name.endsWith('.new'),
-  );
+  const left = await listAnswerFiles(repository.root);
   const anchors = await repository.git('for-each-ref', '--format=%(refname)', 'refs/teddy/keep/answers/');
   if (anchors !== '') problems.push(`${anchors} is kept beside the line`);
   return [...problems, ...left.map((name) => `${name} is left in staging`)];

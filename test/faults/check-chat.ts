@@ -1,6 +1,4 @@
 /** Checks a conversation that was killed: every message is there, once, and the next command ends it. */
-import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openProject } from '../../src/app.ts';
 import { decodeTranscript } from '../../src/conversation/decode-transcript.ts';
@@ -14,6 +12,7 @@ import { cancelWrite } from '../../src/workflow/writes/cancel.ts';
 import { cleanWrites } from '../../src/workflow/writes/clean.ts';
 import { listWrites, type WriteView } from '../../src/workflow/writes/list.ts';
 import { discardWrite, finalizeLeft } from '../../src/workflow/writes/recover.ts';
+import { listAnswerFiles, readSavedAnswers } from '../support/saved-answer.ts';
 import { openScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
 import { checkHistories } from './check-histories.ts';
 import { findLeftovers, repair } from './check-run.ts';
@@ -150,21 +149,10 @@ interface Staged {
 }
 
 async function readStaged({ root }: ScratchRepository): Promise<Staged[]> {
-  const dir = join(root, '.git/teddy/answers');
-  const names = (await readdir(dir).catch(() => [])).filter((name) => !name.endsWith('.new'));
-  // A kill between the last file and its directory leaves the directory empty: nothing is staged there any more.
-  const isFull = await Promise.all(names.map(async (name) => (await readdir(join(dir, name))).length > 0));
-  return Promise.all(
-    names
-      .filter((_, at) => isFull[at])
-      .map(async (name) => {
-        const read = (file: string) => readFile(join(dir, name, file), 'utf8');
-        const state = JSON.parse(await read('state.json').catch(() => '{"size":0}')) as { size: number };
-        const text = Buffer.from(await read('content.txt').catch(() => '')).subarray(0, state.size);
-        const { place } = JSON.parse(await read('metadata.json')) as { place: { unit?: string } };
-        return { isExchange: place.unit === 'exchange', text: text.toString() };
-      }),
-  );
+  return (await readSavedAnswers(root)).map(({ place, confirmed }) => ({
+    isExchange: place.unit === 'exchange',
+    text: confirmed.toString(),
+  }));
 }
 
 const saidOf = (records: KnownRecord[]): string[] =>
@@ -391,7 +379,7 @@ async function checkWritten(known: Known, entries: Entry[], records: KnownRecord
 
 /** Finds leftovers of answers, of write sessions, and of appends. */
 async function findLeft(repository: ScratchRepository): Promise<string[]> {
-  const answers = (await repository.list('.git/teddy/answers')).filter((name) => !name.endsWith('.new'));
+  const answers = await listAnswerFiles(repository.root);
   const writes = await repository.list('.git/teddy/write_sessions');
   const anchors = await repository.git('for-each-ref', '--format=%(refname)', 'refs/teddy/keep/answers/');
   return [

@@ -5,6 +5,7 @@ import { runTeddy } from '../support/run-teddy.ts';
 import { checkAnswer, readConfirmed } from './check-answer.ts';
 import { readAdded, checkRun } from './check-run.ts';
 import { failEachCall, failedCleanly } from './failure.ts';
+import { answerSteps } from './known-steps.ts';
 import { memoText } from './plans.ts';
 import { raceAppends, reportRace } from './race.ts';
 import { runChild } from './run-child.ts';
@@ -175,13 +176,11 @@ function isObject(path: string): boolean {
   return /\/objects\/[0-9a-f]{2}\/[0-9a-f]{38}$/.test(path);
 }
 
-const stagingSteps = ['staging-metadata', 'staging-made', 'staging-content', 'staging-state'];
-
 test('a kill while an answer arrives, at each step of a save and at any time, keeps what was saved, once', async () => {
   const scene = stage.scenes.answer;
   const { points, durationMs } = await readPoints(stage, scene);
-  expect(new Set(points.steps)).toEqual(new Set([...points.steps, ...stagingSteps]));
-  const atSteps = stagingSteps.map((step): Job => ({ scene, fault: { kind: 'kill-at-first', step } }));
+  expect(new Set(points.steps)).toEqual(new Set([...points.steps, ...answerSteps]));
+  const atSteps = answerSteps.map((step): Job => ({ scene, fault: { kind: 'kill-at-first', step } }));
   const atTimes = Array.from({ length: 8 }, (_, at): Job => {
     return { scene, kill: { afterMs: durationMs * (0.2 + 0.8 * Math.random()), everything: at % 2 === 0 } };
   });
@@ -189,14 +188,14 @@ test('a kill while an answer arrives, at each step of a save and at any time, ke
   await sweep(stage, [...atSteps, ...atTimes], tally, () => []);
   report('SIGKILL while an answer arrives', tally);
   expect(tally.problems).toEqual([]);
-  expect([...tally.hits.keys()].toSorted()).toEqual(stagingSteps.toSorted());
+  expect([...tally.hits.keys()].toSorted()).toEqual(answerSteps.toSorted());
 });
 
 test('a kill of the command that recovers an answer, at each of its steps, keeps the answer once', async () => {
   const scene = stage.scenes.answer;
   const { program } = stage;
   const killed = await stage.copy(scene);
-  const fault = { kind: 'kill-at-first' as const, step: 'staging-state' };
+  const fault = { kind: 'kill-at-first' as const, step: 'answer-noted' };
   expect(await runChild({ program, operation: 'answer', root: killed.root, fault })).toMatchObject({ hit: fault.step });
   const confirmed = await readConfirmed(killed);
   expect(confirmed.length).toBeGreaterThan(0);

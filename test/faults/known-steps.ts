@@ -11,6 +11,9 @@ export function readKnownSteps(): string[] {
 /** The steps of `sync`, `pull`, `push` and `land`. */
 export const sharingSteps: readonly string[] = ['fetched', 'pushed', 'checked-out', 'fast-forwarded'];
 
+/** Those of the note of an answer, as long as that arrives. */
+export const answerSteps: readonly string[] = ['answer-begun', 'answer-made', 'answer-staged', 'answer-noted'];
+
 /** Those of a line that is written as one pack. */
 export function readImportSteps(): string[] {
   return readAllSteps().filter(isImportStep);
@@ -30,7 +33,7 @@ function readAllSteps(): string[] {
 
 /** Those that only a write session passes, or whoever goes on with one. */
 export function isWriteStep(name: string): boolean {
-  return /^(?:write-|claim-|staging-(?:tail|replaced|dropped)$)/.test(name);
+  return /^(?:write-|claim-|staging-)/.test(name);
 }
 
 /** Under the names that a write session gives them. */

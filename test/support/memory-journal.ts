@@ -7,6 +7,7 @@ export interface MemoryOperation {
   facts: Record<string, unknown> | null;
   /** The process that is at work on it lives. */
   isAlive: boolean;
+  staged: Uint8Array;
 }
 
 export function memoryJournal(operations: MemoryOperation[]): Journal {
@@ -14,6 +15,7 @@ export function memoryJournal(operations: MemoryOperation[]): Journal {
     one.isAlive = true;
     return {
       note: async (change) => void Object.assign(one.facts ?? {}, change),
+      stage: async (bytes) => void (one.staged = Buffer.concat([one.staged, bytes])),
       done: async () => void operations.splice(operations.indexOf(one), 1),
       leave: async () => void (one.isAlive = false),
     };
@@ -24,13 +26,20 @@ export function memoryJournal(operations: MemoryOperation[]): Journal {
       .map((one, at) => ({
         path: `/journal/${name}-${at}.json`,
         facts: one.facts as Facts | null,
+        read: async () => ({ verified: one.staged, tail: new Uint8Array(), isDamaged: false }),
         take: async () => (operations.includes(one) ? hold(one) : null),
       }));
   return {
     left,
     look: left,
+    atWork: async () => [],
     async open({ name }, facts) {
-      const one = { kind: name, facts: { ...facts } as Record<string, unknown>, isAlive: true };
+      const one = {
+        kind: name,
+        facts: { ...facts } as Record<string, unknown>,
+        isAlive: true,
+        staged: new Uint8Array(),
+      };
       operations.push(one);
       return hold(one);
     },

@@ -57,7 +57,8 @@ test('what is damaged, or of a line that is gone, is named with its path, and le
   const gone = { ...place, ref: 'refs/heads/teddy/20260101-gone' as RefName };
   const answer = { id: 'x', recordCount: 0, provider: 'p', model: 'm', agent: 'a' };
   const facts = { ...gone, root: '/project', isLinked: false, startedAt: '' };
-  project.noted.push({ kind: 'command', facts: null, isAlive: false }, { kind: 'command', facts, isAlive: false });
+  for (const one of [null, facts])
+    project.noted.push({ kind: 'command', facts: one, isAlive: false, staged: new Uint8Array() });
   const left: Remain[] = [
     { kind: 'run', path: '/runs/damaged', run: null },
     { kind: 'answer', path: '/answers/damaged', place: { ...answer, ...place }, bytes: 3, isDamaged: true },
