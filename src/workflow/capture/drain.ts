@@ -121,7 +121,7 @@ async function drainClaimed(
       );
     sum.bells += taken.bells.length;
     for (const one of sessions.values()) await attend(project, capture, one, sum);
-    sum.problems.push(...(await closeLostGates(project, capture)));
+    sum.problems.push(...(await closeLostGates(project)));
     if (taken.bells.length > 0 || taken.unreadable > 0) await taken.done();
     const nowMs = performance.now();
     for (const [key, one] of sessions) if (!isBusy(one, nowMs, lingerMs)) sessions.delete(key);

@@ -3,6 +3,7 @@ import type { AgentName } from '../../conversation/agent-log.ts';
 import { asText, fieldsOf } from '../../conversation/import-values.ts';
 import { toMessage } from '../../errors.ts';
 import type { Capture } from '../../ports/agent-logs.ts';
+import type { OperationKind, Settling } from '../../ports/journal.ts';
 import type { Project } from '../../ports/project.ts';
 import {
   joinPath,
@@ -191,18 +192,17 @@ export function toGateAnswer(verdict: Verdict, input: unknown): Record<string, u
   };
 }
 
-const gateKey = (callId: string) => `gate ${callId}`;
+const gateKind: OperationKind<WaitingPlan> = { name: 'gate', title: 'a plan that an agent waits with' };
 
-/** A note that the agent waits: whatever ends the gate, the line says in the end that nobody has decided. */
-export async function openGate({ states }: Capture, { callId, pid }: GateCall, plan: WaitingPlan): Promise<void> {
-  await states.write(gateKey(callId), { gate: { callId, pid, ...plan } });
+/** Notes that the agent waits: whatever ends the gate, the line says in the end that nobody has decided. */
+export function openGate({ journal }: Project, plan: WaitingPlan): Promise<Settling<WaitingPlan>> {
+  return journal.open(gateKind, plan);
 }
 
 /** `reason`: why no verdict has counted, as a sentence; null: one has. `isJudged`: there is one, which did not count. */
 export async function closeGate(
   project: Project,
-  { states }: Capture,
-  { callId }: Pick<GateCall, 'callId'>,
+  gate: Settling<WaitingPlan>,
   plan: WaitingPlan,
   { reason, isJudged = false }: { reason: string | null; isJudged?: boolean },
 ): Promise<void> {
@@ -210,21 +210,22 @@ export async function closeGate(
     if (reason !== null) await noteUndecided(project, plan, reason, isJudged);
   } finally {
     // A note that stayed would be tried again for ever.
-    await states.remove(gateKey(callId));
+    await gate.done();
   }
 }
 
 /** Gates that were killed have left their notes. Returns what kept one from being closed, as sentences. */
-export async function closeLostGates(project: Project, capture: Capture): Promise<string[]> {
+export async function closeLostGates(project: Project): Promise<string[]> {
   const problems: string[] = [];
-  for (const { gate } of await capture.states.list()) {
-    if (typeof gate !== 'object' || gate === null) continue;
-    const { callId, pid, ...plan } = gate as WaitingPlan & Pick<GateCall, 'callId' | 'pid'>;
-    if (await capture.isAlive(pid)) continue;
+  for (const { facts: plan, take } of await project.journal.left(gateKind)) {
+    const gate = await take();
     const reason = 'The wait ended before anybody had decided.';
-    await closeGate(project, capture, { callId }, plan, { reason }).catch((error: unknown) =>
-      problems.push(`The plan of turn ${plan.turn} of ${shortRef(plan.ref)}: ${toMessage(error)}`),
-    );
+    // Nothing says of a damaged one which plan waited.
+    if (plan === null) await gate?.done();
+    else if (gate !== null)
+      await closeGate(project, gate, plan, { reason }).catch((error: unknown) =>
+        problems.push(`The plan of turn ${plan.turn} of ${shortRef(plan.ref)}: ${toMessage(error)}`),
+      );
   }
   return problems;
 }

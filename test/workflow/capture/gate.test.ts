@@ -188,12 +188,12 @@ describe('the agent', () => {
     ['its call names neither a text nor a file', {}, firstPlan],
   ])('asks by itself, and the line says so, where %s after a yes', async (_, named, now) => {
     const plan = await waiting();
-    await openGate(capture, call, plan);
+    const gate = await openGate(project, plan);
     const { verdict: yes } = await give(plan, 'approved');
     if (now !== null) capture.files.set('/plan.md', now);
     const reason = await findChange(project, capture, { ...call, ...named }, plan, yes);
     expect(reason).toMatch(/^It was approved, but /);
-    await closeGate(project, capture, call, plan, { reason, isJudged: true });
+    await closeGate(project, gate, plan, { reason, isJudged: true });
     expect((await verdictsOn(plan)).map(({ verdict, text }) => [verdict, text])).toEqual([
       ['approved', null],
       ['none', reason],
@@ -224,7 +224,7 @@ describe('the agent', () => {
 
   test('asks by itself where the line was set back to before the plan', async () => {
     const plan = await waiting();
-    await openGate(capture, call, plan);
+    const gate = await openGate(project, plan);
     let count = 0;
     const pause = async () => {
       count += 1;
@@ -233,20 +233,20 @@ describe('the agent', () => {
     };
     expect(await awaitVerdict(project, plan, { pause })).toBeNull();
     expect(count).toBe(1);
-    await closeGate(project, capture, call, plan, { reason: 'Nobody had decided.' });
+    await closeGate(project, gate, plan, { reason: 'Nobody had decided.' });
     expect(await storyOf(project, (await project.repository.store.resolve(plan.ref)) as Oid)).not.toContain('plan 01');
-    expect(capture.saved.has('gate toolu_2')).toBe(false);
+    expect(project.noted).toEqual([]);
   });
 });
 
 describe('where nobody has decided', () => {
   test('the line says so, once, and a verdict may still come', async () => {
     const plan = await waiting();
-    await openGate(capture, call, plan);
+    const gate = await openGate(project, plan);
     expect(await awaitVerdict(project, plan, looks())).toBeNull();
-    await closeGate(project, capture, call, plan, { reason: 'Nobody had decided.' });
+    await closeGate(project, gate, plan, { reason: 'Nobody had decided.' });
     expect(await verdictsOn(plan)).toMatchObject([{ verdict: 'none', text: 'Nobody had decided.' }]);
-    await closeLostGates(project, capture);
+    await closeLostGates(project);
     expect(await verdictsOn(plan)).toHaveLength(1);
     await give(plan, 'approved');
     expect(await awaitVerdict(project, plan, looks())).toMatchObject({ verdict: 'approved' });
@@ -255,19 +255,18 @@ describe('where nobody has decided', () => {
 
   test('a gate that was killed is noted by the next drain, one that waits is not', async () => {
     const plan = await waiting();
-    await openGate(capture, call, plan);
-    await closeLostGates(project, capture);
+    const gate = await openGate(project, plan);
+    await closeLostGates(project);
     expect(await verdictsOn(plan)).toEqual([]);
-    capture.isAlive = async () => false;
-    await closeLostGates(project, capture);
+    await gate.leave();
+    await closeLostGates(project);
     expect(await verdictsOn(plan)).toMatchObject([{ verdict: 'none' }]);
-    await closeLostGates(project, capture);
+    await closeLostGates(project);
     expect(await verdictsOn(plan)).toHaveLength(1);
   });
 
   test('a gate that cannot be noted is said once, and keeps no other from being noted', async () => {
     const plan = await waiting();
-    capture.isAlive = async () => false;
     project.configuration.set('teddy.approvals', 'sometimes');
     const { store } = project.repository;
     const resolve = store.resolve.bind(store);
@@ -277,28 +276,25 @@ describe('where nobody has decided', () => {
       isBroken = false;
       throw new Error('The disk is broken.');
     };
-    await openGate(capture, { ...call, callId: 'toolu_0' }, plan);
-    await openGate(capture, call, plan);
-    expect(await closeLostGates(project, capture)).toEqual([expect.stringMatching(/^The plan of turn 01 .*broken/)]);
-    expect(await closeLostGates(project, capture)).toEqual([]);
+    for (let at = 0; at < 2; at += 1) await (await openGate(project, plan)).leave();
+    expect(await closeLostGates(project)).toEqual([expect.stringMatching(/^The plan of turn 01 .*broken/)]);
+    expect(await closeLostGates(project)).toEqual([]);
     expect(await verdictsOn(plan)).toMatchObject([{ verdict: 'none' }]);
   });
 
   test('nothing is noted on a line that was set back to before the session', async () => {
     const plan = await waiting();
-    await openGate(capture, call, plan);
+    await (await openGate(project, plan)).leave();
     await setBack(plan, Infinity);
-    capture.isAlive = async () => false;
-    expect(await closeLostGates(project, capture)).toEqual([]);
-    expect(capture.saved.has('gate toolu_2')).toBe(false);
+    expect(await closeLostGates(project)).toEqual([]);
+    expect(project.noted).toEqual([]);
   });
 
   test('nothing is noted where somebody has decided just then', async () => {
     const plan = await waiting();
-    await openGate(capture, call, plan);
+    await (await openGate(project, plan)).leave();
     await give(plan, 'rejected', 'No.');
-    capture.isAlive = async () => false;
-    await closeLostGates(project, capture);
+    await closeLostGates(project);
     expect(await verdictsOn(plan)).toMatchObject([{ verdict: 'rejected' }]);
   });
 });

@@ -74,15 +74,15 @@ export class CaptureGateCommand extends TeddyCommand {
     const until = (ms: number, everyMs: number) => toPause(capture, call, signal, { ms, everyMs });
     const plan = await findWaitingPlan(project, capture, call, { pause: until(findMs, findEveryMs) });
     if (plan === null) return 0;
-    await openGate(capture, call, plan);
+    const waiting = await openGate(project, plan);
     if (!namesPlan(call)) {
       const reason = 'The agent did not say which plan it has, so nobody was asked.';
-      await closeGate(project, capture, call, plan, { reason });
+      await closeGate(project, waiting, plan, { reason });
       return 0;
     }
     const page = gate === 'page' ? await this.openPage(terminal, project, plan) : null;
     if (gate === 'page' && page === null) {
-      await closeGate(project, capture, call, plan, { reason: 'No browser could be opened to show it.' });
+      await closeGate(project, waiting, plan, { reason: 'No browser could be opened to show it.' });
       return 0;
     }
     let verdict: Verdict | null = null;
@@ -95,7 +95,7 @@ export class CaptureGateCommand extends TeddyCommand {
       if (reason === null && verdict !== null)
         terminal.print(`${JSON.stringify(toGateAnswer(verdict, payload['tool_input']))}\n`);
     } finally {
-      await closeGate(project, capture, call, plan, { reason, isJudged: verdict !== null });
+      await closeGate(project, waiting, plan, { reason, isJudged: verdict !== null });
       if (page?.isOwn && verdict !== null) await sleep(showMs, undefined, { signal }).catch(() => undefined);
       await page?.stop();
     }
