@@ -366,7 +366,10 @@ function listInTheWay(stderr: string): string[] {
 export function toFilesHint(root: string, stderr: string): string {
   const files = listInTheWay(stderr);
   const all = files.length > 5 ? '--include-untracked' : `--all -- ${files.map(toShellWord).join(' ')}`;
-  const stash = `git -C ${toShellWord(root)} stash${/untracked/i.test(stderr) ? ` push ${all}` : ''}`;
+  const git = `git -C ${toShellWord(root)}`;
+  // git stashes no file that is not merged.
+  const add = stderr.includes('resolve your current index') ? `${git} add -u && ` : '';
+  const stash = `${add}${git} stash${/untracked/i.test(stderr) ? ` push ${all}` : ''}`;
   return `Commit or stash those edits in ${root} (\`${stash}\`), or move those files away, and run the command again.`;
 }
 

@@ -1,4 +1,5 @@
 /** Taking a turn back, and going back to one: git agrees with every file, and no edit of the user's is lost. */
+import { execFileSync } from 'node:child_process';
 import { chmod, readlink, rm, stat, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -71,7 +72,28 @@ test('undo puts back content, mode and deleted files, and removes what the turn 
   expect((await project.subjects())[0]).toBe('turn 01 undo: 4 files of turn 01 taken back');
   const nothing = await project.refuses('NOTHING_TO_UNDO', 3, ['session', 'undo']);
   expect(nothing).toContain('`teddy session undo 01` puts turn 01 back');
+  const named = await project.refuses('NOTHING_TO_UNDO', 3, ['session', 'undo', '-s', 'undo']);
+  expect(named).toContain('`teddy session log -s undo` shows the turns; `teddy session undo -s undo 01` puts');
   await project.refuses('UNKNOWN_TURN', 2, ['session', 'undo', '07']);
+});
+
+test.each([
+  ['rewind', '01'],
+  ['archive', ''],
+])('what %s says while a file is not merged puts that away, and then it works', async (verb, ...args) => {
+  const { repo } = project;
+  await project.begin(`unmerged-${verb}`);
+  await turn(editAction('a.txt', 'a', 'A'));
+  await turn(createAction('c.txt', 'c\n'));
+  const stages = [1, 2, 3].map((stage) => `100644 $(git rev-parse HEAD:a.txt) ${stage}\ta.txt\n`).join('');
+  const sh = (script: string) => execFileSync('sh', ['-c', script], { cwd: repo.root, stdio: 'pipe' });
+  sh(`printf "0 ${'0'.repeat(40)}\ta.txt\n${stages}" | git update-index --index-info; echo mine > a.txt`);
+  const words = ['session', verb, ...args].filter((word) => word !== '');
+  const { stderr } = await project.run(words);
+  const [, way = ''] = /`(git [^`]*stash)`/.exec(stderr) ?? [];
+  sh(way);
+  await project.ok(...words);
+  await repo.git('stash', 'drop', '--quiet');
 });
 
 test('undo of an undone turn puts it back on the same branch, as often as is wanted, and all who look agree', async () => {

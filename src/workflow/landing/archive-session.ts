@@ -186,7 +186,7 @@ async function leaveLine(project: Project, workspace: Workspace, line: KnownLine
     throw new TeddyError(
       'LINE_CHECKED_OUT',
       `${name} is checked out here, with edits that are not committed.`,
-      `Commit them, or put them away with \`git stash\`; then run the command again, which switches to ${base}.`,
+      `Commit them, or put them away with \`${unmerged.length > 0 ? 'git add -u && ' : ''}git stash\`; then run the command again, which switches to ${base}.`,
     );
   await refuseHeldBase(project, workspace, line, base);
   await workspace.switchTo(`refs/heads/${base}` as RefName);
