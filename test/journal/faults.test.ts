@@ -50,7 +50,7 @@ async function startProcess(): Promise<Journal> {
   });
 }
 
-/** What was acknowledged: the value, and the staged text. */
+/** The value and the staged text that were acknowledged. */
 type Acknowledged = [value: number, text: string] | 'nothing' | 'done';
 
 const script: [(operation: Operation<Facts>) => Promise<void>, Acknowledged][] = [
