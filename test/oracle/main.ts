@@ -11,8 +11,8 @@ import { meant } from './meant.ts';
 import { readRepository, type Readings } from './readings.ts';
 import { makeZoo } from './zoo.ts';
 
-/** The commit before the reading side was made one. */
-const base = '8b3724bfe4fde997b530fe44f4c67f742cc9fb7f';
+/** The commit in which the reading side had become one. */
+const base = 'c09dc1579566717bc5110307fa3d744e66adc003';
 
 // The bundle lies in dist/.
 const root = fileURLToPath(new URL('..', import.meta.url));
