@@ -147,7 +147,14 @@ async function copyRepository(
     return null;
   const directory = await mkdtemp(join(tmpdir(), 'teddy-hint-'));
   const copied = join(directory, 'copy');
-  await execute('cp', ['-a', top, copied]);
+  try {
+    await execute('cp', ['-a', top, copied]);
+  } catch (error) {
+    await rm(directory, { recursive: true, force: true });
+    // Another command is at work there: what it removes meanwhile cannot be copied.
+    if (String(error).includes('No such file or directory')) return null;
+    throw error;
+  }
   const config = await readFile(join(copied, '.git', 'config'), 'utf8');
   const remotes = config.includes('[remote')
     ? await execute('git', ['config', '--get-regexp', '^remote\\..*\\.url$'], { cwd: copied })
