@@ -128,7 +128,7 @@ function operationAt<Facts extends object>(
       asNoteErrors(kind, 'removed', async () => {
         // The note first, and durably: what is found without one is of no operation.
         await removeFile(path);
-        await syncDirectory(dirname(path));
+        await syncDirectory(dirname(path)).catch(fallBackTo(undefined, 'ENOENT'));
         step('done');
         await removeFile(contentOf(path));
         letGo(note);

@@ -68,6 +68,12 @@ describe('an operation', () => {
     expect(await readFile(await path(), 'utf8')).toContain('"pid":0,');
   });
 
+  test('whose directory somebody has removed is done all the same', async () => {
+    const operation = await open();
+    await rm(dir, { recursive: true });
+    await operation.done();
+  });
+
   test('is of its kind alone', async () => {
     await (await open()).leave();
     expect(await journal().left({ name: 'mov', title: 'another' })).toEqual([]);
