@@ -187,6 +187,7 @@ async function look<Facts extends object>(
   const isWorking = note?.isSettling !== true && (await isHeld(holder, options));
   return {
     path,
+    content: contentOf(path),
     facts,
     state: !isWorking ? 'left' : holder.pid === process.pid ? 'ours' : 'of another process',
     read: () => asNoteErrors(kind, 'read', () => readStaged(path)),

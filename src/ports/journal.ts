@@ -43,6 +43,8 @@ interface NotedOperation<Facts extends object> {
   path: string;
   /** Null when the note is damaged, or of a later version. */
   facts: Facts | null;
+  /** Absolute: where its bytes are, if there are any. */
+  content: string;
   /** Throws WRITE_FAILED where it cannot be read. */
   read(): Promise<Staged>;
 }

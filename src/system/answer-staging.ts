@@ -26,6 +26,7 @@ interface Pace {
 }
 
 const usualPace: Pace = { lines: 50, waitMs: 5000, gapMs: 250 };
+
 interface AnswerFacts {
   place: AnswerTarget;
 }
@@ -105,10 +106,10 @@ function stageAnswer(options: AnswerStagingOptions, place: AnswerTarget): Staged
     if (!hasFailed)
       warn(`The answer cannot be saved while it arrives. ${error.message} It is in memory until it is whole.`);
     hasFailed = true;
-    // Somebody has removed it: it is made anew, with all that was in it.
+    // Somebody has removed it: it is made anew soon, with all that was in it.
     if (error.code === 'STAGING_DAMAGED') {
       await operation?.done().catch(falseIfRefused);
-      [operation, savedLength] = [null, 0];
+      [operation, savedLength, unsavedLines] = [null, 0, pace.lines];
     }
     schedule();
   }
@@ -149,7 +150,7 @@ async function orWarn<Value>({ warn }: AnswerStagingOptions, read: () => Promise
     return await read();
   } catch (error) {
     if (!(error instanceof TeddyError) || error.code === 'LOCKED') throw error;
-    warn(`What interrupted commands have received cannot be read. ${error.message}`);
+    warn(`What interrupted commands have received cannot be taken up. ${error.message}`);
     return null;
   }
 }

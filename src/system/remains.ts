@@ -48,10 +48,16 @@ async function lookAround(options: SystemRemainsOptions): Promise<Remain[]> {
 async function findAnswers(options: SystemRemainsOptions): Promise<Remain[]> {
   const left = await journalIn({ ...options, dir: join(options.dir, 'journal') }).look(answerKind);
   return Promise.all(
-    left.map(async ({ path, facts, read }): Promise<Remain> => {
+    left.map(async ({ content, facts, read }): Promise<Remain> => {
       const { verified, tail, isDamaged } = await read();
       const bytes = verified.length + tail.length;
-      return { kind: 'answer', path, place: facts?.place ?? null, bytes, isDamaged: isDamaged || facts === null };
+      return {
+        kind: 'answer',
+        path: content,
+        place: facts?.place ?? null,
+        bytes,
+        isDamaged: isDamaged || facts === null,
+      };
     }),
   );
 }

@@ -25,6 +25,7 @@ export function memoryJournal(operations: MemoryOperation[]): Journal {
       .filter((one) => one.kind === name && !one.isAlive)
       .map((one, at) => ({
         path: `/journal/${name}-${at}.json`,
+        content: `/journal/${name}-${at}.content`,
         facts: one.facts as Facts | null,
         read: async () => ({ verified: one.staged, tail: new Uint8Array(), isDamaged: false }),
         take: async () => (operations.includes(one) ? hold(one) : null),

@@ -52,9 +52,11 @@ const findAnswers: Examination = async (scene) => ({
       ...found,
       meaning,
       fix: 'keeps it in its turn, as the next command on that line does',
-      todo: `\`teddy session resume -s ${toShellWord(line)}\` keeps it and goes on.`,
+      todo: `\`teddy session ${place.isQuestion ? 'ask' : 'resume'} -s ${toShellWord(line)}\` keeps it and goes on.`,
       async mend() {
         await prepareLine(scene.project, place.ref);
+        if ((await scene.project.remains.look()).some((one) => one.path === path))
+          throw new TeddyError('WRITE_FAILED', 'It could not be taken up, and is still there.');
         return `It is kept in turn ${place.turn} of ${line}, or aside where that has gone on.`;
       },
     };
@@ -67,7 +69,7 @@ function toDamaged(thing: string, what: string): Found {
     kind: 'staged-answer',
     thing,
     meaning: `${what}; what says where it belongs, or part of the answer, is damaged.`,
-    todo: `Look at it: \`ls ${toShellWord(thing)}\`. The next command on a line keeps its bytes below refs/teddy/keep/answers/.`,
+    todo: `Look at it: \`cat ${toShellWord(thing)}\`. The next command on a line keeps its bytes below refs/teddy/keep/answers/.`,
   };
 }
 
@@ -266,7 +268,7 @@ function toCutOffCommand(project: Project, refs: Scene['refs'], { path, facts }:
     fix: 'puts .teddy/ back as it was, as the next command on that line does',
     async mend() {
       await prepareLine(project, facts.ref);
-      return 'Its .teddy/ is as it was before the command.';
+      return 'The files of its .teddy/ that were there before the command are as they were.';
     },
   };
 }

@@ -83,6 +83,29 @@ test('what cannot be mended now says why, and what comes next', async () => {
   expect(findings[0]?.todo).toMatch(/\S/);
 });
 
+test('an answer to a question that could not be taken up is not called kept, and is asked for as a question', async () => {
+  const project = await begun();
+  await say(project, 'One', null);
+  const answer = {
+    ...place,
+    id: 'x',
+    recordCount: 1,
+    provider: 'p',
+    model: 'm',
+    agent: 'a',
+    isQuestion: true as const,
+  };
+  project.remains.left = [{ kind: 'answer', path: '/journal/x.content', place: answer, bytes: 3, isDamaged: false }];
+  const { findings } = await fix(project);
+  expect(findings).toMatchObject([
+    {
+      outcome: 'failed',
+      said: expect.stringContaining('could not be taken up') as string,
+      todo: expect.stringMatching(/^`teddy session ask -s /) as string,
+    },
+  ]);
+});
+
 test('memos that are on teddy/global alone are put on the line, while their plan is pending', async () => {
   const project = await begun();
   await say(project, 'One', planOf([create('a.txt')], memos('[+] tabs')));
