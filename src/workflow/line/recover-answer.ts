@@ -43,7 +43,9 @@ async function recover(project: Project, line: Line, { id, place }: OrphanedAnsw
   const { text, damaged } = left;
   const said: string[] = [];
   if (text !== '') said.push(await keepOrAnchor(project, line, id, place, left));
-  if (damaged?.length) {
+  if (damaged?.length === 0)
+    said.push('What was saved of an interrupted answer is gone: somebody has removed its bytes.');
+  else if (damaged !== null) {
     const oid = await keepBytes(project, `answers/${text === '' ? id : `${id}-damaged`}`, damaged);
     said.push(`What was saved of an interrupted answer is damaged; as it was found: \`git cat-file -p ${oid}\`.`);
   }

@@ -162,10 +162,12 @@ describe('an answer that an interrupted command had received', () => {
     const damaged = new TextEncoder().encode(`${text}\0\0`);
     project.staged.push({ place, text, damaged, unconfirmedBytes: 3 });
     project.staged.push({ place: null, text: '', damaged });
+    project.staged.push({ place: { ...place, id: 'x' }, text: '', damaged: new Uint8Array() });
     await say(project, undefined, null);
     expect(await storyOfLine(project)).toEqual([...opened, 'reply 01']);
     expect(await anchored(project)).toEqual({ [`${place.id}-damaged`]: `${text}\0\0`, nameless: `${text}\0\0` });
     expect(project.said.join('\n')).toContain('No save had confirmed its last 3 bytes.');
+    expect(project.said.join('\n')).toContain('interrupted answer is gone: somebody has removed its bytes.');
     expect(project.said.join('\n')).toMatch(/damaged; as it was found: `git cat-file -p [0-9a-f]{40}`/);
     expect(project.staged).toEqual([]);
   });
