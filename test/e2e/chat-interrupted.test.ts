@@ -13,6 +13,7 @@ afterEach(() => project.close());
 const memos = '.teddy/memos.yaml';
 const evil = `printf -- '- "evil fact"\n' > ${memos}; echo '**' >> .teddy/global.context; echo made > made.txt; ${waitHere}`;
 const notesDir = () => join(project.repo.root, '.git', 'teddy', 'journal');
+const listNotes = async () => (await readdir(notesDir())).filter((name) => name.startsWith('command-'));
 
 function call(command: string): ServerAnswer {
   return { text: '', toolCalls: [{ name: 'run_command', arguments: JSON.stringify({ command }) }] };
@@ -63,7 +64,7 @@ test.each(goOn)('what it wrote in .teddy/ is put back before %s does anything', 
   expect(await project.repo.read('made.txt')).toBe('made\n');
   expect(await project.repo.git('rev-parse', 'teddy/global')).toBe(global);
   expect(await project.repo.git('log', '--all', '--format=%s', '--', memos)).not.toContain('snapshot');
-  expect(await readdir(notesDir())).toEqual([]);
+  expect(await listNotes()).toEqual([]);
 });
 
 test('its call is closed after that, and the conversation goes on', async () => {
@@ -75,7 +76,7 @@ test('its call is closed after that, and the conversation goes on', async () => 
 test('its note is for its user alone', async () => {
   const group = await openKilled();
   await endGroup(group);
-  const names = await readdir(notesDir());
+  const names = await listNotes();
   expect(names).toEqual([expect.stringMatching(/^command-[0-9a-f]{16}\.json$/)]);
   expect((await stat(notesDir())).mode & 0o777).toBe(0o700);
   for (const name of names) expect((await stat(join(notesDir(), name))).mode & 0o777).toBe(0o600);
@@ -83,7 +84,7 @@ test('its note is for its user alone', async () => {
 
 test('with a damaged note nothing is put back: the note is named, and without it all goes on', async () => {
   await endGroup(await openKilled('Fine.'));
-  const path = join(notesDir(), (await readdir(notesDir()))[0] ?? '');
+  const path = join(notesDir(), (await listNotes())[0] ?? '');
   await writeFile(path, (await readFile(path, 'utf8')).replace('"root":"/', '"root":"/x'));
   const said = await project.refuses('DAMAGED_SESSION', 1, ['session', 'chat', '-m', 'Go on']);
   expect(said).toContain(path);
@@ -92,7 +93,7 @@ test('with a damaged note nothing is put back: the note is named, and without it
   await project.repo.git('checkout', '--', '.teddy');
   await rm(path);
   expect(await project.run(['session', 'chat', '-m', 'Go on'])).toMatchObject({ exitCode: 0 });
-  expect(await readdir(notesDir())).toEqual([]);
+  expect(await listNotes()).toEqual([]);
 });
 
 test('on another branch it stops what would build on it, and says how to go back', async () => {

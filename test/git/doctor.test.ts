@@ -221,18 +221,18 @@ test('an answer that had arrived is kept in its turn; a damaged one, and a damag
       const staged = project.answers.begin({ id, session, turn: '02' as TurnName, ref, ...told });
       staged.add('Half an ans');
       await staged.leave();
-      return inTeddy(`answers/${id}`);
+      const [content = ''] = (await readdir(inTeddy('journal'))).filter((name) => name.endsWith('.content'));
+      return inTeddy(`journal/${content}`);
     });
   const damaged = await stage();
-  await truncate(join(damaged, 'metadata.json'), 9);
-  const time = new Date(Date.now() - 120_000);
-  await utimes(damaged, time, time);
+  await truncate(damaged.replace('.content', '.json'), 9);
   const { findings } = await expectLeft('staged-answer', 'staged-write');
   expect(findings[0]?.thing).toBe(damaged);
   for (const { thing, meaning } of findings) {
     expect(meaning).toContain('damaged');
     await rm(thing.startsWith('/') ? thing : inTeddy(`write_sessions/${thing}`), { recursive: true });
   }
+  await rm(damaged.replace('.content', '.json'));
   await stage();
   await expectMended('staged-answer');
   expect(await repo.read(`.teddy/sessions/${session}/02/transcript.jsonl`)).toContain('Half an ans');
