@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream';
 import { TeddyError } from './errors.ts';
 import type { OpenableAgent } from './conversation/render-agent-log.ts';
 import { openBundle } from './git/bundle.ts';
-import { isAlive, readBootId, readStartTime } from './disk/process-identity.ts';
+import { isAlive, readBootId, thisMachine } from './disk/process-identity.ts';
 import { openRepository, type OpenedRepository } from './git/repository.ts';
 import { journalIn } from './journal/journal.ts';
 import type { Capture } from './ports/agent-logs.ts';
@@ -72,9 +72,6 @@ export interface OpenProjectOptions {
   tree?: ProcessTree | undefined;
 }
 
-/** How a file says which process it is of. */
-const processes = { bootId: readBootId, isAlive, startTime: readStartTime };
-
 /** Opens the repository that `cwd` is in. `close` it: it holds a child process. Throws NOT_A_REPOSITORY, GIT_TOO_OLD. */
 export async function openProject({
   cwd,
@@ -99,7 +96,7 @@ export async function openProject({
     notices,
     filesOf: projectFiles,
     shellOf: (root) => {
-      const holder = async () => `${await processNames(processes).ownName()}\n${repository.commonDir}`;
+      const holder = async () => `${await processNames(thisMachine).ownName()}\n${repository.commonDir}`;
       return shell(root, { environment: env, holder });
     },
     masker: masker({ environment: env, root, findOtherRoots: () => findOtherRoots(repository), settings, notices }),
@@ -112,7 +109,7 @@ export async function openProject({
     answers: answerStaging({
       journal,
       claims: join(repository.commonDir, 'teddy', 'talks'),
-      ...processes,
+      ...thisMachine,
       onStep,
       warn: (text) => notices.warn(text),
     }),
@@ -120,21 +117,21 @@ export async function openProject({
       check: async (path, text) => (await import('./system/check-syntax.ts')).syntaxChecker().check(path, text),
     },
     scratch: scratchFiles(),
-    processes: processNames(processes),
+    processes: processNames(thisMachine),
     callers: callers({ env, tree }),
     servers: serverRecords({
       path: join(repository.commonDir, 'teddy', 'server.json'),
-      ...processes,
+      ...thisMachine,
     }),
-    spool: spool({ dir: join(repository.commonDir, 'teddy', 'spool'), clock, ...processes, onStep }),
+    spool: spool({ dir: join(repository.commonDir, 'teddy', 'spool'), clock, ...thisMachine, onStep }),
     writes: writeStaging({
       dir: join(repository.commonDir, 'teddy', 'write_sessions'),
       clock,
-      ...processes,
+      ...thisMachine,
       onStep,
     }),
     writeLimits,
-    journals: runJournals({ dir: join(repository.commonDir, 'teddy'), ...processes, onStep }),
+    journals: runJournals({ dir: join(repository.commonDir, 'teddy'), ...thisMachine, onStep }),
     journal,
     allowed: allowedCommands(join(repository.commonDir, 'teddy', 'allowed')),
     remains: lazyRemains(repository, clock),
@@ -181,7 +178,7 @@ function listedAs(provider: string, url: string): string | null {
 function lazyRemains({ commonDir, openRemains }: OpenedRepository, clock: Clock): Remains {
   const open = async () => {
     const { allRemains } = await import('./system/remains.ts');
-    return allRemains(await openRemains(), { dir: join(commonDir, 'teddy'), clock, ...processes });
+    return allRemains(await openRemains(), { dir: join(commonDir, 'teddy'), clock, ...thisMachine });
   };
   let opened: Promise<Remains> | undefined;
   const remains = () => (opened ??= open());

@@ -76,7 +76,7 @@ export async function newHolder({ bootId, startTime }: Processes): Promise<Holde
   return { pid: process.pid, bootId: await bootId(), startTime: (await startTime?.()) ?? null, nonce };
 }
 
-/** Whoever lives in this process takes the file for one of a dead process from now on. */
+/** Gives the file up: this process takes it for one of a dead process from now on. */
 export function letGo({ nonce }: Holder): void {
   own.delete(nonce);
 }

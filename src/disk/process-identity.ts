@@ -65,3 +65,6 @@ export async function isAlive(
   if (recordedStartTime !== null && startedAt !== null && startedAt !== recordedStartTime) return false;
   return state === null || !/^[ZX]$/.test(state);
 }
+
+/** Processes as the system shows them. */
+export const thisMachine = { bootId: readBootId, isAlive, startTime: readStartTime };

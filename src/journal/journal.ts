@@ -16,10 +16,9 @@ import {
   waitWhileHeld,
   type ClaimOptions,
   type Holder,
-  type Processes,
 } from '../disk/claim-file.ts';
 import { removeFile, replaceDurably, syncDirectory, writeDurably, writeDurablyAt } from '../disk/durable-file.ts';
-import { isAlive, readBootId, readStartTime } from '../disk/process-identity.ts';
+import { thisMachine } from '../disk/process-identity.ts';
 import { makePrivateDirectory } from '../disk/private-directory.ts';
 import { decodeSealed, encodeSealed } from '../disk/sealed-json.ts';
 import { errorCode, errorReason, fallBackTo, ignoreSystemError, toDiskError } from '../disk/system-error.ts';
@@ -33,8 +32,6 @@ export interface JournalOptions extends Partial<ClaimOptions> {
 }
 
 type UsedOptions = JournalOptions & ClaimOptions;
-
-const thisMachine: Processes = { bootId: readBootId, isAlive, startTime: readStartTime };
 
 /** Knows processes as the system shows them, unless `given` says something else. */
 export function journalIn(given: JournalOptions): Journal {
