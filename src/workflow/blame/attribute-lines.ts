@@ -81,6 +81,11 @@ const beforeCut: Origin = {
   reason: 'The history of this clone is cut off there. `git fetch --unshallow` brings the rest.',
 };
 
+/** A squash of a renamed file drops a plan that has all its lines: by their likeness, git may follow the plan. */
+const misled: Origin = { unsure: null, reason: 'git takes a text of the session for an earlier version of the file.' };
+
+const isText = ({ path }: { path: RepoPath }) => path.startsWith('.teddy/');
+
 /** A squash may hold another one, and agents take turns: so often it is gone on from what was found. */
 const maxRounds = 24;
 
@@ -127,7 +132,7 @@ async function traceLines(
   return own.map(({ left, ...run }) => ({
     ...run,
     ...(isOwnEdit(known, run.commit) ? left : null),
-    origin: run.commit === null ? null : (origins.get(run.commit) ?? null),
+    origin: isText(run) && !isText(query) ? misled : run.commit === null ? null : (origins.get(run.commit) ?? null),
     left: null,
   }));
 }
