@@ -37,17 +37,13 @@ const withoutOldValue: Plugin = {
 };
 
 /** Returns the path of the program, below `dir`. */
-export async function buildChild(
-  dir: string,
-  variant: 'as-it-is' | 'without-old-value' = 'as-it-is',
-  entry: 'child' | 'write-child' | 'chat-child' | 'sync-child' = 'child',
-): Promise<string> {
-  const program = join(dir, `${entry}-${variant}.cjs`);
-  const code = join(dir, `${entry}-${variant}.code.cjs`);
+export async function buildChild(dir: string, variant: 'as-it-is' | 'without-old-value' = 'as-it-is'): Promise<string> {
+  const program = join(dir, `child-${variant}.cjs`);
+  const code = join(dir, `child-${variant}.code.cjs`);
   const common = { bundle: true, format: 'cjs', platform: 'node', target: 'node20', logLevel: 'warning' } as const;
   await build({
     ...common,
-    entryPoints: [join(here, `${entry}.ts`)],
+    entryPoints: [join(here, 'child.ts')],
     outfile: code,
     // A script of `vm` loads a module of Node by `require` alone.
     supported: { 'dynamic-import': false },

@@ -15,7 +15,7 @@ export interface ChatStage extends Copies {
 
 export async function openChatStage(): Promise<ChatStage> {
   const dir = await mkdtemp(join(tmpdir(), 'teddy-faults-'));
-  const program = await buildChild(dir, 'as-it-is', 'chat-child');
+  const program = await buildChild(dir);
   return { ...copiesIn(dir, program), scenes: await makeScenes(dir) };
 }
 

@@ -1,15 +1,16 @@
 /** The fast part of the faults and races that happen to a conversation, and to one that is imported. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { countAll, countBefore, killAt } from './chat-kills.ts';
+import { countBefore } from './chat-kills.ts';
 import { openChatStage, type ChatStage } from './chat-scenes.ts';
 import { checkChat } from './check-chat.ts';
+import { countOf, killAt, type Fault } from './fault.ts';
 import { emptyGcTally, reportGc, runBesideGc } from './gc.ts';
 import { killImports, openImportScene } from './import-kills.ts';
 import { readImportSteps } from './known-steps.ts';
 import { runChild } from './run-child.ts';
 import { raceToSay } from './say-race.ts';
 import { readStatus } from './scenes.ts';
-import { atRandomTimes, emptyTally, readPoints, report, sweepWith, type Job } from './sweep.ts';
+import { atRandomTimes, emptyTally, killAtFirst, readPoints, report, sweepWith, type Job } from './sweep.ts';
 
 let stage: ChatStage;
 beforeAll(async () => void (stage = await openChatStage()));
@@ -23,10 +24,11 @@ const lastOfInterest = ['answer-noted', 'ref-moved', 'done'];
 test('a kill at the steps of a conversation and at any time loses nothing that was said, and nothing is there twice', async () => {
   const scene = stage.scenes.chat;
   const { points, durationMs } = await readPoints(stage, scene);
-  const names = [...new Set(points.steps)].filter((step) => !ofAnyEntry.includes(step)).toSorted();
-  const firsts = names.map((step) => killAt(scene, step, countBefore(points, step) + 1));
-  const lasts = lastOfInterest.map((step) => killAt(scene, step, countAll(points, step)));
-  const withCalls = killAt(scene, 'answer-noted', countBefore(points, 'answer-noted', 2) + 1);
+  const names = [...new Set(points.step)].filter((step) => !ofAnyEntry.includes(step)).toSorted();
+  const toJob = (fault: Fault): Job => ({ scene, fault });
+  const firsts = names.map((step) => toJob(killAt(step, countBefore(points, step) + 1)));
+  const lasts = lastOfInterest.map((step) => toJob(killAt(step, countOf(points.step, step))));
+  const withCalls = toJob(killAt('answer-noted', countBefore(points, 'answer-noted', 2) + 1));
   const tally = emptyTally();
   const jobs = [...firsts, withCalls, ...lasts, ...atRandomTimes(scene, durationMs, 1)];
   await sweepWith(stage, jobs, tally, () => [], checkChat);
@@ -38,8 +40,8 @@ test('a kill at the steps of a conversation and at any time loses nothing that w
 test('a kill while the model writes a file leaves its call with a result, and the file is committed once or never', async () => {
   const scene = stage.scenes['chat-write'];
   const { points, durationMs } = await readPoints(stage, scene);
-  const names = [...new Set(points.steps)].filter((step) => step.startsWith('write-')).toSorted();
-  const firsts = names.map((step) => killAt(scene, step, 1));
+  const names = [...new Set(points.step)].filter((step) => step.startsWith('write-')).toSorted();
+  const firsts = killAtFirst(scene, names);
   const tally = emptyTally();
   await sweepWith(stage, [...firsts, ...atRandomTimes(scene, durationMs, 1)], tally, () => [], checkChat);
   report('SIGKILL while a model writes a file in a conversation', tally);
@@ -77,9 +79,9 @@ test('a kill of an import leaves no session or the whole one, and the next impor
   const { root } = await stage.copy(scene);
   const { points, durationMs, failure } = await runChild({ program, operation: 'import', root, name: scene.source });
   expect(failure).toBeNull();
-  const names = [...new Set(points?.steps)].toSorted();
+  const names = [...new Set(points?.step)].toSorted();
   expect(names).toEqual(expect.arrayContaining(['ref', 'ref-moved', ...readImportSteps()]));
-  const jobs = names.map((step): Job => ({ scene, fault: { kind: 'kill-at-first', step } }));
+  const jobs = killAtFirst(scene, names);
   jobs.push({ scene, fault: { kind: 'kill-in-transaction', at: 1 } });
   const tally = emptyTally();
   await killImports(stage, scene, [...jobs, ...atRandomTimes(scene, durationMs, 1)], tally, () => []);

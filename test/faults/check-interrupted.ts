@@ -8,10 +8,6 @@ import { ranSuffix } from './plans.ts';
 import type { ChildRun } from './run-child.ts';
 import type { Scene } from './scenes.ts';
 
-export function isRun({ name }: Scene): boolean {
-  return name === 'run' || name === 'failing' || name === 'killed';
-}
-
 const ways = ['resume', 'rollback', 'keep'] as const;
 let checks = 0;
 

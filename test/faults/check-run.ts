@@ -6,9 +6,9 @@ import { runTeddy, type RunResult } from '../support/run-teddy.ts';
 import type { ScratchRepository } from '../support/scratch-repository.ts';
 import { checkAnswer, readConfirmed } from './check-answer.ts';
 import { memoText } from './plans.ts';
-import { checkInterrupted, isRun } from './check-interrupted.ts';
-import type { ChildRun } from './run-child.ts';
-import { readStatus, type Scene, type Stage } from './scenes.ts';
+import { checkInterrupted } from './check-interrupted.ts';
+import { runChild, type ChildRun } from './run-child.ts';
+import { isRun, readStatus, type Scene, type Stage } from './scenes.ts';
 
 /** Returns what is wrong, one sentence each; none is right. */
 export async function checkRun(
@@ -36,6 +36,7 @@ export async function checkRun(
   const lost = gone.filter((row) => !status.includes(row));
   expectThat(lost.length === 0, `the user's ${lost.join(' | ')} is no more`);
 
+  if (scene.name === 'gate') problems.push(...(await closeGate(stage, scene, repository)));
   const { exitCode, stderr } = await runNext(stage, scene, repository);
   expectThat(exitCode === 0, `the next command exits with ${exitCode}: ${stderr}`);
   const later = await readAdded(repository, scene);
@@ -43,6 +44,7 @@ export async function checkRun(
   if (scene.name === 'memo') problems.push(...(await checkMemos(repository, scene)));
   if (scene.name === 'answer' && added.includes('message'))
     problems.push(...(await checkAnswer(repository, scene, confirmed)));
+  if (scene.name === 'work-tree') problems.push(...(await checkWorkTrees(repository)));
   problems.push(...(await findLeftovers(repository)));
   await repository.fsck().catch((error: Error) => problems.push(error.message));
   return problems;
@@ -94,6 +96,7 @@ async function isCodeOutside(repository: ScratchRepository, scene: Scene, added:
 async function runNext(stage: Stage, scene: Scene, { root }: ScratchRepository): Promise<RunResult> {
   const teddy = (...args: string[]) => runTeddy(['session', ...args], { cwd: root });
   if (scene.name === 'new') return teddy('new', 'second');
+  if (scene.name === 'work-tree') return teddy('new', 'second', '--worktree');
   const plan = () => teddy('plan', '-s', 'first', '-m', 'Go on.', '--from', stage.answer);
   const execute = async () => {
     const result = await teddy('execute', '-y', '--memos=yes');
@@ -126,6 +129,36 @@ async function checkMemos(repository: ScratchRepository, scene: Scene): Promise<
   return isOnce
     ? []
     : [`the memo is ${line}x on the line, ${global}x global, in ${entries} entries, ${commits} commits`];
+}
+
+/** An agent that waited has its end on the line once what it waits for was noted; the next drain sees to it. */
+async function closeGate(stage: Stage, scene: Scene, repository: ScratchRepository): Promise<string[]> {
+  const countVerdicts = async () => (await readAdded(repository, scene)).filter((kind) => kind === 'approval').length;
+  const listNotes = async () => (await repository.list('.git/teddy/journal').catch(() => [])).filter(isGateNote);
+  const wanted = Math.max(await countVerdicts(), (await listNotes()).length);
+  const drained = await runChild({ program: stage.program, operation: 'drain', root: repository.root });
+  const [verdicts, left] = [await countVerdicts(), await listNotes()];
+  const isRight = drained.failure === null && verdicts === wanted && left.length === 0;
+  return isRight ? [] : [`${verdicts} verdicts instead of ${wanted}, ${left.join()} left: ${drained.failure?.text}`];
+}
+
+function isGateNote(name: string): boolean {
+  return /^gate-[0-9a-f]{16}\.json$/.test(name);
+}
+
+/** Each linked work tree is whole and has its line, git knows all that are there, and no note is left. */
+async function checkWorkTrees(repository: ScratchRepository): Promise<string[]> {
+  const rows = (await repository.git('worktree', 'list', '--porcelain')).split('\n');
+  const roots = rows.flatMap((row) => (row.startsWith('worktree ') ? [row.slice('worktree '.length)] : [])).slice(1);
+  const problems = rows.filter((row) => /^(?:locked|prunable|detached)/.test(row));
+  for (const root of roots) {
+    const status = await repository.git('-C', root, 'status', '--porcelain').catch((error: Error) => error.message);
+    if (status !== '') problems.push(`the work tree ${root} has ${status}`);
+  }
+  const there = await repository.list('.git/teddy/worktrees').catch(() => []);
+  if (there.length !== roots.length) problems.push(`${there.join()} instead of ${roots.join()}`);
+  const notes = await repository.list('.git/teddy/journal').catch(() => []);
+  return [...problems, ...notes.map((name) => `${name} is left`)];
 }
 
 export async function findLeftovers(repository: ScratchRepository): Promise<string[]> {

@@ -4,24 +4,32 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runTeddy } from '../support/run-teddy.ts';
 import { checkAnswer, readConfirmed } from './check-answer.ts';
 import { readAdded, checkRun } from './check-run.ts';
-import { failEachCall, failedCleanly } from './failure.ts';
+import { failedCleanly } from './failure.ts';
+import { countOf, killAt, type Points } from './fault.ts';
 import { answerSteps } from './known-steps.ts';
 import { memoText } from './plans.ts';
 import { raceAppends, reportRace } from './race.ts';
 import { runChild } from './run-child.ts';
-import { openStage, type Stage } from './scenes.ts';
-import { emptyTally, readPoints, report, sweep, type Job } from './sweep.ts';
+import { openStage, type Scene, type Stage } from './scenes.ts';
+import { emptyTally, everyNth, killAtFirst, readPoints, report, sweep, type Job } from './sweep.ts';
 import { canTrace, traceSystemCalls } from './system-calls.ts';
 
 let stage: Stage;
 beforeAll(async () => void (stage = await openStage()));
 afterAll(() => stage.close());
 
+/** At each step of these names, however often it comes. */
+function killAtEach(scene: Scene, { step: steps }: Points, names: readonly string[]): Job[] {
+  return names.flatMap((name) =>
+    everyNth(countOf(steps, name)).map((nth): Job => ({ scene, fault: killAt(name, nth) })),
+  );
+}
+
 test('a kill at each step of an append on the line leaves the old tip or the new one, and the next command works', async () => {
   const scene = stage.scenes['append-on-line'];
   const { points } = await readPoints(stage, scene);
-  const steps = [...new Set(points.steps)].toSorted();
-  const jobs = steps.map((step): Job => ({ scene, fault: { kind: 'kill-at-first', step } }));
+  const steps = [...new Set(points.step)].toSorted();
+  const jobs = killAtFirst(scene, steps);
   const tally = emptyTally();
   await sweep(stage, jobs, tally, ({ signal }) => (signal === 'SIGKILL' ? [] : ['it was not killed']));
   report('SIGKILL at the steps of an append on the line', tally);
@@ -35,9 +43,7 @@ test('a kill at each step of an append on the line leaves the old tip or the new
 test('a kill of plan --instead leaves the refused plan, or its report with the message and the next plan, and what comes next works', async () => {
   const scene = stage.scenes.instead;
   const { points } = await readPoints(stage, scene);
-  const jobs = points.steps.flatMap((step, at): Job[] =>
-    step === 'ref' || step === 'ref-moved' ? [{ scene, fault: { kind: 'kill-at-step', at: at + 1 } }] : [],
-  );
+  const jobs = killAtEach(scene, points, ['ref', 'ref-moved']);
   const tally = emptyTally();
   await sweep(stage, jobs, tally, ({ signal }) => (signal === 'SIGKILL' ? [] : ['it was not killed']));
   report('SIGKILL around each move of the line by plan --instead', tally);
@@ -48,11 +54,7 @@ test('a kill of plan --instead leaves the refused plan, or its report with the m
 test('a kill of reject leaves the plan, the verdict on it, or its report as well, and what comes next works', async () => {
   const scene = stage.scenes.reject;
   const { points } = await readPoints(stage, scene);
-  const jobs = points.steps.flatMap((step, at): Job[] =>
-    step === 'ref' || step === 'ref-moved' || step === 'index'
-      ? [{ scene, fault: { kind: 'kill-at-step', at: at + 1 } }]
-      : [],
-  );
+  const jobs = killAtEach(scene, points, ['ref', 'ref-moved', 'index']);
   const tally = emptyTally();
   await sweep(stage, jobs, tally, ({ signal }) => (signal === 'SIGKILL' ? [] : ['it was not killed']));
   report('SIGKILL around each move of the line by reject', tally);
@@ -63,9 +65,9 @@ test('a kill of reject leaves the plan, the verdict on it, or its report as well
 test('a kill at each step of context add leaves the old list or the new one, and edits of the user as they were', async () => {
   const scene = stage.scenes.context;
   const { points } = await readPoints(stage, scene);
-  const steps = [...new Set(points.steps)];
+  const steps = [...new Set(points.step)];
   const tally = emptyTally();
-  const jobs = steps.map((step): Job => ({ scene, fault: { kind: 'kill-at-first', step } }));
+  const jobs = killAtFirst(scene, steps);
   await sweep(stage, jobs, tally, ({ signal }) => (signal === 'SIGKILL' ? [] : ['it was not killed']));
   report('SIGKILL at the steps of context add', tally);
   expect(tally.problems).toEqual([]);
@@ -74,22 +76,28 @@ test('a kill at each step of context add leaves the old list or the new one, and
 
 test('file-system calls that fail give an error with a code, and the next command works', async () => {
   const tally = emptyTally();
-  await sweep(stage, await failEachCall(stage, stage.scenes['append-on-line'], 12), tally, failedCleanly);
+  const scene = stage.scenes['append-on-line'];
+  const { points } = await readPoints(stage, scene);
+  const codes = ['EIO', 'EACCES', 'ENOSPC', 'EMFILE'] as const;
+  const jobs = everyNth(points.call.length, 12).map((at): Job => {
+    const name = points.call[at - 1] ?? '';
+    const code = codes[at % codes.length] ?? 'EIO';
+    return { scene, fault: { kind: 'fail-call', name, nth: countOf(points.call.slice(0, at), name), code } };
+  });
+  await sweep(stage, jobs, tally, failedCleanly);
   report('some file-system calls of an append failing', tally);
   expect(tally.problems).toEqual([]);
 });
 
 test('a memo that had reached only teddy/global is on the line after the next command, once and under the same id', async () => {
   const scene = stage.scenes.memo;
-  const { points } = await readPoints(stage, scene);
   const repository = await stage.copy(scene);
-  const at = points.steps.indexOf('ref-moved') + 1;
   const { root } = repository;
   const run = await runChild({
     program: stage.program,
     operation: scene.operation,
     root,
-    fault: { kind: 'kill-at-step', at },
+    fault: killAt('ref-moved'),
   });
   expect(run).toMatchObject({ signal: 'SIGKILL', hit: 'ref-moved' });
   expect(await repository.git('show', 'teddy/global:memos.yaml')).toContain(memoText);
@@ -179,8 +187,8 @@ function isObject(path: string): boolean {
 test('a kill while an answer arrives, at each step of a save and at any time, keeps what was saved, once', async () => {
   const scene = stage.scenes.answer;
   const { points, durationMs } = await readPoints(stage, scene);
-  expect(new Set(points.steps)).toEqual(new Set([...points.steps, ...answerSteps]));
-  const atSteps = answerSteps.map((step): Job => ({ scene, fault: { kind: 'kill-at-first', step } }));
+  expect(new Set(points.step)).toEqual(new Set([...points.step, ...answerSteps]));
+  const atSteps = killAtFirst(scene, answerSteps);
   const atTimes = Array.from({ length: 8 }, (_, at): Job => {
     return { scene, kill: { afterMs: durationMs * (0.2 + 0.8 * Math.random()), everything: at % 2 === 0 } };
   });
@@ -195,8 +203,9 @@ test('a kill of the command that recovers an answer, at each of its steps, keeps
   const scene = stage.scenes.answer;
   const { program } = stage;
   const killed = await stage.copy(scene);
-  const fault = { kind: 'kill-at-first' as const, step: 'answer-noted' };
-  expect(await runChild({ program, operation: 'answer', root: killed.root, fault })).toMatchObject({ hit: fault.step });
+  const fault = killAt('answer-noted');
+  const first = await runChild({ program, operation: 'answer', root: killed.root, fault });
+  expect(first).toMatchObject({ hit: 'answer-noted' });
   const confirmed = await readConfirmed(killed);
   expect(confirmed.length).toBeGreaterThan(0);
 
@@ -204,14 +213,14 @@ test('a kill of the command that recovers an answer, at each of its steps, keeps
   const whole = await stage.copy(template);
   const recovery = await runChild({ program, operation: 'plan', root: whole.root });
   expect(await readAdded(whole, scene)).toEqual(['snapshot', 'message', 'reply', 'plan']);
-  const steps = [...new Set(recovery.points?.steps)].toSorted();
+  const steps = [...new Set(recovery.points?.step)].toSorted();
   expect(steps.length).toBeGreaterThan(8);
   const tally = emptyTally();
   for (const step of steps) {
     const repository = await stage.copy(template);
     const { root } = repository;
     // The first of each name is one of the recovery.
-    const run = await runChild({ program, operation: 'plan', root, fault: { kind: 'kill-at-first', step } });
+    const run = await runChild({ program, operation: 'plan', root, fault: killAt(step) });
     tally.runs += 1;
     if (run.hit !== null) tally.hits.set(run.hit, (tally.hits.get(run.hit) ?? 0) + 1);
     const known = { ...template, entries: ['snapshot', 'message', 'reply', 'plan'] };

@@ -1,7 +1,7 @@
 /** The fast part of the faults that happen to a drain. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { killAt } from './chat-kills.ts';
 import { checkDrain, openDrainStage, type DrainStage } from './drain-scenes.ts';
+import { countOf, killAt } from './fault.ts';
 import { emptyTally, everyNth, readPoints, report, sweepWith, wasKilledOrDone, type Job } from './sweep.ts';
 
 let stage: DrainStage;
@@ -19,13 +19,9 @@ test('a drain that nothing disturbs leaves a turn that waits to the user, and th
 test('a drain that is killed leaves every record to the next one, which has each of them once', async () => {
   const { scene } = stage;
   const { points } = await readPoints(stage, scene);
-  const moves = points.steps.filter((step) => step === 'ref-moved').length;
   const jobs: Job[] = [
-    ...everyNth(moves, 3).map((at) => killAt(scene, 'ref-moved', at)),
-    ...ownCalls.map((call): Job => ({
-      scene,
-      fault: { kind: 'kill-at-call', at: points.calls.lastIndexOf(call) + 1 },
-    })),
+    ...everyNth(countOf(points.step, 'ref-moved'), 3).map((nth): Job => ({ scene, fault: killAt('ref-moved', nth) })),
+    ...ownCalls.map((call): Job => ({ scene, fault: killAt(call, countOf(points.call, call), 'call') })),
     { scene, fault: { kind: 'kill-in-transaction', at: 3 } },
   ];
   const tally = emptyTally();

@@ -1,37 +1,43 @@
 /** Runs in the child program: counts the points that it passes, and lets the chosen one go wrong. */
 import { writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { changingCalls, faultVariable, type ChildLine, type Fault, type Points } from './fault.ts';
+import {
+  changingCalls,
+  countOf,
+  faultVariable,
+  namingCalls,
+  type ChildLine,
+  type Fault,
+  type PointKind,
+  type Points,
+} from './fault.ts';
 
 const fault = JSON.parse(process.env[faultVariable] ?? '{"kind":"none"}') as Fault;
 
-export const points: Points = { steps: [], calls: [], gits: [] };
-let transactions = 0;
+export const points: Points = { step: [], call: [], git: [] };
 
 export function print(line: ChildLine): void {
   writeSync(1, `${JSON.stringify(line)}\n`);
 }
 
 export function passStep(name: string): void {
-  points.steps.push(name);
-  if (fault.kind === 'kill-at-step' && fault.at === points.steps.length) dieAt(name);
-  if (fault.kind === 'kill-at-first' && fault.step === name) dieAt(name);
-  if (fault.kind === 'kill-at-nth' && fault.step === name && countSteps(name) === fault.at) dieAt(name);
-}
-
-function countSteps(name: string): number {
-  return points.steps.filter((step) => step === name).length;
+  pass('step', name);
 }
 
 /** Returns the error code that this call has to fail with, if any. */
 export function passCall(name: string): string | null {
-  points.calls.push(name);
-  const isHere = 'at' in fault && fault.at === points.calls.length;
-  if (isHere && fault.kind === 'kill-at-call') dieAt(name);
-  if (fault.kind === 'kill-at-first-call' && fault.name === name) dieAt(name);
-  if (!isHere || fault.kind !== 'fail-call') return null;
+  const nth = pass('call', name);
+  if (fault.kind !== 'fail-call' || fault.name !== name || fault.nth !== nth) return null;
   print({ line: 'hit', point: name });
   return fault.code;
+}
+
+/** Counts the points of that name, and dies at the chosen one. */
+function pass(at: PointKind, name: string): number {
+  points[at].push(name);
+  const nth = countOf(points[at], name);
+  if (fault.kind === 'kill' && fault.at === at && fault.name === name && fault.nth === nth) dieAt(name);
+  return nth;
 }
 
 /** A script that does something else than to start this git. */
@@ -40,19 +46,28 @@ type OtherThanStart = 'refused' | 'killed' | 'answer-lost' | 'kill-in-transactio
 /** The thing to do instead of starting this git. */
 export function passGit(args: string[]): 'start' | OtherThanStart {
   const name = args.find((arg, at) => !arg.startsWith('-') && args[at - 1] !== '-c') ?? '';
-  points.gits.push(name);
-  if (fault.kind === 'kill-at-git' && fault.at === points.gits.length) dieAt(name);
-  if (name === 'update-ref') transactions += 1;
-  if (fault.kind === 'kill-in-transaction' && name === 'update-ref' && fault.at === transactions) {
-    print({ line: 'hit', point: name });
-    return 'kill-in-transaction';
-  }
-  if (fault.kind === 'trace-gits') return { script: toTraceScript(join(fault.dir, String(points.gits.length))) };
-  if (fault.kind === 'kill-in-git' && fault.at === points.gits.length) return { script: toKillScript(fault, name) };
-  if (fault.kind !== 'fail-git' || fault.at !== points.gits.length) return 'start';
-  print({ line: 'hit', point: name });
-  return fault.how;
+  const nth = pass('git', name);
+  const place = points.git.length;
+  if (fault.kind === 'trace-gits') return { script: toTraceScript(join(fault.dir, String(place))) };
+  if (fault.kind === 'kill-in-git' && fault.at === place) return { script: toKillScript(fault, name) };
+  const isHere = 'name' in fault && fault.name === name && 'nth' in fault && fault.nth === nth;
+  if (fault.kind === 'kill-in-transaction' && name === 'update-ref' && fault.at === nth) return asHit(name, fault.kind);
+  if (fault.kind === 'fail-git' && isHere) return asHit(name, fault.how);
+  if (fault.kind === 'kill-gits-at-work') return asHit(name, { script: dieAtWork });
+  isKilling ||= fault.kind === 'kill-gits-from' && isHere;
+  return isKilling ? asHit(name, 'killed') : 'start';
 }
+
+/** Every git dies from now on. */
+let isKilling = false;
+
+function asHit<Wish>(point: string, wish: Wish): Wish {
+  print({ line: 'hit', point });
+  return wish;
+}
+
+/** Its lock is still there then, and whatever it has made so far. */
+const dieAtWork = `exec strace -f -qq -o /dev/null -e signal=none -e trace=${namingCalls} -e inject=${namingCalls}:signal=KILL git "$@"`;
 
 /** strace ends as the git does that it follows. */
 function toTraceScript(log: string): string {

@@ -3,18 +3,8 @@
 export type Fault =
   /** Nothing; the run lists the points that it passed. */
   | { kind: 'none' }
-  /** SIGKILL at the n-th step that the product names (`onStep`); n counts from 1, here and below. */
-  | { kind: 'kill-at-step'; at: number }
-  /** SIGKILL at the first step of that name: which comes when depends on what is done at the same time. */
-  | { kind: 'kill-at-first'; step: string }
-  /** SIGKILL at the n-th step of that name. */
-  | { kind: 'kill-at-nth'; step: string; at: number }
-  /** SIGKILL before the n-th file-system call. */
-  | { kind: 'kill-at-call'; at: number }
-  /** SIGKILL before the first file-system call of that name. */
-  | { kind: 'kill-at-first-call'; name: string }
-  /** SIGKILL before the n-th git is started. */
-  | { kind: 'kill-at-git'; at: number }
+  /** SIGKILL at, or before, the n-th point of that name; n counts from 1, here and below. */
+  | { kind: 'kill'; at: PointKind; name: string; nth: number }
   /** SIGKILL of git while it holds the lock of the ref, and of us, in the n-th ref transaction. */
   | { kind: 'kill-in-transaction'; at: number }
   /** Nothing; strace writes down what each git does to files, in `dir`, one file for each. */
@@ -24,16 +14,30 @@ export type Fault =
    * of that name; with `everything`, of the others and of us as well.
    */
   | { kind: 'kill-in-git'; at: number; name: string; call: number; isChild: boolean; everything: boolean }
-  /** The n-th file-system call fails; a write has then written half of its bytes. */
-  | { kind: 'fail-call'; at: number; code: 'ENOSPC' | 'EIO' | 'EACCES' }
-  /** The n-th git fails: `refused` does nothing, `killed` dies at once, `answer-lost` does its work and exits with 1. */
-  | { kind: 'fail-git'; at: number; how: 'refused' | 'killed' | 'answer-lost' };
+  /** The n-th file-system call of that name fails; a write has then written half of its bytes. */
+  | { kind: 'fail-call'; name: string; nth: number; code: FailCode }
+  /** The n-th git of that name fails: `refused` does nothing, `killed` dies at once, `answer-lost` does its work and exits with 1. */
+  | { kind: 'fail-git'; name: string; nth: number; how: 'refused' | 'killed' | 'answer-lost' }
+  /** From the n-th git of that name on, every git dies at once. */
+  | { kind: 'kill-gits-from'; name: string; nth: number }
+  /** Every git dies when it is about to put a file in its place, or to take one away. */
+  | { kind: 'kill-gits-at-work' };
+
+export type FailCode = 'ENOSPC' | 'EIO' | 'EMFILE' | 'EACCES';
+
+/** Steps that the product names (`onStep`), its calls to the file system, and the gits that it starts. */
+export type PointKind = 'step' | 'call' | 'git';
 
 /** The names of the points that a run without a fault passes, in order. */
-export interface Points {
-  steps: string[];
-  calls: string[];
-  gits: string[];
+export type Points = Record<PointKind, string[]>;
+
+/** A kill at a step; of a name that comes several times, at the first. */
+export function killAt(name: string, nth = 1, at: PointKind = 'step'): Fault {
+  return { kind: 'kill', at, name, nth };
+}
+
+export function countOf(points: readonly string[], name: string): number {
+  return points.filter((point) => point === name).length;
 }
 
 /** The lines that the child prints; each is written before what it announces. */
@@ -55,6 +59,8 @@ export type ChildLine =
 
 export const faultVariable = 'FAULT_OF_THIS_RUN';
 
+/** System calls by which git gives a file its name, or takes it away. */
+export const namingCalls = 'rename,renameat,renameat2,link,linkat,unlink,unlinkat';
+
 /** System calls by which git changes files; what it writes to a pipe is among them. */
-export const changingCalls =
-  'write,pwrite64,fsync,fdatasync,ftruncate,rename,renameat,renameat2,link,linkat,unlink,unlinkat,mkdir,rmdir,chmod,fchmod';
+export const changingCalls = `write,pwrite64,fsync,fdatasync,ftruncate,${namingCalls},mkdir,rmdir,chmod,fchmod`;

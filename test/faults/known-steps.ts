@@ -14,6 +14,12 @@ export const sharingSteps: readonly string[] = ['fetched', 'pushed', 'checked-ou
 /** Those of the note of an answer, as long as that arrives. */
 export const answerSteps: readonly string[] = ['answer-begun', 'answer-made', 'answer-staged', 'answer-noted'];
 
+/** Those of the other notes of the journal. Only a gate that cannot be closed notes more. */
+export const noteSteps: readonly string[] = [
+  ...['begun', 'made', 'noted', 'done'].map((step) => `command-${step}`),
+  ...['begun', 'made', 'done'].map((step) => `gate-${step}`),
+];
+
 /** Those of a line that is written as one pack. */
 export function readImportSteps(): string[] {
   return readAllSteps().filter(isImportStep);

@@ -33,7 +33,7 @@ export async function findLockedCalls(copies: Copies, scene: Scene): Promise<Loc
   if (failure !== null) throw new Error(`${scene.name} fails by itself: ${failure.text}`);
   const found: LockedCall[] = [];
   for (const name of (await readdir(dir)).toSorted((a, b) => Number(a) - Number(b))) {
-    const isCheckout = checkouts.includes(points?.gits[Number(name) - 1] ?? '');
+    const isCheckout = checkouts.includes(points?.git[Number(name) - 1] ?? '');
     const calls = readLockedCalls(await readFile(join(dir, name), 'utf8'), isCheckout);
     found.push(...calls.map((call) => ({ at: Number(name), ...call })));
   }

@@ -3,8 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { buildChild } from './build-child.ts';
+import { openChatStage } from './chat-scenes.ts';
 import { raceAppends, reportRace } from './race.ts';
+import { raceToSay } from './say-race.ts';
 import { openStage, readStatus, type Stage } from './scenes.ts';
+import { raceToBegin } from './write-race.ts';
+import { openWriteStage } from './write-scenes.ts';
 
 let stage: Stage;
 beforeAll(async () => void (stage = await openStage()));
@@ -46,4 +50,31 @@ describe('eight processes that append to one session', () => {
     expect(result.notes).toBeLessThan(256);
     await rm(dir, { recursive: true });
   });
+});
+
+test('eight processes that speak on one line, half of it the same, are each heard once', async () => {
+  const chat = await openChatStage();
+  const scene = chat.scenes.chat;
+  const repository = await chat.copy(scene);
+  const { failures, acknowledged, commits, ids, wanted } = await raceToSay(chat, scene, repository, {
+    writers: 8,
+    each: 16,
+  });
+  expect(failures).toEqual([]);
+  expect(ids.toSorted()).toEqual(wanted.toSorted());
+  expect(acknowledged).toHaveLength(128);
+  expect(new Set(acknowledged)).toEqual(new Set(commits));
+  expect(commits).toHaveLength(72);
+  await repository.fsck();
+  await chat.close();
+});
+
+test('of two processes that begin at the same time exactly one gets its session, 200 times', async () => {
+  const writes = await openWriteStage();
+  const repository = await writes.copy(writes.scenes['write-create']);
+  const { begun, refused, failures } = await raceToBegin(writes, repository, 200);
+  expect(failures).toEqual([]);
+  expect({ begun, refused }).toEqual({ begun: 200, refused: 200 });
+  expect(await repository.list('.git/teddy/write_sessions')).toEqual([]);
+  await writes.close();
 });

@@ -34,7 +34,7 @@ export interface ChildJob {
   root: string;
   fault?: Fault;
   count?: number;
-  name?: string;
+  name?: string | undefined;
   startAtMs?: number;
   /** SIGKILL after this time; with `everything`, the gits that it has started die at the same moment. */
   kill?: { afterMs: number; everything: boolean };

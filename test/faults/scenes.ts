@@ -1,12 +1,13 @@
 /** Repositories in which one operation of the product is about to happen, made once and copied for each run. */
 import { execFile } from 'node:child_process';
-import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { runTeddy } from '../support/run-teddy.ts';
 import { makeScratchRepository, openScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
 import { buildChild } from './build-child.ts';
+import { countOf, killAt } from './fault.ts';
 import { answerText, failingText, memoAnswerText, runText } from './plans.ts';
 import { runChild } from './run-child.ts';
 import type { ChatSceneName } from './chat-script.ts';
@@ -17,6 +18,8 @@ export type SceneName =
   | 'append-on-line'
   | 'append-off-line'
   | 'new'
+  | 'work-tree'
+  | 'gate'
   | 'snapshot'
   | 'plan'
   | 'answer'
@@ -33,24 +36,7 @@ export type SceneName =
 export interface Scene {
   name: SceneName | WriteSceneName | ChatSceneName | SyncSceneName | 'drain';
   /** The operation of the child program. */
-  operation:
-    | 'append'
-    | 'new'
-    | 'snapshot'
-    | 'plan'
-    | 'answer'
-    | 'execute'
-    | 'instead'
-    | 'reject'
-    | 'context'
-    | 'undo'
-    | 'execute-or-roll-back'
-    | 'roll-back'
-    | ChatSceneName
-    | 'import'
-    | 'drain'
-    | WriteSceneName
-    | SyncSceneName;
+  operation: string;
   template: string;
   /** The line that the operation works on; null when it makes one. */
   ref: string | null;
@@ -77,9 +63,13 @@ export interface Copies {
 
 const run = promisify(execFile);
 
-/** All but those of `interrupted.full.test.ts`, which takes them apart call by call. */
+/** All but runs of plans with scripts, which are settled in their own way. */
 export function otherScenes({ scenes }: Stage): Scene[] {
-  return Object.values(scenes).filter(({ name }) => !['run', 'failing', 'killed'].includes(name));
+  return Object.values(scenes).filter((scene) => !isRun(scene));
+}
+
+export function isRun({ name }: Scene): boolean {
+  return name === 'run' || name === 'failing' || name === 'killed';
 }
 
 export async function readStatus(repository: ScratchRepository): Promise<string[]> {
@@ -131,16 +121,19 @@ async function makeScenes(dir: string, program: string): Promise<Stage['scenes']
     return { name, operation, template, ref, oldTip, entries, status: await readStatus(first) };
   };
   try {
-    const fresh = async () => {
-      await dirty(first);
-      return take('new', 'new', ['start']);
+    await dirty(first);
+    const made = {
+      new: await take('new', 'new', ['start']),
+      'work-tree': await take('work-tree', 'work-tree', ['start']),
     };
-    const made = await fresh();
     await first.git('reset', '--quiet', '--hard');
     await teddy('session', 'new', 'first');
     await teddy('session', 'plan', '-m', 'Begin.', '--from', join(dir, 'answer.md'));
     const runs = await takeRuns(first, dir, program, teddy, take);
     const execute = await take('execute', 'execute', ['report']);
+    // The hook that holds an agent has noted the call first.
+    await mkdir(join(first.root, '.git/teddy/spool'));
+    const gate = await take('gate', 'gate', ['approval']);
     const instead = await take('instead', 'instead', ['report', 'message', 'plan']);
     const reject = await take('reject', 'reject', ['approval', 'report']);
     await teddy('session', 'execute', '-y');
@@ -158,7 +151,7 @@ async function makeScenes(dir: string, program: string): Promise<Stage['scenes']
     await first.git('switch', '--quiet', 'main');
     await first.git('stash', 'pop', '--quiet', '--index');
     const appendOff = await take('append-off-line', 'append', ['snapshot']);
-    const scenes = { ...runs, undo, execute, instead, reject, context, snapshot, plan, answer, memo, new: made };
+    const scenes = { ...runs, ...made, undo, execute, gate, instead, reject, context, snapshot, plan, answer, memo };
     return { ...scenes, 'append-on-line': appendOn, 'append-off-line': appendOff };
   } finally {
     await first.close();
@@ -185,9 +178,9 @@ async function takeRuns(
     operation: 'execute',
     root: (await copyTo(repository, dir, 'dry')).root,
   });
-  const at = (points?.steps ?? []).lastIndexOf('journaled') + 1;
+  const fault = killAt('journaled', countOf(points?.step ?? [], 'journaled'));
   const template = await copyTo(repository, dir, 'killed');
-  await runChild({ program, operation: 'execute', root: template.root, fault: { kind: 'kill-at-step', at } });
+  await runChild({ program, operation: 'execute', root: template.root, fault });
   const killed: Scene = { ...run, name: 'killed', operation: 'roll-back', template: template.root, entries: [] };
   await teddy('session', 'execute', '--reject');
   await teddy('session', 'plan', '-m', 'Do it all.', '--from', join(dir, 'failing.md'));

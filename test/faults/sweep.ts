@@ -1,6 +1,5 @@
 /** Runs faults in many copies of a scene, two at a time, and counts what was hit. */
-import { expect } from 'vitest';
-import type { Fault, Points } from './fault.ts';
+import { killAt, type Fault, type Points } from './fault.ts';
 import { checkRun } from './check-run.ts';
 import { runChild, type ChildJob, type ChildRun } from './run-child.ts';
 import type { ScratchRepository } from '../support/scratch-repository.ts';
@@ -67,29 +66,21 @@ function toProblems(error: unknown): string[] {
 }
 
 /** The points of a run in which nothing goes wrong, and how long it takes. */
-export async function readPoints(copies: Copies, scene: Scene): Promise<{ points: Points; durationMs: number }> {
+export async function readPoints(
+  copies: Copies,
+  scene: Scene,
+  name?: string,
+): Promise<{ points: Points; durationMs: number }> {
   const { root } = await copies.copy(scene);
-  const { points, failure, durationMs } = await runChild({ program: copies.program, operation: scene.operation, root });
+  const { program } = copies;
+  const { points, failure, durationMs } = await runChild({ program, operation: scene.operation, root, name });
   if (points === null || failure !== null) throw new Error(`${scene.name} fails by itself: ${failure?.text}`);
   return { points, durationMs };
 }
 
-/** A job for each fault that `choose` makes of the points of a scene. */
-export async function planJobs(copies: Copies, scenes: Scene[], choose: (points: Points) => Fault[]): Promise<Job[]> {
-  const jobs: Job[] = [];
-  for (const scene of scenes)
-    jobs.push(...choose((await readPoints(copies, scene)).points).map((fault) => ({ scene, fault })));
-  return jobs;
-}
-
-export function atEachStep({ steps }: Points): Fault[] {
-  return everyNth(steps.length).map((at) => ({ kind: 'kill-at-step', at }));
-}
-
-/** git and teddy die together while git holds the lock of the ref. */
-export function inEachTransaction({ gits }: Points): Fault[] {
-  const count = gits.filter((name) => name === 'update-ref').length;
-  return everyNth(count).map((at) => ({ kind: 'kill-in-transaction', at }));
+/** A kill at the first step of each of these names. */
+export function killAtFirst(scene: Scene, names: readonly string[]): Job[] {
+  return names.map((name) => ({ scene, fault: killAt(name) }));
 }
 
 /** Every second one with its gits. Nothing happens before the program has been loaded. */
@@ -97,13 +88,6 @@ export function atRandomTimes(scene: Scene, durationMs: number, count: number): 
   return Array.from({ length: count }, (_, at) => {
     return { scene, kill: { afterMs: durationMs * (0.25 + 0.8 * Math.random()), everything: at % 2 === 0 } };
   });
-}
-
-export async function planRandomKills(copies: Copies, scenes: Scene[], countOfEach: number): Promise<Job[]> {
-  const jobs: Job[] = [];
-  for (const scene of scenes)
-    jobs.push(...atRandomTimes(scene, (await readPoints(copies, scene)).durationMs, countOfEach));
-  return jobs;
 }
 
 export function wasKilled({ signal, hit }: ChildRun): string[] {
@@ -120,31 +104,9 @@ export function everyNth(count: number, stride = 1): number[] {
   return Array.from({ length: Math.ceil(count / stride) }, (_, at) => 1 + at * stride);
 }
 
-/**
- * The places (from 1) of all calls of a short run. A long one repeats itself: there, of each name the first ones, the last
- * ones and some in between.
- */
-export function chooseCalls(calls: string[], shortRun = 130, mostOfEach = 6): number[] {
-  if (calls.length <= shortRun) return everyNth(calls.length);
-  const places = new Map<string, number[]>();
-  for (const [at, call] of calls.entries()) places.set(call, [...(places.get(call) ?? []), at + 1]);
-  return [...places.values()].flatMap((all) => {
-    const count = Math.min(all.length, mostOfEach);
-    const step = count === 1 ? 0 : (all.length - 1) / (count - 1);
-    return Array.from({ length: count }, (_, at) => all[Math.round(at * step)] ?? 1);
-  });
-}
-
 /** One line for the README, then the points with their counts. */
 export function report(title: string, tally: Tally): void {
   const rows = [...tally.hits].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([name, count]) => `${name} ${count}`);
   console.log(`faults: ${title}: ${tally.runs} runs, ${tally.problems.length} problems`);
   if (rows.length > 0) console.log(`  hit: ${rows.join(', ')}`);
-}
-
-/** Reports a part of `total`, which has no problems. */
-export function finish(total: Tally, title: string, tally: Tally): void {
-  report(title, tally);
-  total.runs += tally.runs;
-  expect(tally.problems).toEqual([]);
 }

@@ -1,6 +1,6 @@
 /** The fast part of the kills while lines go from one place to another, of teddy and of its gits that hold a lock. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Fault } from './fault.ts';
+import { killAt, type Fault } from './fault.ts';
 import { sharingSteps } from './known-steps.ts';
 import { diedOrWentOn, expectKills, findLockedCalls, toJobs } from './lock-kills.ts';
 import { emptyTally, report, wasKilled, type Job, everyNth } from './sweep.ts';
@@ -14,22 +14,10 @@ afterAll(() => stage.close());
 
 /** Between here and there, and between the refs and what follows them. */
 const kills: Partial<Record<SyncSceneName, Fault[]>> = {
-  sync: [
-    { kind: 'kill-at-first', step: 'fetched' },
-    { kind: 'kill-at-first', step: 'ref-moved' },
-    { kind: 'kill-at-first', step: 'pushed' },
-  ],
-  pull: [
-    { kind: 'kill-at-first', step: 'checked-out' },
-    { kind: 'kill-at-first', step: 'fast-forwarded' },
-    { kind: 'kill-in-transaction', at: 2 },
-  ],
-  land: [{ kind: 'kill-at-first', step: 'ref-moved' }],
-  archive: [
-    { kind: 'kill-at-first', step: 'ref' },
-    { kind: 'kill-in-transaction', at: 1 },
-    { kind: 'kill-at-first', step: 'ref-moved' },
-  ],
+  sync: [killAt('fetched'), killAt('ref-moved'), killAt('pushed')],
+  pull: [killAt('checked-out'), killAt('fast-forwarded'), { kind: 'kill-in-transaction', at: 2 }],
+  land: [killAt('ref-moved')],
+  archive: [killAt('ref'), { kind: 'kill-in-transaction', at: 1 }, killAt('ref-moved')],
 };
 
 test('a kill of a sync, a pull, a landing and an archiving leaves each ref old or new, and the next one ends as if nothing had been', async () => {

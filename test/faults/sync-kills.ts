@@ -7,7 +7,7 @@ import { findLeftovers } from './check-run.ts';
 import type { Points } from './fault.ts';
 import { runChild, type ChildRun } from './run-child.ts';
 import type { Scene } from './scenes.ts';
-import { atEachStep, inEachTransaction, sweepWith, type CheckOutcome, type Job, type Tally } from './sweep.ts';
+import { sweepWith, type CheckOutcome, type Job, type Tally } from './sweep.ts';
 import { sharedOf, type SyncStage } from './sync-scenes.ts';
 
 /** Ref, or HEAD of the clone, to what it is at; `shared ` stands before those of the remote. */
@@ -21,7 +21,6 @@ export interface KillPlan {
   after: State;
 }
 
-const writing = ['fetch', 'push', 'update-ref', 'update-index', 'merge', 'switch'];
 const maxOrphanMs = 5000;
 
 /** Records the steps and the result of a run in which nothing goes wrong. */
@@ -35,18 +34,6 @@ export async function planKills(stage: SyncStage, scene: Scene): Promise<KillPla
   return { scene, points, durationMs, before, after };
 }
 
-/** Before each git that changes something, and before the one that comes next. */
-export function atGits({ scene, points }: KillPlan): Job[] {
-  const places = points.gits.flatMap((name, at) => (writing.includes(name) ? [at + 1, at + 2] : []));
-  const reached = [...new Set(places)].filter((at) => at <= points.gits.length);
-  return reached.map((at) => ({ scene, fault: { kind: 'kill-at-git', at } }));
-}
-
-/** At each step, and inside of each transaction of refs. */
-export function atSteps({ scene, points }: KillPlan): Job[] {
-  return [...atEachStep(points), ...inEachTransaction(points)].map((fault) => ({ scene, fault }));
-}
-
 export async function sweepSync(
   stage: SyncStage,
   plans: readonly KillPlan[],
@@ -54,18 +41,26 @@ export async function sweepSync(
   tally: Tally,
   checkOutcome: CheckOutcome,
 ): Promise<void> {
-  await sweepWith(stage, jobs, tally, checkOutcome, (scene, repository, run) => {
-    const plan = plans.find((one) => one.scene.name === scene.name);
-    if (plan === undefined) throw new Error(`Nobody has planned ${scene.name}.`);
-    return checkKilled(stage, plan, repository, run);
-  });
+  await sweepWith(stage, jobs, tally, checkOutcome, (...args) => checkShared(stage, plans, ...args));
+}
+
+export async function checkShared(
+  stage: SyncStage,
+  plans: readonly KillPlan[],
+  scene: Scene,
+  repository: ScratchRepository,
+  run: Pick<ChildRun, 'acknowledged'>,
+): Promise<string[]> {
+  const plan = plans.find((one) => one.scene.name === scene.name);
+  if (plan === undefined) throw new Error(`Nobody has planned ${scene.name}.`);
+  return checkKilled(stage, plan, repository, run);
 }
 
 async function checkKilled(
   stage: SyncStage,
   { scene, before, after }: KillPlan,
   repository: ScratchRepository,
-  { acknowledged }: ChildRun,
+  { acknowledged }: Pick<ChildRun, 'acknowledged'>,
 ): Promise<string[]> {
   const problems: string[] = [];
   const shared = sharedOf(repository);

@@ -34,7 +34,7 @@ export function sharedOf({ root }: Pick<ScratchRepository, 'root'>): ScratchRepo
 
 export async function openSyncStage(): Promise<SyncStage> {
   const dir = await realpath(await mkdtemp(join(tmpdir(), 'teddy-sync-faults-')));
-  const [program, scenes] = await Promise.all([buildChild(dir, 'as-it-is', 'sync-child'), makeScenes(dir)]);
+  const [program, scenes] = await Promise.all([buildChild(dir), makeScenes(dir)]);
   let copies = 0;
   return {
     program,

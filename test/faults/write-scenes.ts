@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { runTeddy } from '../support/run-teddy.ts';
 import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
 import { buildChild } from './build-child.ts';
+import { killAt } from './fault.ts';
 import { runChild } from './run-child.ts';
 import { copiesIn, dirty, readStatus, type Copies, type Scene } from './scenes.ts';
 import { keptText, type WriteSceneName } from './write-cases.ts';
@@ -15,7 +16,7 @@ export interface WriteStage extends Copies {
 
 export async function openWriteStage(): Promise<WriteStage> {
   const dir = await mkdtemp(join(tmpdir(), 'teddy-faults-'));
-  const program = await buildChild(dir, 'as-it-is', 'write-child');
+  const program = await buildChild(dir);
   const copies = copiesIn(dir, program);
   return { ...copies, scenes: await makeScenes(dir, copies) };
 }
@@ -63,11 +64,8 @@ async function take(repository: ScratchRepository, dir: string, name: WriteScene
 async function takeLeft(copies: Copies, create: Scene): Promise<Scene> {
   const { root } = await copies.copy(create);
   const { program } = copies;
-  const { points } = await runChild({ program, operation: create.operation, root: (await copies.copy(create)).root });
-  const saves = (points?.steps ?? []).flatMap((step, at) => (step === 'write-content' ? [at + 1] : []));
-  const at = saves[1];
-  if (at === undefined) throw new Error(`The session saves ${saves.length} times.`);
-  await runChild({ program, operation: create.operation, root, fault: { kind: 'kill-at-step', at } });
+  const { hit } = await runChild({ program, operation: create.operation, root, fault: killAt('write-content', 2) });
+  if (hit === null) throw new Error('The session does not save twice.');
   return { ...create, name: 'write-left', operation: 'write-left', template: root };
 }
 

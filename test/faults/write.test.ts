@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { checkWrite } from './check-write.ts';
 import { openWriteStage, type WriteStage } from './write-scenes.ts';
-import { emptyTally, readPoints, report, sweepWith, type Job } from './sweep.ts';
+import { emptyTally, killAtFirst, readPoints, report, sweepWith } from './sweep.ts';
 import { canTrace, traceSystemCalls, type SystemCall } from './system-calls.ts';
 import { raceToBegin, raceToFinalize } from './write-race.ts';
 
@@ -14,8 +14,8 @@ afterAll(() => stage.close());
 test('a kill at any step of a write session loses nothing that was acknowledged, and it is committed once', async () => {
   const scene = stage.scenes['write-create'];
   const { points } = await readPoints(stage, scene);
-  const steps = [...new Set(points.steps)].filter((step) => /^write-|^(?:ref|index)/.test(step)).toSorted();
-  const jobs = steps.map((step): Job => ({ scene, fault: { kind: 'kill-at-first', step } }));
+  const steps = [...new Set(points.step)].filter((step) => /^write-|^(?:ref|index)/.test(step)).toSorted();
+  const jobs = killAtFirst(scene, steps);
   const tally = emptyTally();
   await sweepWith(stage, jobs, tally, ({ signal }) => (signal === 'SIGKILL' ? [] : ['it was not killed']), checkWrite);
   report('SIGKILL at the steps of a write session', tally);

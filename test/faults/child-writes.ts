@@ -1,10 +1,6 @@
-/**
- * The program that the faults of write sessions happen to: `write-child <operation> <repository> [count] [name]`, one write
- * session of the product in one process. What it is told of a save or a commit is printed at once.
- */
+/** Operations of write sessions: each thing that they are told of a save or a commit is printed at once. */
 import { existsSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openProject } from '../../src/app.ts';
 import { TeddyError } from '../../src/errors.ts';
 import type { StagedWrite } from '../../src/ports/disk.ts';
 import type { Project } from '../../src/ports/project.ts';
@@ -15,43 +11,19 @@ import { finalizeHeld, finalizeWrite, type Finalized } from '../../src/workflow/
 import type { HeldWrite } from '../../src/workflow/writes/held.ts';
 import { heldDestination, receiveInto } from '../../src/workflow/writes/run-write.ts';
 import { takeUpWrite } from '../../src/workflow/writes/recover.ts';
-import { endChild } from './end-child.ts';
-import { passStep, print } from './fault-points.ts';
-import { contentOf, isWriteSceneName, writeWishes, type WriteScene } from './write-cases.ts';
+import type { ChildOperation, ChildTask } from './child-task.ts';
+import { print } from './fault-points.ts';
+import { contentOf, writeWishes, type WriteScene, type WriteSceneName } from './write-cases.ts';
 
-const [, , operation = '', root = '', countText = '1', name = 'one', startAtMs = '0'] = process.argv;
-const count = Number(countText);
 const pieceMs = 15;
 
-async function run(): Promise<void> {
-  const opened = await openProject({
-    cwd: root,
-    env: process.env,
-    notices: { info: () => undefined, warn: (text) => print({ line: 'warned', text }) },
-    onStep: passStep,
-  });
-  // Each piece of a file is saved at once.
-  const project = { ...opened, writeLimits: { ...opened.writeLimits, saveLines: 1, saveGapMs: 1 } };
-  try {
-    // Those of a race begin together.
-    await sleep(Math.max(0, Number(startAtMs) - Date.now()));
-    await act(project);
-  } finally {
-    await project.repository.close();
-  }
-}
-
-async function act(project: Project): Promise<void> {
-  if (operation === 'race-begin') return raceToBegin(project);
-  if (operation === 'write-and-leave') return void (await beginAndAppend(project, writeWishes['write-create']));
-  if (operation === 'finalize') return report(await finalizeWrite(project, { id: name }));
-  if (!isWriteSceneName(operation)) throw new Error(`There is no operation ${operation}.`);
-  const wish = writeWishes[operation];
-  if (operation === 'write-one-shot') return writeInCommands(project, wish);
-  if (operation === 'write-cancel') return beginAndCancel(project, wish);
-  if (operation === 'write-left') return goOn(project, wish);
-  return writeStream(project, wish);
-}
+const operationOf = (scene: WriteSceneName): ChildOperation => {
+  const wish = writeWishes[scene];
+  if (scene === 'write-one-shot') return (project) => writeInCommands(project, wish);
+  if (scene === 'write-cancel') return (project) => beginAndCancel(project, wish);
+  if (scene === 'write-left') return (project) => goOn(project, wish);
+  return (project) => writeStream(project, wish);
+};
 
 /** Writes the way a controller does, which receives the content itself. */
 async function writeStream(project: Project, wish: WriteScene): Promise<void> {
@@ -125,13 +97,13 @@ async function beginAndAppend(project: Project, wish: WriteScene): Promise<strin
 }
 
 /** Against one other process, `count` times: both begin, and whoever could ends it when both have tried. */
-async function raceToBegin(project: Project): Promise<void> {
-  for (let round = 1; round <= count; round += 1) {
-    await meet(`${round}-start`);
+async function raceToBegin(project: Project, task: ChildTask): Promise<void> {
+  for (let round = 1; round <= task.count; round += 1) {
+    await meet(task, `${round}-start`);
     const id = await tryToBegin(project);
-    await meet(`${round}-end`);
+    await meet(task, `${round}-end`);
     if (id !== null) await cancelWrite(project, id);
-    await meet(`${round}-over`);
+    await meet(task, `${round}-over`);
   }
   print({ line: 'acknowledged', commit: 'over' });
 }
@@ -149,7 +121,7 @@ async function tryToBegin(project: Project): Promise<string | null> {
 }
 
 /** Goes on when the other process has come here as well. */
-async function meet(place: string): Promise<void> {
+async function meet({ root, name }: ChildTask, place: string): Promise<void> {
   const at = (who: string) => `${root}.${who}-${place}`;
   writeFileSync(at(name), '');
   while (!existsSync(at(name === 'one' ? 'two' : 'one'))) await sleep(1);
@@ -164,4 +136,9 @@ function report(finalized: Finalized): void {
   print({ line: 'acknowledged', commit: finalized.result.commit });
 }
 
-void endChild(run);
+export const writeOperations: Record<string, ChildOperation> = {
+  ...Object.fromEntries((Object.keys(writeWishes) as WriteSceneName[]).map((scene) => [scene, operationOf(scene)])),
+  'race-begin': raceToBegin,
+  'write-and-leave': async (project) => void (await beginAndAppend(project, writeWishes['write-create'])),
+  finalize: async (project, { name }) => report(await finalizeWrite(project, { id: name })),
+};
