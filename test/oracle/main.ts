@@ -2,11 +2,11 @@
  * `npm run oracle`: compares all that two executables print and serve of the same repositories, byte for byte. The older one is that of
  * the commit in `base`, or of another: `npm run oracle -- <commit>`, `npm run oracle -- <path of a main.cjs>`.
  */
-import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { buildCommit } from '../support/build-commit.ts';
 import { meant } from './meant.ts';
 import { readRepository, type Readings } from './readings.ts';
 import { makeZoo } from './zoo.ts';
@@ -21,7 +21,7 @@ process.exitCode = await compare(process.argv[2] ?? base);
 
 async function compare(older: string): Promise<number> {
   const directory = realpathSync(mkdtempSync(join(tmpdir(), 'teddy-oracle-')));
-  const before = existsSync(older) ? older : buildCommit(older, join(directory, 'older'));
+  const before = existsSync(older) ? older : buildCommit(root, older, join(directory, 'older'));
   const now = join(root, 'dist/main.cjs');
   const zoo = await makeZoo(now, directory);
   let [asked, differing] = [0, 0];
@@ -44,15 +44,6 @@ async function compare(older: string): Promise<number> {
   if (differing > 0) process.stdout.write(`They are kept in ${join(directory, 'differences')}\n`);
   else rmSync(directory, { recursive: true });
   return differing > 0 ? 1 : 0;
-}
-
-function buildCommit(commit: string, directory: string): string {
-  mkdirSync(directory);
-  const archive = execFileSync('git', ['archive', commit], { cwd: root, maxBuffer: 256 * 1024 * 1024 });
-  execFileSync('tar', ['-x'], { cwd: directory, input: archive });
-  symlinkSync(join(root, 'node_modules'), join(directory, 'node_modules'));
-  execFileSync(process.execPath, ['scripts/build.mjs'], { cwd: directory, stdio: 'inherit' });
-  return join(directory, 'dist/main.cjs');
 }
 
 interface Difference {

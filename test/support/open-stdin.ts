@@ -9,8 +9,8 @@ export interface OpenCommand {
   result: Promise<RunResult>;
 }
 
-export function startWithOpenStdin({ repo, env }: TeddyProject, args: string[]): OpenCommand {
-  const child = spawn(process.execPath, [teddyPath, ...args], {
+export function startWithOpenStdin({ repo, env }: TeddyProject, args: string[], executable = teddyPath): OpenCommand {
+  const child = spawn(process.execPath, [executable, ...args], {
     cwd: repo.root,
     env: environmentOf(env),
     detached: true,

@@ -22,6 +22,8 @@ export interface RunOptions {
   timeoutMs?: number;
   /** Started as a process of its own: its start, its end or what its children draw is the subject. */
   asProcess?: boolean;
+  /** Starts this one in place of the built one; for `startTeddy` alone. */
+  executable?: string;
 }
 
 export interface RunResult {
@@ -62,7 +64,7 @@ export async function runTeddy(args: string[], options: RunOptions): Promise<Run
 }
 
 export function startTeddy(args: string[], options: RunOptions): RunningTeddy {
-  const child = spawn(process.execPath, [teddyPath, ...args], {
+  const child = spawn(process.execPath, [options.executable ?? teddyPath, ...args], {
     cwd: options.cwd,
     env: environmentOf(options.env),
     // A session of its own: no terminal can be reached, not even as /dev/tty.
