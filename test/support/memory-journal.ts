@@ -14,7 +14,7 @@ export function memoryJournal(operations: MemoryOperation[]): Journal {
   const hold = (one: MemoryOperation): Operation<object> => {
     one.isAlive = true;
     return {
-      note: async (change) => void Object.assign(one.facts ?? {}, change),
+      note: async (change) => void (one.facts = { ...one.facts, ...change }),
       stage: async (bytes) => void (one.staged = Buffer.concat([one.staged, bytes])),
       done: async () => void operations.splice(operations.indexOf(one), 1),
       leave: async () => void (one.isAlive = false),

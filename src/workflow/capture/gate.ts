@@ -192,26 +192,32 @@ export function toGateAnswer(verdict: Verdict, input: unknown): Record<string, u
   };
 }
 
-const gateKind: OperationKind<WaitingPlan> = { name: 'gate', title: 'a plan that an agent waits with' };
+/** `isSaid`: the person knows that its end could not be noted. */
+type WaitingGate = WaitingPlan & { isSaid?: true };
+
+const gateKind: OperationKind<WaitingGate> = { name: 'gate', title: 'a plan that an agent waits with' };
 
 /** Notes that the agent waits: whatever ends the gate, the line says in the end that nobody has decided. */
-export function openGate({ journal }: Project, plan: WaitingPlan): Promise<Settling<WaitingPlan>> {
+export function openGate({ journal }: Project, plan: WaitingPlan): Promise<Settling<WaitingGate>> {
   return journal.open(gateKind, plan);
 }
 
 /** `reason`: why no verdict has counted, as a sentence; null: one has. `isJudged`: there is one, which did not count. */
 export async function closeGate(
   project: Project,
-  gate: Settling<WaitingPlan>,
+  gate: Settling<WaitingGate>,
   plan: WaitingPlan,
   { reason, isJudged = false }: { reason: string | null; isJudged?: boolean },
 ): Promise<void> {
   try {
     if (reason !== null) await noteUndecided(project, plan, reason, isJudged);
-  } finally {
-    // A note that stayed would be tried again for ever.
-    await gate.done();
+  } catch (error) {
+    // The next drain tries it again, and the person has heard of it.
+    await gate.note({ isSaid: true });
+    await gate.leave();
+    throw error;
   }
+  await gate.done();
 }
 
 /** Gates that were killed have left their notes. Returns what kept one from being closed, as sentences. */
@@ -223,9 +229,9 @@ export async function closeLostGates(project: Project): Promise<string[]> {
     // Nothing says of a damaged one which plan waited.
     if (plan === null) await gate?.done();
     else if (gate !== null)
-      await closeGate(project, gate, plan, { reason }).catch((error: unknown) =>
-        problems.push(`The plan of turn ${plan.turn} of ${shortRef(plan.ref)}: ${toMessage(error)}`),
-      );
+      await closeGate(project, gate, plan, { reason }).catch((error: unknown) => {
+        if (!plan.isSaid) problems.push(`The plan of turn ${plan.turn} of ${shortRef(plan.ref)}: ${toMessage(error)}`);
+      });
   }
   return problems;
 }

@@ -265,22 +265,39 @@ describe('where nobody has decided', () => {
     expect(await verdictsOn(plan)).toHaveLength(1);
   });
 
-  test('a gate that cannot be noted is said once, and keeps no other from being noted', async () => {
+  test('a gate that cannot be noted keeps no other from being noted', async () => {
     const plan = await waiting();
     project.configuration.set('teddy.approvals', 'sometimes');
-    const { store } = project.repository;
-    const resolve = store.resolve.bind(store);
-    let isBroken = true;
-    store.resolve = async (ref) => {
-      if (!isBroken) return resolve(ref);
-      isBroken = false;
-      throw new Error('The disk is broken.');
-    };
+    breakDisk(1);
     for (let at = 0; at < 2; at += 1) await (await openGate(project, plan)).leave();
     expect(await closeLostGates(project)).toEqual([expect.stringMatching(/^The plan of turn 01 .*broken/)]);
     expect(await closeLostGates(project)).toEqual([]);
     expect(await verdictsOn(plan)).toMatchObject([{ verdict: 'none' }]);
   });
+
+  test('a gate that cannot be noted is said once, and noted as soon as it can be', async () => {
+    const plan = await waiting();
+    await (await openGate(project, plan)).leave();
+    breakDisk(3);
+    expect(await closeLostGates(project)).toEqual([expect.stringMatching(/broken/)]);
+    for (let at = 0; at < 2; at += 1) expect(await closeLostGates(project)).toEqual([]);
+    expect(project.noted).toHaveLength(1);
+    expect(await closeLostGates(project)).toEqual([]);
+    expect(await verdictsOn(plan)).toMatchObject([{ verdict: 'none' }]);
+    expect(project.noted).toEqual([]);
+  });
+
+  /** The next times that a ref is asked for. */
+  function breakDisk(times: number): void {
+    const { store } = project.repository;
+    const resolve = store.resolve.bind(store);
+    let left = times;
+    store.resolve = async (ref) => {
+      if (left === 0) return resolve(ref);
+      left -= 1;
+      throw new Error('The disk is broken.');
+    };
+  }
 
   test('nothing is noted on a line that was set back to before the session', async () => {
     const plan = await waiting();
