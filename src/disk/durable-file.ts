@@ -1,6 +1,5 @@
 /** Files that are whole and on disk once the call returns. */
-import { constants } from 'node:fs';
-import { open, rename, rmdir, unlink } from 'node:fs/promises';
+import { mkdir, open, rename, rmdir, unlink, type FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { errorCode, fallBackTo } from './system-error.ts';
 
@@ -26,21 +25,10 @@ export async function replaceDurably(path: string, bytes: Uint8Array | string, m
   await syncDirectory(dirname(path));
 }
 
-/**
- * Writes behind the first `position` bytes of a file, over what a failed attempt has left there. One that is to be gone on with is
- * not made anew where somebody has removed it, since it would have a hole. False when it has fewer bytes.
- */
-export async function writeDurablyAt(path: string, bytes: Uint8Array, position: number): Promise<boolean> {
-  const file = await open(path, constants.O_WRONLY | (position === 0 ? constants.O_CREAT : 0), 0o600);
-  try {
-    if ((await file.stat()).size < position) return false;
-    for (let done = 0; done < bytes.length;)
-      done += (await file.write(bytes, done, bytes.length - done, position + done)).bytesWritten;
-    await file.datasync();
-    return true;
-  } finally {
-    await file.close();
-  }
+/** A disk may take less than it is given, in one go. */
+export async function writeAll(file: FileHandle, bytes: Uint8Array, at: number): Promise<void> {
+  for (let done = 0; done < bytes.length;)
+    done += (await file.write(bytes, done, bytes.length - done, at + done)).bytesWritten;
 }
 
 /** Nothing there is as good as removed. */
@@ -79,4 +67,10 @@ export async function syncDirectory(path: string): Promise<void> {
   } finally {
     await directory.close();
   }
+}
+
+/** Makes a directory for its user alone. One that is there is left as it is; those above it get the usual mode. */
+export async function makePrivateDirectory(path: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  await mkdir(path, { mode: 0o700 }).catch(fallBackTo(undefined, 'EEXIST'));
 }

@@ -4,7 +4,7 @@ import { mkdir, open, readFile, rename, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { TeddyError } from '../errors.ts';
 import { syncDirectory } from './durable-file.ts';
-import { errorCode, errorReason, fallBackTo, toDiskError } from './system-error.ts';
+import { errorCode, fallBackTo, toDiskError } from './system-error.ts';
 
 /** A directory that is gone has nothing to lose, and some cannot be synced. */
 export async function syncDir(path: string): Promise<void> {
@@ -50,8 +50,7 @@ export async function removeFile(path: string): Promise<void> {
 /** Names the file and the reason; an error that is ours already stays as it is. */
 export function toWriteError(error: unknown, what: string): unknown {
   if (errorCode(error) === null || error instanceof TeddyError) return error;
-  const message = `${what} could not be written: ${errorReason(error)}.`;
-  return toDiskError(error, message, 'Check the permissions of the repository.');
+  return toDiskError(error, `${what} could not be written`, 'Check the permissions of the repository.');
 }
 
 /** The text of a small file, or `fallback` where there is none. Throws WRITE_FAILED where it cannot be read. */
@@ -62,7 +61,7 @@ export function readTextOr(path: string, fallback: string): Promise<string> {
 /** For `catch`: what the system does not tell is not taken for nothing. */
 export function throwUnread(path: string): (error: unknown) => never {
   return (error) => {
-    throw toDiskError(error, `${path} could not be read: ${errorReason(error)}.`, 'Check its permissions.');
+    throw toDiskError(error, `${path} could not be read`, 'Check its permissions.');
   };
 }
 

@@ -14,15 +14,32 @@ export function errorReason(error: unknown): string {
   return toMessage(error);
 }
 
-/** Where the disk has refused something: DISK_FULL when no space is left, else WRITE_FAILED. */
+/**
+ * Tells of something that the disk has refused: DISK_FULL when no space is left, else WRITE_FAILED. `what`: a sentence that the
+ * system's reason follows.
+ */
 export function toDiskError(
   error: unknown,
-  message: string,
+  what: string,
   hint: string,
   hintIfFull = 'Free some space and run the command again.',
 ): TeddyError {
   const isFull = ['ENOSPC', 'EDQUOT'].includes(errorCode(error) ?? '');
+  const message = `${what}: ${errorReason(error)}.`;
   return new TeddyError(isFull ? 'DISK_FULL' : 'WRITE_FAILED', message, isFull ? hintIfFull : hint, { cause: error });
+}
+
+/** The same result, and its errors as `toDiskError` tells of them. A defect of ours, and what says itself what it is, stay as they are. */
+export async function asDiskErrors<Value>(
+  [what, hint, hintIfFull]: readonly [what: string, hint: string, hintIfFull?: string],
+  run: () => Promise<Value>,
+): Promise<Value> {
+  try {
+    return await run();
+  } catch (error) {
+    if (error instanceof TeddyError || errorCode(error) === null) throw error;
+    throw toDiskError(error, what, hint, hintIfFull);
+  }
 }
 
 /** For `catch`: gives `value` for an error with one of these codes, and throws every other error again. */

@@ -2,7 +2,7 @@
  * One file for each operation that a crash may cut off, `<kind>-<id>.json`, for its user alone: sealed, replaced as a whole, and
  * with its holder inside. A note goes only when what it speaks of is settled.
  */
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { readdir, readFile, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { TeddyError } from '../errors.ts';
@@ -17,11 +17,18 @@ import {
   type ClaimOptions,
   type Holder,
 } from '../disk/claim-file.ts';
-import { removeFile, replaceDurably, syncDirectory, writeDurably, writeDurablyAt } from '../disk/durable-file.ts';
+import {
+  addConfirmed,
+  changedError,
+  confirmedOf,
+  confirmedPart,
+  toConfirmation,
+  type Confirmation,
+} from '../disk/confirmed-bytes.ts';
+import { makePrivateDirectory, removeFile, replaceDurably, syncDirectory, writeDurably } from '../disk/durable-file.ts';
 import { thisMachine } from '../disk/process-identity.ts';
-import { makePrivateDirectory } from '../disk/private-directory.ts';
 import { decodeSealed, encodeSealed } from '../disk/sealed-json.ts';
-import { errorCode, errorReason, fallBackTo, ignoreSystemError, toDiskError } from '../disk/system-error.ts';
+import { asDiskErrors, fallBackTo, ignoreSystemError } from '../disk/system-error.ts';
 import type { Journal, LeftOperation, Operation, OperationKind, Settling, Staged } from '../ports/journal.ts';
 
 export interface JournalOptions extends Partial<ClaimOptions> {
@@ -81,8 +88,8 @@ interface Note extends Holder {
   isSettling: boolean;
   /** Null when they were damaged. */
   facts: object | null;
-  /** How many bytes are confirmed, and their sha256 in hex. Null: none were staged. */
-  staged: { size: number; sha256: string } | null;
+  /** Null: none were staged. */
+  staged: Confirmation | null;
 }
 
 function decodeNote(text: string): Note | null {
@@ -101,7 +108,7 @@ function operationAt<Facts extends object>(
   begun: Note,
 ): Operation<Facts> {
   let note = begun;
-  let hash = createHash('sha256');
+  let confirmed = confirmedOf(nothing);
   const step = (name: string) => onStep?.(`${kind.name}-${name}`);
   const write = async (next: Note) => {
     await replaceDurably(path, encodeSealed(next), 0o600);
@@ -113,13 +120,11 @@ function operationAt<Facts extends object>(
     note: (change) => asWritten(() => write({ ...note, facts: { ...note.facts, ...change } })),
     stage: (bytes) =>
       asWritten(async () => {
-        const size = note.staged?.size ?? 0;
-        if (!(await writeDurablyAt(contentOf(path), bytes, size).catch(fallBackTo(false, 'ENOENT'))))
-          throw shrunkError(path);
+        const longer = await addConfirmed(contentOf(path), confirmed, bytes).catch(fallBackTo(null, 'ENOENT'));
+        if (longer === null) throw changedError(contentOf(path));
         step('staged');
-        const longer = hash.copy().update(bytes);
-        await write({ ...note, staged: { size: size + bytes.length, sha256: longer.copy().digest('hex') } });
-        hash = longer;
+        await write({ ...note, staged: toConfirmation(longer) });
+        confirmed = longer;
       }),
     done: () =>
       asNoteErrors(kind, 'removed', async () => {
@@ -138,13 +143,7 @@ function operationAt<Facts extends object>(
   };
 }
 
-function shrunkError(path: string): TeddyError {
-  return new TeddyError(
-    'STAGING_DAMAGED',
-    `${contentOf(path)} was removed, or made shorter, by somebody else.`,
-    'Nothing more is added to it; look at it before anything removes it.',
-  );
-}
+const nothing = new Uint8Array();
 
 type FoundNote<Facts extends object> = LeftOperation<Facts> & { state: 'left' | 'ours' | 'of another process' };
 
@@ -197,18 +196,11 @@ async function readStaged(path: string): Promise<Staged> {
   for (;;) {
     const text = (await readHolder(path))?.text ?? '';
     const note = decodeNote(text);
-    const content = (await readFile(contentOf(path)).catch(fallBackTo(null, 'ENOENT'))) ?? new Uint8Array();
-    const { size, sha256 } = note?.staged ?? { size: 0, sha256: sha256Of('') };
-    const verified = content.subarray(0, size);
-    if (note !== null && sha256Of(verified) === sha256)
-      return { verified, tail: content.subarray(size), isDamaged: false };
-    if (text === ((await readHolder(path))?.text ?? ''))
-      return { verified: new Uint8Array(), tail: content, isDamaged: true };
+    const content = (await readFile(contentOf(path)).catch(fallBackTo(null, 'ENOENT'))) ?? nothing;
+    const verified = note && (note.staged === null ? nothing : confirmedPart(content, note.staged));
+    if (verified) return { verified, tail: content.subarray(verified.length), isDamaged: false };
+    if (text === ((await readHolder(path))?.text ?? '')) return { verified: nothing, tail: content, isDamaged: true };
   }
-}
-
-function sha256Of(bytes: Uint8Array | string): string {
-  return createHash('sha256').update(bytes).digest('hex');
 }
 
 async function take<Facts extends object>(
@@ -231,21 +223,11 @@ async function take<Facts extends object>(
   );
 }
 
-/** A defect of ours, and what says itself what it is, stay as they are. */
-async function asNoteErrors<Value>(
+function asNoteErrors<Value>(
   { title }: Pick<OperationKind<object>, 'title'>,
   act: 'written' | 'removed' | 'read',
   run: () => Promise<Value>,
 ): Promise<Value> {
-  try {
-    return await run();
-  } catch (error) {
-    if (error instanceof TeddyError || errorCode(error) === null) throw error;
-    throw toDiskError(
-      error,
-      `The note of ${title} could not be ${act}: ${errorReason(error)}.`,
-      'Check the permissions of `.git/teddy/journal`.',
-      'Free some space and try it again.',
-    );
-  }
+  const hints = ['Check the permissions of `.git/teddy/journal`.', 'Free some space and try it again.'] as const;
+  return asDiskErrors([`The note of ${title} could not be ${act}`, ...hints], run);
 }

@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import { parse } from 'smol-toml';
 import type { OpenableAgent } from '../conversation/render-agent-log.ts';
 import { removeDirectory, syncDirectory, writeDurably } from '../disk/durable-file.ts';
-import { errorCode, errorReason, toDiskError } from '../disk/system-error.ts';
+import { errorCode, toDiskError } from '../disk/system-error.ts';
 import { TeddyError } from '../errors.ts';
 import type { AgentLogDirectory } from '../ports/disk.ts';
 import { findProgram } from './find-program.ts';
@@ -135,5 +135,5 @@ function toWriteError(error: unknown, path: string): unknown {
       'Run the command again: it takes another id.',
     );
   const hint = 'Check who may write into its folder, and run the command again.';
-  return toDiskError(error, `${path} could not be written: ${errorReason(error)}.`, hint);
+  return toDiskError(error, `${path} could not be written`, hint);
 }

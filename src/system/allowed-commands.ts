@@ -1,7 +1,7 @@
 /** The commands that the user has allowed, in a file for each session: `.git/teddy/allowed/<session>.json`. */
 import { join } from 'node:path';
 import type { AllowedCommand } from '../conversation/allowed-commands.ts';
-import { makePrivateDirectory } from '../disk/private-directory.ts';
+import { makePrivateDirectory } from '../disk/durable-file.ts';
 import { readTextOr, replaceFile, toWriteError } from '../disk/replace-file.ts';
 import type { AllowedCommands } from '../ports/disk.ts';
 import { parseJson } from '../session/parse-object.ts';

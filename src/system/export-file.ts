@@ -6,7 +6,7 @@ import { TeddyError } from '../errors.ts';
 import type { ExportDirectory, ExportTarget } from '../ports/disk.ts';
 import type { FileBelow } from '../ports/git.ts';
 import { syncDirectory } from '../disk/durable-file.ts';
-import { errorCode, errorReason, toDiskError } from '../disk/system-error.ts';
+import { errorCode, toDiskError } from '../disk/system-error.ts';
 
 /** `path`: as the user names it, from `cwd`. */
 export function exportFile(path: string, { cwd, force }: { cwd: string; force: boolean }): ExportTarget {
@@ -114,5 +114,5 @@ function toWriteError(error: unknown, path: string): unknown {
   if (code === null || error instanceof TeddyError) return error;
   // Somebody has put something there meanwhile.
   if (code === 'ENOTEMPTY' || code === 'EEXIST') return toInTheWay(`${path} is not empty.`, 'Name another one.');
-  return toDiskError(error, `${path} could not be written: ${errorReason(error)}.`, 'Name another place.');
+  return toDiskError(error, `${path} could not be written`, 'Name another place.');
 }

@@ -86,8 +86,7 @@ export async function putFileState(root: string, path: RepoPath, state: FileStat
       await putInPlace(real, state);
     }
   } catch (error) {
-    const message = `${path} could not be put back: ${errorReason(error)}.`;
-    throw toDiskError(error, message, 'Check the permissions of its directory.');
+    throw toDiskError(error, `${path} could not be put back`, 'Check the permissions of its directory.');
   }
 }
 

@@ -2,7 +2,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { replaceDurably } from '../disk/durable-file.ts';
-import { makePrivateDirectory } from '../disk/private-directory.ts';
+import { makePrivateDirectory } from '../disk/durable-file.ts';
 import { seal, unseal } from '../disk/sealed-json.ts';
 import { removeFile } from '../disk/replace-file.ts';
 import { fallBackTo } from '../disk/system-error.ts';

@@ -158,7 +158,7 @@ async function makeDirectories(path: string, made: string[]): Promise<void> {
 function toWriteError(path: RepoPath, error: unknown): TeddyError {
   return toDiskError(
     error,
-    `${path} could not be written: ${errorReason(error)}.`,
+    `${path} could not be written`,
     'The file is as it was. Check its permissions and its parents, and run the command again.',
     'Free some space and run the command again; the file is as it was.',
   );

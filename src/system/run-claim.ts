@@ -2,7 +2,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TeddyError } from '../errors.ts';
-import { errorCode, errorReason, toDiskError } from '../disk/system-error.ts';
+import { asDiskErrors } from '../disk/system-error.ts';
 import type { RunClaim, RunDirs } from '../ports/git.ts';
 import { runName } from '../names.ts';
 import { claimFile, type ClaimOptions } from '../disk/claim-file.ts';
@@ -21,15 +21,14 @@ export async function claimRun(
   options: ClaimOptions,
   doing: keyof typeof doings = 'executed',
 ): Promise<RunClaim> {
-  await mkdir(runs, { recursive: true }).catch(throwUnclaimed);
-  const claim = await claimFile(claimPath(runs, place), options).catch(throwUnclaimed);
-  if ('release' in claim) return { release: () => claim.release().catch(throwUnclaimed) };
+  await orUnclaimed(() => mkdir(runs, { recursive: true }));
+  const claim = await orUnclaimed(() => claimFile(claimPath(runs, place), options));
+  if ('release' in claim) return { release: () => orUnclaimed(claim.release) };
   const who = claim.heldBy === process.pid ? 'this process' : `process ${claim.heldBy}`;
   throw new TeddyError('LOCKED', `Turn ${place.turn} of ${place.session} is being ${doing} by ${who}.`, doings[doing]);
 }
 
-function throwUnclaimed(error: unknown): never {
-  if (errorCode(error) === null || error instanceof TeddyError) throw error;
-  const message = `The claim of a turn could not be taken or given back: ${errorReason(error)}.`;
-  throw toDiskError(error, message, 'Check the permissions of `.git/teddy`.');
+function orUnclaimed<Value>(act: () => Promise<Value>): Promise<Value> {
+  const what = 'The claim of a turn could not be taken or given back';
+  return asDiskErrors([what, 'Check the permissions of `.git/teddy`.'], act);
 }

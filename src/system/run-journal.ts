@@ -8,12 +8,12 @@ import { decodeJournal, encodeRecord, type JournalRecord, type RunRecord } from 
 import type { RunJournal, RunJournals } from '../ports/disk.ts';
 import { runName, type RepoPath } from '../names.ts';
 import type { Processes } from '../disk/claim-file.ts';
-import { syncDirectory } from '../disk/durable-file.ts';
+import { syncDirectory, writeAll } from '../disk/durable-file.ts';
 import { findHolder } from '../disk/claim-file.ts';
 import { claimPath, claimRun } from './run-claim.ts';
 import {
+  asDiskErrors,
   errorCode,
-  errorReason,
   falseIfRefused,
   ignoreSystemError,
   nullIfGone,
@@ -203,13 +203,6 @@ async function syncKept(files: JournalFiles): Promise<void> {
   files.syncedBytes = keptBytes;
 }
 
-/** A disk may take less than it is given, in one go. */
-async function writeAll(file: FileHandle, bytes: Uint8Array, at: number): Promise<void> {
-  for (let done = 0; done < bytes.length;) {
-    done += (await file.write(bytes, done, bytes.length - done, at + done)).bytesWritten;
-  }
-}
-
 async function readKept(path: string, key: string): Promise<Uint8Array> {
   const [at, length] = key.split('+').map(Number);
   const bytes = new Uint8Array(length ?? 0);
@@ -228,18 +221,13 @@ function throwUnreadable(error: unknown): never {
 }
 
 function toJournalError(error: unknown, act: 'written' | 'removed' | 'read' = 'written'): TeddyError {
-  const message = `The journal of the run could not be ${act}: ${errorReason(error)}.`;
-  return toDiskError(error, message, 'Check the permissions of `.git/teddy`.');
+  return toDiskError(error, `The journal of the run could not be ${act}`, 'Check the permissions of `.git/teddy`.');
 }
 
-/** Below `to`, or where that has one, below the first of `to.1`, `to.2`, ... that is free, under the same path. Returns where it is, absolute. Throws WRITE_FAILED. */
-export async function moveAside(root: string, path: RepoPath, to: string): Promise<string> {
-  try {
-    return await move(root, path, to);
-  } catch (error) {
-    const message = `${path} could not be moved aside: ${errorReason(error)}.`;
-    throw new TeddyError('WRITE_FAILED', message, 'Check the permissions of its directory.', { cause: error });
-  }
+/** Below `to`, or where that has one, below the first of `to.1`, `to.2`, ... that is free, under the same path. Returns where it is, absolute. Throws DISK_FULL, WRITE_FAILED. */
+export function moveAside(root: string, path: RepoPath, to: string): Promise<string> {
+  const what = `${path} could not be moved aside`;
+  return asDiskErrors([what, 'Check the permissions of its directory.'], () => move(root, path, to));
 }
 
 async function moveBack(root: string, path: RepoPath, from: string): Promise<boolean> {

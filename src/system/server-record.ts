@@ -5,7 +5,7 @@ import { TeddyError } from '../errors.ts';
 import type { ServerRecord, ServerRecords } from '../ports/disk.ts';
 import { claimFile, findHolder, type Claim, type Processes } from '../disk/claim-file.ts';
 import { removeFile, replaceDurably } from '../disk/durable-file.ts';
-import { errorCode, errorReason, fallBackTo, toDiskError } from '../disk/system-error.ts';
+import { asDiskErrors, fallBackTo } from '../disk/system-error.ts';
 
 export interface ServerRecordOptions extends Processes {
   path: string;
@@ -49,15 +49,9 @@ function toRunning(record: ServerRecord | null, pid: number): TeddyError {
   return new TeddyError('SERVER_RUNNING', message, 'Use that one, or stop it first.');
 }
 
-async function orFail<Value>(path: string, act: () => Promise<Value>): Promise<Value> {
-  try {
-    return await act();
-  } catch (error) {
-    if (errorCode(error) === null) throw error;
-    const message = `${path} could not be written: ${errorReason(error)}.`;
-    const hint = 'Make it writable, and run the command again.';
-    throw toDiskError(error, message, hint, hint);
-  }
+function orFail<Value>(path: string, act: () => Promise<Value>): Promise<Value> {
+  const hint = 'Make it writable, and run the command again.';
+  return asDiskErrors([`${path} could not be written`, hint, hint], act);
 }
 
 async function readRecord(path: string): Promise<ServerRecord | null> {

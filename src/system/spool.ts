@@ -10,7 +10,7 @@ import { lstat, mkdir, readdir, readFile, realpath, rename, rm, stat } from 'nod
 import { dirname, join } from 'node:path';
 import { claimFile, findHolder, type ClaimOptions } from '../disk/claim-file.ts';
 import { findHolders } from '../disk/lock-holders.ts';
-import { makePrivateDirectory } from '../disk/private-directory.ts';
+import { makePrivateDirectory } from '../disk/durable-file.ts';
 import { removeFile, renameIfThere, replaceFile, toWriteError } from '../disk/replace-file.ts';
 import { errorCode, fallBackTo, nullIfGone } from '../disk/system-error.ts';
 import type { Bell, Spool, SpoolState } from '../ports/capture.ts';

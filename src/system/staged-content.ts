@@ -1,35 +1,23 @@
 /** Reads a staging directory: the bytes that its state confirms, and those beyond them. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { confirmedPart, type Confirmation } from '../disk/confirmed-bytes.ts';
 import { unseal } from '../disk/sealed-json.ts';
 import { fallBackTo } from '../disk/system-error.ts';
-import { sha256 } from './hash.ts';
-
-/** The content that a process left. */
-interface StagedContent {
-  /** The bytes of the last save that was confirmed. */
-  verified: Uint8Array;
-  /** The bytes beyond them that were written and never confirmed. */
-  tail: Uint8Array;
-  /** The content is not what the state confirms; then all of it is `tail`. */
-  isDamaged: boolean;
-}
+import type { Staged } from '../ports/journal.ts';
 
 export const contentName = 'content.txt';
 /** A whole new content, until it stands in the place of the old one. */
 export const replacementName = 'content.new';
 export const stateName = 'state.json';
 
-export interface StagingState {
-  size: number;
-  /** Hex, of the first `size` bytes. */
-  sha256: string;
+export interface StagingState extends Confirmation {
   /** Which file has them, or had until a replacement was put in its place; null: they were dropped. */
   file: typeof contentName | typeof replacementName | null;
 }
 
 /** With all that opening it again needs. */
-export interface StagingReading extends StagedContent {
+export interface StagingReading extends Staged {
   /** Null: there is none, or it is damaged. */
   state: StagingState | null;
   /** All that stands in the state. */
@@ -74,24 +62,19 @@ async function readOnce(path: string, stateText: string | null): Promise<Staging
   const content = (await readIfThere(join(path, contentName))) ?? Buffer.alloc(0);
   const whole = { state, facts, file: contentName, isDamaged: false } as const;
   if (state?.file === null) return { ...whole, verified: nothing, tail: nothing, beyond: nothing, replacement: null };
-  if (state !== null && replacement !== null && state.file === replacementName && isConfirmed(replacement, state)) {
-    const beyond = replacement.subarray(state.size);
-    const verified = replacement.subarray(0, state.size);
-    return { ...whole, file: replacementName, verified, tail: beyond, beyond, replacement: null };
+  const replaced = replacement && state?.file === replacementName ? confirmedPart(replacement, state) : null;
+  if (replaced !== null) {
+    const beyond = replacement?.subarray(replaced.length) ?? nothing;
+    return { ...whole, file: replacementName, verified: replaced, tail: beyond, beyond, replacement: null };
   }
-  const size = state?.size ?? 0;
-  const isWhole = stateText === null || (state !== null && isConfirmed(content, state));
-  const beyond = isWhole ? content.subarray(size) : content;
+  const found = stateText === null ? nothing : state && confirmedPart(content, state);
+  const verified = found ?? nothing;
+  const beyond = content.subarray(verified.length);
   const tail = replacement === null ? beyond : Buffer.concat([beyond, replacement]);
-  const verified = isWhole ? content.subarray(0, size) : nothing;
-  return { ...whole, verified, tail, beyond, replacement, isDamaged: !isWhole };
+  return { ...whole, verified, tail, beyond, replacement, isDamaged: found === null };
 }
 
 const nothing: Uint8Array = new Uint8Array();
-
-function isConfirmed(content: Uint8Array, state: StagingState): boolean {
-  return content.length >= state.size && sha256(content.subarray(0, state.size)) === state.sha256;
-}
 
 /** A state from before there were replacements has no `file`. */
 function parseState(facts: Record<string, unknown> | null): StagingState | null {

@@ -1,9 +1,16 @@
 /** A directory in which something that arrives in pieces survives a crash: what was saved is confirmed by its sha256. */
-import { createHash, type Hash } from 'node:crypto';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { TeddyError } from '../errors.ts';
-import { removeFile, replaceDurably, syncDirectory, writeDurably, writeDurablyAt } from '../disk/durable-file.ts';
+import {
+  addConfirmed,
+  changedError,
+  confirmedOf,
+  confirmedPart,
+  toConfirmation,
+  type Confirmation,
+  type Confirmed,
+} from '../disk/confirmed-bytes.ts';
+import { removeFile, replaceDurably, syncDirectory, writeDurably } from '../disk/durable-file.ts';
 import { seal, unseal } from '../disk/sealed-json.ts';
 import {
   contentName,
@@ -13,8 +20,7 @@ import {
   stateName,
   type StagingState,
 } from './staged-content.ts';
-import { sha256 } from './hash.ts';
-import { errorCode, errorReason, ignoreSystemError, toDiskError } from '../disk/system-error.ts';
+import { asDiskErrors, ignoreSystemError } from '../disk/system-error.ts';
 import { setTailsAside } from './tails-aside.ts';
 
 /** A save gives these; they stand in the state until the next. */
@@ -57,7 +63,7 @@ export async function makeStagingDirectory(
   await mkdir(dirname(path), { recursive: true });
   await mkdir(unfinished, { mode: 0o700 });
   await writeDurably(join(unfinished, metadataName), JSON.stringify(metadata), 0o600);
-  const content = { size: 0, hash: createHash('sha256'), file: contentName, facts: facts ?? {} } as const;
+  const content = { ...confirmedOf(new Uint8Array()), file: contentName, facts: facts ?? {} } as const;
   if (facts !== undefined) await writeDurably(join(unfinished, stateName), renderState(content), 0o600);
   await syncDirectory(unfinished);
   onStep('staging-metadata');
@@ -79,34 +85,31 @@ export async function reopenStagingDirectory(
   const { state, facts, verified, isDamaged } = found;
   if (isDamaged || state === null || facts === null) return null;
   await setTailsAside(path, found, onStep);
-  const { size, file } = state;
-  const hash = createHash('sha256').update(verified);
-  const content = { size, sha256: state.sha256, hash, file: file === null ? null : found.file, facts };
+  const file = state.file === null ? null : found.file;
+  const content = { ...confirmedOf(verified), ...(file === null ? { dropped: state } : {}), file, facts };
   return { directory: openStaging(path, onStep, content), facts };
 }
 
 /** The content as its last confirmed save has it. */
-interface Confirmed {
-  size: number;
-  hash: Hash;
-  /** The sha256 of content that was dropped. */
-  sha256?: string;
+interface Saved extends Confirmed {
+  /** The content that there was. */
+  dropped?: Confirmation;
   file: StagingState['file'];
   facts: Facts;
 }
 
-function renderState({ size, hash, sha256, file, facts }: Confirmed): string {
-  const state: StagingState = { size, sha256: sha256 ?? hash.copy().digest('hex'), file };
-  return JSON.stringify(seal({ ...facts, ...state }));
+function renderState({ dropped, file, facts, ...confirmed }: Saved): string {
+  const { size, sha256 } = dropped ?? toConfirmation(confirmed);
+  return JSON.stringify(seal({ ...facts, size, sha256, file }));
 }
 
-function openStaging(path: string, onStep: (step: string) => void, begun: Confirmed): StagingDirectory {
+function openStaging(path: string, onStep: (step: string) => void, begun: Saved): StagingDirectory {
   const at = (name: string) => join(path, name);
   let confirmed = begun;
   /** A call has failed: what stands in the state may be the old one, or the one that was not acknowledged. */
   let isUnsure = false;
 
-  async function confirm(next: Confirmed): Promise<void> {
+  async function confirm(next: Saved): Promise<void> {
     isUnsure = true;
     await replaceDurably(at(stateName), renderState(next), 0o600);
     isUnsure = false;
@@ -132,10 +135,9 @@ function openStaging(path: string, onStep: (step: string) => void, begun: Confir
       await settle();
       if (bytes.length === 0) return confirm({ ...confirmed, facts });
       refuseDropped(confirmed);
-      const hash = confirmed.hash.copy().update(bytes);
-      if (!(await writeDurablyAt(at(contentName), bytes, confirmed.size))) throw toChanged(path);
+      const longer = await addConfirmed(at(contentName), confirmed, bytes);
       onStep('staging-content');
-      await confirm({ size: confirmed.size + bytes.length, hash, file: contentName, facts });
+      await confirm({ ...longer, file: contentName, facts });
     },
     async replace(bytes, facts = {}) {
       await settle();
@@ -144,39 +146,29 @@ function openStaging(path: string, onStep: (step: string) => void, begun: Confir
       await removeFile(at(replacementName));
       await writeDurably(at(replacementName), bytes, 0o600);
       onStep('staging-content');
-      const hash = createHash('sha256').update(bytes);
-      await confirm({ size: bytes.length, hash, file: replacementName, facts });
+      await confirm({ ...confirmedOf(bytes), file: replacementName, facts });
       // It is confirmed where it is; the next call moves it where this one cannot.
       await settle().catch(ignoreSystemError);
     },
     async read() {
       if (confirmed.file === null) return new Uint8Array();
-      const bytes = ((await readIfThere(at(confirmed.file))) ?? Buffer.alloc(0)).subarray(0, confirmed.size);
-      if (sha256(bytes) !== confirmed.hash.copy().digest('hex')) throw toChanged(path);
+      const content = (await readIfThere(at(confirmed.file))) ?? new Uint8Array();
+      const bytes = confirmedPart(content, toConfirmation(confirmed));
+      if (bytes === null) throw changedError(at(confirmed.file));
       return bytes;
     },
     async dropContent(facts = confirmed.facts) {
       if (isUnsure) await settle();
-      if (confirmed.file !== null) {
-        const sha256 = confirmed.hash.copy().digest('hex');
-        await confirm({ ...confirmed, sha256, file: null, facts });
-      }
+      if (confirmed.file !== null)
+        await confirm({ ...confirmed, dropped: toConfirmation(confirmed), file: null, facts });
       for (const name of [contentName, replacementName]) await removeFile(at(name));
       onStep('staging-dropped');
     },
   };
 }
 
-function refuseDropped({ file }: Confirmed): void {
+function refuseDropped({ file }: Saved): void {
   if (file === null) throw new Error('The content was dropped, and nothing can be added to it.');
-}
-
-function toChanged(path: string): TeddyError {
-  return new TeddyError(
-    'STAGING_DAMAGED',
-    `What was staged in ${path} has been changed by somebody else.`,
-    'Nothing more is added to it; look at its files before anything removes them.',
-  );
 }
 
 /** Null: damaged, or there is none. Throws when the file may not be read. */
@@ -184,24 +176,8 @@ export async function readStagingMetadata(path: string): Promise<Record<string, 
   return unseal((await readIfThere(join(path, metadataName)))?.toString('utf8') ?? '');
 }
 
-/** Turns the disk's refusals into errors of ours. */
-type Act = 'written' | 'read' | 'removed';
-
 /** The same result; errors of the system become DISK_FULL or WRITE_FAILED. */
-export async function asStagingErrors<Value>(act: Act, run: () => Promise<Value>): Promise<Value> {
-  try {
-    return await run();
-  } catch (error) {
-    throw toStagingError(error, act);
-  }
-}
-
-function toStagingError(error: unknown, act: Act): unknown {
-  if (errorCode(error) === null || error instanceof TeddyError) return error;
-  return toDiskError(
-    error,
-    `The staging of the write session could not be ${act}: ${errorReason(error)}.`,
-    'Check the permissions of `.git/teddy/write_sessions`.',
-    'Free some space, and try again.',
-  );
+export function asStagingErrors<Value>(act: 'written' | 'read' | 'removed', run: () => Promise<Value>): Promise<Value> {
+  const hints = ['Check the permissions of `.git/teddy/write_sessions`.', 'Free some space, and try again.'] as const;
+  return asDiskErrors([`The staging of the write session could not be ${act}`, ...hints], run);
 }

@@ -22,7 +22,7 @@ import {
   type WriteStore,
 } from './found-write.ts';
 import { parseRecord, parseWriteState } from './parse-write.ts';
-import { makePrivateDirectory } from '../disk/private-directory.ts';
+import { makePrivateDirectory } from '../disk/durable-file.ts';
 import { seal } from '../disk/sealed-json.ts';
 import {
   makeStagingDirectory,
