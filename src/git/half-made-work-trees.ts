@@ -2,11 +2,12 @@
  * Work trees that teddy was making when it was killed. Which one it makes is noted before git begins: git locks what it makes for
  * as long as it makes it, leaves that for good when it is killed, and may then fail at every command that looks at all of them.
  */
-import { readdir, readFile, realpath, rm } from 'node:fs/promises';
+import { mkdir, readdir, readFile, realpath, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { journalIn } from '../journal/journal.ts';
 import type { Journal, LeftOperation, OperationKind } from '../ports/journal.ts';
+import { fallBackTo } from '../disk/system-error.ts';
 import { fileExists } from './index-lock.ts';
 import type { RepositoryLayout } from './layout.ts';
 import { findLivingGits } from './living-gits.ts';
@@ -20,16 +21,32 @@ export const workTreeKind: OperationKind<{ place: string }> = { name: 'worktree'
 
 const journalOf = (commonDir: string): Journal => journalIn({ dir: join(commonDir, 'teddy', 'journal') });
 
-/** The note goes when the work tree is whole, or gone. */
+/**
+ * Makes a place of that name, or of the next one that is free: a line's earlier work tree may be there, and hold another branch now.
+ * The note goes when the work tree is whole, or gone.
+ */
 export async function withWorkTreeNote<Value>(
   commonDir: string,
-  place: string,
-  make: () => Promise<Value>,
+  wanted: string,
+  make: (place: string) => Promise<Value>,
 ): Promise<Value> {
+  await mkdir(dirname(wanted), { recursive: true });
+  let number = 1;
+  const nextPlace = async (): Promise<string> => {
+    const place = number === 1 ? wanted : `${wanted}-${number}`;
+    number += 1;
+    return (await fileExists(place)) ? nextPlace() : place;
+  };
+  let place = await nextPlace();
   const operation = await journalOf(commonDir).open(workTreeKind, { place });
   let isWhole = false;
   try {
-    const made = await make();
+    // Only one of two processes makes the directory, and git accepts an empty one.
+    while (!(await mkdir(place).then(() => true, fallBackTo(false, 'EEXIST')))) {
+      place = await nextPlace();
+      await operation.note({ place });
+    }
+    const made = await make(place);
     isWhole = true;
     return made;
   } finally {
@@ -46,10 +63,13 @@ export function findLeftWorkTrees(commonDir: string): Promise<LeftOperation<{ pl
 
 /** Keeps a work tree that is whole by now: it belongs to its line. A git that is at work here may still be making it. */
 export async function removeHalfMadeWorkTrees({ root, commonDir }: WorkTreeDirs): Promise<void> {
-  for (const { facts, take } of await journalOf(commonDir).left(workTreeKind)) {
+  const journal = journalOf(commonDir);
+  for (const { facts, take } of await journal.left(workTreeKind)) {
     if (facts !== null && (await findLivingGits([root ?? commonDir, commonDir]))?.length) continue;
     const operation = await take();
-    if (operation !== null && facts !== null) await removeHalfMade(commonDir, facts.place);
+    // Another process may have been faster at that place.
+    const isTaken = (await journal.atWork(workTreeKind)).some((one) => one.facts?.place === facts?.place);
+    if (operation !== null && facts !== null && !isTaken) await removeHalfMade(commonDir, facts.place);
     await operation?.done();
   }
 }

@@ -1,11 +1,11 @@
 /** Linked work trees: git makes, lists and removes them; which of them teddy made stands beside git's own record of each. */
-import { lstat, mkdir, readdir, readFile, realpath } from 'node:fs/promises';
+import { lstat, readdir, readFile, realpath } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { TeddyError } from '../errors.ts';
 import type { LinkedWorkTree, Repository, WorkTree } from '../ports/git.ts';
 import { shortRef, type Oid, type RefName } from '../names.ts';
 import { replaceFile } from '../disk/replace-file.ts';
-import { fallBackTo, nullIfGone } from '../disk/system-error.ts';
+import { nullIfGone } from '../disk/system-error.ts';
 import { discardWorkTree, withWorkTreeNote } from './half-made-work-trees.ts';
 import { fileExists } from './index-lock.ts';
 import type { RepositoryLayout } from './layout.ts';
@@ -116,21 +116,9 @@ async function addWorkTree(options: WorkTreesOptions, ref: RefName): Promise<str
   const { commonDir } = options.layout;
   const wanted = join(commonDir, 'teddy', 'worktrees', toName(ref));
   for (let deaths = 1; ; deaths += 1) {
-    const place = await makePlace(wanted);
-    const made = await withWorkTreeNote(commonDir, place, () => makeAt(options, ref, place));
+    const made = await withWorkTreeNote(commonDir, wanted, (place) => makeAt(options, ref, place));
     if (made !== 'died') return made.root;
-    if (deaths === maxDeaths) throw new TeddyError('GIT_FAILED', `git was killed while it made ${place}.`);
-  }
-}
-
-/** A place may be taken by what was made for the line earlier, and holds another branch now. */
-async function makePlace(wanted: string): Promise<string> {
-  await mkdir(dirname(wanted), { recursive: true });
-  for (let number = 1; ; number += 1) {
-    const place = number === 1 ? wanted : `${wanted}-${number}`;
-    // Only one of two processes makes the directory, and git accepts an empty one.
-    const isMine = await mkdir(place).then(() => true, fallBackTo(false, 'EEXIST'));
-    if (isMine) return place;
+    if (deaths === maxDeaths) throw new TeddyError('GIT_FAILED', `git was killed while it made ${wanted}.`);
   }
 }
 

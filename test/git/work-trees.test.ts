@@ -1,8 +1,11 @@
 /** Linked work trees that teddy makes and removes, with real git and whatever the user has set up around it. */
+import { spawn } from 'node:child_process';
 import { chmod, mkdir, readdir, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { readBootId } from '../../src/disk/process-identity.ts';
+import { encodeSealed } from '../../src/disk/sealed-json.ts';
 import { openRepository } from '../../src/git/repository.ts';
 import type { LinkedWorkTree, Repository } from '../../src/ports/git.ts';
 import type { RefName } from '../../src/names.ts';
@@ -185,6 +188,37 @@ describe('a new work tree', () => {
     expect(second).toBe(`${root}-2`);
     expect(await find(second)).toMatchObject({ ref, isUnfinished: false });
     await expect(remove(root)).rejects.toMatchObject({ code: 'WORK_TREE_IN_USE' });
+  });
+});
+
+describe('the place of a work tree', () => {
+  test('is not made where it cannot be noted', async () => {
+    await repo.write('.git/teddy/journal', '');
+    await expect(add()).rejects.toMatchObject({ code: 'WRITE_FAILED' });
+    expect(await places()).toEqual([]);
+  });
+
+  test('goes with the note of a command that was killed, and stays where another one makes a work tree by now', async () => {
+    const other = spawn('sleep', ['60']);
+    try {
+      const common = { version: 1, bootId: await readBootId(), startTime: null, isSettling: false, staged: null };
+      const note = (id: number, pid: number | undefined, name: string) => {
+        const place = join(repo.root, '.git/teddy/worktrees', name);
+        const nonce = String(id).repeat(32);
+        const text = encodeSealed({ ...common, pid, nonce, facts: { place } });
+        return repo.write(`.git/teddy/journal/worktree-${String(id).repeat(16)}.json`, text);
+      };
+      for (const name of ['left', 'taken'])
+        await mkdir(join(repo.root, '.git/teddy/worktrees', name), { recursive: true });
+      await note(1, 0, 'left');
+      await note(2, 0, 'taken');
+      await note(3, other.pid, 'taken');
+      await use(async ({ workspace }) => workspace?.repair());
+      expect(await places()).toEqual(['taken']);
+      expect(await repo.list('.git/teddy/journal')).toEqual([`worktree-${'3'.repeat(16)}.json`]);
+    } finally {
+      other.kill('SIGKILL');
+    }
   });
 });
 
