@@ -77,7 +77,7 @@ export async function newHolder({ bootId, startTime }: Processes): Promise<Holde
 }
 
 /** Gives the file up: this process takes it for one of a dead process from now on. */
-export function letGo({ nonce }: Holder): void {
+export function letGo({ nonce = '' }: Partial<Holder>): void {
   own.delete(nonce);
 }
 
@@ -201,20 +201,16 @@ export async function isHeld({ pid, bootId, startTime, nonce }: Holder, options:
  */
 export async function removeLeftovers(path: string, options: Processes): Promise<void> {
   const prefix = `${basename(path)}.`;
+  const bootId = await options.bootId();
   for (const name of await readdir(dirname(path))) {
     if (!name.startsWith(prefix)) continue;
     const [, pid, nonce] = /^new-(\d+)-([0-9a-f]+)$/.exec(name.slice(prefix.length)) ?? [];
     const isLeft =
       pid === undefined
         ? name.startsWith(`${prefix}after-`) || name === `${prefix}tmp`
-        : !(await isHeld(await toHolder(Number(pid), nonce ?? '', options), options));
+        : !(await isHeld({ pid: Number(pid), nonce: nonce ?? '', bootId, startTime: null }, options));
     if (isLeft) await removeFile(join(dirname(path), name)).catch(ignoreSystemError);
   }
-}
-
-/** Knows the holder by the name of its file alone. */
-async function toHolder(pid: number, nonce: string, { bootId }: Processes): Promise<Holder> {
-  return { pid, bootId: await bootId(), startTime: null, nonce };
 }
 
 /** Null: there is none. One that is damaged (the machine has crashed) is of nobody who lives. */
@@ -224,14 +220,14 @@ export async function readHolder(path: string): Promise<(Holder & { text: string
   try {
     const { ino, mtimeNs } = await file.stat({ bigint: true });
     const text = await file.readFile('utf8');
-    return { ...parseHolder(text, `${ino}-${mtimeNs}`), text };
+    return { ...toHolder(parseObject(text), `${ino}-${mtimeNs}`), text };
   } finally {
     await file.close();
   }
 }
 
-function parseHolder(text: string, otherNonce: string): Holder {
-  const { pid, bootId, startTime, nonce } = parseObject(text);
+/** The holder in fields that anybody may have written. `otherNonce`: where they have none. */
+export function toHolder({ pid, bootId, startTime, nonce }: Record<string, unknown>, otherNonce = ''): Holder {
   return {
     pid: Number.isSafeInteger(pid) && Number(pid) > 0 ? Number(pid) : 0,
     bootId: typeof bootId === 'string' ? bootId : '',

@@ -246,7 +246,7 @@ export interface StagedWrite {
 }
 
 /** To be begun by this process. */
-export type NewWrite = Omit<WriteRecord, 'pid' | 'bootId'>;
+export type NewWrite = Omit<WriteRecord, 'pid' | 'bootId' | 'startTime' | 'nonce'>;
 
 /** A write session that was found, without holding it. */
 export interface FoundWrite {

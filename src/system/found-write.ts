@@ -2,8 +2,8 @@
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FoundWrite, WriteContent } from '../ports/disk.ts';
-import { isWriteId, type WriteRecord } from '../write/write.ts';
-import type { Processes } from '../disk/claim-file.ts';
+import { isWriteId } from '../write/write.ts';
+import { isHeld, toHolder, type Processes } from '../disk/claim-file.ts';
 import { parseRecord, parseWriteState } from './parse-write.ts';
 import { readFacts, readStaging } from './staged-content.ts';
 import { readStagingMetadata } from './staging-directory.ts';
@@ -17,9 +17,6 @@ export interface WriteStore extends Processes {
 
 /** After a directory's name, when it is gone but for its files. */
 export const goneSuffix = '.gone';
-
-/** Sessions that this very process receives, in whichever of its projects. */
-export const controlled = new Set<string>();
 
 export function directoryOf({ dir }: WriteStore, id: string): string {
   return join(dir, id);
@@ -100,7 +97,7 @@ async function inspect(place: WriteStore, id: string, read: Read): Promise<Found
   if (savedAt === null) return null;
   try {
     const record = parseRecord(await readStagingMetadata(path), id);
-    const isControlled = record !== null && (await isReceived(place, record));
+    const isControlled = record?.hasController === true && (await isHeld(toHolder({ ...record }), place));
     const { facts, tailBytes } = await read(path);
     const state = parseWriteState(facts);
     const isDamaged = record === null || state === null;
@@ -111,12 +108,6 @@ async function inspect(place: WriteStore, id: string, read: Read): Promise<Found
     // It belongs to another user, or to a disk that cannot read it: it is there all the same.
     return { id, record: null, state: null, savedAt, isControlled: false, tailBytes: 0, isDamaged: true };
   }
-}
-
-async function isReceived({ isAlive }: WriteStore, record: WriteRecord): Promise<boolean> {
-  const { hasController, pid, bootId } = record;
-  if (!hasController) return false;
-  return pid === process.pid ? controlled.has(record.id) : isAlive(pid, bootId);
 }
 
 /** Null: there is no such directory. */

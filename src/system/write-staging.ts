@@ -6,10 +6,9 @@ import type { FoundWrite, NewWrite, StagedWrite, WriteStaging } from '../ports/d
 import type { Clock } from '../ports/project.ts';
 import type { Limits } from '../session/write-limits.ts';
 import { areRivals, isOver, isWriteId, type WriteRecord, type WriteState } from '../write/write.ts';
-import { claimFile, waitForClaim, type Claim } from '../disk/claim-file.ts';
+import { claimFile, letGo, newHolder, waitForClaim, type Claim } from '../disk/claim-file.ts';
 import { replaceDurably, syncDirectory } from '../disk/durable-file.ts';
 import {
-  controlled,
   directoryOf,
   findWrite,
   goneSuffix,
@@ -71,17 +70,17 @@ async function begin(
   if (!isWriteId(id)) throw new Error(`${JSON.stringify(id)} is no id of a write session.`);
   return withSlot(options, limits, wanted, async () => {
     await removeLeftovers(options);
-    const record: WriteRecord = { ...wanted, pid: process.pid, bootId: await options.bootId() };
+    const record: WriteRecord = { ...wanted, ...(await newHolder(options)) };
     return holding(options, id, async (claim) => {
       const facts = toFacts(state, options.clock);
       const make = { onStep: toOnStep(options), facts };
       const path = directoryOf(options, id);
       const directory = await makeStagingDirectory(path, seal(record), make).catch(async (error: unknown) => {
         // It may be there already, and would have the slot.
+        letGo(record);
         await rm(path, { recursive: true, force: true }).catch(ignoreSystemError);
         throw error;
       });
-      if (record.hasController) controlled.add(id);
       return toStaged(options, { record, state, directory, claim });
     });
   });
@@ -117,11 +116,13 @@ async function resume(options: WriteStagingOptions, id: string, limits: Limits):
 
 /** From now on this process receives it. */
 async function takeUp(options: WriteStagingOptions, before: WriteRecord): Promise<WriteRecord> {
-  const record = { ...before, pid: process.pid, bootId: await options.bootId(), hasController: true };
+  const record = { ...before, ...(await newHolder(options)), hasController: true };
   const path = join(directoryOf(options, record.id), metadataName);
-  await replaceDurably(path, JSON.stringify(seal(record)), 0o600);
+  await replaceDurably(path, JSON.stringify(seal(record)), 0o600).catch((error: unknown) => {
+    letGo(record);
+    throw error;
+  });
   toOnStep(options)('staging-metadata');
-  controlled.add(record.id);
   return record;
 }
 
@@ -150,7 +151,7 @@ function toStaged(options: WriteStagingOptions, { claim, ...opened }: Opened & {
     clock,
     remove: () => removeDirectory(options, record.id),
     async release(goesOn) {
-      if (!goesOn) controlled.delete(record.id);
+      if (!goesOn) letGo(record);
       await claim.release();
     },
   });
@@ -171,7 +172,6 @@ async function removeDirectory(options: WriteStagingOptions, id: string): Promis
   await rename(directoryOf(options, id), gone).catch(fallBackTo(undefined, 'ENOENT'));
   await syncDirectory(dir);
   onStep?.('write-discarded');
-  controlled.delete(id);
   await rm(gone, { recursive: true, force: true });
   onStep?.('write-removed');
 }

@@ -43,6 +43,9 @@ export interface WriteRecord {
   /** This process began the session, or took it up last. */
   pid: number;
   bootId: string;
+  /** With these it is known again where another process has its number by now; older records have none. */
+  startTime?: string | null;
+  nonce?: string;
   /** That process receives the content, and its end orphans the session. One-shot commands do not. */
   hasController: boolean;
 }

@@ -545,6 +545,23 @@ describe('a controller', () => {
     await (await begin({}, { id: other })).close();
   });
 
+  test('whose number another process has by now is dead', async () => {
+    let startTime = '100';
+    const processes = {
+      startTime: async () => startTime,
+      isAlive: async (pid: number, _: string, started?: string | null) => pid === 42 && started === '100',
+    };
+    for (const isControlled of [true, false]) {
+      await (await begin(processes, controlled)).close();
+      const metadata = JSON.parse(await readFile(inSession('metadata.json'), 'utf8')) as Record<string, unknown>;
+      delete metadata['check'];
+      await writeFile(inSession('metadata.json'), JSON.stringify({ ...metadata, pid: 42 }));
+      expect(await staging(processes).find(id)).toMatchObject({ isControlled });
+      await staging(processes).remove(id);
+      startTime = '99';
+    }
+  });
+
   test('under our pid that this process never was is dead', async () => {
     const foreign = `${id.slice(0, -1)}3`;
     await (await begin({}, { ...controlled, id: foreign })).close({ goesOn: true });
@@ -554,7 +571,8 @@ describe('a controller', () => {
     delete metadata['check'];
     const renamed = `${id.slice(0, -1)}4`;
     cpSync(join(dir, foreign), join(dir, renamed), { recursive: true });
-    await writeFile(join(dir, renamed, 'metadata.json'), JSON.stringify({ ...metadata, id: renamed }));
+    const nonce = 'f'.repeat(32);
+    await writeFile(join(dir, renamed, 'metadata.json'), JSON.stringify({ ...metadata, id: renamed, nonce }));
     expect(await staging().find(renamed)).toMatchObject({ isControlled: false });
   });
 
