@@ -3,12 +3,12 @@ import { mkdir, open, rename, rmdir, unlink, type FileHandle } from 'node:fs/pro
 import { dirname } from 'node:path';
 import { errorCode, fallBackTo } from './system-error.ts';
 
-/** A new file; the final mode comes last: until the content is whole, nobody else may read it. */
-export async function writeDurably(path: string, bytes: Uint8Array | string, mode: number): Promise<void> {
-  const file = await open(path, 'wx', 0o600);
+/** A new file; the final mode comes last: until the content is whole, nobody else may read it. Without a mode, as the user's files are made. */
+export async function writeDurably(path: string, bytes: Uint8Array | string, mode?: number): Promise<void> {
+  const file = await open(path, 'wx', mode === undefined ? 0o666 : 0o600);
   try {
     await file.writeFile(bytes);
-    await file.chmod(mode);
+    if (mode !== undefined) await file.chmod(mode);
     await file.sync();
   } finally {
     await file.close();

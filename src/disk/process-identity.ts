@@ -1,12 +1,10 @@
 /** Which process something is of: its pid, the start of the machine, and when the process began. */
 import { readFile } from 'node:fs/promises';
+import type { ProcessNames } from '../ports/project.ts';
+import type { Holder as FileHolder, Processes } from './claim-file.ts';
 
 /** Which process wrote a record, and which of its publications it is of. */
-export interface Holder {
-  pid: number;
-  bootId: string;
-  nonce: string;
-}
+export type Holder = Omit<FileHolder, 'startTime'>;
 
 let bootId: Promise<string> | undefined;
 
@@ -68,3 +66,17 @@ export async function isAlive(
 
 /** Processes as the system shows them. */
 export const thisMachine = { bootId: readBootId, isAlive, startTime: readStartTime };
+
+/** Names of processes, for refs: what a killed one has left is known by them. */
+export function processNames({ bootId, isAlive, startTime }: Processes): ProcessNames {
+  const ownName = async () => `${process.pid}-${(await startTime?.()) ?? 'unknown'}-${await bootId()}`;
+  return {
+    ownName,
+    async isAlive(name) {
+      const [, pid, started, boot] = /^(\d+)-(\d+|unknown)-([0-9a-z-]+)$/.exec(name) ?? [];
+      if (pid === undefined || started === undefined || boot === undefined) return null;
+      if (name === (await ownName())) return true;
+      return isAlive(Number(pid), boot, started === 'unknown' ? null : started);
+    },
+  };
+}

@@ -1,9 +1,9 @@
 /** Small files that survive a crash: written whole, fsynced, renamed into place. */
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, readFile, rename, unlink } from 'node:fs/promises';
+import { mkdir, readFile, rename, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { TeddyError } from '../errors.ts';
-import { syncDirectory } from './durable-file.ts';
+import { syncDirectory, writeDurably } from './durable-file.ts';
 import { errorCode, fallBackTo, toDiskError } from './system-error.ts';
 
 /** A directory that is gone has nothing to lose, and some cannot be synced. */
@@ -23,13 +23,7 @@ export async function replaceFile(path: string, bytes: Uint8Array | string, scra
   try {
     await mkdir(dirname(path), { recursive: true });
     if (scratch !== undefined) await mkdir(scratch, { recursive: true });
-    const file = await open(temporary, 'wx', 0o666);
-    try {
-      await file.writeFile(bytes);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
+    await writeDurably(temporary, bytes);
     await rename(temporary, path);
     await syncDir(dirname(path));
   } catch (error) {

@@ -3,14 +3,17 @@
  * as long as it makes it, leaves that for good when it is killed, and may then fail at every command that looks at all of them.
  */
 import { mkdir, readdir, readFile, realpath, rm } from 'node:fs/promises';
-import { basename, dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { journalIn } from '../journal/journal.ts';
-import type { Journal, LeftOperation, OperationKind } from '../ports/journal.ts';
-import { fallBackTo } from '../disk/system-error.ts';
+import { isOid } from '../names.ts';
+import type { Journal, OperationKind } from '../ports/journal.ts';
+import { toShellWord } from '../session/shell-word.ts';
+import { fallBackTo, nullIfGone } from '../disk/system-error.ts';
 import { fileExists } from './index-lock.ts';
 import type { RepositoryLayout } from './layout.ts';
 import { findLivingGits } from './living-gits.ts';
+import type { GitRunner } from './run.ts';
 
 /** Between the lock and the name git makes no other file; a second is for a machine that is busy. */
 const namingLooks = 6;
@@ -57,35 +60,59 @@ export async function withWorkTreeNote<Value>(
 
 type WorkTreeDirs = Pick<RepositoryLayout, 'root' | 'commonDir'>;
 
-export function findLeftWorkTrees(commonDir: string): Promise<LeftOperation<{ place: string }>[]> {
-  return journalOf(commonDir).look(workTreeKind);
-}
-
-/** Keeps a work tree that is whole by now: it belongs to its line. A git that is at work here may still be making it. */
-export async function removeHalfMadeWorkTrees({ root, commonDir }: WorkTreeDirs): Promise<void> {
-  const journal = journalOf(commonDir);
-  for (const { facts, take } of await journal.left(workTreeKind)) {
-    if (facts !== null && (await findLivingGits([root ?? commonDir, commonDir]))?.length) continue;
-    const operation = await take();
-    // Another process may have been faster at that place.
-    const isTaken = (await journal.atWork(workTreeKind)).some((one) => one.facts?.place === facts?.place);
-    if (operation !== null && facts !== null && !isTaken) await removeHalfMade(commonDir, facts.place);
-    await operation?.done();
-  }
+/** The places of those that nobody needs; for a note that cannot be read, its own path. */
+export async function findLeftWorkTrees(git: GitRunner, commonDir: string): Promise<string[]> {
+  const left = await journalOf(commonDir).look(workTreeKind);
+  const found = left.map(async ({ path, facts }) => {
+    if (facts === null) return [path];
+    return (await isNeeded(git, await findRecords(commonDir, facts.place), facts.place)) ? [] : [facts.place];
+  });
+  return (await Promise.all(found)).flat();
 }
 
 /**
- * A work tree without an index has not been checked out: nobody can have worked in it. Only a place among teddy's own is
- * removed, and what git has on record of that place.
+ * Keeps a work tree that is whole by now: it belongs to its line. A git that is at work here may still be making it. Says of one that it
+ * keeps for somebody's files what to do about it.
  */
-async function removeHalfMade(commonDir: string, place: string): Promise<void> {
-  const records = await findRecords(commonDir, place);
-  const isWhole = await Promise.all(
-    records.map(
-      async (record) => (await fileExists(join(record, 'index'))) && !(await fileExists(join(record, 'index.lock'))),
-    ),
+export async function removeHalfMadeWorkTrees(git: GitRunner, { root, commonDir }: WorkTreeDirs): Promise<string[]> {
+  const journal = journalOf(commonDir);
+  const said: string[] = [];
+  for (const { facts, take } of await journal.left(workTreeKind)) {
+    if (facts !== null && (await findLivingGits([root ?? commonDir, commonDir]))?.length) continue;
+    const operation = await take();
+    const { place } = facts ?? { place: '' };
+    const records = facts === null ? [] : await findRecords(commonDir, place);
+    // Another process may have been faster at that place.
+    const isTaken = (await journal.atWork(workTreeKind)).some((one) => one.facts?.place === place);
+    const isOver = operation === null || facts === null || isTaken || (await isWhole(records));
+    const isKept = !isOver && (await isNeeded(git, records, place));
+    if (!isOver && !isKept) await discardWorkTree(commonDir, place);
+    const way = `take them, then \`git worktree remove --force ${toShellWord(place)}\``;
+    if (isKept) said.push(`${place} was not finished, and has files of somebody's: ${way}.`);
+    await (isKept ? operation?.leave() : operation?.done());
+  }
+  return said;
+}
+
+/** Without an index it has not been checked out. */
+async function isWhole(records: readonly string[]): Promise<boolean> {
+  const all = records.map(
+    async (record) => (await fileExists(join(record, 'index'))) && !(await fileExists(join(record, 'index.lock'))),
   );
-  if (!isWhole.includes(true)) await discardWorkTree(commonDir, place);
+  return (await Promise.all(all)).includes(true);
+}
+
+/** It is whole, or has a file that git's checkout would not have made. */
+async function isNeeded(git: GitRunner, records: readonly string[], place: string): Promise<boolean> {
+  if (await isWhole(records)) return true;
+  const known = new Set(['.git']);
+  for (const record of records) {
+    const head = (await readFile(join(record, 'HEAD'), 'utf8').catch(nullIfGone))?.trim() ?? '';
+    const list = ['ls-tree', '-r', '--name-only', '--full-tree', '-z', head];
+    if (isOid(head)) for (const path of await git.list(list)) known.add(path);
+  }
+  const there = (await readdir(place, { recursive: true, withFileTypes: true }).catch(nullIfGone)) ?? [];
+  return there.some((one) => !one.isDirectory() && !known.has(relative(place, join(one.parentPath, one.name))));
 }
 
 /** For whoever made it and has told nobody. */

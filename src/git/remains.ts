@@ -39,8 +39,8 @@ export function gitRemains({ git, layout, repairAt }: RemainsOptions): Remains {
       if (remain.kind !== 'leftover') return;
       if (basename(remain.path).startsWith('tmp_')) {
         await removeDeadPacks(dirname(remain.path), layout.objectFormat);
-      } else if (basename(remain.path).startsWith('worktree-')) {
-        await removeHalfMadeWorkTrees(layout);
+      } else if (dirname(remain.path) === join(layout.commonDir, 'teddy', 'worktrees')) {
+        await removeHalfMadeWorkTrees(git, layout);
       } else await rm(remain.path, { force: true });
     },
     checkObjects: (tips, not) => checkObjects(git, tips, not),
@@ -53,15 +53,17 @@ export function gitRemains({ git, layout, repairAt }: RemainsOptions): Remains {
 async function lookAround(git: GitRunner, layout: RepositoryLayout): Promise<Remain[]> {
   const { commonDir, objectsDir } = layout;
   const main = { root: layout.gitDir === commonDir ? (layout.root ?? '') : dirname(commonDir), gitDir: commonDir };
-  const linked = [...(await readWorkTreeDirs(commonDir))].map(([root, gitDir]) => ({ root, gitDir }));
-  const found: Remain[] = [];
+  const halfMade = await findLeftWorkTrees(git, commonDir);
+  const found = halfMade.map((path): Remain => ({ kind: 'leftover', path }));
+  // They go with what is in them.
+  const trees = [...(await readWorkTreeDirs(commonDir))].filter(([root]) => !halfMade.includes(root));
+  const linked = trees.map(([root, gitDir]) => ({ root, gitDir }));
   for (const tree of [main, ...linked]) {
     found.push(...(await findPublications(tree)), ...(await findTemporaries(tree.gitDir)));
   }
   for (const { path, updates } of await findDeadRefRecords(commonDir)) {
     found.push({ kind: 'ref-record', path, refs: updates.map(({ ref }) => ref as RefName) });
   }
-  for (const { path } of await findLeftWorkTrees(commonDir)) found.push({ kind: 'leftover', path });
   const packs = join(objectsDir, 'pack');
   for (const { name } of await findDeadPacks(packs).catch(() => [])) {
     found.push({ kind: 'leftover', path: join(packs, name) });

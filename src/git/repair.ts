@@ -27,8 +27,7 @@ import { readHeadRef } from './layout.ts';
 
 /** Returns one sentence for each interrupted publication; they are for the user to read. */
 export async function repair(options: PublishOptions, store: Store): Promise<string[]> {
-  const said: string[] = [];
-  await removeHalfMadeWorkTrees(options.layout);
+  const said = await removeHalfMadeWorkTrees(options.git, options.layout);
   for await (const record of claimDeadRecords(options.layout.gitDir))
     said.push(await repairOne(options, store, record));
   await repairRefLocks(options.git, options.layout);

@@ -57,7 +57,9 @@ export async function openRepository({ cwd, env, trace, onStep, trustsHead }: Op
   const childEnv = own?.env ?? ownEnv;
   if (own !== null) loading = Promise.resolve(own.settings);
   const open = (found: RepositoryLayout, added: Environment = {}, at = found.root ?? found.gitDir): GitRunner =>
-    gitRunner(at, { ...toLayoutEnvironment(childEnv, found), ...added }, trace, () => removeHalfMadeWorkTrees(found));
+    gitRunner(at, { ...toLayoutEnvironment(childEnv, found), ...added }, trace, () =>
+      removeHalfMadeWorkTrees(open(found), found),
+    );
   const place = await realpath(cwd).catch(() => cwd);
   const placeIn = (top: string) => (isBelow(place, top) ? place : top);
   const git = open(layout);

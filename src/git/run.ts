@@ -136,7 +136,7 @@ export function gitRunner(
   cwd: string,
   env: Environment,
   trace?: (line: string) => void,
-  mend?: () => Promise<void>,
+  mend?: () => Promise<unknown>,
 ): GitRunner {
   const launch = (args: string[], added: Environment = {}): ChildProcessWithoutNullStreams => {
     const child = spawn('git', [...fixedSettings.flatMap((setting) => ['-c', setting]), ...args], {

@@ -13,7 +13,7 @@ import { journalIn } from '../journal/journal.ts';
 import { answerKind } from './answer-staging.ts';
 import { findHolder, type Processes } from '../disk/claim-file.ts';
 import { goneSuffix, lookAtWrites } from './found-write.ts';
-import { processNames } from '../disk/process-names.ts';
+import { processNames } from '../disk/process-identity.ts';
 import { discardedPrefix, logName } from './run-journal.ts';
 import { serverRecords } from './server-record.ts';
 import { unfinishedSuffix } from './staging-directory.ts';

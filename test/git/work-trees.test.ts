@@ -222,6 +222,39 @@ describe('the place of a work tree', () => {
   });
 });
 
+describe('a work tree whose command was killed in the checkout', () => {
+  const root = () => join(repo.root, '.git/teddy/worktrees/left');
+  const record = '.git/worktrees/left';
+
+  beforeEach(async () => {
+    await repo.git('worktree', 'add', '--quiet', '--detach', '--no-checkout', root(), ref);
+    await repo.write(`${record}/teddy/made-for`, `${ref}\n`);
+    await repo.write(`${record}/index.lock`, '');
+    await mkdir(join(root(), 'dir'));
+    await writeFile(join(root(), 'dir/b.txt'), 'b');
+    const common = { version: 1, pid: 0, bootId: '', startTime: null, isSettling: false, staged: null };
+    const text = encodeSealed({ ...common, nonce: '1'.repeat(32), facts: { place: root() } });
+    await repo.write(`.git/teddy/journal/worktree-${'1'.repeat(16)}.json`, text);
+  });
+
+  test('goes with all that git has written of it', async () => {
+    expect(await use(async ({ workspace }) => workspace?.repair())).toEqual([]);
+    expect([await places(), await list(), await repo.list('.git/teddy/journal')]).toEqual([[], [], []]);
+  });
+
+  test('stays while it has a file of somebody’s, each command says so, and the note goes when that was seen to', async () => {
+    await writeFile(join(root(), 'dir/mine.txt'), 'mine\n');
+    for (let times = 0; times < 2; times += 1)
+      expect(await use(async ({ workspace }) => workspace?.repair())).toEqual([
+        expect.stringContaining(`git worktree remove --force ${root()}`),
+      ]);
+    expect(await readFile(join(root(), 'dir/mine.txt'), 'utf8')).toBe('mine\n');
+    await rm(join(root(), 'dir/mine.txt'));
+    expect(await use(async ({ workspace }) => workspace?.repair())).toEqual([]);
+    expect([await places(), await list(), await repo.list('.git/teddy/journal')]).toEqual([[], [], []]);
+  });
+});
+
 describe('what is on record', () => {
   test('tells what is gone, locked, detached, without a commit, or made by somebody else', async () => {
     const at = (name: string) => `${repo.root}-${name}`;

@@ -131,13 +131,16 @@ function toReported({ journals }: Project, thing: string, { run }: JournaledRun)
   };
 }
 
-export const findWorkTrees: Examination = async ({ project }) => {
+export const findWorkTrees: Examination = async (scene) => {
+  const { project } = scene;
   const all = await project.repository.linkedWorkTrees();
   if (all.length === 0) return { found: [], seen: null };
   const listed = await listWorkTrees(project);
   const gone = listed.filter(({ isGone }) => isGone).map((tree) => toGone(project, tree));
   const trees = listed.filter(({ madeFor, isGone }) => madeFor !== null && !isGone);
-  const unfinished = trees.filter(({ isUnfinished }) => isUnfinished).map(toUnfinished);
+  // Nobody needs those, and they are named as such.
+  const left = remainsOf(scene, 'leftover').map(({ path }) => path);
+  const unfinished = trees.filter(({ isUnfinished, root }) => isUnfinished && !left.includes(root)).map(toUnfinished);
   const ended = trees.filter(({ end, isUnfinished }) => end !== null && !isUnfinished);
   return {
     found: [...gone, ...unfinished, ...ended.map((tree) => toEnded(project, tree))],

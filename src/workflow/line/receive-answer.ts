@@ -123,13 +123,9 @@ function cutToBytes(text: string, bytes: number): string {
   return text.slice(0, encoder.encodeInto(text, new Uint8Array(bytes)).read);
 }
 
-async function receiveContinuation(
-  model: Model,
-  request: ModelRequest,
-  received: Received,
-  listener: Pick<Listener, 'onUsage'>,
-  accept: (text: string) => void,
-): Promise<void> {
+type Receiving = [Model, ModelRequest, Received, Pick<Listener, 'onUsage'>, accept: (text: string) => void];
+
+async function receiveContinuation(...[model, request, received, listener, accept]: Receiving): Promise<void> {
   const before = received.text;
   const seam = openSeam(before);
   try {
@@ -143,13 +139,7 @@ async function receiveContinuation(
   }
 }
 
-async function receive(
-  model: Model,
-  request: ModelRequest,
-  received: Received,
-  listener: Pick<Listener, 'onUsage'>,
-  accept: (text: string) => void,
-): Promise<void> {
+async function receive(...[model, request, received, listener, accept]: Receiving): Promise<void> {
   // The word of the answer before must not stand for one that ends without any.
   received.finish = null;
   for await (const event of model.answer(request)) {
