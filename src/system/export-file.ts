@@ -6,7 +6,7 @@ import { TeddyError } from '../errors.ts';
 import type { ExportDirectory, ExportTarget } from '../ports/disk.ts';
 import type { FileBelow } from '../ports/git.ts';
 import { syncDirectory } from '../disk/durable-file.ts';
-import { errorCode, toDiskError } from '../disk/system-error.ts';
+import { errorCode, nullIfGone, toDiskError } from '../disk/system-error.ts';
 
 /** `path`: as the user names it, from `cwd`. */
 export function exportFile(path: string, { cwd, force }: { cwd: string; force: boolean }): ExportTarget {
@@ -15,7 +15,7 @@ export function exportFile(path: string, { cwd, force }: { cwd: string; force: b
     name: path,
     async refuse() {
       await refuseParent(target);
-      const found = await stat(target).catch(orNull);
+      const found = await stat(target).catch(nullIfGone).catch(throwUnwritten);
       if (found?.isDirectory()) throw toInTheWay(`${path} is a directory.`, 'Name a file.');
       if (found !== null && !force) throw toInTheWay(`${path} is there already.`, 'Use --force to replace it.');
     },
@@ -35,7 +35,7 @@ export function exportDirectory(path: string, cwd: string): ExportDirectory {
       await refuseParent(target);
       const names = await readdir(target).catch((error: unknown) => {
         if (errorCode(error) === 'ENOTDIR') throw toInTheWay(`${path} is a file.`, 'Name a directory.');
-        return orEmpty(error);
+        return errorCode(error) === 'ENOENT' ? [] : throwUnwritten(error);
       });
       if (names.length > 0) throw toInTheWay(`${path} is not empty.`, 'Name a directory that is new, or an empty one.');
     },
@@ -90,7 +90,7 @@ async function writeAndClose(
 
 async function refuseParent(target: string): Promise<void> {
   const parent = dirname(target);
-  const found = await stat(parent).catch(orNull);
+  const found = await stat(parent).catch(nullIfGone).catch(throwUnwritten);
   if (found?.isDirectory()) return;
   throw new TeddyError('FILE_NOT_FOUND', `There is no directory ${parent}.`, 'Make it first, or name another place.');
 }
@@ -99,13 +99,7 @@ function toInTheWay(message: string, hint: string): TeddyError {
   return new TeddyError('FILES_IN_THE_WAY', message, hint);
 }
 
-function orNull(error: unknown): null {
-  if (['ENOENT', 'ENOTDIR'].includes(errorCode(error) ?? '')) return null;
-  throw toWriteError(error, 'The export');
-}
-
-function orEmpty(error: unknown): string[] {
-  if (errorCode(error) === 'ENOENT') return [];
+function throwUnwritten(error: unknown): never {
   throw toWriteError(error, 'The export');
 }
 

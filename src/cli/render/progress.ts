@@ -101,7 +101,7 @@ function describeTokens({ input, output, cached = 0 }: CachedUsage): string[] {
 // Less than a second, or less than a token a second, is too little to measure a speed.
 function describeSpeed(tokens: number, elapsedMs: number): string[] {
   const speed = elapsedMs < 1000 ? 0 : Math.round(tokens / (elapsedMs / 1000));
-  return speed === 0 ? [] : [`${formatCount(speed)} tokens/s`];
+  return speed === 0 ? [] : [`${formatCount(speed)} token${speed === 1 ? '' : 's'}/s`];
 }
 
 function describeCost(usage: Usage | null): string[] {

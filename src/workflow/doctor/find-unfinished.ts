@@ -38,7 +38,7 @@ function toFound(
         {
           ...base,
           meaning: `A write session for ${target} is damaged: what it has received cannot be confirmed.`,
-          todo: `See what is there: \`teddy write show ${id}\`. \`teddy write cancel --ended\` keeps it below refs/teddy/keep/writes/ and clears it away.`,
+          todo: `See what is there: \`teddy write show ${id} --tail\`. \`teddy write cancel --ended\` keeps it below refs/teddy/keep/writes/ and clears it away.`,
         },
       ];
     case 'placed':

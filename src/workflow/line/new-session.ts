@@ -27,6 +27,7 @@ import {
 import { beginLine, type Draft, type FileEdit, type StartPlace } from './append.ts';
 import { chooseStart, type Base } from './choose-start.ts';
 import { ensureGlobal, readGlobal, refuseTeddyBranch } from './global-branch.ts';
+import { toShellWord } from '../../session/shell-word.ts';
 import { canStay, switchOrTakeBack, toSwitchCommand } from './switch.ts';
 import { refuseOperation } from './refuse-operation.ts';
 import { rememberStart } from './own-start.ts';
@@ -83,11 +84,12 @@ export async function newSession(project: Project, request: NewSessionRequest): 
 }
 
 /** Why the session has a number at its end, and how to go on with the one that was there. */
-async function describeTaken({ repository: { store } }: Project, session: SessionId, name: string): Promise<string> {
+async function describeTaken({ repository }: Project, session: SessionId, name: string): Promise<string> {
   const first = `${session.slice(0, '20260124-'.length)}${name}`;
-  const refs = await store.listRefs(mainLineRef(first as SessionId), `refs/remotes/*/teddy/${first}`);
-  const [there] = refs;
-  const way = there === undefined ? '' : ` To go on with that one: ${toSwitchCommand(shortRef(there.ref))}`;
+  const [there] = await repository.store.listRefs(mainLineRef(first as SessionId), `refs/remotes/*/teddy/${first}`);
+  const tree = (await repository.workTrees()).find(({ ref }) => ref === there?.ref);
+  const step = tree ? `cd ${toShellWord(tree.root)}` : there && toSwitchCommand(shortRef(there.ref));
+  const way = step === undefined ? '' : ` To go on with that one: ${step}`;
   const taken = there === undefined ? `There was a session ${first} before` : `There is a session ${first} already`;
   return `${taken}, so this one is ${session}.${way}`;
 }

@@ -10,6 +10,7 @@ test('what an answer took is told as far as it is known', () => {
   expect(describeEffort(usage, 400)).toBe('1,234 tokens in, 567 out, 0.4 s');
   expect(describeEffort(usage, null)).toBe('1,234 tokens in, 567 out');
   expect(describeEffort({ input: 10, output: 2 }, 5000)).toBe('10 tokens in, 2 out, 5.0 s');
+  expect(describeEffort({ input: 10, output: 2 }, 2000)).toBe('10 tokens in, 2 out, 2.0 s, 1 token/s');
   const cached = { ...usage, cached: 1024 };
   expect(describeEffort(cached, null, { model: 'gpt-5' })).toBe('gpt-5, 1,234 tokens in (1,024 cached), 567 out');
   expect(describeEffort(null, 2000)).toBe('2.0 s');

@@ -193,6 +193,14 @@ describe('session new', () => {
     expect(project.said.at(-1)).toMatch(new RegExp(`To go on with that one: git switch --track origin/${line}$`));
   });
 
+  test('the way to the session that has the name leads to its work tree, where git would not switch to it', async () => {
+    const project = await memoryProject();
+    const { workTree } = await newSession(project, { name: 'add-login', switch: false, worktree: true });
+    await start(project);
+    expect(workTree).not.toBeNull();
+    expect(project.said.at(-1)).toMatch(new RegExp(`To go on with that one: cd ${workTree}$`));
+  });
+
   test('two at once with the same name get two sessions', async () => {
     const project = await memoryProject();
     await initProject(project);

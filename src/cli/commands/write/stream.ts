@@ -11,7 +11,7 @@ export class WriteStreamCommand extends AnnounceCommand {
     category: 'Write large files',
     description: 'Write a file that comes on stdin as plain text, ended by a line DONE.',
     details: `
-      The content is on disk as it comes: after a crash, Ctrl-C or a lost connection \`teddy write recover\` goes on with it. The first line that is exactly DONE ends
+      The content is on disk within seconds: after a crash, Ctrl-C or a lost connection \`teddy write recover\` goes on with it. The first line that is exactly DONE ends
       it, and it is checked, put in place and committed at once; what comes after that line is kept in git, and is not in the file. When nothing comes for two
       seconds, the writer is asked on stderr whether it has finished, three times at most.
 
