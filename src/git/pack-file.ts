@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import { crc32, deflateSync } from 'node:zlib';
 import type { Oid } from '../names.ts';
 import { removeFile, syncDir, toWriteError } from '../disk/replace-file.ts';
+import { fileExists } from './index-lock.ts';
 import { readBootId } from '../disk/process-identity.ts';
 import { toSharedMode, type ObjectWriterOptions } from './object-writer.ts';
 import { packIndex, type PackIndex } from './pack-index.ts';
@@ -278,21 +279,24 @@ interface WrittenPack {
   options: ObjectWriterOptions;
 }
 
-/** The index comes last: git looks for packs by it. */
+/** The index comes last: git looks for packs by it, and never clears one away that has none. */
 async function install({ dir, temporary, checksum, index, options }: WrittenPack): Promise<void> {
   const temporaryIndex = temporary.replace('tmp_pack_', 'tmp_idx_');
   const name = join(dir, `pack-${checksum.toString('hex')}`);
+  let isNamed = false;
   try {
     const file = await open(temporaryIndex, 'wx', 0o600);
     for (const part of index.render(checksum)) await file.writeFile(part);
     await file.sync();
     await finishFile(file, options);
     await rename(temporary, `${name}.pack`);
+    isNamed = true;
     options.onStep?.('pack-named');
     await rename(temporaryIndex, `${name}.idx`);
     await syncDir(dir);
   } catch (error) {
     await removeFile(temporaryIndex);
+    if (isNamed && !(await fileExists(`${name}.idx`))) await removeFile(`${name}.pack`);
     throw toWriteError(error, `${name}.pack`);
   }
 }
