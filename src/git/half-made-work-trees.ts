@@ -8,7 +8,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { journalIn } from '../journal/journal.ts';
 import { isOid } from '../names.ts';
 import type { Journal, OperationKind } from '../ports/journal.ts';
-import { toShellWord } from '../session/shell-word.ts';
 import { fallBackTo, nullIfGone } from '../disk/system-error.ts';
 import { fileExists } from './index-lock.ts';
 import type { RepositoryLayout } from './layout.ts';
@@ -71,8 +70,8 @@ export async function findLeftWorkTrees(git: GitRunner, commonDir: string): Prom
 }
 
 /**
- * Keeps a work tree that is whole by now: it belongs to its line. A git that is at work here may still be making it. Says of one that it
- * keeps for somebody's files what to do about it.
+ * Keeps a work tree that is whole by now: it belongs to its line. A git that is at work here may still be making it. Returns a sentence
+ * for the user about each that it keeps because somebody has put files there.
  */
 export async function removeHalfMadeWorkTrees(git: GitRunner, { root, commonDir }: WorkTreeDirs): Promise<string[]> {
   const journal = journalOf(commonDir);
@@ -87,8 +86,8 @@ export async function removeHalfMadeWorkTrees(git: GitRunner, { root, commonDir 
     const isOver = operation === null || facts === null || isTaken || (await isWhole(records));
     const isKept = !isOver && (await isNeeded(git, records, place));
     if (!isOver && !isKept) await discardWorkTree(commonDir, place);
-    const way = `take them, then \`git worktree remove --force ${toShellWord(place)}\``;
-    if (isKept) said.push(`${place} was not finished, and has files of somebody's: ${way}.`);
+    const way = 'Move them away, and the next command removes the rest.';
+    if (isKept) said.push(`${place} was never finished, and holds files that its commit does not have. ${way}`);
     await (isKept ? operation?.leave() : operation?.done());
   }
   return said;
