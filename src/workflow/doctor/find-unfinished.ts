@@ -171,7 +171,7 @@ function toUnfinished({ root, line }: ListedWorkTree): Found {
     kind: 'ended-work-tree',
     thing: root,
     meaning: `A work tree for ${shortRef(line)} was not finished: the command that made it was killed, or is at it now.`,
-    todo: `If it was killed: \`git worktree remove --force ${toShellWord(root)}\`.`,
+    todo: `If it was killed, and nothing in it is yours: \`git worktree remove --force ${toShellWord(root)}\`.`,
   };
 }
 

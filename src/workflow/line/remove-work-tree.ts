@@ -103,7 +103,7 @@ function refuseChanged({ root, isUnfinished, changes }: ListedWorkTree): void {
     throw new TeddyError(
       'WORK_TREE_IN_USE',
       `${root} was not finished: the command that made it was killed, or is at it now.`,
-      `If it was killed: \`git worktree remove --force ${toShellWord(root)}\`.`,
+      `If it was killed, and nothing in it is yours: \`git worktree remove --force ${toShellWord(root)}\`.`,
     );
   }
   if (changes === 0) return;
