@@ -109,7 +109,7 @@ async function take(path: string, options: TakeOptions): Promise<{ holder: Holde
   if (before !== null && (await isHeld(before, options))) return { heldBy: before.pid };
   if (before === null && options.renew !== undefined) return { heldBy: null };
   const holder = await newHolder(options);
-  const mine = { path: `${path}.new-${process.pid}-${holder.nonce}`, holder };
+  const mine = { path: attemptAt(path, holder), holder };
   let isTaken = false;
   try {
     await writeFile(mine.path, JSON.stringify(holder), { flag: 'wx' });
@@ -179,6 +179,10 @@ async function replaceDead(
   return isStillDead;
 }
 
+function attemptAt(path: string, { pid, nonce }: Holder): string {
+  return `${path}.new-${pid}-${nonce}`;
+}
+
 function successorOf(path: string, nonce: string): string {
   return `${path}.after-${nonce}`;
 }
@@ -186,6 +190,8 @@ function successorOf(path: string, nonce: string): string {
 async function releaseClaim(path: string, holder: Holder): Promise<void> {
   try {
     if ((await readHolder(path))?.nonce === holder.nonce) await removeFile(path);
+    // The system may have refused to remove it when the claim was taken.
+    await removeFile(attemptAt(path, holder)).catch(ignoreSystemError);
   } finally {
     letGo(holder);
   }

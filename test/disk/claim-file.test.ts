@@ -42,6 +42,14 @@ test('a claim is held once within a process, and is gone without a trace when it
   await (await take()).release();
 });
 
+test('what the system refused to remove when the claim was taken is gone when it is released', async () => {
+  const claim = await take();
+  const { pid, nonce } = JSON.parse(await readFile(path, 'utf8')) as { pid: number; nonce: string };
+  await plant(`${path}.new-${pid}-${nonce}`, pid, nonce);
+  await claim.release();
+  expect(await readdir(dir)).toEqual([]);
+});
+
 slowTest(
   'of many that come at once within a process exactly one has the claim, also where a dead one had it',
   async () => {
