@@ -135,9 +135,12 @@ type BeginCall = { name: 'WritePlanTool_begin' } & BeginArguments;
 /** Paths are as the model wrote them. */
 export type ParsedCall = ReadFileCall | ListFilesCall | SearchTextCall | RunCommandCall | EditFileCall | BeginCall;
 
-/** `problem`: what the model is told to do better. */
-export function parseCall(call: ModelToolCall): ParsedCall | { problem: string } {
-  switch (call.name) {
+/** `problem`: what the model is told to do better. `tools`: those that it was offered. */
+export function parseCall(
+  call: ModelToolCall,
+  tools: readonly ModelTool[] = chatTools,
+): ParsedCall | { problem: string } {
+  switch (tools.some(({ name }) => name === call.name) ? call.name : null) {
     case 'read_file':
       return parseArguments(readFileTool, call.arguments, toReadFile);
     case 'list_files':
@@ -151,8 +154,10 @@ export function parseCall(call: ModelToolCall): ParsedCall | { problem: string }
     case beginTool.name:
       return parseBegin(call.arguments);
     default: {
-      const names = chatTools.map(({ name }) => name).join(', ');
-      return { problem: `There is no tool ${quoteName(call.name)}. The tools are ${names}.` };
+      const names = tools.map(({ name }) => name).join(', ');
+      return {
+        problem: `There is no tool ${quoteName(call.name)}. ${tools.length === 1 ? `Call ${names}` : `The tools are ${names}`}.`,
+      };
     }
   }
 }

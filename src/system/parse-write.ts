@@ -22,7 +22,6 @@ export function parseRecord(value: Fields | null, id: string): WriteRecord | nul
     (value['line'] === null || isLine(value['line'])) &&
     [undefined, true, false].some((known) => value['isUnnamed'] === known) &&
     (value['base'] === null || isBase(value['base'])) &&
-    (value['ask'] === undefined || isAsk(value['ask'])) &&
     (value['writer'] === undefined || isWriter(value['writer']));
   return isRecord ? (value as Fields & WriteRecord) : null;
 }
@@ -95,10 +94,6 @@ function isBase(value: unknown): boolean {
 
 function isLine(value: unknown): boolean {
   return isObject(value) && isBranch(value['ref']) && isSession(value['session']);
-}
-
-function isAsk(value: unknown): boolean {
-  return isObject(value) && isText(value['id']) && isText(value['message']);
 }
 
 function isWriter(value: unknown): boolean {

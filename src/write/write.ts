@@ -34,8 +34,6 @@ export interface WriteRecord {
   base: Base | null;
   /** The line that ends the content. */
   endMarker: string;
-  /** The request of a person to a model that began the session; only `write ask` has one. */
-  ask?: { id: string; message: string };
   /** The model that was asked for the file, where a person asked one. */
   writer?: { provider: string; model: string };
   /** ISO 8601. */

@@ -51,7 +51,9 @@ describe('a model that writes 3,000 lines', () => {
     expect(files).toMatchObject([{ written_path: 'docs/long.txt', operation: 'create' }]);
     expect(await read('docs/long.txt')).toBe(content);
     expect(`${await project.repo.git('show', `${files[0]?.commit}:docs/long.txt`)}\n`).toBe(content);
-    expect(await project.repo.git('rev-parse', `teddy/${line}`)).toBe(files[0]?.commit);
+    expect(await project.repo.git('log', '-1', '--format=%H', `teddy/${line}`, '--', 'docs/long.txt')).toBe(
+      files[0]?.commit,
+    );
     expect(await countWrites(`teddy/${line}`)).toBe(1);
     expect(project.server.requests().map(({ status }) => status)).toEqual([200, 200, 200]);
     expect(project.server.requests()[0]?.body['tools']).toMatchObject([{ function: { name: 'WritePlanTool_begin' } }]);
@@ -81,11 +83,13 @@ test('a long conversation says nothing but what it is about', async () => {
   expect(stderr).not.toContain('Warning');
 });
 
-test('an answer without a file is printed, and nothing is committed', async () => {
-  await open(['Which file do you mean?\n\nDONE']);
-  const before = await project.repo.fingerprint();
+test('an answer without a file is printed, and kept with its message like any reply', async () => {
+  await open(['Which file do you mean?\n\nDONE', 'The guide it is.']);
+  await project.begin('docs');
   expect(await ask()).toMatchObject({ exitCode: 0, stdout: 'Which file do you mean?\n\nDONE\n' });
-  expect(await project.repo.fingerprint()).toEqual(before);
+  expect(await project.ok('session', 'history', '--format', 'markdown')).toMatch(/Write it.*Which file do you mean\?/s);
+  expect(await project.run(['write', 'ask', '-y', '-m', 'The guide'])).toMatchObject({ exitCode: 0 });
+  expect(project.server.requests()[1]?.messages[1]?.content).toContain('Which file do you mean?');
 });
 
 test('a content that stops without its end is asked for it, and DONE alone ends it', async () => {
@@ -129,7 +133,7 @@ describe('what is wrong with a content', () => {
     await open([announce('a.txt'), 'A\nDONE', announce('a.json'), '{"a": \nDONE', '{"a": \nDONE']);
     const result = await ask('--json');
     expect(result.exitCode).toBe(1);
-    const commit = (await project.repo.git('log', '-1', '--format=%H', '--branches=teddy/*')).trim();
+    const commit = (await project.repo.git('log', '-1', '--format=%H', '--branches=teddy/*', '--', 'a.txt')).trim();
     expect(parse(result.stdout).error?.hint).toContain(`Committed before that: a.txt ${commit}.`);
   });
 });
@@ -155,7 +159,7 @@ describe('a connection that is cut', () => {
     expect(project.server.requests()[2]?.messages.at(-2)).toEqual({ role: 'assistant', content: staged });
   });
 
-  test('by kill -9, before and in a file, leaves the message: --resume sends exactly that', async () => {
+  test('by kill -9, before and in a file, leaves the message, and the file goes on for it', async () => {
     const message = 'Write a.txt:\n  two lines, "quoted" – and no more';
     await open([first, announce('a.txt'), first, 'two\nDONE', 'Done.'], { chunkSize: 200, chunkDelayMs: 100 });
     const kill = async (args: string[], requests: number) => {
@@ -165,20 +169,17 @@ describe('a connection that is cut', () => {
       expect((await running.result).signal).toBe('SIGKILL');
     };
     await kill(['write', 'ask', '-y', '-m', message], 1);
-    const [ref = ''] = (await project.repo.git('for-each-ref', '--format=%(refname)', 'refs/teddy/keep/asks')).split(
-      '\n',
-    );
-    expect(`${await project.repo.git('cat-file', 'blob', ref)}`).toBe(message);
-    const id = ref.split('/').at(-1) ?? '';
-    await kill(['write', 'ask', '-y', '--resume', id], 3);
+    await kill(['write', 'ask', '-y'], 3);
+    const id =
+      /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/.exec(await project.ok('write', 'list', '--json'))?.[0] ?? '';
     const resumed = await project.run(['write', 'ask', '--resume', id]);
     expect(resumed).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^a\.txt [0-9a-f]{10}\n$/) as unknown });
-    for (const request of project.server.requests()) {
-      expect(request.messages.find(({ role }) => role === 'user')).toEqual({ role: 'user', content: message });
-    }
-    expect(await project.repo.git('log', '-1', '--format=%B', '--branches=teddy/*')).toContain(
-      'two lines, "quoted" – and no more',
-    );
+    expect(await project.run(['write', 'ask', '-y'])).toMatchObject({ exitCode: 0 });
+    for (const request of project.server.requests())
+      expect(request.messages.find(({ role }) => role === 'user')?.content).toContain(message);
+    const history = await project.ok('session', 'history', 'writes', '--format', 'markdown');
+    expect(history.split('two lines, "quoted"')).toHaveLength(2);
+    expect(history).toContain('Done.');
   });
 
   test('by Ctrl-C is saved as well, and the error says how to go on', async () => {

@@ -2,7 +2,7 @@
 import type { Allowable } from '../../conversation/allowed-commands.ts';
 import type { ResultReason } from '../../conversation/record.ts';
 import type { Oid, RepoPath, TurnName } from '../../names.ts';
-import type { WriteRecord } from '../../write/write.ts';
+import type { WriteRecord, WriteResult } from '../../write/write.ts';
 import type { Answered } from '../turn/ask-model.ts';
 import type { TurnOptions } from '../context/compose-request.ts';
 import type { ReadyLine } from '../line/prepare.ts';
@@ -12,6 +12,15 @@ import type { FileListener } from '../writes/receive-from-model.ts';
 export interface ChatOptions extends TurnOptions {
   selector?: string | undefined;
   signal: AbortSignal;
+  /** The model may write whole files, and do nothing else. */
+  onlyWrites?: OnlyWrites | undefined;
+}
+
+export interface OnlyWrites {
+  /** HEAD is on no session's branch: files are for the work tree, and committed to the session of such files. */
+  isOffLine: boolean;
+  /** The command that goes on with a message without an answer. */
+  goesOn: string;
 }
 
 /** A call of the model's, for a person. */
@@ -59,7 +68,17 @@ export interface ChatListener {
   /** Null: there is nobody to ask, and what needs approval is denied. Throws INTERRUPTED. */
   approve: ((call: ShownCall) => Promise<CallDecision>) | null;
   /** How the content of a file comes that the model writes. */
-  file: FileListener & { onBegun(record: WriteRecord): void };
+  file: FileListener & {
+    /** Asked before its content comes; every file is wanted if not given. A no goes to the model. Throws INTERRUPTED. */
+    wants?(record: WriteRecord): Promise<boolean>;
+    onBegun(record: WriteRecord): void;
+    onWritten?(file: WrittenFile): void;
+  };
+}
+
+export interface WrittenFile {
+  record: WriteRecord;
+  result: WriteResult;
 }
 
 export type ChatOutcome =

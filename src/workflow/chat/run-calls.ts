@@ -8,7 +8,7 @@ import {
   type ToolResultRecord,
   type ToolUseRecord,
 } from '../../conversation/record.ts';
-import { parseCall, type ParsedCall } from '../../conversation/chat-tools.ts';
+import { chatTools, parseCall, type ParsedCall } from '../../conversation/chat-tools.ts';
 import { isAllowed, toAllowable } from '../../conversation/allowed-commands.ts';
 import { encodeRecord } from '../../conversation/transcript.ts';
 import { TeddyError } from '../../errors.ts';
@@ -23,7 +23,7 @@ import { keepExchange } from '../line/keep-exchange.ts';
 import { maskString } from '../line/mask-text.ts';
 import type { ReadyLine } from '../line/prepare.ts';
 import { sumUsage, type Usage } from '../line/receive-answer.ts';
-import type { CallDecision, ChatListener, ShownCall, ToolOutcome } from './chat.ts';
+import type { CallDecision, ChatListener, OnlyWrites, ShownCall, ToolOutcome } from './chat.ts';
 import { performCall } from './perform-call.ts';
 import {
   editFile,
@@ -31,6 +31,7 @@ import {
   type Answer,
   type AskChange,
   type CheckedChange,
+  writingTools,
   type WritingModel,
 } from './write-file.ts';
 import { renderUnifiedDiff } from '../../plan/diff.ts';
@@ -42,6 +43,7 @@ export interface CallRun {
   line: ReadyLine;
   listener: ChatListener;
   signal: AbortSignal;
+  onlyWrites: OnlyWrites | undefined;
   /** Who is asked for the content of a file. */
   writing: WritingModel;
   /** The messages that the model got before it called. */
@@ -174,7 +176,7 @@ async function decide(batch: Batch, call: ModelToolCall, shown: ShownCall): Prom
   const { signal, listener } = batch;
   if (signal.aborted) abort(batch, toInterrupted());
   if (batch.end !== null) return batch.end === 'denied' ? denied : aborted;
-  const parsed = parseCall(call);
+  const parsed = parseCall(call, batch.onlyWrites === undefined ? chatTools : writingTools);
   if ('problem' in parsed) return { output: await maskString(batch.project.masker, parsed.problem), isError: true };
   try {
     if (isWriting(parsed)) return await write(batch, call, parsed, shown);

@@ -81,7 +81,7 @@ async function converse(exchange: Exchange): Promise<ChatOutcome> {
   const { project, line, open, model, options, listener } = exchange;
   const { turn, info } = open;
   for (let request = 1; ; request += 1) {
-    refuseAborted(options.signal);
+    refuseAborted(options);
     listener.onAsk({ line, turn, agent: info.agent, label: model.label, request });
     const asked = await toChatRequest(exchange);
     const place = toChatPlace(exchange);
@@ -97,7 +97,8 @@ async function converse(exchange: Exchange): Promise<ChatOutcome> {
         usage: sumUsage(exchange.usage, answered.usage),
       };
     }
-    const run = { project, line, listener, signal: options.signal, messages: asked.messages, watch: exchange.watch };
+    const { signal, onlyWrites } = options;
+    const run = { project, line, listener, signal, onlyWrites, messages: asked.messages, watch: exchange.watch };
     const writing = { model, request: { ...asked, tools: writingTools } };
     const ran = await runCalls({ ...run, writing }, reception);
     take(exchange, ran);
@@ -116,8 +117,8 @@ async function toChatRequest(exchange: Exchange): Promise<ModelRequest> {
   return {
     ...request,
     messages,
-    tools: chatTools,
-    again: '`teddy session resume` tries again; the message is kept.',
+    tools: options.onlyWrites === undefined ? chatTools : writingTools,
+    again: `\`${goesOn(options)}\` tries again; the message is kept.`,
   };
 }
 
@@ -165,18 +166,22 @@ function take(exchange: Exchange, { records, usage }: RunCalls): void {
 }
 
 /** The message is on the line by then, and waits for its answer. */
-function refuseAborted(signal: AbortSignal): void {
-  if (!signal.aborted) return;
+function refuseAborted(options: ChatOptions): void {
+  if (!options.signal.aborted) return;
   throw new TeddyError(
     'INTERRUPTED',
     'Interrupted before the model was asked; the message is kept.',
-    '`teddy session resume` asks for its answer.',
+    `\`${goesOn(options)}\` asks for its answer.`,
   );
+}
+
+function goesOn({ onlyWrites }: ChatOptions): string {
+  return onlyWrites?.goesOn ?? 'teddy session resume';
 }
 
 /** The calls and their results are entries of their own: the line has moved, and others may have added to it as well. */
 async function refuseMore({ project, line, model, options, watch }: Exchange): Promise<void> {
-  refuseStuck(watch, model);
+  refuseStuck(watch, model, goesOn(options));
   await refuseSpent(project, await refreshLine(project.repository.store, line), options);
 }
 

@@ -56,11 +56,11 @@ function describeStuck({ calls, errorsInRow }: CallWatch, failures: number, outp
 }
 
 /** Throws MODEL_STUCK. The calls and their results are on the line by then. */
-export function refuseStuck({ stuck }: CallWatch, { label }: Model): void {
+export function refuseStuck({ stuck }: CallWatch, { label }: Model, goesOn: string): void {
   if (stuck === null) return;
   throw new TeddyError(
     'MODEL_STUCK',
     `${label} ${stuck.replace(/\.$/, '')}. The turn was ended there, and all of it is kept.`,
-    '`teddy session resume` lets it go on; another message, or another model, may help it.',
+    `\`${goesOn}\` lets it go on; another message, or another model, may help it.`,
   );
 }

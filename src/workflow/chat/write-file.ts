@@ -18,11 +18,11 @@ import { inspectWithTwins } from '../line/find-twin.ts';
 import { maskString } from '../line/mask-text.ts';
 import type { ReadyLine } from '../line/prepare.ts';
 import type { Usage } from '../line/receive-answer.ts';
-import { beginHeldWrite, type Begun, type WriteRequest } from '../writes/begin.ts';
+import { beginHeldWrite, dropHeldWrite, type Begun, type WriteRequest } from '../writes/begin.ts';
 import { toFreeId, type Dialogue } from '../writes/dialogue.ts';
 import { receiveFromModel, type FileListener } from '../writes/receive-from-model.ts';
 import { writeWhole } from '../writes/run-write.ts';
-import type { CallDecision, ChatListener, ToolOutcome } from './chat.ts';
+import type { CallDecision, ChatListener, OnlyWrites, ToolOutcome } from './chat.ts';
 import { openChatFiles, reachPath } from './files.ts';
 import { toNowhere } from './run-command-tool.ts';
 import { toFailure } from './tool-failure.ts';
@@ -45,6 +45,7 @@ interface WritingContext {
   listener: ChatListener;
   signal: AbortSignal;
   writing: WritingModel;
+  onlyWrites: OnlyWrites | undefined;
   ask: AskChange;
 }
 
@@ -69,6 +70,7 @@ export async function writeFile(
   const asked = askOnce(context.ask);
   try {
     return await inSession(context, { intent, target, operation }, async (begun, held) => {
+      if (!(await isWanted(listener, held))) return toUnwanted(held);
       writeContext.held = held;
       listener.file.onBegun(begun.record);
       const dialogue = openDialogue(writing, messages, call, renderBegun(begun));
@@ -77,6 +79,7 @@ export async function writeFile(
         ...listener.file,
         approveChange: asked.approve,
       });
+      listener.file.onWritten?.({ record: held.record, result });
       return { declined: null, outcome: toWritten(held, result), usage: dialogue.usage, failure: null };
     });
   } catch (error) {
@@ -85,8 +88,24 @@ export async function writeFile(
     const declined = asked.declined();
     if (declined !== null) return { declined, outcome: toFailure(error.message), usage, failure: null };
     const outcome = await toFailed(project, writeContext.held, error);
-    return { declined: null, outcome, usage, failure: isOfModel(error) ? error : null };
+    return { declined: null, outcome, usage, failure: isForUser(error, context) ? error : null };
   }
+}
+
+/** A file that is not wanted leaves no trace. A listener may be written without types: nothing but a yes is one. */
+async function isWanted({ file }: ChatListener, held: HeldWrite): Promise<boolean> {
+  let isYes = false;
+  try {
+    isYes = file.wants === undefined || (await file.wants(held.record)) === true;
+  } finally {
+    if (!isYes) await dropHeldWrite(held);
+  }
+  return isYes;
+}
+
+/** The model goes on without it. */
+function toUnwanted({ record }: HeldWrite): WrittenOutcome {
+  return toRefused(renderToolError(`The user does not want ${record.target} to be written.`));
 }
 
 /** Nothing stays in staging unless the file is being replaced by then. Throws INTERRUPTED. */
@@ -189,12 +208,13 @@ function askOnce(ask: AskChange): {
 }
 
 async function inSession<Value>(
-  { project, line }: WritingContext,
+  { project, line, onlyWrites }: WritingContext,
   wanted: Pick<WriteRequest, 'intent' | 'target' | 'operation'>,
   use: (begun: Begun, held: HeldWrite) => Promise<Value>,
 ): Promise<Value> {
   const head = await project.repository.workspace?.head();
-  const session = head?.ref === line.ref ? undefined : shortRef(line.ref);
+  const isHere = onlyWrites?.isOffLine === true || head?.ref === line.ref;
+  const session = isHere ? undefined : shortRef(line.ref);
   const { begun, held } = await beginHeldWrite(project, { ...wanted, session, hasController: true });
   try {
     for (const warning of begun.warnings) project.notices.warn(warning);
@@ -242,10 +262,13 @@ async function toFailed(project: Project, held: HeldWrite | null, error: TeddyEr
   return { output, isError: true, ...(error.code === 'INTERRUPTED' ? { reason: 'aborted' as const } : {}) };
 }
 
-/** Tells an error of the model, the network or the user's interruption. */
-function isOfModel({ code }: TeddyError): boolean {
+/** Where files are all that is asked for, what the model cannot mend is told to the user, who may have to pay for more. */
+function isForUser({ code }: TeddyError, { onlyWrites }: WritingContext): boolean {
+  if (onlyWrites !== undefined) return !codesForModel.includes(code);
   return code === 'INTERRUPTED' || code === 'NO_MODEL' || code.startsWith('MODEL_');
 }
+
+const codesForModel = ['BAD_TARGET', 'BAD_OPERATION', 'FILES_IN_THE_WAY', 'FILE_NOT_FOUND'];
 
 /** A request for a content offers these tools. */
 export const writingTools = [beginTool];

@@ -6,7 +6,7 @@ import { initialState, type WriteRecord, type WriteState } from '../../write/wri
 import { whyNotBeside } from '../../session/twin-names.ts';
 import { maskString } from '../line/mask-text.ts';
 import { findTarget } from './find-target.ts';
-import { holdWrite, readWriteLimits, type HeldWrite } from './held.ts';
+import { dispatch, holdWrite, readWriteLimits, type HeldWrite } from './held.ts';
 import {
   describeBase,
   badTargetError,
@@ -34,9 +34,6 @@ export interface WriteRequest {
   ownMarker?: boolean | undefined;
   /** This process receives the content itself, and its end orphans the session. False if not given. */
   hasController?: boolean;
-  /** The request of a person to a model. */
-  ask?: WriteRecord['ask'];
-  writer?: WriteRecord['writer'];
 }
 
 export interface Begun {
@@ -75,6 +72,12 @@ export async function beginHeldWrite(
   return { begun: { record, state: staged.state, directory, instructions, warnings }, held };
 }
 
+/** Gives up a session that has no content yet: nothing of it is left. */
+export async function dropHeldWrite(held: HeldWrite): Promise<void> {
+  dispatch(held, { type: 'cancel' });
+  await held.staged.remove();
+}
+
 async function toRecord(project: Project, request: WriteRequest): Promise<{ record: NewWrite; warnings: string[] }> {
   const here = project.repository.workspace?.root ?? null;
   parseTarget(request.target, here ?? '');
@@ -109,8 +112,6 @@ async function toRecord(project: Project, request: WriteRequest): Promise<{ reco
     endMarker: isOwnWanted ? toOwnMarker(id.slice(0, 8)) : usualMarker,
     begunAt: project.clock.now().toISOString(),
     hasController: request.hasController === true,
-    ...(request.ask === undefined ? {} : { ask: request.ask }),
-    ...(request.writer === undefined ? {} : { writer: request.writer }),
   };
   return { record, warnings };
 }

@@ -6,7 +6,6 @@ import type { Oid } from '../../names.ts';
 import type { Install, ValidationSummary, WriteRecord } from '../../write/write.ts';
 import { append, type Draft } from '../line/append.ts';
 import type { LineState } from '../../view/view.ts';
-import { toMessageLines } from './keep-ask.ts';
 import { inspectTarget, type Place } from './inspect-target.ts';
 import { isInPlace, requireBase, targetChangedError } from './install.ts';
 
@@ -67,7 +66,7 @@ async function findCommitted(project: Project, { id }: WriteRecord, { ref, tip }
 }
 
 function toDraft(state: LineState, record: WriteRecord, { sha256, summary }: Install, size: number): Draft {
-  const { id, intent, operation, target, ask, writer } = record;
+  const { id, intent, operation, target, writer } = record;
   const isOpen = state.latest !== null && state.latest.status !== 'closed';
   const validation = describeValidation(summary);
   return {
@@ -75,7 +74,7 @@ function toDraft(state: LineState, record: WriteRecord, { sha256, summary }: Ins
     turn: isOpen ? (state.latest?.turn ?? null) : null,
     label: {
       title: `${operation} ${target}`,
-      details: [intent, `${size} bytes`, ...(ask === undefined ? [] : toMessageLines(ask.message))],
+      details: [intent, `${size} bytes`],
     },
     trailers: { sha256, ...writer, write: { id, intent, validation } },
   };

@@ -47,7 +47,7 @@ export async function findWritesLine(project: Project): Promise<{ ref: RefName; 
 }
 
 /** Null when that session is still to be made. */
-async function findNewestWrites(project: Project): Promise<{ ref: RefName; session: SessionId } | null> {
+export async function findNewestWrites(project: Project): Promise<{ ref: RefName; session: SessionId } | null> {
   const lines = await listMainLines(project);
   const newest = lines.filter(({ session, remote }) => remote === null && isForWrites(session)).at(-1);
   if (newest === undefined) return null;

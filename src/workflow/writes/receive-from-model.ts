@@ -214,7 +214,7 @@ function askAgain(receiving: Receiving, { calls }: Answer): void {
 }
 
 /** While a session takes content, no call can begin another one. */
-export function refuseCalls(dialogue: Dialogue, calls: ModelToolCall[], { target, endMarker }: WriteRecord): void {
+function refuseCalls(dialogue: Dialogue, calls: ModelToolCall[], { target, endMarker }: WriteRecord): void {
   const problem =
     `Another write session is already active, for ${target}. Output its content now, and end with ${endMarker} on its own ` +
     'line. Call again for another file after that.';

@@ -1,85 +1,69 @@
 /** Has a model go on with a write session that a cut connection, an error or a crash has left. */
-import type { ModelMessage } from '../../ports/model.ts';
+import { userMessages } from '../../conversation/transcript.ts';
+import { beginTool, renderBegun, writeProtocol } from '../../conversation/write-tool.ts';
+import type { Model, ModelMessage, ModelRequest } from '../../ports/model.ts';
 import type { Project } from '../../ports/project.ts';
-import type { Phase, WriteRecord } from '../../write/write.ts';
+import { readLine } from '../../view/view.ts';
+import type { Phase, WriteRecord, WriteResult } from '../../write/write.ts';
 import { maskMessage } from '../line/mask-message.ts';
 import { maskString } from '../line/mask-text.ts';
+import type { Usage } from '../line/receive-answer.ts';
 import { replaceContent } from './append.ts';
-import { readContent, type HeldWrite } from './held.ts';
-import { takeUpAsk, type Ask } from './keep-ask.ts';
 import { openDialogue, type Dialogue } from './dialogue.ts';
-import { correctWithModel, receiveFromModel, type FileFromModel } from './receive-from-model.ts';
+import { findWritesLine } from './find-target.ts';
+import { readContent, type HeldWrite } from './held.ts';
+import { correctWithModel, receiveFromModel, type FileFromModel, type FileListener } from './receive-from-model.ts';
 import { takeUpWrite } from './recover.ts';
-import {
-  askModel,
-  converse,
-  findLeftWrite,
-  nothingWritten,
-  takeFile,
-  type ModelListener,
-  type ModelWriteOptions,
-  type ModelWritten,
-} from './write-with-model.ts';
-import { beginTool, renderBegun, writeProtocol } from '../../conversation/write-tool.ts';
 
-export interface ResumeOptions extends Omit<ModelWriteOptions, 'message'> {
-  /** The id of the write session, or of the message that was to begin one. */
+export interface ResumeOptions {
+  /** The id of the write session. */
   id: string;
-  /** Says more than the intent of the session. */
+  /** Says more than the message that the file was announced for. */
   message: string | undefined;
+  model: Model;
+  parameters: ModelRequest['parameters'];
+  signal: AbortSignal;
+}
+
+/** Hears how the content comes. */
+export interface ResumeListener extends FileListener {
+  onBegun(record: WriteRecord): void;
+}
+
+export interface ResumedFile {
+  record: WriteRecord;
+  result: WriteResult;
+  usage: Usage | null;
 }
 
 /**
  * It goes on from the last line that was saved; what was whole is checked again, and corrected if need be. Throws
- * UNKNOWN_WRITE, WRITE_ACTIVE, LOCKED, STAGING_DAMAGED, and as `writeWithModel`.
+ * UNKNOWN_WRITE, WRITE_ACTIVE, LOCKED, STAGING_DAMAGED, and as `receiveFromModel`.
  */
 export async function resumeWithModel(
   project: Project,
   options: ResumeOptions,
-  listener: ModelListener,
-): Promise<ModelWritten> {
-  const kept = (await project.writes.find(options.id)) === null ? await takeUpAsk(project, options.id) : null;
-  const id = kept === null ? options.id : await findLeftWrite(project, kept.id);
-  if (kept !== null && id === null) return askAgain(project, kept, options, listener);
-  return goOnWithFile(project, { ...options, id: id ?? options.id }, listener);
-}
-
-/** Asks the message again: no file was begun, or all files are committed. */
-async function askAgain(
-  project: Project,
-  kept: Ask,
-  options: ResumeOptions,
-  listener: ModelListener,
-): Promise<ModelWritten> {
-  const { message } = await maskMessage(project, options);
-  const asked = await maskString(project.masker, kept.message);
-  const text = [asked, ...(message ? [message] : [])].join('\n\n');
-  return askModel(project, { ...kept, message: text }, options, listener);
-}
-
-async function goOnWithFile(project: Project, options: ResumeOptions, listener: ModelListener): Promise<ModelWritten> {
+  listener: ResumeListener,
+): Promise<ResumedFile> {
   const found = await project.writes.find(options.id);
   const phase = found?.state?.phase ?? null;
   const { message } = await maskMessage(project, options);
-  const intent = await maskString(project.masker, found?.record?.intent ?? '');
   const held = await takeUpWrite(project, options.id);
-  const asked = held.record.ask && (await maskString(project.masker, held.record.ask.message));
-  const dialogue = openDialogue(project, options, toMessages(project, { ...held.record, intent }, asked, message));
-  const ask = held.record.ask ?? null;
-  const conversation = { project, ask, dialogue, listener, session: options.session, written: nothingWritten() };
-  listener.onBegun(held.record);
-  const calls = await takeFile(conversation, held, () => goOn(project, dialogue, held, listener, phase));
-  return converse(conversation, calls);
+  try {
+    const dialogue = openDialogue(project, options, await toMessages(project, held.record, message));
+    listener.onBegun(held.record);
+    const { result } = await goOn(project, dialogue, held, listener, phase);
+    return { record: held.record, result, usage: dialogue.usage };
+  } finally {
+    await held.staged.close();
+  }
 }
 
 /** Makes a conversation in which the file was announced just now, in answer to the message that it was announced for. */
-function toMessages(
-  project: Project,
-  record: WriteRecord,
-  asked: string | undefined,
-  message: string | undefined,
-): ModelMessage[] {
-  const { id, intent, target, operation, endMarker } = record;
+async function toMessages(project: Project, record: WriteRecord, message: string | undefined): Promise<ModelMessage[]> {
+  const { id, target, operation, endMarker } = record;
+  const intent = await maskString(project.masker, record.intent);
+  const asked = (await findMessage(project, record)) ?? `Write ${target} (${operation}): ${intent}`;
   const call = {
     id: 'call_1',
     name: beginTool.name,
@@ -92,20 +76,26 @@ function toMessages(
   });
   return [
     { role: 'system', content: writeProtocol },
-    {
-      role: 'user',
-      content: [asked ?? `Write ${target} (${operation}): ${intent}`, ...(message ? [message] : [])].join('\n\n'),
-    },
+    { role: 'user', content: [asked, ...(message ? [message] : [])].join('\n\n') },
     { role: 'assistant', content: '', toolCalls: [call] },
     { role: 'tool', toolCallId: call.id, content: result },
   ];
+}
+
+/** The message of the turn that waits on the line of the file, masked. */
+async function findMessage(project: Project, { line }: WriteRecord): Promise<string | undefined> {
+  const { store } = project.repository;
+  const tip = await store.resolve((line ?? (await findWritesLine(project))).ref);
+  const latest = tip === null ? null : (await readLine(store, tip)).latest;
+  const message = latest?.status === 'open' ? userMessages(latest.records).at(-1) : undefined;
+  return message === undefined ? undefined : maskString(project.masker, message);
 }
 
 async function goOn(
   project: Project,
   dialogue: Dialogue,
   held: HeldWrite,
-  listener: ModelListener,
+  listener: FileListener,
   phase: Phase | null,
 ): Promise<FileFromModel> {
   if (phase !== null && !['awaiting_content', 'receiving', 'expired'].includes(phase)) {

@@ -1,25 +1,28 @@
 /** Has a model write files, and shows how they come along: for `write ask`. */
+import type { ChosenModel } from '../../../app.ts';
 import { TeddyError } from '../../../errors.ts';
+import { toFinalizeAnswer } from '../../../http/write-api.ts';
+import type { Model } from '../../../ports/model.ts';
 import type { Project } from '../../../ports/project.ts';
+import { parseObject } from '../../../session/parse-object.ts';
+import { toVisible } from '../../../session/visible-text.ts';
+import type { ChatListener, ChatOutcome, WrittenFile } from '../../../workflow/chat/chat.ts';
 import type { WriteRecord } from '../../../write/write.ts';
-import type {
-  ModelListener,
-  ModelWriteOptions,
-  ModelWritten,
-  WrittenFile,
-} from '../../../workflow/writes/write-with-model.ts';
+import { askingForeign } from '../../ask/choose-model.ts';
 import { askYes } from '../../ask/finish-write.ts';
 import { describeEffort } from '../../render/progress.ts';
+import { showWriteProgress } from '../../render/write-progress.ts';
 import { showWritten } from '../../render/write.ts';
 import { visibleChunks, type Terminal } from '../../terminal.ts';
-import { toVisible } from '../../../session/visible-text.ts';
-import { toFinalizeAnswer } from '../../../http/write-api.ts';
-import { showWriteProgress } from '../../render/write-progress.ts';
 
-export interface AskOptions extends Omit<ModelWriteOptions, 'message'> {
+export interface AskOptions {
+  choice: ChosenModel & { model: Model };
+  /** Undefined: the message that waits for its answer. */
   message: string | undefined;
-  /** The session to go on with; undefined for a new one. */
+  /** The write session to go on with; undefined for a new one. */
   resume: string | undefined;
+  session: string | undefined;
+  signal: AbortSignal;
   /** `all`: -y was given; `none`: nobody can be asked. */
   approval: 'all' | 'ask' | 'none';
   /** Null when a person reads the output. */
@@ -28,22 +31,22 @@ export interface AskOptions extends Omit<ModelWriteOptions, 'message'> {
 
 /** Returns the exit code. Throws NOT_APPROVED when that is why nothing was written. */
 export async function askAndWrite(terminal: Terminal, project: Project, options: AskOptions): Promise<number> {
-  const { printJson, model } = options;
+  const { printJson, choice } = options;
   const view = viewWriting(terminal, project, options);
-  if (printJson === null) terminal.say(terminal.style('dim', `Asking ${toVisible(model.label)} ...`, 'stderr'));
+  if (printJson === null) terminal.say(terminal.style('dim', `Asking ${toVisible(choice.model.label)} ...`, 'stderr'));
   const begunMs = performance.now();
   try {
-    const written = await write(project, options, view.listener);
+    const { usage, turn } = await write(terminal, project, options, view);
     view.end();
-    const { files, refused, said, usage } = written;
-    if (files.length === 0 && refused > 0)
+    const { files, refused, said } = view;
+    if (files.length === 0 && refused() > 0)
       throw new TeddyError(
         'NOT_APPROVED',
-        `Nothing was written: ${refused === 1 ? 'the file was' : `${refused} files were`} not approved.`,
+        `Nothing was written: ${refused() === 1 ? 'the file was' : `${refused()} files were`} not approved.`,
         'Ask again, and say what is to be different.',
       );
     const toAnswer = (file: WrittenFile) => ({ ...toFinalizeAnswer(file), operation: file.record.operation });
-    if (printJson !== null) printJson('write-ask', { files: files.map(toAnswer), said, usage });
+    if (printJson !== null) printJson('write-ask', { ...turn, files: files.map(toAnswer), said, usage });
     else terminal.say(terminal.style('dim', describeEffort(usage, performance.now() - begunMs), 'stderr'));
     return 0;
   } catch (error) {
@@ -53,19 +56,42 @@ export async function askAndWrite(terminal: Terminal, project: Project, options:
   }
 }
 
-async function write(project: Project, options: AskOptions, listener: ModelListener): Promise<ModelWritten> {
-  const { message, resume: id } = options;
+type Written = Pick<Extract<ChatOutcome, { kind: 'answered' }>, 'usage'> & {
+  turn: { session?: string; turn?: string };
+};
+
+async function write(
+  terminal: Terminal,
+  project: Project,
+  options: AskOptions,
+  { listener, saidLast }: WritingView,
+): Promise<Written> {
+  const { choice, message, resume: id, session: selector, signal, approval, printJson } = options;
   if (id !== undefined) {
     const { resumeWithModel } = await import('../../../workflow/writes/resume-with-model.ts');
-    return resumeWithModel(project, { ...options, id }, listener);
+    const resuming = { ...choice, id, message, signal };
+    const { usage, ...file } = await resumeWithModel(project, resuming, listener.file);
+    listener.file.onWritten?.(file);
+    return { usage, turn: {} };
   }
-  const { writeWithModel } = await import('../../../workflow/writes/write-with-model.ts');
-  return writeWithModel(project, { ...options, message: message ?? '' }, listener);
+  const { askForFiles } = await import('../../../workflow/chat/ask-for-files.ts');
+  const approveForeign = askingForeign(terminal, signal, { canAsk: approval === 'ask' && printJson === null });
+  const asked = { choice, message, selector, signal, approveForeign };
+  const outcome = await askForFiles(project, asked, listener);
+  if (outcome.kind === 'answered') saidLast(outcome.text);
+  const usage = outcome.kind === 'open' ? null : outcome.usage;
+  return { usage, turn: { session: outcome.line.session, turn: outcome.turn } };
 }
 
 interface WritingView {
-  listener: ModelListener;
+  listener: ChatListener;
   files: WrittenFile[];
+  /** The words of the model, answer by answer. */
+  said: string[];
+  /** Counts the files that were announced, and not approved. */
+  refused(): number;
+  /** The answer is over, and called nothing. */
+  saidLast(text: string): void;
   /** Takes the progress away; it may be called again. */
   end(): void;
 }
@@ -74,60 +100,91 @@ function viewWriting(terminal: Terminal, project: Project, options: AskOptions):
   const isQuiet = options.printJson !== null;
   const isStreamed = !isQuiet && terminal.isOutputTty;
   const progress = showWriteProgress(terminal);
-  const files: WrittenFile[] = [];
+  const [files, said]: [WrittenFile[], string[]] = [[], []];
   const say = (text: string) => {
     if (!isQuiet) terminal.say(text);
   };
-  let toChunk = visibleChunks();
-  let target = '';
+  let [toChunk, heard, target, refused] = [visibleChunks(), '', '', 0];
   progress.wait();
-  const listener: ModelListener = {
+
+  /** Words beside a file are for the person alone. Without any file they are the answer. */
+  const endSaid = (text: string, isLast: boolean) => {
+    [toChunk, heard] = [visibleChunks(), ''];
+    if (text.trim() === '') return;
+    said.push(text);
+    const shown = toVisible(text).replace(/\n$/, '');
+    if (isStreamed) terminal.endLine();
+    else if (isLast && files.length === 0 && !isQuiet) terminal.print(`${shown}\n`);
+    else say(shown);
+  };
+  const listener: ChatListener = {
+    onAsk: () => progress.wait(),
     onText(text) {
+      heard += text;
       if (!isStreamed) return;
       progress.hide();
       terminal.print(toChunk(text));
     },
-    onSaid(text, isLast) {
-      toChunk = visibleChunks();
-      // Words beside a file are for the person alone. Without any file they are the answer.
-      if (isStreamed) terminal.endLine();
-      else if (isLast && files.length === 0 && !isQuiet) terminal.print(`${toVisible(text).replace(/\n$/, '')}\n`);
-      else say(toVisible(text).replace(/\n$/, ''));
-      progress.wait();
+    onUsage: () => undefined,
+    onCall: () => endSaid(heard, false),
+    onOutput: () => undefined,
+    onResult(_call, { isError, output }) {
+      if (isError && target === '')
+        project.notices.warn(`What the model has announced was refused: ${parseObject(output)?.['error'] ?? output}`);
+      target = '';
     },
-    async approve(record) {
-      const { approval, signal } = options;
-      progress.hide();
-      if (approval === 'all') return true;
-      if (approval === 'ask') return askYes(terminal, signal, `Write ${describe(record)}? [y/N] `, false);
-      const reason = 'there is no terminal to ask in. -y approves every file.';
-      project.notices.warn(`${record.target} is not written: ${reason}`);
-      return false;
-    },
-    onBegun(record) {
-      target = record.target;
-      if (options.approval !== 'ask') say(terminal.style('dim', `Writing ${describe(record)}`, 'stderr'));
-      progress.wait();
-    },
-    onContent: (received) => progress.content(target, received),
-    onPrompt: () =>
-      say(terminal.style('dim', `No end of ${toVisible(target)} yet: the model is asked for it.`, 'stderr')),
-    onFindings: (text) => say(toVisible(text)),
-    onWritten(file) {
-      progress.hide();
-      files.push(file);
-      if (!isQuiet) showWritten(terminal, toFinalizeAnswer(file));
-      progress.wait();
+    // Each file is approved before its content comes.
+    approve: async () => true,
+    file: {
+      async wants(record) {
+        const isWanted = await approve(terminal, project, options, record, () => progress.hide());
+        target = record.target;
+        if (!isWanted) refused += 1;
+        return isWanted;
+      },
+      onBegun(record) {
+        target = record.target;
+        if (options.approval !== 'ask') say(terminal.style('dim', `Writing ${describe(record)}`, 'stderr'));
+        progress.wait();
+      },
+      onContent: (received) => progress.content(target, received),
+      onPrompt: () =>
+        say(terminal.style('dim', `No end of ${toVisible(target)} yet: the model is asked for it.`, 'stderr')),
+      onFindings: (text) => say(toVisible(text)),
+      onWritten(file) {
+        progress.hide();
+        files.push(file);
+        if (!isQuiet) showWritten(terminal, toFinalizeAnswer(file));
+        progress.wait();
+      },
     },
   };
   return {
     listener,
     files,
+    said,
+    refused: () => refused,
+    saidLast: (text) => endSaid(text, true),
     end() {
       progress.hide();
       terminal.endLine();
     },
   };
+}
+
+async function approve(
+  terminal: Terminal,
+  project: Project,
+  { approval, signal }: AskOptions,
+  record: WriteRecord,
+  hide: () => void,
+): Promise<boolean> {
+  hide();
+  if (approval === 'all') return true;
+  if (approval === 'ask') return askYes(terminal, signal, `Write ${describe(record)}? [y/N] `, false);
+  const reason = 'there is no terminal to ask in. -y approves every file.';
+  project.notices.warn(`${record.target} is not written: ${reason}`);
+  return false;
 }
 
 function describe({ target, operation, intent }: WriteRecord): string {

@@ -1,6 +1,7 @@
 import { Command, Option } from 'clipanion';
 import { TeddyError } from '../../../errors.ts';
-import type { Model, ModelRequest } from '../../../ports/model.ts';
+import type { ChosenModel } from '../../../app.ts';
+import type { Model } from '../../../ports/model.ts';
 import type { Project } from '../../../ports/project.ts';
 import { chooseFromFlags, isServer } from '../../ask/choose-model.ts';
 import { noStreamOption } from '../../plan-options.ts';
@@ -16,10 +17,10 @@ export class WriteAskCommand extends TeddyCommand {
       The model announces each file with one small call, which you approve, and sends its content as plain text. That is saved as it comes, checked, and committed to
       the line that HEAD is on, else to a session named \`writes\`; what is wrong with it goes back to the model, twice at most.
 
-      Prints \`<path> <commit>\` for each file. An answer without a file is printed as it is. Your message is kept in git before the model is asked, and stands in the commit of each file; the rest of the conversation is not stored, and the model
-      is shown nothing of the project but your message.
+      Prints \`<path> <commit>\` for each file. An answer without a file is printed as it is. It is a turn of the session, like one of \`session chat\`: your message is committed before the model is asked, the model is shown the session's context and
+      what was said before, and its answer is kept. A write is all that it can do.
 
-      Ctrl-C, or a connection that is cut, loses nothing that had come: \`--resume <id>\` has the model go on from there, with the same message.
+      Ctrl-C, or a connection that is cut, loses nothing that had come: \`--resume <id>\` has the model go on with a file, and \`teddy write ask\` without a message answers the one that waits.
 
       Exit codes: 0 done; 1 the content stayed invalid, or never ended; 2 wrong usage; 3 another session is active; 4 not
       approved; 5 the model failed.
@@ -33,25 +34,22 @@ export class WriteAskCommand extends TeddyCommand {
 
   message = Option.String('-m,--message', { description: 'What you want, in your words.' });
   yes = Option.Boolean('-y,--yes', false, { description: 'Approve every file.' });
-  resume = Option.String('--resume', {
-    description: 'Go on with this interrupted write session, or send this message again.',
-  });
+  resume = Option.String('--resume', { description: 'Go on with this interrupted write session.' });
   session = sessionOption();
   model = Option.String('--model', { description: 'The model to ask; also: git config teddy.model <name>.' });
   provider = Option.String('--provider', { description: 'openai (default), anthropic, ...: one that can call tools.' });
   noStream = noStreamOption();
 
   protected run(terminal: Terminal): Promise<number> {
-    this.requireMessage();
     const approval = this.toApproval(terminal);
-    void import('../../../workflow/writes/write-with-model.ts');
+    void import('../../../workflow/chat/ask-for-files.ts');
     return withInterrupt(terminal, 'teddy write list', (signal) =>
       this.withProject(terminal, async (project) => {
-        const asked = await this.chooseCaller(project);
+        const choice = await this.chooseCaller(project);
         if (this.resume === undefined) await this.offerOrphans(terminal, project, signal);
         const { askAndWrite } = await import('./ask-and-write.ts');
         return askAndWrite(terminal, project, {
-          ...asked,
+          choice,
           message: this.message,
           resume: this.resume,
           session: this.session,
@@ -60,15 +58,6 @@ export class WriteAskCommand extends TeddyCommand {
           printJson: this.json ? (schema, value) => this.printJson(terminal, schema, value) : null,
         });
       }),
-    );
-  }
-
-  private requireMessage(): void {
-    if (this.resume !== undefined || (this.message ?? '').trim() !== '') return;
-    throw new TeddyError(
-      'EMPTY_MESSAGE',
-      'Nothing says what is to be written.',
-      'Say it: `teddy write ask -m "Write docs/guide.md: ..."`.',
     );
   }
 
@@ -85,13 +74,11 @@ export class WriteAskCommand extends TeddyCommand {
   }
 
   /** Throws NO_MODEL, and USAGE for a provider that calls no tools. */
-  private async chooseCaller(project: Project): Promise<{ model: Model; parameters: ModelRequest['parameters'] }> {
+  private async chooseCaller(project: Project): Promise<ChosenModel & { model: Model }> {
     const { model: name, provider } = this;
     const stream = this.noStream ? false : undefined;
     const chosen = await chooseFromFlags(project, this.context, { provider, model: name, stream, inEditor: false });
-    if (isServer(chosen) && chosen.model !== null) {
-      return { model: chosen.model, parameters: chosen.parameters };
-    }
+    if (isServer(chosen) && chosen.model !== null) return { ...chosen, model: chosen.model };
     const hint = 'A content of your own goes through `teddy write stream --target <file> --operation create`.';
     if (chosen.missing === null) {
       const message = `The provider ${chosen.provider} calls no tools, so it cannot write files.`;

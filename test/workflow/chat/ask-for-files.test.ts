@@ -1,17 +1,17 @@
+/** A model that is asked for files, as a turn of a conversation: its content, its corrections, and what is on the line afterwards. */
 import { describe, expect } from 'vitest';
+import { userMessages } from '../../../src/conversation/transcript.ts';
 import { TeddyError } from '../../../src/errors.ts';
 import type { Model, ModelMessage, ModelToolCall } from '../../../src/ports/model.ts';
-import type { Oid, RefName } from '../../../src/names.ts';
+import type { Oid } from '../../../src/names.ts';
+import { readLine } from '../../../src/view/view.ts';
+import { askForFiles } from '../../../src/workflow/chat/ask-for-files.ts';
+import type { ChatListener, ChatOutcome, WrittenFile } from '../../../src/workflow/chat/chat.ts';
 import { resumeWithModel } from '../../../src/workflow/writes/resume-with-model.ts';
-import {
-  writeWithModel,
-  type ModelListener,
-  type ModelWriteOptions,
-  type ModelWritten,
-} from '../../../src/workflow/writes/write-with-model.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { scriptedModel, type ScriptedAnswer } from '../../support/scripted-model.ts';
-import { quickTest as test, slowTest } from '../../support/slow-test.ts';
+import { quickTest as test } from '../../support/slow-test.ts';
+import { line, start as startSession, storyOfLine } from '../../support/turns.ts';
 
 let ids = 0;
 
@@ -29,56 +29,86 @@ const broken = (text: string): ScriptedAnswer => ({
 
 interface Heard {
   texts: string[];
-  said: [string, boolean][];
   askedAgain: string[];
   written: string[];
+}
+
+interface Written {
+  files: WrittenFile[];
+  refused: number;
+  /** Null where a write session was gone on with. */
+  outcome: ChatOutcome | null;
 }
 
 interface Run {
   project: MemoryProject;
   heard: Heard;
-  result: Promise<ModelWritten>;
+  result: Promise<Written>;
 }
 
-function listen(heard: Heard, approves: (target: string) => boolean): ModelListener {
-  return {
-    onText: (text) => heard.texts.push(text),
-    onSaid: (text, isLast) => heard.said.push([text, isLast]),
-    approve: async ({ target }) => approves(target),
+interface Wish {
+  message?: string | undefined;
+  approves?: (target: string) => boolean;
+  /** The write session to go on with. */
+  id?: string;
+}
+
+function start(project: MemoryProject, model: Model, wish: Wish = {}): Run {
+  const {
+    approves = () => true,
+    id,
+    message = 'message' in wish || id !== undefined ? undefined : 'Write the docs',
+  } = wish;
+  const heard: Heard = { texts: [], askedAgain: [], written: [] };
+  const files: WrittenFile[] = [];
+  let refused = 0;
+  const file: ChatListener['file'] = {
+    wants: async ({ target }) => {
+      const isWanted = approves(target);
+      if (!isWanted) refused += 1;
+      return isWanted;
+    },
     onBegun: () => undefined,
     onContent: () => undefined,
     onPrompt: () => heard.askedAgain.push('end'),
     onFindings: () => heard.askedAgain.push('correction'),
-    onWritten: ({ record }) => heard.written.push(record.target),
+    onWritten(written) {
+      files.push(written);
+      heard.written.push(written.record.target);
+    },
   };
-}
-
-function start(
-  project: MemoryProject,
-  model: Model,
-  {
-    approves = () => true,
-    id,
-    ...wish
-  }: Partial<ModelWriteOptions> & { approves?: (target: string) => boolean; id?: string } = {},
-): Run {
-  const heard: Heard = { texts: [], said: [], askedAgain: [], written: [] };
-  const listener = listen(heard, approves);
-  const whole: ModelWriteOptions = {
-    message: 'Write the docs',
-    model,
-    parameters: {},
-    session: undefined,
-    signal: new AbortController().signal,
-    ...wish,
+  const listener: ChatListener = {
+    onAsk: () => undefined,
+    onText: (text) => heard.texts.push(text),
+    onUsage: () => undefined,
+    onCall: () => undefined,
+    onOutput: () => undefined,
+    onResult: () => undefined,
+    approve: async () => true,
+    file,
   };
-  const result =
-    id === undefined
-      ? writeWithModel(project, whole, listener)
-      : resumeWithModel(project, { ...whole, id, message: undefined }, listener);
+  const { signal } = new AbortController();
+  const asked = async (): Promise<Written> => {
+    if (id !== undefined) {
+      files.push(await resumeWithModel(project, { id, message, model, parameters: {}, signal }, file));
+      return { files, refused, outcome: null };
+    }
+    const choice = { provider: 'recorded', name: 'scripted', parameters: {}, model } as const;
+    const outcome = await askForFiles(project, { message, choice, signal }, listener);
+    return { files, refused, outcome };
+  };
+  const result = asked();
   // Whoever wants the failure waits for it.
   result.catch(() => undefined);
   return { project, heard, result };
+}
+
+/** The messages of people in the newest turn of the session of files that belong to no session. */
+async function messagesOf(project: MemoryProject): Promise<string[]> {
+  const { store } = project.repository;
+  const [tip] = (await store.listRefs('refs/heads/teddy/')).filter(({ ref }) => ref.endsWith('-writes'));
+  const { latest } = await readLine(store, tip?.oid as Oid);
+  return userMessages(latest?.records ?? []);
 }
 
 async function failureOf({ result }: Run): Promise<TeddyError> {
@@ -115,13 +145,10 @@ describe('a model that writes a file', () => {
     expect(await project.read('docs/a.md')).toBe('# A\none\n');
     expect(run.heard).toEqual({
       texts: ['I will ', 'write it.', 'It is done.'],
-      said: [
-        ['I will write it.', false],
-        ['It is done.', true],
-      ],
       askedAgain: [],
       written: ['docs/a.md'],
     });
+    expect((await run.result).outcome).toMatchObject({ kind: 'answered', text: 'It is done.' });
     expect(leftIds(project)).toEqual([]);
   });
 
@@ -134,6 +161,7 @@ describe('a model that writes a file', () => {
     );
     expect(rolesOf(model.requests[0]?.messages)).toEqual(['system', 'user']);
     expect(rolesOf(model.requests[1]?.messages)).toEqual(['system', 'user', 'assistant', 'tool']);
+    expect(rolesOf(model.requests[2]?.messages)).toEqual(['system', 'user', 'assistant', 'tool']);
     const [first] = written.files;
     expect(JSON.parse(model.requests[1]?.messages.at(-1)?.content ?? '')).toEqual({
       session_id: first?.record.id,
@@ -152,9 +180,9 @@ describe('a model that writes a file', () => {
     const model = scriptedModel(
       calling(call('a.txt')),
       'A\nDONE\n',
-      calling(call('b.txt')),
-      // The next one is announced behind the content.
-      { texts: ['B\nDONE\n'], calls: [call('c.txt')] },
+      // Both are announced at once.
+      calling(call('b.txt'), call('c.txt')),
+      'B\nDONE\n',
       'C\nDONE',
       'All three.',
     );
@@ -165,11 +193,17 @@ describe('a model that writes a file', () => {
     expect(new Set(files.map(({ result }) => result.commit)).size).toBe(3);
   });
 
-  test('that answers without a call writes nothing, and its words are the answer', async () => {
+  test('that answers without a call writes nothing, and its words are a reply like any other', async () => {
     const project = await memoryProject();
-    const run = start(project, scriptedModel('Which file?\nDONE\n'));
-    expect(await run.result).toEqual({ files: [], refused: 0, said: ['Which file?\nDONE\n'], usage: null });
+    await startSession(project);
+    const { files, refused, outcome } = await start(project, scriptedModel('Which file?\nDONE\n')).result;
+    expect({ files, refused, outcome }).toMatchObject({
+      files: [],
+      refused: 0,
+      outcome: { kind: 'answered', turn: '01', entry: 'reply', text: 'Which file?\nDONE\n' },
+    });
     expect(project.writing.size).toBe(0);
+    expect((await storyOfLine(project)).slice(-2)).toEqual(['message 01', 'reply 01']);
   });
 
   test('that says nothing at all is an error', async () => {
@@ -177,7 +211,7 @@ describe('a model that writes a file', () => {
     await expect(run.result).rejects.toMatchObject({ code: 'EMPTY_ANSWER' });
   });
 
-  test('is told what is wrong with its call, and may call again; three times in a row are enough', async () => {
+  test('is told what is wrong with its call, and may call again; the same three times is enough', async () => {
     const project = await memoryProject();
     const model = scriptedModel(
       calling({ id: 'x', name: 'WritePlanTool_begin', arguments: '{"intent":' }),
@@ -186,59 +220,32 @@ describe('a model that writes a file', () => {
       'A\nDONE',
       calling(call('../out.txt')),
       calling({ id: 'y', name: 'rm', arguments: '{}' }),
+      calling({ id: 'z', name: 'read_file', arguments: '{"path":"README.md"}' }),
+      calling(call('a.txt', 'remove')),
+      calling(call('a.txt', 'remove')),
       calling(call('a.txt', 'remove')),
     );
     const run = start(project, model);
     await expect(run.result).rejects.toMatchObject({
-      code: 'MODEL_FAILED',
+      code: 'MODEL_STUCK',
       message: expect.stringMatching(/3 times.*Invalid operation type\. Must be 'create', 'overwrite', or 'append'\./s),
+      hint: expect.stringContaining('`teddy write ask` lets it go on'),
     });
     const told = model.requests.map(({ messages }) => messages.at(-1)?.content ?? '');
     expect(told[1]).toContain('The arguments are not a JSON object.');
     expect(told[2]).toContain('README.md exists already.');
     expect(told[5]).toContain('../out.txt cannot be written');
-    expect(project.said.join('\n')).toContain('What the model has announced was refused: ../out.txt cannot be written');
-    expect(told[6]).toContain('There is no tool rm');
+    expect(told[6]).toContain('There is no tool "rm". Call WritePlanTool_begin.');
+    expect(told[7]).toContain('There is no tool "read_file".');
     expect(run.heard.written).toEqual(['a.txt']);
     expect(leftIds(project)).toEqual([]);
-  });
-
-  test('that announces several files at once begins the first, and the others are refused', async () => {
-    const project = await memoryProject();
-    const calls = [call('a.txt'), call('b.txt'), call('c.txt')];
-    const model = scriptedModel(calling(...calls), 'A\nDONE', 'Done.');
-    expect((await start(project, model).result).files).toHaveLength(1);
-    const results = model.requests[1]?.messages.slice(-3) ?? [];
-    expect(results.map((message) => message.role === 'tool' && message.toolCallId)).toEqual(calls.map(({ id }) => id));
-    expect(
-      results.map(({ content }) => content.includes('Another write session is already active, for a.txt')),
-    ).toEqual([false, true, true]);
-  });
-
-  slowTest('is stopped after twenty files', async () => {
-    const files = Array.from({ length: 20 }, (_, at) => [calling(call(`f${at}.txt`)), `${at}\nDONE`]).flat();
-    const run = start(await memoryProject(), scriptedModel(...files, calling(call('one-more.txt'))));
-    await expect(run.result).rejects.toMatchObject({
-      code: 'MODEL_FAILED',
-      message: expect.stringContaining('20 files'),
-    });
-    expect(run.heard.written).toHaveLength(20);
   });
 });
 
 describe('the message', () => {
-  const message = 'Write docs/a.md: how to install it,\nand b.md';
-  const asks = async (project: MemoryProject) => {
-    const tips = await project.repository.store.listRefs('refs/teddy/keep/asks/');
-    return Promise.all(
-      tips.map(async ({ ref, oid }) => ({
-        ref,
-        text: Buffer.from(await project.repository.store.readBlob(oid)).toString(),
-      })),
-    );
-  };
+  const message = `Write docs/a.md: how to install it,\nand b.md ${'word '.repeat(50)}\nend`;
 
-  test('is in git before the model is asked, masked, and in the entry of each file afterwards', async () => {
+  test('is on the line before the model is asked, masked, and whole', async () => {
     const project = await memoryProject();
     const secret = 'the-deploy-word';
     project.secrets.set(secret, 'github token');
@@ -247,56 +254,49 @@ describe('the message', () => {
     const watched: Model = {
       ...model,
       async *answer(request) {
-        kept.push(...(await asks(project)).map(({ text }) => text));
+        kept.push(...(await messagesOf(project)));
         yield* model.answer(request);
       },
     };
-    const run = start(project, watched, { message: `${message} ${secret}` });
-    const { files } = await run.result;
+    await start(project, watched, { message: `${message} ${secret}` }).result;
     expect(kept).toEqual(Array.from({ length: 3 }, () => `${message} [masked: github token]`));
-    const commit = await project.repository.store.readCommit(files[0]?.result.commit as Oid);
-    expect(commit.message).toContain('how to install it,\nand b.md [masked: github token]\n');
-    expect(await asks(project)).toEqual([]);
   });
 
-  test('stays in git where no label shows all of it', async () => {
+  test('comes after the talk before it, and the files are entries of its turn', async () => {
     const project = await memoryProject();
-    const long = `${'word '.repeat(50)}\nend`;
-    await start(project, scriptedModel(calling(call('a.md')), 'A\nDONE', 'Done.'), { message: long }).result;
-    await start(project, scriptedModel('I will not.'), { message }).result;
-    expect(await asks(project)).toEqual([
-      { ref: expect.stringMatching(/^refs\/teddy\/keep\/asks\/done\//), text: long },
-    ]);
+    await startSession(project);
+    await start(project, scriptedModel('It is red.'), { message: 'What colour is it?' }).result;
+    const model = scriptedModel(calling(call('colour.txt')), 'red\nDONE', 'Done.');
+    const run = start(project, model, { message: 'Write it down.' });
+    expect(await committed(run)).toBe('red\n');
+    expect(model.requests[0]?.messages[1]?.content).toContain('It is red.');
+    expect((await storyOfLine(project)).slice(-4)).toEqual(['message 02', 'write 02', 'exchange 02', 'reply 02']);
+    expect(await project.readAt(await project.tipOf(line), 'colour.txt')).toBe('red\n');
   });
 
-  test('is sent again, exactly, by --resume: of the message, and of the file that it had begun', async () => {
+  test('is answered later where the model was not to be had, and a file that was begun for it is gone on with', async () => {
     const project = await memoryProject();
-    await failureOf(start(project, scriptedModel(broken('')), { message }));
-    const id = /teddy write ask --resume ([\da-f-]{36})/.exec(project.said.join('\n'))?.[1] ?? '';
-    expect((await asks(project)).map(({ ref }) => ref)).toEqual([`refs/teddy/keep/asks/own/${id}`]);
-    // A kill leaves it so.
-    const [tip] = await project.repository.store.listRefs('refs/teddy/keep/asks/');
-    const { oid = '' as Oid, ref = '' as RefName } = tip ?? {};
-    await project.setRef(`refs/teddy/keep/asks/dead/${id}`, oid);
-    await project.repository.store.updateRefs([{ ref, old: oid, new: null }], 'The process is dead');
-    await start(project, scriptedModel('No.'), { message: 'Something else' }).result;
-    expect(project.said.join('\n')).toContain(`\`git update-ref -d refs/teddy/keep/asks/dead/${id}\` forgets it`);
-
+    const { hint } = await failureOf(start(project, scriptedModel(broken('')), { message }));
+    expect(hint).toBe('as the adapter says');
     const second = scriptedModel(calling(call('docs/a.md')), broken('# A\n'));
-    await failureOf(start(project, second, { id }));
-    expect(second.requests[0]?.messages.at(-1)).toEqual({ role: 'user', content: message });
-    const [writeId] = leftIds(project);
+    await failureOf(start(project, second, { message: undefined }));
+    expect(second.requests[0]?.again).toContain('`teddy write ask` tries again');
+    expect(second.requests[0]?.messages[1]?.content).toContain(message);
+    const third = scriptedModel('two\nDONE');
+    const run = start(project, third, { id: leftIds(project)[0] ?? '' });
+    expect(await committed(run)).toBe('# A\ntwo\n');
+    expect(third.requests[0]?.messages[1]).toEqual({ role: 'user', content: message });
+    await start(project, scriptedModel('Done.'), { message: undefined }).result;
+    expect(await messagesOf(project)).toEqual([message]);
+  });
 
-    // By the id of the message as well as by that of the file.
-    const third = scriptedModel(broken('two\n'));
-    await failureOf(start(project, third, { id }));
-    const fourth = scriptedModel('three\nDONE', 'Done.');
-    const run = start(project, fourth, { id: writeId ?? '' });
-    expect(await committed(run)).toBe('# A\ntwo\nthree\n');
-    for (const { requests } of [third, fourth]) {
-      expect(requests[0]?.messages[1]).toEqual({ role: 'user', content: message });
+  test('has to be there: without one nothing is made, and nobody is asked', async () => {
+    const project = await memoryProject();
+    for (const nothing of ['  ', undefined]) {
+      const { code, hint } = await failureOf(start(project, scriptedModel('x'), { message: nothing }));
+      expect([code, hint]).toEqual(['EMPTY_MESSAGE', expect.stringContaining('teddy write ask -m')]);
     }
-    expect(await asks(project)).toEqual([]);
+    expect(await project.repository.store.listRefs('refs/heads/teddy/')).toEqual([]);
   });
 });
 
@@ -432,7 +432,7 @@ test('a call in an answer that its endpoint ended badly begins no file', async (
   const project = await memoryProject();
   const filtered: ScriptedAnswer = { texts: ['I write.'], calls: [call('a.txt')], finish: 'other', said: 'refusal' };
   const { code, message } = await failureOf(start(project, scriptedModel(filtered, 'one\nDONE', 'Done.')));
-  expect([code, message]).toEqual(['MODEL_INTERRUPTED', expect.stringContaining('with "refusal", so that no file')]);
+  expect([code, message]).toEqual(['MODEL_INTERRUPTED', expect.stringContaining('"refusal"')]);
   expect(leftIds(project)).toEqual([]);
 });
 
