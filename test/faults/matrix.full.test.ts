@@ -65,7 +65,9 @@ test('every step that the product names was one of a kill, and each way on was g
   skip(wanted !== '', 'only some kinds were tried');
   const known = [
     ...readKnownSteps(),
-    ...[...answerSteps, ...noteSteps, ...sharingSteps],
+    ...answerSteps,
+    ...noteSteps,
+    ...sharingSteps,
     ...readWriteSteps(),
     ...readImportSteps(),
   ];

@@ -112,8 +112,8 @@ export const faultRows: readonly FaultRow[] = [
     title: 'SIGKILL at a named step',
     isKill: true,
     outcome: wasKilledOrDone,
-    // Steps are few, and each stands between two things that are durable: all of them, in each scene.
-    jobs: (measured) => measured.flatMap((one) => atNames([one], 'step', Infinity, toKill('step'))),
+    // Each stands between two things that are durable: at several places of each scene.
+    jobs: (measured, depth) => measured.flatMap((one) => atNames([one], 'step', 4 * depth, toKill('step'))),
   },
   {
     title: 'SIGKILL before a call to the file system',
