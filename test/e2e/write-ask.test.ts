@@ -156,6 +156,7 @@ describe('a connection that is cut', () => {
     const resumed = await project.run(['write', 'ask', '--resume', id]);
     expect(resumed).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^a\.txt [0-9a-f]{10}\n$/) as unknown });
     expect(await read('a.txt')).toBe(`${staged}the end\n`);
+    expect(resumed.stderr).toContain('still waits for an answer. Next: teddy write ask\n');
     expect(project.server.requests()[2]?.messages.at(-2)).toEqual({ role: 'assistant', content: staged });
   });
 
@@ -204,7 +205,9 @@ describe('refused before a model is asked', () => {
 
   test('is an empty message, a provider that calls no tools, and no model at all', async () => {
     await open([]);
-    await project.refuses('EMPTY_MESSAGE', 2, ['write', 'ask', '-y', '-m', ' ']);
+    const empty = await project.refuses('EMPTY_MESSAGE', 2, ['write', 'ask', '-y', '-m', ' ']);
+    expect(empty).not.toContain('Asking');
+    await project.refuses('USAGE', 2, ['write', 'ask', '--resume', 'x', '-m', 'And more']);
     await project.refuses('USAGE', 2, ['write', 'ask', '-y', '-m', 'Write it', '--provider', 'manual']);
     const env = { OPENAI_BASE_URL: undefined, OPENAI_API_KEY: undefined };
     const stderr = await project.refuses('NO_MODEL', 5, ['write', 'ask', '-y', '-m', 'Write it'], {

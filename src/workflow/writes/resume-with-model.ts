@@ -3,9 +3,9 @@ import { userMessages } from '../../conversation/transcript.ts';
 import { beginTool, renderBegun, writeProtocol } from '../../conversation/write-tool.ts';
 import type { Model, ModelMessage, ModelRequest } from '../../ports/model.ts';
 import type { Project } from '../../ports/project.ts';
+import { toShellWord } from '../../session/shell-word.ts';
 import { readLine } from '../../view/view.ts';
 import type { Phase, WriteRecord, WriteResult } from '../../write/write.ts';
-import { maskMessage } from '../line/mask-message.ts';
 import { maskString } from '../line/mask-text.ts';
 import type { Usage } from '../line/receive-answer.ts';
 import { replaceContent } from './append.ts';
@@ -18,8 +18,6 @@ import { takeUpWrite } from './recover.ts';
 export interface ResumeOptions {
   /** The id of the write session. */
   id: string;
-  /** Says more than the message that the file was announced for. */
-  message: string | undefined;
   model: Model;
   parameters: ModelRequest['parameters'];
   signal: AbortSignal;
@@ -34,6 +32,8 @@ export interface ResumedFile {
   record: WriteRecord;
   result: WriteResult;
   usage: Usage | null;
+  /** The command that asks for the answer of the turn; null when no turn waits for one. */
+  goesOn: string | null;
 }
 
 /**
@@ -47,20 +47,19 @@ export async function resumeWithModel(
 ): Promise<ResumedFile> {
   const found = await project.writes.find(options.id);
   const phase = found?.state?.phase ?? null;
-  const { message } = await maskMessage(project, options);
   const held = await takeUpWrite(project, options.id);
   try {
-    const dialogue = openDialogue(project, options, await toMessages(project, held.record, message));
+    const dialogue = openDialogue(project, options, await toMessages(project, held.record));
     listener.onBegun(held.record);
     const { result } = await goOn(project, dialogue, held, listener, phase);
-    return { record: held.record, result, usage: dialogue.usage };
+    return { record: held.record, result, usage: dialogue.usage, goesOn: await findWayOn(project, held.record) };
   } finally {
     await held.staged.close();
   }
 }
 
 /** Makes a conversation in which the file was announced just now, in answer to the message that it was announced for. */
-async function toMessages(project: Project, record: WriteRecord, message: string | undefined): Promise<ModelMessage[]> {
+async function toMessages(project: Project, record: WriteRecord): Promise<ModelMessage[]> {
   const { id, target, operation, endMarker } = record;
   const intent = await maskString(project.masker, record.intent);
   const asked = (await findMessage(project, record)) ?? `Write ${target} (${operation}): ${intent}`;
@@ -76,7 +75,7 @@ async function toMessages(project: Project, record: WriteRecord, message: string
   });
   return [
     { role: 'system', content: writeProtocol },
-    { role: 'user', content: [asked, ...(message ? [message] : [])].join('\n\n') },
+    { role: 'user', content: asked },
     { role: 'assistant', content: '', toolCalls: [call] },
     { role: 'tool', toolCallId: call.id, content: result },
   ];
@@ -89,6 +88,13 @@ async function findMessage(project: Project, { line }: WriteRecord): Promise<str
   const latest = tip === null ? null : (await readLine(store, tip)).latest;
   const message = latest?.status === 'open' ? userMessages(latest.records).at(-1) : undefined;
   return message === undefined ? undefined : maskString(project.masker, message);
+}
+
+async function findWayOn(project: Project, record: WriteRecord): Promise<string | null> {
+  if ((await findMessage(project, record)) === undefined) return null;
+  const head = await project.repository.workspace?.head();
+  const isHere = record.line === null || record.line.ref === head?.ref;
+  return isHere ? 'teddy write ask' : `teddy write ask --session ${toShellWord(record.line?.session ?? '')}`;
 }
 
 async function goOn(

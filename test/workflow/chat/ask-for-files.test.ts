@@ -90,7 +90,7 @@ function start(project: MemoryProject, model: Model, wish: Wish = {}): Run {
   const { signal } = new AbortController();
   const asked = async (): Promise<Written> => {
     if (id !== undefined) {
-      files.push(await resumeWithModel(project, { id, message, model, parameters: {}, signal }, file));
+      files.push(await resumeWithModel(project, { id, model, parameters: {}, signal }, file));
       return { files, refused, outcome: null };
     }
     const choice = { provider: 'recorded', name: 'scripted', parameters: {}, model } as const;

@@ -31,9 +31,8 @@ export interface AskOptions {
 
 /** Returns the exit code. Throws NOT_APPROVED when that is why nothing was written. */
 export async function askAndWrite(terminal: Terminal, project: Project, options: AskOptions): Promise<number> {
-  const { printJson, choice } = options;
+  const { printJson } = options;
   const view = viewWriting(terminal, project, options);
-  if (printJson === null) terminal.say(terminal.style('dim', `Asking ${toVisible(choice.model.label)} ...`, 'stderr'));
   const begunMs = performance.now();
   try {
     const { usage, turn } = await write(terminal, project, options, view);
@@ -69,9 +68,10 @@ async function write(
   const { choice, message, resume: id, session: selector, signal, approval, printJson } = options;
   if (id !== undefined) {
     const { resumeWithModel } = await import('../../../workflow/writes/resume-with-model.ts');
-    const resuming = { ...choice, id, message, signal };
-    const { usage, ...file } = await resumeWithModel(project, resuming, listener.file);
+    const { usage, goesOn, ...file } = await resumeWithModel(project, { ...choice, id, signal }, listener.file);
     listener.file.onWritten?.(file);
+    if (goesOn !== null && printJson === null)
+      terminal.say(`The message of its turn still waits for an answer. Next: ${goesOn}`);
     return { usage, turn: {} };
   }
   const { askForFiles } = await import('../../../workflow/chat/ask-for-files.ts');
@@ -118,7 +118,10 @@ function viewWriting(terminal: Terminal, project: Project, options: AskOptions):
     else say(shown);
   };
   const listener: ChatListener = {
-    onAsk: () => progress.wait(),
+    onAsk({ request, label }) {
+      if (request === 1) say(terminal.style('dim', `Asking ${toVisible(label)} ...`, 'stderr'));
+      progress.wait();
+    },
     onText(text) {
       heard += text;
       if (!isStreamed) return;

@@ -41,6 +41,12 @@ export class WriteAskCommand extends TeddyCommand {
   noStream = noStreamOption();
 
   protected run(terminal: Terminal): Promise<number> {
+    if (this.resume !== undefined && this.message !== undefined)
+      throw new TeddyError(
+        'USAGE',
+        '--resume goes on with a file for the message of its turn, and takes no other.',
+        'Say more when the file is written: `teddy write ask -m "..."`.',
+      );
     const approval = this.toApproval(terminal);
     void import('../../../workflow/chat/ask-for-files.ts');
     return withInterrupt(terminal, 'teddy write list', (signal) =>
