@@ -256,9 +256,10 @@ function openDialogue(
 }
 
 async function toFailed(project: Project, held: HeldWrite | null, error: TeddyError): Promise<ToolOutcome> {
-  const text = error.hint === undefined ? error.message : `${error.message} ${error.hint}`;
-  const kept = held === null ? '' : ` What had arrived is in write session ${held.record.id}.`;
-  const output = renderToolError(await maskString(project.masker, `${text}${kept}`));
+  // The hint of an error in the middle of a file names commands, which are the user's.
+  const rest = held === null ? (error.hint ?? '') : `What had arrived is in write session ${held.record.id}.`;
+  const text = `${error.message.replace(/\.?$/, '.')} ${rest}`.trimEnd();
+  const output = renderToolError(await maskString(project.masker, text));
   return { output, isError: true, ...(error.code === 'INTERRUPTED' ? { reason: 'aborted' as const } : {}) };
 }
 
