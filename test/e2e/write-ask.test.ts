@@ -156,7 +156,7 @@ describe('a connection that is cut', () => {
     const resumed = await project.run(['write', 'ask', '--resume', id]);
     expect(resumed).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^a\.txt [0-9a-f]{10}\n$/) as unknown });
     expect(await read('a.txt')).toBe(`${staged}the end\n`);
-    expect(resumed.stderr).toContain('still waits for an answer. Next: teddy write ask\n');
+    expect(resumed.stderr).toContain('still waits for an answer. Next: teddy write ask -y\n');
     expect(project.server.requests()[2]?.messages.at(-2)).toEqual({ role: 'assistant', content: staged });
   });
 

@@ -43,7 +43,7 @@ interface Exchange {
  * UNKNOWN_AGENT, EMPTY_ANSWER, LOCKED, INTERRUPTED, the MODEL_ codes and what a snapshot throws; what had come by then is kept.
  */
 export async function chatTurn(project: Project, options: ChatOptions, listener: ChatListener): Promise<ChatOutcome> {
-  const { line, open, claim } = await beginTalk(project, { ...options, mode: 'chat' });
+  const { line, open, claim } = await beginTalk(project, { ...options, mode: 'chat', goesOn: goesOn(options) });
   try {
     return await answerTurn(project, line, open, options, listener);
   } finally {

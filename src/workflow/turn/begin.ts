@@ -22,11 +22,11 @@ export async function beginTurn(project: Project, request: BeginOptions): Promis
 
 /**
  * The same in a conversation, with the right to answer the turn until it is released. While another process answers it the message
- * is added to the turn all the same, and LOCKED is thrown then.
+ * is added to the turn all the same, and LOCKED is thrown then, with `goesOn` as the command that asks for its answer.
  */
 export async function beginTalk(
   project: Project,
-  request: BeginOptions,
+  request: BeginOptions & { goesOn: string },
 ): Promise<{ line: ReadyLine; open: OpenTurn; claim: RunClaim }> {
   const line = await prepareTurn(project, request);
   const { ref, session, state } = line;
@@ -54,7 +54,7 @@ async function prepareTurn(project: Project, request: BeginOptions): Promise<Rea
 async function addMessage(
   project: Project,
   { ref }: ReadyLine,
-  { message }: BeginOptions,
+  { message, goesOn }: BeginOptions & { goesOn: string },
   error: unknown,
 ): Promise<never> {
   if (!(error instanceof TeddyError) || error.code !== 'LOCKED' || message === undefined) throw error;
@@ -70,7 +70,7 @@ async function addMessage(
   throw new TeddyError(
     'LOCKED',
     `${error.message} Your message is added to turn ${turn}, and waits.`,
-    '`teddy session resume` asks for its answer when that one has ended.',
+    `\`${goesOn}\` asks for its answer when that one has ended.`,
     { cause: error },
   );
 }

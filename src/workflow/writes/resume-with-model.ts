@@ -3,14 +3,16 @@ import { userMessages } from '../../conversation/transcript.ts';
 import { beginTool, renderBegun, writeProtocol } from '../../conversation/write-tool.ts';
 import type { Model, ModelMessage, ModelRequest } from '../../ports/model.ts';
 import type { Project } from '../../ports/project.ts';
+import { shortRef } from '../../names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { readLine } from '../../view/view.ts';
 import type { Phase, WriteRecord, WriteResult } from '../../write/write.ts';
+import { findHeadLine } from '../line/find.ts';
 import { maskString } from '../line/mask-text.ts';
 import type { Usage } from '../line/receive-answer.ts';
 import { replaceContent } from './append.ts';
 import { openDialogue, type Dialogue } from './dialogue.ts';
-import { findWritesLine } from './find-target.ts';
+import { findNewestWrites } from './find-target.ts';
 import { readContent, type HeldWrite } from './held.ts';
 import { correctWithModel, receiveFromModel, type FileFromModel, type FileListener } from './receive-from-model.ts';
 import { takeUpWrite } from './recover.ts';
@@ -84,17 +86,20 @@ async function toMessages(project: Project, record: WriteRecord): Promise<ModelM
 /** The message of the turn that waits on the line of the file, masked. */
 async function findMessage(project: Project, { line }: WriteRecord): Promise<string | undefined> {
   const { store } = project.repository;
-  const tip = await store.resolve((line ?? (await findWritesLine(project))).ref);
+  const found = line ?? (await findNewestWrites(project));
+  const tip = found && (await store.resolve(found.ref));
   const latest = tip === null ? null : (await readLine(store, tip)).latest;
   const message = latest?.status === 'open' ? userMessages(latest.records).at(-1) : undefined;
   return message === undefined ? undefined : maskString(project.masker, message);
 }
 
+/** Names the branch where HEAD is not on it; off every session's branch, the command means the one of such files by itself. */
 async function findWayOn(project: Project, record: WriteRecord): Promise<string | null> {
   if ((await findMessage(project, record)) === undefined) return null;
-  const head = await project.repository.workspace?.head();
-  const isHere = record.line === null || record.line.ref === head?.ref;
-  return isHere ? 'teddy write ask' : `teddy write ask --session ${toShellWord(record.line?.session ?? '')}`;
+  const here = (await findHeadLine(project))?.ref ?? null;
+  const line = record.line ?? (here === null ? null : await findNewestWrites(project));
+  const isHere = line === null || line.ref === here;
+  return isHere ? 'teddy write ask' : `teddy write ask --session ${toShellWord(shortRef(line.ref))}`;
 }
 
 async function goOn(

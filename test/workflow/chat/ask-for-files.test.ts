@@ -38,6 +38,7 @@ interface Written {
   refused: number;
   /** Null where a write session was gone on with. */
   outcome: ChatOutcome | null;
+  goesOn?: string | null;
 }
 
 interface Run {
@@ -90,8 +91,8 @@ function start(project: MemoryProject, model: Model, wish: Wish = {}): Run {
   const { signal } = new AbortController();
   const asked = async (): Promise<Written> => {
     if (id !== undefined) {
-      files.push(await resumeWithModel(project, { id, model, parameters: {}, signal }, file));
-      return { files, refused, outcome: null };
+      const { goesOn, ...resumed } = await resumeWithModel(project, { id, model, parameters: {}, signal }, file);
+      return { files: [resumed], refused, outcome: null, goesOn };
     }
     const choice = { provider: 'recorded', name: 'scripted', parameters: {}, model } as const;
     const outcome = await askForFiles(project, { message, choice, signal }, listener);
@@ -286,8 +287,28 @@ describe('the message', () => {
     const run = start(project, third, { id: leftIds(project)[0] ?? '' });
     expect(await committed(run)).toBe('# A\ntwo\n');
     expect(third.requests[0]?.messages[1]).toEqual({ role: 'user', content: message });
+    expect((await run.result).goesOn).toBe('teddy write ask');
     await start(project, scriptedModel('Done.'), { message: undefined }).result;
     expect(await messagesOf(project)).toEqual([message]);
+  });
+
+  test('is named with its branch by a file that is gone on with while HEAD is on another one', async () => {
+    const project = await memoryProject();
+    await failureOf(start(project, scriptedModel(calling(call('a.txt')), broken('one\n'))));
+    await startSession(project);
+    const run = start(project, scriptedModel('two\nDONE'), { id: leftIds(project)[0] ?? '' });
+    expect((await run.result).goesOn).toMatch(/^teddy write ask --session teddy\/\d{8}-writes$/);
+  });
+
+  test('of a second process is added to the turn, and the hint names the command that asks', async () => {
+    const project = await memoryProject();
+    let hint: string | undefined;
+    const meanwhile = async () => {
+      ({ hint } = await failureOf(start(project, scriptedModel('x'), { message: 'And more' })));
+    };
+    await start(project, scriptedModel({ texts: ['No.'], meanwhile })).result;
+    expect(hint).toContain('`teddy write ask` asks for its answer');
+    expect(await messagesOf(project)).toEqual(['Write the docs', 'And more']);
   });
 
   test('has to be there: without one nothing is made, and nobody is asked', async () => {

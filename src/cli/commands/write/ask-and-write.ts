@@ -71,12 +71,14 @@ async function write(
     const { usage, goesOn, ...file } = await resumeWithModel(project, { ...choice, id, signal }, listener.file);
     listener.file.onWritten?.(file);
     if (goesOn !== null && printJson === null)
-      terminal.say(`The message of its turn still waits for an answer. Next: ${goesOn}`);
+      terminal.say(
+        `The message of its turn still waits for an answer. Next: ${goesOn}${approval === 'ask' ? '' : ' -y'}`,
+      );
     return { usage, turn: {} };
   }
   const { askForFiles } = await import('../../../workflow/chat/ask-for-files.ts');
   const approveForeign = askingForeign(terminal, signal, { canAsk: approval === 'ask' && printJson === null });
-  const asked = { choice, message, selector, signal, approveForeign };
+  const asked = { choice, message, selector, signal, approveForeign, approvesAll: approval === 'all' };
   const outcome = await askForFiles(project, asked, listener);
   if (outcome.kind === 'answered') saidLast(outcome.text);
   const usage = outcome.kind === 'open' ? null : outcome.usage;

@@ -15,12 +15,12 @@ export class WriteAskCommand extends TeddyCommand {
     description: 'Have a model write files, each committed as it is finished.',
     details: `
       The model announces each file with one small call, which you approve, and sends its content as plain text. That is saved as it comes, checked, and committed to
-      the line that HEAD is on, else to a session named \`writes\`; what is wrong with it goes back to the model, twice at most.
+      the session's branch that HEAD is on, else to a session named \`writes\`; what is wrong with it goes back to the model, twice at most.
 
       Prints \`<path> <commit>\` for each file. An answer without a file is printed as it is. It is a turn of the session, like one of \`session chat\`: your message is committed before the model is asked, the model is shown the session's context and
-      what was said before, and its answer is kept. A write is all that it can do.
+      what was said before, and its answer is kept. Writing files is all that the model can do in it.
 
-      Ctrl-C, or a connection that is cut, loses nothing that had come: \`--resume <id>\` has the model go on with a file, and \`teddy write ask\` without a message answers the one that waits.
+      Ctrl-C, or a connection that is cut, loses nothing that had come: \`--resume <id>\` has the model go on with a file, and \`teddy write ask\` without a message has the waiting one answered.
 
       Exit codes: 0 done; 1 the content stayed invalid, or never ended; 2 wrong usage; 3 another session is active; 4 not
       approved; 5 the model failed.
