@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { journalIn } from '../journal/journal.ts';
 import { isOid } from '../names.ts';
 import type { Journal, OperationKind } from '../ports/journal.ts';
-import { fallBackTo, nullIfGone } from '../disk/system-error.ts';
+import { fallBackTo, falseIfRefused, nullIfGone } from '../disk/system-error.ts';
 import { fileExists } from './index-lock.ts';
 import type { RepositoryLayout } from './layout.ts';
 import { findLivingGits } from './living-gits.ts';
@@ -53,7 +53,9 @@ export async function withWorkTreeNote<Value>(
     return made;
   } finally {
     const isGone = async () => !(await fileExists(place)) && (await findRecords(commonDir, place)).length === 0;
-    await (isWhole || (await isGone()) ? operation.done() : operation.leave());
+    // A note that cannot be removed changes nothing: the next command finds the work tree whole, or gone.
+    const isOver = (isWhole || (await isGone())) && (await operation.done().then(() => true, falseIfRefused));
+    if (!isOver) await operation.leave();
   }
 }
 

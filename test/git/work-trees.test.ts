@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readBootId } from '../../src/disk/process-identity.ts';
 import { encodeSealed } from '../../src/disk/sealed-json.ts';
+import { withWorkTreeNote } from '../../src/git/half-made-work-trees.ts';
 import { openRepository } from '../../src/git/repository.ts';
 import type { LinkedWorkTree, Repository } from '../../src/ports/git.ts';
 import type { RefName } from '../../src/names.ts';
@@ -196,6 +197,21 @@ describe('the place of a work tree', () => {
     await repo.write('.git/teddy/journal', '');
     await expect(add()).rejects.toMatchObject({ code: 'WRITE_FAILED' });
     expect(await places()).toEqual([]);
+  });
+
+  test('is left whole where the note of it cannot be removed', async () => {
+    const commonDir = join(repo.root, '.git');
+    const root = await withWorkTreeNote(commonDir, join(commonDir, 'teddy/worktrees/whole'), async (place) => {
+      await repo.git('worktree', 'add', '--quiet', '--detach', place);
+      const [note = ''] = await repo.list('.git/teddy/journal');
+      await rm(join(commonDir, 'teddy/journal', note));
+      await repo.write(`.git/teddy/journal/${note}/in-the-way`, '');
+      return place;
+    });
+    expect(await places()).toEqual(['whole']);
+    const [note = ''] = await repo.list('.git/teddy/journal');
+    await rm(join(commonDir, 'teddy/journal', note), { recursive: true });
+    expect((await find(root)).isGone).toBe(false);
   });
 
   test('goes with the note of a command that was killed, and stays where another one makes a work tree by now', async () => {
