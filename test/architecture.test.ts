@@ -11,7 +11,7 @@ const roots = ['main', 'index', 'app', 'ports', 'errors', 'names'];
 
 /** How often the layout is broken today. A number here may only fall; whoever lowers one writes the new one down. */
 const ceilings = {
-  files: 846,
+  files: 845,
   lines: 104_250,
   importsBetweenVerbs: 65,
   filesWithOneImporter: 275,

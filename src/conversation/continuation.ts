@@ -1,6 +1,6 @@
 /** The seam between an answer that was cut and what the model sent when it was asked to go on. */
 import { extend, toBorders } from '../plan/match-sequence.ts';
-import { countBytes } from '../session/count-bytes.ts';
+import { countBytes } from '../session/bytes.ts';
 
 /** The model reads this after its own words so far. */
 export const continueMessage =

@@ -3,7 +3,7 @@
  * meanwhile is kept until the next act, so that a page that connects again sees all of it.
  */
 import { TeddyError } from '../errors.ts';
-import { describeAction } from '../plan/describe-action.ts';
+import { describeAction } from '../plan/actions/actions.ts';
 import type { Action } from '../plan/plan.ts';
 import type { Notices, Project } from '../ports/project.ts';
 import type { AgentTrace } from '../session/agent-traces.ts';
@@ -11,7 +11,7 @@ import type { MemoChange } from '../session/memos.ts';
 import { toVisible } from '../session/visible-text.ts';
 import type { SteeringText } from '../workflow/line/foreign-texts.ts';
 import { maskedOutput } from '../workflow/line/masked-output.ts';
-import type { Approver } from '../workflow/run/approver.ts';
+import type { Approver } from '../workflow/run/run.ts';
 import { planInstead } from '../workflow/run/execute-or-replan.ts';
 import { executePlan, type ExecuteRequest } from '../workflow/run/execute-plan.ts';
 import { findPlan, giveVerdict } from '../workflow/run/give-verdict.ts';

@@ -49,7 +49,7 @@ export function workflowWrites(project: Project, signal?: AbortSignal): WriteApi
       return (await listWrites(project)).map(toStatusAnswer);
     },
     async cancel(id) {
-      const { cancelWrite } = await import('../workflow/writes/cancel.ts');
+      const { cancelWrite } = await import('../workflow/writes/clean.ts');
       await cancelWrite(project, id);
     },
   };

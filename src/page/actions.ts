@@ -1,6 +1,7 @@
 /** The report against the plan, action by action: what was planned, what came of it, and the code that it changed. */
-import { describeAction } from '../plan/describe-action.ts';
-import type { Action, EditPair } from '../plan/plan.ts';
+import { typeOf } from '../plan/actions/actions.ts';
+import type { Action } from '../plan/plan.ts';
+import type { EditPair } from '../plan/match.ts';
 import type { ActionLog } from '../plan/report.ts';
 import { countOf, formatDuration } from '../session/describe-spending.ts';
 import { addedText, fileId, renderFile } from './diff.ts';
@@ -76,7 +77,7 @@ function renderAction(turn: PageTurn, { index, action, log }: ActionOfTurn): Htm
 }
 
 function toTarget(action: Action | null, log: ActionLog | null): string {
-  if (action !== null) return describeAction(action).slice(action.type.length + 1);
+  if (action !== null) return typeOf(action).target(action);
   const [first = ''] = Object.values(log?.params ?? {});
   return typeof first === 'object' ? '' : (String(first).split('\n', 1)[0] ?? '');
 }
@@ -89,28 +90,27 @@ function renderReasons({ details = {} }: ActionLog): Html {
 /** Nothing that the diff shows as well is told twice. */
 function renderPlanned(action: Action, log: ActionLog | null, files: readonly PageFile[]): Html | null {
   const isAsPlanned = log?.status === 'SUCCESS' && log.modified_by_user !== true && files.length > 0;
-  switch (action.type) {
-    case 'CREATE': {
-      if (files.some((file) => addedText(file) === action.content)) return null;
-      const lines = action.content.split('\n').length;
+  const shown = typeOf(action).show?.(action);
+  switch (shown?.kind) {
+    case 'content': {
+      if (files.some((file) => addedText(file) === shown.text)) return null;
+      const lines = shown.text.split('\n').length;
       return fold(isAsPlanned ? 'Planned content' : 'Content', countOf(lines, 'line'), lines <= 40 && !isAsPlanned, [
-        renderCode({ text: action.content, cut: null }, action.path.split('.').at(-1) ?? ''),
+        renderCode({ text: shown.text, cut: null }, shown.path.split('.').at(-1) ?? ''),
       ]);
     }
-    case 'EDIT':
-      return isAsPlanned ? null : html`<div class="pairs">${action.pairs.map(renderPair)}</div>`;
-    case 'EXECUTE':
+    case 'pairs':
+      return isAsPlanned ? null : html`<div class="pairs">${shown.pairs.map(renderPair)}</div>`;
+    case 'script':
       // One line stands above, as what the action is about.
-      return html`${toTarget(action, log) === action.script.trim() ? null : renderCode({ text: action.script, cut: null }, 'sh')}${action.expectedOutcome === null ? null : html`<p class="why">Expected: ${action.expectedOutcome}</p>`}`;
-    case 'CHAT_WITH_USER':
-    case 'PROMPT':
-    case 'INVOKE':
-      return renderMarkdown({ text: action.text, cut: null });
-    case 'RESEARCH':
+      return html`${toTarget(action, log) === shown.text.trim() ? null : renderCode({ text: shown.text, cut: null }, 'sh')}${shown.note === null ? null : html`<p class="why">${shown.note}</p>`}`;
+    case 'markdown':
+      return renderMarkdown({ text: shown.text, cut: null });
+    case 'queries':
       return html`<ul class="queries">
-        ${action.queries.map((query) => html`<li>${query}</li>`)}
+        ${shown.queries.map((query) => html`<li>${query}</li>`)}
       </ul>`;
-    default:
+    case undefined:
       return null;
   }
 }

@@ -1,5 +1,5 @@
 /** The parts that a page of `teddy serve` has more than one in a file: what is under way, and forms to go on with. */
-import { describeAction } from '../plan/describe-action.ts';
+import { describeAction } from '../plan/actions/actions.ts';
 import type { Action } from '../plan/plan.ts';
 import type { Hash } from '../ports/project.ts';
 import { html, markup, type Html } from './html.ts';

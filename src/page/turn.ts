@@ -1,4 +1,5 @@
 /** One turn: message, plan, approval, what was done, context, in the order in which a reader asks for them. */
+import { typeOf } from '../plan/actions/actions.ts';
 import type { Action } from '../plan/plan.ts';
 import { findPlanTitle } from '../plan/plan-comments.ts';
 import { countOf, describeSpending, formatDuration } from '../session/describe-spending.ts';
@@ -278,9 +279,10 @@ function placeRemarks(pieces: readonly (string | Elsewhere)[], remarks: Remark[]
 
 /** The texts of a file in an action, in the order of the plan. */
 function textsOf(action: Action): { text: string; side: 'old' | 'new' }[] {
-  if (action.type === 'CREATE') return [{ text: action.content, side: 'new' }];
-  if (action.type !== 'EDIT') return [];
-  return action.pairs.flatMap(({ find, replace }) => [
+  const shown = typeOf(action).show?.(action);
+  if (shown?.kind === 'content') return [{ text: shown.text, side: 'new' }];
+  if (shown?.kind !== 'pairs') return [];
+  return shown.pairs.flatMap(({ find, replace }) => [
     ...(find === null ? [] : [{ text: find, side: 'old' as const }]),
     { text: replace, side: 'new' as const },
   ]);

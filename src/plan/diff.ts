@@ -1,6 +1,6 @@
 /** Unified diffs in git's style, without colours. */
 import { type StructuredPatch, diffLines, FILE_HEADERS_ONLY, formatPatch, structuredPatch } from 'diff';
-import { decodeText } from './decode-text.ts';
+import { decodeText, equalBytes } from '../session/bytes.ts';
 
 const context = 3;
 /** Beyond this many changed lines a shortest diff takes too long, and nobody reads it: one block out, one block in. */
@@ -15,7 +15,7 @@ export function renderUnifiedDiff(path: string, before: Uint8Array | null, after
   const oldText = before === null ? '' : toText(before);
   const newText = toText(after);
   const names = { old: before === null ? noFile : `a/${path}`, new: `b/${path}` };
-  if (oldText === null || newText === null) return equal(before, after) ? '' : 'Binary files differ\n';
+  if (oldText === null || newText === null) return equalBytes(before, after) ? '' : 'Binary files differ\n';
   if (before !== null && oldText === newText) return '';
   const patch = makePatch(names, oldText, newText);
   return formatPatch(patch, FILE_HEADERS_ONLY);
@@ -117,8 +117,4 @@ function toDiffLines(sign: '-' | '+', text: string): { count: number; lines: str
 /** Null for what git calls binary, too. */
 function toText(bytes: Uint8Array): string | null {
   return bytes.includes(0) ? null : decodeText(bytes);
-}
-
-function equal(a: Uint8Array | null, b: Uint8Array): boolean {
-  return a !== null && a.length === b.length && a.every((byte, i) => byte === b[i]);
 }

@@ -1,7 +1,7 @@
 /** Says why FIND was not found: the region that is most like it. Linear work, so that a large file is answered at once. */
 import type { Grammar } from '../session/grammar.ts';
 import { type Substitution, findPlaces } from './match-places.ts';
-import type { Problem } from './plan.ts';
+import type { Problem } from './problem.ts';
 
 /** Lines count from 1. `similarity` is 0 to 1: the share of neighbouring characters that both have. */
 interface ClosestRegion {

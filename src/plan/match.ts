@@ -2,7 +2,13 @@
 import { newestGrammar, type Grammar } from '../session/grammar.ts';
 import { describeMiss } from './match-miss.ts';
 import { type MatchSite, type PlaceKind, findPlaces } from './match-places.ts';
-import type { EditAction, EditPair, Problem } from './plan.ts';
+import type { Position, Problem } from './problem.ts';
+
+export interface EditPair extends Position {
+  /** Null: the replacement is the whole file. */
+  find: string | null;
+  replace: string;
+}
 
 /** How a FIND was found; `file`: there was none, the whole file is replaced. */
 type MatchKind = PlaceKind | 'file';
@@ -28,7 +34,7 @@ const maxListedLines = 20;
  */
 export function applyEdit(
   text: string,
-  { pairs, matchAll }: Pick<EditAction, 'pairs' | 'matchAll'>,
+  { pairs, matchAll }: { pairs: readonly EditPair[]; matchAll: boolean },
   grammar: Grammar = newestGrammar,
 ): EditOutcome {
   const mark = text.startsWith(byteOrderMark) ? byteOrderMark : '';
@@ -102,7 +108,7 @@ function toLineNumbers(text: string, places: MatchSite[]): number[] {
   });
 }
 
-function nameOf(index: number, pairs: EditPair[]): string {
+function nameOf(index: number, pairs: readonly EditPair[]): string {
   return pairs.length === 1 ? 'FIND' : `FIND ${index + 1}`;
 }
 

@@ -1,5 +1,7 @@
 /** The Action Plan: which actions it has, and each of them as a value. */
-import { actionSpecs, findActionSpec, findParameterSpec, type ActionSpec } from './actions.ts';
+import type { ActionBase, ActionReader, ActionType, Resource } from './actions/action.ts';
+import { findParameterSpec, type ActionSpec } from './actions/spec.ts';
+import { actionTypes, findActionType } from './actions/actions.ts';
 import {
   checkNoBody,
   hintOfStray,
@@ -15,16 +17,14 @@ import { beginsAction } from './parse-misplaced.ts';
 import { checkRequired, readParameters, type ActionPart, type Parameters } from './parse-parameters.ts';
 import { openValues, type ValueReader } from './parse-values.ts';
 import { readWrittenPath } from '../session/path-marks.ts';
-import type { Action, Resource } from './plan.ts';
+import type { Action } from './plan.ts';
 import { positionOf, type Block, type Heading } from './scan.ts';
 
-const maxTimeoutS = 86_400;
-const maxTailLines = 100_000;
 const maxUrlLength = 8_000;
 
 /** Where an action begins; `spec` undefined: no action has that name. */
 interface ActionStart {
-  spec: ActionSpec | undefined;
+  spec: ActionType<ActionBase> | undefined;
   heading: Heading;
   blocks: Block[];
 }
@@ -49,7 +49,7 @@ function splitActions(reading: Reading, section: Section): { before: Block[]; st
   for (const [at, block] of section.blocks.entries()) {
     const current = starts.at(-1);
     if (block.kind === 'heading' && startsAction(reading, block, section.blocks[at + 1], current?.spec)) {
-      starts.push({ spec: findActionSpec(block.text), heading: block, blocks: [] });
+      starts.push({ spec: findActionType(block.text), heading: block, blocks: [] });
     } else {
       (current?.blocks ?? before).push(block);
     }
@@ -71,10 +71,10 @@ function startsAction(
     if (reading.grammar === 1) return false;
     return current?.body === 'markdown'
       ? beginsAction(reading.text, heading, next)
-      : findActionSpec(heading.text) !== undefined;
+      : findActionType(heading.text) !== undefined;
   }
   if (current?.body === 'markdown')
-    return findActionSpec(heading.text) !== undefined || /^`[A-Z_]+`$/.test(heading.text);
+    return findActionType(heading.text) !== undefined || /^`[A-Z_]+`$/.test(heading.text);
   return current?.body !== 'pairs' || readLabel(reading, heading) === null;
 }
 
@@ -96,7 +96,7 @@ function checkBefore(reading: Reading, before: Block[]): void {
 
 function reportUnknown(reading: Reading, heading: Heading, index: number): void {
   const found = excerpt(heading.text, 0, heading.text.length);
-  const known = actionSpecs.map(({ type }) => type).join(', ');
+  const known = actionTypes.map(({ type }) => type).join(', ');
   addProblem(
     reading,
     positionOf(heading),
@@ -107,7 +107,7 @@ function reportUnknown(reading: Reading, heading: Heading, index: number): void 
 }
 
 function hintOfUnknown(text: string): string {
-  const meant = findActionSpec(/^[^a-z]*(?:action[^a-z]+)?[a-z_]+/i.exec(text)?.[0] ?? '');
+  const meant = findActionType(/^[^a-z]*(?:action[^a-z]+)?[a-z_]+/i.exec(text)?.[0] ?? '');
   if (meant) return `Write \`### ${meant.type}\` and nothing behind it; the rest goes into parameters below.`;
   const isScript = /\b(?:delete|remove|move|rename|copy|run|shell|bash|command)\b/i.test(text.slice(0, 200));
   return isScript ? 'Do that with a script: ### EXECUTE' : '### CREATE';
@@ -128,8 +128,11 @@ function readAction(reading: Reading, part: ActionPart): Action | null {
     return null;
   }
   if (reading.problems.length === problems) checkRequired(reading, part, parameters);
-  const action = buildAction(reading, part, parameters, body);
-  return reading.problems.length === problems ? action : null;
+  const from = openAction(reading, part, parameters, body);
+  const { type } = part.spec;
+  const base = { type, index: part.index, ...positionOf(part.heading), description: from.text('Description') };
+  const fields = part.spec.read(from);
+  return fields === null || reading.problems.length > problems ? null : ({ ...base, ...fields } as Action);
 }
 
 /** Free Markdown may begin with a list of its own; a label may be a bullet, or follow the list without a blank line. */
@@ -140,67 +143,22 @@ function stopsParameters(reading: Reading, spec: ActionSpec, block: Block): bool
   return !split || !findParameterSpec(spec, split.key);
 }
 
-function buildAction(reading: Reading, part: ActionPart, parameters: Parameters, body: Block[]): Action | null {
+function openAction(reading: Reading, part: ActionPart, parameters: Parameters, blocks: Block[]): ActionReader {
   const values = openValues(reading, part, parameters);
-  const base = { index: part.index, ...positionOf(part.heading), description: values.text('Description') };
-  const type = part.spec.type;
-  switch (type) {
-    case 'CREATE': {
-      const path = values.path('File Path');
-      const overwrite = values.boolean('Overwrite');
-      const content = readContent(reading, part, body);
-      return path === null || content === null ? null : { type, ...base, path, content, overwrite };
-    }
-    case 'EDIT': {
-      const path = values.path('File Path');
-      const matchAll = values.boolean('Match All');
-      const pairs = readPairs(reading, part, body);
-      return path === null || pairs === null ? null : { type, ...base, path, matchAll, pairs };
-    }
-    case 'READ': {
-      checkNoBody(reading, part, body);
-      const resource = readResource(reading, parameters, values);
-      const lines = values.lines('Lines');
-      return resource && { type, ...base, resource, lines };
-    }
-    case 'EXECUTE': {
-      const script = readContent(reading, part, body);
-      if (script?.trim() === '')
-        addProblem(reading, positionOf(part.heading), 'The script is empty.', part.spec.bodyExample, part.index);
-      const timeoutS = values.number('Timeout', maxTimeoutS);
-      const settings = {
-        expectedOutcome: values.text('Expected Outcome'),
-        cwd: values.directory('cwd') ?? '.',
-        env: values.env('env'),
-        timeoutMs: timeoutS === null ? null : Math.round(timeoutS * 1000),
-        allowFailure: values.boolean('Allow Failure'),
-        tail: values.number('Tail', maxTailLines),
-      };
-      return script === null ? null : { type, ...base, script, ...settings };
-    }
-    case 'CHAT_WITH_USER':
-    case 'PROMPT': {
-      const text = readMarkdown(reading, part, body);
-      return text === null ? null : { type, ...base, text };
-    }
-    case 'PRUNE': {
-      checkNoBody(reading, part, body);
-      const resource = readResource(reading, parameters, values);
-      return resource && { type, ...base, resource };
-    }
-    case 'INVOKE': {
-      const agent = values.word('Agent')?.toLowerCase() ?? null;
-      // An INVOKE may have nothing more to say than what it is for.
-      const isBare = reading.grammar !== 1 && body.every(({ kind }) => kind === 'rule');
-      const text = isBare ? base.description : null;
-      const message = text ?? readMarkdown(reading, part, body);
-      return agent === null || message === null ? null : { type, ...base, agent, text: message };
-    }
-    case 'RESEARCH': {
-      const queries = readQueries(reading, part, body);
-      return queries === null ? null : { type, ...base, queries };
-    }
-  }
+  return {
+    ...values,
+    grammar: reading.grammar,
+    resource: () => readResource(reading, parameters, values),
+    body: {
+      isEmpty: () => blocks.every(({ kind }) => kind === 'rule'),
+      none: () => checkNoBody(reading, part, blocks),
+      content: () => readContent(reading, part, blocks),
+      pairs: () => readPairs(reading, part, blocks),
+      queries: () => readQueries(reading, part, blocks),
+      markdown: () => readMarkdown(reading, part, blocks),
+    },
+    report: (message) => addProblem(reading, positionOf(part.heading), message, part.spec.bodyExample, part.index),
+  };
 }
 
 /** A URL is only meant when it is called a Resource; under File Path it is a mistake. */

@@ -1,8 +1,8 @@
 /** Parses the body below an action's parameters: a fence, FIND and REPLACE pairs, or free Markdown. */
-import { findActionSpec } from './actions.ts';
+import { findActionType } from './actions/actions.ts';
+import type { EditPair } from './match.ts';
 import { addNote, addProblem, excerpt, type Reading } from './parse-outline.ts';
 import type { ActionPart } from './parse-parameters.ts';
-import type { EditPair } from './plan.ts';
 import { fenceContent, positionOf, type Block, type Fence } from './scan.ts';
 
 const longerFence =
@@ -173,7 +173,7 @@ const leaveOut =
 
 /** The text needs a heading where it has the name of an action: `**CREATE**`. */
 export function hintOfStray(found: string): string | null {
-  const spec = findActionSpec(found);
+  const spec = findActionType(found);
   return spec ? `An action begins with a heading: ### ${spec.type}` : null;
 }
 

@@ -1,9 +1,9 @@
 /** The sections that are lists: Context Vault and Memos, fenced or not. */
-import { findActionSpec } from './actions.ts';
+import { findActionType } from './actions/actions.ts';
 import { addNote, addProblem, excerpt, type Reading, type Section } from './parse-outline.ts';
 import { readItem } from './parse-parameters.ts';
 import { readWrittenPath, refuseListRemark, unwrapPath } from '../session/path-marks.ts';
-import type { Position } from './plan.ts';
+import type { Position } from './problem.ts';
 import { fenceContent, positionOf, type Block, type Fence } from './scan.ts';
 import type { MemoChange } from '../session/memos.ts';
 
@@ -85,7 +85,7 @@ function readEntries(reading: Reading, section: Section): Entry[] {
 function readLines(reading: Reading, block: Block, section: Section): Entry[] {
   if (block.kind === 'fence') return block.closed ? fenceLines(reading.text, block) : [];
   if (block.kind === 'paragraph') return toLines(reading.text.slice(block.start, block.end), block.line);
-  if (block.kind === 'heading' && (reading.grammar === 1 || !findActionSpec(block.text))) {
+  if (block.kind === 'heading' && (reading.grammar === 1 || !findActionType(block.text))) {
     const found = excerpt(block.text, 0, block.text.length);
     addProblem(
       reading,

@@ -1,6 +1,7 @@
 /** Blocks that miss a mark of Markdown and can mean one thing only: `#Title`, `1. **File Path:** a`, tags around the plan. */
-import { findActionSpec, findParameterSpec, type ActionSpec } from './actions.ts';
-import type { Position } from './plan.ts';
+import { findParameterSpec, type ActionSpec } from './actions/spec.ts';
+import { findActionType } from './actions/actions.ts';
+import type { Position } from './problem.ts';
 import { positionOf, type Block, type Bullet, type Heading } from './scan.ts';
 
 type Paragraph = Extract<Block, { kind: 'paragraph' }>;
@@ -84,7 +85,7 @@ function readGlued(
   const level = match?.[1]?.length ?? 0;
   const title = match?.[2]?.replace(/\s#+$/, '').trim() ?? '';
   const isKnown =
-    (level === 1 && mayBeTitle) || (level === 2 && isSection(title)) || findActionSpec(title) !== undefined;
+    (level === 1 && mayBeTitle) || (level === 2 && isSection(title)) || findActionType(title) !== undefined;
   return match && isKnown ? { ...line, kind: 'heading', level, text: title } : null;
 }
 

@@ -1,12 +1,13 @@
 /** Actions where none is read: under another section, or above all of them. They would be dropped without a word. */
-import { findActionSpec, findParameterSpec } from './actions.ts';
+import { findParameterSpec } from './actions/spec.ts';
+import { findActionType } from './actions/actions.ts';
 import { toParameterBullets } from './parse-loose.ts';
 import { addProblem, excerpt, splitBullet, type Outline, type Reading, type Section } from './parse-outline.ts';
 import { positionOf, type Block, type Heading } from './scan.ts';
 
 /** Whether an action begins here, at whatever level: its name, then one of its parameters or, in capitals, a fence. */
 export function beginsAction(text: string, heading: Heading, next: Block | undefined): boolean {
-  const spec = findActionSpec(heading.text);
+  const spec = findActionType(heading.text);
   if (!spec || !next) return false;
   if (next.kind === 'fence') return isInCapitals(heading);
   const [first] = next.kind === 'paragraph' ? toParameterBullets(text, spec, [next]).blocks : [next];
@@ -25,7 +26,7 @@ export function reportMisplaced(reading: Reading, { title, preamble, sections }:
   const hasActionPlan = sections.some(({ name }) => name === 'action plan');
   const found = [
     ...(title && beginsAction(reading.text, title, preamble[0]) ? [title] : []),
-    ...findHeadings(preamble, (heading) => findActionSpec(heading.text) !== undefined),
+    ...findHeadings(preamble, (heading) => findActionType(heading.text) !== undefined),
     ...sections.flatMap((section) => findMisplaced(reading.text, section, hasActionPlan)),
   ];
   for (const heading of found) {
@@ -34,7 +35,7 @@ export function reportMisplaced(reading: Reading, { title, preamble, sections }:
       reading,
       positionOf(heading),
       `Found the action "${written}" outside of the Action Plan, where it would not run.`,
-      `Put it below \`## Action Plan\`, as \`### ${findActionSpec(heading.text)?.type}\`.`,
+      `Put it below \`## Action Plan\`, as \`### ${findActionType(heading.text)?.type}\`.`,
     );
   }
   return found.length > 0;
@@ -44,9 +45,9 @@ function findMisplaced(text: string, { name, heading, blocks }: Section, hasActi
   const begins = (found: Heading, next: Block | undefined) => beginsAction(text, found, next);
   switch (name) {
     case null: {
-      const isAction = findActionSpec(heading.text) !== undefined;
+      const isAction = findActionType(heading.text) !== undefined;
       const below = findHeadings(blocks, (found, next) => {
-        return findActionSpec(found.text) !== undefined && (isInCapitals(found) || begins(found, next));
+        return findActionType(found.text) !== undefined && (isInCapitals(found) || begins(found, next));
       });
       return isAction ? [heading, ...below] : below;
     }
@@ -58,7 +59,7 @@ function findMisplaced(text: string, { name, heading, blocks }: Section, hasActi
     case 'message':
       return findHeadings(blocks, begins);
     default:
-      return findHeadings(blocks, (found) => findActionSpec(found.text) !== undefined);
+      return findHeadings(blocks, (found) => findActionType(found.text) !== undefined);
   }
 }
 

@@ -2,7 +2,7 @@
 import type { Grammar } from '../session/grammar.ts';
 import { findTags, skipThoughts, splitGluedHeadings, type Region } from './parse-loose.ts';
 import { isClosingLine, positionOf, scanBlocks, type Block, type Bullet, type Fence, type Heading } from './scan.ts';
-import type { Position, Problem } from './plan.ts';
+import type { Position, Problem } from './problem.ts';
 
 /** One pass over a plan: its text, and what is found wrong on the way. */
 export interface Reading {

@@ -1,19 +1,20 @@
 /** The bullet list under an action's heading: which parameters it gives, and their values by type. */
+import type { ActionBase, ActionType } from './actions/action.ts';
 import {
   findParameterSpec,
   findRefusedParameter,
   renderParameter,
   type ActionSpec,
   type ParameterSpec,
-} from './actions.ts';
+} from './actions/spec.ts';
 import { toParameterBullets } from './parse-loose.ts';
 import { addNote, addProblem, excerpt, splitBullet, type Reading } from './parse-outline.ts';
-import type { Position } from './plan.ts';
+import type { Position } from './problem.ts';
 import { positionOf, type Block, type Bullet, type Heading } from './scan.ts';
 
 /** One action as it stands in the plan, not yet read. */
 export interface ActionPart {
-  spec: ActionSpec;
+  spec: ActionType<ActionBase>;
   /** From 1. */
   index: number;
   heading: Heading;

@@ -1,5 +1,6 @@
 /** The values of an action's parameters, by type. */
-import { renderParameter } from './actions.ts';
+import type { ActionReader } from './actions/action.ts';
+import { renderParameter } from './actions/spec.ts';
 import { addNote, addProblem, excerpt, type Reading } from './parse-outline.ts';
 import type { ActionPart, Parameter, Parameters } from './parse-parameters.ts';
 import { readWrittenPath, withoutCode } from '../session/path-marks.ts';
@@ -8,17 +9,8 @@ import type { RepoPath } from '../names.ts';
 import type { Grammar } from '../session/grammar.ts';
 import { positionOf } from './scan.ts';
 
-/** Reads values of one action; each reader gives null for an absent parameter, and for a bad one after reporting it. */
-export interface ValueReader {
-  text(name: string): string | null;
-  /** One word, also when it stands in back-ticks or bold. */
-  word(name: string): string | null;
-  path(name: string): RepoPath | null;
-  directory(name: string): string | null;
-  boolean(name: string): boolean;
-  number(name: string, max: number): number | null;
-  lines(name: string): string | null;
-  env(name: string): Record<string, string>;
+/** Reads the parameters of one action. */
+export interface ValueReader extends Omit<ActionReader, 'grammar' | 'resource' | 'body' | 'report'> {
   /** Reports that a value is not as it has to be. */
   refuse(parameter: Parameter, reason: string, hint?: string): null;
 }

@@ -1,5 +1,5 @@
 /** Reads a plan as the model sent it. Everything that is wrong is collected; nothing is thrown, nothing is rewritten. */
-import { findActionSpec } from './actions.ts';
+import { findActionType } from './actions/actions.ts';
 import { newestGrammar, type Grammar } from '../session/grammar.ts';
 import { readActions } from './parse-actions.ts';
 import { trimBlankLines } from './parse-bodies.ts';
@@ -20,9 +20,10 @@ import {
   type SectionName,
 } from './parse-outline.ts';
 import { readItem } from './parse-parameters.ts';
-import type { ParsedPlan, Plan, Problem } from './plan.ts';
+import type { ParsedPlan, Plan } from './plan.ts';
+import type { Problem } from './problem.ts';
 import { fenceContent, findTextBehind, positionOf, type Block } from './scan.ts';
-import { countBytes } from '../session/count-bytes.ts';
+import { countBytes } from '../session/bytes.ts';
 
 export const maxPlanBytes = 10_485_760;
 
@@ -127,7 +128,7 @@ function readMetadata(reading: Reading, preamble: Block[]): Record<string, strin
 
 function reportPreamble(reading: Reading, block: Block): void {
   // It is reported as misplaced.
-  if (reading.grammar !== 1 && block.kind === 'heading' && findActionSpec(block.text)) return;
+  if (reading.grammar !== 1 && block.kind === 'heading' && findActionType(block.text)) return;
   if (block.kind !== 'heading') return addNote(reading, positionOf(block), 'The text after the title is ignored.');
   const found = excerpt(reading.text, block.offset, block.end);
   addProblem(reading, positionOf(block), `Found "${found}", expected a section.`, '## Action Plan');
@@ -139,7 +140,7 @@ function findSections(reading: Reading, outline: Outline): Map<SectionName, Sect
     const at = positionOf(section.heading);
     const title = excerpt(section.heading.text, 0, section.heading.text.length);
     if (section.name === null) {
-      if (reading.grammar === 1 || !findActionSpec(section.heading.text))
+      if (reading.grammar === 1 || !findActionType(section.heading.text))
         addNote(reading, at, `The section "${title}" is not known; it is ignored.`);
     } else if (!found.has(section.name)) found.set(section.name, section);
     else addProblem(reading, at, `Found a second section "${title}".`, 'Put both under one heading.');

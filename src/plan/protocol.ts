@@ -1,9 +1,10 @@
 /** The plan protocol that ends every system prompt, rendered from the table that the parser reads by. */
-import { actionSpecs, type ActionSpec, type BodyKind } from './actions.ts';
+import type { ActionSpec, BodyKind } from './actions/spec.ts';
+import { actionTypes } from './actions/actions.ts';
 
 /** Markdown. It contains `examplePlan` in a fence. `canSearch`: the user has a command that RESEARCH can run; without it nothing speaks of it. */
 export function renderProtocol({ canSearch }: { canSearch: boolean }): string {
-  const actions = actionSpecs.filter(({ type }) => canSearch || type !== 'RESEARCH').map(renderAction);
+  const actions = actionTypes.filter(({ type }) => canSearch || type !== 'RESEARCH').map(renderAction);
   return `${[introduction, actionsIntroduction, ...actions, rules, renderExample()].join('\n\n')}\n`;
 }
 

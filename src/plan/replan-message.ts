@@ -1,7 +1,7 @@
 /** Tells the model about a plan that is not valid, so that it writes another one. */
 import { renderFenced } from '../session/fenced-text.ts';
 import type { TurnName } from '../names.ts';
-import type { Problem } from './plan.ts';
+import type { Problem } from './problem.ts';
 
 interface InvalidPlan {
   turn: TurnName;

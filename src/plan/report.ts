@@ -4,9 +4,10 @@
  */
 import { isSessionId, isTurnName, type Oid, type RepoPath, type SessionId, type TurnName } from '../names.ts';
 import { countOf } from '../session/describe-spending.ts';
-import { boolean, either, integer, list, nullable, number, object, oneOf, optional, record, text } from './fields.ts';
-import type { Field, ValueOf } from './fields.ts';
-import type { ActionType } from './plan.ts';
+import { actionDetails, param } from './action-details.ts';
+import { actionNames } from './actions/actions.ts';
+import { boolean, integer, list, nullable, number, object, oneOf, optional, record, text } from './fields.ts';
+import type { ValueOf } from './fields.ts';
 
 export const runStatuses = ['SUCCESS', 'FAILURE', 'VALIDATION_FAILED', 'SKIPPED', 'ABORTED'] as const;
 export type RunStatus = (typeof runStatuses)[number];
@@ -14,7 +15,6 @@ export type RunStatus = (typeof runStatuses)[number];
 const texts = list(text());
 const paths = list(text<RepoPath>());
 const position = integer(1);
-const count = integer(0);
 const oid = text<Oid>(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/);
 const sha256 = text(/^[0-9a-f]{64}$/);
 /** ISO 8601, in UTC, with milliseconds. */
@@ -50,76 +50,10 @@ const memos = object({
 });
 export type ReportedMemos = ValueOf<typeof memos>;
 
-/** `result`: the first lines of what the command printed; `stderr`, its last lines, only where it failed. */
-const search = object({
-  query: text(),
-  return_code: integer(),
-  result: text(),
-  stderr: optional(text()),
-  timed_out: optional(boolean),
-  truncated: optional(boolean),
-});
-export type ReportedSearch = ValueOf<typeof search>;
-
-/** Each action has those that say something about it. */
-const details = object({
-  /** Why it was skipped, failed or aborted. */
-  reason: optional(text()),
-  /** The user's words with their no. */
-  comment: optional(text()),
-  /** EDIT: how and at which line (from 1) the first place was found; `matches` when there was more than one. */
-  match: optional(text()),
-  line: optional(position),
-  matches: optional(list(object({ pair: position, match: text(), line: position }))),
-  /** EXECUTE. */
-  return_code: optional(integer()),
-  failed_command: optional(text()),
-  failed_line: optional(position),
-  stdout: optional(text()),
-  stderr: optional(text()),
-  timed_out: optional(boolean),
-  truncated: optional(boolean),
-  /** Advice, where the output tells the reason. */
-  note: optional(text()),
-  /** RESEARCH: the queries that were run, in order. */
-  searches: optional(list(search)),
-  /** EXECUTE and RESEARCH: where the whole output is, relative to the turn. */
-  output_file: optional(text()),
-  /** Files of `.teddy/` that the command changed, and that are as they were again. */
-  restored: optional(paths),
-  /** READ of a URL: as it was asked for, and where redirects led when that is another one. */
-  url: optional(text()),
-  final_url: optional(text()),
-  content_type: optional(text()),
-  /** The size of the stored page; `masked` is how many secrets of it are masked. */
-  bytes: optional(count),
-  masked: optional(count),
-  /** Where the page is, relative to the turn. */
-  page_file: optional(text()),
-  /** CHAT_WITH_USER and PROMPT. */
-  answer: optional(text()),
-});
-export type ActionDetails = ValueOf<typeof details>;
-
-const param = either(text(), number(), boolean, record(text()));
-export type ReportedParam = ValueOf<typeof param>;
-
-const actionTypes = oneOf(
-  'CREATE',
-  'EDIT',
-  'READ',
-  'EXECUTE',
-  'CHAT_WITH_USER',
-  'PROMPT',
-  'PRUNE',
-  'INVOKE',
-  'RESEARCH',
-);
-
 const actionLog = object({
   /** From 1, in the order of the plan. */
   index: position,
-  action_type: actionTypes satisfies Field<ActionType>,
+  action_type: oneOf(...actionNames),
   status: oneOf('SUCCESS', 'FAILURE', 'SKIPPED', 'ABORTED'),
   /** In the order of the plan. */
   params: record(param),
@@ -132,7 +66,7 @@ const actionLog = object({
    * `.teddy/`. Absent where it could not be told, and in reports from before there was one.
    */
   tree: optional(oid),
-  details: optional(details),
+  details: optional(actionDetails),
 });
 export type ActionLog = ValueOf<typeof actionLog>;
 

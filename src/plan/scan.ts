@@ -7,7 +7,7 @@
  * It does the work of `mdast-util-from-markdown` (2.1.0), which takes 4.2 s of processor for a plan of 2,000 EDITs; this takes
  * 0.04 s. The tests compare both. It may go when that package takes a time that grows with the plan.
  */
-import type { Position } from './plan.ts';
+import type { Position } from './problem.ts';
 
 interface BlockBase {
   /** Offset where its first line begins. */

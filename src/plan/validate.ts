@@ -1,8 +1,9 @@
 /** Runs a whole plan, in order, on virtual files: what it will do, and everything that is wrong with it. */
-import type { ParsedPlan, Plan, Position, Problem } from './plan.ts';
+import type { ParsedPlan, Plan } from './plan.ts';
+import type { Position, Problem } from './problem.ts';
 import type { RepoPath } from '../names.ts';
 import type { Effect, PlanWorld } from './effect.ts';
-import { toEffect } from './validate-action.ts';
+import { toEffect } from './actions/actions.ts';
 import { layerFiles, type Inspect } from './virtual-files.ts';
 import { foldName, pathsTo, twinAmong } from '../session/twin-names.ts';
 

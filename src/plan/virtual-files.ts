@@ -1,5 +1,5 @@
 /** The project's files as they will be: what earlier actions of a plan write lies over what is on disk. */
-import type { FileTarget } from '../ports/disk.ts';
+import type { FileTarget } from '../ports/files.ts';
 import { parentsOf, type RepoPath } from '../names.ts';
 
 export type Inspect = (path: RepoPath) => Promise<FileTarget>;

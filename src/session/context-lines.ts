@@ -80,13 +80,16 @@ export function parseTurnContext(text: string): string[] {
 /** A line of a turn's own list, and what put it there: the Context Vault, an action, or the list of the turn before. */
 export interface TurnLine {
   text: string;
-  origin: 'vault' | 'list' | TouchedPath['by'];
+  origin: 'vault' | 'list' | (string & {});
 }
 
 /** A path or URL of an action that succeeded. */
 export interface TouchedPath {
   path: string;
-  by: 'READ' | 'CREATE' | 'EDIT' | 'PRUNE';
+  /** The type of the action. */
+  by: string;
+  /** The action takes it out of the context. */
+  isDropped?: true;
 }
 
 /**
@@ -101,11 +104,16 @@ export function nextTurnList(previous: {
   const kept: TurnLine[] =
     previous.vault?.map((text) => ({ text, origin: 'vault' })) ??
     previous.list.map((path) => ({ text: renderExactly(path), origin: 'list' }));
-  const lines = previous.touched.map(({ path, by }): TurnLine => {
-    return { text: `${by === 'PRUNE' ? '!' : ''}${renderExactly(path)}`, origin: by };
-  });
-  const added = lines.filter(({ origin }) => origin !== 'PRUNE');
-  const pruned = lines.filter(({ origin }) => origin === 'PRUNE');
+  const toLines = (touched: readonly TouchedPath[], mark: string) =>
+    touched.map(({ path, by }): TurnLine => ({ text: `${mark}${renderExactly(path)}`, origin: by }));
+  const added = toLines(
+    previous.touched.filter(({ isDropped }) => !isDropped),
+    '',
+  );
+  const pruned = toLines(
+    previous.touched.filter(({ isDropped }) => isDropped),
+    '!',
+  );
   return [...onceEach([...kept, ...added]), ...pruned];
 }
 

@@ -1,5 +1,5 @@
 /** Files of the context that the tree does not have: what the disk and the fetched pages know of them. */
-import type { FileTarget } from '../ports/disk.ts';
+import type { FileTarget } from '../ports/files.ts';
 import type { ContextFile, LeftOut, ResolvedContext } from './context.ts';
 import { onlyTheUser } from './secret-names.ts';
 import type { Oid, RepoPath } from '../names.ts';

@@ -3,7 +3,7 @@ import { renderFenced } from './fenced-text.ts';
 import { turnNumber, type TurnName } from '../names.ts';
 import { formatCount } from './format-count.ts';
 import { estimateTokens } from './tokens.ts';
-import { countBytes } from './count-bytes.ts';
+import { countBytes } from './bytes.ts';
 
 /** One thing that was said, called or answered. */
 export interface HistoryPart {

@@ -1,7 +1,12 @@
 /** Why what stands at a path is not what is needed there; each reason without the path. */
-import type { FileTarget } from '../ports/disk.ts';
+import type { FileTarget } from '../ports/files.ts';
 import type { RepoPath } from '../names.ts';
 import { describeTwin } from './twin-names.ts';
+
+/** The place of the file, or where it would be: behind the links of the path. git does not look behind one. */
+export function realPathOf(path: RepoPath, target: FileTarget): RepoPath {
+  return target.kind === 'file' || target.kind === 'absent' ? (target.real ?? path) : path;
+}
 
 export function whyNotAFile(path: RepoPath, target: FileTarget): string | null {
   return target.kind === 'directory' ? 'it is a directory' : whyOutOfReach(path, target);

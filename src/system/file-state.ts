@@ -4,7 +4,7 @@ import { lstat, open, readlink, realpath, rename, symlink, unlink, mkdir } from 
 import { dirname, join } from 'node:path';
 import { constants } from 'node:fs';
 import { TeddyError } from '../errors.ts';
-import type { FileState, NewFile } from '../ports/disk.ts';
+import type { FileState, NewFile } from '../ports/files.ts';
 import type { RepoPath } from '../names.ts';
 import { locate, missingDirectories } from './contained-path.ts';
 import { removeDirectory, syncDirectory, writeDurably } from '../disk/durable-file.ts';

@@ -17,7 +17,7 @@ import type { Finding, ValidationSummary } from './write.ts';
 import { countNewlines } from '../session/mask.ts';
 import type { Operation } from '../session/write-limits.ts';
 import { takeLines } from './positions.ts';
-import { countBytes } from '../session/count-bytes.ts';
+import { countBytes } from '../session/bytes.ts';
 
 export interface Content {
   path: RepoPath;

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, test } from 'vitest';
 import { internalCommands } from '../../src/cli/arguments.ts';
 import { exitCodes } from '../../src/errors.ts';
-import { actionSpecs } from '../../src/plan/actions.ts';
+import { actionTypes } from '../../src/plan/actions/actions.ts';
 import { settings, type Setting } from '../../src/session/settings.ts';
 import { runHere } from '../support/run-here.ts';
 import { environmentOf, runTeddy, teddyPath } from '../support/run-teddy.ts';
@@ -105,7 +105,7 @@ test('the table of agents has each agent that comes with teddy', () => {
 test('the list of actions has each action that a plan may hold', () => {
   const listed = section(read('docs/plans.md'), 'What a plan may do');
   const names = [...listed.matchAll(/^\| `([A-Z_]+)` \|/gm)].map(([, name]) => name ?? '');
-  const runnable = actionSpecs.map(({ type }) => type);
+  const runnable = actionTypes.map(({ type }) => type);
   expect(names.toSorted()).toEqual(runnable.toSorted());
 });
 

@@ -6,7 +6,7 @@ import type { StagedWrite } from '../../src/ports/disk.ts';
 import type { Project } from '../../src/ports/project.ts';
 import { appendWrite } from '../../src/workflow/writes/append.ts';
 import { beginHeldWrite, beginWrite } from '../../src/workflow/writes/begin.ts';
-import { cancelWrite } from '../../src/workflow/writes/cancel.ts';
+import { cancelWrite } from '../../src/workflow/writes/clean.ts';
 import { finalizeHeld, finalizeWrite, type Finalized } from '../../src/workflow/writes/finalize.ts';
 import type { HeldWrite } from '../../src/workflow/writes/held.ts';
 import { heldDestination, receiveInto } from '../../src/workflow/writes/run-write.ts';

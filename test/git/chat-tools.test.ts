@@ -114,12 +114,16 @@ describe('on the tip of a line that is checked out nowhere', () => {
   beforeEach(() => repo.git('switch', '--quiet', 'main'));
   const selector = 'add-login';
 
-  test('read_file follows no link', async () => {
-    for (const path of ['leads-out.txt', 'inside.txt']) {
-      expect((await callTool(project, 'read_file', { path }, { selector })).output).toContain('it is a symbolic link');
+  test('read_file follows no link, and says where one leads', async () => {
+    const why = {
+      'leads-out.txt': 'it is a symlink that leads out of the project',
+      'inside.txt': 'it goes through a symbolic link; name a.txt, where it leads',
+      'linked-dir/b.txt': 'it goes through a symbolic link; name dir/b.txt, where it leads',
+    };
+    for (const [path, reason] of Object.entries(why)) {
+      const { output } = await callTool(project, 'read_file', { path }, { selector });
+      expect(output).toContain(`read_file ${path}: ${reason}`);
     }
-    const { output } = await callTool(project, 'read_file', { path: 'linked-dir/b.txt' }, { selector });
-    expect(output).toContain('there is no such path');
     expect((await callTool(project, 'read_file', { path: 'a.txt' }, { selector })).output).toBe('a needle\n');
   });
 

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { openProject } from '../../src/app.ts';
 import { TeddyError } from '../../src/errors.ts';
 import type { Project } from '../../src/ports/project.ts';
-import type { Approver } from '../../src/workflow/run/approver.ts';
+import type { Approver } from '../../src/workflow/run/run.ts';
 import { rollBackRun } from '../../src/workflow/run/settle.ts';
 import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
 import { approveAll, command, create, edit, planOf, run, say, start } from '../support/turns.ts';

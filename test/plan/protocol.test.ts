@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { actionSpecs, renderParameter } from '../../src/plan/actions.ts';
+import { actionTypes } from '../../src/plan/actions/actions.ts';
+import { renderParameter } from '../../src/plan/actions/spec.ts';
 import { parsePlan } from '../../src/plan/parse.ts';
 import { renderProtocol } from '../../src/plan/protocol.ts';
 
@@ -13,7 +14,7 @@ describe('the protocol of the system prompt', () => {
     expect(plan.memos).toHaveLength(1);
   });
 
-  test.each(actionSpecs.map((spec) => [spec.type, spec] as const))('it has %s with every parameter', (type, spec) => {
+  test.each(actionTypes.map((spec) => [spec.type, spec] as const))('it has %s with every parameter', (type, spec) => {
     const section =
       renderProtocol({ canSearch: true })
         .split(/^### /m)
@@ -22,7 +23,7 @@ describe('the protocol of the system prompt', () => {
     expect(section).toContain('Body: ');
   });
 
-  test.each(actionSpecs.map((spec) => [spec.type, spec] as const))(
+  test.each(actionTypes.map((spec) => [spec.type, spec] as const))(
     '%s as the table shows it is parsed without problems',
     (type, spec) => {
       const parameters = spec.parameters.map(renderParameter).join('\n');

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import type { Action, ParsedPlan, Problem, Resource } from '../../src/plan/plan.ts';
-import type { FileTarget } from '../../src/ports/disk.ts';
-import { toEffect } from '../../src/plan/validate-action.ts';
+import type { Action, ParsedPlan } from '../../src/plan/plan.ts';
+import type { Problem } from '../../src/plan/problem.ts';
+import type { Resource } from '../../src/plan/actions/action.ts';
+import type { FileTarget } from '../../src/ports/files.ts';
+import { toEffect } from '../../src/plan/actions/actions.ts';
 import { runVirtually } from '../../src/plan/validate.ts';
 import type { RepoPath } from '../../src/names.ts';
 import { bytes, diskOf, path } from '../support/disk.ts';

@@ -84,8 +84,8 @@ test('equal lines of a vault count once, but a later line still wins', () => {
 
 test('what was pruned is taken away last, whatever its name and whoever named it', () => {
   const touched: TouchedPath[] = [
-    { path: 'a.ts', by: 'PRUNE' },
-    { path: '[x].ts', by: 'PRUNE' },
+    { path: 'a.ts', by: 'PRUNE', isDropped: true },
+    { path: '[x].ts', by: 'PRUNE', isDropped: true },
     { path: 'a.ts', by: 'READ' },
   ];
   expect(textsOf({ list: ['a.ts'], vault: ['src/', 'a.ts'], touched })).toEqual(['src/', 'a.ts', '!a.ts', '!"[x].ts"']);

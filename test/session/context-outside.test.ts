@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { FileTarget } from '../../src/ports/disk.ts';
+import type { FileTarget } from '../../src/ports/files.ts';
 import { outsidePaths, settleContext, type OutsideFacts } from '../../src/session/context-outside.ts';
 import { resolveContext } from '../../src/session/context.ts';
 import type { Oid, RepoPath } from '../../src/names.ts';

@@ -1,5 +1,5 @@
 /** A disk of plain values: paths and what stands there. Directories follow from the paths. */
-import type { FileTarget } from '../../src/ports/disk.ts';
+import type { FileTarget } from '../../src/ports/files.ts';
 import type { RepoPath } from '../../src/names.ts';
 
 export const path = (text: string) => text as RepoPath;

@@ -1,6 +1,7 @@
 /** The port `ProjectFiles` on memfs. Without symlinks: those are for the tests of the real one. */
 import { TeddyError } from '../../src/errors.ts';
-import type { FileTarget, ProjectFiles } from '../../src/ports/disk.ts';
+import type { ProjectFiles } from '../../src/ports/disk.ts';
+import type { FileTarget } from '../../src/ports/files.ts';
 import type { RepoPath } from '../../src/names.ts';
 import { findTwin } from '../../src/session/twin-names.ts';
 import { root, type MemoryDisk } from './memory-objects.ts';

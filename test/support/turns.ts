@@ -6,7 +6,7 @@ import type { Oid } from '../../src/names.ts';
 import { executePlan, type ExecuteRequest } from '../../src/workflow/run/execute-plan.ts';
 import { newSession, type NewSession } from '../../src/workflow/line/new-session.ts';
 import { planTurn, type PlanOutcome, type PlanRequest } from '../../src/workflow/turn/plan.ts';
-import type { Approver, Approval } from '../../src/workflow/run/approver.ts';
+import type { Approver, Approval } from '../../src/workflow/run/run.ts';
 import type { MemoryProject } from './memory-repository.ts';
 import { scriptedModel } from './scripted-model.ts';
 

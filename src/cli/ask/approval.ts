@@ -2,7 +2,7 @@
 import { posix } from 'node:path';
 import { TeddyError } from '../../errors.ts';
 import type { ActionLog } from '../../plan/report.ts';
-import type { Approval, Approver } from '../../workflow/run/approver.ts';
+import type { Approval, Approver } from '../../workflow/run/run.ts';
 import type { SteeringText } from '../../workflow/line/foreign-texts.ts';
 import { askLine, askText } from './line.ts';
 import { formatDuration } from '../../session/describe-spending.ts';
@@ -12,10 +12,9 @@ import type { Terminal } from '../terminal.ts';
 import { toVisible } from '../../session/visible-text.ts';
 import type { MemoChange } from '../../session/memos.ts';
 import { renderUnifiedDiff } from '../../plan/diff.ts';
-import type { Effect } from '../../plan/effect.ts';
-import { joinWrites } from '../../plan/join-writes.ts';
-import { decodeText } from '../../plan/decode-text.ts';
-import { describeAction } from '../../plan/describe-action.ts';
+import { joinWrites, withText, type Effect, type WriteEffect } from '../../plan/effect.ts';
+import { decodeText } from '../../session/bytes.ts';
+import { describeAction, handlerOf } from '../../plan/actions/actions.ts';
 import type { Action } from '../../plan/plan.ts';
 import { colorDiff } from '../render/color-diff.ts';
 import { renderEffect } from '../render/effect.ts';
@@ -129,7 +128,7 @@ async function showDuring<Value>(
 ): Promise<Value> {
   if (!isAnnounced) announce(terminal, action, count);
   // A question has the line for itself.
-  if (action.type === 'CHAT_WITH_USER' || action.type === 'PROMPT') return use();
+  if (handlerOf(action).asks) return use();
   const stop = showRunning(terminal, `Running ${action.index}/${count}`);
   return use().finally(stop);
 }
@@ -156,8 +155,6 @@ function showDone(terminal: Terminal, log: ActionLog, count: number): void {
     `${terminal.style(marks[log.status], log.status, 'stderr')} ${log.index}/${count} ${log.action_type} ${target}${code}${time}${reason}${comment}${note}`,
   );
 }
-
-type WriteEffect = Extract<Effect, { kind: 'write' }>;
 
 /** Shows everything that a plan will do, before the first question. */
 function showSummary(terminal: Terminal, effects: readonly Effect[]): void {
@@ -257,7 +254,7 @@ export async function askAction(tools: ActionTools, { action, effect, count, isL
   let edited: string | undefined;
   showEffect(terminal, effect, title);
   for (;;) {
-    const shown = withText(effect, edited);
+    const shown = edited === undefined ? effect : withText(effect, edited);
     const usable = lettersOf(shown);
     const question = `${verbs[effect.kind]} [${usable.join(',')}] `;
     const answer = await askLine(terminal, signal, terminal.style('bold', question, 'stderr'));
@@ -267,7 +264,7 @@ export async function askAction(tools: ActionTools, { action, effect, count, isL
       const next = await editEffect(tools, shown, edited);
       if (next === null) continue;
       edited = next === textOf(effect) ? undefined : next;
-      showEffect(terminal, withText(effect, edited), title);
+      showEffect(terminal, withText(effect, next), title);
     } else if (letter === 'd') await showWholeDiff(tools, shown);
     else if (letter === null || letter === '?') terminal.say(renderHelp(usable));
     else if (letter === 'c' || letter === 'x') {
@@ -333,12 +330,6 @@ function textOf(effect: Effect): string | null {
   return effect.kind === 'write' && !effect.after.includes(0) ? decodeText(effect.after) : null;
 }
 
-function withText(effect: Effect, text: string | undefined): Effect {
-  if (text === undefined) return effect;
-  if (effect.kind === 'command') return { ...effect, script: text };
-  return effect.kind === 'write' ? { ...effect, after: new TextEncoder().encode(text) } : effect;
-}
-
 /** Null when the edited text was not accepted; the reason has been shown. */
 async function editEffect({ terminal, edit }: ActionTools, effect: Effect, edited?: string): Promise<string | null> {
   const initial = edited ?? textOf(effect) ?? '';
@@ -372,11 +363,7 @@ async function showWholeDiff({ terminal, page }: ActionTools, effect: Effect): P
   await page(`${renderDiff(terminal, effect, 'stdout')}\n`);
 }
 
-function renderDiff(
-  terminal: Terminal,
-  { path, before, after }: Extract<Effect, { kind: 'write' }>,
-  stream: 'stdout' | 'stderr',
-): string {
+function renderDiff(terminal: Terminal, { path, before, after }: WriteEffect, stream: 'stdout' | 'stderr'): string {
   const diff = renderUnifiedDiff(path, before, after);
   return diff === '' ? 'Nothing changes.' : colorDiff(terminal, diff, stream, pairWords);
 }

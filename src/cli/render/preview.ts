@@ -1,8 +1,9 @@
 /** Renders `session execute --dry-run`: each action with its effect, then one diff per file. */
-import type { Effect } from '../../plan/effect.ts';
+import { equalBytes } from '../../session/bytes.ts';
+import type { Effect, WriteEffect } from '../../plan/effect.ts';
 import type { EditMatch } from '../../plan/match.ts';
 import type { Action } from '../../plan/plan.ts';
-import { describeAction } from '../../plan/describe-action.ts';
+import { describeAction } from '../../plan/actions/actions.ts';
 import type { PlanPreview, PreviewedAction, PreviewedMemo } from '../../workflow/run/preview-plan.ts';
 import { colorDiff } from './color-diff.ts';
 import { renderEffect } from './effect.ts';
@@ -11,8 +12,6 @@ import type { Terminal } from '../terminal.ts';
 import { toVisible } from '../../session/visible-text.ts';
 import { pairWords } from '../../plan/word-diff.ts';
 import { groupBy } from '../../session/group-by.ts';
-
-type WriteEffect = Extract<Effect, { kind: 'write' }>;
 
 const maxShownLines = 10;
 
@@ -67,7 +66,7 @@ function toEffectJson(effect: Effect): object {
 
 function toChange({ before, after }: WriteEffect): 'added' | 'modified' | 'none' {
   if (before === null) return 'added';
-  return before.length === after.length && before.every((byte, at) => byte === after[at]) ? 'none' : 'modified';
+  return equalBytes(before, after) ? 'none' : 'modified';
 }
 
 function renderMemos(terminal: Terminal, memos: readonly PreviewedMemo[]): string {

@@ -1,4 +1,4 @@
-import type { Problem } from '../../plan/plan.ts';
+import type { Problem } from '../../plan/problem.ts';
 import { showHint } from './show-answer.ts';
 import type { Terminal } from '../terminal.ts';
 import { toVisible } from '../../session/visible-text.ts';

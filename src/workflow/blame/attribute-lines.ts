@@ -1,6 +1,6 @@
 /** Attributes the lines of a file: `git blame`, led through landings, undone turns and squashes into the lines of sessions. */
 import { decodeTranscript } from '../../conversation/decode-transcript.ts';
-import { decodeText } from '../../plan/decode-text.ts';
+import { decodeText } from '../../session/bytes.ts';
 import type { Report } from '../../plan/report.ts';
 import type { BlamedRun, BlameQuery, Grafts } from '../../ports/git.ts';
 import { identSeconds } from '../../session/logged-entry.ts';

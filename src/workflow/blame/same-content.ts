@@ -3,7 +3,7 @@
  * agent left in the work tree. A version of the file that equals one of a session is that session's; otherwise runs of equal lines
  * tell. Nothing is guessed: what may as well be chance is called unknown.
  */
-import { decodeText } from '../../plan/decode-text.ts';
+import { decodeText } from '../../session/bytes.ts';
 import type { Commit } from '../../ports/git.ts';
 import { identSeconds, parseIdent } from '../../session/logged-entry.ts';
 import type { Entry } from '../../session/entry.ts';

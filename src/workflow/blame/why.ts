@@ -1,5 +1,5 @@
 /** The story of a place in a file, whole: what is there, who brought it and why, what it replaced, and how it got here. */
-import { decodeText } from '../../plan/decode-text.ts';
+import { decodeText } from '../../session/bytes.ts';
 import { listReplaced } from '../../plan/diff.ts';
 import type { Project } from '../../ports/project.ts';
 import { parseIdent, toAuthor, type CommitAuthor } from '../../session/logged-entry.ts';

@@ -1,4 +1,5 @@
 /** The interface between a conversation in a session and whoever shows it, and the result of one message. */
+import { TeddyError } from '../../errors.ts';
 import type { Allowable } from '../../conversation/allowed-commands.ts';
 import type { ResultReason } from '../../conversation/record.ts';
 import type { Oid, RepoPath, TurnName } from '../../names.ts';
@@ -87,3 +88,13 @@ export type ChatOutcome =
   | { kind: 'denied'; line: ReadyLine; turn: TurnName; commit: Oid; calls: ShownCall[]; usage: Usage | null }
   /** The message is committed and nobody was asked. */
   | { kind: 'open'; line: ReadyLine; turn: TurnName; logPath: string };
+
+/** The outcome of a tool that could not do what it was called for. */
+export function toFailure(output: string): ToolOutcome {
+  return { output, isError: true };
+}
+
+/** Throws INTERRUPTED before anything is done. */
+export function refuseAborted(signal: AbortSignal): void {
+  if (signal.aborted) throw new TeddyError('INTERRUPTED', 'Interrupted before the tool was run.');
+}

@@ -1,14 +1,16 @@
 /** The project's files as a conversation on a line sees them: on disk where the line is checked out, else at its tip. */
 import { TeddyError } from '../../errors.ts';
 import { parseRepoPath } from '../../session/paths.ts';
-import { whyWithheld } from '../../plan/validate-read.ts';
-import type { FileTarget } from '../../ports/disk.ts';
-import type { TextHits, TextQuery, Workspace } from '../../ports/git.ts';
+import { whyWithheld } from '../../plan/actions/read.ts';
+import type { FileTarget } from '../../ports/files.ts';
+import type { Store, TextHits, TextQuery, TreeFile, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import type { Oid, RepoPath, TurnName } from '../../names.ts';
-import { inspectTree, inspectWithTwins, type FoundInTree } from '../line/find-twin.ts';
+import type { Oid, RefName, RepoPath, TurnName } from '../../names.ts';
+import { inspectWithTwins } from '../line/find-twin.ts';
+import { inspectTree, type FoundInTree } from '../line/inspect-tree.ts';
 import type { ReadyLine } from '../line/prepare.ts';
 import { findVetoes } from './find-vetoes.ts';
+import { isGuardedPath } from '../../session/global-files.ts';
 import { whyMissing, whyUnreadable } from '../../session/out-of-reach.ts';
 
 /** Secrets are found in a text as a whole: a larger one takes too long. */
@@ -45,7 +47,7 @@ export async function openChatFiles({ project, line }: LineContext): Promise<Cha
     return {
       workspace,
       tip,
-      inspect: (path) => inspectTree(store, tip, path, maxReadBytes),
+      inspect: inspectTree(store, tip, maxReadBytes),
       search: (query) => store.search(tip, query),
     };
   const inspect = inspectWithTwins(project, workspace);
@@ -80,7 +82,6 @@ export async function reachPath({ project, line }: LineContext, files: ChatFiles
   const { path } = parsed;
   const target = await inspectSafely(files, path);
   if (target.kind === 'unreadable') return { problem: 'it could not be read; its permissions do not allow it' };
-  if (target.kind === 'link') return { problem: 'it is a symbolic link; name the file that it leads to' };
   const withheld = await whyOutOfReach(project, line, files, path, target);
   if (withheld !== null) return { problem: withheld };
   if (target.kind === 'large') return { problem: `it is larger than ${maxReadBytes / 1024 / 1024} MiB` };
@@ -94,7 +95,7 @@ async function whyOutOfReach(
   line: ReadyLine,
   files: ChatFiles,
   path: RepoPath,
-  target: Exclude<FoundInTree, { kind: 'link' }>,
+  target: FoundInTree,
 ): Promise<string | null> {
   const ignored = new Set((await files.workspace?.ignored([path])) ?? []);
   // Only the name of a large file is known.
@@ -121,4 +122,30 @@ const binaryProbeBytes = 8 * 1024;
 export function toFileText(bytes: Uint8Array): string | null {
   if (bytes.subarray(0, binaryProbeBytes).includes(0)) return null;
   return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
+}
+
+/** Sorted by path. On disk: what HEAD has, with what the user has added and removed since. */
+export async function listAll(
+  store: Store,
+  { workspace, tip }: Pick<ChatFiles, 'workspace' | 'tip'>,
+): Promise<TreeFile[]> {
+  const committed = new Map((await store.listTree(tip)).map((file) => [file.path, file]));
+  const status = await workspace?.status({ untracked: true });
+  const deleted = status?.edits.filter(({ staged, unstaged }) => staged === 'D' || unstaged === 'D') ?? [];
+  for (const { path } of deleted) committed.delete(path);
+  const added = status?.edits.filter(({ staged, unstaged }) => staged === 'A' && unstaged !== 'D') ?? [];
+  // Another repository, which ends with `/`, has files of its own.
+  const untracked = status?.untracked.filter((path) => !path.endsWith('/')) ?? [];
+  const paths = new Set([...committed.keys(), ...added.map(({ path }) => path), ...untracked]);
+  // A listing shows nothing but the path of a file that is not committed.
+  return [...paths].toSorted().map((path) => committed.get(path) ?? { path, mode: '100644', oid: tip });
+}
+
+/** Empty where the line has no commit here. */
+export async function listPaths({ repository: { store, workspace } }: Project, ref: RefName): Promise<string[]> {
+  const tip = await store.resolve(ref);
+  if (tip === null) return [];
+  const isHere = (await workspace?.head())?.ref === ref;
+  const files = await listAll(store, { workspace: isHere ? workspace : null, tip });
+  return files.map(({ path }) => path).filter((path) => !isGuardedPath(path));
 }

@@ -2,11 +2,9 @@
 import type { ParsedCall, ListFilesCall, ReadFileCall, SearchTextCall } from '../../conversation/chat-tools.ts';
 import { TeddyError } from '../../errors.ts';
 import { maskString } from '../line/mask-text.ts';
-import { type CallContext, openChatFiles, reachPath, type ChatFiles, toFileText } from './files.ts';
-import type { ToolOutcome } from './chat.ts';
+import { type CallContext, openChatFiles, reachPath, type ChatFiles, toFileText, listAll } from './files.ts';
+import { type ToolOutcome, refuseAborted, toFailure } from './chat.ts';
 import { runCommand } from './run-command-tool.ts';
-import { listAll } from './list-files.ts';
-import { refuseAborted, toFailure } from './tool-failure.ts';
 import type { RepoPath } from '../../names.ts';
 import type { TextHits } from '../../ports/git.ts';
 import { renderTreeListing } from '../../session/tree-listing.ts';

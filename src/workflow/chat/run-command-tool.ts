@@ -3,18 +3,18 @@ import type { RunCommandCall } from '../../conversation/chat-tools.ts';
 import { abortedOutput } from '../../conversation/record.ts';
 import { toWellFormed } from '../../conversation/well-formed.ts';
 import { TeddyError } from '../../errors.ts';
-import { findDirectory } from '../../plan/validate-action.ts';
-import type { CommandResult, KeptFiles } from '../../ports/disk.ts';
+import { findDirectory } from '../../plan/actions/execute.ts';
+import type { KeptFiles } from '../../ports/disk.ts';
+import type { CommandResult } from '../../ports/files.ts';
 import type { Workspace } from '../../ports/git.ts';
 import type { Operation } from '../../ports/journal.ts';
 import type { Notices, Project } from '../../ports/project.ts';
 import { isGuardedPath } from '../../session/global-files.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { shortRef, type RefName, type RepoPath } from '../../names.ts';
-import { shownLines, takeLast } from '../../plan/cut-output.ts';
+import { shownLines, takeLast, noteResult } from '../../plan/command-output.ts';
 import type { ProcessGroup } from '../../plan/journal.ts';
 import { readTimeoutMs } from '../run/execute-plan.ts';
-import { noteResult } from '../../plan/note-result.ts';
 import {
   keepSessionFiles,
   listChanged,
@@ -27,8 +27,7 @@ import { commandKind, type CommandFacts } from '../line/settle-commands.ts';
 import { maskedOutput } from '../line/masked-output.ts';
 import { toReason } from '../run/scripts.ts';
 import { findWorkspace, type CallContext } from './files.ts';
-import type { ToolOutcome } from './chat.ts';
-import { refuseAborted, toFailure } from './tool-failure.ts';
+import { type ToolOutcome, refuseAborted, toFailure } from './chat.ts';
 
 /** The limit for one stream. */
 const maxShownLength = 32 * 1024;

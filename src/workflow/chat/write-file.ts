@@ -8,9 +8,10 @@ import { beginTool, renderBegun, renderToolError, type BeginArguments } from '..
 import type { Model, ModelMessage, ModelRequest, ModelToolCall } from '../../ports/model.ts';
 import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import type { EditAction, Problem } from '../../plan/plan.ts';
+import type { EditAction } from '../../plan/actions/edit.ts';
+import type { Problem } from '../../plan/problem.ts';
 import type { Effect } from '../../plan/effect.ts';
-import { toEffect } from '../../plan/validate-action.ts';
+import { toEffect } from '../../plan/actions/actions.ts';
 import { shortRef } from '../../names.ts';
 import { parseRepoPath } from '../../session/paths.ts';
 import type { WriteResult } from '../../write/write.ts';
@@ -22,10 +23,9 @@ import { beginHeldWrite, dropHeldWrite, type Begun, type WriteRequest } from '..
 import { toFreeId, type Dialogue } from '../writes/dialogue.ts';
 import { receiveFromModel, type FileListener } from '../writes/receive-from-model.ts';
 import { writeWhole } from '../writes/run-write.ts';
-import type { CallDecision, ChatListener, OnlyWrites, ToolOutcome } from './chat.ts';
+import { toFailure, type CallDecision, type ChatListener, type OnlyWrites, type ToolOutcome } from './chat.ts';
 import { openChatFiles, reachPath } from './files.ts';
 import { toNowhere } from './run-command-tool.ts';
-import { toFailure } from './tool-failure.ts';
 
 export interface WritingModel {
   model: Model;

@@ -5,7 +5,7 @@ import { countTokens, fileSection } from '../../session/context-log-sections.ts'
 import { formatCount } from '../../session/format-count.ts';
 import { renderPathWord } from '../../session/quoted-path.ts';
 import type { RepoPath } from '../../names.ts';
-import { countBytes } from '../../session/count-bytes.ts';
+import { countBytes } from '../../session/bytes.ts';
 
 interface FittedFiles {
   /** All of them, in order; of those that are left out the size alone is shown. */

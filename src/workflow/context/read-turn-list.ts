@@ -2,6 +2,7 @@
 import type { Plan } from '../../plan/plan.ts';
 import { listSucceeded } from '../../plan/report-logs.ts';
 import type { Store } from '../../ports/git.ts';
+import { typeOf } from '../../plan/actions/actions.ts';
 import { nextTurnList, parseTurnContext, type TouchedPath, type TurnLine } from '../../session/context-lines.ts';
 import { type TurnName } from '../../names.ts';
 import { readTurnFile, readTurnState, type LineState, type TurnState } from '../../view/view.ts';
@@ -34,9 +35,10 @@ function readTouched(turn: TurnState, { actions }: Plan): TouchedPath[] {
   const byIndex = new Map(actions.map((action) => [action.index, action]));
   return listSucceeded(readTurnLogs(turn) ?? []).flatMap((index): TouchedPath[] => {
     const action = byIndex.get(index);
-    if (action?.type === 'CREATE' || action?.type === 'EDIT') return [{ path: action.path, by: action.type }];
-    if (action?.type !== 'READ' && action?.type !== 'PRUNE') return [];
-    const { resource, type } = action;
-    return [{ path: resource.kind === 'path' ? resource.path : resource.url, by: type }];
+    if (action === undefined) return [];
+    const { touches, drops } = typeOf(action);
+    return touches === undefined
+      ? []
+      : [{ path: touches(action), by: action.type, ...(drops ? { isDropped: drops } : {}) }];
   });
 }

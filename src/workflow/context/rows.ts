@@ -3,7 +3,7 @@ import type { ShownFile } from '../../session/context-files.ts';
 import type { LinePosition } from '../../session/context-levels.ts';
 import { estimateTokens } from '../../session/tokens.ts';
 import type { ReadContext } from './read.ts';
-import { countBytes } from '../../session/count-bytes.ts';
+import { countBytes } from '../../session/bytes.ts';
 
 export interface ContextRow {
   path: string;

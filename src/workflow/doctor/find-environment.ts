@@ -1,6 +1,7 @@
 /** Checks what every command needs: an identity, room for the branches, session files that git leaves as they are. */
+import { equalBytes } from '../../session/bytes.ts';
 import { TeddyError } from '../../errors.ts';
-import { editableFiles, equalBytes } from '../line/guard-session-files.ts';
+import { editableFiles } from '../line/guard-session-files.ts';
 import { findHeadLine } from '../line/find.ts';
 import { noSessionsRemoteError } from '../../session/decide-setting.ts';
 import { toShellWord } from '../../session/shell-word.ts';

@@ -1,11 +1,12 @@
 /** Drafts a snapshot: the user's own edits, without those that must not or cannot be in it. */
+import { equalBytes } from '../../session/bytes.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Edit, Store, Workspace, WorkspaceStatus } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { isSessionPath } from '../../session/global-files.ts';
 import { shortRef, type Oid, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
 import { labelEdits } from './entry-labels.ts';
-import { editableFiles, equalBytes } from './guard-session-files.ts';
+import { editableFiles } from './guard-session-files.ts';
 import { nameSome } from '../../session/name-some.ts';
 import { findUntracked, type LeftOutFile } from './new-files.ts';
 import type { ReadyLine } from './prepare.ts';

@@ -1,9 +1,9 @@
 /** The code of a commit, all of its tree but `.teddy/`, changed path by path in memory. Its id is git's; nothing is written. */
-import type { FileState, NewFile } from '../../ports/disk.ts';
+import { equalBytes } from '../../session/bytes.ts';
+import type { FileState, NewFile } from '../../ports/files.ts';
 import type { ObjectBatch, Store, TreeEntry, TreeMode } from '../../ports/git.ts';
 import type { Oid, RepoPath } from '../../names.ts';
 import { toEntryKey } from '../../session/edit-tree.ts';
-import { equalBytes } from './guard-session-files.ts';
 
 export interface CodeFile {
   mode: TreeMode;

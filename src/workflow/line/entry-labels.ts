@@ -1,7 +1,7 @@
 /** Labels: each says what its entry brings. Whoever checks an entry makes its label again. */
 import type { ApprovalRecord } from '../../conversation/record.ts';
 import type { TurnName } from '../../names.ts';
-import { describeAction } from '../../plan/describe-action.ts';
+import { describeAction } from '../../plan/actions/actions.ts';
 import type { Plan } from '../../plan/plan.ts';
 import type { Report } from '../../plan/report.ts';
 import type { Entry } from '../../session/entry.ts';

@@ -3,6 +3,7 @@
  * say what a model is shown, and one has settings. Whatever a command has written there is taken back before anybody takes it
  * for an edit of the user's.
  */
+import { equalBytes } from '../../session/bytes.ts';
 import { TeddyError } from '../../errors.ts';
 import type { KeptFiles } from '../../ports/disk.ts';
 import type { Head, Scan, Workspace } from '../../ports/git.ts';
@@ -199,10 +200,4 @@ async function writeBack(workspace: Workspace, changed: ChangedFile[]): Promise<
     }
   }
   return failure;
-}
-
-/** Null equals null alone. */
-export function equalBytes(a: Uint8Array | null, b: Uint8Array | null): boolean {
-  if (a === null || b === null) return a === b;
-  return a.length === b.length && a.every((byte, at) => byte === b[at]);
 }

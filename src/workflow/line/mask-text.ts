@@ -1,6 +1,7 @@
 /** Masks secrets in what teddy itself writes, labels of commits, reports and problems, and in whatever of a session leaves the machine. */
-import type { Problem } from '../../plan/plan.ts';
-import type { ActionDetails, Report, ReportedRollback } from '../../plan/report.ts';
+import type { Problem } from '../../plan/problem.ts';
+import type { ActionDetails } from '../../plan/action-details.ts';
+import type { Report, ReportedRollback } from '../../plan/report.ts';
 import type { Masker } from '../../ports/project.ts';
 import type { Entry } from '../../session/entry.ts';
 import { cutText } from '../../session/cut-text.ts';

@@ -1,4 +1,6 @@
 /** Output of a command for the terminal, as it comes, without its secrets. */
+import { maskString } from './mask-text.ts';
+import type { CommandResult } from '../../ports/files.ts';
 import type { Masker } from '../../ports/project.ts';
 
 type Stream = 'stdout' | 'stderr';
@@ -86,4 +88,10 @@ function takeLines(text: string): { whole: string; rest: string } {
 function findLastBegin(lines: string, from: number): number {
   const last = lines.lastIndexOf('-----BEGIN ');
   return keyBegin.test(lines.slice(last)) ? last : from;
+}
+
+/** The output is masked as a whole: where it is cut first, a piece of a secret might stay. */
+export async function maskResult(masker: Masker, result: CommandResult): Promise<CommandResult> {
+  const [stdout, stderr] = await Promise.all([result.stdout, result.stderr].map((text) => maskString(masker, text)));
+  return { ...result, stdout: stdout ?? '', stderr: stderr ?? '' };
 }

@@ -1,4 +1,5 @@
 /** With `teddy.snapshot=all`: files that git does not know yet join the user's snapshot, if nothing speaks against it. */
+import { equalBytes } from '../../session/bytes.ts';
 import { GitKilledError, TeddyError } from '../../errors.ts';
 import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -112,5 +113,5 @@ function nameOf({ repository }: Project, bytes: Uint8Array): Promise<Oid> {
 
 async function isAsSeen(workspace: Workspace, path: RepoPath, bytes: Uint8Array): Promise<boolean> {
   const now = await readNewFile(workspace, path);
-  return now instanceof Uint8Array && now.length === bytes.length && now.every((byte, at) => byte === bytes[at]);
+  return now instanceof Uint8Array && equalBytes(now, bytes);
 }

@@ -1,6 +1,6 @@
 /** The texts of a page: each is masked as a whole, and then cut with the command that prints it all. */
 import { TeddyError } from '../../errors.ts';
-import { decodeText } from '../../plan/decode-text.ts';
+import { decodeText } from '../../session/bytes.ts';
 import type { CommitChange, Store, TreeChange } from '../../ports/git.ts';
 import type { Masker } from '../../ports/project.ts';
 import { countWhole } from '../../session/cut-text.ts';

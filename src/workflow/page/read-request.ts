@@ -7,7 +7,7 @@ import { renderPatch } from '../../plan/diff.ts';
 import { estimateTokens } from '../../session/tokens.ts';
 import type { Oid, TurnName } from '../../names.ts';
 import type { PageRequest, PageSection, PageText } from '../../page/session-page.ts';
-import { countBytes } from '../../session/count-bytes.ts';
+import { countBytes } from '../../session/bytes.ts';
 
 interface GivenRequest {
   /** The name of the turn in the page. */

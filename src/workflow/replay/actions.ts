@@ -1,11 +1,12 @@
 /** Does a plan's actions again on the parent's tree, in memory. What a command did is taken from the record. */
 import type { Action } from '../../plan/plan.ts';
 import { layerFiles } from '../../plan/virtual-files.ts';
-import { toEffect } from '../../plan/validate-action.ts';
+import { toEffect, writtenPath } from '../../plan/actions/actions.ts';
 import type { RepoPath } from '../../names.ts';
+import { realPathOf } from '../../session/out-of-reach.ts';
 import { maskString } from '../line/mask-text.ts';
 import { findFilter, mayBeConverted, whyNotTaken } from './rules.ts';
-import { inspectTree } from './tree.ts';
+import { inspectTree } from '../line/inspect-tree.ts';
 import { runsScripts, wasRun, type Findings, type RecordedRun } from './turn.ts';
 import { type EditedCode, openEditedCode, type CodeFile } from '../line/edited-code.ts';
 import { hasTrees } from '../run/left-files.ts';
@@ -47,9 +48,11 @@ export async function redoActions(run: RecordedRun, findings: Findings): Promise
       await applyRecorded(run, action, files.write);
       await moments.take(action, findings);
       findings.settle(action, 'not_run');
-    } else if (action.type === 'CREATE' || action.type === 'EDIT') {
-      await redoWrite(run, action, files, redone, findings);
-    } else findings.settle(action, 'same');
+    } else {
+      const path = writtenPath(action);
+      if (path === null) findings.settle(action, 'same');
+      else await redoWrite(run, action, path, files, redone, findings);
+    }
   }
   return redone;
 }
@@ -72,14 +75,15 @@ async function applyRecorded(
 
 async function redoWrite(
   run: RecordedRun,
-  action: Extract<Action, { type: 'CREATE' | 'EDIT' }>,
+  action: Action,
+  path: RepoPath,
   files: Files,
   redone: RedoneActions,
   findings: Findings,
 ): Promise<void> {
   const mask = (text: string) => maskString(run.project.masker, text);
   const log = run.logs.get(action.index);
-  const target = await files.inspect(action.path);
+  const target = await files.inspect(path);
   const outcome = await toEffect(action, { inspect: files.inspect, mask, grammar: run.grammar });
   if ('problems' in outcome) {
     redone.moments.doubt();
@@ -92,22 +96,22 @@ async function redoWrite(
         isSame ? null : 'it failed, and its reason is not in the repository',
       );
     }
-    const unsure = await whyUnsure(run, action, action.path, redone);
+    const unsure = await whyUnsure(run, action, path, redone);
     if (unsure !== null) {
-      findings.leaveOpen(action.path, action.index, unsure);
+      findings.leaveOpen(path, action.index, unsure);
       return findings.settle(action, 'not_compared', unsure);
     }
-    findings.differ({ action: action.index, path: action.path }, `It was done, and cannot be done again: ${reason}`);
+    findings.differ({ action: action.index, path }, `It was done, and cannot be done again: ${reason}`);
     return findings.settle(action, 'different');
   }
   const { effect } = outcome;
   if (effect.kind !== 'write') return;
-  const real = (target.kind === 'file' || target.kind === 'absent' ? target.real : undefined) ?? action.path;
+  const real = realPathOf(path, target);
   const isUnsure = log?.status !== 'SUCCESS';
   const known = redone.written.get(real);
   if (!isUnsure || run.rows.get(real)?.action === action.index) {
     await files.write(real, effect.after);
-    if (real !== action.path) await files.write(action.path, effect.after);
+    if (real !== path) await files.write(path, effect.after);
     const before = known === undefined ? effect.before : known.before;
     redone.written.set(real, { path: real, action, before, after: effect.after, isUnsure });
     await redone.moments.write(real, effect.after);
@@ -120,7 +124,7 @@ async function redoWrite(
   const told = log?.details;
   if (!isUnsure && redone.scripts.length === 0 && (told?.line !== match?.line || told?.match !== match?.kind)) {
     const message = `FIND was found at line ${told?.line ?? '(none)'} (${told?.match ?? 'none'}), and is at line ${match?.line ?? '(none)'} (${match?.kind ?? 'none'}).`;
-    findings.differ({ action: action.index, path: action.path }, message);
+    findings.differ({ action: action.index, path }, message);
   }
   findings.settle(action, isUnsure ? 'not_compared' : 'same', isUnsure ? 'it did not come to its end' : null);
 }

@@ -1,4 +1,5 @@
 /** The changes of a report against those of its commit: the same, and each made by one action that can have made it. */
+import { writtenPath } from '../../plan/actions/actions.ts';
 import type { Action } from '../../plan/plan.ts';
 import type { ReportedChange } from '../../plan/report.ts';
 import type { CommitChange } from '../../ports/git.ts';
@@ -33,8 +34,8 @@ function isSameChange(row: ReportedChange, change: CommitChange): boolean {
 
 /** Whether the plan says what becomes of the file, its mode as well. */
 function isPlanned({ parsed, logs }: RecordedRun, { action }: ReportedChange): boolean {
-  const type = parsed.plan.actions[action - 1]?.type;
-  return (type === 'CREATE' || type === 'EDIT') && logs.get(action)?.modified_by_user !== true;
+  const planned = parsed.plan.actions[action - 1];
+  return planned !== undefined && writtenPath(planned) !== null && logs.get(action)?.modified_by_user !== true;
 }
 
 function hasToldMode({ mode: told }: ReportedChange, { mode, oldMode }: CommitChange): boolean {
@@ -48,7 +49,7 @@ function describe(row: ReportedChange, { change, before, after }: CommitChange):
 }
 
 function findWriter({ parsed }: RecordedRun, path: RepoPath): number | null {
-  return parsed.plan.actions.findLast((action) => 'path' in action && action.path === path)?.index ?? null;
+  return parsed.plan.actions.findLast((action) => writtenPath(action) === path)?.index ?? null;
 }
 
 /** A file that the plan writes through a link is reported where it lies: that is compared with the content. */
@@ -61,7 +62,7 @@ function refuseUnexplained({ parsed, logs }: RecordedRun, { action, path }: Repo
     );
   else if (!wasRun(logs.get(action)))
     findings.differ({ action, path }, `Action ${action} was skipped, and the report says that it changed ${path}.`);
-  else if (!runsScripts(made) && made.type !== 'CREATE' && made.type !== 'EDIT')
+  else if (!runsScripts(made) && writtenPath(made) === null)
     findings.differ(
       { action, path },
       `Action ${action} (${made.type}) changes no file, and the report says that it changed ${path}.`,

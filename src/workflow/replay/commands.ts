@@ -1,22 +1,25 @@
 /** Runs a turn again in a temporary work tree, commands and all, and compares what it prints and what it leaves. */
 import { TeddyError } from '../../errors.ts';
 import { renderUnifiedDiff } from '../../plan/diff.ts';
-import type { Action, ExecuteAction } from '../../plan/plan.ts';
-import { toEffect } from '../../plan/validate-action.ts';
-import type { CommandResult, ProjectFiles } from '../../ports/disk.ts';
+import type { Action } from '../../plan/plan.ts';
+import type { ExecuteAction } from '../../plan/actions/execute.ts';
+import { toEffect, writtenPath } from '../../plan/actions/actions.ts';
+import type { ProjectFiles } from '../../ports/disk.ts';
+import type { CommandResult } from '../../ports/files.ts';
 import type { ScratchTree, TreeChange } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { isSessionPath } from '../../session/global-files.ts';
 import type { Oid, RepoPath } from '../../names.ts';
+import { realPathOf } from '../../session/out-of-reach.ts';
 import { readTimeoutMs } from '../run/execute-plan.ts';
+import { maskResult } from '../line/masked-output.ts';
 import { listChanged } from '../line/guard-session-files.ts';
-import { maskString } from '../line/mask-text.ts';
 import { isRebased } from '../verify/compare-section.ts';
 import { findContentReason, findPathReason, isRepository, maxNewFileBytes } from '../line/new-files.ts';
-import { cutDiff } from './cut-diff.ts';
+import { cutDiff } from './content.ts';
 import { runsScripts, wasRun, type Findings, type RecordedRun } from './turn.ts';
-import { takeLast, shownLines } from '../../plan/cut-output.ts';
-import type { ActionDetails } from '../../plan/report.ts';
+import { takeLast, shownLines } from '../../plan/command-output.ts';
+import type { ActionDetails } from '../../plan/action-details.ts';
 
 export interface CommandReplay {
   /** Nothing, where the turn has run no command. Throws INTERRUPTED. */
@@ -89,17 +92,14 @@ async function doAgain(
     await applyRecorded(place, run, action, changed);
     return false;
   }
-  if (action.type !== 'CREATE' && action.type !== 'EDIT') return false;
+  const path = writtenPath(action);
+  if (path === null) return false;
   const outcome = await toEffect(action, { inspect: place.files.inspect });
   if ('problems' in outcome || outcome.effect.kind !== 'write') return false;
-  if (run.logs.get(action.index)?.status !== 'SUCCESS' && run.rows.get(action.path)?.action !== action.index)
-    return false;
-  const target = await place.files.inspect(action.path);
-  await place.files.install(action.path, outcome.effect.after);
-  changed.set(
-    (target.kind === 'file' || target.kind === 'absent' ? target.real : undefined) ?? action.path,
-    action.index,
-  );
+  if (run.logs.get(action.index)?.status !== 'SUCCESS' && run.rows.get(path)?.action !== action.index) return false;
+  const target = await place.files.inspect(path);
+  await place.files.install(path, outcome.effect.after);
+  changed.set(realPathOf(path, target), action.index);
   return true;
 }
 
@@ -134,7 +134,7 @@ async function runCommand(
   }
   if (result instanceof TeddyError)
     return findings.differ({ action: index }, `It could not be run again: ${result.message}`);
-  const masked = await maskResult(project, result);
+  const masked = await maskResult(project.masker, result);
   const details = run.logs.get(index)?.details ?? {};
   for (const { message, diff, stream } of compareCommand(action, details, masked, root)) {
     if (stream !== null && (await isRebased(project.repository.store, run.commit)))
@@ -145,11 +145,6 @@ async function runCommand(
 
 /** The output of a command such as `ls` depends on files that a rebase has exchanged. */
 const afterRebase = 'its output is not comparable after a rebase: it ran on other files';
-
-async function maskResult({ masker }: Project, result: CommandResult): Promise<CommandResult> {
-  const [stdout, stderr] = [await maskString(masker, result.stdout), await maskString(masker, result.stderr)];
-  return { ...result, stdout, stderr };
-}
 
 /** Takes the commit's version: nobody knows the ones in between. */
 async function applyRecorded(

@@ -1,4 +1,5 @@
 /** Whether bytes are what git would have made of others when it took them in. */
+import { equalBytes } from '../../session/bytes.ts';
 
 /** git itself makes these changes on the way into a blob: line endings, `$Id$`. */
 export type Conversion = 'line endings' | '$Id$';
@@ -13,7 +14,7 @@ const ways: { by: Conversion[]; clean(text: string): string }[] = [
 ];
 
 export function compareContent(replayed: Uint8Array, recorded: Uint8Array): ContentVerdict {
-  if (isEqual(replayed, recorded)) return 'same';
+  if (equalBytes(replayed, recorded)) return 'same';
   return findConversions(replayed, recorded) === null ? 'different' : 'normalised';
 }
 
@@ -38,6 +39,11 @@ function toBytesText(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
 }
 
-export function isEqual(a: Uint8Array | null, b: Uint8Array | null): boolean {
-  return a === null || b === null ? a === b : Buffer.compare(a, b) === 0;
+const maxDiffLines = 40;
+
+/** The beginning of a diff: a difference is shown to be recognised, and the rest can be asked of git. */
+export function cutDiff(diff: string): string {
+  const lines = diff.replace(/\n$/, '').split('\n');
+  if (lines.length <= maxDiffLines) return diff;
+  return `${lines.slice(0, maxDiffLines).join('\n')}\n... ${lines.length - maxDiffLines} more lines\n`;
 }

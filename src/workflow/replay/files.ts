@@ -1,11 +1,13 @@
 /** The files that a plan writes, as the replay makes them, against those of the report's commit. */
+import { equalBytes } from '../../session/bytes.ts';
+import { writtenPath } from '../../plan/actions/actions.ts';
 import { renderUnifiedDiff } from '../../plan/diff.ts';
 import type { Action } from '../../plan/plan.ts';
 import type { CommitChange } from '../../ports/git.ts';
 import type { RepoPath } from '../../names.ts';
+import { inspectTree } from '../line/inspect-tree.ts';
 import { foreignReason, whyUnsure, type RedoneActions, type WrittenFile } from './actions.ts';
-import { cutDiff } from './cut-diff.ts';
-import { compareContent, findConversions, isEqual } from './content.ts';
+import { cutDiff, compareContent, findConversions } from './content.ts';
 import { isConverted, whyNotTaken } from './rules.ts';
 import type { Findings, RecordedRun } from './turn.ts';
 
@@ -14,18 +16,19 @@ export async function compareFiles(run: RecordedRun, redone: RedoneActions, find
   for (const { index } of run.report.action_logs) await compareWritten(run, redone, index, findings);
   for (const row of run.report.changes) {
     const action = run.parsed.plan.actions[row.action - 1];
-    if (action?.type !== 'CREATE' && action?.type !== 'EDIT') continue;
+    const planned = action === undefined ? null : writtenPath(action);
+    if (planned === null) continue;
     if (run.logs.get(row.action)?.modified_by_user === true) {
       findings.leaveOpen(row.path, row.action, whatUserWrote(row.action));
-      if (row.path !== action.path && !(await liesBehindLink(run, row.path, action.path)))
+      if (row.path !== planned && !(await liesBehindLink(run, row.path, planned)))
         findings.differ(
           { action: row.action, path: row.path },
-          `Action ${row.action} writes ${action.path}, and the report says that it changed ${row.path}.`,
+          `Action ${row.action} writes ${planned}, and the report says that it changed ${row.path}.`,
         );
     } else if (redone.written.get(row.path) === undefined && findings.actions.get(row.action)?.outcome === 'same')
       findings.differ(
         { action: row.action, path: row.path },
-        `Action ${row.action} writes ${action.path}, and the report says that it changed ${row.path}.`,
+        `Action ${row.action} writes ${planned}, and the report says that it changed ${row.path}.`,
       );
   }
 }
@@ -38,11 +41,12 @@ async function compareWritten(
   findings: Findings,
 ): Promise<void> {
   const [action, log] = [run.parsed.plan.actions[index - 1], run.logs.get(index)];
-  if (action?.type !== 'CREATE' && action?.type !== 'EDIT') return;
-  const isThere = run.changes.has(action.path) || written.has(action.path) || run.report.rollback !== undefined;
+  const path = action === undefined ? null : writtenPath(action);
+  if (path === null) return;
+  const isThere = run.changes.has(path) || written.has(path) || run.report.rollback !== undefined;
   if (log?.modified_by_user !== true || log.status !== 'SUCCESS' || isThere) return;
-  if (run.report.changes.some((row) => row.action === index) || (await whyNotTaken(run, action.path)) !== null) return;
-  findings.leaveOpen(action.path, index, `${whatUserWrote(index)}; the commit does not change the file`);
+  if (run.report.changes.some((row) => row.action === index) || (await whyNotTaken(run, path)) !== null) return;
+  findings.leaveOpen(path, index, `${whatUserWrote(index)}; the commit does not change the file`);
 }
 
 function whatUserWrote(action: number): string {
@@ -50,7 +54,6 @@ function whatUserWrote(action: number): string {
 }
 
 async function liesBehindLink({ project, base }: RecordedRun, path: RepoPath, planned: RepoPath): Promise<boolean> {
-  const { inspectTree } = await import('./tree.ts');
   const target = await inspectTree(project.repository.store, base)(planned);
   return (target.kind === 'file' || target.kind === 'absent') && target.real === path;
 }
@@ -134,7 +137,7 @@ async function whyOpen(
   replayed: Uint8Array,
   recorded: Uint8Array,
 ): Promise<string | null> {
-  const by = isEqual(replayed, recorded) ? [] : (findConversions(replayed, recorded) ?? []);
+  const by = equalBytes(replayed, recorded) ? [] : (findConversions(replayed, recorded) ?? []);
   if (by.length > 0 && !(await isConverted(project.repository.store, commit, path, by)))
     return `its ${by.join(' and ')} differ, and no .gitattributes says that git changes them`;
   const planned = moved.get(index);
@@ -155,7 +158,7 @@ async function compareUnchanged(
   { path, action, before, after, isUnsure }: WrittenFile,
   findings: Findings,
 ): Promise<void> {
-  if (isUnsure || isEqual(before, after)) return;
+  if (isUnsure || equalBytes(before, after)) return;
   if (before !== null && compareContent(after, before) !== 'different') return;
   const left = await whyLeftOut(run, redone, { path, action: action.index, isNew: before === null });
   if (left !== null) {

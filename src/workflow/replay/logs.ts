@@ -1,7 +1,7 @@
 /** Compares a report's words about the actions with the plan, and with each other. */
 import type { Action } from '../../plan/plan.ts';
 import type { ActionLog } from '../../plan/report.ts';
-import { toParams } from '../../plan/report-params.ts';
+import { toParams } from '../../plan/actions/actions.ts';
 import type { Findings, RecordedRun } from './turn.ts';
 
 export function compareLogs(run: RecordedRun, findings: Findings): void {

@@ -1,10 +1,13 @@
 /** Replays one `report` entry: its plan on the code of the commit before it, compared with what the commit holds. */
+import { handlerOf } from '../../plan/actions/actions.ts';
 import { TeddyError } from '../../errors.ts';
 import { toGrammar, type Grammar } from '../../session/grammar.ts';
 import { parseReport } from '../../plan/report-yaml.ts';
 import { parsePlan } from '../../plan/parse.ts';
-import type { Action, ParsedPlan, Problem } from '../../plan/plan.ts';
-import type { ActionDetails, Report } from '../../plan/report.ts';
+import type { Action, ParsedPlan } from '../../plan/plan.ts';
+import type { Problem } from '../../plan/problem.ts';
+import type { ActionDetails } from '../../plan/action-details.ts';
+import type { Report } from '../../plan/report.ts';
 import type { ChangedCommit } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { endLine } from '../../session/context-log-sections.ts';
@@ -22,7 +25,7 @@ import type { ReplayedTurn, UnprovenPath } from './replayed.ts';
 import { runVirtually } from '../../plan/validate.ts';
 import type { Inspect } from '../../plan/virtual-files.ts';
 import { maskString, maskProblems } from '../line/mask-text.ts';
-import { inspectTree } from './tree.ts';
+import { inspectTree } from '../line/inspect-tree.ts';
 
 interface ReportStep extends ChangedCommit {
   entry: Entry & { turn: TurnName };
@@ -77,9 +80,9 @@ function listUnproven(run: RecordedRun, { differences, proven, open }: Findings)
 
 function describeOpen({ rows, parsed }: RecordedRun, path: RepoPath): OpenPath {
   const action = rows.get(path)?.action ?? null;
-  const type = action === null ? undefined : parsed.plan.actions[action - 1]?.type;
-  if (type === 'EXECUTE') return { action, reason: `action ${action}, a command, changed it` };
-  if (type === 'RESEARCH') return { action, reason: `action ${action}, a search, changed it` };
+  const planned = action === null ? undefined : parsed.plan.actions[action - 1];
+  const runs = planned === undefined ? undefined : handlerOf(planned).runs;
+  if (runs !== undefined) return { action, reason: `action ${action}, ${runs}, changed it` };
   return { action, reason: 'nothing in the plan gives what the commit has' };
 }
 
@@ -303,22 +306,7 @@ function toKey({ line, column, action, message }: Problem): string {
 /** On agents, on settings, on files that git does not track, or on what was masked then. */
 async function dependsOnMore(action: Action | undefined, { message }: Problem, inspect: Inspect): Promise<boolean> {
   if (message.includes('[masked: ') || message.includes('outside the sparse checkout')) return true;
-  switch (action?.type) {
-    case 'INVOKE':
-    case 'RESEARCH':
-      return true;
-    case 'CREATE':
-    case 'EDIT':
-      return (await inspect(action.path)).kind === 'absent';
-    case 'READ':
-    case 'PRUNE':
-      return action.resource.kind === 'path' && (await inspect(action.resource.path)).kind === 'absent';
-    case 'EXECUTE':
-      return (
-        action.cwd !== '.' &&
-        (await inspect(action.cwd as typeof action.cwd & Parameters<Inspect>[0])).kind === 'absent'
-      );
-    default:
-      return false;
-  }
+  if (action === undefined) return false;
+  const path = handlerOf(action).looksAt?.(action) ?? null;
+  return path === 'settings' || (path !== null && (await inspect(path)).kind === 'absent');
 }

@@ -1,4 +1,5 @@
 /** The replay of one report collects these: differences, and an outcome for each action. */
+import { handlerOf } from '../../plan/actions/actions.ts';
 import type { Grammar } from '../../session/grammar.ts';
 import type { Action, ParsedPlan } from '../../plan/plan.ts';
 import type { ActionLog, Report, ReportedChange } from '../../plan/report.ts';
@@ -91,6 +92,6 @@ export function wasRun(log: ActionLog | undefined): boolean {
 }
 
 /** It may change files of which the plan says nothing. */
-export function runsScripts({ type }: Action): boolean {
-  return type === 'EXECUTE' || type === 'RESEARCH';
+export function runsScripts(action: Action): boolean {
+  return handlerOf(action).runs !== undefined;
 }

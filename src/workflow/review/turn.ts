@@ -1,6 +1,7 @@
 /** One turn as a review tells of it: all of it out of its records and commits, or its row out of the labels of its commits alone. */
 import type { TurnContent, TurnOutline, Verdict } from '../../view/view.ts';
 import type { TranscriptRecord } from '../../conversation/record.ts';
+import { toParams } from '../../plan/actions/actions.ts';
 import type { Report, RunStatus } from '../../plan/report.ts';
 import { parseReport } from '../../plan/report-yaml.ts';
 import type { ChangedCommit, Store } from '../../ports/git.ts';
@@ -95,10 +96,7 @@ function readReport(records: readonly TranscriptRecord[]): Report | null {
 async function readPlanned(records: readonly TranscriptRecord[]): Promise<ReviewedAction[]> {
   const planned = records.findLast((record) => record.type === 'assistant' && record.source === 'plan');
   if (planned?.type !== 'assistant' || !('content' in planned.message)) return [];
-  const [{ parsePlan }, { toParams }] = await Promise.all([
-    import('../../plan/parse.ts'),
-    import('../../plan/report-params.ts'),
-  ]);
+  const { parsePlan } = await import('../../plan/parse.ts');
   return parsePlan(planned.message.content).plan.actions.map((action) =>
     toAction({ index: action.index, action_type: action.type, status: null, params: toParams(action) }),
   );

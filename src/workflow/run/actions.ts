@@ -1,16 +1,23 @@
 /** Runs a plan's actions in order: ask, do, note what came of it. Nothing is committed here. */
 import type { Action, Plan } from '../../plan/plan.ts';
 import type { ActionLog } from '../../plan/report.ts';
-import type { Effect } from '../../plan/effect.ts';
-import { toEffect } from '../../plan/validate-action.ts';
+import { withText } from '../../plan/effect.ts';
+import { perform, toEffect, toParams } from '../../plan/actions/actions.ts';
 import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { shortRef, type RefName, type SessionId } from '../../names.ts';
-import type { Approval, Approver } from './approver.ts';
+import {
+  newLog,
+  skipped,
+  type Approval,
+  type Approver,
+  type Run,
+  type RunLog,
+  type Runner,
+  type RunSettings,
+} from './run.ts';
 import { maskDetails, maskString } from '../line/mask-text.ts';
-import { performAction } from './perform-action.ts';
-import type { Run, RunLog, Runner, RunSettings } from './run.ts';
-import { toParams } from '../../plan/report-params.ts';
+import { openDiskWorld } from './disk-world.ts';
 
 interface ActionsContext {
   workspace: Workspace;
@@ -38,13 +45,11 @@ export async function runActions(
   for (const action of plan.actions.filter(({ index }) => !known.has(index))) {
     const step = await runOrSkip(project, runner, plan, action, approvesAll);
     if (step.decision === 'all') approvesAll = true;
-    const log = {
-      index: action.index,
-      action_type: action.type,
-      params: toParams(action),
+    const { details } = step.log;
+    const log = newLog(action, {
       ...step.log,
-      ...(step.log.details === undefined ? {} : { details: await maskDetails(masker, step.log.details) }),
-    };
+      ...(details === undefined ? {} : { details: await maskDetails(masker, details) }),
+    });
     run.logs.push(log);
     approver.done(log, plan.actions.length);
     if (run.ended === 'done') run.ended = toEnding(action, step, run, settings);
@@ -80,19 +85,11 @@ function toSkipped(ended: keyof typeof skipReasons): Step {
 
 /** The log of an action that is not run because of how the run has ended. */
 export function toSkippedLog(action: Action, ended: Run['ended']): ActionLog {
-  const { index, type } = action;
-  const reason = skipReasons[ended === 'done' ? 'interrupted' : ended];
-  return { index, action_type: type, params: toParams(action), ...skipped(reason) };
+  return newLog(action, skipped(skipReasons[ended === 'done' ? 'interrupted' : ended]));
 }
 
 export function toUnselectedLog(action: Action): ActionLog {
-  const { index, type } = action;
-  return { index, action_type: type, params: toParams(action), ...skipped(notSelected) };
-}
-
-function skipped(reason: string, comment?: string): Outcome {
-  const details = { reason, ...(comment === undefined ? {} : { comment }) };
-  return { status: 'SKIPPED', approved_by: 'none', details };
+  return newLog(action, skipped(notSelected));
 }
 
 /** Whether there is anything to report. */
@@ -134,9 +131,15 @@ async function runAction(
   // Time has passed since HEAD was seen on the line: a person was asked. After a command, and the web, it is looked at too.
   if (!approvesAll && approver.by === 'user' && (await hasLeft(runner))) return endOffLine(runner);
   const started = project.clock.now().getTime();
-  const wanted = edited === undefined ? { action, effect } : withEdited(action, effect, edited);
+  const wanted =
+    edited === undefined
+      ? { action, effect }
+      : {
+          action: action.type === 'EXECUTE' ? { ...action, script: edited } : action,
+          effect: withText(effect, edited),
+        };
   const performed = await approver.during({ action, count: plan.actions.length }, () =>
-    performAction(runner, wanted.action, wanted.effect),
+    perform(wanted.action, wanted.effect, openDiskWorld(runner, wanted.action)),
   );
   if (performed.status === 'SKIPPED') return endUnanswered(runner);
   if (effect.kind === 'fetch' || effect.kind === 'ask') await hasLeft(runner);
@@ -164,15 +167,6 @@ function endOffLine({ ref }: Runner): Step {
 
 function isLast({ actions }: Plan, { index }: Action, { chosen }: RunSettings): boolean {
   return !actions.some((other) => other.index > index && chosen.has(other.index));
-}
-
-/** The user's own text is taken unchanged: the rules for plans are for models. */
-function withEdited(action: Action, effect: Effect, edited: string): { action: Action; effect: Effect } {
-  if (effect.kind === 'write') {
-    return { action, effect: { ...effect, after: new TextEncoder().encode(edited), matches: [] } };
-  }
-  if (effect.kind !== 'command' || action.type !== 'EXECUTE') return { action, effect };
-  return { action: { ...action, script: edited }, effect: { ...effect, script: edited } };
 }
 
 /** Unlike a plan's script, the user's was masked by nobody yet. */

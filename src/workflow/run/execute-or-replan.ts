@@ -1,6 +1,6 @@
 /** Executes the pending plan; where it is not valid asks for another one and executes that, as often as is allowed. */
 import { TeddyError } from '../../errors.ts';
-import { comparePlans, type PlanDifference } from '../../plan/describe-action.ts';
+import { comparePlans, type PlanDifference } from '../../plan/compare-plans.ts';
 import { parsePlan } from '../../plan/parse.ts';
 import { haveSameProblems, renderReplanMessage } from '../../plan/replan-message.ts';
 import type { Project } from '../../ports/project.ts';

@@ -1,7 +1,8 @@
 /** Executes the pending plan of a line: check, approve, act, and publish one report together with the code it changed. */
 import { TeddyError } from '../../errors.ts';
 import type { RunRecord } from '../../plan/journal.ts';
-import type { ParsedPlan, Problem } from '../../plan/plan.ts';
+import type { ParsedPlan } from '../../plan/plan.ts';
+import type { Problem } from '../../plan/problem.ts';
 import { runVirtually, comparePositions } from '../../plan/validate.ts';
 import type { LeftRun } from '../../ports/disk.ts';
 import type { Project } from '../../ports/project.ts';
@@ -20,8 +21,7 @@ import { nameSome } from '../../session/name-some.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { shortRef, type RefName } from '../../names.ts';
 import { worldOf } from '../line/plan-world.ts';
-import type { Approver } from './approver.ts';
-import { newRun, type Run } from './run.ts';
+import { type Approver, newRun, type Run } from './run.ts';
 import { hasRun, runActions } from './actions.ts';
 import { readApproval, requireApproval } from '../line/needed-approval.ts';
 import { selectActions, type Selection } from './select-actions.ts';

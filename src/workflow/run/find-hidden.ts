@@ -1,5 +1,6 @@
 /** Files that a sparse checkout keeps away: a plan that makes one anew would write over it unseen. */
-import type { ParsedPlan, Problem } from '../../plan/plan.ts';
+import type { ParsedPlan } from '../../plan/plan.ts';
+import type { Problem } from '../../plan/problem.ts';
 import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Oid } from '../../names.ts';

@@ -1,9 +1,9 @@
 /** The end of an execution: a report for what was run, or for why nothing was. */
 import { TeddyError } from '../../errors.ts';
 import { newestGrammar } from '../../session/grammar.ts';
-import type { Problem } from '../../plan/plan.ts';
+import type { Problem } from '../../plan/problem.ts';
 import { renderReport } from '../../plan/report-yaml.ts';
-import type { ActionLog, Report, ReportedRollback, RunStatus } from '../../plan/report.ts';
+import type { Report, ReportedRollback, RunStatus } from '../../plan/report.ts';
 import type { Project } from '../../ports/project.ts';
 import { decodeEntry } from '../../session/entry.ts';
 import { listUndecided, type DecidedMemos } from '../line/decide-memos.ts';
@@ -12,9 +12,8 @@ import type { ReadyLine } from '../line/prepare.ts';
 import { publishReport, type Published } from './publish-report.ts';
 import type { PendingTurn } from '../line/pending-plan.ts';
 import type { CheckedOutLine } from '../line/draft-snapshot.ts';
-import { toParams } from '../../plan/report-params.ts';
 import type { RolledBack } from './roll-back.ts';
-import { newRun, type Run } from './run.ts';
+import { newLog, newRun, skipped, type Run } from './run.ts';
 
 export interface Executed extends Published {
   line: ReadyLine;
@@ -67,14 +66,7 @@ export async function closeTurn(
   status: RunStatus,
   why: { error?: string; reason: string; problems?: Problem[]; memos: DecidedMemos },
 ): Promise<Executed> {
-  const logs: ActionLog[] = draft.turn.parsed.plan.actions.map((action) => ({
-    index: action.index,
-    action_type: action.type,
-    status: 'SKIPPED',
-    params: toParams(action),
-    approved_by: 'none',
-    details: { reason: why.reason },
-  }));
+  const logs = draft.turn.parsed.plan.actions.map((action) => newLog(action, skipped(why.reason)));
   const run: Run = { ...newRun(), logs };
   const count = why.problems?.length ?? 0;
   const error = why.error ?? `${count} ${count === 1 ? 'problem' : 'problems'} found in the plan`;

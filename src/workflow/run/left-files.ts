@@ -1,4 +1,5 @@
 /** Files as the actions of a run leave them, and the tree of the code after each action. Neither starts git. */
+import { handlerOf, typeOf } from '../../plan/actions/actions.ts';
 import type { LeftFile } from '../../plan/journal.ts';
 import type { ActionLog, Report } from '../../plan/report.ts';
 import type { Effect } from '../../plan/effect.ts';
@@ -48,7 +49,8 @@ export async function noteFiles({ place, files }: Runner, paths: RepoPath[]): Pr
 
 /** The actions that may change files, and of which the report says that they began. */
 export function mayChangeFiles({ action_type: type, status }: Pick<ActionLog, 'action_type' | 'status'>): boolean {
-  return status !== 'SKIPPED' && ['CREATE', 'EDIT', 'EXECUTE', 'RESEARCH'].includes(type);
+  const isHarmless = typeOf({ type }).writes === undefined && handlerOf({ type }).runs === undefined;
+  return status !== 'SKIPPED' && !isHarmless;
 }
 
 interface TreeContext {

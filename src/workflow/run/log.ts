@@ -4,7 +4,7 @@ import type { ActionLog } from '../../plan/report.ts';
 import type { RunJournal } from '../../ports/disk.ts';
 import type { Project } from '../../ports/project.ts';
 import type { RepoPath } from '../../names.ts';
-import { describeAction } from '../../plan/describe-action.ts';
+import { describeAction } from '../../plan/actions/actions.ts';
 import { maskString } from '../line/mask-text.ts';
 import { nullIfRefused } from './keep-before.ts';
 import type { Run, RunLog } from './run.ts';

@@ -1,9 +1,9 @@
 /** Previews what executing a line's pending plan would do. Nothing is changed to find it out, and nobody is asked. */
 import { TeddyError } from '../../errors.ts';
 import { renderUnifiedDiff } from '../../plan/diff.ts';
-import type { Effect } from '../../plan/effect.ts';
-import { joinWrites } from '../../plan/join-writes.ts';
-import type { Action, ParsedPlan, Problem } from '../../plan/plan.ts';
+import { type Effect, joinWrites } from '../../plan/effect.ts';
+import type { Action, ParsedPlan } from '../../plan/plan.ts';
+import type { Problem } from '../../plan/problem.ts';
 import { comparePositions, runVirtually } from '../../plan/validate.ts';
 import type { RunDirs, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';

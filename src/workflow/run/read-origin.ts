@@ -1,5 +1,6 @@
 /** How a file was before a run: as the journal kept it, or as the commit has it that the run began on. */
-import type { FileState, NewFile, RunJournal } from '../../ports/disk.ts';
+import type { RunJournal } from '../../ports/disk.ts';
+import type { FileState, NewFile } from '../../ports/files.ts';
 import type { Store, TreeEntry } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Oid, RepoPath } from '../../names.ts';

@@ -4,7 +4,8 @@
  */
 import { TeddyError } from '../../errors.ts';
 import type { JournaledRun } from '../../plan/journal.ts';
-import type { FileState, NewFile, ProjectFiles, RunJournal } from '../../ports/disk.ts';
+import type { ProjectFiles, RunJournal } from '../../ports/disk.ts';
+import type { FileState, NewFile } from '../../ports/files.ts';
 import type { Scan, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import type { RepoPath } from '../../names.ts';

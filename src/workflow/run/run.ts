@@ -1,12 +1,13 @@
-/** A run of a plan: what it is given, and what it comes to. */
+/** A run of a plan: what it is given, who says yes or no, and what it comes to. */
 import type { Before, JournaledRun, LeftFile, ProcessGroup, RunEnd } from '../../plan/journal.ts';
+import { toParams } from '../../plan/actions/actions.ts';
 import type { Action } from '../../plan/plan.ts';
 import type { ActionLog } from '../../plan/report.ts';
+import type { Effect } from '../../plan/effect.ts';
 import type { ProjectFiles, RunJournal, Shell } from '../../ports/disk.ts';
 import type { Masker } from '../../ports/project.ts';
 import type { Pages } from '../../ports/web.ts';
 import type { RefName, RepoPath } from '../../names.ts';
-import type { Approver } from './approver.ts';
 import type { SessionTarget } from '../line/guard-session-files.ts';
 
 export interface Run {
@@ -57,6 +58,36 @@ export interface Runner {
   log: RunLog;
 }
 
+/** `end`: nobody answers now; before anything was run it decides nothing. */
+type Decision = 'yes' | 'no' | 'all' | 'quit' | 'end';
+
+export interface Approval {
+  decision: Decision;
+  /** With a yes: what the user has made of it, the whole new content of a file or the script. */
+  edited?: string;
+  /** With `quit`: this action was refused, and the run stopped after it. */
+  declines?: boolean;
+  /** With a no: the user's words, for the report and so for the model. */
+  comment?: string;
+}
+
+export interface Approver {
+  /** `flag` when -y has decided for all. */
+  readonly by: 'user' | 'flag';
+  /** Before the first question: all that the plan will do, as far as it can be known. */
+  begin(effects: Effect[]): Promise<void>;
+  /** `isLast`: nothing is asked about after it. */
+  action(asked: { action: Action; effect: Effect; count: number; isLast: boolean }): Promise<Approval>;
+  /** The answer to CHAT_WITH_USER or PROMPT; null without somebody to ask. Throws INTERRUPTED where somebody gives none. */
+  answer(text: string): Promise<string | null>;
+  /** Announces an action that nobody was asked about, and shows that it runs until `use` is over. */
+  during<Value>(started: { action: Action; count: number }, use: () => Promise<Value>): Promise<Value>;
+  /** Live output of a command. */
+  output(stream: 'stdout' | 'stderr', text: string): void;
+  /** After each action. */
+  done(log: ActionLog, count: number): void;
+}
+
 /** The journal of this run, action by action. */
 export interface RunLog {
   journal: RunJournal;
@@ -71,8 +102,15 @@ export interface RunLog {
   rollBack(): Promise<void>;
 }
 
-/** How an action's log goes on once it was done. */
-export type Performed = Pick<ActionLog, 'status' | 'details'>;
+/** Begins the log of an action with what the plan says of it. */
+export function newLog<Rest extends Omit<ActionLog, 'index' | 'action_type' | 'params'>>(action: Action, rest: Rest) {
+  return { index: action.index, action_type: action.type, params: toParams(action), ...rest };
+}
+
+export function skipped(reason: string, comment?: string): Pick<ActionLog, 'status' | 'approved_by' | 'details'> {
+  const details = { reason, ...(comment === undefined ? {} : { comment }) };
+  return { status: 'SKIPPED', approved_by: 'none', details };
+}
 
 export function newRun(): Run {
   return {

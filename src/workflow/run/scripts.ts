@@ -1,17 +1,16 @@
 /** Runs an action's scripts: output shown and masked, and what they changed attributed to the action. */
 import type { Action } from '../../plan/plan.ts';
 import type { Before, KeptState } from '../../plan/journal.ts';
-import type { CommandResult, KeptFiles, Shell } from '../../ports/disk.ts';
+import type { KeptFiles, Shell } from '../../ports/disk.ts';
+import type { CommandResult } from '../../ports/files.ts';
 import type { Scan } from '../../ports/git.ts';
-import type { Masker } from '../../ports/project.ts';
 import { isGuardedPath } from '../../session/global-files.ts';
 import type { RepoPath } from '../../names.ts';
 import { isInState } from '../line/edited-code.ts';
 import { keepSessionFiles, listChanged, restoreSessionFiles, type RestoredFiles } from '../line/guard-session-files.ts';
 import { isUntracked, keepEdits } from './keep-before.ts';
 import { noteFiles } from './left-files.ts';
-import { maskString } from '../line/mask-text.ts';
-import { maskedOutput } from '../line/masked-output.ts';
+import { maskResult, maskedOutput } from '../line/masked-output.ts';
 import type { Runner } from './run.ts';
 
 type Start = (
@@ -91,10 +90,4 @@ async function isAsBefore(
   if (isUntracked(before) !== isUntracked(after)) return false;
   const wanted = state.kind === 'file' ? { ...state, bytes: await log.journal.read(state.key) } : state;
   return isInState(await files.readState(path), wanted);
-}
-
-/** The output is masked as a whole: where it is cut first, a piece of a secret might stay. */
-async function maskResult(masker: Masker, result: CommandResult): Promise<CommandResult> {
-  const [stdout, stderr] = await Promise.all([result.stdout, result.stderr].map((text) => maskString(masker, text)));
-  return { ...result, stdout: stdout ?? '', stderr: stderr ?? '' };
 }

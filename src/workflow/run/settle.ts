@@ -13,9 +13,8 @@ import { tellRolledBack, toWarning } from './close.ts';
 import { listChanged, restoreInterrupted } from '../line/guard-session-files.ts';
 import { logRun } from './log.ts';
 import { toText } from '../../view/view.ts';
-import { toParams } from '../../plan/report-params.ts';
 import { rollBack, type RolledBack } from './roll-back.ts';
-import { newRun, type Run, type RunLog } from './run.ts';
+import { newLog, newRun, type Run, type RunLog } from './run.ts';
 import { toSkippedLog, toUnselectedLog } from './actions.ts';
 import { notInterruptedError } from '../line/unfinished-run.ts';
 
@@ -59,11 +58,10 @@ export async function takeUpRun(
   const log = logRun(project, left.journal, left, { isNew: false });
   const crashed = actions.find(({ index }) => index === left.interrupted?.action);
   if (left.interrupted && crashed) {
-    const { index, type } = crashed;
     const reason = await noteChanges(project, workspace, left.interrupted, run);
     const status = choice === 'keep' ? 'ABORTED' : 'FAILURE';
-    const ended: ActionLog = { index, action_type: type, status, params: toParams(crashed), details: { reason } };
-    run.crashedIn = index;
+    const ended: ActionLog = newLog(crashed, { status, details: { reason } });
+    run.crashedIn = crashed.index;
     run.logs.push(ended);
     await log.end(ended, run);
   }

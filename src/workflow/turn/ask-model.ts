@@ -23,7 +23,8 @@ import {
   type Received,
   type Usage,
 } from '../line/receive-answer.ts';
-import type { ParsedPlan, Problem } from '../../plan/plan.ts';
+import type { ParsedPlan } from '../../plan/plan.ts';
+import type { Problem } from '../../plan/problem.ts';
 import { runVirtually } from '../../plan/validate.ts';
 import type { Workspace } from '../../ports/git.ts';
 import type { MaskedSecret } from '../../session/mask.ts';

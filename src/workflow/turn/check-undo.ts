@@ -1,5 +1,6 @@
 /** Which files of a turn can be taken back: those that are as the turn left them. */
-import type { FileState, ProjectFiles } from '../../ports/disk.ts';
+import type { ProjectFiles } from '../../ports/disk.ts';
+import type { FileState } from '../../ports/files.ts';
 import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Oid, RepoPath } from '../../names.ts';

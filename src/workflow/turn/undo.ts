@@ -14,8 +14,9 @@ import { prepareLineOf, type ReadyLine } from '../line/prepare.ts';
 import { findWayTo } from '../line/way-to-line.ts';
 import { findTurn } from '../../view/view.ts';
 import { findTaken, listUndoable, type TurnCode, type UndoChange } from './read-code.ts';
-import { decodeText } from '../../plan/decode-text.ts';
-import type { ProjectFiles, FileState, NewFile } from '../../ports/disk.ts';
+import { decodeText } from '../../session/bytes.ts';
+import type { ProjectFiles } from '../../ports/disk.ts';
+import type { FileState, NewFile } from '../../ports/files.ts';
 
 export interface UndoRequest {
   /** Without it: the newest turn that changed code and is not undone, or not all of it. */

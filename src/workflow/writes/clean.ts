@@ -1,13 +1,14 @@
-/** Offers recent write sessions that nobody goes on with, and clears old ones away into git. */
+/** Offers recent write sessions that nobody goes on with, clears old ones away into git, and gives one up. */
 import { TeddyError } from '../../errors.ts';
 import type { FoundWrite, StagedWrite } from '../../ports/disk.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Oid } from '../../names.ts';
 import type { Limits } from '../../session/write-limits.ts';
+import { finalizingError } from '../../write/write-errors.ts';
 import { isExpired } from '../../write/step.ts';
 import { isOver, type WriteState } from '../../write/write.ts';
 import { keepBytes } from '../line/keep-bytes.ts';
-import { isOrphaned, readWriteLimits } from './held.ts';
+import { dispatch, isOrphaned, readWriteLimits, withWrite, type HeldWrite } from './held.ts';
 import { toView, type WriteView } from './list.ts';
 
 export interface CleanedWrite {
@@ -136,4 +137,29 @@ async function keepAndRemove(
     if (bytes.length > 0) kept.push(await keepBytes(project, `writes/${id}`, bytes));
   await (staged === null ? project.writes.remove(id) : staged.remove());
   return { id, target: record?.target ?? null, kept, isCommitted: state?.phase === 'committed' };
+}
+
+/** Gives a write session up: its slot is free, and its staging is gone. Throws UNKNOWN_WRITE for one that is over, has expired, or never was; WRITE_FINALIZING when the target is replaced. */
+export async function cancelWrite(project: Project, id: string): Promise<void> {
+  await withWrite(
+    project,
+    id,
+    async (held) => {
+      await refusePlaced(project, held);
+      for (const effect of dispatch(held, { type: 'cancel' })) if (effect === 'discard') await held.staged.remove();
+    },
+    { takesSlot: false },
+  );
+}
+
+/** A content in its place only lacks the entry, and the file that stood there before cannot be brought back. */
+export async function refusePlaced(
+  project: Project,
+  { record, write }: Pick<HeldWrite, 'record' | 'write'>,
+): Promise<void> {
+  const { phase, install } = write.state;
+  if (phase === 'installed') throw finalizingError();
+  if (phase !== 'installing' || install === null || record.root === null) return;
+  const found = await project.filesOf(record.root).inspect(record.target);
+  if (found.kind === 'file' && project.hash(found.bytes) === install.sha256) throw finalizingError();
 }

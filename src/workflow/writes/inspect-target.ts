@@ -4,11 +4,11 @@ import { parseRepoPath } from '../../session/paths.ts';
 import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Oid, RepoPath } from '../../names.ts';
-import { findTwin, findTwinIn, inspectTree } from '../line/find-twin.ts';
-import { pathsTo } from '../../session/twin-names.ts';
+import { findTwin, findTwinIn } from '../line/find-twin.ts';
+import { inspectTree } from '../line/inspect-tree.ts';
 import { beginsWithBom, endsInNewline, lineEndingsOf } from '../../write/check-bytes.ts';
 import type { Base } from '../../write/write.ts';
-import { whyNotAFile } from '../../session/out-of-reach.ts';
+import { realPathOf, whyNotAFile } from '../../session/out-of-reach.ts';
 import { operations, type Operation } from '../../session/write-limits.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 
@@ -57,32 +57,20 @@ export function parseOperation(text: string): Operation {
 
 /** Throws BAD_TARGET for what cannot be written, or cannot be committed. */
 export async function inspectTarget(project: Project, place: Place, path: RepoPath): Promise<Target> {
-  if (typeof place === 'string') return inspectOnTip(project, place, path);
-  const workspace = place;
-  const found = await project.filesOf(workspace.root).inspect(path);
+  const isOnDisk = typeof place !== 'string';
+  const inspect = isOnDisk ? project.filesOf(place.root).inspect : inspectTree(project.repository.store, place);
+  const found = await inspect(path);
   const unusable = whyNotAFile(path, found);
   if (unusable !== null) throw badTargetError(path, unusable);
-  const real = 'real' in found && found.real !== undefined ? found.real : path;
-  if ((await workspace.ignored([real])).length > 0) {
+  const real = realPathOf(path, found);
+  if (isOnDisk && (await place.ignored([real])).length > 0) {
     throw badTargetError(path, 'git ignores it, and a write session ends with a commit');
   }
-  return { path: real, bytes: found.kind === 'file' ? found.bytes : null };
+  if (found.kind !== 'file') return { path: real, bytes: null };
+  return { path: real, bytes: found.bytes, ...(isOnDisk ? {} : { mode: found.executable ? 0o755 : usualMode }) };
 }
 
 const usualMode = 0o644;
-
-async function inspectOnTip({ repository: { store } }: Project, tip: Oid, path: RepoPath): Promise<Target> {
-  for (const at of pathsTo(path)) {
-    const found = await inspectTree(store, tip, at, Number.POSITIVE_INFINITY);
-    if (found.kind === 'link' || found.kind === 'large')
-      throw badTargetError(path, `\`${at}\` is a symbolic link, and its line is checked out nowhere`);
-    if (at !== path && found.kind === 'directory') continue;
-    const unusable = whyNotAFile(path, at !== path && found.kind === 'file' ? { kind: 'blocked', parent: at } : found);
-    if (unusable !== null) throw badTargetError(path, unusable);
-    if (found.kind === 'file') return { path, bytes: found.bytes, mode: found.executable ? 0o755 : usualMode };
-  }
-  return { path, bytes: null };
-}
 
 /** The name that keeps a new file from standing there; null: there is none. */
 export function findTwinAt(project: Project, place: Place, path: RepoPath): Promise<RepoPath | null> {

@@ -6,7 +6,7 @@ import type { Project } from '../../ports/project.ts';
 import type { Limits } from '../../session/write-limits.ts';
 import { isExpired, openWrite } from '../../write/step.ts';
 import { isOver } from '../../write/write.ts';
-import { refusePlaced } from './cancel.ts';
+import { refusePlaced } from './clean.ts';
 import { finalizeHeld, type Finalized } from './finalize.ts';
 import { dispatch, findKnown, holdWrite, readWriteLimits, saveWrite, tellTail, type HeldWrite } from './held.ts';
 

@@ -40,7 +40,9 @@ describe('read_file', () => {
     });
     expect(await outputOf(project, 'read_file', { path: 'src' }, { selector })).toContain('it is a directory');
     expect(await outputOf(project, 'read_file', { path: 'src/c' }, { selector })).toContain('there is no such path');
-    expect(await outputOf(project, 'read_file', { path: 'a.txt/c' }, { selector })).toContain('there is no such path');
+    expect(await outputOf(project, 'read_file', { path: 'a.txt/c' }, { selector })).toContain(
+      '`a.txt` is a file, not a directory',
+    );
   });
 
   test('reads no other branch when HEAD has left the line since it was prepared', async () => {

@@ -1,7 +1,7 @@
 /** Every changed path belongs to an action or to the user. With real git: test/e2e/attribution.test.ts. */
 import { describe, expect } from 'vitest';
 import type { Oid } from '../../../src/names.ts';
-import type { Approver } from '../../../src/workflow/run/approver.ts';
+import type { Approver } from '../../../src/workflow/run/run.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { approver, command, create, planOf, run, say, session, start, storyOfLine } from '../../support/turns.ts';
 import { quickTest as test, slowTest } from '../../support/slow-test.ts';

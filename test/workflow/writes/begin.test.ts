@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { appendWrite } from '../../../src/workflow/writes/append.ts';
 import { beginWrite, type WriteRequest } from '../../../src/workflow/writes/begin.ts';
-import { cancelWrite } from '../../../src/workflow/writes/cancel.ts';
+import { cancelWrite } from '../../../src/workflow/writes/clean.ts';
 import { findWrite, listWrites } from '../../../src/workflow/writes/list.ts';
 import { memoryProject } from '../../support/memory-repository.ts';
 import { start } from '../../support/turns.ts';

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { appendWrite } from '../../../src/workflow/writes/append.ts';
 import { beginHeldWrite, beginWrite, type WriteRequest } from '../../../src/workflow/writes/begin.ts';
-import { cancelWrite } from '../../../src/workflow/writes/cancel.ts';
+import { cancelWrite } from '../../../src/workflow/writes/clean.ts';
 import { finalizeHeld, finalizeWrite } from '../../../src/workflow/writes/finalize.ts';
 import { finalizeLeft } from '../../../src/workflow/writes/recover.ts';
 import { newSession } from '../../../src/workflow/line/new-session.ts';

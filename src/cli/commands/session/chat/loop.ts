@@ -1,7 +1,7 @@
 /** Runs a conversation at the terminal: prompt, message, answer, until the user leaves. */
 import { exitCodes, TeddyError, toWorldError, type ErrorCode } from '../../../../errors.ts';
 import { shortRef } from '../../../../names.ts';
-import { listPaths } from '../../../../workflow/chat/list-files.ts';
+import { listPaths } from '../../../../workflow/chat/files.ts';
 import { findNextStep } from '../../../../workflow/turn/find-next-step.ts';
 import { parseChatInput, renderChatHelp, type ChatCommandName, splitTurn, type ChatInput } from './commands.ts';
 import { openChatLine, sayPending, sayStart, sayWaiting, type Conversation, type Talking } from './line.ts';

@@ -1,19 +1,25 @@
 /** The files of a commit, seen as a plan sees those of a work tree: links are followed, and never out of the project. */
 import type { Inspect } from '../../plan/virtual-files.ts';
-import type { FileTarget } from '../../ports/disk.ts';
+import type { FileTarget } from '../../ports/files.ts';
 import type { Store, TreeEntry } from '../../ports/git.ts';
 import type { Oid, RepoPath } from '../../names.ts';
 
 /** A system follows as many before it reports a loop. */
 const maxLinks = 40;
 
+/** `large`: a file beyond the limit, which is not read. */
+export type FoundInTree = FileTarget | { kind: 'large' };
+
 interface Tree {
   store: Store;
+  maxBytes: number;
   /** The entry that stands at a path with no link before it. */
   find(path: string): Promise<TreeEntry | null>;
 }
 
-export function inspectTree(store: Store, treeish: Oid): Inspect {
+export function inspectTree(store: Store, treeish: Oid): Inspect;
+export function inspectTree(store: Store, treeish: Oid, maxBytes: number): (path: RepoPath) => Promise<FoundInTree>;
+export function inspectTree(store: Store, treeish: Oid, maxBytes = Number.POSITIVE_INFINITY) {
   const listed = new Map<string, Promise<TreeEntry[]>>();
   const list = (dir: string) => {
     const known = listed.get(dir) ?? store.readDir(treeish, dir as RepoPath).then((found) => found?.entries ?? []);
@@ -25,10 +31,10 @@ export function inspectTree(store: Store, treeish: Oid): Inspect {
     const entries = await list(slash === -1 ? '' : path.slice(0, slash));
     return entries.find(({ name }) => name === path.slice(slash + 1)) ?? null;
   };
-  return (path) => look({ store, find }, path, 0);
+  return (path: RepoPath) => look({ store, maxBytes, find }, path, 0);
 }
 
-async function look(tree: Tree, path: string, links: number): Promise<FileTarget> {
+async function look(tree: Tree, path: string, links: number): Promise<FoundInTree> {
   const direct = await tree.find(path);
   if (direct !== null) return toTarget(tree, path, direct, '', links);
   const names = path.split('/');
@@ -51,15 +57,16 @@ async function toTarget(
   { mode, oid }: TreeEntry,
   rest: string,
   links: number,
-): Promise<FileTarget> {
+): Promise<FoundInTree> {
   if (mode === '40000') return { kind: 'directory' };
   if (mode === '160000') return { kind: 'foreign', repository: path as RepoPath };
+  if (mode !== '120000' && ((await tree.store.readSize(oid)) ?? 0) > tree.maxBytes) return { kind: 'large' };
   const bytes = await tree.store.readBlob(oid);
   if (mode !== '120000') return { kind: 'file', bytes, executable: mode === '100755' };
   const place = links < maxLinks ? resolveLink(path, new TextDecoder().decode(bytes)) : null;
   if (place === null) return { kind: 'outside', link: path as RepoPath };
   const real = [place, rest].filter((part) => part !== '').join('/');
-  const found: FileTarget = real === '' ? { kind: 'directory' } : await look(tree, real, links + 1);
+  const found: FoundInTree = real === '' ? { kind: 'directory' } : await look(tree, real, links + 1);
   return found.kind === 'file' || found.kind === 'absent' ? { real: real as RepoPath, ...found } : found;
 }
 

@@ -1,5 +1,25 @@
-/** Tells what a result does not say by itself: that the script asked something, which nobody can answer here, and what goes on. */
-import type { CommandResult } from '../ports/disk.ts';
+/** A command's output as a report shows it: its part, how the whole of it is stored, and what it does not say by itself. */
+import type { CommandResult } from '../ports/files.ts';
+import { endLine } from '../session/context-log-sections.ts';
+
+/** A report shows so many lines of a stream when the plan does not say. */
+export const shownLines = 100;
+
+export function takeLast(text: string, count: number): string {
+  const lines = text.split('\n');
+  const kept = text.endsWith('\n') ? count + 1 : count;
+  return lines.length <= kept ? text : lines.slice(-kept).join('\n');
+}
+
+export function renderOutput({ stdout, stderr }: Pick<CommandResult, 'stdout' | 'stderr'>): string {
+  return `--- stdout\n${endLine(stdout)}--- stderr\n${endLine(stderr)}`;
+}
+
+export function takeFirst(text: string, count: number): string {
+  const lines = text.split('\n');
+  const kept = text.endsWith('\n') ? count + 1 : count;
+  return lines.length <= kept ? text : `${lines.slice(0, count).join('\n')}\n`;
+}
 
 const inputNote =
   'The command seems to wait for input. It has none here: use options such as --yes, or pipe the input in.';

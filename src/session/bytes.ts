@@ -1,3 +1,4 @@
+/** Bytes, and the text that they are in UTF-8. */
 const encoder = new TextEncoder();
 const partLength = 65_536;
 
@@ -17,4 +18,19 @@ export function countBytes(text: string): number {
     at = end;
   }
   return count;
+}
+
+/** Null when the bytes are not UTF-8. A byte order mark stays in the text, so that encoding gives the same bytes. */
+export function decodeText(bytes: Uint8Array): string | null {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return null;
+  }
+}
+
+/** Null equals null alone. */
+export function equalBytes(a: Uint8Array | null, b: Uint8Array | null): boolean {
+  if (a === null || b === null) return a === b;
+  return a.length === b.length && a.every((byte, at) => byte === b[at]);
 }

@@ -1,0 +1,120 @@
+/** The types of actions that a plan may have, in the order in which the protocol tells of them, and what is done by type. */
+import { TeddyError } from '../../errors.ts';
+import { countMasks } from '../../session/mask.ts';
+import type { RepoPath } from '../../names.ts';
+import type { Performed, ReportedParam } from '../action-details.ts';
+import type { Effect, EffectOutcome, PlanWorld } from '../effect.ts';
+import { refuse, type ActionBase, type ActionHandler, type ActionType } from './action.ts';
+import { askHandler, chatWithUser, prompt } from './chat-with-user.ts';
+import { create, createHandler } from './create.ts';
+import { edit, editHandler } from './edit.ts';
+import { execute, executeHandler } from './execute.ts';
+import { invoke, invokeHandler } from './invoke.ts';
+import { prune, pruneHandler } from './prune.ts';
+import { read, readHandler } from './read.ts';
+import { research, researchHandler } from './research.ts';
+import type { ActionWorld } from './world.ts';
+
+export const actionTypes = [create, edit, read, execute, research, prune, chatWithUser, prompt, invoke] as const;
+
+const handlers = {
+  CREATE: createHandler,
+  EDIT: editHandler,
+  READ: readHandler,
+  EXECUTE: executeHandler,
+  RESEARCH: researchHandler,
+  PRUNE: pruneHandler,
+  CHAT_WITH_USER: askHandler,
+  PROMPT: askHandler,
+  INVOKE: invokeHandler,
+};
+
+type KnownType = (typeof actionTypes)[number];
+export const actionNames = actionTypes.map(({ type }) => type) as unknown as readonly KnownType['type'][];
+
+/** Each action is given to the type of its own name alone. */
+const byName = new Map<string, ActionType<ActionBase>>(
+  actionTypes.map((type) => [type.type, type as unknown as ActionType<ActionBase>]),
+);
+
+export function typeOf({ type }: Pick<ActionBase, 'type'>): ActionType<ActionBase> {
+  const found = byName.get(type);
+  if (found === undefined) throw new Error(`There is no action ${type}.`);
+  return found;
+}
+
+/** Each handler gets actions of its own type alone, with the effect that it found. */
+export function handlerOf(action: Pick<ActionBase, 'type'>): ActionHandler<ActionBase, Effect> {
+  const { type } = typeOf(action) as KnownType;
+  return handlers[type] as unknown as ActionHandler<ActionBase, Effect>;
+}
+
+/** Reads an action's name in any case, with stray symbols and a number around it: `` 2. `chat with user`: ``. */
+export function findActionType(heading: string): ActionType<ActionBase> | undefined {
+  const words = heading.toUpperCase().match(/[A-Z]+/g) ?? [];
+  return byName.get((words[0] === 'ACTION' ? words.slice(1) : words).join('_'));
+}
+
+/** The action in one line, for labels, prompts and lists. */
+export function describeAction(action: ActionBase): string {
+  return `${action.type} ${typeOf(action).target(action)}`.trimEnd();
+}
+
+/** The file that the action writes; null when it writes none, or when it runs what may write any. */
+export function writtenPath(action: ActionBase): RepoPath | null {
+  return typeOf(action).writes?.(action) ?? null;
+}
+
+/** The action's parameters as the report shows them. */
+export function toParams(action: ActionBase): Record<string, ReportedParam> {
+  return handlerOf(action).params(action);
+}
+
+/**
+ * Finds the effect of one action on the files as they are, or why it can have none. Validation and execution both ask here. Problems
+ * carry the index of the action; several only when several pairs of an EDIT do not apply.
+ */
+export async function toEffect(action: ActionBase, world: PlanWorld): Promise<EffectOutcome> {
+  return refuseNewMasks(action, await handlerOf(action).check(action, world));
+}
+
+/** Does what was approved. A failure is an outcome; only a defect is thrown. SKIPPED: a question that nobody has answered. */
+export async function perform(action: ActionBase, effect: Effect, world: ActionWorld): Promise<Performed> {
+  try {
+    const handler = handlerOf(action);
+    if (handler.perform !== undefined) return await handler.perform(action, effect, world);
+    await world.begin();
+    return { status: 'SUCCESS' };
+  } catch (error) {
+    // A full disk or a missing permission is an outcome of this action; the report has to say it.
+    if (!(error instanceof TeddyError)) throw error;
+    if (error.code === 'INTERRUPTED' && effect.kind === 'ask') return { status: 'SKIPPED' };
+    if (error.code === 'INTERRUPTED') return { status: 'ABORTED', details: { reason: 'interrupted' } };
+    return { status: 'FAILURE', details: { reason: `${error.message} [${error.code}]` } };
+  }
+}
+
+/**
+ * A mask stands for a secret that the model cannot see: written back, it would destroy the secret. An action must not bring in a mask
+ * that its target does not have.
+ */
+function refuseNewMasks(action: ActionBase, outcome: EffectOutcome): EffectOutcome {
+  if ('problems' in outcome || outcome.effect.kind !== 'write') return outcome;
+  const { path, before, after } = outcome.effect;
+  const mask = findNewMask(before, after);
+  if (mask === null) return outcome;
+  return refuse(
+    action,
+    `${action.type} ${path}: it would write ${mask}, which stands for a secret that the file does not have in this form.`,
+    'Leave the line with the secret as it is, or ask the user to set it.',
+  );
+}
+
+function findNewMask(before: Uint8Array | null, after: Uint8Array): string | null {
+  const decoder = new TextDecoder();
+  const written = countMasks(decoder.decode(after));
+  if (written.size === 0) return null;
+  const had = countMasks(before === null ? '' : decoder.decode(before));
+  for (const [mask, count] of written) if (count > (had.get(mask) ?? 0)) return mask;
+  return null;
+}
