@@ -30,7 +30,17 @@ export interface DraftedSnapshot {
 }
 
 /** `drafted` null: there is nothing to commit. Throws what `takeSnapshot` throws; then nothing has changed. */
-export async function draftSnapshot(
+export async function draftSnapshot(...line: Parameters<typeof draftOnce>): ReturnType<typeof draftOnce> {
+  try {
+    return await draftOnce(...line);
+  } catch (error) {
+    // A file that another command is just publishing looks changed; the second look waits until nobody writes the index.
+    if (!(error instanceof TeddyError && ['PLAN_MODIFIED', 'FILE_MODIFIED'].includes(error.code))) throw error;
+    return draftOnce(...line);
+  }
+}
+
+async function draftOnce(
   project: Project,
   line: CheckedOutLine,
   turn: TurnName | null,

@@ -168,4 +168,24 @@ describe('in .teddy/', () => {
       await project.write({ [`${dir}/01/${name}`]: before });
     }
   });
+
+  test('one that another command was just publishing is none', async () => {
+    const project = await begin();
+    await say(project, 'Do it', planOf([create('new.txt')]));
+    await run(project);
+    const name = `${dir}/01/_context.log`;
+    const published = (await project.read(name)) ?? '';
+    await project.write({ [name]: `${published}more\n` });
+    const { workspace } = project.repository;
+    const look = workspace.headAndStatus.bind(workspace);
+    let looks = 0;
+    const headAndStatus: typeof look = async (options) => {
+      looks += 1;
+      if (looks === 2) await project.write({ [name]: published });
+      return look(options);
+    };
+    Object.assign(workspace, { headAndStatus });
+    await say(project, 'Go on', 'Fine.');
+    expect((await storyOfLine(project)).slice(-2)).toEqual(['message 02', 'reply 02']);
+  });
 });
