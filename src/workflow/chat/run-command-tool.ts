@@ -15,16 +15,10 @@ import { shortRef, type RefName, type RepoPath } from '../../names.ts';
 import { shownLines, takeLast, noteResult } from '../../plan/command-output.ts';
 import type { ProcessGroup } from '../../plan/journal.ts';
 import { readTimeoutMs } from '../run/execute-plan.ts';
-import {
-  keepSessionFiles,
-  listChanged,
-  restoreSessionFiles,
-  type RestoredFiles,
-  type SessionTarget,
-} from '../line/guard-session-files.ts';
+import { keepSessionFiles, takeStock, type FilesAfter } from '../line/guard-session-files.ts';
 import { maskPaths, maskString } from '../line/mask-text.ts';
 import { commandKind, type CommandFacts } from '../line/settle-commands.ts';
-import { maskedOutput } from '../line/masked-output.ts';
+import { maskResult, showMasked } from '../line/masked-output.ts';
 import { toReason } from '../run/scripts.ts';
 import { findWorkspace, type CallContext } from './files.ts';
 import { type ToolOutcome, refuseAborted, toFailure } from './chat.ts';
@@ -47,7 +41,7 @@ export async function runCommand(place: CallContext, call: RunCommandCall): Prom
   const note = await noteCommand(place, workspace, kept);
   const [ran] = await Promise.allSettled([runScript(place, workspace, note, { ...call, cwd: cwd.path, timeoutMs })]);
   // Before anything else can fail: what the command wrote in `.teddy/` is put back.
-  const changes = await takeStock(session, kept).catch(async (error: unknown) => {
+  const changes = await takeStock(session, kept, 'The command').catch(async (error: unknown) => {
     await note.leave();
     throw error;
   });
@@ -77,7 +71,7 @@ async function noteCommand(
 }
 
 /** The next command puts back what could not be put back now, before it builds on anything. */
-async function closeNote({ notices }: Project, note: Operation<CommandFacts>, { failure }: Changes): Promise<void> {
+async function closeNote({ notices }: Project, note: Operation<CommandFacts>, { failure }: FilesAfter): Promise<void> {
   await (failure === null ? note.done() : note.leave()).catch((error: unknown) => tell(notices, error));
 }
 
@@ -93,32 +87,20 @@ async function runScript(
   note: Operation<CommandFacts>,
   { command, cwd, timeoutMs }: { command: string; cwd: string; timeoutMs: number },
 ): Promise<CommandResult> {
-  const output = maskedOutput(project.masker, onOutput);
   const onStart = (group: ProcessGroup) => note.note({ group });
-  const options = { cwd, env: {}, timeoutMs, signal, onStart, onOutput: output.add };
-  const result = await project.shellOf(workspace.root).run(command, options);
-  await output.end();
-  return result;
-}
-
-interface Changes extends RestoredFiles {
-  changed: RepoPath[];
-}
-
-async function takeStock(place: SessionTarget, kept: KeptFiles): Promise<Changes> {
-  const after = await place.workspace.headAndScan();
-  const changed = listChanged(kept.scan, after.scan).filter((path) => !isGuardedPath(path));
-  return { changed: changed.toSorted(), ...(await restoreSessionFiles(place, kept, after, 'The command')) };
+  const options = { cwd, env: {}, timeoutMs, signal, onStart };
+  const shell = project.shellOf(workspace.root);
+  return showMasked(project.masker, onOutput, (add) => shell.run(command, { ...options, onOutput: add }));
 }
 
 async function toOutcome(
   result: CommandResult,
-  changes: Changes,
+  changes: FilesAfter,
   timeoutMs: number,
   { masker }: Project,
 ): Promise<ToolOutcome> {
   // The whole is masked before it is cut: nobody recognises half a secret.
-  const [stdout, stderr] = await Promise.all([maskString(masker, result.stdout), maskString(masker, result.stderr)]);
+  const { stdout, stderr } = await maskResult(masker, result);
   const parts = [
     describeEnd(result, timeoutMs),
     ...renderStream('stdout', stdout),
@@ -149,7 +131,7 @@ function renderStream(name: 'stdout' | 'stderr', text: string): string[] {
 }
 
 async function describeChanges(
-  { changed, restored, strays, failure }: Changes,
+  { changed, restored, strays, failure }: FilesAfter,
   masker: Project['masker'],
 ): Promise<string[]> {
   const lines = [

@@ -70,7 +70,8 @@ export async function writeFile(
   const asked = askOnce(context.ask);
   try {
     return await inSession(context, { intent, target, operation }, async (begun, held) => {
-      if (!(await isWanted(listener, held))) return toUnwanted(held);
+      if (!(await isWanted(listener, held)))
+        return toRefused(renderToolError(`The user does not want ${held.record.target} to be written.`));
       writeContext.held = held;
       listener.file.onBegun(begun.record);
       const dialogue = openDialogue(writing, messages, call, renderBegun(begun));
@@ -103,11 +104,6 @@ async function isWanted({ file }: ChatListener, held: HeldWrite): Promise<boolea
   return isYes;
 }
 
-/** The model goes on without it. */
-function toUnwanted({ record }: HeldWrite): WrittenOutcome {
-  return toRefused(renderToolError(`The user does not want ${record.target} to be written.`));
-}
-
 /** Nothing stays in staging unless the file is being replaced by then. Throws INTERRUPTED. */
 export async function editFile(context: WritingContext, call: EditFileCall): Promise<WrittenOutcome> {
   const { project, line } = context;
@@ -128,8 +124,10 @@ export async function editFile(context: WritingContext, call: EditFileCall): Pro
     );
   } catch (error) {
     if (!(error instanceof TeddyError) || error.code === 'INTERRUPTED') throw error;
-    if (error.code === 'TARGET_CHANGED') return toRefused(describeChanged(path));
-    const text = error.hint === undefined ? error.message : `${error.message} ${error.hint}`;
+    const { code, message, hint } = error;
+    const changed =
+      'the file has changed on disk since the edits were applied to it; nothing was written. Read it again.';
+    const text = code === 'TARGET_CHANGED' ? changed : [message, hint].filter(Boolean).join(' ');
     return toRefused(await maskString(project.masker, `edit_file ${path}: ${text}`));
   }
 }
@@ -147,10 +145,6 @@ async function installEdit(
   const declined = asked.declined();
   if (declined !== null) return { ...toRefused('The change was not approved.'), declined };
   return toRefused(`edit_file ${held.record.target}: ${finalized.message}`);
-}
-
-function describeChanged(path: string): string {
-  return `edit_file ${path}: the file has changed on disk since the edits were applied to it; nothing was written. Read it again.`;
 }
 
 function toRefused(output: string): WrittenOutcome {

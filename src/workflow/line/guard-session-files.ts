@@ -46,6 +46,21 @@ export async function keepSessionFiles(place: SessionTarget): Promise<KeptFiles>
   return { head, scan, bytes, config: await workspace.readDisk(configPath) };
 }
 
+/** The files as a command has left them. */
+export interface FilesAfter extends RestoredFiles {
+  head: Head;
+  scan: Scan;
+  /** Those that it may change, sorted. */
+  changed: RepoPath[];
+}
+
+/** Takes stock after a command, before anything else can fail. `who` as `restoreSessionFiles` has it. */
+export async function takeStock(place: SessionTarget, kept: KeptFiles, who: string): Promise<FilesAfter> {
+  const after = await place.workspace.headAndScan();
+  const changed = listChanged(kept.scan, after.scan).filter((path) => !isGuardedPath(path));
+  return { ...after, changed: changed.toSorted(), ...(await restoreSessionFiles(place, kept, after, who)) };
+}
+
 /**
  * Puts back what a command changed in `.teddy/`, and says so. What it found there is kept as a tree: it may have been
  * the user, in an editor, all the same. What it staged there is unstaged. Nothing is put back where the command has left

@@ -90,6 +90,18 @@ function findLastBegin(lines: string, from: number): number {
   return keyBegin.test(lines.slice(last)) ? last : from;
 }
 
+/** Shows what a command prints as it comes, to its end. */
+export async function showMasked(
+  masker: Masker,
+  show: (stream: Stream, text: string) => void,
+  run: (add: MaskedOutput['add']) => Promise<CommandResult>,
+): Promise<CommandResult> {
+  const output = maskedOutput(masker, show);
+  const result = await run(output.add);
+  await output.end();
+  return result;
+}
+
 /** The output is masked as a whole: where it is cut first, a piece of a secret might stay. */
 export async function maskResult(masker: Masker, result: CommandResult): Promise<CommandResult> {
   const [stdout, stderr] = await Promise.all([result.stdout, result.stderr].map((text) => maskString(masker, text)));

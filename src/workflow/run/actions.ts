@@ -76,11 +76,8 @@ const skipReasons = {
 async function runOrSkip(...[project, runner, plan, action, approvesAll]: Parameters<typeof runAction>): Promise<Step> {
   if (!runner.settings.chosen.has(action.index)) return { decision: 'no', log: skipped(notSelected) };
   const { ended } = runner.run;
-  return ended === 'done' ? runAction(project, runner, plan, action, approvesAll) : toSkipped(ended);
-}
-
-function toSkipped(ended: keyof typeof skipReasons): Step {
-  return { decision: 'no', log: skipped(skipReasons[ended]) };
+  if (ended !== 'done') return { decision: 'no', log: skipped(skipReasons[ended]) };
+  return runAction(project, runner, plan, action, approvesAll);
 }
 
 /** The log of an action that is not run because of how the run has ended. */

@@ -4,14 +4,13 @@ import type { Before, KeptState } from '../../plan/journal.ts';
 import type { KeptFiles, Shell } from '../../ports/disk.ts';
 import type { CommandResult } from '../../ports/files.ts';
 import type { Scan } from '../../ports/git.ts';
-import { isGuardedPath } from '../../session/global-files.ts';
 import type { RepoPath } from '../../names.ts';
 import { isInState } from '../line/edited-code.ts';
-import { keepSessionFiles, listChanged, restoreSessionFiles, type RestoredFiles } from '../line/guard-session-files.ts';
+import { keepSessionFiles, takeStock, type RestoredFiles } from '../line/guard-session-files.ts';
 import { isUntracked, keepEdits } from './keep-before.ts';
 import { noteFiles } from './left-files.ts';
-import { maskResult, maskedOutput } from '../line/masked-output.ts';
-import type { Runner } from './run.ts';
+import { maskResult, showMasked } from '../line/masked-output.ts';
+import type { Approver, Runner } from './run.ts';
 
 type Start = (
   script: string,
@@ -30,7 +29,7 @@ export async function runScripts<T>(
   await log.begin(action, before);
   const [worked] = await Promise.allSettled([work((script, options) => runScript(runner, script, options))]);
   // Before anything else can fail: what the command changed belongs into the report, or back.
-  const restored = await takeStock(runner, action.index, kept, before).catch((error: unknown) => {
+  const restored = await attribute(runner, action.index, kept, before).catch((error: unknown) => {
     runner.run.unseen.add(action.index);
     runner.run.files.set(action.index, null);
     throw error;
@@ -48,23 +47,20 @@ async function runScript(
   { shell, settings, masker, approver, log }: Runner,
   ...[script, options]: Parameters<Start>
 ): Promise<CommandResult> {
-  const output = maskedOutput(masker, (stream, text) => approver.output(stream, text));
-  const { signal } = settings;
-  const result = await shell.run(script, { ...options, signal, onStart: log.started, onOutput: output.add });
-  await output.end();
-  return maskResult(masker, result);
+  const given = { ...options, signal: settings.signal, onStart: log.started };
+  const show: Approver['output'] = (stream, text) => approver.output(stream, text);
+  return maskResult(masker, await showMasked(masker, show, (onOutput) => shell.run(script, { ...given, onOutput })));
 }
 
 type Command = Extract<Before, { kind: 'command' }>;
 
-async function takeStock(runner: Runner, index: number, kept: KeptFiles, before: Command): Promise<RestoredFiles> {
+async function attribute(runner: Runner, index: number, kept: KeptFiles, before: Command): Promise<RestoredFiles> {
   const { place, run } = runner;
-  const after = await place.workspace.headAndScan();
+  const after = await takeStock(place, kept, `Action ${index}`);
   run.isOffLine = after.head.ref !== runner.ref;
   const states = new Map(before.kept);
   const changed: RepoPath[] = [];
-  for (const path of listChanged(kept.scan, after.scan)) {
-    if (isGuardedPath(path)) continue;
+  for (const path of after.changed) {
     const isOnlyTouched = await isAsBefore(runner, path, states.get(path), { before: kept.scan, after: after.scan });
     if (!isOnlyTouched) {
       run.changed.set(path, index);
@@ -73,9 +69,8 @@ async function takeStock(runner: Runner, index: number, kept: KeptFiles, before:
     if (run.changed.has(path)) run.left.set(path, after.scan.get(path) ?? null);
   }
   if (changed.length > 0) run.files.set(index, await noteFiles(runner, changed));
-  const files = await restoreSessionFiles(place, kept, after, `Action ${index}`);
-  for (const path of files.strays) run.strays.add(path);
-  return files;
+  for (const path of after.strays) run.strays.add(path);
+  return after;
 }
 
 /** Written again with the same bytes and mode, and tracked or not as it was: whose change it is has not changed. */
