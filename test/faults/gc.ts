@@ -50,7 +50,7 @@ export async function runBesideGc(copies: Copies, scene: Scene, count: number, t
   const operation = scene.name === 'chat' ? 'say' : scene.operation;
   const repository = await copy(scene);
   const { acknowledged, failure, refusals, stderr } = await besideGc(repository, () =>
-    runChild({ program, operation, root: repository.root, count, timeoutMs: 30 * 60_000 }),
+    runChild({ program, operation, root: repository.root, count }),
   );
   const name = operation === 'say' ? 'say' : scene.name;
   tally.done.set(name, (tally.done.get(name) ?? 0) + acknowledged.length);
