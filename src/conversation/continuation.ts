@@ -4,7 +4,7 @@ import { countBytes } from '../session/bytes.ts';
 
 /** The model reads this after its own words so far. */
 export const continueMessage =
-  'Your answer was cut off at its length limit. Continue exactly where it stops, in the middle of a line if need be. ' +
+  'Your answer was cut off. Continue exactly where it stops, in the middle of a line if need be. ' +
   'Do not repeat anything, do not comment, and do not open a new code fence.';
 
 const minRepeatBytes = 40;

@@ -46,7 +46,6 @@ export interface Listener {
   onUsage?(usage: Usage): void;
 }
 
-const maxContinuations = 8;
 /** In characters: what a person may still want to look up. */
 const maxThoughts = 262_144;
 
@@ -60,21 +59,61 @@ const encoder = new TextEncoder();
 
 /**
  * Fills `received`, so that the part that has come is there whatever is thrown. It is cut when `finish` is `length` in the
- * end: also eight continuations were not enough, or one brought nothing. Throws MODEL_FAILED beyond 10 MiB, and what the
- * model throws.
+ * end: also eight continuations were not enough, or one brought nothing. Throws MODEL_FAILED beyond 10 MiB, since an endpoint
+ * that never stops would fill the memory, and what the model throws.
  */
 export async function receiveAnswer(
   model: Model,
   request: ModelRequest,
   received: Received,
-  listener: Pick<Listener, 'onText' | 'onUsage'>,
+  { onText, onUsage }: Pick<Listener, 'onText' | 'onUsage'>,
 ): Promise<void> {
-  const accept = acceptLimited(model, request, received, listener);
-  await receive(model, request, received, listener, accept);
-  while (isCut(received) && received.continuations.length < maxContinuations) {
+  let roomBytes = maxAnswerBytes;
+  for await (const text of hearAnswer(model, request, received, { maxContinuations: 8, onUsage })) {
+    const bytes = encoder.encode(text).length;
+    const taken = bytes <= roomBytes ? text : cutToBytes(text, roomBytes);
+    roomBytes -= Math.min(bytes, roomBytes);
+    if (taken !== '') onText(taken);
+    if (taken.length === text.length) continue;
+    received.text = received.text.slice(0, taken.length - text.length);
+    const { again = '`teddy session plan` without -m tries again.' } = request;
+    throw new TeddyError(
+      'MODEL_FAILED',
+      `The answer of ${model.label} is larger than 10 MiB (10,485,760 bytes), so it was stopped there.`,
+      `Ask for less at once; ${again}`,
+    );
+  }
+}
+
+/** At the end of a character. */
+function cutToBytes(text: string, bytes: number): string {
+  return text.slice(0, encoder.encodeInto(text, new Uint8Array(bytes)).read);
+}
+
+export interface Hearing {
+  onUsage?: Listener['onUsage'] | undefined;
+  maxContinuations: number;
+  /** Whether an answer that was cut by its limit is gone on with. Always if not given. */
+  isWanted?(): boolean;
+  /** The answer until now, as the model may see it again. */
+  toShown?(text: string): string;
+}
+
+/**
+ * Yields the answer in pieces, with its continuations, and fills `received` before. What is in it already, cut, is gone on with:
+ * only the rest is yielded. Throws what the model throws.
+ */
+export async function* hearAnswer(
+  model: Model,
+  request: ModelRequest,
+  received: Received,
+  { maxContinuations, isWanted = () => true, toShown = (text) => text, onUsage }: Hearing,
+): AsyncGenerator<string> {
+  if (received.text === '') yield* hear(model, request, received, onUsage);
+  for (let count = 0; count < maxContinuations && isCut(received) && isWanted(); count += 1) {
     const before = received.text;
     if (before.trim() === '') return;
-    await receiveContinuation(model, toContinued(request, before), received, listener, accept);
+    yield* hearContinuation(model, toContinued(request, toShown(before)), received, onUsage);
     if (received.text === before) return;
   }
 }
@@ -95,61 +134,37 @@ export function whyEmpty({ finish, said }: Pick<Received, 'finish' | 'said'>): s
   return finish === 'length' ? ': it reached its limit before it said anything' : '';
 }
 
-/** An endpoint that never stops would fill the memory. */
-function acceptLimited(
-  model: Model,
-  { again = '`teddy session plan` without -m tries again.' }: ModelRequest,
-  received: Received,
-  { onText }: Pick<Listener, 'onText'>,
-): (text: string) => void {
-  let roomBytes = maxAnswerBytes;
-  return (text) => {
-    const bytes = encoder.encode(text).length;
-    const taken = bytes <= roomBytes ? text : cutToBytes(text, roomBytes);
-    roomBytes -= Math.min(bytes, roomBytes);
-    received.text += taken;
-    if (taken !== '') onText(taken);
-    if (taken.length < text.length)
-      throw new TeddyError(
-        'MODEL_FAILED',
-        `The answer of ${model.label} is larger than 10 MiB (10,485,760 bytes), so it was stopped there.`,
-        `Ask for less at once; ${again}`,
-      );
-  };
-}
-
-/** At the end of a character. */
-function cutToBytes(text: string, bytes: number): string {
-  return text.slice(0, encoder.encodeInto(text, new Uint8Array(bytes)).read);
-}
-
-type Receiving = [Model, ModelRequest, Received, Pick<Listener, 'onUsage'>, accept: (text: string) => void];
-
-async function receiveContinuation(...[model, request, received, listener, accept]: Receiving): Promise<void> {
+/** Leaves out the lines with which the model repeats the end of the answer. */
+async function* hearContinuation(...[model, request, received, onUsage]: Request): AsyncGenerator<string> {
   const before = received.text;
   const seam = openSeam(before);
   try {
-    await receive(model, request, received, listener, (piece) => accept(seam.next(piece)));
+    yield* hear(model, request, received, onUsage, seam.next);
+    yield* give(received, seam.end());
+  } catch (error) {
+    yield* give(received, seam.end());
+    throw error;
   } finally {
-    const rest = seam.end();
     const droppedBytes = seam.droppedBytes();
-    const hasBegun = received.text !== before || rest !== '' || droppedBytes > 0;
-    if (hasBegun) received.continuations.push({ at: before.length, droppedBytes });
-    accept(rest);
+    if (received.text !== before || droppedBytes > 0) received.continuations.push({ at: before.length, droppedBytes });
   }
 }
 
-async function receive(...[model, request, received, listener, accept]: Receiving): Promise<void> {
+type Request = [Model, ModelRequest, Received, Listener['onUsage']];
+
+async function* hear(
+  ...[model, request, received, onUsage, toNew = (text) => text]: [...Request, toNew?: (text: string) => string]
+): AsyncGenerator<string> {
   // The word of the answer before must not stand for one that ends without any.
   received.finish = null;
   for await (const event of model.answer(request)) {
     if (event.type === 'text') {
-      accept(event.text);
+      yield* give(received, toNew(event.text));
     } else if (event.type === 'thought') {
       received.thoughts = (received.thoughts + event.text).slice(0, maxThoughts);
     } else if (event.type === 'usage') {
       received.usage = addUsage(received.usage, event);
-      listener.onUsage?.(received.usage);
+      onUsage?.(received.usage);
     } else if (event.type === 'tool_call') {
       received.calls.push({ id: event.id, name: event.name, arguments: event.arguments });
     } else {
@@ -157,6 +172,12 @@ async function receive(...[model, request, received, listener, accept]: Receivin
       received.said = event.said;
     }
   }
+}
+
+function* give(received: Received, text: string): Generator<string> {
+  if (text === '') return;
+  received.text += text;
+  yield text;
 }
 
 function toContinued(request: ModelRequest, before: string): ModelRequest {
@@ -167,7 +188,7 @@ function toContinued(request: ModelRequest, before: string): ModelRequest {
   return { ...request, messages: [...request.messages, ...goOn] };
 }
 
-export function addUsage(sum: Usage | null, event: Extract<ModelEvent, { type: 'usage' }>): Usage {
+function addUsage(sum: Usage | null, event: Extract<ModelEvent, { type: 'usage' }>): Usage {
   const { inputTokens, outputTokens, cachedTokens, reasoningTokens, costUsd } = event;
   const more = {
     input: inputTokens,

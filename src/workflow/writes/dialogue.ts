@@ -1,11 +1,10 @@
 /** A dialogue with a model that has the writing tool, in whole answers, also where a limit has cut them. */
-import { continueMessage, openSeam } from '../../conversation/continuation.ts';
-import type { Model, ModelEvent, ModelMessage, ModelRequest, ModelToolCall } from '../../ports/model.ts';
+import type { Model, ModelMessage, ModelRequest, ModelToolCall } from '../../ports/model.ts';
 import type { Project } from '../../ports/project.ts';
 import { toSessionId, toTurnName } from '../../names.ts';
 import { parseObject } from '../../session/parse-object.ts';
 import { checkRequest } from '../../conversation/check-request.ts';
-import { addUsage, type Usage } from '../line/receive-answer.ts';
+import { hearAnswer, sumUsage, type Received, type Usage } from '../line/receive-answer.ts';
 import { beginTool } from '../../conversation/write-tool.ts';
 
 export interface Dialogue {
@@ -15,15 +14,6 @@ export interface Dialogue {
   readonly messages: ModelMessage[];
   /** Sums up all requests; null when none has reported it. */
   usage: Usage | null;
-}
-
-export interface Answer {
-  /** The text as it was received, with its continuations. */
-  text: string;
-  calls: ModelToolCall[];
-  finish: Extract<ModelEvent, { type: 'finish' }>['reason'];
-  /** The endpoint's own word, where `finish` is `other`. */
-  said?: string | undefined;
 }
 
 export interface AnswerOptions {
@@ -59,37 +49,33 @@ export function openDialogue(
   return { model, request, messages, usage: null };
 }
 
-export function newAnswer(): Answer {
-  return { text: '', calls: [], finish: 'other' };
-}
-
 /**
  * Yields the next answer in pieces, and fills `answer`; a whole answer joins the dialogue. With `earlier` the model goes on with
  * that text, and only the rest is yielded. Throws what the model throws.
  */
-export async function* hearAnswer(
+export async function* hearNext(
   dialogue: Dialogue,
-  answer: Answer,
-  options: AnswerOptions,
-  earlier: EarlierText = nothingEarlier,
+  answer: Received,
+  { isWanted, again }: AnswerOptions,
+  earlier: EarlierText = { text: '', shown: '' },
 ): AsyncGenerator<string> {
+  const { model, messages, usage } = dialogue;
   answer.text = earlier.text;
-  if (earlier.text === '') yield* hear(dialogue, dialogue.messages, answer, options);
-  else answer.finish = 'length';
-  const toShown = () => earlier.shown + answer.text.slice(earlier.text.length);
-  for (let count = 0; count < maxContinuations && isCut(answer, options); count += 1) {
-    const { length } = answer.text;
-    yield* hearContinuation(dialogue, answer, options, toShown());
-    if (answer.text.length === length) break;
-  }
-  const { messages } = dialogue;
-  const content = toShown();
+  if (earlier.text !== '') answer.finish = 'length';
+  const toShown = (text: string) => earlier.shown + text.slice(earlier.text.length);
+  checkRequest(messages);
+  yield* hearAnswer(model, { ...dialogue.request, messages: [...messages], again }, answer, {
+    maxContinuations,
+    isWanted,
+    toShown,
+    onUsage: (more) => (dialogue.usage = sumUsage(usage, more)),
+  });
+  answer.calls = answer.calls.map((call) => ({ ...call, id: toFreeId(messages, call.id) }));
+  const content = toShown(answer.text);
   if (answer.calls.length > 0) messages.push({ role: 'assistant', content, toolCalls: answer.calls.map(toReadable) });
   // Servers refuse a message that says nothing.
   else if (content.trim() !== '') messages.push({ role: 'assistant', content });
 }
-
-const nothingEarlier: EarlierText = { text: '', shown: '' };
 
 /** Arguments that are no JSON go back to the model as a value, since providers refuse them. */
 function toReadable(call: ModelToolCall): ModelToolCall {
@@ -104,63 +90,6 @@ export function toFreeId(messages: readonly ModelMessage[], id: string): string 
   let free = id;
   for (let number = 2; taken.has(free); number += 1) free = `${id}-${number}`;
   return free;
-}
-
-function isCut({ text, calls, finish }: Answer, { isWanted }: AnswerOptions): boolean {
-  return finish === 'length' && calls.length === 0 && text.trim() !== '' && isWanted();
-}
-
-/** Leaves out the lines with which the model repeats the end of the answer. */
-async function* hearContinuation(
-  dialogue: Dialogue,
-  answer: Answer,
-  options: AnswerOptions,
-  shown: string,
-): AsyncGenerator<string> {
-  const seam = openSeam(answer.text);
-  const messages: ModelMessage[] = [
-    ...dialogue.messages,
-    { role: 'assistant', content: shown },
-    { role: 'user', content: continueMessage },
-  ];
-  try {
-    yield* hear(dialogue, messages, answer, options, seam.next);
-  } catch (error) {
-    yield* give(answer, seam.end());
-    throw error;
-  }
-  yield* give(answer, seam.end());
-}
-
-async function* hear(
-  dialogue: Dialogue,
-  messages: ModelMessage[],
-  answer: Answer,
-  { again }: AnswerOptions,
-  toNew = (text: string) => text,
-): AsyncGenerator<string> {
-  // An answer without a reason must not keep that of the answer before.
-  answer.finish = 'other';
-  checkRequest(messages);
-  for await (const event of dialogue.model.answer({ ...dialogue.request, messages: [...messages], again })) {
-    if (event.type === 'text') {
-      yield* give(answer, toNew(event.text));
-    } else if (event.type === 'tool_call') {
-      const id = toFreeId(dialogue.messages, event.id);
-      answer.calls.push({ id, name: event.name, arguments: event.arguments });
-    } else if (event.type === 'usage') {
-      dialogue.usage = addUsage(dialogue.usage, event);
-    } else if (event.type === 'finish') {
-      answer.finish = event.reason;
-      answer.said = event.said;
-    }
-  }
-}
-
-function* give(answer: Answer, text: string): Generator<string> {
-  if (text === '') return;
-  answer.text += text;
-  yield text;
 }
 
 /** After an answer that said nothing, the content joins the message before it. */

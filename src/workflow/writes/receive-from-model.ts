@@ -5,10 +5,10 @@ import type { Project } from '../../ports/project.ts';
 import { renderIdlePrompt } from '../../write/end-marker.ts';
 import type { WriteRecord, WriteResult } from '../../write/write.ts';
 import { maskString } from '../line/mask-text.ts';
-import { describeEnd } from '../line/receive-answer.ts';
+import { describeEnd, nothingReceived, type Received } from '../line/receive-answer.ts';
 import type { ApproveChange, Finalized } from './finalize.ts';
 import { readContent, type HeldWrite } from './held.ts';
-import { answerCall, hearAnswer, newAnswer, say, type Answer, type EarlierText, type Dialogue } from './dialogue.ts';
+import { answerCall, hearNext, say, type EarlierText, type Dialogue } from './dialogue.ts';
 import { renderToolError } from '../../conversation/write-tool.ts';
 import { openScanner } from '../../write/done-scanner.ts';
 import { fileKind } from '../../write/file-kind.ts';
@@ -69,7 +69,7 @@ export function correctWithModel(
   held: HeldWrite,
   listener: FileListener,
 ): Promise<FileFromModel> {
-  return receiveFile(openReceiving(project, dialogue, held, listener), async () => newAnswer());
+  return receiveFile(openReceiving(project, dialogue, held, listener), async () => nothingReceived());
 }
 
 function openReceiving(project: Project, dialogue: Dialogue, held: HeldWrite, listener: FileListener): Receiving {
@@ -81,8 +81,8 @@ function openReceiving(project: Project, dialogue: Dialogue, held: HeldWrite, li
   return { project, dialogue, held, listener, destination, prompts: 0, isRestart: false, lines: 0 };
 }
 
-async function receiveFile(receiving: Receiving, receiveFirst: () => Promise<Answer>): Promise<FileFromModel> {
-  let answer: Answer = newAnswer();
+async function receiveFile(receiving: Receiving, receiveFirst: () => Promise<Received>): Promise<FileFromModel> {
+  let answer: Received = nothingReceived();
   const finalized = await runWrite(receiving.destination, {
     force: false,
     async receive(isCorrection) {
@@ -105,7 +105,7 @@ async function receiveFile(receiving: Receiving, receiveFirst: () => Promise<Ans
 }
 
 /** Receives answers until one has the end marker, and returns that one. */
-async function receiveWhole(receiving: Receiving, earlier?: EarlierText): Promise<Answer> {
+async function receiveWhole(receiving: Receiving, earlier?: EarlierText): Promise<Received> {
   const { dialogue, held } = receiving;
   let heard = await receiveAnswer(receiving, earlier);
   while (!heard.isDone || isEmpty(held)) {
@@ -132,12 +132,12 @@ async function receiveWhole(receiving: Receiving, earlier?: EarlierText): Promis
 async function receiveAnswer(
   receiving: Receiving,
   earlier?: EarlierText,
-): Promise<{ answer: Answer; isDone: boolean }> {
+): Promise<{ answer: Received; isDone: boolean }> {
   const { project, dialogue, held, destination, isRestart } = receiving;
-  const answer = newAnswer();
+  const answer = nothingReceived();
   const end = await watchForEnd(held, isRestart);
   const options = { isWanted: () => !end.isReached(answer), again: describeResume(held.record) };
-  const pieces = hearAnswer(dialogue, answer, options, earlier);
+  const pieces = hearNext(dialogue, answer, options, earlier);
   const endsOpen = held.content !== null && held.content.length > 0 && held.content.at(-1) !== newline;
   const source = toBytes(receiving, pieces, { end, isLineOpen: earlier === undefined && !isRestart && endsOpen });
   const { isDone, hasContent } = await receiveInto(project, destination, source, {
@@ -183,7 +183,7 @@ function describeResume({ id, target }: WriteRecord): string {
 }
 
 /** Something other than the model has ended the answer. */
-function isCut({ finish }: Answer): boolean {
+function isCut({ finish }: Received): boolean {
   return finish !== 'stop' && finish !== 'tool_calls';
 }
 
@@ -192,7 +192,7 @@ function isEmpty({ write }: HeldWrite): boolean {
 }
 
 /** Asks for the rest. A model that has called reads it in the results of its calls. */
-function askAgain(receiving: Receiving, { calls }: Answer): void {
+function askAgain(receiving: Receiving, { calls }: Received): void {
   const { dialogue, held, listener } = receiving;
   const { record, write } = held;
   const { target, endMarker } = record;
@@ -228,7 +228,7 @@ async function tellFindings({ project, listener }: Receiving, rejected: Rejected
   return message;
 }
 
-async function askForCorrection(receiving: Receiving, answer: Answer, rejected: Rejected): Promise<void> {
+async function askForCorrection(receiving: Receiving, answer: Received, rejected: Rejected): Promise<void> {
   const { dialogue } = receiving;
   const { findings, record } = rejected;
   const { target, endMarker } = record;
@@ -259,7 +259,7 @@ async function toRejected(project: Project, { record, findings, reason }: Reject
 interface EndWatch {
   take(bytes: Uint8Array): void;
   /** The answer has come to the end marker; also at its very end, where no line ends. */
-  isReached(answer: Answer): boolean;
+  isReached(answer: Received): boolean;
 }
 
 /** An answer that is cut behind its end marker is not gone on with. */
