@@ -3,7 +3,8 @@ import type { ParsedPlan, Plan } from './plan.ts';
 import type { Position, Problem } from './problem.ts';
 import type { RepoPath } from '../names.ts';
 import type { Effect, PlanWorld } from './effect.ts';
-import { toEffect } from './actions/actions.ts';
+import { perform, toEffect } from './actions/actions.ts';
+import { openFileWorld } from './actions/world.ts';
 import { layerFiles, type Inspect } from './virtual-files.ts';
 import { foldName, pathsTo, twinAmong } from '../session/twin-names.ts';
 
@@ -45,6 +46,10 @@ export async function runVirtually({ plan, problems }: ParsedPlan, world: World)
     ...(mask ? { mask } : {}),
     ...(grammar ? { grammar } : {}),
   };
+  const onFiles = openFileWorld(async ({ path, after }) => {
+    await files.write(path, after);
+    for (const part of pathsTo(path)) written.set(foldName(part), part);
+  });
   const run: VirtualRun = { problems: [...problems], effects: [] };
   for (const action of plan.actions) {
     const outcome = await toEffect(action, seen);
@@ -58,8 +63,7 @@ export async function runVirtually({ plan, problems }: ParsedPlan, world: World)
     const { effect } = outcome;
     run.effects.push(effect);
     if (effect.kind !== 'write') continue;
-    await files.write(effect.path, effect.after);
-    for (const path of pathsTo(effect.path)) written.set(foldName(path), path);
+    await perform(action, effect, onFiles);
   }
   run.problems.sort(comparePositions);
   return run;

@@ -89,7 +89,7 @@ export interface ActionHandler<A extends ActionBase, E extends Effect> {
   looksAt?(action: A): RepoPath | 'settings' | null;
   /** Finds the effect on the world as it is, or why there can be none. Changes nothing. */
   check(action: A, world: PlanWorld): Promise<EffectOutcome<E>> | EffectOutcome<E>;
-  /** Does what was approved. A `TeddyError` is an outcome, which the caller makes of it. Without it nothing is to be done. */
+  /** Does what was approved. Without it nothing is to be done. */
   perform?(action: A, effect: E, world: ActionWorld): Promise<Performed>;
 }
 

@@ -1,5 +1,4 @@
 /** The types of actions that a plan may have, in the order in which the protocol tells of them, and what is done by type. */
-import { TeddyError } from '../../errors.ts';
 import { countMasks } from '../../session/mask.ts';
 import type { RepoPath } from '../../names.ts';
 import type { Performed, ReportedParam } from '../action-details.ts';
@@ -78,20 +77,12 @@ export async function toEffect(action: ActionBase, world: PlanWorld): Promise<Ef
   return refuseNewMasks(action, await handlerOf(action).check(action, world));
 }
 
-/** Does what was approved. A failure is an outcome; only a defect is thrown. SKIPPED: a question that nobody has answered. */
+/** Does what was approved, in this world. Throws what the world throws. SKIPPED: a question that nobody has answered. */
 export async function perform(action: ActionBase, effect: Effect, world: ActionWorld): Promise<Performed> {
-  try {
-    const handler = handlerOf(action);
-    if (handler.perform !== undefined) return await handler.perform(action, effect, world);
-    await world.begin();
-    return { status: 'SUCCESS' };
-  } catch (error) {
-    // A full disk or a missing permission is an outcome of this action; the report has to say it.
-    if (!(error instanceof TeddyError)) throw error;
-    if (error.code === 'INTERRUPTED' && effect.kind === 'ask') return { status: 'SKIPPED' };
-    if (error.code === 'INTERRUPTED') return { status: 'ABORTED', details: { reason: 'interrupted' } };
-    return { status: 'FAILURE', details: { reason: `${error.message} [${error.code}]` } };
-  }
+  const handler = handlerOf(action);
+  if (handler.perform !== undefined) return handler.perform(action, effect, world);
+  await world.begin();
+  return { status: 'SUCCESS' };
 }
 
 /**

@@ -43,3 +43,22 @@ export interface ActionWorld {
   /** Keeps an output of which the report shows a part; returns its place, relative to the turn. */
   keepOutput(text: string): string;
 }
+
+/** A world of files alone, for the actions that write one: a plan is tried in it, and done again. */
+export function openFileWorld(write: (effect: WriteEffect) => Promise<void>): ActionWorld {
+  const refuse = (): never => {
+    throw new Error('There are files alone in this world.');
+  };
+  return {
+    begin: async () => undefined,
+    async write(effect) {
+      await write(effect);
+      return { status: 'SUCCESS' };
+    },
+    run: refuse,
+    ask: refuse,
+    fetch: refuse,
+    searchCommand: refuse,
+    keepOutput: refuse,
+  };
+}

@@ -1,7 +1,9 @@
 /** Does a plan's actions again on the parent's tree, in memory. What a command did is taken from the record. */
 import type { Action } from '../../plan/plan.ts';
 import { layerFiles } from '../../plan/virtual-files.ts';
-import { toEffect, writtenPath } from '../../plan/actions/actions.ts';
+import { perform, toEffect, writtenPath } from '../../plan/actions/actions.ts';
+import { openFileWorld } from '../../plan/actions/world.ts';
+import type { ActionDetails } from '../../plan/action-details.ts';
 import type { RepoPath } from '../../names.ts';
 import { realPathOf } from '../../session/out-of-reach.ts';
 import { maskString } from '../line/mask-text.ts';
@@ -109,24 +111,35 @@ async function redoWrite(
   const real = realPathOf(path, target);
   const isUnsure = log?.status !== 'SUCCESS';
   const known = redone.written.get(real);
-  if (!isUnsure || run.rows.get(real)?.action === action.index) {
-    await files.write(real, effect.after);
-    if (real !== path) await files.write(path, effect.after);
+  const world = openFileWorld(async ({ after }) => {
+    await files.write(real, after);
+    if (real !== path) await files.write(path, after);
     const before = known === undefined ? effect.before : known.before;
-    redone.written.set(real, { path: real, action, before, after: effect.after, isUnsure });
-    await redone.moments.write(real, effect.after);
+    redone.written.set(real, { path: real, action, before, after, isUnsure });
+    await redone.moments.write(real, after);
     if (isUnsure) redone.moments.doubt();
-    const isNew = before === null;
-    const isExcused = () => isGitsOwn(run, real, { after: effect.after, isNew });
+    const isExcused = () => isGitsOwn(run, real, { after, isNew: before === null });
     await redone.moments.check(action, findings, isExcused);
-  }
-  const [match] = effect.matches;
-  const told = log?.details;
-  if (!isUnsure && redone.scripts.length === 0 && (told?.line !== match?.line || told?.match !== match?.kind)) {
-    const message = `FIND was found at line ${told?.line ?? '(none)'} (${told?.match ?? 'none'}), and is at line ${match?.line ?? '(none)'} (${match?.kind ?? 'none'}).`;
-    findings.differ({ action: action.index, path }, message);
+  });
+  const isDone = !isUnsure || run.rows.get(real)?.action === action.index;
+  const { details } = isDone ? await perform(action, effect, world) : {};
+  if (!isUnsure && redone.scripts.length === 0) {
+    const message = compareMatches(log?.details, details);
+    if (message !== null) findings.differ({ action: action.index, path }, message);
   }
   findings.settle(action, isUnsure ? 'not_compared' : 'same', isUnsure ? 'it did not come to its end' : null);
+}
+
+/** Earlier reports tell of the first place alone. */
+function compareMatches(told: ActionDetails = {}, found: ActionDetails = {}): string | null {
+  const listAll = ({ line, match, matches = [] }: ActionDetails) => [{ line, match }, ...matches];
+  const [was, is] = [listAll(told), listAll(found)];
+  const count = told.matches === undefined ? 1 : Math.max(was.length, is.length);
+  for (let at = 0; at < count; at += 1) {
+    const [a, b] = [was[at], is[at]].map((place) => `line ${place?.line ?? '(none)'} (${place?.match ?? 'none'})`);
+    if (a !== b) return `FIND was found at ${a}, and is at ${b}.`;
+  }
+  return null;
 }
 
 /** Whether git may have something else at the path than the plan gives, by no fault of anybody. */

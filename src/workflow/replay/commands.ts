@@ -3,7 +3,8 @@ import { TeddyError } from '../../errors.ts';
 import { renderUnifiedDiff } from '../../plan/diff.ts';
 import type { Action } from '../../plan/plan.ts';
 import type { ExecuteAction } from '../../plan/actions/execute.ts';
-import { toEffect, writtenPath } from '../../plan/actions/actions.ts';
+import { perform, toEffect, writtenPath } from '../../plan/actions/actions.ts';
+import { openFileWorld } from '../../plan/actions/world.ts';
 import type { ProjectFiles } from '../../ports/disk.ts';
 import type { CommandResult } from '../../ports/files.ts';
 import type { ScratchTree, TreeChange } from '../../ports/git.ts';
@@ -97,9 +98,12 @@ async function doAgain(
   const outcome = await toEffect(action, { inspect: place.files.inspect });
   if ('problems' in outcome || outcome.effect.kind !== 'write') return false;
   if (run.logs.get(action.index)?.status !== 'SUCCESS' && run.rows.get(path)?.action !== action.index) return false;
-  const target = await place.files.inspect(path);
-  await place.files.install(path, outcome.effect.after);
-  changed.set(realPathOf(path, target), action.index);
+  const world = openFileWorld(async ({ after }) => {
+    const target = await place.files.inspect(path);
+    await place.files.install(path, after);
+    changed.set(realPathOf(path, target), action.index);
+  });
+  await perform(action, outcome.effect, world);
   return true;
 }
 

@@ -1,8 +1,10 @@
 /** Runs a plan's actions in order: ask, do, note what came of it. Nothing is committed here. */
 import type { Action, Plan } from '../../plan/plan.ts';
 import type { ActionLog } from '../../plan/report.ts';
-import { withText } from '../../plan/effect.ts';
+import { withText, type Effect } from '../../plan/effect.ts';
+import type { Performed } from '../../plan/action-details.ts';
 import { perform, toEffect, toParams } from '../../plan/actions/actions.ts';
+import { TeddyError } from '../../errors.ts';
 import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { shortRef, type RefName, type SessionId } from '../../names.ts';
@@ -136,7 +138,7 @@ async function runAction(
           effect: withText(effect, edited),
         };
   const performed = await approver.during({ action, count: plan.actions.length }, () =>
-    perform(wanted.action, wanted.effect, openDiskWorld(runner, wanted.action)),
+    performOnDisk(runner, wanted.action, wanted.effect),
   );
   if (performed.status === 'SKIPPED') return endUnanswered(runner);
   if (effect.kind === 'fetch' || effect.kind === 'ask') await hasLeft(runner);
@@ -144,6 +146,18 @@ async function runAction(
   const modified =
     edited === undefined ? {} : { modified_by_user: true, params: await reportEdited(wanted.action, mask) };
   return { decision, log: { ...performed, ...modified, approved_by: approver.by, duration_ms } };
+}
+
+/** A full disk or a missing permission is an outcome of the action, which the report has to tell; only a defect is thrown. */
+async function performOnDisk(runner: Runner, action: Action, effect: Effect): Promise<Performed> {
+  try {
+    return await perform(action, effect, openDiskWorld(runner, action));
+  } catch (error) {
+    if (!(error instanceof TeddyError)) throw error;
+    if (error.code === 'INTERRUPTED' && effect.kind === 'ask') return { status: 'SKIPPED' };
+    if (error.code === 'INTERRUPTED') return { status: 'ABORTED', details: { reason: 'interrupted' } };
+    return { status: 'FAILURE', details: { reason: `${error.message} [${error.code}]` } };
+  }
 }
 
 /** Ends the run where the user has left: nobody answers any more. */

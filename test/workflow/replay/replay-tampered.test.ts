@@ -7,6 +7,9 @@ import { memoryProject, type MemoryProject } from '../../support/memory-reposito
 import { flip, listSteps, tamper, type Tampering } from '../../support/tampering.ts';
 import { command, create, edit, line, run, say, session, start, planOf } from '../../support/turns.ts';
 
+const pair = (find: string, replace: string) =>
+  `#### FIND:\n\`\`\`\n${find}\n\`\`\`\n#### REPLACE:\n\`\`\`\n${replace}\n\`\`\`\n`;
+
 let project: MemoryProject;
 let tip: Oid;
 const entries = new Map<string, Oid>();
@@ -19,7 +22,7 @@ beforeAll(async () => {
     project,
     'One',
     planOf([
-      edit('src/app.ts', 'const port = 80;', 'const port = 81;'),
+      `${edit('src/app.ts', 'const port = 80;', 'const port = 81;')}${pair('listen', 'serve')}`,
       command('make'),
       create('a.txt', 'one\ntwo\n'),
     ]),
@@ -154,7 +157,7 @@ describe('what agrees with itself', () => {
     const evil = Buffer.from('evil\n');
     const files = [
       ['one\ntwo\n', 'a.txt', 3],
-      ['const port = 81;\nlisten(port);\n', 'src/app.ts', 1],
+      ['const port = 81;\nserve(port);\n', 'src/app.ts', 1],
     ] as const;
     for (const [content, path, action] of files) {
       const found = await forge(
@@ -200,6 +203,7 @@ describe('what agrees with itself', () => {
     ['a command', [['command: make', 'command: evil']], { action: 2 }],
     ['an exit code', [['return_code: 0', 'return_code: 1']], { action: 2 }],
     ['the line of a match', [['line: 1', 'line: 2']], { action: 1, path: 'src/app.ts' }],
+    ['the line of a further match', [['line: 2', 'line: 1']], { action: 1, path: 'src/app.ts' }],
     ['the type of an action', [['action_type: CREATE', 'action_type: EDIT']], { action: 3 }],
     [
       'the status of an action',
