@@ -1,32 +1,73 @@
 /** Has a model write files: one message of a conversation in which the model can do nothing else. */
+import { userMessages } from '../../conversation/transcript.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { shortRef } from '../../names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
+import { readLine } from '../../view/view.ts';
+import type { WriteRecord } from '../../write/write.ts';
+import { findHeadLine } from '../line/find.ts';
 import { findNewestWrites, findTarget, findWritesLine } from '../writes/find-target.ts';
-import type { ChatListener, ChatOptions, ChatOutcome } from './chat.ts';
+import { takeUpLeft } from '../writes/recover.ts';
+import type { ChatListener, ChatOptions, ChatOutcome, OnlyWrites } from './chat.ts';
 import { chatTurn } from './turn.ts';
+
+interface FilesRequest extends Omit<ChatOptions, 'onlyWrites' | 'mode'> {
+  /** So does the command that a hint names. */
+  approvesAll?: boolean;
+  /** The id of a write session that was left: its file comes first, without a question. */
+  resume?: string | undefined;
+}
+
+/** The place of the turn, and its message; undefined where one waits there. */
+type Asked = Pick<ChatOptions, 'selector' | 'message'> & Pick<OnlyWrites, 'isOffLine'> & { named: string | undefined };
 
 /**
  * The turn is on the line that is selected, or that HEAD is on, else in the session named `writes`; then the files are in the work
- * tree all the same. `approvesAll`: so does the command that a hint names. Without a message it goes on with the one that waits. Throws as `chatTurn` and `findTarget`, and what keeps a
- * content from being written: it stays in staging then.
+ * tree all the same. Without a message it goes on with the one that waits. Throws as `chatTurn`, `findTarget` and `takeUpLeft`, and what
+ * keeps a content from being written: it stays in staging then.
  */
 export async function askForFiles(
   project: Project,
-  options: Omit<ChatOptions, 'onlyWrites' | 'mode'> & { approvesAll?: boolean },
+  { approvesAll = false, resume, ...options }: FilesRequest,
   listener: ChatListener,
 ): Promise<ChatOutcome> {
-  const { message, approvesAll = false } = options;
-  if (message?.trim() === '') throw nothingAskedError();
-  const isOffLine = (await findTarget(project, options.selector)).line === null;
-  if (isOffLine && message === undefined && (await findNewestWrites(project)) === null) throw nothingAskedError();
-  const selector = isOffLine ? shortRef((await findWritesLine(project)).ref) : options.selector;
-  const named = options.selector === undefined ? '' : ` --session ${toShellWord(options.selector)}`;
-  const onlyWrites = { isOffLine, goesOn: `teddy write ask${approvesAll ? ' -y' : ''}${named}` };
-  return chatTurn(project, { ...options, selector, onlyWrites }, listener).catch((error: unknown) => {
+  if (options.message?.trim() === '') throw nothingAskedError();
+  const left = resume === undefined ? undefined : await takeUpLeft(project, resume);
+  try {
+    const asked = left === undefined ? await findAsked(project, options) : await findTurnOf(project, left.held.record);
+    const { isOffLine, named, ...turn } = asked;
+    const where = named === undefined ? '' : ` --session ${toShellWord(named)}`;
+    const onlyWrites = { isOffLine, left, goesOn: `teddy write ask${approvesAll ? ' -y' : ''}${where}` };
+    return await chatTurn(project, { ...options, ...turn, onlyWrites }, listener);
+  } catch (error) {
     throw error instanceof TeddyError && error.code === 'EMPTY_MESSAGE' ? nothingAskedError() : error;
-  });
+  } finally {
+    await left?.held.staged.close();
+  }
+}
+
+async function findAsked(project: Project, { selector, message }: Pick<ChatOptions, 'selector' | 'message'>) {
+  const isOffLine = (await findTarget(project, selector)).line === null;
+  if (isOffLine && message === undefined && (await findNewestWrites(project)) === null) throw nothingAskedError();
+  const ref = isOffLine ? shortRef((await findWritesLine(project)).ref) : selector;
+  return { isOffLine, selector: ref, message, named: selector } satisfies Asked;
+}
+
+/** The turn that waits on the line of the file, for which it was begun as a rule; else one that asks for the file. */
+async function findTurnOf(project: Project, { line, target, operation, intent }: WriteRecord): Promise<Asked> {
+  const { store } = project.repository;
+  const { ref } = line ?? (await findWritesLine(project));
+  const tip = await store.resolve(ref);
+  const latest = tip === null ? null : (await readLine(store, tip)).latest;
+  const isAsked = latest?.status === 'open' && userMessages(latest.records).length > 0;
+  const here = (await findHeadLine(project))?.ref ?? null;
+  return {
+    isOffLine: line === null,
+    selector: shortRef(ref),
+    message: isAsked ? undefined : `Write ${target} (${operation}): ${intent}`,
+    named: here === (line?.ref ?? null) ? undefined : shortRef(ref),
+  };
 }
 
 function nothingAskedError(): TeddyError {

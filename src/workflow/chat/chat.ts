@@ -8,7 +8,7 @@ import type { Answered } from '../turn/ask-model.ts';
 import type { TurnOptions } from '../context/compose-request.ts';
 import type { ReadyLine } from '../line/prepare.ts';
 import type { Usage } from '../line/receive-answer.ts';
-import type { FileListener } from '../writes/receive-from-model.ts';
+import type { FileListener, LeftWrite } from '../writes/receive-from-model.ts';
 
 export interface ChatOptions extends TurnOptions {
   selector?: string | undefined;
@@ -22,6 +22,8 @@ export interface OnlyWrites {
   isOffLine: boolean;
   /** The command that goes on with a message without an answer. */
   goesOn: string;
+  /** A file to be gone on with, before the model is asked for anything else. */
+  left?: LeftWrite | undefined;
 }
 
 /** A call of the model's, for a person. */

@@ -44,6 +44,8 @@ export interface CallRun {
   listener: ChatListener;
   signal: AbortSignal;
   onlyWrites: OnlyWrites | undefined;
+  /** The file of the one call. */
+  left: OnlyWrites['left'];
   /** Who is asked for the content of a file. */
   writing: WritingModel;
   /** The messages that the model got before it called. */

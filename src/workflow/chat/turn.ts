@@ -5,18 +5,20 @@ import { toModelMessages } from '../../conversation/model-messages.ts';
 import type { KnownRecord, TranscriptRecord } from '../../conversation/record.ts';
 import { renderOpenai } from '../../conversation/render-openai.ts';
 import { countSaid, toFinishedCalls } from '../../conversation/transcript.ts';
+import { beginTool } from '../../conversation/write-tool.ts';
 import { TeddyError } from '../../errors.ts';
 import type { AnswerTarget } from '../../ports/disk.ts';
 import type { Model, ModelMessage, ModelRequest } from '../../ports/model.ts';
 import type { Project } from '../../ports/project.ts';
 import { estimateTokens } from '../../session/tokens.ts';
-import { keepAnswer, receiveStaged, toPlace, toRequest } from '../turn/ask-model.ts';
+import type { WriteRecord } from '../../write/write.ts';
+import { keepAnswer, receiveStaged, toPlace, toRequest, type StagedReception } from '../turn/ask-model.ts';
 import { beginTalk, refuseSpent } from '../turn/begin.ts';
 import { readBudget } from '../context/build-request.ts';
 import type { OpenTurn } from '../turn/open.ts';
 import { findRequestFile, type ReadyLine } from '../line/prepare.ts';
 import { refreshLine } from '../../view/view.ts';
-import { sumUsage, type Listener, type Usage } from '../line/receive-answer.ts';
+import { nothingReceived, sumUsage, type Listener, type Usage } from '../line/receive-answer.ts';
 import type { ChatListener, ChatOutcome, ChatOptions } from './chat.ts';
 import { runCalls, type RunCalls } from './run-calls.ts';
 import { newCallWatch, refuseStuck, type CallWatch } from './watch-calls.ts';
@@ -85,7 +87,10 @@ async function converse(exchange: Exchange): Promise<ChatOutcome> {
     listener.onAsk({ line, turn, agent: info.agent, label: model.label, request });
     const asked = await toChatRequest(exchange);
     const place = toChatPlace(exchange);
-    const reception = await receiveStaged(project, line, place, model, asked, toHeard(exchange));
+    const left = request === 1 ? options.onlyWrites?.left : undefined;
+    const reception = left
+      ? announceAgain(project, place, left.held.record)
+      : await receiveStaged(project, line, place, model, asked, toHeard(exchange));
     if (reception.received.calls.length === 0) {
       const answered = await keepAnswer(project, line, reception);
       return {
@@ -98,7 +103,7 @@ async function converse(exchange: Exchange): Promise<ChatOutcome> {
       };
     }
     const { signal, onlyWrites } = options;
-    const run = { project, line, listener, signal, onlyWrites, messages: asked.messages, watch: exchange.watch };
+    const run = { project, line, listener, signal, onlyWrites, left, messages: asked.messages, watch: exchange.watch };
     const writing = { model, request: { ...asked, tools: writingTools } };
     const ran = await runCalls({ ...run, writing }, reception);
     take(exchange, ran);
@@ -107,6 +112,15 @@ async function converse(exchange: Exchange): Promise<ChatOutcome> {
     }
     await refuseMore(exchange);
   }
+}
+
+/** The file was announced in an answer that has its result, or by somebody else: the model goes on as if it had called just now. */
+function announceAgain(project: Project, place: AnswerTarget, record: WriteRecord): StagedReception {
+  const { intent, target, operation } = record;
+  const text = JSON.stringify({ intent, target_file: target, operation });
+  const call = { id: project.ids.entryId(), name: beginTool.name, arguments: text };
+  const received = { ...nothingReceived(), calls: [call] };
+  return { place, received, staged: project.answers.begin(place), interruption: null };
 }
 
 /** The request of the message, then natively what came since. */

@@ -19,7 +19,7 @@ import { inspectWithTwins } from '../line/find-twin.ts';
 import { maskString } from '../line/mask-text.ts';
 import type { ReadyLine } from '../line/prepare.ts';
 import type { Usage } from '../line/receive-answer.ts';
-import { beginHeldWrite, dropHeldWrite, type Begun, type WriteRequest } from '../writes/begin.ts';
+import { beginHeldWrite, dropHeldWrite, toInstructions, type WriteRequest } from '../writes/begin.ts';
 import { toFreeId, type Dialogue } from '../writes/dialogue.ts';
 import { receiveFromModel, type FileListener } from '../writes/receive-from-model.ts';
 import { writeWhole } from '../writes/run-write.ts';
@@ -46,6 +46,7 @@ interface WritingContext {
   signal: AbortSignal;
   writing: WritingModel;
   onlyWrites: OnlyWrites | undefined;
+  left: OnlyWrites['left'];
   ask: AskChange;
 }
 
@@ -65,18 +66,20 @@ export async function writeFile(
   call: ModelToolCall,
   { intent, target, operation }: BeginArguments,
 ): Promise<WrittenOutcome> {
-  const { project, listener, writing } = context;
+  const { project, listener, writing, left } = context;
   const writeContext: { dialogue: Dialogue | null; held: HeldWrite | null } = { dialogue: null, held: null };
   const asked = askOnce(context.ask);
   try {
-    return await inSession(context, { intent, target, operation }, async (begun, held) => {
-      if (!(await isWanted(listener, held)))
+    return await inSession(context, { intent, target, operation }, async (held) => {
+      if (left === undefined && !(await isWanted(listener, held)))
         return toRefused(renderToolError(`The user does not want ${held.record.target} to be written.`));
       writeContext.held = held;
-      listener.file.onBegun(begun.record);
+      listener.file.onBegun(held.record);
+      const directory = project.writes.directoryOf(held.record.id);
+      const begun = { record: held.record, directory, instructions: toInstructions(held.record) };
       const dialogue = openDialogue(writing, messages, call, renderBegun(begun));
       writeContext.dialogue = dialogue;
-      const { result } = await receiveFromModel(project, dialogue, held, {
+      const { result } = await receiveFromModel(project, dialogue, left ?? { held }, {
         ...listener.file,
         approveChange: asked.approve,
       });
@@ -119,7 +122,7 @@ export async function editFile(context: WritingContext, call: EditFileCall): Pro
   const count = call.edits.length;
   const intent = `${count} ${count === 1 ? 'edit' : 'edits'} of ${path}`;
   try {
-    return await inSession(context, { intent, target: path, operation: 'overwrite' }, (_begun, held) =>
+    return await inSession(context, { intent, target: path, operation: 'overwrite' }, (held) =>
       installEdit(context, held, { before, after }),
     );
   } catch (error) {
@@ -202,17 +205,21 @@ function askOnce(ask: AskChange): {
 }
 
 async function inSession<Value>(
-  { project, line, onlyWrites }: WritingContext,
+  { project, line, onlyWrites, left }: WritingContext,
   wanted: Pick<WriteRequest, 'intent' | 'target' | 'operation'>,
-  use: (begun: Begun, held: HeldWrite) => Promise<Value>,
+  use: (held: HeldWrite) => Promise<Value>,
 ): Promise<Value> {
   const head = await project.repository.workspace?.head();
   const isHere = onlyWrites?.isOffLine === true || head?.ref === line.ref;
   const session = isHere ? undefined : shortRef(line.ref);
-  const { begun, held } = await beginHeldWrite(project, { ...wanted, session, hasController: true });
-  try {
+  const begin = async () => {
+    const { begun, held } = await beginHeldWrite(project, { ...wanted, session, hasController: true });
     for (const warning of begun.warnings) project.notices.warn(warning);
-    return await use(begun, held);
+    return held;
+  };
+  const held = left?.held ?? (await begin());
+  try {
+    return await use(held);
   } finally {
     await held.staged.close();
   }

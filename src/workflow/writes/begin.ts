@@ -67,9 +67,13 @@ export async function beginHeldWrite(
   const staged = await project.writes.begin(wanted, initialState(nowMs), limits);
   const { record } = staged;
   const directory = project.writes.directoryOf(record.id);
-  const instructions = `Now output content. End with ${record.endMarker} on its own line.`;
   const held = holdWrite(staged, limits, nowMs);
-  return { begun: { record, state: staged.state, directory, instructions, warnings }, held };
+  return { begun: { record, state: staged.state, directory, instructions: toInstructions(record), warnings }, held };
+}
+
+/** Tells the writer what to do. */
+export function toInstructions({ endMarker }: WriteRecord): string {
+  return `Now output content. End with ${endMarker} on its own line.`;
 }
 
 /** Gives up a session that has no content yet: nothing of it is left. */

@@ -1,11 +1,8 @@
 /** A dialogue with a model that has the writing tool, in whole answers, also where a limit has cut them. */
 import type { Model, ModelMessage, ModelRequest, ModelToolCall } from '../../ports/model.ts';
-import type { Project } from '../../ports/project.ts';
-import { toSessionId, toTurnName } from '../../names.ts';
 import { parseObject } from '../../session/parse-object.ts';
 import { checkRequest } from '../../conversation/check-request.ts';
 import { hearAnswer, sumUsage, type Received, type Usage } from '../line/receive-answer.ts';
-import { beginTool } from '../../conversation/write-tool.ts';
 
 export interface Dialogue {
   readonly model: Model;
@@ -31,23 +28,6 @@ export interface EarlierText {
 
 // A file of a megabyte takes some thirty of the longest answers that models give.
 const maxContinuations = 64;
-
-export function openDialogue(
-  project: Project,
-  { model, parameters, signal }: { model: Model; parameters: ModelRequest['parameters']; signal: AbortSignal },
-  messages: ModelMessage[],
-): Dialogue {
-  const request = {
-    tools: [beginTool],
-    parameters,
-    // Recorded answers belong to a turn, and these to none.
-    session: toSessionId(project.clock.now(), 'writes'),
-    turn: toTurnName(1),
-    messageSha256: project.hash(messages.at(-1)?.content ?? ''),
-    signal,
-  };
-  return { model, request, messages, usage: null };
-}
 
 /**
  * Yields the next answer in pieces, and fills `answer`; a whole answer joins the dialogue. With `earlier` the model goes on with

@@ -3,9 +3,10 @@ import { TeddyError } from '../../errors.ts';
 import type { ModelToolCall } from '../../ports/model.ts';
 import type { Project } from '../../ports/project.ts';
 import { renderIdlePrompt } from '../../write/end-marker.ts';
-import type { WriteRecord, WriteResult } from '../../write/write.ts';
+import type { Phase, WriteRecord, WriteResult } from '../../write/write.ts';
 import { maskString } from '../line/mask-text.ts';
 import { describeEnd, nothingReceived, type Received } from '../line/receive-answer.ts';
+import { replaceContent } from './append.ts';
 import type { ApproveChange, Finalized } from './finalize.ts';
 import { readContent, type HeldWrite } from './held.ts';
 import { answerCall, hearNext, say, type EarlierText, type Dialogue } from './dialogue.ts';
@@ -45,31 +46,51 @@ interface Receiving {
   lines: number;
 }
 
-/**
- * Receives the content that the model has been told to send; with `earlier` the model goes on with what was staged. Throws
- * END_MISSING, VALIDATION_FAILED, NOT_APPROVED, MODEL_INTERRUPTED, CONTENT_TOO_LARGE, and what the model and `finalizeHeld` throw; what had
- * arrived is in staging then.
- */
-export function receiveFromModel(
-  project: Project,
-  dialogue: Dialogue,
-  held: HeldWrite,
-  listener: FileListener,
-  earlier?: EarlierText,
-): Promise<FileFromModel> {
-  const receiving = openReceiving(project, dialogue, held, listener);
-  receiving.lines = (earlier?.text ?? '').split('\n').length - 1;
-  return receiveFile(receiving, () => receiveWhole(receiving, earlier));
+/** A session that a cut connection, an error or a crash has left, with the phase that it was left in. */
+export interface LeftWrite {
+  held: HeldWrite;
+  phase: Phase;
 }
 
-/** Finalizes a content that its writer has ended, and has the model correct it. */
-export function correctWithModel(
+/**
+ * Receives the content that the model has been told to send. Of a session that was left, it goes on from the last line that was saved;
+ * what was whole is checked again, and corrected if need be. Throws END_MISSING, VALIDATION_FAILED, NOT_APPROVED, MODEL_INTERRUPTED,
+ * CONTENT_TOO_LARGE, and what the model and `finalizeHeld` throw; what had arrived is in staging then.
+ */
+export async function receiveFromModel(
   project: Project,
   dialogue: Dialogue,
-  held: HeldWrite,
+  { held, phase }: { held: HeldWrite; phase?: Phase | undefined },
   listener: FileListener,
 ): Promise<FileFromModel> {
-  return receiveFile(openReceiving(project, dialogue, held, listener), async () => nothingReceived());
+  const receiving = openReceiving(project, dialogue, held, listener);
+  if (phase === undefined) return receiveFile(receiving, () => receiveWhole(receiving));
+  if (!['awaiting_content', 'receiving', 'expired'].includes(phase)) {
+    // The end marker had come.
+    const { shown } = await readShown(project, held);
+    dialogue.messages.push({ role: 'assistant', content: `${shown}${held.record.endMarker}` });
+    return receiveFile(receiving, async () => nothingReceived());
+  }
+  await dropMarkerPart(project, held);
+  const earlier = await readShown(project, held);
+  receiving.lines = earlier.text.split('\n').length - 1;
+  return receiveFile(receiving, () => receiveWhole(receiving, earlier.text.trim() === '' ? undefined : earlier));
+}
+
+/** Nothing goes into a request unmasked, whoever wrote it. */
+async function readShown(project: Project, held: HeldWrite): Promise<EarlierText> {
+  const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(await readContent(held));
+  return { text, shown: await maskString(project.masker, text) };
+}
+
+/** The connection may have been cut within the end marker, which is no content. */
+async function dropMarkerPart(project: Project, held: HeldWrite): Promise<void> {
+  const content = await readContent(held);
+  const start = content.lastIndexOf(newline) + 1;
+  const line = new TextDecoder().decode(content.subarray(start)).trimEnd();
+  if (line !== '' && held.record.endMarker.startsWith(line)) {
+    await replaceContent(project, held, content.slice(0, start));
+  }
 }
 
 function openReceiving(project: Project, dialogue: Dialogue, held: HeldWrite, listener: FileListener): Receiving {

@@ -8,6 +8,7 @@ import { isExpired, openWrite } from '../../write/step.ts';
 import { isOver } from '../../write/write.ts';
 import { refusePlaced } from './clean.ts';
 import { finalizeHeld, type Finalized } from './finalize.ts';
+import type { LeftWrite } from './receive-from-model.ts';
 import { dispatch, findKnown, holdWrite, readWriteLimits, saveWrite, tellTail, type HeldWrite } from './held.ts';
 
 /**
@@ -33,6 +34,13 @@ export async function takeUpWrite(project: Project, id: string): Promise<HeldWri
     await staged.close();
     throw error;
   }
+}
+
+/** The same, with the phase in which it was left. */
+export async function takeUpLeft(project: Project, id: string): Promise<LeftWrite> {
+  const { state } = await findKnown(project, id);
+  const held = await takeUpWrite(project, id);
+  return { held, phase: state?.phase ?? 'receiving' };
 }
 
 export function toCommitted(id: string): TeddyError {

@@ -7,7 +7,6 @@ import type { Oid } from '../../../src/names.ts';
 import { readLine } from '../../../src/view/view.ts';
 import { askForFiles } from '../../../src/workflow/chat/ask-for-files.ts';
 import type { ChatListener, ChatOutcome, WrittenFile } from '../../../src/workflow/chat/chat.ts';
-import { resumeWithModel } from '../../../src/workflow/writes/resume-with-model.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { scriptedModel, type ScriptedAnswer } from '../../support/scripted-model.ts';
 import { quickTest as test } from '../../support/slow-test.ts';
@@ -36,9 +35,7 @@ interface Heard {
 interface Written {
   files: WrittenFile[];
   refused: number;
-  /** Null where a write session was gone on with. */
-  outcome: ChatOutcome | null;
-  goesOn?: string | null;
+  outcome: ChatOutcome;
 }
 
 interface Run {
@@ -90,12 +87,8 @@ function start(project: MemoryProject, model: Model, wish: Wish = {}): Run {
   };
   const { signal } = new AbortController();
   const asked = async (): Promise<Written> => {
-    if (id !== undefined) {
-      const { goesOn, ...resumed } = await resumeWithModel(project, { id, model, parameters: {}, signal }, file);
-      return { files: [resumed], refused, outcome: null, goesOn };
-    }
     const choice = { provider: 'recorded', name: 'scripted', parameters: {}, model } as const;
-    const outcome = await askForFiles(project, { message, choice, signal }, listener);
+    const outcome = await askForFiles(project, { message, resume: id, choice, signal }, listener);
     return { files, refused, outcome };
   };
   const result = asked();
@@ -283,21 +276,30 @@ describe('the message', () => {
     await failureOf(start(project, second, { message: undefined }));
     expect(second.requests[0]?.again).toContain('`teddy write ask` tries again');
     expect(second.requests[0]?.messages[1]?.content).toContain(message);
-    const third = scriptedModel('two\nDONE');
+    const third = scriptedModel('two\nDONE', 'Done.');
     const run = start(project, third, { id: leftIds(project)[0] ?? '' });
     expect(await committed(run)).toBe('# A\ntwo\n');
-    expect(third.requests[0]?.messages[1]).toEqual({ role: 'user', content: message });
-    expect((await run.result).goesOn).toBe('teddy write ask');
-    await start(project, scriptedModel('Done.'), { message: undefined }).result;
+    // It sees what it has said before, and that the file was cut.
+    expect(third.requests[0]?.messages.slice(0, 2)).toEqual(second.requests[0]?.messages);
+    expect(rolesOf(third.requests[0]?.messages.slice(2, 4))).toEqual(['assistant', 'tool']);
+    expect(third.requests[1]?.messages.at(-1)?.content).toContain('"status":"completed"');
+    expect((await run.result).outcome).toMatchObject({ kind: 'answered', text: 'Done.' });
     expect(await messagesOf(project)).toEqual([message]);
   });
 
-  test('is named with its branch by a file that is gone on with while HEAD is on another one', async () => {
+  test('is one for the file where none waits, on the line of the file wherever HEAD is', async () => {
     const project = await memoryProject();
-    await failureOf(start(project, scriptedModel(calling(call('a.txt')), broken('one\n'))));
+    await failureOf(start(project, scriptedModel(calling(call('a.txt')), broken('one\n')), { message }));
+    await start(project, scriptedModel('I cannot.'), { message: undefined }).result;
+    const [id = ''] = leftIds(project);
     await startSession(project);
-    const run = start(project, scriptedModel('two\nDONE'), { id: leftIds(project)[0] ?? '' });
-    expect((await run.result).goesOn).toMatch(/^teddy write ask --session teddy\/\d{8}-writes$/);
+    const model = scriptedModel('two\nDONE', broken(''));
+    const run = start(project, model, { id });
+    await failureOf(run);
+    expect(run.heard.written).toEqual(['a.txt']);
+    expect(await project.read('a.txt')).toBe('one\ntwo\n');
+    expect(await messagesOf(project)).toEqual(['Write a.txt (create): Make a.txt']);
+    expect(model.requests[1]?.again).toMatch(/`teddy write ask --session teddy\/\d{8}-writes` tries again/);
   });
 
   test('of a second process is added to the turn, and the hint names the command that asks', async () => {
@@ -479,7 +481,9 @@ describe('a cut connection', () => {
       { role: 'assistant', content: `one\n${line}` },
       { role: 'user', content: expect.stringContaining('Continue exactly where it stops') },
     ]);
-    expect(rolesOf(model.requests[0]?.messages)).toEqual(['system', 'user', 'assistant', 'tool', 'assistant', 'user']);
+    // The call that failed, and the one that is gone on with.
+    const calls = ['assistant', 'tool', 'assistant', 'tool'];
+    expect(rolesOf(model.requests[0]?.messages)).toEqual(['system', 'user', ...calls, 'assistant', 'user']);
   });
 
   test('within the end marker leaves no part of it in the file', async () => {

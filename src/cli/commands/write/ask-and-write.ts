@@ -65,20 +65,11 @@ async function write(
   options: AskOptions,
   { listener, saidLast }: WritingView,
 ): Promise<Written> {
-  const { choice, message, resume: id, session: selector, signal, approval, printJson } = options;
-  if (id !== undefined) {
-    const { resumeWithModel } = await import('../../../workflow/writes/resume-with-model.ts');
-    const { usage, goesOn, ...file } = await resumeWithModel(project, { ...choice, id, signal }, listener.file);
-    listener.file.onWritten?.(file);
-    if (goesOn !== null && printJson === null)
-      terminal.say(
-        `The message of its turn still waits for an answer. Next: ${goesOn}${approval === 'ask' ? '' : ' -y'}`,
-      );
-    return { usage, turn: {} };
-  }
+  const { choice, message, resume, session: selector, signal, approval, printJson } = options;
   const { askForFiles } = await import('../../../workflow/chat/ask-for-files.ts');
   const approveForeign = askingForeign(terminal, signal, { canAsk: approval === 'ask' && printJson === null });
-  const asked = { choice, message, selector, signal, approveForeign, approvesAll: approval === 'all' };
+  const approvesAll = approval !== 'ask';
+  const asked = { choice, message, resume, selector, signal, approveForeign, approvesAll };
   const outcome = await askForFiles(project, asked, listener);
   if (outcome.kind === 'answered') saidLast(outcome.text);
   const usage = outcome.kind === 'open' ? null : outcome.usage;

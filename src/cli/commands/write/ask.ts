@@ -20,7 +20,7 @@ export class WriteAskCommand extends TeddyCommand {
       Prints \`<path> <commit>\` for each file. An answer without a file is printed as it is. It is a turn of the session, like one of \`session chat\`: your message is committed before the model is asked, the model is shown the session's context and
       what was said before, and its answer is kept. Writing files is all that the model can do in it.
 
-      Ctrl-C, or a connection that is cut, loses nothing that had come: \`--resume <id>\` has the model go on with a file, and \`teddy write ask\` without a message has the waiting one answered.
+      Ctrl-C, or a connection that is cut, loses nothing that had come: \`--resume <id>\` has the model go on with a file, and then with its message; \`teddy write ask\` without a message asks for the answer to the one that waits.
 
       Exit codes: 0 done; 1 the content stayed invalid, or never ended; 2 wrong usage; 3 another session is active; 4 not
       approved; 5 the model failed.

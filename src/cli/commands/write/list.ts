@@ -48,7 +48,7 @@ export class WriteListCommand extends ServedCommand {
     const left = sessions.find(({ stage }) => stage === 'orphaned' || stage === 'damaged');
     if (left !== undefined)
       terminal.say(
-        `Go on with one that was interrupted: teddy write recover ${left.session_id}; or clear them away: teddy write cancel --ended`,
+        `Go on with one that was interrupted: teddy write recover ${left.session_id}, or with a model: teddy write ask --resume ${left.session_id}; or clear them away: teddy write cancel --ended`,
       );
   }
 

@@ -87,6 +87,8 @@ function sayWays({ terminal, project, printJson }: Recovering, view: WriteView):
       command: `teddy write recover ${view.id} ${option}`,
       does,
     }));
+    if (view.stage !== 'damaged')
+      rows.unshift({ command: `teddy write ask --resume ${view.id}`, does: 'have a model go on with it' });
     const widest = Math.max(...rows.map(({ command }) => command.length));
     terminal.say(rows.map(({ command, does }) => `${command.padEnd(widest)}  ${does}`).join('\n'));
   }
