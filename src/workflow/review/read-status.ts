@@ -37,6 +37,7 @@ import {
   type TurnStatus,
   type Verdict,
 } from '../../view/view.ts';
+import { isForWrites } from '../../write/write.ts';
 
 export interface Status {
   /** The branch or commit that HEAD is on, for a person; null: a bare repository. */
@@ -313,9 +314,12 @@ async function toNext(
       there === null ? `git switch -c ${await findFreeBranch(project, line.session)}` : await findWayTo(project, there),
     ];
   }
+  const recover = leftoverWrites.length > 0 ? ['teddy write recover'] : [];
+  // Its files are in the work tree already.
+  if (line.found === 'open' && isForWrites(line.session))
+    return [...recover, ...(turn?.status === 'open' ? ['teddy write ask'] : []), 'teddy session new <name>'];
   // Where HEAD is on no line, it goes there first.
   if (line.found === 'open') return Promise.all([line, ...status.others].map((one) => findWayTo(project, one)));
-  const recover = leftoverWrites.length > 0 ? ['teddy write recover'] : [];
   if (executedBy !== null) return ['teddy session show', ...recover];
   const asks =
     question === null ? ['teddy session ask -m "..."'] : ['teddy session ask', 'teddy session ask --from <file>'];

@@ -5,6 +5,7 @@ import { TeddyError } from '../../../src/errors.ts';
 import type { Model, ModelMessage, ModelToolCall } from '../../../src/ports/model.ts';
 import type { Oid } from '../../../src/names.ts';
 import { readLine } from '../../../src/view/view.ts';
+import { readStatus } from '../../../src/workflow/review/read-status.ts';
 import { askForFiles } from '../../../src/workflow/chat/ask-for-files.ts';
 import type { ChatListener, ChatOutcome, WrittenFile } from '../../../src/workflow/chat/chat.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
@@ -276,6 +277,8 @@ describe('the message', () => {
     await failureOf(start(project, second, { message: undefined }));
     expect(second.requests[0]?.again).toContain('`teddy write ask` tries again');
     expect(second.requests[0]?.messages[1]?.content).toContain(message);
+    const ways = ['teddy write recover', 'teddy write ask', 'teddy session new <name>'];
+    expect((await readStatus(project)).next).toEqual(ways);
     const third = scriptedModel('two\nDONE', 'Done.');
     const run = start(project, third, { id: leftIds(project)[0] ?? '' });
     expect(await committed(run)).toBe('# A\ntwo\n');
@@ -285,6 +288,7 @@ describe('the message', () => {
     expect(third.requests[1]?.messages.at(-1)?.content).toContain('"status":"completed"');
     expect((await run.result).outcome).toMatchObject({ kind: 'answered', text: 'Done.' });
     expect(await messagesOf(project)).toEqual([message]);
+    expect((await readStatus(project)).next).toEqual(ways.slice(2));
   });
 
   test('is one for the file where none waits, on the line of the file wherever HEAD is', async () => {
