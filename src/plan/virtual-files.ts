@@ -25,7 +25,9 @@ export function layerFiles(disk: Inspect): VirtualFiles {
 
   const write = async (path: RepoPath, bytes: Uint8Array) => {
     const before = await inspect(path);
-    files.set(path, { kind: 'file', bytes, executable: before.kind === 'file' && before.executable });
+    const executable = before.kind === 'file' && before.executable;
+    const isLink = (before.kind === 'file' || before.kind === 'absent') && before.real !== undefined;
+    files.set(path, { kind: 'file', bytes, executable, ...(isLink ? { real: before.real } : {}) });
     for (const dir of parentsOf(path)) directories.add(dir);
   };
 

@@ -229,9 +229,11 @@ describe('READ', () => {
 
   test('a file behind a symlink of the project is refused with the name to use', async () => {
     const target: FileTarget = { kind: 'file', bytes: bytes('x\n'), executable: false, real: path('private/plan.txt') };
-    expect(await problemOf({ 'way/plan.txt': target }, read('way/plan.txt'))).toBe(
-      'READ way/plan.txt: it goes through a symbolic link; name private/plan.txt, where it leads.',
-    );
+    const refused = 'READ way/plan.txt: it goes through a symbolic link; name private/plan.txt, where it leads.';
+    expect(await problemOf({ 'way/plan.txt': target }, read('way/plan.txt'))).toBe(refused);
+    // Also after an EDIT, which the link leads to its file.
+    const { problems } = await run({ 'way/plan.txt': target }, edit('way/plan.txt', ['x', 'y']), read('way/plan.txt'));
+    expect(problems).toMatchObject([{ action: 2, message: refused }]);
   });
 
   test.each(['.env', 'config/.env.local', 'deploy/server.pem', '.ssh/known_hosts', 'ID_RSA'])(
