@@ -383,7 +383,7 @@ describe('recover', () => {
     const id = await killedStream('a.txt', 'one\ntwo\n');
     const made = await project.run(['session', 'new', 'other', '--no-switch', '--json']);
     expect(JSON.parse(made.stdout)).toMatchObject({ schema: 'teddy.session-new/1' });
-    const told = `^A write session was interrupted: create a.txt, 8 bytes, .*teddy write recover ${id}$`;
+    const told = `^A write session was interrupted: create a.txt, 8 bytes, .*teddy write recover ${id}, or with a model: .*${id}$`;
     expect(made.stderr).toMatch(new RegExp(told, 'm'));
     const other = await begin('b.txt', 'create');
     expect(other).toMatchObject({ exitCode: 0, stderr: expect.not.stringContaining('interrupted') as string });

@@ -25,7 +25,11 @@ export async function offerOrphans(offering: Offering): Promise<void> {
   const told = canAsk ? 'answered-writes' : 'announced-writes';
   for (const view of await orNothing(offering, [], () => findFresh(offering.project, told, orphans))) {
     const left = `A write session was interrupted: ${describeLeft(offering, view)}.`;
-    terminal.say(canAsk ? left : `${left} Recover it: teddy write recover ${view.id}`);
+    terminal.say(
+      canAsk
+        ? left
+        : `${left} Go on with it: teddy write recover ${view.id}, or with a model: teddy write ask --resume ${view.id}`,
+    );
     const isDone = !canAsk || (await orNothing(offering, false, () => offer(offering, view)));
     if (isDone) await orNothing(offering, undefined, () => noteTold(offering.project, told, view));
   }

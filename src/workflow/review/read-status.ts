@@ -314,7 +314,9 @@ async function toNext(
       there === null ? `git switch -c ${await findFreeBranch(project, line.session)}` : await findWayTo(project, there),
     ];
   }
-  const recover = leftoverWrites.length > 0 ? ['teddy write recover'] : [];
+  const recover = leftoverWrites
+    .slice(0, 1)
+    .map((id) => (leftoverWrites.length > 1 ? `teddy write recover ${id}` : 'teddy write recover'));
   // Its files are in the work tree already.
   if (line.found === 'open' && isForWrites(line.session))
     return [...recover, ...(turn?.status === 'open' ? ['teddy write ask'] : []), 'teddy session new <name>'];
@@ -336,7 +338,7 @@ async function toNext(
   if (status.handedIn !== null)
     return ['teddy session approve', 'teddy session reject -m "what to do instead"', 'teddy session show', ...recover];
   if (turn?.status === 'open' && turn.hasMessage && !turn.isOfAgent)
-    return ['teddy session resume', 'teddy session plan --from <file>', ...recover];
+    return [...recover, 'teddy session resume', 'teddy session plan --from <file>'];
   const plans = 'teddy session plan -m "what you want"';
   if (outcome !== null && outcome.status !== 'SKIPPED' && !hasLanded)
     return [

@@ -4,7 +4,7 @@ import type { ChosenModel } from '../../../app.ts';
 import type { Model } from '../../../ports/model.ts';
 import type { Project } from '../../../ports/project.ts';
 import { chooseFromFlags, isServer } from '../../ask/choose-model.ts';
-import { noStreamOption } from '../../plan-options.ts';
+import { noStreamOption, requireOne } from '../../plan-options.ts';
 import { sessionOption, TeddyCommand, withInterrupt } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
 
@@ -41,12 +41,8 @@ export class WriteAskCommand extends TeddyCommand {
   noStream = noStreamOption();
 
   protected run(terminal: Terminal): Promise<number> {
-    if (this.resume !== undefined && this.message !== undefined)
-      throw new TeddyError(
-        'USAGE',
-        '--resume goes on with a file for the message of its turn, and takes no other.',
-        'Say more when the file is written: `teddy write ask -m "..."`.',
-      );
+    requireOne({ '--resume': this.resume !== undefined, '-m': this.message !== undefined });
+    requireOne({ '--resume': this.resume !== undefined, '-s': this.session !== undefined });
     const approval = this.toApproval(terminal);
     void import('../../../workflow/chat/ask-for-files.ts');
     return withInterrupt(terminal, 'teddy write list', (signal) =>
