@@ -1,4 +1,5 @@
 /** Adds content to a write session at a known place, so that a request that is sent twice adds nothing twice. */
+import { equalBytes } from '../../session/bytes.ts';
 import { OffsetMismatch } from '../../write/write-errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { dispatch, readContent, saveWrite, withWrite, type HeldWrite } from './held.ts';
@@ -33,19 +34,12 @@ async function toFresh(held: HeldWrite, offset: number, bytes: Uint8Array): Prom
   if (offset === size) return bytes;
   const known = (await readContent(held)).subarray(offset, offset + bytes.length);
   const repeated = bytes.subarray(0, known.length);
-  if (!isSame(known, repeated)) throw toMismatch(offset, size, 'Other bytes are known');
+  if (!equalBytes(known, repeated)) throw toMismatch(offset, size, 'Other bytes are known');
   return bytes.subarray(known.length);
 }
 
 function toMismatch(offset: number, size: number, reason: string): OffsetMismatch {
   return new OffsetMismatch(`${reason} at offset ${offset}; expected ${size}.`, size);
-}
-
-function isSame(a: Uint8Array, b: Uint8Array): boolean {
-  if (a.length !== b.length) return false;
-  // A loop: it may be ten million bytes, and `every` calls a function for each.
-  for (let at = 0; at < a.length; at += 1) if (a[at] !== b[at]) return false;
-  return true;
 }
 
 /** Replaces the received content as a whole. Throws CONTENT_TOO_LARGE, UNKNOWN_WRITE, WRITE_FINALIZING. */
@@ -63,3 +57,18 @@ export async function replaceContent(project: Project, held: HeldWrite, bytes: U
   held.isReplaced = true;
   await saveWrite(project, held);
 }
+
+/**
+ * Takes the end marker from a last line without an end: the connection was cut there, and the marker is no content. `isPart`: also
+ * where only its beginning had come.
+ */
+export async function dropMarker(project: Project, held: HeldWrite, { isPart }: { isPart: boolean }): Promise<void> {
+  const { endMarker } = held.record;
+  const content = await readContent(held);
+  const start = content.lastIndexOf(newline) + 1;
+  const line = new TextDecoder().decode(content.subarray(start)).trimEnd();
+  const isMarker = line === endMarker || (isPart && line !== '' && endMarker.startsWith(line));
+  if (isMarker) await replaceContent(project, held, content.slice(0, start));
+}
+
+const newline = 10;

@@ -124,7 +124,12 @@ export async function finalizeHeld(
   { force = false, isOfModel = false, signal, approve }: FinalizeOptions = {},
 ): Promise<Finalized> {
   if (held.write.state.size === 0) throw emptyContentError();
-  const place = await openTarget(project, held);
+  const place = await openTarget(project, held).catch(async (error: unknown) => {
+    // Whoever goes on with it is to know that it is whole.
+    if (isOfModel) dispatch(held, { type: 'done', atMs: now(project) });
+    if (isOfModel) await saveWrite(project, held);
+    throw error;
+  });
   const run: Finalizing = { project, held, place, force, isOfModel, signal, approve, validated: null };
   const effects = dispatch(held, { type: 'done', atMs: now(project) });
   try {

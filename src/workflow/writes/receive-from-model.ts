@@ -3,10 +3,10 @@ import { TeddyError } from '../../errors.ts';
 import type { ModelToolCall } from '../../ports/model.ts';
 import type { Project } from '../../ports/project.ts';
 import { renderIdlePrompt } from '../../write/end-marker.ts';
-import type { Phase, WriteRecord, WriteResult } from '../../write/write.ts';
+import type { WriteRecord, WriteResult } from '../../write/write.ts';
 import { maskString } from '../line/mask-text.ts';
 import { describeEnd, nothingReceived, type Received } from '../line/receive-answer.ts';
-import { replaceContent } from './append.ts';
+import { dropMarker } from './append.ts';
 import type { ApproveChange, Finalized } from './finalize.ts';
 import { readContent, type HeldWrite } from './held.ts';
 import { answerCall, hearNext, say, type EarlierText, type Dialogue } from './dialogue.ts';
@@ -46,10 +46,11 @@ interface Receiving {
   lines: number;
 }
 
-/** A session that a cut connection, an error or a crash has left, with the phase that it was left in. */
+/** A session that a cut connection, an error or a crash has left. */
 export interface LeftWrite {
   held: HeldWrite;
-  phase: Phase;
+  /** Its end marker had come. */
+  isWhole: boolean;
 }
 
 /**
@@ -60,18 +61,17 @@ export interface LeftWrite {
 export async function receiveFromModel(
   project: Project,
   dialogue: Dialogue,
-  { held, phase }: { held: HeldWrite; phase?: Phase | undefined },
+  { held, isWhole }: Pick<LeftWrite, 'held'> & Partial<LeftWrite>,
   listener: FileListener,
 ): Promise<FileFromModel> {
   const receiving = openReceiving(project, dialogue, held, listener);
-  if (phase === undefined) return receiveFile(receiving, () => receiveWhole(receiving));
-  if (!['awaiting_content', 'receiving', 'expired'].includes(phase)) {
-    // The end marker had come.
+  if (isWhole === undefined) return receiveFile(receiving, () => receiveWhole(receiving));
+  if (isWhole) {
     const { shown } = await readShown(project, held);
     dialogue.messages.push({ role: 'assistant', content: `${shown}${held.record.endMarker}` });
     return receiveFile(receiving, async () => nothingReceived());
   }
-  await dropMarkerPart(project, held);
+  await dropMarker(project, held, { isPart: true });
   const earlier = await readShown(project, held);
   receiving.lines = earlier.text.split('\n').length - 1;
   return receiveFile(receiving, () => receiveWhole(receiving, earlier.text.trim() === '' ? undefined : earlier));
@@ -81,16 +81,6 @@ export async function receiveFromModel(
 async function readShown(project: Project, held: HeldWrite): Promise<EarlierText> {
   const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(await readContent(held));
   return { text, shown: await maskString(project.masker, text) };
-}
-
-/** The connection may have been cut within the end marker, which is no content. */
-async function dropMarkerPart(project: Project, held: HeldWrite): Promise<void> {
-  const content = await readContent(held);
-  const start = content.lastIndexOf(newline) + 1;
-  const line = new TextDecoder().decode(content.subarray(start)).trimEnd();
-  if (line !== '' && held.record.endMarker.startsWith(line)) {
-    await replaceContent(project, held, content.slice(0, start));
-  }
 }
 
 function openReceiving(project: Project, dialogue: Dialogue, held: HeldWrite, listener: FileListener): Receiving {
@@ -200,7 +190,7 @@ async function* toBytes(
 }
 
 function describeResume({ id, target }: WriteRecord): string {
-  return `What arrived of ${target} is saved: \`teddy write ask --resume ${id}\` goes on, \`teddy write recover ${id}\` offers other ways.`;
+  return `\`teddy write ask --resume ${id}\` goes on with what arrived of ${target}, which is saved; \`teddy write recover ${id}\` offers other ways.`;
 }
 
 /** Something other than the model has ended the answer. */

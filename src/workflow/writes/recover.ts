@@ -6,8 +6,12 @@ import type { Project } from '../../ports/project.ts';
 import type { Limits } from '../../session/write-limits.ts';
 import { isExpired, openWrite } from '../../write/step.ts';
 import { isOver } from '../../write/write.ts';
+import { dropMarker } from './append.ts';
 import { refusePlaced } from './clean.ts';
 import { finalizeHeld, type Finalized } from './finalize.ts';
+import { openTarget } from './find-target.ts';
+import { inspectTarget } from './inspect-target.ts';
+import { requireBase } from './install.ts';
 import type { LeftWrite } from './receive-from-model.ts';
 import { dispatch, findKnown, holdWrite, readWriteLimits, saveWrite, tellTail, type HeldWrite } from './held.ts';
 
@@ -36,11 +40,33 @@ export async function takeUpWrite(project: Project, id: string): Promise<HeldWri
   }
 }
 
-/** The same, with the phase in which it was left. */
+/**
+ * The same for a model, which is asked for nothing that could not be written: NOT_ON_LINE and TARGET_CHANGED are thrown before it
+ * is asked.
+ */
 export async function takeUpLeft(project: Project, id: string): Promise<LeftWrite> {
-  const { state } = await findKnown(project, id);
+  const isWhole = await hasEnded(project, id);
   const held = await takeUpWrite(project, id);
-  return { held, phase: state?.phase ?? 'receiving' };
+  try {
+    if (!isWhole)
+      requireBase(
+        project,
+        held.record,
+        await inspectTarget(project, await openTarget(project, held), held.record.target),
+      );
+    return { held, isWhole };
+  } catch (error) {
+    await held.staged.close();
+    if (!(error instanceof TeddyError) || error.code !== 'NOT_ON_LINE') throw error;
+    const hint = error.hint?.replace(/`teddy write recover \S+ --finalize`/, `\`teddy write ask --resume ${id}\``);
+    throw new TeddyError(error.code, error.message, hint?.replace('finalize again', 'go on'), { cause: error });
+  }
+}
+
+/** Whether the end marker had come. */
+async function hasEnded(project: Project, id: string): Promise<boolean> {
+  const { state } = await findKnown(project, id);
+  return state !== null && !['awaiting_content', 'receiving', 'expired'].includes(state.phase);
 }
 
 export function toCommitted(id: string): TeddyError {
@@ -65,8 +91,10 @@ export async function finalizeLeft(
   force: boolean,
   signal?: AbortSignal,
 ): Promise<Finalized> {
+  const isWhole = await hasEnded(project, id);
   const held = await takeUpWrite(project, id);
   try {
+    if (!isWhole) await dropMarker(project, held, { isPart: false });
     return await finalizeHeld(project, held, { force, signal });
   } finally {
     await held.staged.close();

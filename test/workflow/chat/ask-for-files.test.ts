@@ -11,7 +11,7 @@ import type { ChatListener, ChatOutcome, WrittenFile } from '../../../src/workfl
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { scriptedModel, type ScriptedAnswer } from '../../support/scripted-model.ts';
 import { quickTest as test } from '../../support/slow-test.ts';
-import { line, start as startSession, storyOfLine } from '../../support/turns.ts';
+import { line, session, start as startSession, storyOfLine } from '../../support/turns.ts';
 
 let ids = 0;
 
@@ -488,6 +488,29 @@ describe('a cut connection', () => {
     // The call that failed, and the one that is gone on with.
     const calls = ['assistant', 'tool', 'assistant', 'tool'];
     expect(rolesOf(model.requests[0]?.messages)).toEqual(['system', 'user', ...calls, 'assistant', 'user']);
+  });
+
+  test('is not gone on with where the work tree has left the branch, and a whole file is asked for no more', async () => {
+    const project = await memoryProject();
+    await startSession(project);
+    await failureOf(start(project, scriptedModel(calling(call('a.txt')), broken('one\n'))));
+    const [id = ''] = leftIds(project);
+    await project.switchTo('main');
+    const unasked = scriptedModel('two\nDONE');
+    const refused = await failureOf(start(project, unasked, { id }));
+    expect([refused.code, refused.hint]).toEqual([
+      'NOT_ON_LINE',
+      `Go back, and go on: \`git switch teddy/${session}\`, \`teddy write ask --resume ${id}\`.`,
+    ]);
+    expect(unasked.requests).toEqual([]);
+    const home = `teddy/${session}`;
+    await project.switchTo(home);
+    const leaving = scriptedModel({ texts: ['two\nDONE'], meanwhile: () => project.switchTo('main') });
+    expect((await failureOf(start(project, leaving, { id }))).code).toBe('NOT_ON_LINE');
+    await project.switchTo(home);
+    const last = scriptedModel('Done.');
+    expect(await committed(start(project, last, { id }))).toBe('one\ntwo\n');
+    expect(last.requests).toHaveLength(1);
   });
 
   test('within the end marker leaves no part of it in the file', async () => {

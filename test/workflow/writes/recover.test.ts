@@ -42,6 +42,13 @@ test('what a dead controller has left is orphaned, blocks nobody, and is finishe
   expect(await project.read('docs/guide.md')).toBe('text\n');
 });
 
+test('the end marker is no content, although the line was cut behind it', async () => {
+  const project = await memoryProject();
+  await start(project);
+  expect(await finalizeLeft(project, await orphan(project, 'text\nDONE'), false)).toMatchObject({ isWritten: true });
+  expect(await project.read('docs/guide.md')).toBe('text\n');
+});
+
 test('an orphan is gone on with where it stopped', async () => {
   const project = await memoryProject();
   await start(project);
