@@ -11,10 +11,10 @@ const roots = ['main', 'index', 'app', 'ports', 'errors', 'names'];
 
 /** How often the layout is broken today. A number here may only fall; whoever lowers one writes the new one down. */
 const ceilings = {
-  files: 845,
+  files: 844,
   lines: 104_250,
-  importsBetweenVerbs: 65,
-  filesWithOneImporter: 275,
+  importsBetweenVerbs: 64,
+  filesWithOneImporter: 271,
   smallFilesWithOneImporter: 12,
   filesThatHaveNotEarnedTheirPlace: 10,
   filesThatReadTheProcess: 1,
