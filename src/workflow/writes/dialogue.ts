@@ -54,7 +54,7 @@ export async function* hearNext(
   const content = toShown(answer.text);
   if (answer.calls.length > 0) messages.push({ role: 'assistant', content, toolCalls: answer.calls.map(toReadable) });
   // Servers refuse a message that says nothing.
-  else if (content.trim() !== '') messages.push({ role: 'assistant', content });
+  else if (content.trim() !== '' && answer.text !== earlier.text) messages.push({ role: 'assistant', content });
 }
 
 /** Arguments that are no JSON go back to the model as a value, since providers refuse them. */

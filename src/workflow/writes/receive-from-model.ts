@@ -118,7 +118,8 @@ async function receiveFile(receiving: Receiving, receiveFirst: () => Promise<Rec
 /** Receives answers until one has the end marker, and returns that one. */
 async function receiveWhole(receiving: Receiving, earlier?: EarlierText): Promise<Received> {
   const { dialogue, held } = receiving;
-  let heard = await receiveAnswer(receiving, earlier);
+  let goesOn = earlier;
+  let heard = await receiveAnswer(receiving, goesOn);
   while (!heard.isDone || isEmpty(held)) {
     if (!heard.isDone && isCut(heard.answer)) {
       const { label } = dialogue.model;
@@ -133,8 +134,11 @@ async function receiveWhole(receiving: Receiving, earlier?: EarlierText): Promis
         describeResume(held.record),
       );
     }
-    askAgain(receiving, heard.answer);
-    heard = await receiveAnswer(receiving);
+    // The content that was cut is still what the next answer goes on with, within a line if need be.
+    const isSilent = heard.answer.text === goesOn?.text && heard.answer.calls.length === 0;
+    goesOn = isSilent ? goesOn : undefined;
+    askAgain(receiving, heard.answer, isSilent);
+    heard = await receiveAnswer(receiving, goesOn);
   }
   return heard.answer;
 }
@@ -203,7 +207,7 @@ function isEmpty({ write }: HeldWrite): boolean {
 }
 
 /** Asks for the rest. A model that has called reads it in the results of its calls. */
-function askAgain(receiving: Receiving, { calls }: Received): void {
+function askAgain(receiving: Receiving, { calls }: Received, isSilent: boolean): void {
   const { dialogue, held, listener } = receiving;
   const { record, write } = held;
   const { target, endMarker } = record;
@@ -220,14 +224,19 @@ function askAgain(receiving: Receiving, { calls }: Received): void {
     ? `Validation failed: content cannot be empty. Output the content of ${target}, and end with ${endMarker} on its own line.`
     : renderIdlePrompt(endMarker);
   listener.onPrompt(text);
-  if (calls.length > 0) refuseCalls(dialogue, calls, record);
-  else say(dialogue, text);
+  if (calls.length > 0) refuseCalls(dialogue, calls, record, isEmpty(held) ? 'its' : 'the rest of its');
+  else if (!isSilent) say(dialogue, text);
 }
 
 /** While a session takes content, no call can begin another one. */
-function refuseCalls(dialogue: Dialogue, calls: ModelToolCall[], { target, endMarker }: WriteRecord): void {
+function refuseCalls(
+  dialogue: Dialogue,
+  calls: ModelToolCall[],
+  { target, endMarker }: WriteRecord,
+  what: 'its' | 'the rest of its' = 'its',
+): void {
   const problem =
-    `Another write session is already active, for ${target}. Output its content now, and end with ${endMarker} on its own ` +
+    `Another write session is already active, for ${target}. Output ${what} content now, and end with ${endMarker} on its own ` +
     'line. Call again for another file after that.';
   for (const call of calls) answerCall(dialogue, call, renderToolError(problem));
 }

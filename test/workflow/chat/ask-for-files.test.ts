@@ -513,6 +513,14 @@ describe('a cut connection', () => {
     expect(last.requests).toHaveLength(1);
   });
 
+  test('in mid-line is got over in the same line, also after an answer that says nothing', async () => {
+    const project = await memoryProject();
+    await failureOf(start(project, scriptedModel(calling(call('a.txt')), broken('one\ntw'))));
+    const model = scriptedModel('', 'o\nDONE', 'Done.');
+    expect(await committed(start(project, model, { id: leftIds(project)[0] ?? '' }))).toBe('one\ntwo\n');
+    expect(model.requests[1]?.messages).toEqual(model.requests[0]?.messages);
+  });
+
   test('within the end marker leaves no part of it in the file', async () => {
     const project = await memoryProject();
     await start(project, scriptedModel(calling(call('a.txt')), broken('one\nDO'))).result.catch(() => undefined);
