@@ -85,7 +85,7 @@ export async function removeHalfMadeWorkTrees(git: GitRunner, { root, commonDir 
     const records = facts === null ? [] : await findRecords(commonDir, place);
     // Another process may have been faster at that place.
     const isTaken = (await journal.atWork(workTreeKind)).some((one) => one.facts?.place === place);
-    const isOver = operation === null || facts === null || isTaken || (await isWhole(records));
+    const isOver = operation === null || facts === null || isTaken || (await isWhole(git, records));
     const isKept = !isOver && (await isNeeded(git, records, place));
     if (!isOver && !isKept) await discardWorkTree(commonDir, place);
     const way = 'Move them away, and the next command removes the rest.';
@@ -95,17 +95,22 @@ export async function removeHalfMadeWorkTrees(git: GitRunner, { root, commonDir 
   return said;
 }
 
-/** Without an index it has not been checked out. */
-async function isWhole(records: readonly string[]): Promise<boolean> {
-  const all = records.map(
-    async (record) => (await fileExists(join(record, 'index'))) && !(await fileExists(join(record, 'index.lock'))),
-  );
+/** Its HEAD comes to its branch last, when files and index are there. */
+async function isWhole(git: GitRunner, records: readonly string[]): Promise<boolean> {
+  const all = records.map(async (record) => {
+    const [hasIndex, ...locks] = await Promise.all(
+      ['index', 'index.lock', 'HEAD.lock'].map((name) => fileExists(join(record, name))),
+    );
+    if (!hasIndex || locks.includes(true)) return false;
+    const args = ['--git-dir', record, 'symbolic-ref', '--quiet', 'HEAD'];
+    return (await git.run(args, { accept: [1, 128] })).exitCode === 0;
+  });
   return (await Promise.all(all)).includes(true);
 }
 
 /** It is whole, or has a file that git's checkout would not have made. */
 async function isNeeded(git: GitRunner, records: readonly string[], place: string): Promise<boolean> {
-  if (await isWhole(records)) return true;
+  if (await isWhole(git, records)) return true;
   const known = new Set(['.git']);
   for (const record of records) {
     const head = (await readFile(join(record, 'HEAD'), 'utf8').catch(nullIfGone))?.trim() ?? '';

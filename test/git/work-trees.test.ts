@@ -258,6 +258,17 @@ describe('a work tree whose command was killed in the checkout', () => {
     expect([await places(), await list(), await repo.list('.git/teddy/journal')]).toEqual([[], [], []]);
   });
 
+  test.each([true, false])(
+    'goes where git had only its HEAD left to move, with its lock or without',
+    async (isLocked) => {
+      await rm(join(repo.root, record, 'index.lock'));
+      await repo.git('-C', root(), 'reset', '--quiet', '--hard');
+      if (isLocked) await repo.write(`${record}/HEAD.lock`, '');
+      expect(await use(async ({ workspace }) => workspace?.repair())).toEqual([]);
+      expect([await places(), await list(), await repo.list('.git/teddy/journal')]).toEqual([[], [], []]);
+    },
+  );
+
   test('stays while it has a file of somebody’s, each command says so, and the note goes when that was seen to', async () => {
     await writeFile(join(root(), 'dir/mine.txt'), 'mine\n');
     for (let times = 0; times < 2; times += 1)
