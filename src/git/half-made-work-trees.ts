@@ -115,7 +115,8 @@ async function isNeeded(git: GitRunner, records: readonly string[], place: strin
   for (const record of records) {
     const head = (await readFile(join(record, 'HEAD'), 'utf8').catch(nullIfGone))?.trim() ?? '';
     const list = ['ls-tree', '-r', '--name-only', '--full-tree', '-z', head];
-    if (isOid(head)) for (const path of await git.list(list)) known.add(path);
+    // At first it is all zeros, which name no commit: whatever is there then is somebody's.
+    if (isOid(head)) for (const path of await git.list(list, { accept: [128] })) known.add(path);
   }
   const there = (await readdir(place, { recursive: true, withFileTypes: true }).catch(nullIfGone)) ?? [];
   return there.some((one) => !one.isDirectory() && !known.has(relative(place, join(one.parentPath, one.name))));

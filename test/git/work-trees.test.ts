@@ -258,6 +258,21 @@ describe('a work tree whose command was killed in the checkout', () => {
     expect([await places(), await list(), await repo.list('.git/teddy/journal')]).toEqual([[], [], []]);
   });
 
+  test('goes where git had not yet written which commit it is of', async () => {
+    await rm(join(root(), 'dir'), { recursive: true });
+    await repo.write(`${record}/HEAD`, `${'0'.repeat(40)}\n`);
+    expect(await use(async ({ workspace }) => workspace?.repair())).toEqual([]);
+    expect([await places(), await list(), await repo.list('.git/teddy/journal')]).toEqual([[], [], []]);
+  });
+
+  test('stays where all of it is there, without its note', async () => {
+    await rm(join(repo.root, record, 'index.lock'));
+    await repo.git('-C', root(), 'switch', '--quiet', '--force', 'teddy/20260124-add-login');
+    expect(await use(async ({ workspace }) => workspace?.repair())).toEqual([]);
+    expect([await places(), await repo.list('.git/teddy/journal')]).toEqual([['left'], []]);
+    expect(await find(root())).toMatchObject({ ref, isUnfinished: false });
+  });
+
   test.each([true, false])(
     'goes where git had only its HEAD left to move, with its lock or without',
     async (isLocked) => {
