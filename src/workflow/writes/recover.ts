@@ -48,7 +48,8 @@ export async function takeUpLeft(project: Project, id: string): Promise<LeftWrit
   const isWhole = await hasEnded(project, id);
   const held = await takeUpWrite(project, id);
   try {
-    if (!isWhole)
+    if (isWhole) await keepEnded(project, held);
+    else
       requireBase(
         project,
         held.record,
@@ -61,6 +62,12 @@ export async function takeUpLeft(project: Project, id: string): Promise<LeftWrit
     const hint = error.hint?.replace(/`teddy write recover \S+ --finalize`/, `\`teddy write ask --resume ${id}\``);
     throw new TeddyError(error.code, error.message, hint?.replace('finalize again', 'go on'), { cause: error });
   }
+}
+
+/** Whatever refuses it before it is finalized, it stays known as whole. */
+async function keepEnded(project: Project, held: HeldWrite): Promise<void> {
+  dispatch(held, { type: 'done', atMs: project.clock.now().getTime() });
+  await saveWrite(project, held);
 }
 
 /** Whether the end marker had come. */
@@ -94,7 +101,8 @@ export async function finalizeLeft(
   const isWhole = await hasEnded(project, id);
   const held = await takeUpWrite(project, id);
   try {
-    if (!isWhole) await dropMarker(project, held, { isPart: false });
+    if (isWhole) await keepEnded(project, held);
+    else await dropMarker(project, held, { isPart: false });
     return await finalizeHeld(project, held, { force, signal });
   } finally {
     await held.staged.close();

@@ -4,7 +4,7 @@ import { beginHeldWrite, beginWrite } from '../../../src/workflow/writes/begin.t
 import { cleanWrites, sweepWrites } from '../../../src/workflow/writes/clean.ts';
 import { finalizeWrite } from '../../../src/workflow/writes/finalize.ts';
 import { findWrite, listWrites } from '../../../src/workflow/writes/list.ts';
-import { discardWrite, finalizeLeft, takeUpWrite } from '../../../src/workflow/writes/recover.ts';
+import { discardWrite, finalizeLeft, takeUpLeft, takeUpWrite } from '../../../src/workflow/writes/recover.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { start } from '../../support/turns.ts';
 
@@ -68,6 +68,12 @@ test('what has failed can be finished all the same, and what is committed cannot
   await appendWrite(project, { id: record.id, bytes: bytes('{ "a": }\n') });
   for (let tries = 0; tries < 3; tries += 1) await finalizeWrite(project, { id: record.id });
   expect(await findWrite(project, record.id)).toMatchObject({ stage: 'failed', reason: '3 validations failed' });
+  // A refusal after it was taken up makes no cut content of it, which a model would be asked to go on with.
+  for (let times = 0; times < 2; times += 1) {
+    const { held, isWhole } = await takeUpLeft(project, record.id);
+    expect(isWhole).toBe(true);
+    await held.staged.close();
+  }
   expect(await finalizeLeft(project, record.id, true)).toMatchObject({ isWritten: true });
   await expect(takeUpWrite(project, record.id)).rejects.toMatchObject({ code: 'UNKNOWN_WRITE' });
 });
