@@ -240,7 +240,10 @@ async function awaitVerdict(
 ): Promise<PlanEnd | null> {
   if (seconds === 0) return null;
   const { line } = found;
-  const stop = AbortSignal.any([signal, AbortSignal.timeout(seconds * 1000)]);
+  // Held by its timer: node collects an `AbortSignal.timeout` of which only an `AbortSignal.any` knows, and it never fires.
+  const late = new AbortController();
+  const limit = setTimeout(() => late.abort(), seconds * 1000);
+  const stop = AbortSignal.any([signal, late.signal]);
   const report = () => progress(`Turn ${found.turn} waits for a verdict.`).catch(() => undefined);
   const timer = setInterval(() => void report(), progressMs);
   try {
@@ -260,6 +263,7 @@ async function awaitVerdict(
     return null;
   } finally {
     clearInterval(timer);
+    clearTimeout(limit);
   }
 }
 

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { listMemos, addMemo, removeMemo } from '../../src/workflow/context/change-memos.ts';
 import { listProposed } from '../../src/workflow/line/proposed-memos.ts';
@@ -148,9 +150,12 @@ describe('plan_verdict', () => {
     expect(await verdictOf('01')).toMatchObject({ status: 'rejected' });
   });
 
-  test('waits for it, says that it does, and ends with the time', async () => {
+  test('waits for it, says that it does, and ends with the time, also where memory is collected', async () => {
     await submit({ title: 'Add login' });
+    setFlagsFromString('--expose-gc');
+    const collecting = setInterval(runInNewContext('gc') as () => void, 50);
     expect(await verdictOf('01', session, 1)).toMatchObject({ status: 'waiting' });
+    clearInterval(collecting);
     const said: string[] = [];
     const waiting = mcp.client.callTool(
       { name: 'plan_verdict', arguments: { session, turn: '01', waitSeconds: 600 } },
