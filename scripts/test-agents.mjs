@@ -1,5 +1,5 @@
 /**
- * Installs real agents from npm, one at a time and without their install scripts, and runs `test/agents` with each of them, in a
+ * Installs real agents from npm, one at a time and without their install scripts, and runs `test/real-agents` with each of them, in a
  * network of its own where the machine allows one. `npm run test:agents [agent ...]`; with AGENTS_PREFIX=<directory> they stay there.
  */
 import { spawnSync } from 'node:child_process';
@@ -52,7 +52,7 @@ function testAgent({ name, from, program }) {
       'node_modules/vitest/vitest.mjs',
       'run',
       '--config',
-      'test/agents/vitest.config.ts',
+      'test/real-agents/vitest.config.ts',
     ]);
     const env = { ...process.env, AGENT_NAME: name, AGENT_VERSION: from.split('@').at(-1), AGENT_PROGRAM: path };
     return spawnSync(first, args, { cwd: root, env, stdio: 'inherit' }).status === 0 ? 'passed' : 'failed';

@@ -3,7 +3,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { TeddyError } from './errors.ts';
-import type { OpenableAgent } from './conversation/render-agent-log.ts';
+import type { AgentName } from './agents/agents.ts';
 import { openBundle } from './git/bundle.ts';
 import { isAlive, processNames, readBootId, thisMachine } from './disk/process-identity.ts';
 import { openRepository, type OpenedRepository } from './git/repository.ts';
@@ -25,7 +25,7 @@ import { keyedModel, keyFromEnvironment, toNoModel, type ApiKey } from './model/
 import { readRecordedDirectory } from './model/recorded-directory.ts';
 import { recordedModel, type RecordedAnswer } from './model/recorded.ts';
 import type { AgentLogDirectory, ExportDirectory, ExportTarget, Remains, SourceFile } from './ports/disk.ts';
-import type { AgentSetup } from './ports/capture.ts';
+import type { AgentSetup } from './ports/agent-setup.ts';
 import type { HookSource, MessageFile, Repository, Store } from './ports/git.ts';
 import type { Model, ProviderName } from './ports/model.ts';
 import type { Clock, Notices, ProcessTree, Project } from './ports/project.ts';
@@ -241,7 +241,7 @@ export async function openExportDirectory(path: string, cwd: string): Promise<Ex
 
 /** Throws SYSTEM_FAILED when nothing says where the agent has its home. */
 export async function openAgentPlace(
-  agent: OpenableAgent,
+  agent: AgentName,
   options: { cwd: string; env: Record<string, string | undefined> },
 ): Promise<AgentLogDirectory> {
   return (await import('./system/agent-log-directory.ts')).agentLogDirectory(agent, options);

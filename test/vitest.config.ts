@@ -5,12 +5,12 @@ import { defineConfig } from 'vitest/config';
 const root = new URL('..', import.meta.url).pathname;
 const read = (name: string) => readFileSync(join(root, name), 'utf8');
 const all = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
-  .filter((name) => name.endsWith('.test.ts') && !name.endsWith('.full.test.ts') && !name.startsWith('agents/'))
+  .filter((name) => name.endsWith('.test.ts') && !name.endsWith('.full.test.ts') && !name.startsWith('real-agents/'))
   .map((name) => join('test', name));
 
 /** In memory and in process. */
 const quickRooms =
-  /^test\/(?:architecture|names|session|plan|conversation|write|model|http|mcp|cli|disk|journal|workflow|page|web)(?:\/|\.test\.ts$)/;
+  /^test\/(?:architecture|agents|names|session|plan|conversation|write|model|http|mcp|cli|disk|journal|workflow|page|web)(?:\/|\.test\.ts$)/;
 /** With the built executable, from `init` to `land` and `sync`. */
 const smoke = new Set(['session', 'land'].map((name) => `test/e2e/${name}.test.ts`));
 const isQuick = (name: string) => smoke.has(name) || quickRooms.test(name);

@@ -2,10 +2,6 @@
 import type { Hash } from '../ports/project.ts';
 import type { ImportReport, ImportUnit } from './importer.ts';
 
-export const agentNames = ['claude-code', 'codex', 'gemini', 'opencode', 'copilot', 'qwen', 'pi'] as const;
-
-export type AgentName = (typeof agentNames)[number];
-
 /** A unit with the branch of the conversation that it belongs to. */
 export interface AgentUnit extends ImportUnit {
   /** 0 is the line on which the log begins; a fork makes the next number. */

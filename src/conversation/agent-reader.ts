@@ -1,11 +1,11 @@
 /** The reader of every agent's log: lines, checkpoints and what is known of the log; what a line means is its agent's. */
-import { agentForms } from './agent-forms.ts';
 import { openBranches, type AgentBranches } from './agent-branches.ts';
-import type { AgentLine, AgentLogHead, AgentLogOptions, AgentLogReader, AgentName } from './agent-log.ts';
+import type { AgentLine, AgentLogHead, AgentLogOptions, AgentLogReader } from './agent-log.ts';
 import { toBase, type LineContext } from './import-context.ts';
 import { openImportIds, toPlace, type IdMemory, type SourcePosition } from './import-ids.ts';
 import { readObjects } from './import-lines.ts';
 import { openImportLog } from './import-report.ts';
+import type { RecordForm } from './mend-line.ts';
 import { captureSource } from './record.ts';
 import { fieldsOf, hasText, toTimestamp } from './import-values.ts';
 
@@ -38,7 +38,12 @@ const checkpointVersion = 1;
 /** So many ids of records and calls are known, twice as many at most: a checkpoint has them all. */
 const knownIds = 64;
 
-export function openAgentReader(agent: AgentName, options: AgentLogOptions, open: OpenAgentLines): AgentLogReader {
+/** `agent`: the name under which ids are made and checkpoints are known. */
+export function openAgentReader(
+  agent: string,
+  options: AgentLogOptions,
+  { isRecord, open }: { isRecord: RecordForm; open: OpenAgentLines },
+): AgentLogReader {
   const { checkpoint, hash, importedAt } = options;
   const isReadable =
     checkpoint === undefined || (checkpoint['v'] === checkpointVersion && checkpoint['agent'] === agent);
@@ -60,7 +65,7 @@ export function openAgentReader(agent: AgentName, options: AgentLogOptions, open
   const unknown: AgentLine[] = [];
 
   const readText = (number: number, text: string): boolean => {
-    const { objects, mended, isTorn, lost } = readObjects(text, agentForms[agent]);
+    const { objects, mended, isTorn, lost } = readObjects(text, isRecord);
     if (lost !== null) log.skip(number, lost);
     if (mended !== null) log.repair(number, mended);
     const place = toPlace(number, text);

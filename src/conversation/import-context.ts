@@ -1,5 +1,5 @@
 /** The state that every importer works with, and the one loop over the lines of a source. */
-import type { Importer, ImportFormat, ImportOptions, ImportUnit } from './importer.ts';
+import type { Importer, ImportOptions, ImportUnit } from './importer.ts';
 import { openImportIds, toPlace, type ImportIds, type SourcePosition } from './import-ids.ts';
 import { openLines, readObjects, type SourceLine } from './import-lines.ts';
 import { openImportLog, type ImportLog } from './import-report.ts';
@@ -40,7 +40,7 @@ export interface MeasuredImporter extends Importer {
   held(): number;
 }
 
-export function openContext(format: ImportFormat, { hash, importedAt, part }: ImportOptions): ImportContext {
+export function openContext(format: string, { hash, importedAt, part }: ImportOptions): ImportContext {
   const log = openImportLog(part?.counts);
   const ids = openImportIds(format, hash);
   return { ids, log, units: openUnits(log, ids), source: 'import', base: toBase(ids, importedAt) };

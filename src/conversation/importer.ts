@@ -4,9 +4,6 @@ import type { Hash } from '../ports/project.ts';
 import type { KnownRecord } from './record.ts';
 import type { LogPart, Rewinds } from './rewinds.ts';
 
-export const importFormats = ['claude-code', 'codex', 'openai', 'jsonl'] as const;
-export type ImportFormat = (typeof importFormats)[number];
-
 /** The model that answered, and what it has used. */
 export interface UnitUsage {
   /** The provider's name for the model, where the log has it. */

@@ -6,7 +6,7 @@ import { TeddyError } from '../errors.ts';
 import { describeAction } from '../plan/actions/actions.ts';
 import type { Action } from '../plan/plan.ts';
 import type { Notices, Project } from '../ports/project.ts';
-import type { AgentTrace } from '../session/agent-traces.ts';
+import type { AgentTrace } from '../ports/project.ts';
 import type { MemoChange } from '../session/memos.ts';
 import { toVisible } from '../session/visible-text.ts';
 import type { SteeringText } from '../workflow/line/foreign-texts.ts';

@@ -1,5 +1,5 @@
 /** The workflows' view of the logs that agents keep, and of what is known about each from before. Types only. */
-import type { AgentName } from '../conversation/agent-log.ts';
+import type { AgentName } from '../agents/agents.ts';
 
 /** Where the reading of a log stopped, and how to tell that it is the same log still. */
 export interface LogPosition {

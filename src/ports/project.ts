@@ -1,7 +1,6 @@
 /** The world that a workflow is given: its repository and everything around it. Types only. */
 import type { Spool } from './capture.ts';
 import type { Oid, RefName, RepoPath, SessionId } from '../names.ts';
-import type { AgentTrace, RunningProcess } from '../session/agent-traces.ts';
 import type { FoundSetting } from '../session/decide-setting.ts';
 import type { MaskedSecret } from '../session/mask.ts';
 import type { ModelFacts } from '../session/model-facts.ts';
@@ -22,6 +21,21 @@ import type {
 import type { Repository } from './git.ts';
 import type { Journal } from './journal.ts';
 import type { Pages } from './web.ts';
+
+/** A process of the machine. */
+export interface RunningProcess {
+  pid: number;
+  /** A name of at most 15 characters, or empty. */
+  name: string;
+  words: readonly string[];
+}
+
+export interface AgentTrace {
+  /** A sentence: `Claude Code has started this: CLAUDECODE is set.` */
+  seen: string;
+  /** The process of the agent, where that was seen. */
+  pid: number | null;
+}
 
 export type Hash = (bytes: Uint8Array | string) => string;
 

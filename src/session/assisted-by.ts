@@ -11,22 +11,13 @@ export interface Assistant {
 
 export const usualDisclosure = 'Assisted-by: {tool}:{model}';
 
-/** The names by which people know other agents; the rest are known by the names that teddy has for them. */
-const tools: Record<string, string> = {
-  'claude-code': 'Claude',
-  codex: 'Codex',
-  copilot: 'GitHub-Copilot',
-  gemini: 'Gemini',
-  qwen: 'Qwen',
-};
-
 const unknownModel = 'unknown';
 
 /** An agent that has handed in the plan of a new session over MCP. */
 const planner = 'mcp';
 
 /**
- * Who gave an answer. `foreign`: the agent whose session it is, if it is another agent's. Null: no model that teddy knows of, as for
+ * Who gave an answer. `foreign`: the tool whose session it is, if it is another agent's. Null: no model that teddy knows of, as for
  * an answer that a person brought, that was recorded before, or that a front end or an import has added.
  */
 export function toAssistant({ kind, turn, agent, provider, model }: Entry, foreign: string | null): Assistant | null {
@@ -36,9 +27,9 @@ export function toAssistant({ kind, turn, agent, provider, model }: Entry, forei
   return foreign === null ? null : toForeign(foreign, model ?? '');
 }
 
-/** Another agent; what its log does not say of its model is `unknown`. */
-export function toForeign(agent: string, model = ''): Assistant {
-  return { tool: tools[agent] ?? agent, model: toWord(model) };
+/** Another agent; a model that its log does not name is `unknown`. */
+export function toForeign(tool: string, model = ''): Assistant {
+  return { tool, model: toWord(model) };
 }
 
 /** In their order, each once. Where the model of a tool is known, that another answer of it names none says nothing. */

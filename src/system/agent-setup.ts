@@ -1,14 +1,16 @@
 /** Our hooks in the user's configuration of each agent, and the script that they run. */
 import { chmod, lstat, mkdir, readFile, readlink, realpath, rmdir, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { parse as parseToml } from 'smol-toml';
+import { homeOf, type Agent } from '../agents/agent.ts';
 import { removeFile, replaceFile } from '../disk/replace-file.ts';
 import { replaceDurably } from '../disk/durable-file.ts';
 import { errorCode, errorReason, nullIfGone } from '../disk/system-error.ts';
 import { TeddyError } from '../errors.ts';
-import type { AgentName, AgentSetup, AgentState, HookScript } from '../ports/capture.ts';
+import { agentNames, agents, type AgentName } from '../agents/agents.ts';
+import { agentFiles } from './agent-files.ts';
+import type { AgentSetup, AgentState, HookScript } from '../ports/agent-setup.ts';
 import type { HookProgram } from '../ports/git.ts';
-import { isObject, parseObject } from '../session/parse-object.ts';
+import { parseObject } from '../session/parse-object.ts';
 import { toShellWord } from '../session/shell-word.ts';
 import { findProgram } from './find-program.ts';
 import { sha256 } from './hash.ts';
@@ -35,126 +37,27 @@ interface SetupOptions {
   source: AgentSource;
 }
 
-interface KnownAgent {
+/** An agent with its own name and the file of its hooks, as far as this user has them. */
+interface OwnFile extends Agent {
   name: AgentName;
-  title: string;
-  program: string;
-  /** The directory that the agent makes for itself. */
-  home(env: Environment): string;
-  /** Below its home. */
-  file: string;
-  /** Hooks among the user's own settings. */
-  settings?: {
-    events: readonly string[];
-    entry: Record<string, unknown>;
-    gate?: { event: string; matcher: string; entry: Record<string, unknown> };
-  };
-  /** A file that is all ours. */
-  own?(source: AgentSource): Promise<string>;
-}
-
-interface OwnFile extends KnownAgent {
+  homePath: string;
   path: string;
 }
 
-const homeOf = (env: Environment) => env['HOME'] ?? '/';
-const dirOf =
-  (variable: string, ...below: string[]) =>
-  (env: Environment) =>
-    env[variable] || join(homeOf(env), ...below);
-const configHome = dirOf('XDG_CONFIG_HOME', '.config');
-const dataHome = (env: Environment) => join(dirOf('XDG_DATA_HOME', '.local', 'share')(env), 'teddy');
+const dataHome = (env: Environment) =>
+  join(env['XDG_DATA_HOME'] || join(env['HOME'] ?? '/', '.local', 'share'), 'teddy');
 
 /** It never changes: Codex trusts the hash of a hook, and the settings of others are known by it. */
 const commandOf = (name: AgentName, word = '') =>
   `sh "\${XDG_DATA_HOME:-$HOME/.local/share}/teddy/agent-hook" ${name}${word} 2>/dev/null || :`;
 
-const known: readonly KnownAgent[] = [
-  {
-    name: 'claude-code',
-    title: 'Claude Code',
-    program: 'claude',
-    home: dirOf('CLAUDE_CONFIG_DIR', '.claude'),
-    file: 'settings.json',
-    settings: {
-      events: ['SessionStart', 'UserPromptSubmit', 'Stop', 'StopFailure', 'SubagentStop', 'PreCompact', 'SessionEnd'],
-      entry: { timeout: 10 },
-      // It waits for a person: the agent's own question has no limit at all.
-      gate: { event: 'PreToolUse', matcher: 'ExitPlanMode', entry: { timeout: 3600 } },
-    },
-  },
-  {
-    name: 'codex',
-    title: 'Codex',
-    program: 'codex',
-    home: dirOf('CODEX_HOME', '.codex'),
-    file: 'hooks.json',
-    settings: {
-      events: ['SessionStart', 'UserPromptSubmit', 'Stop', 'Interrupt', 'SessionEnd'],
-      entry: { timeout: 10 },
-    },
-  },
-  {
-    name: 'gemini',
-    title: 'Gemini CLI',
-    program: 'gemini',
-    home: (env) => join(homeOf(env), '.gemini'),
-    file: 'settings.json',
-    // It counts milliseconds.
-    settings: {
-      events: ['SessionStart', 'BeforeAgent', 'AfterAgent', 'SessionEnd'],
-      entry: { name: 'teddy', timeout: 10_000 },
-    },
-  },
-  {
-    name: 'opencode',
-    title: 'opencode',
-    program: 'opencode',
-    home: (env) => join(configHome(env), 'opencode'),
-    file: 'plugin/teddy.js',
-    own: (source) => source.readScript('agents/opencode.js'),
-  },
-  {
-    name: 'copilot',
-    title: 'Copilot CLI',
-    program: 'copilot',
-    home: (env) => join(homeOf(env), '.copilot'),
-    file: 'hooks/teddy.json',
-    own: async () => {
-      const hook = { type: 'command', bash: commandOf('copilot'), timeoutSec: 10 };
-      const events = ['sessionStart', 'userPromptSubmitted', 'agentStop', 'sessionEnd'];
-      const hooks = Object.fromEntries(events.map((event) => [event, [hook]]));
-      return `${JSON.stringify({ version: 1, hooks }, null, 2)}\n`;
-    },
-  },
-  {
-    name: 'qwen',
-    title: 'Qwen Code',
-    program: 'qwen',
-    home: (env) => join(homeOf(env), '.qwen'),
-    file: 'settings.json',
-    settings: { events: ['UserPromptSubmit', 'Stop'], entry: {} },
-  },
-  {
-    name: 'pi',
-    title: 'pi',
-    program: 'pi',
-    home: dirOf('PI_CODING_AGENT_DIR', '.pi', 'agent'),
-    // Plain JavaScript, under the name that it looks for.
-    file: 'extensions/teddy.ts',
-    own: (source) => source.readScript('agents/pi.js'),
-  },
-];
-
 export function agentSetup(options: SetupOptions): AgentSetup {
-  const agents = known.map((agent): OwnFile => ({ ...agent, path: join(agent.home(options.env), agent.file) }));
   const find = (name: AgentName): OwnFile => {
-    const agent = agents.find((one) => one.name === name);
-    if (agent === undefined) throw new Error(`There is no agent ${name}.`);
-    return agent;
+    const homePath = homeOf(agents[name], options.env, options.env['HOME'] ?? '/');
+    return { ...agents[name], name, homePath, path: join(homePath, agents[name].hooks.file) };
   };
   return {
-    list: () => Promise.all(agents.map((agent) => lookAt(agent, options))),
+    list: () => Promise.all(agentNames.map((name) => lookAt(find(name), options))),
     script: () => readScript(options),
     async installScript() {
       const { path, state } = await readScript(options);
@@ -170,19 +73,24 @@ export function agentSetup(options: SetupOptions): AgentSetup {
   };
 }
 
-function specOf({ name, settings }: KnownAgent, hasGate: boolean): HookSpec | null {
-  if (settings === undefined) return null;
-  const { events, entry, gate } = settings;
+/** Null for an agent whose hooks are a file of their own. */
+function specOf({ name, hooks: { entry, events, gate } }: OwnFile, hasGate: boolean): HookSpec | null {
+  if (entry === undefined) return null;
   // An entry of an older version may have another command; it is ours all the same.
   const isOurs = (command: string) => new RegExp(`teddy/agent-hook["']? ${name}(?![\\w-])`).test(command);
   const toEntry = (more: object, word?: string) => ({ ...more, type: 'command', command: commandOf(name, word) });
-  const hooks = events.map((event) => ({ event, entry: toEntry(entry) }));
+  const hooks = Object.keys(events).map((event) => ({ event, entry: toEntry(entry) }));
   if (gate === undefined || !hasGate) return { hooks, isOurs };
-  return { hooks: [...hooks, { ...gate, entry: toEntry(gate.entry, ' gate') }], isOurs };
+  const { event, matcher } = gate;
+  return { hooks: [...hooks, { event, matcher, entry: toEntry(gate.entry, ' gate') }], isOurs };
+}
+
+async function ownContent({ name, hooks }: OwnFile, { source }: SetupOptions): Promise<string> {
+  return (await hooks.own?.({ command: commandOf(name), readScript: source.readScript })) ?? '';
 }
 
 /** The gate stays where it is, until somebody says otherwise. */
-function hasGate(agent: KnownAgent, text: string): boolean {
+function hasGate(agent: OwnFile, text: string): boolean {
   const spec = specOf(agent, true);
   return spec !== null && findOwnHooks(text, spec).some(({ command }) => / gate(?![\w-])/.test(command));
 }
@@ -190,16 +98,20 @@ function hasGate(agent: KnownAgent, text: string): boolean {
 async function lookAt(agent: OwnFile, options: SetupOptions): Promise<AgentState> {
   const { name, title, path } = agent;
   const program = findProgram(agent.program, options.env);
-  const found = program !== null || (await isThere(agent.home(options.env)));
-  const canGate = agent.settings?.gate !== undefined;
+  const found = program !== null || (await isThere(agent.homePath));
+  const canGate = agent.hooks.gate !== undefined;
   const state = { name, title, program, found, path, canGate, trusted: null };
   try {
-    const bytes = await readIfThere(path);
-    const hooks = bytes === null ? 'missing' : await stateOf(agent, bytes.toString('utf8'), options);
-    const gate = bytes !== null && hasGate(agent, bytes.toString('utf8'));
-    if (bytes === null || hooks === 'missing') return { ...state, gate, hooks, problem: null };
-    const trusted = name === 'codex' ? await isTrusted(agent, bytes.toString('utf8')) : null;
-    return { ...state, gate, hooks, trusted, problem: await describeSwitchedOff(agent, bytes.toString('utf8')) };
+    const text = (await readIfThere(path))?.toString('utf8') ?? null;
+    const hooks = text === null ? 'missing' : await stateOf(agent, text, options);
+    const gate = text !== null && hasGate(agent, text);
+    if (text === null || hooks === 'missing') return { ...state, gate, hooks, problem: null };
+    const { areTrusted, findProblem } = agent.hooks;
+    const spec = specOf(agent, false);
+    const trusted =
+      areTrusted === undefined || spec === null ? null : await areTrusted(findOwnHooks(text, spec), path, agentFiles);
+    const problem = await findProblem?.({ path, get: (key) => readSetting(text, key) }, agentFiles);
+    return { ...state, gate, hooks, trusted, problem: problem ?? null };
   } catch (error) {
     if (errorCode(error) === null && !(error instanceof TeddyError)) throw error;
     const problem = error instanceof TeddyError ? error.message : `${path} cannot be read: ${errorReason(error)}.`;
@@ -207,54 +119,19 @@ async function lookAt(agent: OwnFile, options: SetupOptions): Promise<AgentState
   }
 }
 
-async function stateOf(agent: OwnFile, text: string, { source }: SetupOptions, gate = hasGate(agent, text)) {
+async function stateOf(agent: OwnFile, text: string, options: SetupOptions, gate = hasGate(agent, text)) {
   const spec = specOf(agent, gate);
   if (spec !== null) {
     const fault = describeFault(text);
     if (fault !== null) throw toInTheWay(agent, fault);
     return stateOfHooks(text, spec);
   }
-  if (text === (await agent.own?.(source))) return 'installed';
+  if (text === (await ownContent(agent, options))) return 'installed';
   return isMarked(text) ? 'changed' : 'missing';
 }
 
 function isMarked(text: string): boolean {
   return text.includes('teddy/agent-hook');
-}
-
-/** Codex runs a hook only when its user has trusted it; it notes that by file, event and index. */
-async function isTrusted({ path, home, ...agent }: OwnFile, text: string): Promise<boolean> {
-  const spec = specOf({ home, ...agent }, false);
-  const state = (await readToml(join(dirname(path), 'config.toml')))['hooks'];
-  const notes = isObject(state) && isObject(state['state']) ? state['state'] : {};
-  const paths = [path, await realpath(path).catch(() => path)];
-  return findOwnHooks(text, spec ?? { hooks: [], isOurs: () => false }).every(({ event, at }) => {
-    const snake = event.replace(/(?!^)[A-Z]/g, (letter) => `_${letter}`).toLowerCase();
-    return paths.some((file) => {
-      const note = notes[`${file}:${snake}:${at[0]}:${at[1]}`];
-      return isObject(note) && typeof note['trusted_hash'] === 'string' && note['enabled'] !== false;
-    });
-  });
-}
-
-async function describeSwitchedOff({ name, path }: OwnFile, text: string): Promise<string | null> {
-  if (name === 'claude-code' && readSetting(text, 'disableAllHooks') === true)
-    return `Claude Code runs no hooks: disableAllHooks is set in ${path}.`;
-  if (name !== 'codex') return null;
-  const { features } = await readToml(join(dirname(path), 'config.toml'));
-  return isObject(features) && features['hooks'] === false
-    ? `Codex runs no hooks: features.hooks is false in ${join(dirname(path), 'config.toml')}.`
-    : null;
-}
-
-/** Empty when there is none, or it is no TOML: Codex itself says so then. */
-async function readToml(path: string): Promise<Record<string, unknown>> {
-  const bytes = await readIfThere(path);
-  try {
-    return bytes === null ? {} : parseToml(bytes.toString('utf8'));
-  } catch {
-    return {};
-  }
 }
 
 /** An installation is undone by this: the bytes between a common start and a common end. */
@@ -270,7 +147,7 @@ interface Installed {
   between: string;
 }
 
-const recordOf = ({ name }: KnownAgent, { env }: SetupOptions) => join(dataHome(env), 'installed', `${name}.json`);
+const recordOf = ({ name }: OwnFile, { env }: SetupOptions) => join(dataHome(env), 'installed', `${name}.json`);
 
 async function install(agent: OwnFile, options: SetupOptions, wanted?: boolean): Promise<boolean> {
   const target = await resolveLink(agent.path);
@@ -283,7 +160,7 @@ async function install(agent: OwnFile, options: SetupOptions, wanted?: boolean):
   await requireWritable(agent, target);
   const spec = specOf(agent, gate);
   if (spec === null && before !== null && !isMarked(text)) throw toInTheWay(agent, 'is not a file of teddy');
-  const after = Buffer.from(spec === null ? ((await agent.own?.(options.source)) ?? '') : addHooks(text, spec));
+  const after = Buffer.from(spec === null ? await ownContent(agent, options) : addHooks(text, spec));
   const original = (await toOriginal(before, recordOf(agent, options))) ?? {
     bytes: before === null || spec === null ? null : Buffer.from(removeHooks(text, spec)),
   };
@@ -292,7 +169,7 @@ async function install(agent: OwnFile, options: SetupOptions, wanted?: boolean):
   if (now === null ? before !== null : before === null || !now.equals(before)) return install(agent, options, wanted);
   await write(recordOf(agent, options), JSON.stringify(toRecord(agent.path, original.bytes, after)), 0o600);
   await write(target, after, before === null ? null : (await stat(target)).mode & 0o777);
-  if (agent.name === 'opencode') await layPackages(agent.home(options.env));
+  await layBeside(agent);
   return true;
 }
 
@@ -305,15 +182,15 @@ async function uninstall(agent: OwnFile, options: SetupOptions): Promise<'restor
   const original = await toOriginal(now, record);
   const spec = specOf(agent, true);
   if (original === null && spec === null) {
-    if (now.toString('utf8') !== (await agent.own?.(options.source)))
+    if (now.toString('utf8') !== (await ownContent(agent, options)))
       throw toInTheWay(agent, 'was installed by teddy and has been changed since', 'Remove it yourself.');
   }
   const bytes = original === null ? (spec === null ? null : removeHooks(now.toString('utf8'), spec)) : original.bytes;
   if (bytes === null) {
     await removeFile(target);
-    if (agent.own !== undefined) await rmdir(dirname(target)).catch(() => undefined);
+    if (spec === null) await rmdir(dirname(target)).catch(() => undefined);
   } else await write(target, bytes, (await stat(target)).mode & 0o777);
-  if (agent.name === 'opencode') await removePackages(agent.home(options.env));
+  await removeBeside(agent);
   await removeFile(record);
   return original === null ? 'removed' : 'restored';
 }
@@ -339,29 +216,21 @@ async function toOriginal(now: Buffer | null, record: string): Promise<{ bytes: 
   return { bytes: Buffer.concat([now.subarray(0, Number(start)), Buffer.from(between, 'base64'), tail]) };
 }
 
-/**
- * With a plugin, opencode installs a package beside it before it starts, and waits 75 s for a network that is not there. Ours
- * needs none; opencode looks for the directory, and for the name in the lock file. Where any of them is, they are the user's.
- */
-const laid: readonly [name: string, content: object][] = [
-  ['package.json', { dependencies: { '@opencode-ai/plugin': '*' } }],
-  ['package-lock.json', { lockfileVersion: 3, packages: { '': { dependencies: { '@opencode-ai/plugin': '*' } } } }],
-];
-const render = (content: object) => `${JSON.stringify(content, null, 2)}\n`;
-
-async function layPackages(home: string): Promise<void> {
-  const names = ['node_modules', 'bun.lock', ...laid.map(([name]) => name)];
-  if ((await Promise.all(names.map((name) => isThere(join(home, name))))).includes(true)) return;
-  await mkdir(join(home, 'node_modules'), { recursive: true });
-  for (const [name, content] of laid) await write(join(home, name), render(content), null);
+/** Lays nothing where one of the `unless` is there: that is the user's. */
+async function layBeside({ homePath, hooks: { beside } }: OwnFile): Promise<void> {
+  if (beside === undefined) return;
+  if ((await Promise.all(beside.unless.map((name) => isThere(join(homePath, name))))).includes(true)) return;
+  await mkdir(join(homePath, beside.directory), { recursive: true });
+  for (const [name, content] of Object.entries(beside.files)) await write(join(homePath, name), content, null);
 }
 
-async function removePackages(home: string): Promise<void> {
-  for (const [name, content] of laid) {
-    if ((await readIfThere(join(home, name)))?.toString('utf8') !== render(content)) return;
+async function removeBeside({ homePath, hooks: { beside } }: OwnFile): Promise<void> {
+  if (beside === undefined) return;
+  for (const [name, content] of Object.entries(beside.files)) {
+    if ((await readIfThere(join(homePath, name)))?.toString('utf8') !== content) return;
   }
-  for (const [name] of laid) await removeFile(join(home, name));
-  await rmdir(join(home, 'node_modules')).catch(() => undefined);
+  for (const name of Object.keys(beside.files)) await removeFile(join(homePath, name));
+  await rmdir(join(homePath, beside.directory)).catch(() => undefined);
 }
 
 const scriptPath = (env: Environment) => join(dataHome(env), 'agent-hook');

@@ -3,7 +3,8 @@ import { execFile } from 'node:child_process';
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import type { Callers, ProcessTree } from '../ports/project.ts';
-import { findAgentTrace, type AgentTrace, type RunningProcess } from '../session/agent-traces.ts';
+import { findAgentTrace } from '../agents/traces.ts';
+import type { AgentTrace, RunningProcess } from '../ports/project.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -1,8 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { abortedOutput } from '../../src/conversation/record.ts';
 import { unitLimits } from '../../src/conversation/import-unit.ts';
-import { openImporter } from '../../src/conversation/open-importer.ts';
-import { faultsOf, importedAt, importFixture, importLines, importOptions, outline } from '../support/import-source.ts';
+import {
+  faultsOf,
+  importedAt,
+  importFixture,
+  importLines,
+  importOptions,
+  outline,
+  openImporter,
+} from '../support/import-source.ts';
 
 const missing = '"The source of this conversation holds no result of this call"';
 

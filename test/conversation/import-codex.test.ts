@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { abortedOutput } from '../../src/conversation/record.ts';
-import { maxHeldLines } from '../../src/conversation/codex-lines.ts';
+import { maxHeldLines } from '../../src/agents/codex/lines.ts';
 import { faultsOf, importFixture, importLines, outline } from '../support/import-source.ts';
 
 const event = (payload: object) => ({ timestamp: '2026-01-24T10:00:00Z', type: 'event_msg', payload });

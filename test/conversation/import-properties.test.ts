@@ -1,11 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect } from 'vitest';
-import { importFormats, type ImportFormat } from '../../src/conversation/importer.ts';
-import { maxHeldLines } from '../../src/conversation/codex-lines.ts';
+import { importFormats, type ImportFormat } from '../../src/agents/import-formats.ts';
+import { maxHeldLines } from '../../src/agents/codex/lines.ts';
 import { unitLimits } from '../../src/conversation/import-unit.ts';
-import { openImporter } from '../../src/conversation/open-importer.ts';
 import { encodeRecord } from '../../src/conversation/transcript.ts';
-import { faultsOf, importOptions, importPieces, importText, readImport } from '../support/import-source.ts';
+import {
+  faultsOf,
+  importOptions,
+  importPieces,
+  importText,
+  readImport,
+  openImporter,
+} from '../support/import-source.ts';
 import { runs } from '../support/runs.ts';
 import { propertyTest, quickTest as test, slowTest } from '../support/slow-test.ts';
 

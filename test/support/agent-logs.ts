@@ -1,17 +1,16 @@
 /** Logs of agents: the project's own fixtures, and the samples of real agents where their folder is there. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import {
-  agentNames,
-  type AgentCheckpoint,
-  type AgentFork,
-  type AgentLine,
-  type AgentLogReader,
-  type AgentName,
-  type AgentStep,
-  type AgentUnit,
+import { agentNames, type AgentName } from '../../src/agents/agents.ts';
+import type {
+  AgentCheckpoint,
+  AgentFork,
+  AgentLine,
+  AgentLogReader,
+  AgentStep,
+  AgentUnit,
 } from '../../src/conversation/agent-log.ts';
-import { openAgentLog } from '../../src/conversation/open-agent-log.ts';
+import { loadAgentLog } from '../../src/agents/open-log.ts';
 import { importOptions } from './import-source.ts';
 
 export interface AgentLogFile {
@@ -57,8 +56,12 @@ export function toLines(text: string): AgentLine[] {
     .filter((line) => line.text !== '');
 }
 
+const openers = new Map(await Promise.all(agentNames.map(async (name) => [name, await loadAgentLog(name)] as const)));
+
 export function openLog(agent: AgentName, checkpoint?: AgentCheckpoint): AgentLogReader {
-  return openAgentLog(agent, { ...importOptions, ...(checkpoint === undefined ? {} : { checkpoint }) });
+  const open = openers.get(agent);
+  if (open === undefined) throw new Error(`There is no agent ${agent}.`);
+  return open({ ...importOptions, ...(checkpoint === undefined ? {} : { checkpoint }) });
 }
 
 export function readSteps(reader: AgentLogReader, lines: readonly AgentLine[]): AgentStep[] {

@@ -1,5 +1,5 @@
 /** Turns of another agent on a line of its own, as capture writes them, without a log to follow. */
-import type { AgentName } from '../../src/conversation/agent-log.ts';
+import type { AgentName } from '../../src/agents/agents.ts';
 import type { Oid, RepoPath } from '../../src/names.ts';
 import type { Project } from '../../src/ports/project.ts';
 import { editTree } from '../../src/session/edit-tree.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { ImportFormat, ImportReport, ImportUnit } from '../../src/conversation/importer.ts';
-import { openImporter } from '../../src/conversation/open-importer.ts';
+import { loadImportFormats, type ImportFormat } from '../../src/agents/import-formats.ts';
+import type { ImportReport, ImportUnit } from '../../src/conversation/importer.ts';
 import type { KnownRecord } from '../../src/conversation/record.ts';
 
 export const importedAt = '2026-03-01T00:00:00.000Z';
@@ -9,6 +9,8 @@ export const importOptions = {
   hash: (bytes: Uint8Array | string) => createHash('sha256').update(bytes).digest('hex'),
   importedAt,
 };
+
+export const { open: openImporter, detect: detectFormat, detectCaptured } = await loadImportFormats();
 
 export interface Imported {
   units: ImportUnit[];

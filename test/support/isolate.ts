@@ -2,7 +2,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { knownAgents } from '../../src/session/agent-traces.ts';
+import { knownPrograms } from '../../src/agents/traces.ts';
 
 export default function setup(): () => void {
   const home = mkdtempSync(join(tmpdir(), 'teddy-home-'));
@@ -22,7 +22,7 @@ export default function setup(): () => void {
     }
   }
   // An agent may run the tests.
-  for (const variable of knownAgents.flatMap(({ variables }) => variables))
+  for (const variable of knownPrograms.flatMap(({ variables }) => variables))
     delete process.env[variable.replace(/=.*/s, '')];
   process.env['HOME'] = home;
   process.env['GIT_CONFIG_NOSYSTEM'] = '1';

@@ -1,6 +1,6 @@
 /** Logs of agents in memory: a test writes them, and capture follows them. */
 import { createHash } from 'node:crypto';
-import type { AgentName } from '../../src/conversation/agent-log.ts';
+import type { AgentName } from '../../src/agents/agents.ts';
 import type { FoundLog, LogLine, LogPosition } from '../../src/ports/agent-logs.ts';
 import type { Capture } from '../../src/ports/agent-logs.ts';
 

@@ -14,7 +14,7 @@ import { applyMasks } from '../../src/session/mask.ts';
 import { decideSetting, requireUsable } from '../../src/session/decide-setting.ts';
 import { identSeconds } from '../../src/session/logged-entry.ts';
 import { runName, type Oid, type RefName, type RepoPath } from '../../src/names.ts';
-import type { AgentTrace } from '../../src/session/agent-traces.ts';
+import type { AgentTrace } from '../../src/ports/project.ts';
 import type { SettingName } from '../../src/session/settings.ts';
 import { parseTrackedConfig, trackedConfigPath } from '../../src/session/tracked-config.ts';
 import { writeLimits, type Limits } from '../../src/session/write-limits.ts';

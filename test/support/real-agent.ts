@@ -9,7 +9,7 @@
 import { spawn } from 'node:child_process';
 import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { AgentName } from '../../src/conversation/agent-log.ts';
+import type { AgentName } from '../../src/agents/agents.ts';
 
 export interface AgentRunOptions {
   home: string;

@@ -2,7 +2,8 @@ import { chmod, mkdir, mkdtemp, readFile, readdir, realpath, rm, stat, symlink, 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { agentLogDirectory, toClaudeProject } from '../../src/system/agent-log-directory.ts';
+import { toProjectName } from '../../src/agents/claude-code/claude-code.ts';
+import { agentLogDirectory } from '../../src/system/agent-log-directory.ts';
 
 const session = { id: '0199aaaa-0000-7000-8000-000000000001', startedAt: new Date(2026, 0, 2, 3, 4, 5) };
 const rollout = join('sessions', '2026', '01', '02', `rollout-2026-01-02T03-04-05-${session.id}.jsonl`);
@@ -42,7 +43,7 @@ describe('the logs of Claude Code', () => {
   test('of a long folder are told apart by a hash, as Claude Code 2.1.330 does it', async () => {
     // The name of the folder was read off beside a real one; the length of the temporary folder must not count.
     const long = join('/tmp/long', 'abcdefghij'.repeat(12), 'klmnopqrst'.repeat(12));
-    expect(toClaudeProject(long)).toBe(`${long.replace(/[^a-zA-Z0-9]/g, '-').slice(0, 200)}-s9hxa5`);
+    expect(toProjectName(long)).toBe(`${long.replace(/[^a-zA-Z0-9]/g, '-').slice(0, 200)}-s9hxa5`);
   });
 });
 

@@ -1,5 +1,6 @@
 /** All of capture shares this: the state of a log that is followed, and the ways to list such states. */
-import { agentNames, type AgentCheckpoint, type AgentName } from '../../conversation/agent-log.ts';
+import { findAgentName, type AgentName } from '../../agents/agents.ts';
+import type { AgentCheckpoint } from '../../conversation/agent-log.ts';
 import { TeddyError } from '../../errors.ts';
 import { isObject } from '../../session/parse-object.ts';
 import type { Capture, LogPosition } from '../../ports/agent-logs.ts';
@@ -103,7 +104,7 @@ export function newFollowedLog(agent: AgentName, path: string, now: string): Fol
 
 /** Null for a state of another version: the log is then read from its beginning. */
 export function toFollowedLog(state: Record<string, unknown> | null): FollowedLog | null {
-  if (state?.['version'] !== 1 || !agentNames.some((agent) => agent === state['agent'])) return null;
+  if (state?.['version'] !== 1 || findAgentName(state['agent']) === null) return null;
   const isWhole = Array.isArray(state['branches']) && state['branches'].every(isObject) && isObject(state['folded']);
   return isWhole ? (state as unknown as FollowedLog) : null;
 }

@@ -1,7 +1,9 @@
 /** Takes what the hooks have noted, follows the logs that they tell of while turns are open, and ends when nothing is left to do. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { toMessage } from '../../errors.ts';
-import { agentNames, type AgentName, type AgentUnit } from '../../conversation/agent-log.ts';
+import type { BellMeaning } from '../../agents/agent.ts';
+import { agents, findAgentName, type AgentName } from '../../agents/agents.ts';
+import type { AgentUnit } from '../../conversation/agent-log.ts';
 import { asText } from '../../conversation/import-values.ts';
 import { captureSource, type KnownRecord } from '../../conversation/record.ts';
 import type { Bell } from '../../ports/capture.ts';
@@ -64,28 +66,6 @@ interface Followed {
   grewMs: number;
 }
 
-/** The meaning of a hook's call, whatever the agent calls it. */
-type Event = 'prompt' | 'stop' | 'end' | 'other';
-
-const events: Record<string, Event> = {
-  UserPromptSubmit: 'prompt',
-  BeforeAgent: 'prompt',
-  userPromptSubmitted: 'prompt',
-  'chat.message': 'prompt',
-  before_agent_start: 'prompt',
-  Stop: 'stop',
-  StopFailure: 'stop',
-  Interrupt: 'stop',
-  AfterAgent: 'stop',
-  agentStop: 'stop',
-  'session.idle': 'stop',
-  'session.error': 'stop',
-  agent_end: 'stop',
-  SessionEnd: 'end',
-  sessionEnd: 'end',
-  session_shutdown: 'end',
-};
-
 /** Null: another process drains already, and takes care of what is there now. Throws INTERRUPTED, with all kept that had come. */
 export async function drain(project: Project, capture: Capture, options: DrainOptions): Promise<Drained | null> {
   const sum: Drained = { bells: 0, sessions: 0, entries: 0, records: 0, problems: [] };
@@ -143,9 +123,9 @@ async function hear(
   { agent: name, at, payload, ppid }: Bell,
   sum: Drained,
 ): Promise<void> {
-  const agent = agentNames.find((one) => one === name);
+  const agent = findAgentName(name);
   const id = sessionOf(payload);
-  if (agent === undefined) return void sum.problems.push(`The hook of an agent that teddy does not know: ${name}.`);
+  if (agent === null) return void sum.problems.push(`The hook of an agent that teddy does not know: ${name}.`);
   if (payload['left_out'] === true) return capture.states.write(leftOutKey(agent, id), { agent, id });
   const named = asText(payload['transcript_path']) ?? asText(payload['transcriptPath']);
   const path = named ?? (await capture.logs.locate(agent, id));
@@ -155,41 +135,39 @@ async function hear(
   const one: Followed = sessions.get(path) ?? newFollowed(agent, path, id, cwd);
   sessions.set(path, one);
   one.pid = ppid;
-  const event = eventOf(payload);
+  const event = meaningOf(agent, payload);
   const untilMs = performance.now() + waitMs;
   one.grewMs = performance.now();
-  if (event === 'prompt') {
+  if (event === 'turn-begins') {
     await finish(project, capture, one, sum);
     const words = { prompt: asText(payload['prompt']) ?? null, answer: null, at };
     // The agent has been at work since: nobody can tell the user's edits from its own any more.
-    const isLate = later.some((bell) => sessionOf(bell.payload) === id && eventOf(bell.payload) !== 'other');
+    const isLate = later.some((bell) => sessionOf(bell.payload) === id && meaningOf(agent, bell.payload) !== 'other');
     Object.assign(one, {
       isOpen: true,
       before: isLate ? null : await readCodeOf(project, cwd),
       awaits: { text: null, untilMs },
       words,
     });
-  } else if (event === 'stop') {
+  } else if (event === 'turn-ends') {
     const text = asText(payload['last_assistant_message']) ?? null;
     Object.assign(one.words, { at });
     one.words.answer = text ?? asText(payload['prompt_response']) ?? null;
     Object.assign(one, { ends: true, after: await readCodeOf(project, cwd), awaits: { text, untilMs } });
-  } else if (gateCall(payload) !== null) {
-    Object.assign(one, { isOpen: true, awaits: { text: gateCall(payload), untilMs } });
-  } else if (event === 'end') Object.assign(one, { ends: true, awaits: one.awaits ?? { text: null, untilMs } });
-}
-
-/** The call that hands in a plan: the agent is held until the plan is on the line, and judged. */
-function gateCall(payload: Bell['payload']): string | null {
-  return eventOf(payload) === 'other' ? (asText(payload['tool_use_id']) ?? null) : null;
+  } else if (event === 'other' && asText(payload['tool_use_id']) !== undefined) {
+    // The call that hands in a plan: the agent is held until the plan is on the line, and judged.
+    Object.assign(one, { isOpen: true, awaits: { text: asText(payload['tool_use_id']), untilMs } });
+  } else if (event === 'session-ends')
+    Object.assign(one, { ends: true, awaits: one.awaits ?? { text: null, untilMs } });
 }
 
 function sessionOf(payload: Bell['payload']): string {
   return asText(payload['session_id']) ?? asText(payload['sessionId']) ?? asText(payload['sessionID']) ?? '';
 }
 
-function eventOf(payload: Bell['payload']): Event {
-  return events[asText(payload['hook_event_name']) ?? asText(payload['event']) ?? ''] ?? 'other';
+function meaningOf(agent: AgentName, payload: Bell['payload']): BellMeaning {
+  const event = asText(payload['hook_event_name']) ?? asText(payload['event']) ?? '';
+  return agents[agent].hooks.events[event] ?? 'other';
 }
 
 function newFollowed(agent: AgentName, path: string, id: string, cwd: string | null): Followed {

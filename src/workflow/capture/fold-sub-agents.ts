@@ -1,6 +1,6 @@
 /** The work of sub-agents, as one note each: what it was, and its own records. */
 import type { AgentUnit } from '../../conversation/agent-log.ts';
-import { openAgentLog } from '../../conversation/open-agent-log.ts';
+import { loadAgentLog } from '../../agents/open-log.ts';
 import type { KnownRecord } from '../../conversation/record.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Capture } from '../../ports/agent-logs.ts';
@@ -14,13 +14,14 @@ export async function foldSubAgents(project: Project, capture: Capture, follower
   const { agent, path, folded } = follower.log();
   const units: AgentUnit[] = [];
   const earlier = { ...folded };
+  const openLog = await loadAgentLog(agent);
   for (const found of await capture.logs.subAgents(agent, path)) {
     const stat = await capture.logs.stat(agent, found.path);
     const before = folded[found.path] ?? { records: 0, size: 0 };
     if (stat === null || stat.size === before.size) continue;
     const reading = await capture.logs.read(found.path, null);
     if (reading === null) continue;
-    const reader = openAgentLog(agent, { hash: project.hash, importedAt: project.clock.now().toISOString() });
+    const reader = openLog({ hash: project.hash, importedAt: project.clock.now().toISOString() });
     for await (const line of reading.lines) reader.line(line);
     // A tool may be at work still: its call comes with the next note.
     if (!reader.waitsForResult()) reader.settle();

@@ -2,7 +2,7 @@
 import type { AgentLine, AgentLogReader, AgentStep, AgentUnit } from '../../conversation/agent-log.ts';
 import type { ImportReport } from '../../conversation/importer.ts';
 import { fieldsOf, parseJson } from '../../conversation/import-values.ts';
-import { openAgentLog } from '../../conversation/open-agent-log.ts';
+import { loadAgentLog } from '../../agents/open-log.ts';
 import type { Capture, LogPosition } from '../../ports/agent-logs.ts';
 import type { Project } from '../../ports/project.ts';
 import type { RefName, TurnName } from '../../names.ts';
@@ -112,6 +112,7 @@ export async function openFollower(
   { id: givenId, pid, cwd, isOurs, isLeftOut, beforeMessage }: FollowOptions,
 ): Promise<Follower> {
   const now = () => project.clock.now().toISOString();
+  const openLog = await loadAgentLog(agent);
   const known = toFollowedLog(await capture.states.read(path));
   let log: FollowedLog = known ?? newFollowedLog(agent, path, now());
   let reader = openReader(log);
@@ -137,7 +138,7 @@ export async function openFollower(
 
   function openReader({ checkpoint }: FollowedLog): AgentLogReader {
     const options = { hash: project.hash, importedAt: now() };
-    return openAgentLog(agent, checkpoint === null ? options : { ...options, checkpoint });
+    return openLog(checkpoint === null ? options : { ...options, checkpoint });
   }
 
   /** Reads the log from its beginning: what is on the lines already is known by its ids. */
@@ -425,7 +426,7 @@ export async function openFollower(
   const readUnits = async (other: FollowedLog, endOffset: number | null): Promise<AgentUnit[]> => {
     const reading = await capture.logs.read(other.path, null);
     if (reading === null) return [];
-    const earlier = openAgentLog(agent, { hash: project.hash, importedAt: now() });
+    const earlier = openLog({ hash: project.hash, importedAt: now() });
     for await (const line of reading.lines) {
       if (endOffset !== null && reading.position().offset > endOffset) break;
       earlier.line(line);

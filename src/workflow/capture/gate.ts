@@ -1,6 +1,6 @@
 /** Holds an agent at its plan until somebody has said yes or no to it. It never says yes by itself. */
-import type { AgentName } from '../../conversation/agent-log.ts';
-import { asText, fieldsOf } from '../../conversation/import-values.ts';
+import type { PlanCall } from '../../agents/agent.ts';
+import { agents, type AgentName } from '../../agents/agents.ts';
 import { toMessage } from '../../errors.ts';
 import type { Capture } from '../../ports/agent-logs.ts';
 import type { OperationKind, Settling } from '../../ports/journal.ts';
@@ -32,18 +32,10 @@ import { toFollowedLog } from './capture.ts';
 import { workspaceOn } from './work-tree-of.ts';
 
 /** An agent asks whether it may go on with a plan. */
-export interface GateCall {
+export interface GateCall extends PlanCall {
   agent: AgentName;
-  /** The agent's own id of the call that hands the plan in. */
-  callId: string;
-  /** Its log. */
-  path: string;
   /** The process that waits for the answer. */
   pid: number;
-  /** The plan as the agent has it, where the call says it. */
-  plan?: string;
-  /** The file that the agent has its plan in, absolute, where the call names it. */
-  planFile?: string;
 }
 
 /** A plan as it stands on its line. */
@@ -60,22 +52,10 @@ interface GateOptions {
   pause(): Promise<boolean>;
 }
 
-/** Null for a call that is not about a plan of the session's own: a sub-agent's is in no turn. */
+/** Returns null for a call that is not about a plan of the session's own. */
 export function readGateCall(agent: AgentName, pid: number, payload: Record<string, unknown>): GateCall | null {
-  const callId = asText(payload['tool_use_id']);
-  const path = asText(payload['transcript_path']);
-  const isPlan = payload['tool_name'] === 'ExitPlanMode' && payload['agent_id'] === undefined;
-  if (!isPlan || callId === undefined || path === undefined) return null;
-  const input = fieldsOf(payload['tool_input']);
-  const [plan, planFile] = [asText(input['plan']), asText(input['planFilePath'])];
-  return {
-    agent,
-    callId,
-    path,
-    pid,
-    ...(plan === undefined ? {} : { plan }),
-    ...(planFile === undefined ? {} : { planFile }),
-  };
+  const call = agents[agent].hooks.gate?.readCall(payload) ?? null;
+  return call === null ? null : { ...call, agent, pid };
 }
 
 /** False: the call says neither the plan nor where it is, so that nobody's yes can be about what the agent has. */
@@ -171,25 +151,20 @@ async function isSamePlan(masker: Project['masker'], plan: string, shown: string
   return (await maskString(masker, plan)).trim() === shown.trim();
 }
 
-/** The answer in the form of the agent's hooks. `input`: the call's own, without which newer versions ask all the same. */
-export function toGateAnswer(verdict: Verdict, input: unknown): Record<string, unknown> {
+/** The answer in the form of the agent's hooks; `payload` is the call's own. */
+export function toGateAnswer(
+  { agent }: GateCall,
+  verdict: Verdict,
+  payload: Record<string, unknown>,
+): object | undefined {
   const isApproved = verdict.verdict === 'approved';
   const said = describeRejection({
     ...verdict,
     text: verdict.text ?? (isApproved || verdict.comments.length > 0 ? '' : 'No reason was given.'),
   }).trim();
   const who = verdict.author.name;
-  const reason = isApproved
-    ? `${who} approved this plan.`
-    : `${who} rejected this plan. Plan again, with this in mind:`;
-  return {
-    hookSpecificOutput: {
-      hookEventName: 'PreToolUse',
-      permissionDecision: isApproved ? 'allow' : 'deny',
-      permissionDecisionReason: said === '' ? reason : `${reason}\n${said}`,
-      ...(isApproved ? { updatedInput: input } : {}),
-    },
-  };
+  const head = isApproved ? `${who} approved this plan.` : `${who} rejected this plan. Plan again, with this in mind:`;
+  return agents[agent].hooks.gate?.answer({ isApproved, reason: said === '' ? head : `${head}\n${said}` }, payload);
 }
 
 /** `isSaid`: the person knows that its end could not be noted. */

@@ -1,6 +1,7 @@
 /** Turns capture on in this repository, and puts our hooks into the user's configuration of the agents; and takes both away. */
 import { TeddyError } from '../../errors.ts';
-import type { AgentName, AgentSetup, AgentState } from '../../ports/capture.ts';
+import type { AgentName } from '../../agents/agents.ts';
+import type { AgentSetup, AgentState } from '../../ports/agent-setup.ts';
 import type { Project } from '../../ports/project.ts';
 
 export type CapturedProject = Pick<Project, 'repository' | 'settings' | 'spool'>;

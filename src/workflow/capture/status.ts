@@ -1,9 +1,11 @@
 /** Says whether capture works: in this repository, and for each agent. */
-import type { AgentName, AgentSetup, AgentState, HookScript, SpoolState } from '../../ports/capture.ts';
+import type { AgentName } from '../../agents/agents.ts';
+import type { AgentSetup, AgentState, HookScript } from '../../ports/agent-setup.ts';
+import type { SpoolState } from '../../ports/capture.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Capture, FoundLog } from '../../ports/agent-logs.ts';
-import { agentNames } from '../../conversation/agent-log.ts';
-import { openAgentLog } from '../../conversation/open-agent-log.ts';
+import { agentNames } from '../../agents/agents.ts';
+import { loadAgentLog } from '../../agents/open-log.ts';
 import { lastDrainKey, listFollowedLogs, type FollowedLog } from './capture.ts';
 import { archivePrefix, archiveRef, deletedPrefix, mainLineRef, shortRef, type RefName } from '../../names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
@@ -134,7 +136,7 @@ async function findNewestLogs(project: StatusProject, logs: Capture['logs'], sin
 }
 
 async function readDirectory({ hash }: StatusProject, logs: Capture['logs'], { agent, path }: FoundLog) {
-  const reader = openAgentLog(agent, { hash, importedAt: '' });
+  const reader = (await loadAgentLog(agent))({ hash, importedAt: '' });
   for await (const line of (await logs.read(path, null))?.lines ?? []) {
     reader.line(line);
     if (reader.head().cwd !== null || line.number >= maxLines) break;

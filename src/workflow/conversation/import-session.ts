@@ -1,5 +1,6 @@
 /** Makes a session of a foreign log: all its entries are written, synced once, and made visible by one ref update. */
-import type { ImportFormat, ImportReport } from '../../conversation/importer.ts';
+import type { ImportFormat } from '../../agents/import-formats.ts';
+import type { ImportReport } from '../../conversation/importer.ts';
 import type { RefTip } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { decodeEntry } from '../../session/entry.ts';

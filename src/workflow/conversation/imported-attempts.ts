@@ -86,7 +86,7 @@ export async function planRewinds(
   rewinds: Rewinds,
   countsSecrets: boolean,
 ) {
-  const reading = readLogAgain(project, request, log, rewinds.main, 'reading');
+  const reading = await readLogAgain(project, request, log, rewinds.main, 'reading');
   const main = openCount(project, countsSecrets);
   for await (const unit of reading.units) await main.add([unit]);
   const { records: _, ...counted } = await main.end();
@@ -111,7 +111,7 @@ async function planAttempt(
   { prompt, leaves, part }: Attempt,
   countsSecrets: boolean,
 ) {
-  const reading = readLogAgain(project, request, log, part, 'reading');
+  const reading = await readLogAgain(project, request, log, part, 'reading');
   const count = openCount(project, countsSecrets);
   let from: TurnName | null = null;
   for await (const unit of reading.units) {

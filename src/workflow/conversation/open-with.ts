@@ -2,7 +2,7 @@
 import { toHistory } from '../../conversation/fold-history.ts';
 import type { Repair } from '../../conversation/history.ts';
 import { readTurns } from '../../view/view.ts';
-import { renderAgentLog, type OpenableAgent } from '../../conversation/render-agent-log.ts';
+import { agents, type AgentName } from '../../agents/agents.ts';
 import { TeddyError } from '../../errors.ts';
 import { compareTurns, parseTurnName, type Oid, type SessionId, type TurnName } from '../../names.ts';
 import type { AgentLogDirectory } from '../../ports/disk.ts';
@@ -15,7 +15,7 @@ export interface OpenedSession {
   /** The last one that the agent knows. */
   turn: TurnName;
   turns: number;
-  agent: OpenableAgent;
+  agent: AgentName;
   /** The agent's id of it. */
   id: string;
   path: string;
@@ -33,8 +33,10 @@ export interface OpenedSession {
 export async function openWith(
   project: Project,
   target: string,
-  { agent, logs }: { agent: OpenableAgent; logs: AgentLogDirectory },
+  { agent, logs }: { agent: AgentName; logs: AgentLogDirectory },
 ): Promise<OpenedSession> {
+  const { openWith: opening, title } = agents[agent];
+  if (opening === undefined) throw new Error(`${title} reads no log of teddy's.`);
   const { selector, until } = parseTarget(target);
   const place = await findConversation(project, { selector });
   const { session, commit } = place;
@@ -46,12 +48,12 @@ export async function openWith(
   if (turn === undefined || (until !== null && turn !== until) || history.turns.length === 0)
     throw noTurnError(session, turn === until ? null : until);
   const startedAt = project.clock.now();
-  const id = agent === 'codex' ? project.ids.entryId() : project.ids.writeId();
+  const id = opening.uuid === 7 ? project.ids.entryId() : project.ids.writeId();
   const { cwd, provider, isInstalled } = logs;
   const options = { id, cwd, provider, startedAt: startedAt.toISOString() };
-  const lines = renderAgentLog(agent, history, options, project.hash);
+  const lines = (await opening.render())(history, options, project.hash);
   const path = await logs.add({ id, startedAt }, lines.map((line) => `${line}\n`).join(''));
-  const command = agent === 'codex' ? `codex resume ${id}` : `claude --resume ${id}`;
+  const command = opening.resume(id);
   const repairs = [...read.repairs, ...history.repairs];
   return { session, commit, turn, turns: turns.length, agent, id, path, cwd, command, isInstalled, repairs };
 }

@@ -1,13 +1,11 @@
 /** The first look at a source: what it is, what is in it, and whether a session has it already. Nothing is written. */
-import { detectCaptured, detectFormat } from '../../conversation/detect-format.ts';
 import {
   importFormats,
+  loadImportFormats,
   type ImportFormat,
-  type Importer,
-  type ImportReport,
-  type ImportUnit,
-} from '../../conversation/importer.ts';
-import { openImporter } from '../../conversation/open-importer.ts';
+  type ImportFormats,
+} from '../../agents/import-formats.ts';
+import type { Importer, ImportReport, ImportUnit } from '../../conversation/importer.ts';
 import type { LogPart } from '../../conversation/rewinds.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
@@ -44,7 +42,7 @@ export async function planImport(
   const wished = name === undefined ? null : toSessionName(name);
   const importedAt = project.clock.now().toISOString();
   const { pieces, sha256 } = source.read();
-  const reader = openReader(project, request, importedAt);
+  const reader = openReader(project, request, await loadImportFormats(), importedAt);
   const all = openCount(project, countsSecrets);
   for await (const { text } of watched(pieces, request, 'reading')) await all.add(reader.push(text));
   await all.add(reader.end());
@@ -65,14 +63,14 @@ export async function planImport(
 }
 
 /** The importer is opened when enough has come to tell the format, or all. */
-function openReader(project: Project, { source, format }: ImportRequest, importedAt: string) {
+function openReader(project: Project, { source, format }: ImportRequest, formats: ImportFormats, importedAt: string) {
   let head = '';
   let opened: { importer: Importer; format: ImportFormat } | null = null;
   const open = () => {
     if (opened !== null) return opened;
-    const found = format ?? detectFormat(head);
-    if (found === null) throw toUnknownFormat(source.path, head);
-    opened = { importer: openImporter(found, { hash: project.hash, importedAt }), format: found };
+    const found = format ?? formats.detect(head);
+    if (found === null) throw toUnknownFormat(source.path, head, formats.detectCaptured(head));
+    opened = { importer: formats.open(found, { hash: project.hash, importedAt }), format: found };
     return opened;
   };
   const pushHead = () => {
@@ -124,7 +122,7 @@ function tryName(text: string): string | null {
   }
 }
 
-function toUnknownFormat(path: string, head: string): TeddyError {
+function toUnknownFormat(path: string, head: string, agent: string | null): TeddyError {
   if (head.trim() === '') return new TeddyError('NOTHING_TO_IMPORT', `${path} is empty.`, 'Name another file.');
   if (/^# v[23] git bundle\n/.test(head))
     return new TeddyError(
@@ -132,7 +130,6 @@ function toUnknownFormat(path: string, head: string): TeddyError {
       `${path} is a bundle of git, and no log.`,
       `\`git fetch ${toShellWord(path)} <branch>:<branch>\` takes a session out of it; \`git bundle list-heads ${toShellWord(path)}\` names the branches.`,
     );
-  const agent = detectCaptured(head);
   if (agent !== null)
     return new TeddyError(
       'UNKNOWN_FORMAT',

@@ -1,6 +1,6 @@
 /** Reads a foreign log once more, all of it or a part, as it was read the first time. */
-import type { ImportFormat, ImportReport, ImportUnit } from '../../conversation/importer.ts';
-import { openImporter } from '../../conversation/open-importer.ts';
+import { loadImportFormats, type ImportFormat } from '../../agents/import-formats.ts';
+import type { ImportReport, ImportUnit } from '../../conversation/importer.ts';
 import type { LogPart } from '../../conversation/rewinds.ts';
 import { TeddyError } from '../../errors.ts';
 import type { SourceFile } from '../../ports/disk.ts';
@@ -38,14 +38,14 @@ export interface LogReading {
   title(): string | null;
 }
 
-export function readLogAgain(
+export async function readLogAgain(
   project: Project,
   request: ImportRequest,
   { format, importedAt, sha256 }: ReadLog,
   part: LogPart | undefined,
   phase: ImportProgress['phase'],
-): LogReading {
-  const importer = openImporter(format, { hash: project.hash, importedAt, part });
+): Promise<LogReading> {
+  const importer = (await loadImportFormats()).open(format, { hash: project.hash, importedAt, part });
   async function* read(): AsyncIterable<ImportUnit> {
     const reading = request.source.read();
     for await (const { text } of watched(reading.pieces, request, phase)) yield* importer.push(text);

@@ -34,7 +34,7 @@ export async function writeImport(
   const { commit: start } = await writeEntries(project, toStartPlace(session, now, base), [draft]);
   let maskedSecrets = 0;
   const write = async (parent: Oid, part: LogPart | undefined, attempt: PlannedAttempt | null): Promise<Oid> => {
-    const { units } = readLogAgain(project, request, plan, part, 'writing');
+    const { units } = await readLogAgain(project, request, plan, part, 'writing');
     const written = await writeEntries(project, await readLineTurns(store, parent), toDrafts(units, attempt));
     maskedSecrets += written.masked;
     return written.commit;

@@ -1,5 +1,5 @@
 /** Checks what captures sessions of other agents, where it is on: the spool, and the hooks in the user's configuration. */
-import type { AgentSetup } from '../../ports/capture.ts';
+import type { AgentSetup } from '../../ports/agent-setup.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Examination, Found } from './finding.ts';
 

@@ -1,5 +1,5 @@
 /** The doctor's findings: one thing that is wrong, what that means, and who can fix it. */
-import type { AgentSetup } from '../../ports/capture.ts';
+import type { AgentSetup } from '../../ports/agent-setup.ts';
 import type { Remain } from '../../ports/disk.ts';
 import type { RefTip } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';

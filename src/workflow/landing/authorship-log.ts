@@ -3,6 +3,7 @@
  * commit. Each turn is a session of that format, since it has one person who asked and one model that answered. Lines of people are
  * left out: the format has keys for those whom an editor has seen typing, and teddy knows only that no session brought the lines.
  */
+import { findAgent } from '../../agents/agents.ts';
 import type { Oid, RefName, RepoPath } from '../../names.ts';
 import type { TreeFile } from '../../ports/git.ts';
 import type { Hash, Project } from '../../ports/project.ts';
@@ -76,9 +77,6 @@ async function attest(project: Project, commit: Oid): Promise<AttestedFile[]> {
   });
 }
 
-/** The format's own names of agents, where they are not teddy's. */
-const tools: Record<string, string> = { 'claude-code': 'claude' };
-
 /**
  * Without messages: the format has none any more, and what was said is in the session. The same commit gives the same bytes, so a trace
  * is named after the commit that brought the lines, and not by chance.
@@ -88,7 +86,7 @@ function renderLog(hash: Hash, commit: Oid, files: readonly AttestedFile[]): str
   const keys = new Map<Oid, string>();
   const models = new Map<string, string>();
   for (const { step, by } of files.flatMap(({ claims }) => claims)) {
-    const tool = by.agent === null ? 'teddy' : (tools[by.agent] ?? by.agent);
+    const tool = by.agent === null ? 'teddy' : (findAgent(by.agent)?.attestedAs ?? by.agent);
     const model = by.model ?? 'unknown';
     const turn = `${by.session}/${by.turn}`;
     const id = (models.get(turn) ?? model) === model ? turn : `${turn}/${model}`;

@@ -1,5 +1,5 @@
 /** Which line a command acts on: the one that was named, the one that HEAD is on, or the newest open session of one's own. */
-import { agentNames } from '../../conversation/agent-log.ts';
+import { agentNames } from '../../agents/agents.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Head, Workspace } from '../../ports/git.ts';
 import type { Notices, Project } from '../../ports/project.ts';

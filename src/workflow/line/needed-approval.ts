@@ -2,7 +2,7 @@
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { shortRef, type Oid, type SessionId, type TurnName } from '../../names.ts';
-import type { AgentTrace } from '../../session/agent-traces.ts';
+import type { AgentTrace } from '../../ports/project.ts';
 import { findUsualRemote, requireUsable } from '../../session/decide-setting.ts';
 import { readBaseBranch } from '../../session/lines.ts';
 import { parseIdent } from '../../session/logged-entry.ts';

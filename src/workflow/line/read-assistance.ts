@@ -1,4 +1,5 @@
 /** Who had a part in the code of a line: for each turn the models that have answered in it, and the files that it has changed. */
+import { findAgent } from '../../agents/agents.ts';
 import { decodeTranscript } from '../../conversation/decode-transcript.ts';
 import type { CommitChange } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -143,13 +144,17 @@ async function readEarlier({ repository: { store } }: Project, base: Oid, turns:
   }
 }
 
-/** The other agents whose sessions these are. */
+/** The other agents whose sessions these are, by the names that are disclosed. */
 async function readAgents(project: Project, tip: Oid, turns: readonly ReadTurn[]): Promise<Map<SessionId, string>> {
   const lines = turns.filter(({ changes }) => changes.size > 0).filter(mayBeForeign);
   const wanted = new Map(lines.map(({ session, created }) => [session, { session, created, oid: tip }]));
   if (wanted.size === 0) return new Map();
   const starts = await readStarts(project, [...wanted.values()]);
-  return new Map([...starts].flatMap(([session, { agent }]) => (agent === null ? [] : [[session, agent]])));
+  return new Map(
+    [...starts].flatMap(([session, { agent }]) =>
+      agent === null ? [] : [[session, findAgent(agent)?.disclosedAs ?? agent]],
+    ),
+  );
 }
 
 /** An agent hands in its plan as a person does. */

@@ -47,6 +47,8 @@ async function readLog(count: number): Promise<void> {
   await (await openFollower(project, capture, { agent: 'claude-code', path }, options)).advance();
 }
 
+const answer = (verdict: unknown, input: object) => toGateAnswer(call, verdict as never, { tool_input: input });
+
 /** Looks so often, and does something before each look but the first. */
 const looks = (...steps: (() => Promise<unknown>)[]) => ({
   async pause() {
@@ -128,7 +130,7 @@ describe('the agent', () => {
       looks(() => give(plan, 'approved')),
     );
     expect(verdict).toMatchObject({ verdict: 'approved', planSha256: plan.sha256 });
-    expect(toGateAnswer(verdict as never, { plan: firstPlan })).toEqual({
+    expect(answer(verdict, { plan: firstPlan })).toEqual({
       hookSpecificOutput: {
         hookEventName: 'PreToolUse',
         permissionDecision: 'allow',
@@ -146,10 +148,11 @@ describe('the agent', () => {
       plan,
       looks(() => give(plan, 'rejected', 'Smaller steps.')),
     );
-    const { hookSpecificOutput } = toGateAnswer(verdict as never, {});
-    expect(hookSpecificOutput).toMatchObject({
-      permissionDecision: 'deny',
-      permissionDecisionReason: expect.stringMatching(/Ada Example rejected this plan.*\nSmaller steps\.$/) as string,
+    expect(answer(verdict, {})).toMatchObject({
+      hookSpecificOutput: {
+        permissionDecision: 'deny',
+        permissionDecisionReason: expect.stringMatching(/Ada Example rejected this plan.*\nSmaller steps\.$/) as string,
+      },
     });
   });
 
@@ -162,10 +165,11 @@ describe('the agent', () => {
         verdict: 'rejected',
         comments: [{ line: 1, text: 'Which shop?' }],
       });
-    const { hookSpecificOutput } = toGateAnswer((await awaitVerdict(project, plan, looks(remark))) as never, {});
-    expect(hookSpecificOutput).toMatchObject({
-      permissionDecisionReason:
-        'Ada Example rejected this plan. Plan again, with this in mind:\nplan.md, line 1: Which shop?',
+    expect(answer(await awaitVerdict(project, plan, looks(remark)), {})).toMatchObject({
+      hookSpecificOutput: {
+        permissionDecisionReason:
+          'Ada Example rejected this plan. Plan again, with this in mind:\nplan.md, line 1: Which shop?',
+      },
     });
   });
 

@@ -1,6 +1,8 @@
 import { beforeEach, expect, test } from 'vitest';
 import { TeddyError } from '../../../src/errors.ts';
-import type { AgentName, AgentSetup, AgentState, HookScript, SpoolState } from '../../../src/ports/capture.ts';
+import type { AgentName } from '../../../src/agents/agents.ts';
+import type { AgentSetup, AgentState, HookScript } from '../../../src/ports/agent-setup.ts';
+import type { SpoolState } from '../../../src/ports/capture.ts';
 import type { RefName } from '../../../src/names.ts';
 import { newFollowedLog } from '../../../src/workflow/capture/capture.ts';
 import { chooseAgents, installCapture, stopCapture, uninstallHooksOf } from '../../../src/workflow/capture/install.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { OpenableAgent } from '../../../src/conversation/render-agent-log.ts';
+import type { AgentName } from '../../../src/agents/agents.ts';
 import type { AgentLogDirectory } from '../../../src/ports/disk.ts';
 import { openWith } from '../../../src/workflow/conversation/open-with.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
@@ -27,7 +27,7 @@ async function begin(): Promise<MemoryProject> {
   return project;
 }
 
-async function open(project: MemoryProject, target: string, agent: OpenableAgent = 'claude-code') {
+async function open(project: MemoryProject, target: string, agent: AgentName = 'claude-code') {
   const logs = memoryLogs();
   const opened = await openWith(project, target, { agent, logs });
   const [{ text = '', id = '' } = {}] = logs.added;

@@ -1,6 +1,6 @@
 /** Which models a landing names: those whose code it brings, and nobody else. */
 import { describe, expect, test } from 'vitest';
-import type { AgentName } from '../../../src/conversation/agent-log.ts';
+import type { AgentName } from '../../../src/agents/agents.ts';
 import { TeddyError } from '../../../src/errors.ts';
 import { decodeLandings } from '../../../src/session/landing.ts';
 import { askForFiles } from '../../../src/workflow/chat/ask-for-files.ts';

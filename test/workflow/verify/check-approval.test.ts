@@ -1,6 +1,6 @@
 /** `verify --require-approval` and the plans of agents: whether each agent went on with a plan, or was told no. */
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { AgentName } from '../../../src/conversation/agent-log.ts';
+import type { AgentName } from '../../../src/agents/agents.ts';
 import { openFollower } from '../../../src/workflow/capture/follow-log.ts';
 import { giveVerdict, type VerdictRequest } from '../../../src/workflow/run/give-verdict.ts';
 import { verifySession } from '../../../src/workflow/verify/session.ts';

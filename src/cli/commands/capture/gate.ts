@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command, Option } from 'clipanion';
 import { openCapture } from '../../../app.ts';
-import { agentNames } from '../../../conversation/agent-log.ts';
+import { findAgentName } from '../../../agents/agents.ts';
 import { shortRef } from '../../../names.ts';
 import type { Capture } from '../../../ports/agent-logs.ts';
 import type { Notices, Project } from '../../../ports/project.ts';
@@ -43,9 +43,9 @@ export class CaptureGateCommand extends TeddyCommand {
   parent = Option.String('--parent', { description: 'The process that waits: without it, nobody does any more.' });
 
   protected async run(terminal: Terminal): Promise<number> {
-    const agent = agentNames.find((name) => name === this.agent);
+    const agent = findAgentName(this.agent);
     const payload = parseObject(await readAll(terminal));
-    if (agent === undefined || payload === null) return 0;
+    if (agent === null || payload === null) return 0;
     const { readGateCall } = await import('../../../workflow/capture/gate.ts');
     const call = readGateCall(agent, Number(this.parent ?? 0), payload);
     if (call === null) return 0;
@@ -93,7 +93,7 @@ export class CaptureGateCommand extends TeddyCommand {
       if (verdict !== null)
         reason = verdict.verdict === 'approved' ? await findChange(project, capture, call, plan, verdict) : null;
       if (reason === null && verdict !== null)
-        terminal.print(`${JSON.stringify(toGateAnswer(verdict, payload['tool_input']))}\n`);
+        terminal.print(`${JSON.stringify(toGateAnswer(call, verdict, payload))}\n`);
     } finally {
       await closeGate(project, waiting, plan, { reason, isJudged: verdict !== null });
       if (page?.isOwn && verdict !== null) await sleep(showMs, undefined, { signal }).catch(() => undefined);

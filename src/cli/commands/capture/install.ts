@@ -2,7 +2,7 @@ import { Command, Option } from 'clipanion';
 import { openAgentSetup } from '../../../app.ts';
 import { exitCodes, TeddyError } from '../../../errors.ts';
 import { errorDocument } from '../../render/error.ts';
-import type { AgentState } from '../../../ports/capture.ts';
+import type { AgentState } from '../../../ports/agent-setup.ts';
 import { toShellWord } from '../../../session/shell-word.ts';
 import { toVisible } from '../../../session/visible-text.ts';
 import type { AgentOutcome } from '../../../workflow/capture/install.ts';

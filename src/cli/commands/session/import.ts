@@ -1,6 +1,7 @@
 import { Command, Option } from 'clipanion';
 import { openSource } from '../../../app.ts';
-import { importFormats, type ImportFormat, type ImportReport } from '../../../conversation/importer.ts';
+import { importFormats, type ImportFormat } from '../../../agents/import-formats.ts';
+import type { ImportReport } from '../../../conversation/importer.ts';
 import { TeddyError } from '../../../errors.ts';
 import { countOf } from '../../../session/describe-spending.ts';
 import { describeLeftOut } from '../../../conversation/import-report.ts';

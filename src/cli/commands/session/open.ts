@@ -1,6 +1,6 @@
 import { Command, Option } from 'clipanion';
 import { openAgentPlace, openCapture } from '../../../app.ts';
-import { openableAgents, type OpenableAgent } from '../../../conversation/render-agent-log.ts';
+import { openableAgents, type AgentName } from '../../../agents/agents.ts';
 import { TeddyError } from '../../../errors.ts';
 import { formatCount } from '../../../session/format-count.ts';
 import { toVisible } from '../../../session/visible-text.ts';
@@ -52,7 +52,7 @@ export class SessionOpenCommand extends TeddyCommand {
   }
 }
 
-function toAgent(text: string): OpenableAgent {
+function toAgent(text: string): AgentName {
   const agent = openableAgents.find((known) => known === text);
   if (agent !== undefined) return agent;
   const hint = `Choose one of: ${openableAgents.join(', ')}.`;

@@ -1,0 +1,203 @@
+/** Follows the sessions of Claude Code. */
+import { addToHead, type AgentContext, type OpenAgentLines } from '../../conversation/agent-reader.ts';
+import { addPlan } from '../../conversation/agent-records.ts';
+import { claudeTitle, isClaudePrompt, keepClaudeTitle, readClaudeLine, type ClaudeTitles } from './lines.ts';
+import type { SourcePosition } from '../../conversation/import-ids.ts';
+import type { LineOrigin } from '../../conversation/agent-branches.ts';
+import { asText, fieldsOf, hasText, setOf } from '../../conversation/import-values.ts';
+import type { AgentLogFormat } from '../agent.ts';
+import { isQwenLine, isTreeLine } from '../tree-lines.ts';
+import {
+  openContext,
+  objectReader,
+  openLineImporter,
+  type MeasuredImporter,
+} from '../../conversation/import-context.ts';
+import type { ImportOptions } from '../../conversation/importer.ts';
+import { openRewindFinder, type RewindFinder } from '../../conversation/rewinds.ts';
+
+export const claudeLog: AgentLogFormat = {
+  isRecord: isClaudeRecord,
+  open: (context, state) => openLines(context, state),
+  openImporter,
+};
+
+type Fields = Record<string, unknown>;
+
+/** Lines of bookkeeping by version: the first row has been there since before 2.1.197, the second since 2.1.330. */
+const bookkeeping = setOf(
+  'queue-operation last-prompt mode permission-mode file-history-snapshot summary progress',
+  'file-history-delta tools-used cost-state atis-latch api-request api-request-blob api-request-shape',
+);
+
+const attachments = setOf(
+  'agent_listing_delta skill_listing plan_mode plan_mode_exit plan_mode_reentry queued_command',
+  'hook_success hook_cancelled hook_non_blocking_error hook_blocking_error hook_permission_decision',
+  'hook_additional_context hook_stopped_continuation hook_system_message hook_error_during_execution',
+  'file directory edited_text_file nested_memory todo todo_reminder task_reminder diagnostics',
+  'date deferred_tools_delta deferred_tools_record environment model prompt_snapshot',
+  'remote_session_change session_context total_tokens_reminder',
+);
+
+const systemLines = setOf('compact_boundary stop_hook_summary turn_duration local_command informational api_error');
+
+/** After these nothing of the turn goes on. */
+const turnEnds = new Set(['stop_hook_summary', 'turn_duration']);
+
+const openLines: OpenAgentLines = (context, state) => {
+  const { branches, head, log } = context;
+  const titles = { ...fieldsOf(state['titles']) } as ClaudeTitles;
+  let isSubagent = typeof state['isSubagent'] === 'boolean' ? state['isSubagent'] : null;
+
+  const plan: PlanFile = { ...fieldsOf(state['plan']) };
+
+  const readSystem = (object: Fields, place: SourcePosition): boolean => {
+    const { subtype, content } = object;
+    if (subtype === 'informational' && hasText(content))
+      context.units.aside({ type: 'note', ...context.base(place, object['timestamp'], object['uuid']), text: content });
+    else log.leaveOut('lines of bookkeeping');
+    if (turnEnds.has(asText(subtype) ?? '')) branches.endTurn();
+    return systemLines.has(asText(subtype) ?? '');
+  };
+  const readLine = (type: string, object: Fields, place: SourcePosition): boolean => {
+    if (type === 'system') return readSystem(object, place);
+    const isSpoken = type === 'user' || type === 'assistant';
+    if (isSpoken || type === 'attachment') {
+      if (isSubagent !== true) readPlan(context, object, place, plan);
+      readClaudeLine(context, object, place, !branches.isEmpty());
+      return isSpoken || attachments.has(asText(fieldsOf(object['attachment'])['type']) ?? '');
+    }
+    if (bookkeeping.has(type)) log.leaveOut('lines of bookkeeping');
+    return bookkeeping.has(type);
+  };
+  const addHead = ({ sessionId, agentId, cwd, version, timestamp }: Fields): void => {
+    const own = isSubagent === true ? { id: agentId ?? sessionId, parentId: sessionId } : { id: sessionId };
+    addToHead(head, { ...own, cwd, version, startedAt: timestamp });
+  };
+
+  return {
+    read: (object, place) => {
+      const type = asText(object['type']) ?? '';
+      if (keepClaudeTitle(titles, object)) {
+        head.title = claudeTitle(titles);
+        log.leaveOut('titles');
+        return true;
+      }
+      const isSide = object['isSidechain'] === true;
+      if (type === 'user' || type === 'assistant') isSubagent ??= isSide;
+      if (isSide && isSubagent !== true) log.leaveOut('lines of side chains');
+      else if (!branches.begin(toOrigin(object))) log.leaveOut('repeated lines');
+      else {
+        addHead(object);
+        // Any line may be the parent of another, also one that says nothing.
+        const isKnown = readLine(type, object, place);
+        branches.end();
+        return isKnown;
+      }
+      return true;
+    },
+    state: () => ({ titles, isSubagent, plan }),
+  };
+};
+
+/** The file that plan mode has the model write, as far as its tools have told of it. */
+interface PlanFile {
+  path?: string;
+  text?: string;
+}
+
+/** The call that hands in a plan has its text, in some versions with its result only; else the file that was written has it. */
+function readPlan(context: AgentContext, object: Fields, place: SourcePosition, file: PlanFile): void {
+  const { attachment, message, toolUseResult, timestamp } = object;
+  const { planFilePath: path } = fieldsOf(attachment);
+  if (hasText(path) && path !== file.path) {
+    file.path = path;
+    delete file.text;
+  }
+  keepWritten(file, fieldsOf(toolUseResult));
+  const { id: answer, content } = fieldsOf(message);
+  for (const block of (Array.isArray(content) ? content : []).map(fieldsOf)) {
+    const { type, name, id, tool_use_id: result, input } = block;
+    const isCall = type === 'tool_use' && name === 'ExitPlanMode';
+    const given = isCall ? fieldsOf(input)['plan'] : type === 'tool_result' ? planOf(toolUseResult) : undefined;
+    const callId = asText(isCall ? id : result) ?? '';
+    const text = asText(given) ?? (isCall ? file.text : undefined) ?? '';
+    addPlan(context, place, timestamp, { answer: asText(answer) ?? null, id: callId, callId, text });
+  }
+}
+
+/** Only the result of the call that hands in a plan has these two. */
+function planOf(result: unknown): unknown {
+  const { plan, isAgent } = fieldsOf(result);
+  return typeof isAgent === 'boolean' ? plan : undefined;
+}
+
+function keepWritten(
+  file: PlanFile,
+  { filePath, content, originalFile, oldString, newString, replaceAll }: Fields,
+): void {
+  if (filePath === undefined || filePath !== file.path) return;
+  if (typeof content === 'string') file.text = content;
+  if (typeof originalFile !== 'string' || typeof oldString !== 'string' || typeof newString !== 'string') return;
+  const put = () => newString;
+  file.text = replaceAll === true ? originalFile.replaceAll(oldString, put) : originalFile.replace(oldString, put);
+}
+
+function toOrigin(object: Fields): LineOrigin {
+  const { uuid, parentUuid, logicalParentUuid, subtype, attachment } = object;
+  const isBoundary = subtype === 'compact_boundary';
+  const named = parentUuid === null && isBoundary ? (logicalParentUuid ?? null) : parentUuid;
+  return {
+    uuid: asText(uuid),
+    parent: named === null ? null : asText(named),
+    goesOn: isBoundary || undefined,
+    isQueued: fieldsOf(attachment)['type'] === 'queued_command',
+  };
+}
+
+function isClaudeRecord(line: Fields): boolean {
+  return isTreeLine(line) && !isQwenLine(line);
+}
+
+/**
+ * Reads the sessions of Claude Code, `~/.claude/projects/<project>/<session>.jsonl`. Lines are read in the order in which they stand. What the user took back (`/rewind`) stands there as well: the importer finds
+ * it, and reads the part of the log that it is asked for. Side chains (the conversations of subagents) are left out, but a log of nothing else is a session of its own. A summary that the program wrote when
+ * it compacted the conversation is marked as one, unless nothing stands before it: then it is all that is left of what was said, and
+ * becomes the user's message.
+ */
+function openImporter(options: ImportOptions): MeasuredImporter {
+  const context = openContext('claude-code', options);
+  const titles: ClaudeTitles = {};
+  let hasBegun = false;
+  let isSubagent: boolean | null = null;
+  const { part } = options;
+  const finder = part === undefined ? openRewindFinder() : null;
+  const read = (object: Fields, place: SourcePosition): void => {
+    const { type, uuid } = object;
+    if (part?.takes(place.line, uuid ?? null) === false) return;
+    if (typeof type !== 'string') return context.log.skip(place.line, 'an object without a type');
+    if (keepClaudeTitle(titles, object)) return context.log.leaveOut('titles');
+    // A log that begins with a side chain is that of a subagent: in the log of a session somebody speaks before it.
+    if (type === 'user' || type === 'assistant') isSubagent ??= object['isSidechain'] === true;
+    if (object['isSidechain'] !== true || isSubagent === true) addToTree(finder, object, place);
+    if (!['user', 'assistant', 'attachment'].includes(type)) return context.log.leaveOut('lines of bookkeeping');
+    if (object['isSidechain'] === true && isSubagent !== true) return context.log.leaveOut('lines of side chains');
+    // A session that was resumed or forked repeats what it continues.
+    if (hasText(uuid) && !context.ids.isNew('line', uuid)) return context.log.leaveOut('repeated lines');
+    readClaudeLine(context, object, place, hasBegun);
+    hasBegun ||= type !== 'attachment' && object['isMeta'] !== true;
+  };
+  const readLine = objectReader(context, isClaudeRecord, read);
+  const line = (place: SourcePosition): void => (part?.takes(place.line) === false ? undefined : readLine(place));
+  const importer = openLineImporter(context, { line, title: () => claudeTitle(titles) });
+  return finder === null ? importer : { ...importer, rewinds: finder.find };
+}
+
+function addToTree(finder: RewindFinder | null, object: Fields, { line }: SourcePosition): void {
+  const { type, uuid, parentUuid, logicalParentUuid } = object;
+  if (finder === null || !hasText(uuid)) return;
+  const named = parentUuid === null ? (logicalParentUuid ?? null) : parentUuid;
+  const parent = named === null || hasText(named) ? named : undefined;
+  const isSpoken = type === 'user' || type === 'assistant';
+  finder.add({ line, uuid, parent, isPrompt: type === 'user' && isClaudePrompt(object), isSpoken });
+}

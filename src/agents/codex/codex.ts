@@ -1,0 +1,82 @@
+/** Codex CLI, by OpenAI. */
+import { dirname, join } from 'node:path';
+import { fieldsOf, hasText } from '../../conversation/import-values.ts';
+import type { Agent, AgentFiles, PlacedHook } from '../agent.ts';
+
+export const codex: Agent = {
+  title: 'Codex',
+  program: 'codex',
+  disclosedAs: 'Codex',
+  traces: {
+    version: '0.169.0',
+    variables: ['CODEX_SANDBOX', 'CODEX_SANDBOX_NETWORK_DISABLED', 'CODEX_CI', 'CODEX_THREAD_ID', 'CODEX_SESSION_ID'],
+    programs: ['codex', 'codex-exec', 'codex-linux-sandbox'],
+    scripts: ['/node_modules/@openai/codex/'],
+  },
+  home: { directory: '.codex', variable: 'CODEX_HOME' },
+  hooks: {
+    file: 'hooks.json',
+    events: {
+      SessionStart: 'other',
+      UserPromptSubmit: 'turn-begins',
+      Stop: 'turn-ends',
+      Interrupt: 'turn-ends',
+      SessionEnd: 'session-ends',
+    },
+    entry: { timeout: 10 },
+    areTrusted,
+    async findProblem({ path }, files) {
+      const config = configBeside(path);
+      const { features } = await files.readToml(config);
+      return fieldsOf(features)['hooks'] === false
+        ? `Codex runs no hooks: features.hooks is false in ${config}.`
+        : null;
+    },
+  },
+  logs: {
+    root: (home) => join(home, 'sessions'),
+    depth: 3,
+    isLog: (name) => name.startsWith('rollout-'),
+    // A fork comes after its origin, whichever was written to last.
+    isNamedByTime: true,
+  },
+  log: async () => (await import('./log.ts')).codexLog,
+  isImported: true,
+  openWith: {
+    uuid: 7,
+    toPath(_cwd, { id, startedAt }) {
+      const [date = '', time = ''] = toLocalTime(startedAt).split('T');
+      return join('sessions', ...date.split('-'), `rollout-${date}T${time.replaceAll(':', '-')}-${id}.jsonl`);
+    },
+    async readProvider(home, files) {
+      // Its default also stands in for what it would refuse to read.
+      const { model_provider: provider } = await files.readToml(join(home, 'config.toml'));
+      return hasText(provider) ? provider : 'openai';
+    },
+    resume: (id) => `codex resume ${id}`,
+    render: async () => (await import('./session.ts')).renderCodexSession,
+  },
+};
+
+function configBeside(path: string): string {
+  return join(dirname(path), 'config.toml');
+}
+
+/** Codex runs a hook only when its user has trusted it, and notes that by file, event and index. */
+async function areTrusted(hooks: readonly PlacedHook[], path: string, files: AgentFiles): Promise<boolean> {
+  const { hooks: settings } = await files.readToml(configBeside(path));
+  const notes = fieldsOf(fieldsOf(settings)['state']);
+  const paths = [path, await files.realPath(path)];
+  return hooks.every(({ event, at }) => {
+    const snake = event.replace(/(?!^)[A-Z]/g, (letter) => `_${letter}`).toLowerCase();
+    return paths.some((file) => {
+      const note = fieldsOf(notes[`${file}:${snake}:${at[0]}:${at[1]}`]);
+      return typeof note['trusted_hash'] === 'string' && note['enabled'] !== false;
+    });
+  });
+}
+
+/** `2026-11-24T09:30:00` on the user's clock. */
+function toLocalTime(date: Date): string {
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
+}

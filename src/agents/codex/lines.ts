@@ -1,0 +1,116 @@
+/** The lines of a rollout of Codex: what each says goes into the units of the context. */
+import type { CodexEntry, CodexSource, CodexState } from './entry.ts';
+import { callItemTypes, readCodexItem } from './items.ts';
+import { addPlan } from '../../conversation/agent-records.ts';
+import { addInterruption, readCodexEvent, readCodexUsage } from './events.ts';
+import { addSummary, type LineContext } from '../../conversation/import-context.ts';
+import { toPlace } from '../../conversation/import-ids.ts';
+import { asText, fieldsOf, hasText } from '../../conversation/import-values.ts';
+
+export const maxHeldLines = 256;
+const maxHeldChars = 16 * 1024 * 1024;
+
+export interface CodexReader {
+  read(entry: CodexEntry): void;
+  /** Reads what is held back: there is no more. */
+  decide(): void;
+  /** Reads what is held back, if something was said in it. */
+  settle(): void;
+  heldLines(): number;
+}
+
+/**
+ * Most of what was said stands in a rollout twice: as an item of the model's request, and as an event for the screen. The
+ * first message among the items decides for the items. Until it comes, lines are held back; if it is not among the first
+ * 256, the messages are taken from the events, and the calls from the items if there are any, else from the events too.
+ */
+export function openCodexReader(context: LineContext, state: CodexState): CodexReader {
+  let held: CodexEntry[] = [];
+  let heldChars = 0;
+
+  const use = (entry: CodexEntry, from: CodexSource): void => {
+    if (entry.kind === 'usage') return readCodexUsage(context, entry, state);
+    if (entry.kind === 'other') return readSettings(entry);
+    readPlan(context, entry, state);
+    if (entry.kind === 'event') return readCodexEvent(context, entry, from, state);
+    if (entry.kind === 'compacted') return readSummary(entry);
+    if (from[isMessage(entry) ? 'messages' : 'calls'] !== 'items')
+      return context.log.leaveOut('items that events repeat');
+    const { isAborted } = readCodexItem(context, entry);
+    if (isAborted) addInterruption(context, entry, state);
+    else if (isMessage(entry) && entry.payload['role'] === 'user') state.isInterrupted = false;
+  };
+  const readSettings = ({ payload }: CodexEntry): void => {
+    if (hasText(payload['model'])) state.model = payload['model'];
+    if (hasText(payload['model_provider'])) state.provider = payload['model_provider'];
+    context.log.leaveOut('lines of bookkeeping');
+  };
+  const readSummary = ({ payload, timestamp, place }: CodexEntry): void => {
+    if (!hasText(payload['message'])) return context.log.leaveOut('lines of bookkeeping');
+    addSummary(context, context.base(place, timestamp), payload['message']);
+  };
+  const decideFor = (decided: CodexSource): void => {
+    state.source = decided;
+    for (const entry of held) use(entry, decided);
+    [held, heldChars] = [[], 0];
+  };
+  return {
+    read: (entry) => {
+      if (state.source !== undefined) return use(entry, state.source);
+      held.push(entry);
+      heldChars += entry.place.text.length;
+      if (isMessage(entry)) decideFor({ messages: 'items', calls: 'items' });
+      else if (held.length >= maxHeldLines || heldChars >= maxHeldChars) decideFor(toSource(held));
+    },
+    decide: () => {
+      if (state.source === undefined) decideFor(toSource(held));
+    },
+    settle: () => {
+      if (held.some(isShownMessage)) decideFor(toSource(held));
+    },
+    heldLines: () => held.length,
+  };
+}
+
+/** Adds the plan that an item or an answer holds; the second of the two is left out. */
+function readPlan(context: LineContext, entry: CodexEntry, state: CodexState): void {
+  const { payload, timestamp, place } = entry;
+  const item = fieldsOf(payload['item']);
+  const isItem = entry.kind === 'event' && payload['type'] === 'item_completed' && item['type'] === 'Plan';
+  const isAnswer = isMessage(entry) && payload['role'] === 'assistant';
+  const text = isItem ? asText(item['text']) : isAnswer ? proposedPlan(payload['content']) : undefined;
+  if (text === undefined || !hasText(text)) return;
+  const digest = context.ids.digestOf(toPlace(place.line, text.trim()));
+  const { plan: last } = state;
+  // The item stands before its answer; where it does not, the texts tell.
+  const isRepeated = last !== undefined && last.isItem !== isItem && (last.isItem || last.digest === digest);
+  delete state.plan;
+  if (isRepeated) return;
+  state.plan = { digest, isItem };
+  const id = asText(isItem ? item['id'] : payload['id']) ?? context.ids.digestOf(place).slice(0, 32);
+  addPlan(context, place, timestamp, { answer: null, id, text });
+}
+
+/** The plan in the text of an answer, without its tags. */
+function proposedPlan(content: unknown): string | undefined {
+  const parts = Array.isArray(content) ? content.map((part) => asText(fieldsOf(part)['text']) ?? '') : [content];
+  return /<proposed_plan>\n?([\s\S]*?)<\/proposed_plan>/.exec(parts.join(''))?.[1];
+}
+
+/** There is no message among the items. */
+function toSource(held: readonly CodexEntry[]): CodexSource {
+  const hasCalls = held.some(({ kind, payload }) => kind === 'item' && isCall(payload));
+  return { messages: 'events', calls: hasCalls ? 'items' : 'events' };
+}
+
+function isCall(payload: Record<string, unknown>): boolean {
+  return callItemTypes.includes(asText(payload['type']) ?? '');
+}
+
+function isShownMessage({ kind, payload }: CodexEntry): boolean {
+  return kind === 'event' && ['user_message', 'agent_message'].includes(asText(payload['type']) ?? '');
+}
+
+function isMessage({ kind, payload }: CodexEntry): boolean {
+  return kind === 'item' && payload['type'] === 'message';
+}

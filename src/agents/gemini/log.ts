@@ -1,0 +1,241 @@
+/** Follows the sessions of Gemini CLI. */
+import { addToHead, type AgentContext, type OpenAgentLines } from '../../conversation/agent-reader.ts';
+import { recordsOf, type AgentRecords } from '../../conversation/agent-records.ts';
+import { addGeminiResult, geminiResponses, geminiText, geminiThoughts, toGeminiUsage } from '../google-parts.ts';
+import type { SourcePosition } from '../../conversation/import-ids.ts';
+import { asText, fieldsOf, hasText, isObject, setOf } from '../../conversation/import-values.ts';
+import type { AgentLogFormat } from '../agent.ts';
+
+export const geminiLog: AgentLogFormat = {
+  isRecord: isGeminiLine,
+  open: (context, state) => openLines(context, state),
+};
+
+type Fields = Record<string, unknown>;
+
+const types = setOf('user gemini info warning error');
+const settings = setOf('messages lastUpdated sessionId summary directories kind memoryScratchpad');
+
+/** The part of an answer that was given: it may be written again, with more. */
+interface Given {
+  id: string;
+  text: boolean;
+  thoughts: boolean;
+  calls: string[];
+  results: string[];
+}
+
+interface GeminiState {
+  /** The last message, null before the first. */
+  last: string | null;
+  given?: Given;
+  /** The last plan that was written: it is handed in by the name of its file. */
+  plan?: { path: string; text: string };
+  /** The ids of the last messages. */
+  known?: string[];
+  /** The next message follows this one, null: none. */
+  rewindTo?: string | null | undefined;
+}
+
+/** So many are known after a checkpoint. */
+const knownMessages = 64;
+
+/**
+ * A message that is written again takes the place of its first version, so that an answer waits until something else begins. A list of
+ * messages repeats what stands above, and may hold what no other line has.
+ */
+const openLines: OpenAgentLines = (context, saved) => {
+  const { branches, log } = context;
+  const state: GeminiState = { last: null, ...saved };
+  /** By the id of a message, the one before it. */
+  const before = new Map<string, string | null>();
+  const known = new Set(state.known);
+  const isFromStart = Object.keys(saved).length === 0;
+  let held: { object: Fields; place: SourcePosition } | null = null;
+
+  const begin = (id: string): void => {
+    const { rewindTo } = state;
+    branches.begin(rewindTo === undefined ? { uuid: id } : { uuid: id, parent: rewindTo, goesOn: false });
+    if (rewindTo !== undefined) state.last = rewindTo;
+    delete state.rewindTo;
+    before.set(id, state.last);
+    known.add(id);
+    state.last = id;
+  };
+  const flush = (): void => {
+    if (held === null) return;
+    const { object, place } = held;
+    held = null;
+    const id = asText(object['id']) ?? '';
+    if (state.given?.id === id) branches.begin({});
+    else {
+      begin(id);
+      state.given = { id, text: false, thoughts: false, calls: [], results: [] };
+    }
+    readAnswer(context, object, place, { given: state.given, state });
+    branches.end();
+  };
+  const readUser = (object: Fields, place: SourcePosition): void => {
+    const { id, timestamp, content } = object;
+    const records = recordsOf(context, place, timestamp);
+    const text = geminiText(content, log);
+    if (isContext(text)) return readContext(context, text);
+    for (const response of geminiResponses(content)) readResponse(records, response, id);
+    if (hasText(text)) records.message(text, id);
+    else if (geminiResponses(content).length === 0) log.leaveOut('empty texts');
+  };
+  /** Most of them stand with their calls as well. */
+  const readResponse = (records: AgentRecords, response: Fields, id: unknown): void => {
+    const callId = asText(response['id']) ?? '';
+    if (state.given?.results.includes(callId) === true) return log.leaveOut('results that stand with their calls');
+    state.given?.results.push(callId);
+    addGeminiResult(records, response, { id });
+  };
+  const readMessage = (object: Fields, place: SourcePosition): void => {
+    const { id, type, timestamp, content } = object;
+    const messageId = asText(id) ?? '';
+    if (held !== null && held.object['id'] !== messageId) flush();
+    if (
+      type === 'gemini' &&
+      (state.given?.id === messageId || held !== null || context.ids.isNew('message', messageId))
+    ) {
+      held = { object, place };
+      known.add(messageId);
+      return;
+    }
+    if (type === 'gemini' || !context.ids.isNew('message', messageId)) return log.leaveOut('repeated lines');
+    begin(messageId);
+    if (type === 'user') readUser(object, place);
+    else recordsOf(context, place, timestamp).note(geminiText(content, log), id);
+    branches.end();
+  };
+  const readSettings = (set: Fields, place: SourcePosition): boolean => {
+    const { messages, summary, sessionId, directories } = set;
+    const list = Array.isArray(messages) ? messages.map(fieldsOf) : [];
+    if (hasText(summary)) context.head.title ??= summary;
+    addToHead(context.head, { id: sessionId, cwd: Array.isArray(directories) ? directories[0] : undefined });
+    for (const message of list) readListed(message, place);
+    log.leaveOut('lines of bookkeeping');
+    return Object.keys(set).every((key) => settings.has(key));
+  };
+  const readListed = (message: Fields, place: SourcePosition): void => {
+    const { id, type, content } = message;
+    const text = geminiText(content, log);
+    if (isContext(text)) return readContext(context, text);
+    if (known.has(asText(id) ?? '')) return;
+    if (!types.has(asText(type) ?? '')) return log.leaveOut('messages of unknown types');
+    // It may stand before the checkpoint.
+    if (!isFromStart) branches.begin({ parent: `before ${asText(id) ?? ''}` });
+    else if (text.includes('<state_snapshot>') && !(branches.isEmpty() && held === null))
+      readSummary(message, text, place);
+    else readMessage(message, place);
+  };
+  const readSummary = (message: Fields, text: string, place: SourcePosition): void => {
+    flush();
+    known.add(asText(message['id']) ?? '');
+    branches.begin({});
+    recordsOf(context, place, message['timestamp']).summary(text, message['id']);
+    branches.end();
+  };
+
+  return {
+    read: (object, place) => {
+      const { sessionId, startTime, kind, directories, parentSessionId, type, $set: set, $rewindTo: target } = object;
+      if (isObject(set)) return readSettings(set, place);
+      if (hasText(target)) {
+        flush();
+        state.rewindTo = before.has(target) ? (before.get(target) ?? null) : `before ${target}`;
+        return true;
+      }
+      if (types.has(asText(type) ?? '')) {
+        readMessage(object, place);
+        return true;
+      }
+      if (!hasText(sessionId) || type !== undefined) return false;
+      const cwd = Array.isArray(directories) ? directories[0] : undefined;
+      const parentId = kind === 'subagent' ? parentSessionId : undefined;
+      addToHead(context.head, { id: sessionId, startedAt: startTime, cwd, parentId });
+      log.leaveOut('lines of bookkeeping');
+      return true;
+    },
+    settle: flush,
+    isHolding: () => held !== null,
+    state: () => ({ ...state, known: [...known].slice(-knownMessages) }),
+  };
+};
+
+/** The program says this in the user's name, before the first prompt. */
+function isContext(text: string): boolean {
+  return text.trimStart().startsWith('<session_context>');
+}
+
+function readContext({ head, log }: AgentContext, text: string): void {
+  head.cwd ??= /\*\*Workspace Directories:\*\*\n\s*- (.+)/.exec(text)?.[1] ?? null;
+  log.leaveOut('instructions of the program');
+}
+
+interface Reading {
+  given: Given;
+  state: GeminiState;
+}
+
+function readAnswer(context: AgentContext, object: Fields, place: SourcePosition, { given, state }: Reading): void {
+  const { id: answer } = given;
+  const { timestamp, content, thoughts, toolCalls, model, tokens } = object;
+  const records = recordsOf(context, place, timestamp);
+  const thought = [...listThoughts(thoughts), geminiThoughts(content)].filter(hasText).join('\n');
+  const text = geminiText(content, context.log);
+  if (!given.thoughts && hasText(thought)) records.think(answer, thought, `${answer}-thoughts`);
+  if (!given.text && hasText(text)) records.say(answer, text, answer);
+  given.thoughts ||= hasText(thought);
+  given.text ||= hasText(text);
+  for (const call of (Array.isArray(toolCalls) ? toolCalls : []).map(fieldsOf))
+    readCall(records, call, { given, state });
+  context.units.usage(answer, toGeminiUsage(model, fieldsOf(tokens)));
+}
+
+function listThoughts(thoughts: unknown): string[] {
+  const list = Array.isArray(thoughts) ? thoughts.map(fieldsOf) : [];
+  return list.map(({ subject, description }) => [subject, description].filter(hasText).join(': '));
+}
+
+function readCall(records: AgentRecords, call: Fields, { given, state }: Reading): void {
+  const { id, name, args, result, status } = call;
+  const callId = asText(id) ?? '';
+  if (!given.calls.includes(callId)) {
+    given.calls.push(callId);
+    const plan = name === 'exit_plan_mode' ? findPlan(state, fieldsOf(args)) : undefined;
+    records.call(given.id, { callId, name: asText(name) ?? '', input: args, id, plan });
+  }
+  const [response] = geminiResponses(result);
+  if (response === undefined || given.results.includes(callId)) return;
+  given.results.push(callId);
+  if (status === 'success') keepPlan(state, asText(name) ?? '', fieldsOf(args));
+  addGeminiResult(records, { ...response, id: callId }, { status, id: `${callId}-result` });
+}
+
+/** In plan mode the model writes the plan to a file of the agent's own. */
+function keepPlan(state: GeminiState, name: string, args: Fields): void {
+  const { file_path: path, content, old_string: old, new_string: text } = args;
+  if (!hasText(path) || !/[\\/]plans[\\/][^\\/]+\.md$/.test(path)) return;
+  if (name === 'write_file' && typeof content === 'string') state.plan = { path, text: content };
+  const { plan } = state;
+  if (name !== 'replace' || plan?.path !== path || typeof old !== 'string' || typeof text !== 'string') return;
+  const parts = plan.text.split(old);
+  // Where it is not clear what was replaced, the text is not known any more.
+  if (parts.length === 2) state.plan = { path, text: parts.join(text) };
+  else delete state.plan;
+}
+
+function findPlan({ plan }: GeminiState, { plan_filename: name, plan_path: path }: Fields): string | undefined {
+  const file = (asText(name) ?? asText(path) ?? '').split(/[\\/]/).at(-1);
+  return plan !== undefined && plan.path.split(/[\\/]/).at(-1) === file ? plan.text : undefined;
+}
+
+function isGeminiLine(line: Fields): boolean {
+  const { type, id, timestamp, sessionId, projectHash, $set, $rewindTo } = line;
+  if (isObject($set) || hasText($rewindTo)) return true;
+  return type === undefined
+    ? hasText(sessionId) && hasText(projectHash)
+    : hasText(type) && hasText(id) && hasText(timestamp) && 'content' in line && !('parentId' in line);
+}

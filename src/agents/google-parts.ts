@@ -1,0 +1,80 @@
+/** The parts of a message in Gemini's form, which qwen-code has too. */
+import type { AgentRecords } from '../conversation/agent-records.ts';
+import { countOf, toUsage } from '../conversation/import-usage.ts';
+import type { ImportLog } from '../conversation/import-report.ts';
+import { toText } from '../conversation/import-content.ts';
+import { asText, fieldsOf, hasText, isObject } from '../conversation/import-values.ts';
+import type { UnitUsage } from '../conversation/importer.ts';
+import type { ResultReason } from '../conversation/record.ts';
+
+type Fields = Record<string, unknown>;
+
+/** The texts of a content: a text, or parts; thoughts are no part of it. */
+export function geminiText(content: unknown, log: ImportLog): string {
+  if (typeof content === 'string') return content;
+  const parts = (Array.isArray(content) ? content : [content]).map((part) => (hasText(part) ? { text: part } : part));
+  return parts
+    .map(fieldsOf)
+    .filter(
+      (part) => part['thought'] !== true && !isObject(part['functionCall']) && !isObject(part['functionResponse']),
+    )
+    .map(({ inlineData, ...part }) => toText([isObject(inlineData) ? toImage(inlineData) : part], log))
+    .filter(hasText)
+    .join('\n\n');
+}
+
+function toImage({ mimeType, data }: Fields): Fields {
+  return { type: 'image', source: { media_type: mimeType, data } };
+}
+
+export function geminiThoughts(content: unknown): string {
+  const parts = Array.isArray(content) ? content.map(fieldsOf) : [];
+  const texts = parts.filter(({ thought }) => thought === true).map(({ text }) => asText(text) ?? '');
+  return texts.filter(hasText).join('\n\n');
+}
+
+export function geminiCalls(content: unknown): Fields[] {
+  return partsOf(content, 'functionCall');
+}
+
+export function geminiResponses(content: unknown): Fields[] {
+  return partsOf(content, 'functionResponse');
+}
+
+function partsOf(content: unknown, key: string): Fields[] {
+  const parts = Array.isArray(content) ? content : [];
+  return parts.map((part) => fieldsOf(part)[key]).filter(isObject);
+}
+
+/** `status` is what the program says of the call. */
+export function addGeminiResult(
+  records: AgentRecords,
+  response: Fields,
+  { status, errorType, id }: { status?: unknown; errorType?: unknown; id?: unknown },
+): void {
+  const { output, error } = fieldsOf(response['response']);
+  const isError = error !== undefined || (hasText(status) && status !== 'success');
+  const said = output ?? error ?? response['response'] ?? '';
+  const reason = isError ? toReason(status, errorType, asText(said) ?? '') : undefined;
+  records.result({ callId: asText(response['id']) ?? '', output: said, isError, reason, id });
+}
+
+function toReason(status: unknown, errorType: unknown, said: string): ResultReason | undefined {
+  if (status === 'cancelled') return 'aborted';
+  return errorType === 'execution_denied' || said.startsWith('Tool execution blocked') ? 'denied' : undefined;
+}
+
+/** The input that a tool of the provider has added is counted apart. */
+export function toGeminiUsage(model: unknown, tokens: Fields): UnitUsage {
+  const [cached, reasoning] = [countOf(tokens['cached']), countOf(tokens['thoughts'])];
+  const input = countOf(tokens['input']) + countOf(tokens['tool']);
+  return toUsage(model, 'google', { input, output: countOf(tokens['output']) + reasoning, cached, reasoning });
+}
+
+/** Some providers count their thoughts among the rest of the output, others apart: the total tells. */
+export function toQwenUsage(model: unknown, usage: Fields): UnitUsage {
+  const input = countOf(usage['promptTokenCount']);
+  const output = Math.max(countOf(usage['candidatesTokenCount']), countOf(usage['totalTokenCount']) - input);
+  const [cached, reasoning] = [countOf(usage['cachedContentTokenCount']), countOf(usage['thoughtsTokenCount'])];
+  return toUsage(model, undefined, { input, output, cached, reasoning });
+}

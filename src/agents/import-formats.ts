@@ -1,0 +1,122 @@
+/** The formats that `session import` reads: the logs of agents, and conversations of no agent. */
+import { openJsonlImporter, openOpenaiImporter } from '../conversation/import-plain.ts';
+import type { ImportOptions } from '../conversation/importer.ts';
+import type { MeasuredImporter } from '../conversation/import-context.ts';
+import { openLines, readObjects } from '../conversation/import-lines.ts';
+import { asText, fieldsOf, parseJson } from '../conversation/import-values.ts';
+import { openJsonElements, type JsonPart } from '../conversation/json-elements.ts';
+import type { AgentLogFormat } from './agent.ts';
+import { agentNames, agents, type AgentName } from './agents.ts';
+
+const plain = { openai: openOpenaiImporter, jsonl: openJsonlImporter };
+
+export type ImportFormat = AgentName | keyof typeof plain;
+
+const imported = agentNames.filter((name) => agents[name].isImported);
+
+export const importFormats: readonly ImportFormat[] = [...imported, 'openai', 'jsonl'];
+
+export interface ImportFormats {
+  /** `head`: the first 64 KiB or so. Null if nothing in it is certain, or if it holds lines of more than one format. */
+  detect(head: string): ImportFormat | null;
+  /** The agent whose log only capture reads; null: it is none of these. */
+  detectCaptured(head: string): AgentName | null;
+  /** `format` is one of `importFormats`. */
+  open(format: ImportFormat, options: ImportOptions): MeasuredImporter;
+}
+
+type Fields = Record<string, unknown>;
+
+const roles = ['system', 'developer', 'user', 'assistant', 'tool', 'function'];
+
+type Formats = Readonly<Record<AgentName, AgentLogFormat>>;
+
+export async function loadImportFormats(): Promise<ImportFormats> {
+  const loaded = await Promise.all(agentNames.map(async (name) => [name, await agents[name].log()] as const));
+  const formats = Object.fromEntries(loaded) as Formats;
+  return {
+    detect: (head) => detectFormat(formats, head),
+    detectCaptured: (head) => detectCaptured(formats, head),
+    open(format, options) {
+      const open = format in plain ? plain[format as keyof typeof plain] : formats[format as AgentName].openImporter;
+      if (open === undefined) throw new Error(`No log of ${format} can be imported.`);
+      return open(options);
+    },
+  };
+}
+
+function detectFormat(formats: Formats, head: string): ImportFormat | null {
+  const objects = objectsOf(head);
+  if (findMarked(formats, objects) !== null) return null;
+  const found = new Set(objects.map((line) => formatOf(formats, line)));
+  found.delete(null);
+  if (found.size > 1) return null;
+  return [...found][0] ?? (isChat(head) ? 'openai' : null);
+}
+
+function detectCaptured(formats: Formats, head: string): AgentName | null {
+  const captured = agentNames.filter((name) => !imported.includes(name));
+  const document = captured.find((name) => formats[name].isDocument?.(head));
+  if (document !== undefined) return document;
+  const objects = objectsOf(head);
+  const marked = findMarked(formats, objects);
+  if (marked !== null) return marked;
+  const isIts = (name: AgentName) =>
+    formats[name].isMark === undefined && objects.some((line) => formats[name].isRecord(line, ''));
+  return captured.find(isIts) ?? null;
+}
+
+/** The agent of which a line is for certain, whatever other agent it may look like. */
+function findMarked(formats: Formats, objects: readonly Fields[]): AgentName | null {
+  return agentNames.find((name) => objects.some((line) => formats[name].isMark?.(line))) ?? null;
+}
+
+/** Parses the object of each line; the last line may be cut off, and its whole members count. */
+function objectsOf(head: string): Fields[] {
+  const cutter = openLines();
+  const lines = [...cutter.push(head), ...cutter.end()];
+  return lines.flatMap(({ text }, index) => {
+    const { objects } = readObjects(text ?? '');
+    return objects.length === 0 && index === lines.length - 1 ? [wholeMembers(text ?? '')] : objects;
+  });
+}
+
+function formatOf(formats: Formats, line: Fields): ImportFormat | null {
+  const type = asText(line['type']);
+  if (type === undefined && (isMessage(line) || Array.isArray(line['messages']))) return 'openai';
+  const agent = imported.find((name) => formats[name].isRecord(line, ''));
+  return agent ?? (type !== undefined && isTranscript(type, line) ? 'jsonl' : null);
+}
+
+function isTranscript(type: string, line: Fields): boolean {
+  const isForeign = 'uuid' in line || 'sessionId' in line || 'payload' in line;
+  if (isForeign) return false;
+  if (['user', 'assistant', 'assistant_partial'].includes(type)) return 'role' in fieldsOf(line['message']);
+  if (type === 'tool_use' || type === 'tool_result') return 'tool_call_id' in line;
+  return type === 'orchestrator_meta' || type === 'voice_interrupted' || (type === 'note' && 'text' in line);
+}
+
+function isMessage(value: unknown): boolean {
+  const { role } = fieldsOf(value);
+  return typeof role === 'string' && roles.includes(role);
+}
+
+/** A document over many lines, or in one that is longer than the head. */
+function isChat(head: string): boolean {
+  const elements = openJsonElements();
+  const parts = [...elements.push(head), ...elements.end()];
+  const [first] = parts.flatMap((part) => (part.kind === 'element' ? [part.text] : []));
+  if (first !== undefined) return isMessage(parseJson(first) ?? wholeMembers(first));
+  return isMessage(parseJson(`{${membersOf(parts).join(',')}}`));
+}
+
+/** The members of an object that may be cut off. */
+function wholeMembers(text: string): Fields {
+  const elements = openJsonElements();
+  const members = membersOf(elements.push(text)).map((member) => fieldsOf(parseJson(`{${member}}`)));
+  return Object.fromEntries(members.flatMap((member) => Object.entries(member)));
+}
+
+function membersOf(parts: readonly JsonPart[]): string[] {
+  return parts.flatMap((part) => (part.kind === 'member' ? [part.text] : []));
+}

@@ -1,0 +1,44 @@
+/** opencode: its own store is no log, so a plugin of ours keeps a journal of each session. */
+import { join } from 'node:path';
+import type { Agent } from '../agent.ts';
+
+const dependencies = { '@opencode-ai/plugin': '*' };
+
+export const opencode: Agent = {
+  title: 'opencode',
+  program: 'opencode',
+  traces: {
+    version: '1.18.33',
+    variables: ['OPENCODE', 'OPENCODE_PID'],
+    programs: ['opencode'],
+    scripts: ['/node_modules/opencode-ai/'],
+  },
+  home: { directory: '.config/opencode', variable: 'XDG_CONFIG_HOME', within: 'opencode' },
+  hooks: {
+    file: 'plugin/teddy.js',
+    events: { 'chat.message': 'turn-begins', 'session.idle': 'turn-ends', 'session.error': 'turn-ends' },
+    own: ({ readScript }) => readScript('agents/opencode.js'),
+    /**
+     * With a plugin, opencode installs a package beside it before it starts, and waits 75 s for a network that is not there. Ours
+     * needs none; opencode looks for the directory, and for the name in the lock file.
+     */
+    beside: {
+      directory: 'node_modules',
+      files: {
+        'package.json': toJson({ dependencies }),
+        'package-lock.json': toJson({ lockfileVersion: 3, packages: { '': { dependencies } } }),
+      },
+      unless: ['node_modules', 'bun.lock', 'package.json', 'package-lock.json'],
+    },
+  },
+  logs: {
+    root: (_home, spool) => join(spool, 'opencode'),
+    depth: 0,
+    locate: (root, sessionId) => join(root, `${sessionId}.jsonl`),
+  },
+  log: async () => (await import('./log.ts')).opencodeLog,
+};
+
+function toJson(content: object): string {
+  return `${JSON.stringify(content, null, 2)}\n`;
+}

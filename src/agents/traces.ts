@@ -1,0 +1,114 @@
+/**
+ * Tells by its traces whether an AI agent has started a command: a variable that the agent sets for its tools, or the program of
+ * the agent among those above the command. The terminal of an editor is a person's, so nothing that an editor sets for its
+ * terminal is here. This helps against an agent that takes the nearest way. It is no boundary: `docs/security.md` says what is one.
+ */
+
+import type { AgentTrace, RunningProcess } from '../ports/project.ts';
+import { agents } from './agents.ts';
+import type { ProgramTraces } from './agent.ts';
+
+interface KnownProgram extends ProgramTraces {
+  /** The name that people know. */
+  title: string;
+}
+
+/** Agents that teddy does not capture. */
+const others: readonly KnownProgram[] = [
+  {
+    title: "Cursor's agent",
+    version: null,
+    variables: ['CURSOR_AGENT', 'CURSOR_EXTENSION_HOST_ROLE=agent-exec'],
+    programs: ['cursor-agent'],
+    scripts: ['/cursor-agent/versions/'],
+  },
+  {
+    title: 'Amp',
+    version: null,
+    variables: ['AMP_CURRENT_THREAD_ID', 'AGENT=amp'],
+    programs: ['amp'],
+    scripts: ['/node_modules/@sourcegraph/amp/', '/node_modules/@ampcode/cli/'],
+  },
+  { title: 'Goose', version: null, variables: ['GOOSE_TERMINAL', 'AGENT=goose'], programs: ['goose', 'goosed'] },
+  { title: 'Antigravity', version: null, variables: ['ANTIGRAVITY_AGENT'], programs: [] },
+  { title: 'aider', version: null, variables: [], programs: ['aider'] },
+  { title: 'Crush', version: null, variables: ['CRUSH', 'AGENT=crush'], programs: ['crush'] },
+  {
+    title: 'Auggie',
+    version: null,
+    variables: ['AUGMENT_AGENT'],
+    programs: ['auggie'],
+    scripts: ['/node_modules/@augmentcode/auggie/'],
+  },
+  {
+    title: 'Cline',
+    version: null,
+    variables: ['CLINE_ACTIVE'],
+    programs: ['cline'],
+    scripts: ['/node_modules/cline/'],
+  },
+  { title: 'Droid', version: null, variables: [], programs: ['droid'] },
+  // A convention of several agents, each with a value of its own.
+  { title: 'an AI agent', version: null, variables: ['AI_AGENT'], programs: [] },
+];
+
+export const knownPrograms: readonly KnownProgram[] = [
+  ...Object.values(agents).map(({ title, traces }) => ({ title, ...traces })),
+  ...others,
+];
+
+/** `started`: the processes that have started this one, the nearest first. A process says more than a variable. */
+export function findAgentTrace(
+  environment: Readonly<Record<string, string | undefined>>,
+  started: readonly RunningProcess[],
+): AgentTrace | null {
+  // The outermost one is what a person has started.
+  for (const { pid, name, words } of started.toReversed()) {
+    const found = knownPrograms.find((known) => isProgramOf(known, name, words));
+    if (found !== undefined) return { seen: `${found.title} has started this: process ${pid} is its program.`, pid };
+  }
+  for (const { title, variables } of knownPrograms) {
+    const variable = variables.find((one) => isSet(environment, one));
+    if (variable !== undefined) return { seen: `${title} has started this: ${variable} is set.`, pid: null };
+  }
+  return null;
+}
+
+function isSet(environment: Readonly<Record<string, string | undefined>>, variable: string): boolean {
+  const [name = '', wanted] = variable.split('=');
+  const value = environment[name] ?? '';
+  return wanted === undefined ? value !== '' : value === wanted;
+}
+
+const shells = /^(?:sh|bash|dash|ash|zsh|ksh|fish)$/;
+const interpreters = /^(?:node(?:js)?|bun|deno|python[\d.]*|pypy[\d.]*|ruby)$/;
+/** Their value is the next word. */
+const optionsWithValue = /^(?:-r|--require|--import|--loader|-C|--conditions|-W|-X|[-+]o|[-+]O)$/;
+
+/** A program may also be named by the title that it has given itself, which is one word with blanks in it. */
+function isProgramOf({ programs, scripts = [] }: ProgramTraces, name: string, words: readonly string[]): boolean {
+  const [first = '', ...others] = words;
+  const program = toProgram(first);
+  if ([name, program, toProgram(first.split(' ')[0] ?? '')].some((one) => programs.includes(one))) return true;
+  const isShell = shells.test(program);
+  const script = isShell || interpreters.test(program) ? findScript(others, isShell) : null;
+  return script !== null && (programs.includes(toProgram(script)) || scripts.some((one) => script.includes(one)));
+}
+
+/** The script or the module that an interpreter runs; null: it reads one, or its words are the code. */
+function findScript(words: readonly string[], isShell: boolean): string | null {
+  for (let at = 0; at < words.length; at += 1) {
+    const word = words[at] ?? '';
+    if (!isShell && word === '-m') return words[at + 1] ?? null;
+    if ((isShell ? /^-[a-zA-Z]*c$/ : /^(?:-c|-e|--eval|-p|--print|-)$/).test(word)) return null;
+    if (optionsWithValue.test(word)) at += 1;
+    else if (!word.startsWith('-') && !(word === 'run' && !isShell)) return word;
+  }
+  return null;
+}
+
+/** A shell that was started for a login has a hyphen before its name. */
+function toProgram(path: string): string {
+  const name = path.slice(path.lastIndexOf('/') + 1).replace(/^-/, '');
+  return name.replace(/\.(?:exe|[cm]?js|ts|py|sh)$/, '');
+}

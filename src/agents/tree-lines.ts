@@ -1,0 +1,19 @@
+/** The forms of lines that name their parents, as Claude Code and Qwen Code write them: one is not to pass for the other. */
+import { asText, fieldsOf } from '../conversation/import-values.ts';
+
+type Fields = Record<string, unknown>;
+
+export function isTreeLine(line: Fields): boolean {
+  const type = asText(line['type']);
+  if (type === undefined) return false;
+  if (type === 'summary') return 'leafUuid' in line;
+  if (type === 'file-history-snapshot') return 'messageId' in line;
+  if (['user', 'assistant', 'system'].includes(type))
+    return 'uuid' in line && ('sessionId' in line || 'parentUuid' in line);
+  return 'sessionId' in line && !('payload' in line);
+}
+
+/** Only Qwen Code writes these. */
+export function isQwenLine({ message, subtype }: Fields): boolean {
+  return Array.isArray(fieldsOf(message)['parts']) || subtype === 'ui_telemetry' || subtype === 'attribution_snapshot';
+}

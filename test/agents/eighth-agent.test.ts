@@ -1,0 +1,161 @@
+/** An agent is one folder: an eighth one is added to a copy of the source, and everything that deals in agents has it. */
+import { execFile } from 'node:child_process';
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+import { build } from 'esbuild';
+import { afterAll, beforeAll, expect } from 'vitest';
+import type * as agents from '../../src/agents/agents.ts';
+import type { loadImportFormats } from '../../src/agents/import-formats.ts';
+import type { findAgentTrace } from '../../src/agents/traces.ts';
+import type { agentLogs } from '../../src/system/agent-logs.ts';
+import type { agentSetup } from '../../src/system/agent-setup.ts';
+import type { drain } from '../../src/workflow/capture/drain.ts';
+import type { memoryCapture } from '../support/memory-agent-logs.ts';
+import type { memoryProject } from '../support/memory-repository.ts';
+import type { MemorySpool } from '../support/memory-spool.ts';
+import { quickTest as test, slowTest } from '../support/slow-test.ts';
+
+const root = new URL('../..', import.meta.url).pathname;
+
+/** The whole of the agent: its facts, and how its lines are read. */
+const folder = {
+  'eighth.ts': `
+import { join } from 'node:path';
+import type { Agent } from '../agent.ts';
+
+export const eighth: Agent = {
+  title: 'The Eighth',
+  program: 'eighth',
+  disclosedAs: 'Eighth',
+  traces: { version: '1.0.0', variables: ['EIGHTH_AGENT'], programs: ['eighth'] },
+  home: { directory: '.eighth' },
+  hooks: { file: 'settings.json', events: { Begin: 'turn-begins', Over: 'turn-ends' }, entry: { timeout: 5 } },
+  logs: { root: (home) => join(home, 'logs'), depth: 0 },
+  log: async () => (await import('./log.ts')).eighthLog,
+};
+`,
+  'log.ts': `
+import { addToHead } from '../../conversation/agent-reader.ts';
+import { recordsOf } from '../../conversation/agent-records.ts';
+import { asText, hasText } from '../../conversation/import-values.ts';
+import type { AgentLogFormat } from '../agent.ts';
+
+export const eighthLog: AgentLogFormat = {
+  isRecord: ({ who, eighth }) => hasText(who) && eighth === true,
+  open: (context) => ({
+    read({ who, text, at, session, cwd }, place) {
+      context.branches.begin({});
+      addToHead(context.head, { id: session, cwd, startedAt: at });
+      const records = recordsOf(context, place, at);
+      if (who === 'person') records.message(asText(text) ?? '');
+      else records.say(String(place.line), asText(text) ?? '');
+      context.branches.end();
+      return who === 'person' || who === 'model';
+    },
+  }),
+};
+`,
+};
+
+interface Grown {
+  agents: typeof agents;
+  loadImportFormats: typeof loadImportFormats;
+  findAgentTrace: typeof findAgentTrace;
+  agentLogs: typeof agentLogs;
+  agentSetup: typeof agentSetup;
+  drain: typeof drain;
+  memoryCapture: typeof memoryCapture;
+  memoryProject: typeof memoryProject;
+}
+
+const eighth = 'eighth' as agents.AgentName;
+
+let dir: string;
+let grown: Grown;
+
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'teddy-agent-'));
+  for (const part of ['src', 'test/support']) await cp(join(root, part), join(dir, part), { recursive: true });
+  for (const name of ['node_modules', 'package.json', 'tsconfig.json', 'fixtures'])
+    await symlink(join(root, name), join(dir, name));
+  await mkdir(join(dir, 'src/agents/eighth'));
+  for (const [name, text] of Object.entries(folder)) await writeFile(join(dir, 'src/agents/eighth', name), text);
+  const list = join(dir, 'src/agents/agents.ts');
+  const before = await readFile(list, 'utf8');
+  const after = before
+    .replace('import { gemini }', "import { eighth } from './eighth/eighth.ts';\nimport { gemini }")
+    .replace('qwen, pi }', 'qwen, pi, eighth }');
+  await writeFile(list, after);
+  const entry = `
+    export * as agents from './src/agents/agents.ts';
+    export { loadImportFormats } from './src/agents/import-formats.ts';
+    export { findAgentTrace } from './src/agents/traces.ts';
+    export { agentLogs } from './src/system/agent-logs.ts';
+    export { agentSetup } from './src/system/agent-setup.ts';
+    export { drain } from './src/workflow/capture/drain.ts';
+    export { memoryCapture } from './test/support/memory-agent-logs.ts';
+    export { memoryProject } from './test/support/memory-repository.ts';`;
+  const stdin = { contents: entry, resolveDir: dir, loader: 'ts' } as const;
+  const outfile = join(dir, 'grown.mjs');
+  const options = { bundle: true, format: 'esm', platform: 'node', packages: 'external', logLevel: 'error' } as const;
+  await build({ stdin, outfile, ...options });
+  grown = (await import(pathToFileURL(outfile).href)) as Grown;
+});
+afterAll(() => rm(dir, { recursive: true }));
+
+test('its session becomes a branch when its hooks call', async () => {
+  const project = await grown.memoryProject();
+  const capture = grown.memoryCapture(eighth);
+  const path = '/home/user/.eighth/logs/s8.jsonl';
+  const line = (who: string, text: string) =>
+    `${JSON.stringify({ eighth: true, who, text, session: 's8', cwd: '/project', at: '2026-01-24T10:00:00.000Z' })}\n`;
+  capture.files.set(path, line('person', 'Sort the list') + line('model', 'It is sorted.'));
+  const spool = project.spool as MemorySpool;
+  spool.isOpen = true;
+  const ring = (at: number, event: string) =>
+    spool.bells.push({
+      agent: 'eighth',
+      at,
+      ppid: 1,
+      payload: { session_id: 's8', transcript_path: path, cwd: '/project', hook_event_name: event },
+    });
+  ring(1, 'Begin');
+  ring(2, 'Over');
+  const signal = new AbortController().signal;
+  const drained = await grown.drain(project, capture, { signal, lingerMs: 0, waitMs: 0 });
+  expect(drained).toMatchObject({ bells: 2, entries: 2, problems: [] });
+  const lines = await project.repository.store.listRefs('refs/heads/teddy/');
+  expect(lines.map(({ ref }) => ref)).toEqual(['refs/heads/teddy/20260124-eighth-sort-the-list']);
+});
+
+test('its hooks are installed and taken out, its logs are found, and its traces are known', async () => {
+  const home = join(dir, 'home');
+  const env = { HOME: home };
+  await mkdir(join(home, '.eighth/logs'), { recursive: true });
+  await writeFile(join(home, '.eighth/logs/s8.jsonl'), '{}\n');
+  const source = { program: { node: process.execPath, main: 'main.js' }, readScript: async () => 'node= main=\n' };
+  const setup = grown.agentSetup({ env, source });
+  expect(await setup.install(eighth)).toBe(true);
+  const hooks = await readFile(join(home, '.eighth/settings.json'), 'utf8');
+  expect(Object.keys((JSON.parse(hooks) as { hooks: object }).hooks)).toEqual(['Begin', 'Over']);
+  expect(hooks).toContain('teddy/agent-hook\\" eighth');
+  expect((await setup.list()).at(-1)).toMatchObject({ title: 'The Eighth', found: true, hooks: 'installed' });
+  expect(await setup.uninstall(eighth)).toBe('restored');
+  const logs = grown.agentLogs({ env, spoolDir: join(dir, 'spool') });
+  const found: string[] = [];
+  for await (const log of logs.find([dir], 0)) found.push(`${log.agent} ${log.path}`);
+  expect(found).toEqual([`eighth ${join(home, '.eighth/logs/s8.jsonl')}`]);
+  expect(grown.findAgentTrace({ EIGHTH_AGENT: '1' }, [])?.seen).toContain('The Eighth has started this');
+  const formats = await grown.loadImportFormats();
+  expect(formats.detectCaptured('{"who":"person","eighth":true}')).toBe('eighth');
+});
+
+slowTest('no file but the list of agents has to change for the compiler either', async () => {
+  const config = { extends: './tsconfig.json', include: ['src'] };
+  await writeFile(join(dir, 'grown.json'), JSON.stringify(config));
+  const tsc = join(root, 'node_modules/typescript/bin/tsc');
+  await promisify(execFile)(process.execPath, [tsc, '-p', join(dir, 'grown.json')], { cwd: dir });
+});
