@@ -11,7 +11,7 @@ import type { Project } from '../../src/ports/project.ts';
 import { appendCode, readCode } from '../../src/workflow/capture/work-tree-snapshot.ts';
 import { startLine } from '../../src/workflow/capture/open-line.ts';
 import { writeUnits } from '../../src/workflow/capture/write-units.ts';
-import { addNote } from '../../src/workflow/landing/add-note.ts';
+import { addNote } from '../../src/workflow/landing/authorship-log.ts';
 import { landSession } from '../../src/workflow/landing/land-session.ts';
 import { pushSessions } from '../../src/workflow/sharing/push-sessions.ts';
 import { beginWrite } from '../../src/workflow/writes/begin.ts';

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import { messageLines } from '../../src/mcp/message-lines.ts';
+import { messageLines } from '../../src/mcp/server.ts';
 import { runs } from '../support/runs.ts';
 import { propertyTest, quickTest as test } from '../support/slow-test.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { comparePlans } from '../../src/plan/compare-plans.ts';
+import { comparePlans } from '../../src/plan/replan-message.ts';
 import { parsePlan } from '../../src/plan/parse.ts';
 import { command, create, edit, planOf } from '../support/turns.ts';
 

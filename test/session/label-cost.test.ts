@@ -1,6 +1,6 @@
 /** Reading labels and lists of a line takes time in proportion to it, whatever stands there. */
 import { expect, test } from 'vitest';
-import { findEqualKey } from '../../src/conversation/equal-keys.ts';
+import { findEqualKey } from '../../src/workflow/verify/walked-line.ts';
 import { checkListSize, parseTurnContext } from '../../src/session/context-lines.ts';
 import { checkMessage } from '../../src/session/entry-trailers.ts';
 import { decodeEntry } from '../../src/session/entry.ts';

@@ -1,6 +1,6 @@
 /** Reads what the page of a session shows. The same source gives the same values in every clone, whatever else is there. */
 import { readDefaultBranches } from '../../session/lines.ts';
-import { nullIfDamaged, TeddyError } from '../../errors.ts';
+import { nullIfDamaged, TeddyError, isDamage } from '../../errors.ts';
 import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { decodeLandings, landingText } from '../../session/landing.ts';
@@ -8,20 +8,28 @@ import { comesLater } from '../../session/entry.ts';
 import { sumSpent } from '../../session/spending.ts';
 import { sessionDir, turnNumber, type Oid, type SessionId, type TurnName } from '../../names.ts';
 import { withOrigins } from '../../page/origins.ts';
-import type { PageCommit, PageComparison, PageSource, PageTurn, SessionPage } from '../../page/session-page.ts';
+import type {
+  PageCommit,
+  PageComparison,
+  PageSource,
+  PageTurn,
+  SessionPage,
+  PageChecks,
+} from '../../page/session-page.ts';
 import { maskString, maskTexts } from '../line/mask-text.ts';
 import { findNearestEntry } from '../../session/nearest-entry.ts';
 import { toStep } from '../../view/view.ts';
-import { findRecorded } from '../line/find-recorded.ts';
+import { findRecorded, type RecordedLine } from '../line/find-recorded.ts';
 import { readStarts } from '../../session/session-starts.ts';
 import { listCodeChanges } from '../review/diff-files.ts';
 import { listSessionLines } from '../../session/session-lines.ts';
 import { countFiles } from '../review/turn.ts';
-import { checkPage } from './check-page.ts';
 import { openTexts } from './page-texts.ts';
 import { openRequests } from './read-request.ts';
 import { readSources, toPageTurn, type TurnTarget } from './read-turn.ts';
 import { stepReader, walkLines, type PageStep, type WalkedLine, type WalkedTurn } from './walk-lines.ts';
+import { replayLine } from '../replay/line.ts';
+import { verifyLine } from '../verify/line.ts';
 
 export interface PageOptions {
   /** The version of teddy that renders the page. */
@@ -211,4 +219,60 @@ async function compareAttempts(project: Project, lines: readonly WalkedLine[]): 
 /** The code as the turn left it. */
 function codeOf({ steps }: WalkedTurn): Oid {
   return (steps.findLast(({ entry }) => !comesLater(entry?.kind)) ?? (steps[0] as PageStep)).commit;
+}
+
+/** Nobody reads more of them; the last one then says how many there are. */
+const maxFaults = 100;
+const maxFaultLength = 500;
+
+/** Commits that several lines share are looked at once. */
+async function checkPage(project: Project, { session }: PageSource, lines: readonly WalkedLine[]): Promise<PageChecks> {
+  const verify: PageChecks['verify'] = { entries: 0, turns: 0, isWhole: true, faults: [] };
+  const replay: PageChecks['replay'] = { same: 0, different: 0, notCompared: 0, faults: [] };
+  const known: Oid[] = [];
+  for (const { name, tip, leaves } of lines) {
+    const line: RecordedLine = { session, name, ref: null, tip, after: leaves?.commit ?? null };
+    const verified = await verifyLine(project, { ...line, after: null }, { known });
+    verify.entries += verified.entries;
+    verify.turns += verified.turns;
+    verify.isWhole &&= verified.isWhole;
+    verify.faults.push(
+      ...verified.violations.map(({ commit, turn, path, message }) =>
+        describe(commit, [turn && `turn ${turn}`, path], message),
+      ),
+    );
+    await replayInto(project, line, replay);
+    known.push(tip);
+  }
+  return {
+    verify: { ...verify, faults: await cutFaults(project, verify.faults) },
+    replay: { ...replay, faults: await cutFaults(project, replay.faults) },
+  };
+}
+
+async function replayInto(project: Project, line: RecordedLine, replay: PageChecks['replay']): Promise<void> {
+  try {
+    const { turns } = await replayLine(project, line);
+    for (const { outcome, differences } of turns) {
+      if (outcome === 'same') replay.same += 1;
+      if (outcome === 'different') replay.different += 1;
+      if (outcome === 'not_compared') replay.notCompared += 1;
+      replay.faults.push(
+        ...differences.map(({ commit, turn, path, message }) => describe(commit, [`turn ${turn}`, path], message)),
+      );
+    }
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    replay.faults.push(error.message);
+  }
+}
+
+function describe(commit: Oid, about: (string | null)[], message: string): string {
+  return `${[commit.slice(0, 10), ...about.filter((word) => word !== null)].join(' ')}: ${message}`;
+}
+
+async function cutFaults({ masker }: Project, faults: readonly string[]): Promise<string[]> {
+  const some = await Promise.all(faults.slice(0, maxFaults).map((fault) => maskString(masker, fault)));
+  const more = faults.length - some.length;
+  return [...some.map((fault) => fault.slice(0, maxFaultLength)), ...(more > 0 ? [`And ${more} more.`] : [])];
 }

@@ -1,8 +1,7 @@
 /** Executes the pending plan; where it is not valid asks for another one and executes that, as often as is allowed. */
 import { TeddyError } from '../../errors.ts';
-import { comparePlans, type PlanDifference } from '../../plan/compare-plans.ts';
+import { comparePlans, type PlanDifference, haveSameProblems, renderReplanMessage } from '../../plan/replan-message.ts';
 import { parsePlan } from '../../plan/parse.ts';
-import { haveSameProblems, renderReplanMessage } from '../../plan/replan-message.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Oid, TurnName } from '../../names.ts';
 import { executePlan, type ExecuteRequest } from './execute-plan.ts';

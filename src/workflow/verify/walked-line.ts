@@ -1,7 +1,6 @@
 /** The facts about a line at one of its commits, while it is walked from its start to its tip. */
 import { isDamage } from '../../errors.ts';
 import { decodeTranscript } from '../../conversation/decode-transcript.ts';
-import { findEqualKey } from '../../conversation/equal-keys.ts';
 import type { TranscriptRecord } from '../../conversation/record.ts';
 import { parsePlan } from '../../plan/parse.ts';
 import type { ChangedCommit } from '../../ports/git.ts';
@@ -14,7 +13,7 @@ import { isOnlyMessage, parsePending, readTurnState, toStatus, toText, type Turn
 import { openCodeTrees } from './code-trees.ts';
 import type { LineBase } from './find-base.ts';
 import type { LogRenderer } from './render-log-again.ts';
-import { type AwaitedContent, type ContentReader } from '../line/read-content.ts';
+import type { AwaitedContent, ContentReader } from '../line/read-content.ts';
 import type { Rule, VerifiedLine, Violation } from '../../session/violation.ts';
 import type { RenderedLog, Asked } from './verify.ts';
 
@@ -185,4 +184,38 @@ export function decodeAdded(bytes: Uint8Array): { records: TranscriptRecord[]; d
 function describeEqualKey(text: string): string | null {
   const key = findEqualKey(text);
   return key === null ? null : `the key ${JSON.stringify(key.slice(0, 40))} stands there twice`;
+}
+
+/** The first key that an object has twice; null: none. The text is JSON already. Takes time in proportion to it. */
+export function findEqualKey(text: string): string | null {
+  /** The keys of each object that is open; null is an array. */
+  const open: (Set<string> | null)[] = [];
+  let isKey = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const char = text[at];
+    if (char === '"') {
+      const end = endOfString(text, at);
+      const keys = isKey ? open.at(-1) : null;
+      const key = keys ? (JSON.parse(text.slice(at, end)) as string) : '';
+      if (keys?.has(key)) return key;
+      keys?.add(key);
+      isKey = false;
+      at = end - 1;
+    } else if (char === '{') {
+      open.push(new Set());
+      isKey = true;
+    } else if (char === '[') open.push(null);
+    else if (char === '}' || char === ']') {
+      open.pop();
+      isKey = false;
+    } else if (char === ',') isKey = open.at(-1) != null;
+  }
+  return null;
+}
+
+/** After its closing quote. */
+function endOfString(text: string, start: number): number {
+  let at = start + 1;
+  for (; at < text.length && text[at] !== '"'; at += 1) if (text[at] === '\\') at += 1;
+  return at + 1;
 }

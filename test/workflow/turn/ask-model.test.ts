@@ -1,6 +1,6 @@
 /** How an answer is received, staged and kept. */
 import { describe, expect, test } from 'vitest';
-import { continueMessage } from '../../../src/conversation/continuation.ts';
+import { continueMessage } from '../../../src/workflow/line/receive-answer.ts';
 import { decodeTranscript } from '../../../src/conversation/decode-transcript.ts';
 import type { TranscriptRecord } from '../../../src/conversation/record.ts';
 import { TeddyError } from '../../../src/errors.ts';

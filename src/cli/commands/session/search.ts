@@ -14,12 +14,12 @@ import {
 import { toVisible } from '../../../session/visible-text.ts';
 import type { Project } from '../../../ports/project.ts';
 import type { FoundTurn, Search } from '../../../workflow/review/search-sessions.ts';
-import { withinTime } from './within-time.ts';
 import { parseLimit, parseSince } from '../../arguments.ts';
 import { requireOne } from '../../plan-options.ts';
 import { renderFoundRows, renderFoundTurn } from '../../render/found.ts';
 import { TeddyCommand } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
+import { createContext, Script } from 'node:vm';
 
 const onTerminal = 50;
 const linesOnTerminal = 5;
@@ -208,4 +208,17 @@ function toDocument({ line, lineName, selector, turn, title, at, matches }: Foun
     show: `teddy session show ${turn} -s ${toShellWord(selector)}`,
     matches: matches.map(({ place, title: part, ...match }) => ({ in: place, part, ...match })),
   };
+}
+
+/** Ends a computation that never comes to an end by itself, such as that of a regular expression. */
+const script = new Script('compute()');
+
+/** Returns what `compute` returns, and throws what it throws; after `ms`, what `toError` makes. It waits for nothing. */
+export function withinTime<T>(ms: number, compute: () => T, toError: () => Error): T {
+  try {
+    return script.runInContext(createContext({ compute }), { timeout: ms }) as T;
+  } catch (error) {
+    // An error of that context is no instance of our `Error`.
+    throw (error as { code?: unknown }).code === 'ERR_SCRIPT_EXECUTION_TIMEOUT' ? toError() : error;
+  }
 }

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect } from 'vitest';
-import { openSeam } from '../../src/conversation/continuation.ts';
-import { expectLinear } from '../support/growth.ts';
-import { runs } from '../support/runs.ts';
-import { propertyTest, quickTest as test } from '../support/slow-test.ts';
+import { openSeam } from '../../../src/workflow/line/receive-answer.ts';
+import { expectLinear } from '../../support/growth.ts';
+import { runs } from '../../support/runs.ts';
+import { propertyTest, quickTest as test } from '../../support/slow-test.ts';
 
 const line = (number: number) => `line ${number} of a text that is long enough to be recognised\n`;
 const lines = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, at) => line(from + at)).join('');

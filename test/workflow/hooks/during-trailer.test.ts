@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect } from 'vitest';
-import { addDuring, duringTrailer, type MessageForm } from '../../src/session/during-trailer.ts';
-import { isTurnName, type SessionId } from '../../src/names.ts';
-import { propertyTest, quickTest as test } from '../support/slow-test.ts';
+import { addDuring, duringTrailer, type MessageForm } from '../../../src/workflow/hooks/add-during-trailer.ts';
+import { isTurnName, type SessionId } from '../../../src/names.ts';
+import { propertyTest, quickTest as test } from '../../support/slow-test.ts';
 
 const trailer = 'Teddy-During: 20260124-add-login 02';
 const plain: MessageForm = { hasComments: false, comment: '#' };
