@@ -10,7 +10,7 @@ import { openRepository, type OpenedRepository } from './git/repository.ts';
 import { journalIn } from './journal/journal.ts';
 import type { Capture } from './ports/agent-logs.ts';
 import { gitTrust } from './git/trust.ts';
-import { manualModel } from './model/manual.ts';
+import { manualModel, keyedModel, keyFromEnvironment, toNoModel, type ApiKey } from './model/keyed-model.ts';
 import { parseEndpoint } from './model/endpoint.ts';
 import { toFailure, toTeddyError } from './model/failure.ts';
 import {
@@ -21,7 +21,6 @@ import {
   readOllamaWindow,
   type ServedModel,
 } from './model/served-models.ts';
-import { keyedModel, keyFromEnvironment, toNoModel, type ApiKey } from './model/keyed-model.ts';
 import { readRecordedDirectory } from './model/recorded-directory.ts';
 import { recordedModel, type RecordedAnswer } from './model/recorded.ts';
 import type { AgentLogDirectory, ExportDirectory, ExportTarget, Remains, SourceFile } from './ports/disk.ts';
@@ -37,21 +36,17 @@ import { toShellWord } from './session/shell-word.ts';
 import { writeLimits } from './session/write-limits.ts';
 import { readAnswer, projectFiles, scratchFiles } from './system/files.ts';
 import { agentLogs } from './system/agent-logs.ts';
-import { followerStates } from './system/follower-states.ts';
-import { allowedCommands } from './system/allowed-commands.ts';
+import { followerStates, spool } from './system/spool.ts';
+import { allowedCommands, readSettings } from './system/settings.ts';
 import { answerStaging } from './system/answer-staging.ts';
-import { systemClock } from './system/clock.ts';
+import { systemClock, systemIds, sha256 } from './system/ids.ts';
 import { editText } from './system/editor.ts';
-import { sha256 } from './system/hash.ts';
-import { systemIds } from './system/ids.ts';
 import { masker } from './system/masker.ts';
 import { serverRecords } from './system/server-record.ts';
 import { knownModels } from './system/known-models.ts';
 import { callers, processTree } from './system/running-processes.ts';
-import { readSettings } from './system/settings.ts';
 import { runJournals } from './system/run-journal.ts';
 import { shell } from './system/shell.ts';
-import { spool } from './system/spool.ts';
 import { writeStaging } from './system/write-staging.ts';
 
 export interface OpenProjectOptions {
@@ -226,7 +221,7 @@ export async function openMessageFile(path: string): Promise<MessageFile> {
 
 /** Throws FILE_NOT_FOUND. */
 export async function openSource(path: string, cwd: string): Promise<SourceFile> {
-  return (await import('./system/source-file.ts')).openSourceFile(path, cwd);
+  return (await import('./system/export-file.ts')).openSourceFile(path, cwd);
 }
 
 /** `force`: what stands there is replaced. */

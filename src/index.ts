@@ -22,7 +22,7 @@ export { append, type Draft } from './workflow/line/append.ts';
 export { branchSession } from './workflow/turn/branch-session.ts';
 export { executePlan } from './workflow/run/execute-plan.ts';
 export { findLine } from './workflow/line/find.ts';
-export { initProject } from './workflow/context/init-project.ts';
+export { initProject } from './workflow/line/global-branch.ts';
 export { listSessions } from './workflow/review/list-sessions.ts';
 export { logSession } from './workflow/review/log-session.ts';
 export { newSession } from './workflow/line/new-session.ts';

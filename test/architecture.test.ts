@@ -11,12 +11,12 @@ const roots = ['main', 'index', 'app', 'ports', 'errors', 'names'];
 
 /** How often the layout is broken today. A number here may only fall; whoever lowers one writes the new one down. */
 const ceilings = {
-  files: 844,
+  files: 799,
   lines: 104_250,
   importsBetweenVerbs: 64,
-  filesWithOneImporter: 271,
-  smallFilesWithOneImporter: 12,
-  filesThatHaveNotEarnedTheirPlace: 10,
+  filesWithOneImporter: 255,
+  smallFilesWithOneImporter: 5,
+  filesThatHaveNotEarnedTheirPlace: 8,
   filesThatReadTheProcess: 1,
 };
 
@@ -211,7 +211,7 @@ function expectAtMost(found: string[], most: number): void {
 describe('architecture', () => {
   test('no file lies loose in workflow, and in cli only what the whole of it needs', () => {
     const wholeCli =
-      /^cli\/(?:arguments|command-help|compiled-code|context|plan-options|run-cli|teddy-command|terminal|usage-error)\.ts$/;
+      /^cli\/(?:arguments|command-(?:help|line|page)|compiled-code|context|option|plan-options|run-cli|teddy-command|terminal)\.ts$/;
     const lying = [...imported.keys()].filter((path) => /^(?:workflow|cli)\/[^/]+$/.test(path));
     expect(lying.filter((path) => !wholeCli.test(path))).toEqual([]);
   });
@@ -240,7 +240,7 @@ describe('architecture', () => {
       .filter(({ room }) => room === 'workflow' || room === 'app')
       .filter(({ text }) => /\b(?:updateRefs|writeLine)\b|\.publish\(/.test(text))
       .map((file) => inSource(file.path));
-    const doors = ['doctor/find-old-archives', 'line/append', 'line/move-refs'].map((file) => `workflow/${file}.ts`);
+    const doors = ['line/append', 'line/move-refs'].map((file) => `workflow/${file}.ts`);
     expect(naming.filter((path) => !doors.includes(path))).toEqual([]);
   });
 
@@ -266,9 +266,12 @@ describe('architecture', () => {
     expectAtMost(withOneImporter, ceilings.filesWithOneImporter);
     const lines = new Map(sources.map((file) => [inSource(file.path), file.text.split('\n').length - 1]));
     const shorterThan = (length: number) => withOneImporter.filter((path) => (lines.get(path) ?? 0) < length);
-    expectAtMost(shorterThan(40), ceilings.smallFilesWithOneImporter);
-    // The path of a command's file is the command, and an agent's folder is the agent.
-    const isNamed = (path: string) => /^(?:cli\/commands\/|agents\/([^/]+)\/\1\.ts$)/.test(path);
+    // The path of a command's file is the command, a folder of `agents` the agent, a file of `plan/actions` the action.
+    const isNamed = (path: string) => /^(?:cli\/commands\/|plan\/actions\/|agents\/([^/]+)\/\1\.ts$)/.test(path);
+    expectAtMost(
+      shorterThan(40).filter((path) => !isNamed(path)),
+      ceilings.smallFilesWithOneImporter,
+    );
     const unearned = shorterThan(60).filter((path) => !isNamed(path) && !tested.has(path));
     expectAtMost(unearned, ceilings.filesThatHaveNotEarnedTheirPlace);
   });

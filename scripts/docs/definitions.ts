@@ -1,7 +1,7 @@
 /** The commands, in groups as the pages show them. */
-import type { Definition } from 'clipanion';
 import { listOptions, withParameters } from '../../src/cli/command-help.ts';
-import { listDefinitions } from '../../src/cli/run-cli.ts';
+import type { CommandPage as Described } from '../../src/cli/command-page.ts';
+import { listCommands } from '../../src/cli/run-cli.ts';
 
 export interface CommandPage {
   /** With its parameters: `teddy session show [turn]`. */
@@ -13,10 +13,21 @@ export interface CommandPage {
   examples: [label: string, command: string][];
 }
 
-const definitions = await listDefinitions();
+const definitions = await listCommands();
 
 /** The order of the pages: the core loop first. A group that is not named here comes last. */
-const groupOrder = ['Start', 'Go on', 'Land', 'Look', 'Elsewhere', 'Memos', 'Shared by all sessions', 'Work trees'];
+const groupOrder = [
+  'Start',
+  'Talk',
+  'Go on',
+  'Land',
+  'Put away',
+  'Look',
+  'Elsewhere',
+  'Memos',
+  'Shared by all sessions',
+  'Work trees',
+];
 
 export function readCommands(): CommandPage[] {
   const pages = definitions.map(toPage);
@@ -32,7 +43,7 @@ export function readCommonOptions(): [names: string, text: string][] {
   return first === undefined ? [] : listOptions(first).common;
 }
 
-function toPage(definition: Definition): CommandPage {
+function toPage(definition: Described): CommandPage {
   const { category = '', description = '', details = '', examples = [] } = definition;
   return {
     usage: withParameters(definition),

@@ -61,29 +61,15 @@ interface AgentHooks {
   events: Readonly<Record<string, BellMeaning>>;
   /** The fields of a hook among the user's own settings, beside its command. */
   entry?: Readonly<Record<string, unknown>>;
-  /** The content of a file that is all ours; used where `entry` is missing. */
-  own?(source: HookSource): Promise<string>;
+  /** The content of a file that is all ours, where `entry` is missing; `command` runs the script that notes a call. */
+  own?(source: { command: string; readScript(name: string): Promise<string> }): Promise<string>;
   /** Files that are laid into the agent's home, where none of the `unless` is there. */
   beside?: { directory: string; files: Readonly<Record<string, string>>; unless: readonly string[] };
   gate?: AgentGate;
-  /** Why the agent runs no hooks at all, as a sentence; null when nothing is wrong. `file` is the file of the hooks. */
-  findProblem?(file: SettingsFile, files: AgentFiles): Promise<string | null>;
+  /** Why the agent runs no hooks at all, as a sentence; null when nothing is wrong. `get` reads a member of the hooks' file. */
+  findProblem?(file: { path: string; get(key: string): unknown }, files: AgentFiles): Promise<string | null>;
   /** Whether the person has trusted these hooks. Missing for an agent that does not ask for that. */
   areTrusted?(hooks: readonly PlacedHook[], path: string, files: AgentFiles): Promise<boolean>;
-}
-
-interface SettingsFile {
-  /** Absolute. */
-  path: string;
-  /** The value of a member of its object; undefined where there is none. */
-  get(key: string): unknown;
-}
-
-interface HookSource {
-  /** Runs the script that notes a call: `sh ".../agent-hook" <name>`. */
-  command: string;
-  /** Reads a file of the package, below `hooks/agents/`. */
-  readScript(name: string): Promise<string>;
 }
 
 /** A hook of ours in the user's settings: the positions of its group and of its entry there. */
@@ -110,9 +96,9 @@ export interface PlanCall {
   /** The log of the session, absolute. */
   path: string;
   /** The plan as the agent has it, where the call says it. */
-  plan?: string;
+  plan?: string | undefined;
   /** The file that the agent has its plan in, absolute, where the call names it. */
-  planFile?: string;
+  planFile?: string | undefined;
 }
 
 /** The disk, as far as the places of an agent's files need it. Nothing here throws for what is not there. */

@@ -1,9 +1,8 @@
 /** The parts of a message in Gemini's form, which qwen-code has too. */
 import type { AgentRecords } from '../conversation/agent-records.ts';
-import { countOf, toUsage } from '../conversation/import-usage.ts';
-import type { ImportLog } from '../conversation/import-report.ts';
-import { toText } from '../conversation/import-content.ts';
+import { countOf, toUsage, toText } from '../conversation/import-content.ts';
 import { asText, fieldsOf, hasText, isObject } from '../conversation/import-values.ts';
+import type { ImportLog } from '../conversation/import-report.ts';
 import type { UnitUsage } from '../conversation/importer.ts';
 import type { ResultReason } from '../conversation/record.ts';
 

@@ -17,10 +17,11 @@ const imported = agentNames.filter((name) => agents[name].isImported);
 export const importFormats: readonly ImportFormat[] = [...imported, 'openai', 'jsonl'];
 
 export interface ImportFormats {
-  /** `head`: the first 64 KiB or so. Null if nothing in it is certain, or if it holds lines of more than one format. */
+  /**
+   * The format of a file by its first 64 KiB or so; also an agent whose log only capture reads. Null if nothing in it is certain, or
+   * if it holds lines of more than one format.
+   */
   detect(head: string): ImportFormat | null;
-  /** The agent whose log only capture reads; null: it is none of these. */
-  detectCaptured(head: string): AgentName | null;
   /** `format` is one of `importFormats`. */
   open(format: ImportFormat, options: ImportOptions): MeasuredImporter;
 }
@@ -36,7 +37,6 @@ export async function loadImportFormats(): Promise<ImportFormats> {
   const formats = Object.fromEntries(loaded) as Formats;
   return {
     detect: (head) => detectFormat(formats, head),
-    detectCaptured: (head) => detectCaptured(formats, head),
     open(format, options) {
       const open = format in plain ? plain[format as keyof typeof plain] : formats[format as AgentName].openImporter;
       if (open === undefined) throw new Error(`No log of ${format} can be imported.`);
@@ -46,29 +46,19 @@ export async function loadImportFormats(): Promise<ImportFormats> {
 }
 
 function detectFormat(formats: Formats, head: string): ImportFormat | null {
+  const document = agentNames.find((name) => formats[name].isDocument?.(head));
+  if (document !== undefined) return document;
   const objects = objectsOf(head);
-  if (findMarked(formats, objects) !== null) return null;
+  const hasLine = (isIts: ((line: Fields) => boolean) | undefined) => isIts !== undefined && objects.some(isIts);
+  // A mark is of one agent for certain, whatever other agent the line looks like.
+  const marked = agentNames.find((name) => hasLine(formats[name].isMark));
+  if (marked !== undefined) return marked;
   const found = new Set(objects.map((line) => formatOf(formats, line)));
   found.delete(null);
   if (found.size > 1) return null;
-  return [...found][0] ?? (isChat(head) ? 'openai' : null);
-}
-
-function detectCaptured(formats: Formats, head: string): AgentName | null {
-  const captured = agentNames.filter((name) => !imported.includes(name));
-  const document = captured.find((name) => formats[name].isDocument?.(head));
-  if (document !== undefined) return document;
-  const objects = objectsOf(head);
-  const marked = findMarked(formats, objects);
-  if (marked !== null) return marked;
-  const isIts = (name: AgentName) =>
-    formats[name].isMark === undefined && objects.some((line) => formats[name].isRecord(line, ''));
-  return captured.find(isIts) ?? null;
-}
-
-/** The agent of which a line is for certain, whatever other agent it may look like. */
-function findMarked(formats: Formats, objects: readonly Fields[]): AgentName | null {
-  return agentNames.find((name) => objects.some((line) => formats[name].isMark?.(line))) ?? null;
+  const captured = agentNames.filter((name) => !imported.includes(name) && formats[name].isMark === undefined);
+  const seen = captured.find((name) => hasLine((line) => formats[name].isRecord(line, '')));
+  return [...found][0] ?? (isChat(head) ? 'openai' : (seen ?? null));
 }
 
 /** Parses the object of each line; the last line may be cut off, and its whole members count. */

@@ -17,3 +17,9 @@ export function isTreeLine(line: Fields): boolean {
 export function isQwenLine({ message, subtype }: Fields): boolean {
   return Array.isArray(fieldsOf(message)['parts']) || subtype === 'ui_telemetry' || subtype === 'attribution_snapshot';
 }
+
+/** Whether a folder of this name may hold logs of `directory`. A long name is cut, and ends with a hash of its own. */
+export function isProjectOf(name: string, directory: string): boolean {
+  const encoded = directory.replaceAll(/[^A-Za-z0-9]/g, '-');
+  return name.startsWith(encoded) || (encoded.length > 200 && name.startsWith(encoded.slice(0, 200)));
+}

@@ -1,8 +1,5 @@
-/** The words of a command line: short forms of commands, and short options in the spellings that users of git expect. */
+/** Words of a command line: short forms of commands, numbers, times and turns. */
 import { TeddyError } from '../errors.ts';
-
-const longNames: Record<string, string> = { m: 'message', s: 'session', a: 'agent' };
-const withValue = new Set(Object.values(longNames).map((name) => `--${name}`));
 
 /** The commands of `session` that need not be called so: `teddy plan` is `teddy session plan`. */
 export const shortForms = [
@@ -40,36 +37,6 @@ export function expandShortForm(words: readonly string[]): string[] {
   if (!isShort && name !== 'status') return [...words];
   const path = isShort ? ['session', name] : [name];
   return [...words.slice(0, at), ...path, ...words.slice(at + (hasGroup ? 2 : 1))];
-}
-
-/** Throws USAGE if the same option is given twice: one of the two values would be lost. */
-export function refuseRepeated(words: readonly string[]): void {
-  const end = words.indexOf('--');
-  const options = (end === -1 ? words : words.slice(0, end)).map((word) => /^(--[a-z]+)=/.exec(word)?.[1]);
-  const twice = options.find((option, at) => option === '--message' && options.indexOf(option) !== at);
-  if (twice !== undefined)
-    throw new TeddyError('USAGE', `${twice} is given twice.`, 'Give one; it may have several lines.');
-}
-
-/** Every value is bound with `=`, so that one that begins with a hyphen is never read as an option. */
-export function normalizeArguments(argv: readonly string[]): string[] {
-  const normalized: string[] = [];
-  for (let at = 0; at < argv.length; at += 1) {
-    const argument = argv[at] ?? '';
-    if (argument === '--') return [...normalized, ...argv.slice(at)];
-    const short = /^-([msa])(.*)$/s.exec(argument);
-    const long = short?.[1] !== undefined ? `--${longNames[short[1]]}` : withValue.has(argument) ? argument : null;
-    if (long === null) {
-      normalized.push(argument);
-    } else if (short?.[2]) {
-      normalized.push(`${long}=${short[2].replace(/^=/, '')}`);
-    } else {
-      at += 1;
-      const value = argv[at];
-      normalized.push(value === undefined ? long : `${long}=${value}`);
-    }
-  }
-  return normalized;
 }
 
 /** A number from 1, as of `--limit`; `what`: of which things. Throws USAGE. */

@@ -30,6 +30,8 @@ export interface CliContext extends BaseContext {
   cwd(): string;
   /** The processes of the machine; undefined: as it shows them. */
   tree?: ProcessTree | undefined;
+  /** The text of `teddy --help`. */
+  help?(): Promise<string>;
   /** The file that was started, with which a hook or a server is started again. */
   main: string;
 }

@@ -1,7 +1,6 @@
 /** The options of the commands that ask a model for a plan: `session plan`, and `session branch` with a message. */
-import { Option } from 'clipanion';
 import type { ChosenModel } from '../app.ts';
-import { TeddyError } from '../errors.ts';
+import { exclusionError } from './command-line.ts';
 import type { Project } from '../ports/project.ts';
 import type { ApproveForeign } from '../workflow/line/foreign-texts.ts';
 import { askingForeign, chooseFromFlags } from './ask/choose-model.ts';
@@ -11,32 +10,45 @@ import type { GoingOn } from './commands/session/plan-and-run.ts';
 import type { PlanningOptions } from './commands/session/plan-and-show.ts';
 import { sessionOption, TeddyCommand } from './teddy-command.ts';
 import type { Terminal } from './terminal.ts';
+import { option } from './option.ts';
+
+export function modelOption(): string | undefined {
+  return option('--model', { value: '<name>', describe: 'The model to ask; also: git config teddy.model <name>.' });
+}
 
 export function noStreamOption(): boolean {
-  return Option.Boolean('--no-stream', false, {
-    description:
-      'Ask for the answer in one piece, and show it when it is complete; also: git config teddy.stream false.',
+  return option('--no-stream', {
+    describe: 'Ask for the answer in one piece, and show it when it is complete; also: git config teddy.stream false.',
   });
 }
 
 type Going = Partial<Pick<GoingOn, 'run' | 'yes'>> & Pick<PlanningOptions, 'isInstead' | 'mode'>;
 
-export abstract class PlanningCommand extends TeddyCommand {
-  message = Option.String('-m,--message', { description: 'What you want, in your words.' });
+/** The options of every command that asks a model in a session. */
+export abstract class AskingCommand extends TeddyCommand {
   session = sessionOption();
-  agent = Option.String('-a,--agent', {
-    description: 'Who plans: pathfinder (default), dev, architect, debugger, reviewer, or one of your own.',
+  agent = option('-a,--agent', {
+    value: '<name>',
+    describe: 'Who answers: pathfinder (default), dev, architect, debugger, reviewer, or one of your own.',
   });
-  model = Option.String('--model', { description: 'The model to ask; also: git config teddy.model <name>.' });
-  provider = Option.String('--provider', { description: `${providers.join(', ')}; openai if none is named.` });
-  recording = Option.String('--recording', {
-    description: 'Take recorded answers from a directory, a bundle or a branch.',
+  model = modelOption();
+  provider = option('--provider', { value: '<name>', describe: `${providers.join(', ')}; openai if none is named.` });
+  recording = option('--recording', {
+    value: '<path>',
+    describe: 'Take recorded answers from a directory, a bundle or a branch.',
+    completes: ['files'],
   });
-  from = Option.String('--from', {
-    description: 'Take the answer from a file, or with - from stdin, instead of asking a model.',
-  });
-  edit = Option.Boolean('--edit', false, { description: 'Write the message in your editor.' });
   noStream = noStreamOption();
+}
+
+export abstract class PlanningCommand extends AskingCommand {
+  message = option('-m,--message', { value: '<text>', describe: 'What you want, in your words.' });
+  from = option('--from', {
+    value: '<file>',
+    describe: 'Take the answer from a file, or with - from stdin, instead of asking a model.',
+    excludes: ['--recording'],
+  });
+  edit = option('--edit', { describe: 'Write the message in your editor.' });
 
   protected choose(
     terminal: Terminal,
@@ -113,12 +125,8 @@ export abstract class PlanningCommand extends TeddyCommand {
   }
 }
 
+/** For what no declaration can say: parameters, and values. Throws USAGE. */
 export function requireOne(values: Record<string, boolean>): void {
-  const given = Object.entries(values).filter(([, isGiven]) => isGiven);
-  if (given.length > 1)
-    throw new TeddyError(
-      'USAGE',
-      `${given.map(([name]) => name).join(' and ')} exclude each other.`,
-      'Use one of them.',
-    );
+  const given = Object.keys(values).filter((name) => values[name]);
+  if (given.length > 1) throw exclusionError(...given);
 }

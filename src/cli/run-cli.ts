@@ -1,14 +1,15 @@
 /** Finds the command that argv names, or says why there is none. */
 import { isatty } from 'node:tty';
-import { Cli, type CommandClass, type Definition } from 'clipanion';
+import { Cli, type CommandClass } from 'clipanion';
 import { version } from '../../package.json';
-import { expandShortForm, internalCommands, normalizeArguments, refuseRepeated } from './arguments.ts';
+import { expandShortForm, internalCommands } from './arguments.ts';
 import { renderCommandHelp } from './command-help.ts';
 import type { CliContext } from './context.ts';
-import { findGroupHelp, helpCommands } from './commands/help.ts';
 import { renderError } from './render/error.ts';
 import { openTerminal } from './terminal.ts';
-import { toUnknownCommand, toUsageError } from './usage-error.ts';
+import type { CommandPage } from './command-page.ts';
+import { readSpecs } from './option.ts';
+import { readWords, toUnknownCommand } from './command-line.ts';
 
 type Command = CommandClass<CliContext>;
 
@@ -17,7 +18,7 @@ const commands: Record<string, () => Promise<Command>> = {
   status: async () => (await import('./commands/status.ts')).StatusCommand,
   hook: async () => (await import('./commands/hook.ts')).HookCommand,
   'hooks install': async () => (await import('./commands/hooks/install.ts')).HooksInstallCommand,
-  'hooks uninstall': async () => (await import('./commands/hooks/uninstall.ts')).HooksUninstallCommand,
+  'hooks uninstall': async () => (await import('./commands/hooks/install.ts')).HooksUninstallCommand,
   'capture install': async () => (await import('./commands/capture/install.ts')).CaptureInstallCommand,
   'capture uninstall': async () => (await import('./commands/capture/uninstall.ts')).CaptureUninstallCommand,
   'capture status': async () => (await import('./commands/capture/status.ts')).CaptureStatusCommand,
@@ -108,17 +109,24 @@ export async function runCli(argv: string[]): Promise<number> {
 export async function runCommand(context: CliContext): Promise<number> {
   // A shell asks for completions; the words that follow are those of another command.
   if (context.words[0] === 'complete')
-    return (await import('./commands/completion.ts')).completeWords(context, await listDefinitions());
-  const words = expandShortForm(askForHelp(normalizeArguments(context.words)));
+    return (await import('./commands/completion.ts')).completeWords(context, await listCommands());
+  const words = await toCommandFirst(askForHelp([...context.words]));
   let command;
   try {
-    if (asksForHelp(words)) return await printHelp(context, words);
-    refuseRepeated(words);
-    command = toCli(await loadNamed(words)).process(words, context);
+    const load = (await isAlone(words)) ? loadAlone : findNamed(words);
+    if (load === null) return await printGroupHelp(context, words);
+    const loaded = await load();
+    const page = describe(loaded);
+    const read = page === null ? words : readWords(page, words);
+    if (page !== null && read.some(asksForHelp)) {
+      const terminal = openTerminal(context, 'auto');
+      terminal.print(renderCommandHelp(page, terminal.style));
+      return 0;
+    }
+    command = toCli([loaded]).process(read, { ...context, help: renderSummary });
   } catch (error) {
     const json = words.includes('--json');
-    const told = toUsageError(error, words, { command: await findDefinition(words), paths });
-    return renderError(openTerminal(context, 'auto'), told, { json, debug: false });
+    return renderError(openTerminal(context, 'auto'), error, { json, debug: false });
   }
   return (await command.validateAndExecute()) as number;
 }
@@ -146,29 +154,58 @@ function toCli(known: readonly Command[]): Cli<CliContext> {
   return cli;
 }
 
+/** `teddy` and `teddy --json`. */
+async function isAlone(words: readonly string[]): Promise<boolean> {
+  if (words.length === 0) return true;
+  if (words.some((word) => !word.startsWith('-'))) return false;
+  const names = readSpecs(await loadAlone()).options.flatMap((one) => one.names);
+  return words.every((word) => names.includes(word.replace(/=.*/s, '')));
+}
+
+/** Null for `teddy` alone. */
+function describe(command: Command): CommandPage | null {
+  const [definition] = toCli([command]).definitions();
+  return definition === undefined ? null : { ...definition, ...readSpecs(command) };
+}
+
 /** Every command for people with its own usage, as the help and the documents describe it. */
-export async function listDefinitions(): Promise<Definition[]> {
+export async function listCommands(): Promise<CommandPage[]> {
+  const loaded = await Promise.all(Object.keys(commands).map(loadCommand));
   const internal = internalCommands.map((path) => `teddy ${path}`);
-  return toCli(await loadAll())
-    .definitions()
-    .filter(({ path }) => !internal.includes(path));
+  return loaded.flatMap((command) => describe(command) ?? []).filter(({ path }) => !internal.includes(path));
 }
 
-async function loadAll(): Promise<Command[]> {
-  return [...helpCommands, ...(await Promise.all([loadAlone, ...Object.values(commands)].map((load) => load())))];
+/** Options may stand before the command: `teddy --json session list`. It is found first, in its whole name. */
+async function toCommandFirst(words: readonly string[]): Promise<string[]> {
+  if (words[0]?.startsWith('-') !== true) return expandShortForm(words);
+  const options = (await listCommands()).flatMap((page) => page.options);
+  let at = 0;
+  while (words[at]?.startsWith('-') === true && words[at] !== '--') {
+    const takesNext = options.some(({ names, value }) => value?.startsWith('<') && names.includes(words[at] ?? ''));
+    at += takesNext ? 2 : 1;
+  }
+  const [first, ...rest] = [words.slice(at), words.slice(0, at)];
+  const whole = expandShortForm(first);
+  const length = findPath(whole)?.split(' ').length ?? whole.length;
+  return [...whole.slice(0, length), ...rest.flat(), ...whole.slice(length)];
 }
 
-/** The command that the words begin with, or else all: `teddy --json session list` does not begin with a name. */
-async function loadNamed(words: readonly string[]): Promise<Command[]> {
-  const load = words.length === 0 ? loadAlone : findNamed(words);
-  return load === null ? loadAll() : [await load()];
+function findNamed(words: readonly string[]): (() => Promise<Command>) | null {
+  const path = findPath(words);
+  return path === null ? null : () => loadCommand(path);
+}
+
+/** The command of a path of the table, which is where its words are written. */
+async function loadCommand(path: string): Promise<Command> {
+  const load = commands[path];
+  if (load === undefined) throw new Error(`There is no command ${path}.`);
+  return Object.assign(await load(), { paths: [path.split(' ')] });
 }
 
 /** The longer one is meant of `session context` and `session context add`. */
-function findNamed(words: readonly string[]): (() => Promise<Command>) | null {
-  const named = Object.entries(commands).filter(([path]) => path.split(' ').every((name, at) => words[at] === name));
-  const [longest] = named.toSorted(([one], [other]) => other.length - one.length);
-  return longest?.[1] ?? null;
+function findPath(words: readonly string[]): string | null {
+  const named = Object.keys(commands).filter((path) => path.split(' ').every((name, at) => words[at] === name));
+  return named.toSorted((one, other) => other.length - one.length)[0] ?? null;
 }
 
 /** `teddy help memo add`, as git has it, is `teddy memo add --help`. */
@@ -176,24 +213,21 @@ function askForHelp(words: string[]): string[] {
   return words[0] === 'help' && words.length > 1 ? [...words.slice(1), '--help'] : words;
 }
 
-/** The command that the first words name, as help describes it. */
-async function findDefinition(words: readonly string[]): Promise<Definition | undefined> {
-  const load = findNamed(words);
-  return load === null ? undefined : toCli([await load()]).definitions()[0];
+function asksForHelp(word: string): boolean {
+  return word === '-h' || word === '--help';
 }
 
-function asksForHelp(words: string[]): boolean {
-  const end = words.indexOf('--');
-  return words.slice(0, end === -1 ? words.length : end).some((word) => /^(?:-h|--help)(?:=|$)/.test(word));
+async function renderSummary(): Promise<string> {
+  return (await import('./commands/help.ts')).renderSummary(await listCommands());
 }
 
-async function printHelp(context: CliContext, words: readonly string[]): Promise<number> {
-  const names = words.filter((word) => !word.startsWith('-'));
-  const command = await findDefinition(names);
-  const terminal = openTerminal(context, 'auto');
-  const text = command === undefined ? findGroupHelp(names) : renderCommandHelp(command, terminal.style);
+/** `teddy help`, `teddy session`, `teddy --help session`: help for what is no command. Throws USAGE for any other words. */
+async function printGroupHelp(context: CliContext, words: readonly string[]): Promise<number> {
+  const { findGroupHelp } = await import('./commands/help.ts');
+  const names = words.filter((word) => !asksForHelp(word));
+  const text = await findGroupHelp(names, listCommands);
   if (text === null) throw toUnknownCommand(names, paths);
-  terminal.print(text);
+  openTerminal(context, 'auto').print(text);
   return 0;
 }
 

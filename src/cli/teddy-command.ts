@@ -1,5 +1,5 @@
-/** The base of every command: its project, its terminal, and errors that say what to do next. */
-import { Command, Option } from 'clipanion';
+/** All that the file of a command needs: its declarations, its project, its terminal, and errors that say what to do next. */
+import { Command } from 'clipanion';
 import { openCapture, openProject, startBeside } from '../app.ts';
 import { exitCodes, TeddyError } from '../errors.ts';
 import type { Notices, Project } from '../ports/project.ts';
@@ -10,16 +10,28 @@ import { renderError } from './render/error.ts';
 import { isDebug, readWorkingDirectory, type CliContext } from './context.ts';
 import { openTerminal, toJson, type Terminal } from './terminal.ts';
 import { toVisible } from '../session/visible-text.ts';
+import { option } from './option.ts';
+
+export { option, parameter, parameters } from './option.ts';
+export type { Terminal } from './terminal.ts';
+
+type Usage = NonNullable<typeof Command.usage>;
+
+/** The texts of a command's help; its options and parameters say the rest. */
+export function usage(texts: Usage): Usage {
+  return texts;
+}
 
 export function sessionOption(): string | undefined {
-  return Option.String('-s,--session', {
-    description: 'A session id or a unique part of it, a branch, or a session directory.',
+  return option('-s,--session', {
+    value: '<session>',
+    describe: 'A session id or a unique part of it, a branch, or a session directory.',
   });
 }
 
 export abstract class TeddyCommand extends Command<CliContext> {
-  json = Option.Boolean('--json', false, { description: 'Print one JSON document on stdout, also for errors.' });
-  color = Option.String('--color', { tolerateBoolean: true, description: 'Colours: auto (default), always or never.' });
+  json = option('--json', { describe: 'Print one JSON document on stdout, also for errors.' });
+  color = option('--color', { value: '[=when]', describe: 'Colours: auto (default), always or never.' });
 
   /** Reads options, calls one workflow and shows its result. Returns the exit code. */
   protected abstract run(terminal: Terminal): Promise<number>;
@@ -51,6 +63,15 @@ export abstract class TeddyCommand extends Command<CliContext> {
     notices = this.notices(terminal),
   ): Promise<number> {
     return closeAfter(await openHere(terminal, notices, this.trustsHead(terminal)), use);
+  }
+
+  /** The same with a signal that Ctrl-C aborts; `next` is as for `withInterrupt`. */
+  protected withProjectAndSignal(
+    terminal: Terminal,
+    next: string,
+    use: (project: Project, signal: AbortSignal) => Promise<number>,
+  ): Promise<number> {
+    return withInterrupt(terminal, next, (signal) => this.withProject(terminal, (project) => use(project, signal)));
   }
 
   /** Null when there is no repository here. */

@@ -2,8 +2,8 @@
 import { addCall, addResultTo, type OpenStep, type Steps } from './fold-steps.ts';
 import type { HistoryCall, HistoryResult } from './history.ts';
 import { missingOutput, type ToolResultRecord, type ToolUseRecord } from './record.ts';
-import { showId, type RepairList } from './repairs.ts';
 import { openUniqueIds, type UniqueIds } from './unique-ids.ts';
+import { showId, type RepairList } from './repairs.ts';
 import { isObject } from '../session/parse-object.ts';
 
 interface WaitingCall {

@@ -12,9 +12,9 @@ import type {
   UserRecord,
 } from './record.ts';
 import { isBlank } from './blank.ts';
+import { openUniqueIds, type UniqueIds } from './unique-ids.ts';
 import { openRepairs, showId, type RepairList } from './repairs.ts';
 import type { Transcript } from './transcript.ts';
-import { openUniqueIds, type UniqueIds } from './unique-ids.ts';
 import { countLoneSurrogates } from './well-formed.ts';
 
 /** The log of one turn. A record that stands for a file holds its content already. */

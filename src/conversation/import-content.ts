@@ -1,6 +1,8 @@
 /** Reads the content of a foreign message: a text, or parts, of which some are no text. */
 import type { ImportLog } from './import-report.ts';
 import { asText, fieldsOf, hasText, isObject, toStorable } from './import-values.ts';
+import type { Tokens } from '../session/entry.ts';
+import type { UnitUsage } from './importer.ts';
 
 const imageTypes = ['image', 'image_url', 'input_image'];
 
@@ -50,4 +52,32 @@ function imageName(part: unknown): string {
   const bytes = [given['data'], data, urlData].find(hasText);
   const size = bytes === undefined ? [] : [`${Math.max(1, Math.round((bytes.length * 3) / 4 / 1024))} KB`];
   return type === undefined ? '[image]' : `[${[type, ...size, 'left out'].join(', ')}]`;
+}
+
+/** Reads how much an answer has used, in the words of each provider; a source that says nothing gives nothing. */
+type Fields = Record<string, unknown>;
+
+export function toUsage(model: unknown, provider: unknown, counts: Tokens, costUsd?: unknown): UnitUsage {
+  const { input, output, cached = 0, reasoning = 0 } = counts;
+  const tokens: Tokens = { input, output, ...(cached > 0 ? { cached } : {}), ...(reasoning > 0 ? { reasoning } : {}) };
+  return {
+    ...(hasText(model) ? { model } : {}),
+    ...(hasText(provider) ? { provider } : {}),
+    ...(input + output > 0 ? { tokens } : {}),
+    ...(typeof costUsd === 'number' && Number.isFinite(costUsd) && costUsd > 0 ? { costUsd } : {}),
+  };
+}
+
+/** A count, or 0 for what is none. */
+export function countOf(value: unknown): number {
+  return Number.isSafeInteger(value) && Number(value) >= 0 ? Number(value) : 0;
+}
+
+/** Anthropic counts what was read from the cache, or written to it, apart from the rest of the input. */
+export function toClaudeUsage(model: unknown, usage: Fields): UnitUsage {
+  const cached = countOf(usage['cache_read_input_tokens']);
+  const input = countOf(usage['input_tokens']) + countOf(usage['cache_creation_input_tokens']) + cached;
+  const details = (usage['output_tokens_details'] ?? {}) as Fields;
+  const reasoning = countOf(details['thinking_tokens']);
+  return toUsage(model, 'anthropic', { input, output: countOf(usage['output_tokens']), cached, reasoning });
 }

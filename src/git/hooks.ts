@@ -6,8 +6,7 @@ import type { HookFile, HookTarget, Hooks } from '../ports/git.ts';
 import { writeDurably } from '../disk/durable-file.ts';
 import { removeFile, syncDir } from '../disk/replace-file.ts';
 import type { RepositoryLayout } from './layout.ts';
-import { withOwnErrors } from './own-errors.ts';
-import { splitNul, type Environment, type GitRunner } from './run.ts';
+import { withOwnErrors, splitNul, type Environment, type GitRunner } from './run.ts';
 
 interface HooksOptions {
   git: GitRunner;

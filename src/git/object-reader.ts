@@ -4,9 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { TeddyError } from '../errors.ts';
 import { isOid, type Oid } from '../names.ts';
 import { toGitFailure } from './git-failure.ts';
-import { refuseOldGit } from './git-version.ts';
+import { refuseOldGit, isBeforeStart, lookAgainMs, maxLooks, maxStarts, type GitRunner } from './run.ts';
 import type { ObjectType } from '../session/object-format.ts';
-import { isBeforeStart, lookAgainMs, maxLooks, maxStarts, type GitRunner } from './run.ts';
 
 interface ObjectInfo {
   oid: Oid;

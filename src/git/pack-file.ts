@@ -15,7 +15,7 @@ import { fileExists } from './index-lock.ts';
 import { readBootId } from '../disk/process-identity.ts';
 import { toSharedMode, type ObjectWriterOptions } from './object-writer.ts';
 import { packIndex, type PackIndex } from './pack-index.ts';
-import { removeDeadPacks } from './pack-leftovers.ts';
+import { removeDeadPacks } from './living-gits.ts';
 
 export interface PackFile {
   /** `same`: what is known of how the content differs from the last one of the series; else the two are compared. */

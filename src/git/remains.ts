@@ -10,7 +10,7 @@ import { isAlive, readBootId } from '../disk/process-identity.ts';
 import { parseHolderPid, parseRecordName, readRecord } from './index-lock.ts';
 import type { RepositoryLayout } from './layout.ts';
 import { findHolders } from '../disk/lock-holders.ts';
-import { findDeadPacks, removeDeadPacks } from './pack-leftovers.ts';
+import { findDeadPacks, removeDeadPacks } from './living-gits.ts';
 import { findDeadRefRecords, probeNoted, repairRefLocks, type NotedUpdate } from './ref-record.ts';
 import { findLock, findTableLock, listRefs } from './refs.ts';
 import type { Environment, GitRunner } from './run.ts';

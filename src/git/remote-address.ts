@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { TeddyError } from '../errors.ts';
-import { hideCredentials } from '../session/hide-credentials.ts';
+import { hideCredentials } from '../session/urls.ts';
 import { answerOf } from './porcelain.ts';
 import type { GitSetting } from './settings.ts';
 import type { SimpleGit } from 'simple-git';

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TeddyError } from '../errors.ts';
 import type { TransferOptions } from '../ports/git.ts';
-import { hideCredentials } from '../session/hide-credentials.ts';
+import { hideCredentials } from '../session/urls.ts';
 import { isBeforeStart, maxStarts, type GitRunner } from './run.ts';
 
 export interface RemoteResult {

@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DamagedObjectError, GitKilledError, TeddyError, tooManyFilesError } from '../errors.ts';
 import { toGitFailure, type GitEnd } from './git-failure.ts';
+import { toWriteError } from '../disk/replace-file.ts';
 
 /** Kept of the user's environment; every other `GIT_*` variable would change what our calls mean. */
 const keptVariables = /^GIT_(?:AUTHOR_|COMMITTER_|SSH|CONFIG_|CEILING_DIRECTORIES$|DEFAULT_HASH$)/;
@@ -298,5 +299,39 @@ function toDeath(args: string[], { signal, exitCode, stderr }: GitResult): Teddy
   return new GitKilledError(
     `git ${args[0]} was killed (${how})${said === '' ? '.' : `: ${said}`}`,
     'See what kills it (memory, a limit, a user), and run the command again.',
+  );
+}
+
+/** The same adapter; whatever its promises reject with is a TeddyError, unless it is a defect. */
+export function withOwnErrors<Adapter extends object>(adapter: Adapter): Adapter {
+  const wrapped = Object.entries(adapter).map(([name, value]: [string, unknown]) => [
+    name,
+    typeof value === 'function' ? wrap(value as (...args: unknown[]) => unknown) : value,
+  ]);
+  return Object.fromEntries(wrapped) as Adapter;
+}
+
+function wrap(method: (...args: unknown[]) => unknown): (...args: unknown[]) => unknown {
+  return (...args) => {
+    const result = method(...args);
+    if (!(result instanceof Promise)) return result;
+    return result.catch((error: unknown) => {
+      throw toWriteError(error, (error as NodeJS.ErrnoException).path ?? 'the repository');
+    });
+  };
+}
+
+/** Whether git is new enough: `cat-file --batch-command -z` came with 2.38. */
+const minimumVersion = [2, 38] as const;
+
+/** For whoever was refused by git. Throws GIT_TOO_OLD, GIT_MISSING. */
+export async function refuseOldGit(git: Pick<GitRunner, 'text'>): Promise<void> {
+  const text = await git.text(['version']);
+  const [major = 0, minor = 0] = (/(\d+)\.(\d+)/.exec(text) ?? []).slice(1).map(Number);
+  if (major > minimumVersion[0] || (major === minimumVersion[0] && minor >= minimumVersion[1])) return;
+  throw new TeddyError(
+    'GIT_TOO_OLD',
+    `teddy needs git ${minimumVersion.join('.')} or newer; this is ${text}.`,
+    'Update git.',
   );
 }

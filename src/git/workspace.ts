@@ -29,8 +29,7 @@ import {
 import { installIndex, publish, writeSessionFiles, type PublishOptions } from './publish.ts';
 import { repair } from './repair.ts';
 import { readHeadRef } from './layout.ts';
-import { splitNul, type GitRunner } from './run.ts';
-import { withOwnErrors } from './own-errors.ts';
+import { splitNul, type GitRunner, withOwnErrors } from './run.ts';
 import { searchWorkTree } from './search-text.ts';
 import { readSettledStatus, readStatus } from './status.ts';
 import { withDurableNames } from './sync-objects.ts';

@@ -7,7 +7,7 @@ import { findConversation } from '../workflow/line/read-conversation.ts';
 import { listSessions, sortNewest } from '../workflow/review/list-sessions.ts';
 import { readRecentTurns } from '../workflow/review/recent-turns.ts';
 import { frame, parseInput, seal, sessionName, toRefusal, turnName } from './tool.ts';
-import { readPart } from './turn-text.ts';
+import { readPart } from './session-tools.ts';
 
 /** Characters. */
 const maxText = 100_000;

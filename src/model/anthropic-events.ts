@@ -1,8 +1,7 @@
 /** Turns the events of Anthropic's messages into the events of the port. Tolerant of what servers leave out. */
 import type { ModelEvent, ModelToolCall } from '../ports/model.ts';
 import { CutStream, errorWords, WireError } from './failure.ts';
-import { piecesOf, type TextPiece } from './content-parts.ts';
-import { finishEvent, worseFinish, type Finish } from './finish.ts';
+import { piecesOf, type TextPiece, finishEvent, worseFinish, type Finish } from './finish.ts';
 import { wholeCharacters } from './wire.ts';
 import { field, isObject } from '../session/parse-object.ts';
 

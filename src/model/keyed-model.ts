@@ -81,3 +81,16 @@ export function toNoModel(
     `Set ${preset.keyVariable}, or have git's credential helper keep the key; or ${byHand} ${named}`.trimEnd(),
   );
 }
+
+/** `readAnswer` gets the text from a file, from stdin or from an editor. Its errors pass through. */
+export function manualModel({ readAnswer }: { readAnswer: () => Promise<string> }): Model {
+  return {
+    provider: 'manual',
+    model: 'manual',
+    label: 'manual',
+    async *answer() {
+      yield { type: 'text', text: await readAnswer() };
+      yield { type: 'finish', reason: 'stop' };
+    },
+  };
+}

@@ -3,8 +3,7 @@ import type { OpenAI } from 'openai';
 import type { ModelEvent, ModelToolCall } from '../ports/model.ts';
 import { field, isObject } from '../session/parse-object.ts';
 import { CutStream, errorWords, WireError } from './failure.ts';
-import { piecesOf, type TextPiece } from './content-parts.ts';
-import { finishEvent, worseFinish, type Finish } from './finish.ts';
+import { piecesOf, type TextPiece, finishEvent, worseFinish, type Finish } from './finish.ts';
 import { wholeCharacters } from './wire.ts';
 
 type Chunk = OpenAI.Chat.Completions.ChatCompletionChunk;

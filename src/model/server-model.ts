@@ -3,8 +3,7 @@ import { TeddyError } from '../errors.ts';
 import type { Model, ModelEvent, ModelRequest } from '../ports/model.ts';
 import { parseEndpoint, type EndpointOptions } from './endpoint.ts';
 import { planAgain, toFailure, toTeddyError } from './failure.ts';
-import { nameSome } from '../session/name-some.ts';
-import { nearestName } from '../session/nearest-name.ts';
+import { nameSome, nearestName } from '../session/name-some.ts';
 import { listModels } from './served-models.ts';
 import { defaultDelays, type Service } from './wire.ts';
 

@@ -20,8 +20,8 @@ import {
   type SectionName,
 } from './parse-outline.ts';
 import { readItem } from './parse-parameters.ts';
-import type { ParsedPlan, Plan } from './plan.ts';
 import type { Problem } from './problem.ts';
+import type { ParsedPlan, Plan } from './plan.ts';
 import { fenceContent, findTextBehind, positionOf, type Block } from './scan.ts';
 import { countBytes } from '../session/bytes.ts';
 

@@ -1,6 +1,6 @@
 /** Runs a whole plan, in order, on virtual files: what it will do, and everything that is wrong with it. */
-import type { ParsedPlan, Plan } from './plan.ts';
 import type { Position, Problem } from './problem.ts';
+import type { ParsedPlan, Plan } from './plan.ts';
 import type { RepoPath } from '../names.ts';
 import type { Effect, PlanWorld } from './effect.ts';
 import { perform, toEffect } from './actions/actions.ts';

@@ -5,7 +5,7 @@ import type { ContextLog } from './context-log.ts';
 import { formatCount } from './format-count.ts';
 import type { SessionId } from '../names.ts';
 import type { ModelFacts } from './model-facts.ts';
-import { renderPathWord } from './quoted-path.ts';
+import { renderPathWord } from './paths.ts';
 
 /** The facts about a model, and how long the user lets its answers be. */
 export type KnownWindow = Partial<Pick<ModelFacts, 'window' | 'answer'>> & { maxAnswer?: number | undefined };

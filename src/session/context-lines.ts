@@ -1,6 +1,6 @@
 /** The lines of a context list: `global.context`, `session.context`, `turn.context` and a plan's Context Vault. */
 import { formatCount } from './format-count.ts';
-import { quotePath, unquotePath } from './quoted-path.ts';
+import { quotePath, unquotePath } from './paths.ts';
 
 export interface ContextLine {
   /** `!`: takes away what stands above. */

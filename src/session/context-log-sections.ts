@@ -2,7 +2,7 @@
 import type { FileSource, ShownFile } from './context-files.ts';
 import { fenceLanguage, renderFenced } from './fenced-text.ts';
 import type { Oid } from '../names.ts';
-import { parsePathWord, renderPathWord } from './quoted-path.ts';
+import { parsePathWord, renderPathWord } from './paths.ts';
 import { estimateTokens } from './tokens.ts';
 
 /** `builtin`: a prompt that comes with teddy, by the sha256 of its text. */

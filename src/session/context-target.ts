@@ -1,9 +1,9 @@
 /** Resolves a line of a context list in a project: a file, a directory, a pattern, a page, or nothing that may be shown. */
+import { type PathMatcher } from './context-glob.ts';
 import { unwrapPath } from './path-marks.ts';
 import { parseRepoPath } from './paths.ts';
 import { parsePageUrl } from './urls.ts';
 import type { TreeFile } from '../ports/git.ts';
-import type { PathMatcher } from './context-glob.ts';
 import type { ContextLine } from './context-lines.ts';
 import type { RepoPath } from '../names.ts';
 import type { SortedTree } from './sorted-tree.ts';

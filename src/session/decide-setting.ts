@@ -1,8 +1,8 @@
 /** Decides the value of a setting by the first source that has one, and whether it can be used. */
 import { TeddyError } from '../errors.ts';
 import { findTemplateProblem } from './assisted-by.ts';
-import { hideCredentials } from './hide-credentials.ts';
-import { nearestName } from './nearest-name.ts';
+import { hideCredentials } from './urls.ts';
+import { nearestName } from './name-some.ts';
 import { settingOf, settings, type Setting, type SettingName, type ValueKind } from './settings.ts';
 import { toShellWord } from './shell-word.ts';
 

@@ -4,9 +4,9 @@ import { decodeLandings, landingText, listOwnBranches } from './landing.ts';
 import { isOid, isTurnName, sessionDir, type Oid, type RefName, type RepoPath, type SessionId } from '../names.ts';
 import { comesLater } from './entry.ts';
 import { isOnLine } from './ancestry.ts';
+import { findNearestEntry } from './nearest-entry.ts';
 import { readRows, writeRows } from './cached-rows.ts';
 import { readDefaultBranches, type KnownLine, type Tips } from './lines.ts';
-import { findNearestEntry } from './nearest-entry.ts';
 import type { SessionStart } from './session-starts.ts';
 
 /** By `hasLandedAsItStands`' rules: a base branch has the line's tip, or a commit that says it brought the line as far as that. */

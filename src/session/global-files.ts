@@ -2,6 +2,7 @@
 import { TeddyError } from '../errors.ts';
 import { parseContextLine } from './context-lines.ts';
 import type { RepoPath } from '../names.ts';
+import { mergeMemos } from './memos.ts';
 
 export const memosPath = '.teddy/memos.yaml' as RepoPath;
 export const globalContextPath = '.teddy/global.context' as RepoPath;
@@ -99,4 +100,18 @@ export function mergeLines(base: string, mine: string, theirs: string): string {
   const kept = theirs.split('\n').filter((line) => line !== '' && !removed.has(line));
   const added = mineLines.filter((line) => !baseLines.has(line) && !kept.includes(line));
   return [...kept, ...added].map((line) => `${line}\n`).join('');
+}
+
+/**
+ * `mine` was made from `base`, while the file has become `theirs`. Null: only a person can bring them together, as with
+ * an agent's prompt. Throws as `parseMemos`.
+ */
+export function mergeGlobalFile(
+  name: string,
+  { base, mine, theirs }: { base: string; mine: string; theirs: string },
+): string | null {
+  if (theirs === base || theirs === mine) return mine;
+  if (mine === base) return theirs;
+  if (name === 'memos.yaml') return mergeMemos(base, mine, theirs);
+  return name === 'global.context' ? mergeLines(base, mine, theirs) : null;
 }

@@ -17,6 +17,7 @@ import {
   type TurnName,
 } from '../names.ts';
 import { isOnLine } from './ancestry.ts';
+import { findNearestEntry, type NearestEntry } from './nearest-entry.ts';
 import { isKeptIn, listArchives } from './archives.ts';
 import {
   findNearestHeads,
@@ -26,7 +27,6 @@ import {
   type NearestHead,
   type Newest,
 } from './line-index.ts';
-import { findNearestEntry, type NearestEntry } from './nearest-entry.ts';
 
 /** So few are read again in no time, and a command that only looks for a line leaves nothing behind for them. */
 const fewTips = 64;

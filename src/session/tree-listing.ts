@@ -1,6 +1,6 @@
 /** The project's files as a list that always fits: what is deep and big is folded first. */
 import type { TreeFile } from '../ports/git.ts';
-import { renderPathWord } from './quoted-path.ts';
+import { renderPathWord } from './paths.ts';
 
 interface Directory {
   /** With a final `/`; empty for the project itself. */

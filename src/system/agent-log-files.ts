@@ -4,7 +4,7 @@ import { open, realpath, stat, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { fallBackTo } from '../disk/system-error.ts';
 import type { LogLine, LogPosition, LogReading, LogStat } from '../ports/agent-logs.ts';
-import { sha256 } from './hash.ts';
+import { sha256 } from './ids.ts';
 
 const pieceBytes = 256 * 1024;
 const maxLineBytes = 64 * 1024 * 1024;

@@ -13,7 +13,7 @@ import type { HookProgram } from '../ports/git.ts';
 import { parseObject } from '../session/parse-object.ts';
 import { toShellWord } from '../session/shell-word.ts';
 import { findProgram } from './find-program.ts';
-import { sha256 } from './hash.ts';
+import { sha256 } from './ids.ts';
 import {
   addHooks,
   describeFault,

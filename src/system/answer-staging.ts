@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import { TeddyError } from '../errors.ts';
 import type { AnswerTarget, AnswerStaging, LeftAnswer, OrphanedAnswer, StagedAnswer } from '../ports/disk.ts';
 import type { Journal, LeftOperation, Operation, OperationKind, Settling, Staged } from '../ports/journal.ts';
-import { claimRun } from './run-claim.ts';
+import { claimRun } from './run-journal.ts';
 import type { ClaimOptions } from '../disk/claim-file.ts';
 
 export interface AnswerStagingOptions extends ClaimOptions {

@@ -1,6 +1,5 @@
-import { randomBytes, randomUUID } from 'node:crypto';
-import type { Clock, Ids } from '../ports/project.ts';
-import { systemClock } from './clock.ts';
+import { randomBytes, randomUUID, createHash } from 'node:crypto';
+import type { Clock, Ids, Hash } from '../ports/project.ts';
 
 const counterEnd = 0x1000;
 
@@ -39,3 +38,10 @@ function renderUuid7(timeMs: number, counter: number): string {
   const half = randomUUID().slice('00000000-0000-4000-'.length);
   return `${time.slice(0, 8)}-${time.slice(8)}-7${counter.toString(16).padStart(3, '0')}-${half}`;
 }
+
+export function systemClock(): Clock {
+  return { now: () => new Date() };
+}
+
+/** 64 lower-case hexadecimal digits; a string is hashed as UTF-8. */
+export const sha256: Hash = (bytes) => createHash('sha256').update(bytes).digest('hex');

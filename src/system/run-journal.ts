@@ -1,16 +1,26 @@
 /** Journals of runs: a directory for each, with a log that is appended to and one file for the bytes that are kept. */
 import { randomBytes } from 'node:crypto';
-import { cp, link, lstat, mkdir, open, readdir, readFile, realpath, rename, rm, unlink } from 'node:fs/promises';
-import type { FileHandle } from 'node:fs/promises';
+import {
+  cp,
+  link,
+  lstat,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  unlink,
+  type FileHandle,
+} from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { TeddyError } from '../errors.ts';
 import { decodeJournal, encodeRecord, type JournalRecord, type RunRecord } from '../plan/journal.ts';
 import type { RunJournal, RunJournals } from '../ports/disk.ts';
 import { runName, type RepoPath } from '../names.ts';
-import type { Processes } from '../disk/claim-file.ts';
+import { type Processes, findHolder, claimFile, type ClaimOptions } from '../disk/claim-file.ts';
 import { syncDirectory, writeAll } from '../disk/durable-file.ts';
-import { findHolder } from '../disk/claim-file.ts';
-import { claimPath, claimRun } from './run-claim.ts';
 import {
   asDiskErrors,
   errorCode,
@@ -19,6 +29,7 @@ import {
   nullIfGone,
   toDiskError,
 } from '../disk/system-error.ts';
+import type { RunClaim, RunDirs } from '../ports/git.ts';
 
 export interface RunJournalOptions extends Processes {
   /** `<git-common-dir>/teddy`. */
@@ -289,4 +300,31 @@ async function syncFile(path: string): Promise<void> {
 async function syncUpwards(directory: string, last: string): Promise<void> {
   await syncDirectory(directory);
   if (directory !== last) await syncUpwards(dirname(directory), last);
+}
+
+/** One process at a time executes a turn, or answers one in a conversation: what tools do must not be done twice. */
+const doings = {
+  executed: 'Wait for it, or stop it; `teddy session show` shows its report when it is done.',
+  answered: 'Wait for the answer, and say it then; `teddy session say` adds it now, without asking a model.',
+};
+
+const claimPath = (runs: string, place: RunDirs): string => join(runs, `${runName(place)}.json`);
+
+/** `runs`: the directory of claims. Throws LOCKED, also while this very process has the claim; WRITE_FAILED, DISK_FULL, as does `release`. */
+export async function claimRun(
+  runs: string,
+  place: RunDirs,
+  options: ClaimOptions,
+  doing: keyof typeof doings = 'executed',
+): Promise<RunClaim> {
+  await orUnclaimed(() => mkdir(runs, { recursive: true }));
+  const claim = await orUnclaimed(() => claimFile(claimPath(runs, place), options));
+  if ('release' in claim) return { release: () => orUnclaimed(claim.release) };
+  const who = claim.heldBy === process.pid ? 'this process' : `process ${claim.heldBy}`;
+  throw new TeddyError('LOCKED', `Turn ${place.turn} of ${place.session} is being ${doing} by ${who}.`, doings[doing]);
+}
+
+function orUnclaimed<Value>(act: () => Promise<Value>): Promise<Value> {
+  const what = 'The claim of a turn could not be taken or given back';
+  return asDiskErrors([what, 'Check the permissions of `.git/teddy`.'], act);
 }

@@ -10,13 +10,15 @@ import { lstat, mkdir, readdir, readFile, realpath, rename, rm, stat } from 'nod
 import { dirname, join } from 'node:path';
 import { claimFile, findHolder, type ClaimOptions } from '../disk/claim-file.ts';
 import { findHolders } from '../disk/lock-holders.ts';
-import { makePrivateDirectory } from '../disk/durable-file.ts';
+import { makePrivateDirectory, replaceDurably } from '../disk/durable-file.ts';
 import { removeFile, renameIfThere, replaceFile, toWriteError } from '../disk/replace-file.ts';
 import { errorCode, fallBackTo, nullIfGone } from '../disk/system-error.ts';
 import type { Bell, Spool, SpoolState } from '../ports/capture.ts';
 import type { Clock } from '../ports/project.ts';
 import { parseObject } from '../session/parse-object.ts';
-import { sha256 } from './hash.ts';
+import { sha256 } from './ids.ts';
+import { seal, unseal } from '../disk/sealed-json.ts';
+import type { FollowerStates } from '../ports/agent-logs.ts';
 
 interface SpoolOptions extends ClaimOptions {
   dir: string;
@@ -307,4 +309,28 @@ async function readPauses(dir: string): Promise<{ from: number; to: number | nul
   // An empty file was put there by hand: nobody knows since when.
   const since = /^\d+/.exec(paused)?.[0];
   return [...pauses, { from: since === undefined ? 0 : Number(since), to: null }];
+}
+
+/** A damaged file counts as none: the log is then read from its beginning, and nothing of it is taken twice. */
+export function followerStates(dir: string): FollowerStates {
+  const fileOf = (path: string) => join(dir, `${sha256(path).slice(0, 32)}.json`);
+  const read = async (file: string) => {
+    const text = await readFile(file, 'utf8').catch(fallBackTo(null, 'ENOENT'));
+    return text === null ? null : unseal(text);
+  };
+  return {
+    async list() {
+      const names = await readdir(dir).catch(fallBackTo([], 'ENOENT'));
+      const states = await Promise.all(
+        names.filter((name) => /^[0-9a-f]{32}\.json$/.test(name)).map((name) => read(join(dir, name))),
+      );
+      return states.filter((state) => state !== null);
+    },
+    read: (path) => read(fileOf(path)),
+    async write(path, state) {
+      await makePrivateDirectory(dir);
+      await replaceDurably(fileOf(path), `${JSON.stringify(seal(state))}\n`, 0o600);
+    },
+    remove: (path) => removeFile(fileOf(path)),
+  };
 }

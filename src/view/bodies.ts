@@ -9,8 +9,8 @@ import { TeddyError } from '../errors.ts';
 import { joinPath, turnDir, type Oid, type SessionId, type TurnName } from '../names.ts';
 import { maxPlanBytes } from '../plan/parse.ts';
 import type { SessionStore, TreeEntry } from '../ports/git.ts';
-import type { LineLimits } from '../session/clip-line.ts';
-import { toCutMark } from '../session/cut-text.ts';
+import { toCutMark } from '../session/clip-line.ts';
+import { type LineLimits } from '../session/clip-line.ts';
 import { openLineReader } from '../session/read-lines.ts';
 
 /** A turn of a session, in the tree of a commit. */

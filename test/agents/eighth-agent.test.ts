@@ -150,7 +150,7 @@ test('its hooks are installed and taken out, its logs are found, and its traces 
   expect(found).toEqual([`eighth ${join(home, '.eighth/logs/s8.jsonl')}`]);
   expect(grown.findAgentTrace({ EIGHTH_AGENT: '1' }, [])?.seen).toContain('The Eighth has started this');
   const formats = await grown.loadImportFormats();
-  expect(formats.detectCaptured('{"who":"person","eighth":true}')).toBe('eighth');
+  expect(formats.detect('{"who":"person","eighth":true}')).toBe('eighth');
 });
 
 slowTest('no file but the list of agents has to change for the compiler either', async () => {

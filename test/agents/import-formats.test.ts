@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { readAgentLogs } from '../support/agent-logs.ts';
-import { readImport, detectCaptured, detectFormat } from '../support/import-source.ts';
+import { readImport, detectFormat } from '../support/import-source.ts';
 
 const sources = [
   ['claude-code.jsonl', 'claude-code'],
@@ -58,14 +58,12 @@ describe('the format of a conversation', () => {
     expect(detectFormat(`${readImport('codex.jsonl')}${readImport('claude-code.jsonl')}`)).toBeNull();
   });
 
-  test('of a log that only capture reads is none, and its agent is known', () => {
+  test('of a log that only capture reads is its agent', () => {
     for (const { agent, name, lines } of readAgentLogs()) {
       const head = lines.map(({ text }) => text).join('\n');
-      const isImported = agent === 'claude-code' || agent === 'codex';
-      expect([name, detectFormat(head)]).toEqual([name, isImported ? agent : null]);
-      if (!isImported) expect([name, detectCaptured(head)]).toEqual([name, agent]);
+      expect([name, detectFormat(head)]).toEqual([name, agent]);
     }
-    expect(detectCaptured('{\n  "info": {\n    "id": "ses_1",')).toBe('opencode');
-    expect(detectCaptured('{"a":1}')).toBeNull();
+    expect(detectFormat('{\n  "info": {\n    "id": "ses_1",')).toBe('opencode');
+    expect(detectFormat('{"a":1}')).toBeNull();
   });
 });

@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { assembleLog } from '../../src/session/context-log.ts';
 import { parseContextLog } from '../../src/session/context-log-parse.ts';
 import type { SessionId } from '../../src/names.ts';
-import { sha256 } from '../../src/system/hash.ts';
+import { sha256 } from '../../src/system/ids.ts';
 import { runProcess } from './measure.ts';
 import { executable, git, keepForRemoval, makeRepository } from './repositories.ts';
 

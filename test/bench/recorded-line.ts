@@ -20,7 +20,7 @@ import { joinPath, sessionDir, toTurnName, turnDir } from '../../src/names.ts';
 import type { Oid, RepoPath, SessionId, TurnName } from '../../src/names.ts';
 import { renderTreeListing } from '../../src/session/tree-listing.ts';
 import { toTurnHistory } from '../../src/conversation/turn-history.ts';
-import { sha256 } from '../../src/system/hash.ts';
+import { sha256 } from '../../src/system/ids.ts';
 import { toParams } from '../../src/plan/actions/actions.ts';
 import { findAgent } from '../../src/conversation/agents.ts';
 

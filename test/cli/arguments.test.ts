@@ -1,26 +1,84 @@
 import { describe, expect, test } from 'vitest';
-import { normalizeArguments, readTurnPath } from '../../src/cli/arguments.ts';
+import { readTurnPath } from '../../src/cli/arguments.ts';
+import { readWords } from '../../src/cli/command-line.ts';
+import type { CommandPage } from '../../src/cli/command-page.ts';
 import { toJson, visibleChunks } from '../../src/cli/terminal.ts';
 import { toVisible } from '../../src/session/visible-text.ts';
 
-describe('normalizeArguments', () => {
-  test('binds the value of -m, -s and -a in every spelling', () => {
+const toSpec = (names: string, value: string | null = null, excludes: string[] = []) => ({
+  names: names.split(','),
+  value,
+  describe: '',
+  completes: [],
+  excludes,
+});
+const branch: CommandPage = {
+  path: 'teddy session branch',
+  options: [
+    toSpec('--json'),
+    toSpec('--color', '[=when]'),
+    toSpec('-m,--message', '<text>'),
+    toSpec('-s,--session', '<session>'),
+    toSpec('-a,--agent', '<name>'),
+    toSpec('--model', '<name>'),
+    toSpec('--from', '<file>', ['--edit']),
+    toSpec('--edit'),
+    toSpec('-y,--yes'),
+    { ...toSpec('--older', '<time>'), requires: ['--landed'] },
+    toSpec('--landed'),
+  ],
+  parameters: [{ name: 'turn', isOptional: false, isRest: false, completes: [] }],
+};
+const read = (...words: string[]) => readWords(branch, ['session', 'branch', '02', ...words]).slice(3);
+const refusal = (...words: string[]) => {
+  try {
+    return read(...words).join(' ');
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+};
+
+describe('the words of a command', () => {
+  test('a value is bound to its option in every spelling', () => {
     const spellings = [['-m', 'a b'], ['-ma b'], ['-m=a b'], ['--message', 'a b'], ['--message=a b']];
-    for (const words of spellings) expect(normalizeArguments(words)).toEqual(['--message=a b']);
-    expect(normalizeArguments(['-s', 'x', '-adev'])).toEqual(['--session=x', '--agent=dev']);
+    for (const words of spellings) expect(read(...words)).toEqual(['--message=a b']);
+    expect(read('-s', 'x', '-adev', '--model', 'm')).toEqual(['--session=x', '--agent=dev', '--model=m']);
   });
 
   test('a value may look like an option, be empty, or hold lines', () => {
-    expect(normalizeArguments(['-m', '-y', '--json'])).toEqual(['--message=-y', '--json']);
-    expect(normalizeArguments(['-m', '--', '-y'])).toEqual(['--message=--', '-y']);
-    expect(normalizeArguments(['-m', ''])).toEqual(['--message=']);
-    expect(normalizeArguments(['-mone\ntwo'])).toEqual(['--message=one\ntwo']);
+    expect(read('-m', '-y', '--json')).toEqual(['--message=-y', '--json']);
+    expect(read('--model', '--json')).toEqual(['--model=--json']);
+    expect(read('-m', '')).toEqual(['--message=']);
+    expect(read('-mone\ntwo')).toEqual(['--message=one\ntwo']);
+    expect(read('--from', '-')).toEqual(['--from=-']);
   });
 
-  test('leaves everything else, and all after --, as it is', () => {
-    const words = ['session', 'branch', '02', '--from', '-', '-y', '--reject=x', '--', '-m', 'x'];
-    expect(normalizeArguments(words)).toEqual(words);
-    expect(normalizeArguments(['-m'])).toEqual(['--message']);
+  test('switches stand alone, together, or with a value that may be missing', () => {
+    expect(read('--edit', '-y', '--color', '--color=never')).toEqual(['--edit', '-y', '--color', '--color=never']);
+    expect(read('--no-edit')).toEqual(['--no-edit']);
+    expect(refusal('--edit=yes')).toBe('`teddy session branch` has no option --edit that takes a value.');
+    expect(refusal('--frob')).toBe('`teddy session branch` has no option --frob.');
+    expect(refusal('-xq')).toBe('`teddy session branch` has no option -xq.');
+  });
+
+  test('leaves all after -- as it is, and counts it', () => {
+    expect(readWords(branch, ['session', 'branch', '--', '-02'])).toEqual(['session', 'branch', '--', '-02']);
+    expect(refusal('--', '-m')).toBe('`teddy session branch` does not take "-m".');
+    expect(() => readWords(branch, ['session', 'branch', '--json'])).toThrow('Something is missing');
+    expect(readWords(branch, ['session', 'branch', '--help'])).toContain('--help');
+  });
+
+  test('says which options exclude each other, as they were given, and which one another needs', () => {
+    expect(refusal('--from', 'x', '--edit')).toBe('--from and --edit exclude each other.');
+    expect(refusal('--edit', '--from=x')).toBe('--edit and --from exclude each other.');
+    expect(refusal('--older=1d')).toBe('--older goes with --landed.');
+    expect(read('--older=1d', '--landed')).toEqual(['--older=1d', '--landed']);
+  });
+
+  test('says what lacks its value, and what is given twice', () => {
+    expect(refusal('-m')).toBe('--message needs a value.');
+    expect(refusal('--model')).toBe('--model needs a value.');
+    expect(refusal('-m', 'a', '--message=b')).toBe('--message is given twice.');
   });
 });
 

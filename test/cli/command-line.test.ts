@@ -219,7 +219,7 @@ describe('wrong usage', () => {
         '`teddy session push` has no option --remote.',
         'as a word of its own',
       ],
-      [['session', 'sync', '--remote=x'], '`teddy session sync` has no option --remote that takes a value.', 'own'],
+      [['session', 'sync', '--remote=x'], '`teddy session sync` has no option --remote.', 'own'],
       [['session', 'list', 'extra'], '`teddy session list` does not take "extra".', 'teddy session list --help'],
       [['session', 'show', '01', '02'], '`teddy session show` does not take "02".', 'teddy session show --help'],
       [['session', 'new'], 'Something is missing: `teddy session new <name>`.', 'teddy session new --help'],

@@ -245,7 +245,7 @@ test('it excludes the flags that decide something', async () => {
   await project.plan(planOf(...valid));
   for (const flag of ['-y', '--reject', '--memos=yes']) {
     const said = await project.refuses('USAGE', 2, ['session', 'execute', '--dry-run', flag]);
-    expect(said).toContain(`${flag.replace('=yes', '')} and --dry-run exclude each other.`);
+    expect(said).toContain(`--dry-run and ${flag.replace('=yes', '')} exclude each other.`);
   }
 });
 

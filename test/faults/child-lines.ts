@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openCapture } from '../../src/app.ts';
 import { toWorldError } from '../../src/errors.ts';
-import { manualModel } from '../../src/model/manual.ts';
+import { manualModel } from '../../src/model/keyed-model.ts';
 import type { Model } from '../../src/ports/model.ts';
 import type { Project } from '../../src/ports/project.ts';
 import { joinPath, sessionDir, type TurnName } from '../../src/names.ts';

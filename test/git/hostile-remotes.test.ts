@@ -9,7 +9,7 @@ import type { Repository } from '../../src/ports/git.ts';
 import type { Project } from '../../src/ports/project.ts';
 import type { Oid, RefName } from '../../src/names.ts';
 import { checkIncoming } from '../../src/workflow/sharing/check-incoming.ts';
-import { changeCounter } from '../../src/workflow/sharing/count-changes.ts';
+import { changeCounter } from '../../src/workflow/sharing/shared-line.ts';
 import { fetchHonest } from '../../src/workflow/sharing/fetch-honest.ts';
 import { addHostileRefs } from '../support/hostile-remote.ts';
 import { gitText } from '../support/git-process.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { manualModel } from '../../src/model/manual.ts';
+import { manualModel } from '../../src/model/keyed-model.ts';
 import { collect, requestOf } from '../support/ask-model.ts';
 
 test('the manual model gives the text that the person brought, byte for byte', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { comparePlans } from '../../src/plan/replan-message.ts';
+import { comparePlans } from '../../src/workflow/run/execute-or-replan.ts';
 import { parsePlan } from '../../src/plan/parse.ts';
 import { command, create, edit, planOf } from '../support/turns.ts';
 

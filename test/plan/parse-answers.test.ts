@@ -2,8 +2,8 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { isPlan, parsePlan } from '../../src/plan/parse.ts';
-import type { Action } from '../../src/plan/plan.ts';
 import type { Problem } from '../../src/plan/problem.ts';
+import type { Action } from '../../src/plan/plan.ts';
 
 const answers = new URL('../../fixtures/answers/', import.meta.url);
 

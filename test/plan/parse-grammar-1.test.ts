@@ -2,8 +2,8 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { parsePlan } from '../../src/plan/parse.ts';
-import type { ParsedPlan } from '../../src/plan/plan.ts';
 import type { Problem } from '../../src/plan/problem.ts';
+import type { ParsedPlan } from '../../src/plan/plan.ts';
 
 const fixtures = new URL('../../fixtures/', import.meta.url);
 const recorded = JSON.parse(readFileSync(new URL('grammar-1.json', fixtures), 'utf8')) as Record<string, unknown>;

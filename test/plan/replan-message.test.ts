@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Problem } from '../../src/plan/problem.ts';
-import { haveSameProblems, renderReplanMessage } from '../../src/plan/replan-message.ts';
+import { haveSameProblems, renderReplanMessage } from '../../src/workflow/run/execute-or-replan.ts';
 import { parseFenced } from '../support/fenced-text.ts';
 import { parseTurnName } from '../../src/names.ts';
 

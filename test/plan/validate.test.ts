@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { Action, ParsedPlan } from '../../src/plan/plan.ts';
 import type { Problem } from '../../src/plan/problem.ts';
+import type { Action, ParsedPlan } from '../../src/plan/plan.ts';
 import type { Resource } from '../../src/plan/actions/action.ts';
 import type { FileTarget } from '../../src/ports/files.ts';
 import { toEffect } from '../../src/plan/actions/actions.ts';

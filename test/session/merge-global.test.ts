@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { mergeGlobalFile } from '../../src/session/merge-global.ts';
+import { mergeGlobalFile } from '../../src/session/global-files.ts';
 
 describe('two edits of one file of teddy/global', () => {
   test.each(['memos.yaml', 'global.context', 'agents/dev.md'])('of %s: one side alone is taken as it is', (name) => {

@@ -10,7 +10,7 @@ export const importOptions = {
   importedAt,
 };
 
-export const { open: openImporter, detect: detectFormat, detectCaptured } = await loadImportFormats();
+export const { open: openImporter, detect: detectFormat } = await loadImportFormats();
 
 export interface Imported {
   units: ImportUnit[];

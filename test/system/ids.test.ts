@@ -1,7 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import { systemClock } from '../../src/system/clock.ts';
-import { sha256 } from '../../src/system/hash.ts';
-import { systemIds } from '../../src/system/ids.ts';
+import { systemClock, systemIds, sha256 } from '../../src/system/ids.ts';
 
 const timeOf = (id: string) => Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16);
 

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Oid, RefName, SessionId } from '../../src/names.ts';
 import { writeLimits, type Limits } from '../../src/session/write-limits.ts';
-import { isSaveDue, nextTickMs } from '../../src/write/pace.ts';
-import { isExpired, openWrite, step, type Effect, type Event } from '../../src/write/step.ts';
+import { isSaveDue, nextTickMs, isExpired, openWrite, step, type Effect, type Event } from '../../src/write/step.ts';
 import {
   initialState,
   type Finding,

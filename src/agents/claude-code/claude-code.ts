@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { fieldsOf, parseJson, asText } from '../../conversation/import-values.ts';
 import type { Agent, AgentFiles, SubAgentLog, AgentGate } from '../agent.ts';
-import { isProjectOf } from '../project-folder.ts';
+import { isProjectOf } from '../tree-lines.ts';
 
 /** The hook that holds Claude Code at the plan of its plan mode. */
 const planGate: AgentGate = {
@@ -17,13 +17,7 @@ const planGate: AgentGate = {
     const isPlan = payload['tool_name'] === 'ExitPlanMode' && payload['agent_id'] === undefined;
     if (!isPlan || callId === undefined || path === undefined) return null;
     const input = fieldsOf(payload['tool_input']);
-    const [plan, planFile] = [asText(input['plan']), asText(input['planFilePath'])];
-    return {
-      callId,
-      path,
-      ...(plan === undefined ? {} : { plan }),
-      ...(planFile === undefined ? {} : { planFile }),
-    };
+    return { callId, path, plan: asText(input['plan']), planFile: asText(input['planFilePath']) };
   },
   answer: ({ isApproved, reason }, { tool_input: input }) => ({
     hookSpecificOutput: {

@@ -4,8 +4,8 @@ import { callItemTypes, readCodexItem, isCodexNotice } from './items.ts';
 import { addPlan } from '../../conversation/agent-records.ts';
 import { addSummary, type LineContext, interruptionNote } from '../../conversation/import-context.ts';
 import { toPlace } from '../../conversation/import-ids.ts';
+import { countOf, toUsage } from '../../conversation/import-content.ts';
 import { asText, fieldsOf, hasText, isObject, toStorable } from '../../conversation/import-values.ts';
-import { countOf, toUsage } from '../../conversation/import-usage.ts';
 
 export const maxHeldLines = 256;
 const maxHeldChars = 16 * 1024 * 1024;

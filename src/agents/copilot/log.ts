@@ -3,9 +3,9 @@ import { addToHead, type AgentContext, type OpenAgentLines } from '../../convers
 import type { Tokens } from '../../session/entry.ts';
 import { recordsOf } from '../../conversation/agent-records.ts';
 import type { SourcePosition } from '../../conversation/import-ids.ts';
-import { countOf, toUsage } from '../../conversation/import-usage.ts';
-import type { UnitUsage } from '../../conversation/importer.ts';
+import { countOf, toUsage } from '../../conversation/import-content.ts';
 import { asText, fieldsOf, hasText, isObject, setOf } from '../../conversation/import-values.ts';
+import type { UnitUsage } from '../../conversation/importer.ts';
 import type { AgentLogFormat } from '../agent.ts';
 
 export const copilotLog: AgentLogFormat = {

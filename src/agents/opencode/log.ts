@@ -2,8 +2,7 @@
 import { addToHead, type AgentContext, type OpenAgentLines } from '../../conversation/agent-reader.ts';
 import { recordsOf, type AgentRecords } from '../../conversation/agent-records.ts';
 import type { SourcePosition } from '../../conversation/import-ids.ts';
-import { countOf, toUsage } from '../../conversation/import-usage.ts';
-import { toText } from '../../conversation/import-content.ts';
+import { countOf, toUsage, toText } from '../../conversation/import-content.ts';
 import { asText, fieldsOf, hasText, isObject, setOf } from '../../conversation/import-values.ts';
 import type { AgentLogFormat } from '../agent.ts';
 

@@ -1,7 +1,7 @@
 /** Qwen Code: its lines are as those of Claude Code, and its messages as those of Gemini CLI. */
 import { join } from 'node:path';
 import type { Agent } from '../agent.ts';
-import { isProjectOf } from '../project-folder.ts';
+import { isProjectOf } from '../tree-lines.ts';
 
 export const qwen: Agent = {
   title: 'Qwen Code',

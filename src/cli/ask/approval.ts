@@ -7,7 +7,7 @@ import type { SteeringText } from '../../workflow/line/foreign-texts.ts';
 import { askLine, askText } from './line.ts';
 import { formatDuration } from '../../session/describe-spending.ts';
 import { showRunning } from '../render/progress.ts';
-import { renderForeign } from '../render/foreign.ts';
+import { renderForeign } from '../render/problems.ts';
 import type { Terminal } from '../terminal.ts';
 import { toVisible } from '../../session/visible-text.ts';
 import type { MemoChange } from '../../session/memos.ts';

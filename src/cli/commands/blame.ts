@@ -1,21 +1,17 @@
 import { relative, resolve, sep } from 'node:path';
-import { Command, Option } from 'clipanion';
 import type { Project } from '../../ports/project.ts';
-import { requireOne } from '../plan-options.ts';
-import { TeddyCommand } from '../teddy-command.ts';
+import { option, parameter, TeddyCommand, type Terminal, usage } from '../teddy-command.ts';
 import { readWorkingDirectory } from '../context.ts';
-import type { Terminal } from '../terminal.ts';
 
 /** The options that both commands take for the lines in question. */
 abstract class LineCommand extends TeddyCommand {
-  place = Option.String({ name: 'file[:line[-line]]', required: true });
-  revision = Option.String('--rev', {
-    description: 'The file as it was in this commit. Default: as it is in the work tree.',
+  place = parameter('file[:line[-line]]');
+  revision = option('--rev', {
+    value: '<commit>',
+    describe: 'The file as it was in this commit. Default: as it is in the work tree.',
   });
-  moves = Option.Boolean('-M', false, { description: 'Find lines that were moved within the file.' });
-  copies = Option.Boolean('-C', false, {
-    description: 'Find lines that were copied from another file which the same commit changed.',
-  });
+  moves = option('-M', { describe: 'Find lines that were moved within the file.' });
+  copies = option('-C', { describe: 'Find lines that were copied from another file which the same commit changed.' });
 
   protected override trustsHead = () => 'always' as const;
 
@@ -29,8 +25,7 @@ abstract class LineCommand extends TeddyCommand {
 }
 
 export class WhyCommand extends LineCommand {
-  static override paths = [['why']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Look',
     description: 'Tell why a line is there: who asked for it, the plan, who approved it.',
     details: `
@@ -70,8 +65,7 @@ export class WhyCommand extends LineCommand {
 }
 
 export class BlameCommand extends LineCommand {
-  static override paths = [['blame']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Look',
     description: 'Show for each line of a file which turn or person brought it.',
     details: `
@@ -92,10 +86,12 @@ export class BlameCommand extends LineCommand {
     ],
   });
 
-  porcelain = Option.Boolean('--porcelain', false, { description: 'For programs that read `git blame --porcelain`.' });
+  porcelain = option('--porcelain', {
+    describe: 'For programs that read `git blame --porcelain`.',
+    excludes: ['--json'],
+  });
 
   protected run(terminal: Terminal): Promise<number> {
-    requireOne({ '--porcelain': this.porcelain, '--json': this.json });
     return this.withProject(terminal, async (project) => {
       const { blameFile } = await import('../../workflow/blame/blame-file.ts');
       const blamed = await blameFile(project, this.toRequest(terminal, project));

@@ -1,13 +1,12 @@
 /** Shell completion: the script that a shell loads, and the words that it offers at Tab. */
 import type { RootCommand } from '@bomb.sh/tab';
-import { Command, Option, type Definition } from 'clipanion';
 import { openProject } from '../../app.ts';
 import { TeddyError } from '../../errors.ts';
 import { shortForms } from '../arguments.ts';
 import { readWorkingDirectory, type CliContext } from '../context.ts';
 import { describeGroup } from './help.ts';
-import { TeddyCommand } from '../teddy-command.ts';
-import type { Terminal } from '../terminal.ts';
+import { parameter, TeddyCommand, type Terminal, usage } from '../teddy-command.ts';
+import { longName, type CommandPage, type Completion } from '../command-page.ts';
 
 const shells = ['bash', 'zsh', 'fish'];
 
@@ -26,14 +25,8 @@ _git_teddy() {
 }
 `;
 
-/** The options whose value is a file or a directory, relative to where the user stands. */
-const fileOptions = ['recording', 'content', 'output', 'dir', 'jsonl', 'bundle', 'junit', 'signed-by'];
-/** Elsewhere, `--from` is a branch or a turn. */
-const takesFileOf = /^session (?:plan|branch|resume)$|^(?:plan|branch|resume)$/;
-
 export class CompletionCommand extends TeddyCommand {
-  static override paths = [['completion']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Set up',
     description: 'Print a script by which a shell completes commands, options and session names.',
     details: `
@@ -46,7 +39,7 @@ export class CompletionCommand extends TeddyCommand {
     examples: [['In this bash', 'source <($0 completion bash)']],
   });
 
-  shell = Option.String({ name: 'bash|zsh|fish' });
+  shell = parameter('bash|zsh|fish');
 
   protected async run(terminal: Terminal): Promise<number> {
     const { shell } = this;
@@ -79,17 +72,17 @@ function passWords(script: string): string {
 }
 
 /** Prints the words that may come next, in the form that the script reads. */
-export async function completeWords(context: CliContext, definitions: Definition[]): Promise<number> {
+export async function completeWords(context: CliContext, pages: CommandPage[]): Promise<number> {
   const { RootCommand } = await import('@bomb.sh/tab');
   const root = new RootCommand();
   const sessions = await listSessionNames(context);
-  const short = definitions.flatMap((definition) => {
-    const name = shortForms.find((one) => definition.path === `teddy session ${one}`);
-    return name === undefined ? [] : [{ ...definition, path: `teddy ${name}` }];
+  const short = pages.flatMap((page) => {
+    const name = shortForms.find((one) => page.path === `teddy session ${one}`);
+    return name === undefined ? [] : [{ ...page, path: `teddy ${name}` }];
   });
   let takesFile = false;
   const offered = { sessions, offerFiles: () => void (takesFile = true) };
-  for (const definition of [...definitions, ...short]) describeCommand(root, definition, offered);
+  for (const page of [...pages, ...short]) describeCommand(root, page, offered);
   const words = context.words.slice(context.words[1] === '--' ? 2 : 1);
   const output = collectOutput(() => root.parse(words));
   // tab always says that no file is offered.
@@ -99,38 +92,32 @@ export async function completeWords(context: CliContext, definitions: Definition
 
 function describeCommand(
   root: RootCommand,
-  { path, usage, options, description }: Definition,
+  { path, options, parameters, description }: CommandPage,
   { sessions, offerFiles }: { sessions: string[]; offerFiles: () => void },
 ): void {
   const name = path.split(' ').slice(1).join(' ');
-  if (name === '') return;
   // tab reaches `session plan` only where there is `session`.
   const [family = ''] = name.split(' ');
   if (!root.commands.has(family)) root.command(family, describeGroup(family));
   const command = root.command(name, description ?? '');
-  const offer = (complete: (value: string, description: string) => void) => {
-    for (const session of sessions) complete(session, 'session');
+  const offer = (completes: readonly Completion[]) => (complete: (value: string, description: string) => void) => {
+    if (completes.includes('sessions')) for (const session of sessions) complete(session, 'session');
+    if (completes.includes('files')) offerFiles();
   };
-  for (const { description: text = '', definition } of options) {
-    // Splits `-s,--session #0` into its names and its value.
-    const [names = '', value] = definition.split(' ');
-    const nameSet = names.split(',');
-    const long = nameSet.find((one) => one.startsWith('--'))?.slice(2);
-    const alias = nameSet.find((one) => /^-[^-]$/.test(one))?.slice(1);
-    if (long === undefined) continue;
-    const takesFile = fileOptions.includes(long) || (long === 'from' && takesFileOf.test(name));
-    const complete = long === 'session' ? offer : takesFile ? offerFiles : () => undefined;
-    if (value !== undefined) command.option(long, text, complete, alias);
-    else if (alias === undefined) command.option(long, text);
-    else command.option(long, text, alias);
+  for (const spec of options) {
+    const long = longName(spec).replace(/^-+/, '');
+    const alias = spec.names.length > 1 ? spec.names[0]?.slice(1) : undefined;
+    if (spec.value?.startsWith('<')) command.option(long, spec.describe, offer(spec.completes), alias);
+    else if (alias === undefined) command.option(long, spec.describe);
+    else command.option(long, spec.describe, alias);
   }
-  const takesSession = /[[<][^\]>]*\bsession\b/.test(usage);
-  const takesFile = /<(?:file|path)>|\bbundle\]/.test(usage);
-  const offerTarget = (complete: (value: string, description: string) => void) => {
-    if (takesSession) offer(complete);
-    if (takesFile) offerFiles();
-  };
-  if (takesSession || takesFile) command.argument('target', offerTarget, usage.includes('...'));
+  const completes = parameters.flatMap((one) => one.completes);
+  if (completes.length > 0)
+    command.argument(
+      'target',
+      offer(completes),
+      parameters.some(({ isRest }) => isRest),
+    );
   if (name === 'completion')
     command.argument('shell', (complete) => shells.forEach((shell) => complete(shell, 'shell')));
 }

@@ -1,4 +1,3 @@
-import { Command, Option } from 'clipanion';
 import { findKey } from '../../app.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
@@ -10,14 +9,12 @@ import {
   type FoundSetting,
 } from '../../session/decide-setting.ts';
 import { settingOf, settings, type SettingName } from '../../session/settings.ts';
-import { TeddyCommand } from '../teddy-command.ts';
+import { option, parameter, TeddyCommand, type Terminal, usage } from '../teddy-command.ts';
 import { padTo, widthOf } from '../render/cut-to-width.ts';
-import type { Terminal } from '../terminal.ts';
 import { toVisible } from '../../session/visible-text.ts';
 
 export class ConfigCommand extends TeddyCommand {
-  static override paths = [['config']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Look',
     description: 'List all settings, or set one.',
     details: `
@@ -39,10 +36,10 @@ export class ConfigCommand extends TeddyCommand {
     ],
   });
 
-  name = Option.String({ name: 'set|unset|name', required: false });
-  key = Option.String({ name: 'name', required: false });
-  value = Option.String({ name: 'value', required: false });
-  global = Option.Boolean('--global', false, { description: 'Set or unset it for all repositories of yours.' });
+  name = parameter('set|unset|name', { optional: true });
+  key = parameter('name', { optional: true });
+  value = parameter('value', { optional: true });
+  global = option('--global', { describe: 'Set or unset it for all repositories of yours.' });
 
   protected run(terminal: Terminal): Promise<number> {
     const change = this.readChange();

@@ -1,16 +1,13 @@
-import { Command, Option } from 'clipanion';
 import { hookSource, openAgentSetup } from '../../app.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Examined, ReportedFinding } from '../../workflow/doctor/examine-repository.ts';
 import { errorDocument, renderError } from '../render/error.ts';
 import { isDebug } from '../context.ts';
-import { TeddyCommand } from '../teddy-command.ts';
-import type { Terminal } from '../terminal.ts';
+import { option, TeddyCommand, type Terminal, usage } from '../teddy-command.ts';
 import { toVisible } from '../../session/visible-text.ts';
 
 export class DoctorCommand extends TeddyCommand {
-  static override paths = [['doctor']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Look',
     description: 'Find what crashes and other clones left behind, and fix it.',
     details: `
@@ -36,7 +33,7 @@ export class DoctorCommand extends TeddyCommand {
     ],
   });
 
-  fix = Option.Boolean('--fix', false, { description: 'Fix what can be fixed.' });
+  fix = option('--fix', { describe: 'Fix what can be fixed.' });
 
   protected override trustsHead = () => (this.fix ? undefined : 'always');
 

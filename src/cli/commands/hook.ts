@@ -1,20 +1,17 @@
 /** The scripts in `hooks/` call this command. */
 import { text } from 'node:stream/consumers';
-import { Command, Option } from 'clipanion';
 import { openCapture, openMessageFile } from '../../app.ts';
 import { TeddyError } from '../../errors.ts';
 import type { LinePosition, RewrittenEntry } from '../../workflow/hooks/tell.ts';
 import type { CheckedPush } from '../../workflow/hooks/check-push.ts';
 import { resolvePath } from '../context.ts';
-import { TeddyCommand, withInterrupt } from '../teddy-command.ts';
-import type { Terminal } from '../terminal.ts';
+import { parameter, parameters, TeddyCommand, type Terminal, usage, withInterrupt } from '../teddy-command.ts';
 import { toVisible } from '../../session/visible-text.ts';
 
 const hooks = ['prepare-commit-msg', 'commit-msg', 'post-rewrite', 'pre-push', 'post-checkout'];
 
 export class HookCommand extends TeddyCommand {
-  static override paths = [['hook']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Hooks',
     description: 'Do the work of a git hook; `teddy hooks install` makes git call it.',
     details: `
@@ -30,8 +27,8 @@ export class HookCommand extends TeddyCommand {
     examples: [['In a hook of your own', '$0 hook pre-push -- "$@"']],
   });
 
-  name = Option.String({ name: 'name' });
-  args = Option.Rest({ name: 'argument' });
+  name = parameter('name');
+  args = parameters('argument');
 
   protected run(terminal: Terminal): Promise<number> {
     if (this.name === 'pre-push') return this.checkPush(terminal);

@@ -1,11 +1,8 @@
-import { Command } from 'clipanion';
-import { initProject } from '../../workflow/context/init-project.ts';
-import { TeddyCommand } from '../teddy-command.ts';
-import type { Terminal } from '../terminal.ts';
+import { initProject } from '../../workflow/line/global-branch.ts';
+import { TeddyCommand, type Terminal, usage } from '../teddy-command.ts';
 
 export class InitCommand extends TeddyCommand {
-  static override paths = [['init']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Once',
     description: 'Set up what all sessions of a repository share.',
     details:

@@ -1,14 +1,11 @@
-import { Command } from 'clipanion';
 import { version } from '../../../package.json';
 import type { Notices } from '../../ports/project.ts';
 import { toVisible } from '../../session/visible-text.ts';
-import { TeddyCommand, terminalNotices, withInterrupt } from '../teddy-command.ts';
-import type { Terminal } from '../terminal.ts';
+import { TeddyCommand, type Terminal, terminalNotices, usage, withInterrupt } from '../teddy-command.ts';
 import { describeFailure } from './serve.ts';
 
 export class McpCommand extends TeddyCommand {
-  static override paths = [['mcp']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Set up',
     description: 'Let agents ask about sessions, over MCP on stdin and stdout.',
     details: `

@@ -1,14 +1,11 @@
-import { Command, Option } from 'clipanion';
 import { listServedModels, updateModels } from '../../app.ts';
 import { formatCount } from '../../session/format-count.ts';
 import type { ModelPrice } from '../../session/model-facts.ts';
-import { TeddyCommand } from '../teddy-command.ts';
-import type { Terminal } from '../terminal.ts';
+import { option, TeddyCommand, type Terminal, usage } from '../teddy-command.ts';
 import { toVisible } from '../../session/visible-text.ts';
 
 export class ModelsCommand extends TeddyCommand {
-  static override paths = [['models']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Look',
     description: 'List the models of the endpoint.',
     details: `
@@ -23,7 +20,10 @@ export class ModelsCommand extends TeddyCommand {
     ],
   });
 
-  provider = Option.String('--provider', { description: 'Whose models; also: git config teddy.provider <name>.' });
+  provider = option('--provider', {
+    value: '<name>',
+    describe: 'Whose models; also: git config teddy.provider <name>.',
+  });
 
   protected run(terminal: Terminal): Promise<number> {
     return this.withProject(terminal, async (project) => {
@@ -63,8 +63,7 @@ function renderColumns(rows: readonly string[][]): string {
 }
 
 export class ModelsUpdateCommand extends TeddyCommand {
-  static override paths = [['models', 'update']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Look',
     description: 'Fetch a list of windows and prices from models.dev.',
     details: `

@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { Command, Option } from 'clipanion';
 import { version } from '../../../package.json';
 import { TeddyError } from '../../errors.ts';
 import type { RequestReport } from '../../http/api.ts';
@@ -8,12 +7,10 @@ import type { Notices, Project } from '../../ports/project.ts';
 import { toVisible } from '../../session/visible-text.ts';
 import { openBrowser, readBrowserEnvironment } from '../ask/open-page.ts';
 import { chooseFromFlags } from '../ask/choose-model.ts';
-import { openHere, TeddyCommand, withInterrupt } from '../teddy-command.ts';
-import type { Terminal } from '../terminal.ts';
+import { openHere, option, TeddyCommand, type Terminal, usage, withInterrupt } from '../teddy-command.ts';
 
 export class ServeCommand extends TeddyCommand {
-  static override paths = [['serve']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Write large files',
     description: 'Serve sessions to browsers and other programs on this machine, over HTTP.',
     details: `
@@ -37,7 +34,7 @@ export class ServeCommand extends TeddyCommand {
     ],
   });
 
-  port = Option.String('--port', { description: 'Use exactly this port; 0 takes any free one.' });
+  port = option('--port', { value: '<n>', describe: 'Use exactly this port; 0 takes any free one.' });
 
   protected run(terminal: Terminal): Promise<number> {
     const port = this.port === undefined ? null : parsePort(this.port);

@@ -3,19 +3,16 @@ import { Command } from 'clipanion';
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import type { FailedOutcome, Status } from '../../workflow/review/read-status.ts';
-import { summary } from './help.ts';
 import { hookSource, openAgentSetup, openCapture } from '../../app.ts';
 import type { BrokenHook } from '../../workflow/hooks/check.ts';
 import type { RecentCapture } from '../../workflow/capture/capture.ts';
-import { TeddyCommand } from '../teddy-command.ts';
-import type { Terminal } from '../terminal.ts';
+import { TeddyCommand, type Terminal, usage } from '../teddy-command.ts';
 import { countOf } from '../../session/describe-spending.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { toVisible } from '../../session/visible-text.ts';
 
 export class StatusCommand extends TeddyCommand {
-  static override paths = [['status']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Look',
     description: 'Say where you are, what is pending, and what comes next.',
     details: `
@@ -87,7 +84,7 @@ export class TeddyAlone extends StatusCommand {
   protected override run(terminal: Terminal): Promise<number> {
     return this.withProjectIfAny(terminal, async (project) => {
       if (project !== null) return this.show(terminal, project);
-      terminal.print(summary);
+      terminal.print((await this.context.help?.()) ?? '');
       return 0;
     });
   }

@@ -1,5 +1,8 @@
 import type { Effect } from '../../plan/effect.ts';
 import { toVisible } from '../../session/visible-text.ts';
+import type { Undone } from '../../workflow/turn/undo.ts';
+import { shortRef } from '../../names.ts';
+import type { Terminal } from '../terminal.ts';
 
 /** Describes the effect, without repeating what `title` says. A diff is shown separately. */
 export function renderEffect(effect: Effect, title: string): string {
@@ -23,4 +26,20 @@ export function renderEffect(effect: Effect, title: string): string {
     .split('\n')
     .map((line) => `  $ ${line}`);
   return [...place, ...env, ...script].map(toVisible).join('\n');
+}
+
+/** Renders the result of `session undo`, for a person and for a program. */
+export function toUndoneJson({ line, turn, isRedo, commit, restored, left }: Undone): object {
+  return { session: line.session, line: shortRef(line.ref), turn, redo: isRedo, commit, restored, left };
+}
+
+/** `option` names the line in a command, where that is needed. */
+export function showUndone(terminal: Terminal, { turn, isRedo, commit, restored, left }: Undone, option: string): void {
+  const warning = terminal.style('yellow', 'warning:', 'stderr');
+  for (const { path, reason } of left)
+    terminal.say(`${warning} ${toVisible(path)} was left as it is: ${toVisible(reason)}.`);
+  const files = `${restored.length} ${restored.length === 1 ? 'file' : 'files'}`;
+  terminal.print(`${files} of turn ${turn} ${isRedo ? 'put back' : 'taken back'}, undo ${commit.slice(0, 10)}\n`);
+  terminal.say(`See it: git show ${commit.slice(0, 10)}`);
+  terminal.say(`Back: teddy session undo ${turn}${option}`);
 }

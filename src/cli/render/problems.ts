@@ -2,6 +2,7 @@ import type { Problem } from '../../plan/problem.ts';
 import { showHint } from './show-answer.ts';
 import type { Terminal } from '../terminal.ts';
 import { toVisible } from '../../session/visible-text.ts';
+import type { SteeringText } from '../../workflow/line/foreign-texts.ts';
 
 /** Shows each problem of a plan with its place, so that an editor can jump there. */
 export function showProblems(terminal: Terminal, problems: readonly Problem[]): void {
@@ -9,4 +10,11 @@ export function showProblems(terminal: Terminal, problems: readonly Problem[]): 
     terminal.say(`${terminal.style('red', 'plan.md', 'stderr')}:${line}:${column}: ${toVisible(message)}`);
     showHint(terminal, hint);
   }
+}
+
+/** Renders the texts that came from elsewhere, to be read before they are accepted. */
+export function renderForeign(terminal: Terminal, texts: SteeringText[], stream: 'stdout' | 'stderr'): string {
+  return texts
+    .map(({ name, text }) => `${terminal.style('bold', `--- ${name}`, stream)}\n${toVisible(text).trimEnd()}\n`)
+    .join('\n');
 }

@@ -1,5 +1,5 @@
 /** Renders one turn of a review, folded, so that readers open what they want to see. */
-import { countWhole } from '../../session/cut-text.ts';
+import { countWhole } from '../../session/clip-line.ts';
 import { formatCount } from '../../session/format-count.ts';
 import type { ChangedFile, ReviewedAction, ReviewedTurn, TurnLabel } from '../../workflow/review/turn.ts';
 import { countOf, describeSpending, formatDuration } from '../../session/describe-spending.ts';

@@ -1,6 +1,6 @@
 /** Renders a turn for a person: what was said, planned and done. */
 import { formatCount } from '../../session/format-count.ts';
-import { countWhole } from '../../session/cut-text.ts';
+import { countWhole } from '../../session/clip-line.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { maxShownText, type CutFile } from '../../view/view.ts';
 import type { ShownTurn } from '../../workflow/review/show-turn.ts';

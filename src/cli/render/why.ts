@@ -1,7 +1,7 @@
 /** The authors of lines, and the stories of turns, for a person and as JSON. */
 import { toVisible } from '../../session/visible-text.ts';
 import { toShellWord } from '../../session/shell-word.ts';
-import type { AttributedRun, Author } from '../../workflow/blame/attribution.ts';
+import type { AttributedRun, Author } from '../../workflow/blame/attribute-lines.ts';
 import type { BlamedFile, CommitStory } from '../../workflow/blame/blame-file.ts';
 import type { Approval, TurnStory } from '../../workflow/blame/read-story.ts';
 import type { PlaceStory, Why } from '../../workflow/blame/why.ts';

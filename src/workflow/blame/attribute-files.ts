@@ -2,8 +2,7 @@
 import type { Oid, RepoPath, SessionId, TurnName } from '../../names.ts';
 import type { TreeFile } from '../../ports/git.ts';
 import { parseIdent } from '../../session/logged-entry.ts';
-import { attributeLines, openTracing } from './attribute-lines.ts';
-import type { AttributedRun, Author } from './attribution.ts';
+import { attributeLines, openTracing, type AttributedRun, type Author } from './attribute-lines.ts';
 import type { BlameSource, CodeSteps } from './code-steps.ts';
 import type { Step } from '../../view/view.ts';
 import { readTurnSteps } from './read-story.ts';

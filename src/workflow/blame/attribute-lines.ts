@@ -4,8 +4,7 @@ import { decodeText } from '../../session/bytes.ts';
 import type { Report } from '../../plan/report.ts';
 import type { BlamedRun, BlameQuery, Grafts } from '../../ports/git.ts';
 import { identSeconds } from '../../session/logged-entry.ts';
-import type { Oid, RepoPath, TurnName } from '../../names.ts';
-import type { AttributedRun, Author } from './attribution.ts';
+import type { Oid, RepoPath, TurnName, SessionId } from '../../names.ts';
 import { decodeStep, readCodeSteps, type BlameSource, type CodeStep, type CodeSteps } from './code-steps.ts';
 import { findOrigin, indexSteps, type Origin, type StepIndex, type UntracedLines } from './same-content.ts';
 import { readTurnFile, type TurnAt } from '../../view/view.ts';
@@ -394,4 +393,29 @@ async function findCommanded(source: BlameSource, step: CodeStep): Promise<Set<s
     text?.includes('"changed_files"') === true ? decodeTranscript(text).records : [],
   );
   return new Set(records.flatMap((record) => (record.type === 'tool_result' ? (record.changed_files ?? []) : [])));
+}
+
+/**
+ * `turn`: a model, or the agent that it works for. `person`: a commit of somebody's own, or an edit that a line has as a snapshot.
+ * `uncommitted`: only the work tree has it; `isOwn`: an agent's line has it as an edit of the user. `unknown`: nothing says whose it is, and it may have been a turn's.
+ */
+export type Author =
+  | { kind: 'turn'; commit: Oid; step: CodeStep; session: SessionId; turn: TurnName; byContent: boolean }
+  | { kind: 'person'; commit: Oid; step: CodeStep | null; byContent: boolean }
+  | { kind: 'uncommitted'; isOwn: boolean }
+  | { kind: 'unknown'; commit: Oid; reason: string };
+
+/** Lines of one author, one after the other. */
+export interface AttributedRun {
+  author: Author;
+  /** The number of the first one, from 1, in the file that was asked for. */
+  line: number;
+  /** The same in the file of the author's commit. */
+  originalLine: number;
+  path: RepoPath;
+  texts: string[];
+  /** The lines are in the work tree, as the author's commit has them, and not in HEAD. */
+  uncommitted?: true;
+  /** The author whom git guesses past a commit of `blame.ignoreRevsFile`. */
+  guess?: Author;
 }

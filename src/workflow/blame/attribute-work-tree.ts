@@ -4,9 +4,16 @@ import { decodeText } from '../../session/bytes.ts';
 import { listKept } from '../../plan/diff.ts';
 import type { Repository } from '../../ports/git.ts';
 import type { RepoPath } from '../../names.ts';
-import { attributeLines, joinRuns, openTracing, toLines, type Attributed, type Tracing } from './attribute-lines.ts';
-import type { AttributeQuery } from './attribute-lines.ts';
-import type { AttributedRun } from './attribution.ts';
+import {
+  attributeLines,
+  joinRuns,
+  openTracing,
+  toLines,
+  type Attributed,
+  type Tracing,
+  type AttributeQuery,
+  type AttributedRun,
+} from './attribute-lines.ts';
 import type { CodeStep } from './code-steps.ts';
 import { byTime, dropFound } from './same-content.ts';
 

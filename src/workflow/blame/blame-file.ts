@@ -4,8 +4,14 @@ import type { Project } from '../../ports/project.ts';
 import { parseIdent, toAuthor, type CommitAuthor } from '../../session/logged-entry.ts';
 import { isOid, type Oid, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
 import { maskString } from '../line/mask-text.ts';
-import type { AttributedRun, Author } from './attribution.ts';
-import { attributeLines, joinRuns, toLines, type AttributeQuery } from './attribute-lines.ts';
+import {
+  type AttributedRun,
+  type Author,
+  attributeLines,
+  joinRuns,
+  toLines,
+  type AttributeQuery,
+} from './attribute-lines.ts';
 import { attributeWorkTree } from './attribute-work-tree.ts';
 import type { BlameSource, CodeStep, CodeSteps } from './code-steps.ts';
 import { findFileRange, type FileRange, type FileRangeRequest } from './find-file-range.ts';

@@ -1,6 +1,6 @@
 /** The findings of blame, as the documents of `--json` and of the tool for agents have them. */
 import type { Oid, RepoPath } from '../../names.ts';
-import type { Author } from './attribution.ts';
+import type { Author } from './attribute-lines.ts';
 import type { BlamedFile, CommitStory } from './blame-file.ts';
 import type { TurnStory } from './read-story.ts';
 import type { PlaceStory, Why } from './why.ts';

@@ -6,7 +6,7 @@ import { parseIdent, toAuthor, type CommitAuthor } from '../../session/logged-en
 import type { Oid, RepoPath, TurnName } from '../../names.ts';
 import { findSelector } from '../line/find-recorded.ts';
 import { maskString } from '../line/mask-text.ts';
-import type { AttributedRun, Author } from './attribution.ts';
+import type { AttributedRun, Author } from './attribute-lines.ts';
 import { blameFile, type BlamedFile, type BlameRequest } from './blame-file.ts';
 import type { CodeSteps } from './code-steps.ts';
 import { groupBy } from '../../session/group-by.ts';

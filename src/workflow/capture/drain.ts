@@ -11,13 +11,12 @@ import type { Project } from '../../ports/project.ts';
 import type { Capture } from '../../ports/agent-logs.ts';
 import { shortRef } from '../../names.ts';
 import { repair } from '../line/repair.ts';
-import { openFollower, type Follower } from './follow-log.ts';
-import { foldSubAgents } from './fold-sub-agents.ts';
+import { openFollower, type Follower, nameOf } from './follow-log.ts';
 import { closeLostGates } from './gate.ts';
-import { interruptedError, noteProblems } from './capture.ts';
-import { isOurSession, leftOutKey, openPauses } from './is-ours.ts';
-import { appendCode, readCode, type CodeState } from './work-tree-snapshot.ts';
+import { interruptedError, noteProblems, isOurSession, leftOutKey, openPauses } from './capture.ts';
 import { workTreeOf } from './work-tree-of.ts';
+import { appendCode, readCode, type CodeState } from './work-tree-snapshot.ts';
+import { loadAgentLog } from '../../agents/open-log.ts';
 
 export interface Drained {
   bells: number;
@@ -259,4 +258,61 @@ async function addWords(project: Project, follower: Follower, { path, words }: F
     return [{ kind, branch: 0, records: [record as KnownRecord] }];
   });
   return units.length === 0 ? 0 : follower.add(units);
+}
+
+/** Notes what is new of the sub-agents in the open turn, a note each time. Returns the number of entries. */
+export async function foldSubAgents(project: Project, capture: Capture, follower: Follower): Promise<number> {
+  const { agent, path, folded } = follower.log();
+  const units: AgentUnit[] = [];
+  const earlier = { ...folded };
+  const openLog = await loadAgentLog(agent);
+  for (const found of await capture.logs.subAgents(agent, path)) {
+    const stat = await capture.logs.stat(agent, found.path);
+    const before = folded[found.path] ?? { records: 0, size: 0 };
+    if (stat === null || stat.size === before.size) continue;
+    const reading = await capture.logs.read(found.path, null);
+    if (reading === null) continue;
+    const reader = openLog({ hash: project.hash, importedAt: project.clock.now().toISOString() });
+    for await (const line of reading.lines) reader.line(line);
+    // A tool may be at work still: its call comes with the next note.
+    if (!reader.waitsForResult()) reader.settle();
+    const all = reader.take().flatMap((step) => ('unit' in step ? step.unit.records : []));
+    let count = before.records;
+    // A drainer that was killed has left notes that were not counted yet.
+    for (let there = -1; there !== 0; count += there) there = await follower.noted(toNoteId(found.path, count));
+    folded[found.path] = { records: all.length, size: stat.size };
+    const records = all.slice(count);
+    const [first] = records;
+    if (first !== undefined) units.push(toUnit(found, count, first, records));
+  }
+  if (units.length === 0) return 0;
+  return follower.add(units).catch((error: unknown) => {
+    // Nothing of it was written: it comes with the next drain or sweep.
+    for (const name of Object.keys(folded)) folded[name] = earlier[name] ?? { records: 0, size: 0 };
+    throw error;
+  });
+}
+
+/** `before`: how many records the earlier notes have. */
+function toNoteId(path: string, before: number): string {
+  return before === 0 ? nameOf(path) : `${nameOf(path)}-${before}`;
+}
+
+function toUnit(
+  { path, callId, description }: { path: string; callId: string | null; description: string },
+  before: number,
+  { timestamp }: KnownRecord,
+  records: KnownRecord[],
+): AgentUnit {
+  const about = description === '' ? '' : ` (${description})`;
+  const count = `${records.length} ${before === 0 ? '' : 'more '}${records.length === 1 ? 'record' : 'records'}`;
+  const note: KnownRecord = {
+    type: 'note',
+    id: toNoteId(path, before),
+    timestamp,
+    text: `The sub-agent ${nameOf(path)}${about} worked on this: ${count}.`,
+    ...(callId === null ? {} : { tool_call_id: callId }),
+    records,
+  };
+  return { kind: 'reply', records: [note], branch: 0 };
 }

@@ -13,9 +13,9 @@ import {
   toFollowedLog,
   type FollowedLog,
   type LastTexts,
+  leftOutKey,
 } from './capture.ts';
 import { readLineTurns, readRecords } from '../../view/view.ts';
-import { leftOutKey } from './is-ours.ts';
 import { isOthers } from './work-tree-of.ts';
 import {
   findCapturedLine,

@@ -25,9 +25,8 @@ import type { Base } from '../line/choose-start.ts';
 import { draftOpening, findLeave } from '../line/conversation-branch.ts';
 import { findEntry, readLineTurns, readRecords } from '../../view/view.ts';
 import { draftStart, readTakenIds, refuseTrackedFile, toStartPlace } from '../line/new-session.ts';
-import { toDerivedId } from './derived-id.ts';
+import { toDerivedId, isNext, readBranchLine, toPlace, type BranchLine, type TurnPosition } from './write-units.ts';
 import { workTreeOf } from './work-tree-of.ts';
-import { isNext, readBranchLine, toPlace, type BranchLine, type TurnPosition } from './write-units.ts';
 
 /** Whose session it is, and where and when it began. */
 export interface ForeignSession {

@@ -5,11 +5,16 @@ import type { ImportReport } from '../../conversation/importer.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Capture, FoundLog } from '../../ports/agent-logs.ts';
 import { repair } from '../line/repair.ts';
-import { drain } from './drain.ts';
-import { interruptedError, noteProblems, toFollowedLog, type FollowedLog } from './capture.ts';
+import { drain, foldSubAgents } from './drain.ts';
+import {
+  interruptedError,
+  noteProblems,
+  toFollowedLog,
+  type FollowedLog,
+  isOurSession,
+  openPauses,
+} from './capture.ts';
 import { openFollower, type Follower } from './follow-log.ts';
-import { foldSubAgents } from './fold-sub-agents.ts';
-import { isOurSession, openPauses } from './is-ours.ts';
 
 export interface SweptLog {
   agent: FollowedLog['agent'];

@@ -4,7 +4,7 @@ import { decodeTranscript } from '../../conversation/decode-transcript.ts';
 import { captureSource, type KnownRecord } from '../../conversation/record.ts';
 import { encodeRecord, hasAgentPlan, mayEndOpen, versionLimits } from '../../conversation/transcript.ts';
 import { TeddyError } from '../../errors.ts';
-import type { Project } from '../../ports/project.ts';
+import type { Project, Hash } from '../../ports/project.ts';
 import {
   isTurnName,
   sessionDir,
@@ -18,7 +18,6 @@ import {
 import { append, type AppendedEntry, type Draft, type Line } from '../line/append.ts';
 import { describeUnits } from '../line/describe-records.ts';
 import { readLineTurns, readTurnState, toText, type LineTurns } from '../../view/view.ts';
-import { toDerivedId } from './derived-id.ts';
 import { workspaceOn } from './work-tree-of.ts';
 
 /** A branch as it is written to: what its ref is at, and the records that it has. */
@@ -284,4 +283,14 @@ async function readFresh(project: Project, line: BranchLine, lines: readonly Age
     for (const { bytes } of files) for (const text of toText(bytes).split('\n')) known.add(text);
   const masked = await Promise.all(lines.map(({ text }) => project.masker.mask(text ?? '')));
   return masked.flatMap(({ text }) => (known.has(text) ? [] : [`${text}\n`])).join('');
+}
+
+/** A UUID of version 7 with the time of the record, and the rest from a hash of `name`. */
+export function toDerivedId(hash: Hash, time: string, name: string): string {
+  const hex = hash(name);
+  const ms = Math.max(0, Math.trunc(Date.parse(time)) || 0)
+    .toString(16)
+    .padStart(12, '0')
+    .slice(-12);
+  return `${ms.slice(0, 8)}-${ms.slice(8)}-7${hex.slice(0, 3)}-a${hex.slice(3, 6)}-${hex.slice(6, 18)}`;
 }

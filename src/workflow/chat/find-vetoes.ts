@@ -4,7 +4,7 @@ import type { Project } from '../../ports/project.ts';
 import { resolveContext } from '../../session/context.ts';
 import { globalContextPath } from '../../session/global-files.ts';
 import { joinPath, sessionDir, type Oid, type RepoPath, type SessionId } from '../../names.ts';
-import { quotePath } from '../../session/quoted-path.ts';
+import { quotePath } from '../../session/paths.ts';
 import { openCodeTree } from '../context/code-tree.ts';
 import { readGlobal } from '../line/global-branch.ts';
 import { readIgnored, readList } from '../context/read.ts';

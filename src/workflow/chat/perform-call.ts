@@ -8,8 +8,7 @@ import { runCommand } from './run-command-tool.ts';
 import type { RepoPath } from '../../names.ts';
 import type { TextHits } from '../../ports/git.ts';
 import { renderTreeListing } from '../../session/tree-listing.ts';
-import { parseRepoPath } from '../../session/paths.ts';
-import { renderPathWord } from '../../session/quoted-path.ts';
+import { parseRepoPath, renderPathWord } from '../../session/paths.ts';
 import { isSecretName } from '../../session/secret-names.ts';
 import { findVetoes } from './find-vetoes.ts';
 

@@ -6,7 +6,7 @@ import { decodeEntry, type EntryKind } from '../../session/entry.ts';
 import { findLandings, type LandedFrom } from '../../session/landing.ts';
 import { nameSome } from '../../session/name-some.ts';
 import { startsSession } from '../line/session-start.ts';
-import { readSides, type LandingSides } from '../landing/sides.ts';
+import { readSides, type LandingSides } from '../landing/landing.ts';
 import type { CheckedLanding } from './ci.ts';
 
 /**

@@ -18,7 +18,7 @@ import {
   type SteeringText,
 } from '../line/foreign-texts.ts';
 import { saveGlobalFile } from '../line/save-global.ts';
-import type { ContextRow } from './rows.ts';
+import { type ContextRow } from './rows.ts';
 import { showContext, showListed, type ShownContext, type SpentBudget } from './show.ts';
 
 interface ListEdit {

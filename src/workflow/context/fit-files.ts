@@ -3,7 +3,7 @@ import type { Store } from '../../ports/git.ts';
 import type { ShownFile } from '../../session/context-files.ts';
 import { countTokens, fileSection, type HistoryText } from '../../session/context-log-sections.ts';
 import { formatCount } from '../../session/format-count.ts';
-import { renderPathWord } from '../../session/quoted-path.ts';
+import { renderPathWord } from '../../session/paths.ts';
 import type { RepoPath, TurnName } from '../../names.ts';
 import { countBytes } from '../../session/bytes.ts';
 import { countFitting } from '../../session/budget.ts';

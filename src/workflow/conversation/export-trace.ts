@@ -8,7 +8,7 @@ import { isStartOf, parseIdent } from '../../session/logged-entry.ts';
 import { decodeEntry } from '../../session/entry.ts';
 import { nameSome } from '../../session/name-some.ts';
 import { attributeFiles, groupLines, type AttributedFiles, type Contributor } from '../blame/attribute-files.ts';
-import type { AttributedRun, Author } from '../blame/attribution.ts';
+import type { AttributedRun, Author } from '../blame/attribute-lines.ts';
 import { requireCommit } from '../line/find-recorded.ts';
 import { findConversation } from '../line/read-conversation.ts';
 

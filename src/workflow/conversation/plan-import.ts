@@ -69,7 +69,7 @@ function openReader(project: Project, { source, format }: ImportRequest, formats
   const open = () => {
     if (opened !== null) return opened;
     const found = format ?? formats.detect(head);
-    if (found === null) throw toUnknownFormat(source.path, head, formats.detectCaptured(head));
+    if (found === null || !importFormats.includes(found)) throw toUnknownFormat(source.path, head, found);
     opened = { importer: formats.open(found, { hash: project.hash, importedAt }), format: found };
     return opened;
   };

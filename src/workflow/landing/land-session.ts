@@ -7,7 +7,7 @@ import { decodeEntry, type EntryKind } from '../../session/entry.ts';
 import { encodeLanding, type LandedFrom, type LostCode } from '../../session/landing.ts';
 import { parseArchiveRef, shortRef, type Oid, type RefName, type SessionId, type TurnName } from '../../names.ts';
 import { nameEdits, nameSome, type OwnEdit } from '../../session/name-some.ts';
-import { maskMessage } from '../line/mask-message.ts';
+import { maskMessage } from '../line/mask-text.ts';
 import { repair } from '../line/repair.ts';
 import { refuseOperation } from '../line/refuse-operation.ts';
 import { findOtherWithCode } from '../line/find-open.ts';
@@ -28,9 +28,14 @@ import {
 } from './describe.ts';
 import { findLandingBase, type LandingBase } from './find-base.ts';
 import { toArchiveCommand } from '../line/way-to-line.ts';
-import { keepArchive } from './keep-archive.ts';
-import { toLandCommand, type LandRequest, type LandableLine } from './landing.ts';
-import { readSides, type LandingSides } from './sides.ts';
+import {
+  keepArchive,
+  toLandCommand,
+  type LandRequest,
+  type LandableLine,
+  readSides,
+  type LandingSides,
+} from './landing.ts';
 import { isSessionPath } from '../../session/global-files.ts';
 import { readLine } from '../../view/view.ts';
 import { moveRefs } from '../line/move-refs.ts';

@@ -1,6 +1,21 @@
 /** The types that the steps of a landing share, and the command that lands. */
 import { toShellWord } from '../../session/shell-word.ts';
-import type { Oid, RefName, SessionId } from '../../names.ts';
+import {
+  type Oid,
+  type RefName,
+  type SessionId,
+  type RepoPath,
+  archiveRef,
+  mainLineRef,
+  parseLineRef,
+  shortRef,
+} from '../../names.ts';
+import type { ObjectBatch, Store, TreeEntry } from '../../ports/git.ts';
+import { editTree } from '../../session/edit-tree.ts';
+import type { Project } from '../../ports/project.ts';
+import { chooseMain, listLines } from '../../session/lines.ts';
+import { planArchive } from '../../session/archives.ts';
+import { moveRefs } from '../line/move-refs.ts';
 
 export interface LandRequest {
   /** A session or a line, also an archived one; without it the line that HEAD is on, else the newest session. */
@@ -34,4 +49,80 @@ export function toLandCommand(name: string, request: LandRequest, changed: Parti
     ...(withOwnEdits === true ? ['--with-own-edits'] : []),
     ...(isDryRun === true ? ['--dry-run'] : []),
   ].join(' ');
+}
+
+/** Three trees that differ in code alone. */
+export interface LandingSides {
+  base: Oid;
+  ours: Oid;
+  theirs: Oid;
+}
+
+/** Commits; null stands for no code at all. All three get the `.teddy/` of `target`, so that no merge can touch it. */
+export async function readSides(
+  store: Store,
+  { base, target, tip }: { base: Oid | null; target: Oid | null; tip: Oid },
+): Promise<LandingSides> {
+  const batch = store.batch();
+  const treeOf = async (commit: Oid | null) => (commit === null ? null : (await store.readCommit(commit)).tree);
+  const ours = await treeOf(target);
+  const own = ours === null ? null : ((await store.readTree(ours)).find(({ name }) => name === '.teddy') ?? null);
+  const sides = {
+    base: await replaceSessions(store, batch, await treeOf(base), own),
+    ours: ours ?? (await batch.tree([])),
+    theirs: await replaceSessions(store, batch, await treeOf(tip), own),
+  };
+  await batch.flush();
+  return sides;
+}
+
+function replaceSessions(store: Store, batch: ObjectBatch, tree: Oid | null, own: TreeEntry | null): Promise<Oid> {
+  const entry = own === null ? null : { mode: own.mode, oid: own.oid };
+  return editTree(store, batch, tree, [{ path: '.teddy' as RepoPath, entry }]);
+}
+
+/**
+ * Finds the name by which a line is kept: that of its branch, and that of its session where the main line goes by another
+ * name. Null when it is one of several branches that have names of their own.
+ */
+async function findKeptLine(
+  project: Project,
+  { ref, session }: { ref: RefName; session: SessionId },
+): Promise<RefName | null> {
+  if (parseLineRef(ref)?.session === session) return ref;
+  const lines = (await listLines(project)).filter((line) => line.session === session && line.remote === null);
+  const main = chooseMain(lines);
+  return main?.ref === ref && main.branch === null ? mainLineRef(session) : null;
+}
+
+/** `isNew`: it was not kept as far as that before. */
+interface KeptArchive {
+  ref: RefName;
+  isNew: boolean;
+}
+
+/** Where the line is kept; null for what has no name to be kept by. It only ever moves forward. */
+export async function keepArchive(
+  project: Project,
+  { ref, name, tip, session }: LandableLine,
+): Promise<KeptArchive | null> {
+  const kept = await findKeptLine(project, { ref, session });
+  if (kept === null) {
+    if (ref.startsWith('refs/heads/'))
+      project.notices.warn(`${name} has a name of its own and is not archived: keep the branch to keep its turns.`);
+    return null;
+  }
+  const { store } = project.repository;
+  let planned: Awaited<ReturnType<typeof planArchive>> | null = null;
+  const toMoves = async () => {
+    const { update, inTheWay } = (planned = await planArchive(store, kept, tip));
+    return inTheWay !== null || update.old === update.new ? [] : [update];
+  };
+  const isKept = await moveRefs(project, toMoves, `keep ${shortRef(ref)}`);
+  const { update, inTheWay } = planned ?? (await planArchive(store, kept, tip));
+  if (isKept && inTheWay === null) return { ref: update.ref, isNew: update.old !== update.new };
+  project.notices.warn(
+    `${archiveRef(kept)} holds other commits than ${name} and was left as it is: keep the branch to keep its turns.`,
+  );
+  return null;
 }

@@ -4,6 +4,10 @@ import type { Store, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Oid, RepoPath } from '../../names.ts';
 import * as twinNames from '../../session/twin-names.ts';
+import type { World } from '../../plan/validate.ts';
+import { readGlobal } from './global-branch.ts';
+import { maskString } from './mask-text.ts';
+import { agentNames } from '../../conversation/agents.ts';
 
 /** Null: no file that git sees has a name that differs from this one only in case or Unicode form. */
 export async function findTwin(project: Project, workspace: Workspace, path: RepoPath): Promise<RepoPath | null> {
@@ -24,5 +28,16 @@ export function inspectWithTwins(project: Project, workspace: Workspace): Inspec
     const found = await inspect(path);
     const twin = found.kind === 'absent' ? await findTwin(project, workspace, path) : null;
     return found.kind === 'absent' && twin !== null ? { ...found, twin } : found;
+  };
+}
+
+/** A plan is checked against this in a work tree. */
+export function worldOf(project: Project, workspace: Workspace): World {
+  return {
+    inspect: inspectWithTwins(project, workspace),
+    mask: (text) => maskString(project.masker, text),
+    findIgnored: (paths) => workspace.ignored(paths),
+    listAgents: async () => agentNames((await readGlobal(project, { orRemote: true }))?.agents ?? new Map()),
+    canSearch: async () => (await project.settings.get('searchCommand')) !== undefined,
   };
 }

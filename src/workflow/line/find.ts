@@ -17,8 +17,8 @@ import { findWayTo } from './way-to-line.ts';
 import { findOpenLine } from './find-open.ts';
 import { listArchives, resolveArchive } from '../../session/archives.ts';
 import { chooseMain, isLine, listLines, type KnownLine } from '../../session/lines.ts';
-import { findNearestEntry, type NearestEntry } from '../../session/nearest-entry.ts';
 import { isOnLine } from '../../session/ancestry.ts';
+import { findNearestEntry, type NearestEntry } from '../../session/nearest-entry.ts';
 import { toMainLines, type MainLine } from '../../session/main-lines.ts';
 
 export interface Line {

@@ -134,3 +134,11 @@ async function refuseEdited(workspace: Workspace, files: readonly { path: RepoPa
     );
   }
 }
+
+/** Says what was made; null when everything was there. */
+export async function initProject(project: Project): Promise<string | null> {
+  await project.repository.store.ident();
+  const made = await ensureGlobal(project);
+  await project.repository.installAttributes();
+  return made;
+}

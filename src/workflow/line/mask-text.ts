@@ -2,9 +2,9 @@
 import type { Problem } from '../../plan/problem.ts';
 import type { ActionDetails } from '../../plan/action-details.ts';
 import type { Report, ReportedRollback } from '../../plan/report.ts';
-import type { Masker } from '../../ports/project.ts';
+import type { Masker, Project } from '../../ports/project.ts';
 import type { Entry } from '../../session/entry.ts';
-import { cutText } from '../../session/cut-text.ts';
+import { cutText } from '../../session/clip-line.ts';
 import type { RepoPath } from '../../names.ts';
 
 /** Before a label is cut: half a secret is not recognised any more. */
@@ -108,4 +108,19 @@ export async function mapTexts<Value>(value: Value, map: (text: string) => strin
 
 export async function maskString(masker: Masker, text: string): Promise<string> {
   return (await masker.mask(text)).text;
+}
+
+/** A secret in a message goes no further than here. */
+export async function maskMessage<Options extends { message?: string | undefined }>(
+  project: Project,
+  options: Options,
+): Promise<Options> {
+  if (options.message === undefined) return options;
+  const { text, count } = await project.masker.mask(options.message);
+  if (count > 0) {
+    project.notices.warn(
+      `${count} ${count === 1 ? 'secret in your message was' : 'secrets in your message were'} masked.`,
+    );
+  }
+  return { ...options, message: text };
 }

@@ -5,7 +5,7 @@ import { shortRef, type Oid, type RefName } from '../../names.ts';
 import { findLine } from './find.ts';
 import { requirePlan } from './pending-plan.ts';
 import { readLine } from '../../view/view.ts';
-import { makeLocal } from './make-local.ts';
+import { makeLocal } from './own-start.ts';
 import { refuseElsewhere } from './unfinished-run.ts';
 import { moveRefs } from './move-refs.ts';
 

@@ -10,7 +10,7 @@ import { recoverAnswers } from './recover-answer.ts';
 import { repair } from './repair.ts';
 import { refuseOperation } from './refuse-operation.ts';
 import { lookForTurn, readLineAt, refreshLine, type LineState } from '../../view/view.ts';
-import { makeLocal } from './make-local.ts';
+import { makeLocal } from './own-start.ts';
 import { checkUnfinishedRuns } from './unfinished-run.ts';
 
 interface PrepareOptions {

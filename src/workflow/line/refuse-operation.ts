@@ -2,6 +2,8 @@ import { TeddyError } from '../../errors.ts';
 import type { Workspace } from '../../ports/git.ts';
 import type { RefName } from '../../names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
+import type { ProcessGroup } from '../../plan/journal.ts';
+import type { Project } from '../../ports/project.ts';
 
 /**
  * Refuses while git is in the middle of something; a commit of ours there would end up in the wrong place. `here`: the root of the work
@@ -25,4 +27,25 @@ export function toOperationSteps(operation: string, isUnmerged: boolean): string
   if (operation.startsWith('rebase of ')) return ['git worktree list'];
   const command = operation.startsWith('git ') ? operation : `git ${operation}`;
   return [isUnmerged ? 'git status' : `${command} --continue`, `${command} --abort`];
+}
+
+/**
+ * Whoever killed teddy may not have killed the command that it ran: what that changes is not known before it has ended. Throws LOCKED.
+ * `starter`: what has started it, for a sentence.
+ */
+export async function refuseRunning(
+  project: Project,
+  root: string,
+  group: ProcessGroup | null,
+  { command, starter }: { command: string; starter: string },
+): Promise<void> {
+  const running = group === null ? [] : await project.shellOf(root).findRunning(group);
+  const [first] = running;
+  if (first === undefined) return;
+  const what = first < 0 ? `process group ${-first}` : `outside its process group, as ${running.join(', ')}`;
+  throw new TeddyError(
+    'LOCKED',
+    `${command} still runs (${what}); the ${starter} that started it was killed.`,
+    `Wait for it, or stop it: \`kill -- ${running.join(' ')}\`.`,
+  );
 }

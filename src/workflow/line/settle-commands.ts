@@ -8,7 +8,7 @@ import type { Project } from '../../ports/project.ts';
 import { shortRef, type RefName } from '../../names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { restoreSessionFiles } from './guard-session-files.ts';
-import { refuseRunning } from './refuse-running.ts';
+import { refuseRunning } from './refuse-operation.ts';
 
 /** A command that a conversation runs, and what puts `.teddy/` back. */
 export interface CommandFacts extends RunDirs {

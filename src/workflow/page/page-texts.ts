@@ -3,7 +3,7 @@ import { TeddyError } from '../../errors.ts';
 import { decodeText } from '../../session/bytes.ts';
 import type { CommitChange, Store, TreeChange } from '../../ports/git.ts';
 import type { Masker } from '../../ports/project.ts';
-import { countWhole } from '../../session/cut-text.ts';
+import { countWhole } from '../../session/clip-line.ts';
 import type { RepoPath } from '../../names.ts';
 import type { PageFile, PageText } from '../../page/session-page.ts';
 import { diffFiles, type FileDiff } from '../review/diff-files.ts';

@@ -24,7 +24,7 @@ import { findUnlandedBase } from '../line/session-start.ts';
 import { toOperationSteps } from '../line/refuse-operation.ts';
 import { findLost, findOtherTargets } from '../../session/landing.ts';
 import { toGitOn } from '../line/switch.ts';
-import { worldOf } from '../line/plan-world.ts';
+import { worldOf } from '../line/find-twin.ts';
 import { listProposed } from '../line/proposed-memos.ts';
 import {
   awaitsVerdict,

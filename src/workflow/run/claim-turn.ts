@@ -5,7 +5,7 @@ import type { RunDirs, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { requirePlan, requireWorkspace } from '../line/pending-plan.ts';
 import { prepareLine, type ReadyLine } from '../line/prepare.ts';
-import { refuseRunning } from '../line/refuse-running.ts';
+import { refuseRunning } from '../line/refuse-operation.ts';
 import { describeWays, isOfLine, refuseElsewhere } from '../line/unfinished-run.ts';
 
 export interface ClaimedTurn {

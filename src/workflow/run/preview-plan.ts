@@ -2,21 +2,20 @@
 import { TeddyError } from '../../errors.ts';
 import { renderUnifiedDiff } from '../../plan/diff.ts';
 import { type Effect, joinWrites } from '../../plan/effect.ts';
-import type { Action, ParsedPlan } from '../../plan/plan.ts';
 import type { Problem } from '../../plan/problem.ts';
+import type { Action, ParsedPlan } from '../../plan/plan.ts';
 import { comparePositions, runVirtually } from '../../plan/validate.ts';
 import type { RunDirs, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { changeMemos, type MemoChange } from '../../session/memos.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import type { Oid, RepoPath, SessionId, TurnName } from '../../names.ts';
-import { findHidden } from './find-hidden.ts';
+import { findHidden, selectActions, type Selection } from './select-actions.ts';
 import { findLine, lineName, type Line } from '../line/find.ts';
 import { readGlobal } from '../line/global-branch.ts';
 import { refuseModified, requirePlan, requireWorkspace } from '../line/pending-plan.ts';
-import { worldOf } from '../line/plan-world.ts';
+import { worldOf } from '../line/find-twin.ts';
 import { readLine } from '../../view/view.ts';
-import { selectActions, type Selection } from './select-actions.ts';
 
 export interface PreviewRequest extends Selection {
   selector?: string | undefined;

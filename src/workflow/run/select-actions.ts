@@ -1,6 +1,10 @@
 /** Which actions of a plan are run: those that the user has chosen by number, or all. */
 import { TeddyError } from '../../errors.ts';
+import type { Problem } from '../../plan/problem.ts';
 import type { Action, ParsedPlan } from '../../plan/plan.ts';
+import type { Workspace } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import type { Oid } from '../../names.ts';
 
 /** Indexes of actions, from 1. Absent: every action; none. */
 export interface Selection {
@@ -36,4 +40,25 @@ function refuseUnknown(flag: string, indexes: readonly number[], actions: readon
     `${flag}: there is no action ${unknown}.`,
     `The plan has ${actions.length} ${actions.length === 1 ? 'action' : 'actions'}; \`teddy session show\` lists them.`,
   );
+}
+
+/** A problem for each CREATE of a file that the commit has and the disk has not, unless the user has deleted it. */
+export async function findHidden(
+  { repository: { store } }: Project,
+  { tip, workspace }: { tip: Oid; workspace: Workspace },
+  { plan }: ParsedPlan,
+): Promise<Problem[]> {
+  const problems: Problem[] = [];
+  for (const action of plan.actions) {
+    if (action.type !== 'CREATE' || action.overwrite || (await store.readFile(tip, action.path)) === null) continue;
+    if ((await workspace.readDisk(action.path)) !== null || (await isEdited(workspace, action.path))) continue;
+    const { index, line, column } = action;
+    const message = `CREATE ${action.path}: the project has this file, outside the sparse checkout.`;
+    problems.push({ line, column, action: index, message, hint: 'Check it out with `git sparse-checkout add`.' });
+  }
+  return problems;
+}
+
+async function isEdited(workspace: Workspace, path: string): Promise<boolean> {
+  return (await workspace.status({ untracked: false })).edits.some((edit) => edit.path === path);
 }

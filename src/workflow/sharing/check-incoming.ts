@@ -24,7 +24,7 @@ import { groupBy } from '../../session/group-by.ts';
 import type { CommitChange, Store } from '../../ports/git.ts';
 import { isAgentName } from '../../session/global-files.ts';
 import { toText } from '../../view/view.ts';
-import { changeCounter } from './count-changes.ts';
+import { changeCounter } from './shared-line.ts';
 
 export interface IncomingRef {
   ref: RefName;

@@ -2,7 +2,7 @@
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { findUsualRemote, noSessionsRemoteError } from '../../session/decide-setting.ts';
-import { hideCredentials } from '../../session/hide-credentials.ts';
+import { hideCredentials } from '../../session/urls.ts';
 import { shortRef, type RefName } from '../../names.ts';
 
 export interface ChosenRemote {

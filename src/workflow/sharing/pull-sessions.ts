@@ -1,10 +1,9 @@
 /** Takes what a remote has: checked in quarantine before a ref here moves. */
 import type { Project } from '../../ports/project.ts';
-import { chooseRemote } from './choose-remote.ts';
 import { chooseScope } from './choose-session.ts';
+import { chooseRemote } from './choose-remote.ts';
 import { repair } from '../line/repair.ts';
-import { retryWhileChanged } from './retry-while-changed.ts';
-import { sortLines, type Shared, type ShareRequest } from './shared-line.ts';
+import { retryWhileChanged, sortLines, type Shared, type ShareRequest } from './shared-line.ts';
 import { listMonthsLeft, readSides } from './shared-refs.ts';
 import { takeIn } from './take-in.ts';
 

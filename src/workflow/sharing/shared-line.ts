@@ -1,11 +1,14 @@
 /** The result of a push, a pull or a sync, line by line. */
-import type { TeddyError } from '../../errors.ts';
-import type { TransferOptions } from '../../ports/git.ts';
+import { TeddyError } from '../../errors.ts';
+import type { TransferOptions, Commit, Store } from '../../ports/git.ts';
 import type { Oid, RefName, SessionId } from '../../names.ts';
 import type { Violation } from '../../session/violation.ts';
 import type { ChosenRemote } from './choose-remote.ts';
 import type { Move, StandingTips } from './plan-moves.ts';
 import type { Standing } from './reconcile.ts';
+import { keepRecent } from '../../session/keep-recent.ts';
+import { maxChangedPaths, pathCounter } from '../../session/count-paths.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface ShareRequest extends TransferOptions {
   /** A configured name, a URL or a path; undefined: as git decides. */
@@ -63,4 +66,50 @@ export function toSharedLine({ ref, session, standing, local, remote }: Standing
 
 export function sortLines(lines: readonly SharedLine[]): SharedLine[] {
   return lines.toSorted((a, b) => (a.ref < b.ref ? -1 : 1));
+}
+
+/** How many paths the commits of a line change, all of them together, before git is asked which. */
+interface ChangeCounter {
+  /** Against its first parent. False: with this one it is too many, or they lie too deep. Several may be added at a time. */
+  add(commit: Commit): Promise<boolean>;
+}
+
+export function changeCounter(store: Store): ChangeCounter {
+  let [sum, left] = [0, maxChangedPaths];
+  // The trees of a commit are those that the next one is compared with.
+  const count = pathCounter(keepRecent(store.readTree, { max: 512 }), () => (left -= 1) >= 0);
+  return {
+    async add({ tree, parents: [parent] }) {
+      const isThere = parent !== undefined && (await store.readSize(parent)) !== null;
+      sum += await count(isThere ? (await store.readCommit(parent)).tree : null, tree);
+      return sum <= maxChangedPaths && left >= 0;
+    },
+  };
+}
+
+/** Many may push to one remote at once: whoever was slower begins again, a little later. */
+const maxRounds = 5;
+const firstWaitMs = 100;
+
+/** \`round\` returns \`changed\`, or throws REMOTE_CHANGED, where somebody else was faster; not in its last round. Throws INTERRUPTED. */
+export async function retryWhileChanged<Value>(
+  signal: AbortSignal,
+  round: (at: { isLast: boolean }) => Promise<Value | 'changed'>,
+): Promise<Value> {
+  for (let count = 1; ; count += 1) {
+    const isLast = count === maxRounds;
+    const value = await round({ isLast }).catch((error: unknown) => {
+      if (!isLast && error instanceof TeddyError && error.code === 'REMOTE_CHANGED') return 'changed' as const;
+      throw error;
+    });
+    if (value !== 'changed') return value;
+    await waitForOthers(count, signal);
+  }
+}
+
+async function waitForOthers(round: number, signal: AbortSignal): Promise<void> {
+  // Grows, so that many who sync at once spread out instead of losing to each other again.
+  await sleep(Math.random() * firstWaitMs * 2 ** round, undefined, { signal }).catch(() => {
+    throw new TeddyError('INTERRUPTED', 'Interrupted.', 'What was taken stays; run the command again.');
+  });
 }

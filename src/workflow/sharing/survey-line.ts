@@ -8,7 +8,7 @@ import type { Oid, RepoPath, SessionId } from '../../names.ts';
 import { isOnAnyLine } from '../../session/ancestry.ts';
 import { cutBeforeStart, holdsSession, startsSession } from '../line/session-start.ts';
 import type { Violation } from '../../session/violation.ts';
-import { changeCounter } from './count-changes.ts';
+import { changeCounter } from './shared-line.ts';
 
 export interface Survey {
   /** The id of the entry that starts the line; null when the line goes on from one that is here. */

@@ -3,15 +3,14 @@ import { exitCodes, TeddyError } from '../../errors.ts';
 import type { RefUpdate } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import type { RefName } from '../../names.ts';
-import { chooseRemote, readHeadRef, type ChosenRemote } from './choose-remote.ts';
 import { chooseScope } from './choose-session.ts';
+import { chooseRemote, readHeadRef, type ChosenRemote } from './choose-remote.ts';
 import { readStandings } from './plan-moves.ts';
 import { pullSessions } from './pull-sessions.ts';
 import { pushLines, toPushes } from './push-lines.ts';
 import { notePushed, pushSessions, toEmpty } from './push-sessions.ts';
 import { repair } from '../line/repair.ts';
-import { retryWhileChanged } from './retry-while-changed.ts';
-import { sortLines, type Shared, type SharedLine, type ShareRequest } from './shared-line.ts';
+import { retryWhileChanged, sortLines, type Shared, type SharedLine, type ShareRequest } from './shared-line.ts';
 import { listMonthsLeft, readSides } from './shared-refs.ts';
 import { takeIn, type TakenIn } from './take-in.ts';
 

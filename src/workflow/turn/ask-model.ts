@@ -23,13 +23,13 @@ import {
   type Received,
   type Usage,
 } from '../line/receive-answer.ts';
-import type { ParsedPlan } from '../../plan/plan.ts';
 import type { Problem } from '../../plan/problem.ts';
+import type { ParsedPlan } from '../../plan/plan.ts';
 import { runVirtually } from '../../plan/validate.ts';
 import type { Workspace } from '../../ports/git.ts';
 import type { MaskedSecret } from '../../session/mask.ts';
+import { worldOf } from '../line/find-twin.ts';
 import { maskProblems } from '../line/mask-text.ts';
-import { worldOf } from '../line/plan-world.ts';
 
 export interface Answered extends CheckedAnswer {
   commit: Oid;

@@ -19,7 +19,7 @@ import { readStoredRequest } from '../context/build-request.ts';
 import { composeRequest, type Composed, type TurnOptions } from '../context/compose-request.ts';
 import { requireTrust } from '../line/foreign-texts.ts';
 import { readGlobal } from '../line/global-branch.ts';
-import { maskMessage } from '../line/mask-message.ts';
+import { maskMessage } from '../line/mask-text.ts';
 import type { ReadyLine } from '../line/prepare.ts';
 import { requirePlan, verdictError } from '../line/pending-plan.ts';
 import { awaitsVerdict, findAsked, findWaiting, toText, type LineState, type TurnState } from '../../view/view.ts';

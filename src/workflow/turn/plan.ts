@@ -8,7 +8,7 @@ import { readGlobal } from '../line/global-branch.ts';
 import { askModel, type Answered } from './ask-model.ts';
 import { beginTurn, refuseEmpty, refuseSpent } from './begin.ts';
 import { composeRequest, type TurnOptions } from '../context/compose-request.ts';
-import { maskMessage } from '../line/mask-message.ts';
+import { maskMessage } from '../line/mask-text.ts';
 import { openTurn, refusePending, reuseStored } from './open.ts';
 import { findRequestFile, prepareLine, type ReadyLine } from '../line/prepare.ts';
 import { readLine } from '../../view/view.ts';

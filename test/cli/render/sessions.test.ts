@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { renderSessions, takeFirst } from '../../../src/cli/commands/session/list.ts';
+import { renderSessions, takeFirst } from '../../../src/cli/render/sessions.ts';
 import { widthOf } from '../../../src/cli/render/cut-to-width.ts';
 import { openTerminal, type Terminal } from '../../../src/cli/terminal.ts';
 import type { SessionId } from '../../../src/names.ts';

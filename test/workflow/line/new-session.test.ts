@@ -9,7 +9,7 @@ import {
   type TurnName,
 } from '../../../src/names.ts';
 import { findLine } from '../../../src/workflow/line/find.ts';
-import { initProject } from '../../../src/workflow/context/init-project.ts';
+import { initProject } from '../../../src/workflow/line/global-branch.ts';
 import { newSession } from '../../../src/workflow/line/new-session.ts';
 import { path } from '../../support/disk.ts';
 import { memoryProject, withRace, type MemoryProject } from '../../support/memory-repository.ts';

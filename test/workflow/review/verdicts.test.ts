@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { renderGraph } from '../../../src/cli/render/graph.ts';
 import { renderTurnDetails, toOutcome } from '../../../src/cli/render/review-turn.ts';
-import { renderSessions } from '../../../src/cli/commands/session/list.ts';
+import { renderSessions } from '../../../src/cli/render/sessions.ts';
 import { renderTurn } from '../../../src/cli/render/turn.ts';
 import { describeLogged, styleVerdict } from '../../../src/cli/render/verdict.ts';
 import type { Terminal } from '../../../src/cli/terminal.ts';

@@ -1,17 +1,14 @@
-import { Command } from 'clipanion';
 import { openCapture } from '../../../app.ts';
 import { notCapturedError } from '../../../errors.ts';
 import { formatCount } from '../../../session/format-count.ts';
-import { TeddyCommand, withInterrupt } from '../../teddy-command.ts';
-import type { Terminal } from '../../terminal.ts';
+import { TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
 import { toVisible } from '../../../session/visible-text.ts';
 
 /** An open turn is followed so long after its log has grown last. */
 const lingerMs = 30_000;
 
 export class CaptureDrainCommand extends TeddyCommand {
-  static override paths = [['capture', 'drain']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Capture',
     description: 'Take in what the hooks of other agents have noted; the hooks call this.',
     details: `
@@ -23,21 +20,19 @@ export class CaptureDrainCommand extends TeddyCommand {
   });
 
   protected run(terminal: Terminal): Promise<number> {
-    return withInterrupt(terminal, 'teddy capture drain', (signal) =>
-      this.withProject(terminal, async (project) => {
-        if (!(await project.spool.look()).exists) throw notCapturedError();
-        const { drain } = await import('../../../workflow/capture/drain.ts');
-        const drained = await drain(project, openCapture(project, this.context.env), { signal, lingerMs });
-        if (this.json) this.printJson(terminal, 'capture-drain', { ...drained, isBusy: drained === null });
-        else if (drained === null) terminal.say('Another process drains already.');
-        else {
-          for (const problem of drained.problems) terminal.say(toVisible(problem));
-          const entries = drained.entries === 1 ? '1 entry' : `${formatCount(drained.entries)} entries`;
-          const calls = drained.bells === 1 ? '1 call' : `${formatCount(drained.bells)} calls`;
-          terminal.say(`${entries} from ${calls} of hooks.`);
-        }
-        return drained !== null && drained.problems.length > 0 ? 1 : 0;
-      }),
-    );
+    return this.withProjectAndSignal(terminal, 'teddy capture drain', async (project, signal) => {
+      if (!(await project.spool.look()).exists) throw notCapturedError();
+      const { drain } = await import('../../../workflow/capture/drain.ts');
+      const drained = await drain(project, openCapture(project, this.context.env), { signal, lingerMs });
+      if (this.json) this.printJson(terminal, 'capture-drain', { ...drained, isBusy: drained === null });
+      else if (drained === null) terminal.say('Another process drains already.');
+      else {
+        for (const problem of drained.problems) terminal.say(toVisible(problem));
+        const entries = drained.entries === 1 ? '1 entry' : `${formatCount(drained.entries)} entries`;
+        const calls = drained.bells === 1 ? '1 call' : `${formatCount(drained.bells)} calls`;
+        terminal.say(`${entries} from ${calls} of hooks.`);
+      }
+      return drained !== null && drained.problems.length > 0 ? 1 : 0;
+    });
   }
 }

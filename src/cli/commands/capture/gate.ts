@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Command, Option } from 'clipanion';
 import { openCapture } from '../../../app.ts';
 import { findAgentName } from '../../../agents/agents.ts';
 import { shortRef } from '../../../names.ts';
@@ -10,8 +9,7 @@ import type { GateCall, WaitingPlan } from '../../../workflow/capture/gate.ts';
 import type { Verdict } from '../../../view/view.ts';
 import { openBrowser, readBrowserEnvironment, requestLink, showPage } from '../../ask/open-page.ts';
 import { describeFailure, openServer } from '../serve.ts';
-import { TeddyCommand, withInterrupt } from '../../teddy-command.ts';
-import type { Terminal } from '../../terminal.ts';
+import { option, parameter, TeddyCommand, type Terminal, usage, withInterrupt } from '../../teddy-command.ts';
 
 /** How long the drainer may take until the plan is on its line: until then, the agent's own question is not shown. */
 const findMs = 5_000;
@@ -25,8 +23,7 @@ const showMs = 1_000;
 const silent: Notices = { info: () => undefined, warn: () => undefined };
 
 export class CaptureGateCommand extends TeddyCommand {
-  static override paths = [['capture', 'gate']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Capture',
     description: 'Hold an agent until somebody has judged its plan; the hook of `capture install --gate` calls this.',
     details: `
@@ -39,8 +36,11 @@ export class CaptureGateCommand extends TeddyCommand {
     examples: [['As the hook calls it', '$0 capture gate claude-code < call.json']],
   });
 
-  agent = Option.String({ required: true, name: 'agent' });
-  parent = Option.String('--parent', { description: 'The process that waits: without it, nobody does any more.' });
+  agent = parameter('agent');
+  parent = option('--parent', {
+    value: '<pid>',
+    describe: 'The process that waits: without it, nobody does any more.',
+  });
 
   protected async run(terminal: Terminal): Promise<number> {
     const agent = findAgentName(this.agent);

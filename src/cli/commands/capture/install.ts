@@ -1,4 +1,3 @@
-import { Command, Option } from 'clipanion';
 import { openAgentSetup } from '../../../app.ts';
 import { exitCodes, TeddyError } from '../../../errors.ts';
 import { errorDocument } from '../../render/error.ts';
@@ -6,12 +5,10 @@ import type { AgentState } from '../../../ports/agent-setup.ts';
 import { toShellWord } from '../../../session/shell-word.ts';
 import { toVisible } from '../../../session/visible-text.ts';
 import type { AgentOutcome } from '../../../workflow/capture/install.ts';
-import { TeddyCommand } from '../../teddy-command.ts';
-import type { Terminal } from '../../terminal.ts';
+import { option, TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
 
 export class CaptureInstallCommand extends TeddyCommand {
-  static override paths = [['capture', 'install']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Capture',
     description: 'Capture what Claude Code, Codex, opencode and others do in this repository.',
     details: `
@@ -40,12 +37,12 @@ export class CaptureInstallCommand extends TeddyCommand {
     ],
   });
 
-  agents = Option.Array('--agent', [], { description: 'Only this agent; may be given again.' });
-  gate = Option.Boolean('--gate', {
-    description: "Let Claude Code's plans wait for your verdict; --no-gate lets them pass again.",
+  agents = option('--agent', { value: '<name>', many: true, describe: 'Only this agent; may be given again.' });
+  gate = option('--gate', {
+    mayBeUnset: true,
+    describe: "Let Claude Code's plans wait for your verdict; --no-gate lets them pass again.",
   });
-
-  yes = Option.Boolean('-y,--yes', false, { description: 'Do not ask.' });
+  yes = option('-y,--yes', { describe: 'Do not ask.' });
 
   protected run(terminal: Terminal): Promise<number> {
     return this.withProject(terminal, async (project) => {

@@ -1,7 +1,5 @@
-import { Command } from 'clipanion';
 import { notCapturedError } from '../../../errors.ts';
-import { TeddyCommand } from '../../teddy-command.ts';
-import type { Terminal } from '../../terminal.ts';
+import { TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
 
 const exits = 'Exit codes: 0 done, or it was so before; 1 not a repository; 3 it is not captured.';
 
@@ -26,8 +24,7 @@ abstract class PauseOrResumeCommand extends TeddyCommand {
 }
 
 export class CapturePauseCommand extends PauseOrResumeCommand {
-  static override paths = [['capture', 'pause']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Capture',
     description: 'Capture nothing in this repository for a while.',
     details: `
@@ -42,8 +39,7 @@ export class CapturePauseCommand extends PauseOrResumeCommand {
 }
 
 export class CaptureResumeCommand extends PauseOrResumeCommand {
-  static override paths = [['capture', 'resume']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Capture',
     description: 'Capture again after a pause.',
     details: exits,

@@ -1,13 +1,10 @@
-import { Command } from 'clipanion';
 import { openAgentSetup, openCapture } from '../../../app.ts';
 import { toVisible } from '../../../session/visible-text.ts';
 import type { CaptureStatus } from '../../../workflow/capture/status.ts';
-import { TeddyCommand } from '../../teddy-command.ts';
-import type { Terminal } from '../../terminal.ts';
+import { TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
 
 export class CaptureStatusCommand extends TeddyCommand {
-  static override paths = [['capture', 'status']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Capture',
     description: 'Say whether capture works here, and for which agents.',
     details: `

@@ -1,17 +1,14 @@
-import { Command, Option } from 'clipanion';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openCapture } from '../../../app.ts';
 import { describeLeftOut, listLosses } from '../../../conversation/import-report.ts';
 import { countOf } from '../../../session/describe-spending.ts';
 import type { Swept, SweptLog } from '../../../workflow/capture/sweep.ts';
 import { parseSince } from '../../arguments.ts';
-import { TeddyCommand, withInterrupt } from '../../teddy-command.ts';
-import type { Terminal } from '../../terminal.ts';
+import { option, TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
 import { toVisible } from '../../../session/visible-text.ts';
 
 export class CaptureSweepCommand extends TeddyCommand {
-  static override paths = [['capture', 'sweep']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Capture',
     description: 'Take in the sessions of this repository that no hook has told of.',
     details: `
@@ -26,25 +23,26 @@ export class CaptureSweepCommand extends TeddyCommand {
     ],
   });
 
-  since = Option.String('--since', { description: 'How far back: 30m, 12h, 7d, 4w, or a date such as 2026-11-01.' });
+  since = option('--since', {
+    value: '<time>',
+    describe: 'How far back: 30m, 12h, 7d, 4w, or a date such as 2026-11-01.',
+  });
 
   protected run(terminal: Terminal): Promise<number> {
     const sinceMs = this.since === undefined ? null : parseSince(this.since, Date.now());
-    return withInterrupt(terminal, 'teddy capture sweep', (signal) =>
-      this.withProject(terminal, async (project) => {
-        const { sweepWhenFree } = await import('../../../workflow/capture/sweep.ts');
-        const swept = await sweepWhenFree(project, openCapture(project, this.context.env), {
-          signal,
-          sinceMs,
-          pause: () => sleep(200, undefined, { signal }).catch(() => undefined),
-          onBusy: (pid) => terminal.say(`Process ${pid} is draining; waiting for it.`),
-          onLog: (log) => (this.json ? undefined : terminal.say(describe(log))),
-        });
-        if (this.json) this.printJson(terminal, 'capture-sweep', { ...swept });
-        else saySum(terminal, swept);
-        return swept.problems.length > 0 ? 1 : 0;
-      }),
-    );
+    return this.withProjectAndSignal(terminal, 'teddy capture sweep', async (project, signal) => {
+      const { sweepWhenFree } = await import('../../../workflow/capture/sweep.ts');
+      const swept = await sweepWhenFree(project, openCapture(project, this.context.env), {
+        signal,
+        sinceMs,
+        pause: () => sleep(200, undefined, { signal }).catch(() => undefined),
+        onBusy: (pid) => terminal.say(`Process ${pid} is draining; waiting for it.`),
+        onLog: (log) => (this.json ? undefined : terminal.say(describe(log))),
+      });
+      if (this.json) this.printJson(terminal, 'capture-sweep', { ...swept });
+      else saySum(terminal, swept);
+      return swept.problems.length > 0 ? 1 : 0;
+    });
   }
 }
 

@@ -1,14 +1,11 @@
-import { Command, Option } from 'clipanion';
 import { openAgentSetup } from '../../../app.ts';
 import { TeddyError } from '../../../errors.ts';
 import { toVisible } from '../../../session/visible-text.ts';
-import { TeddyCommand } from '../../teddy-command.ts';
-import type { Terminal } from '../../terminal.ts';
+import { option, TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
 import { showOutcome, toExitCode, toOutcomeJson } from './install.ts';
 
 export class CaptureUninstallCommand extends TeddyCommand {
-  static override paths = [['capture', 'uninstall']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Capture',
     description: 'Stop capturing in this repository, or remove the hooks of agents.',
     details: `
@@ -29,8 +26,12 @@ export class CaptureUninstallCommand extends TeddyCommand {
     ],
   });
 
-  agents = Option.Array('--agent', [], { description: 'Remove the hooks of this agent; may be given again.' });
-  all = Option.Boolean('--all', false, { description: 'Stop here, and remove the hooks of all agents.' });
+  agents = option('--agent', {
+    value: '<name>',
+    many: true,
+    describe: 'Remove the hooks of this agent; may be given again.',
+  });
+  all = option('--all', { describe: 'Stop here, and remove the hooks of all agents.' });
 
   protected run(terminal: Terminal): Promise<number> {
     if (this.all && this.agents.length > 0)

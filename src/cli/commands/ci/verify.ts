@@ -1,21 +1,24 @@
 import { randomUUID } from 'node:crypto';
 import { lstat, mkdir } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
-import { Command, Option } from 'clipanion';
 import { openExportFile } from '../../../app.ts';
 import { TeddyError } from '../../../errors.ts';
 import type { Project } from '../../../ports/project.ts';
 import type { CheckedChange } from '../../../workflow/ci/ci.ts';
 import { resolvePath, type CliContext } from '../../context.ts';
 import { judge, renderChecked } from '../../render/checked-change.ts';
-import { TeddyCommand, withInterrupt } from '../../teddy-command.ts';
-import type { Terminal } from '../../terminal.ts';
+import { option, parameters, TeddyCommand, type Terminal, usage, withInterrupt } from '../../teddy-command.ts';
 import { inOnePiece } from '../session/replay.ts';
-import { readKeyFile, readKeys, toNeededApproval } from '../session/proof-options.ts';
+import {
+  readKeyFile,
+  readKeys,
+  toNeededApproval,
+  requireApprovalOption,
+  signedByOption,
+} from '../session/proof-options.ts';
 
 export class CiVerifyCommand extends TeddyCommand {
-  static override paths = [['ci', 'verify']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'CI',
     description: 'Verify and replay the sessions of a change, and those that its commits have landed.',
     details: `
@@ -45,32 +48,28 @@ export class CiVerifyCommand extends TeddyCommand {
     ],
   });
 
-  targets = Option.Rest({ name: 'branch or commit' });
-  base = Option.String('--base', { description: 'The branch or commit that the change is to be merged into.' });
-  head = Option.String('--head', { description: 'The change. Default: HEAD.' });
-  strict = Option.Boolean('--strict', true, {
-    description: 'Fail if something is not proven. This is the default; --no-strict lets it pass, and says so.',
+  targets = parameters('branch or commit');
+  base = option('--base', {
+    value: '<commit>',
+    describe: 'The branch or commit that the change is to be merged into.',
   });
-
-  requireSession = Option.Boolean('--require-session', false, {
-    description: 'Fail if the change has commits that no session explains.',
+  head = option('--head', { value: '<commit>', describe: 'The change. Default: HEAD.' });
+  strict = option('--strict', {
+    isDefault: true,
+    describe: 'Fail if something is not proven. This is the default; --no-strict lets it pass, and says so.',
   });
-
-  requireApproval = Option.String('--require-approval', {
-    tolerateBoolean: true,
-    description: 'Require an approval of every plan that was run; =others asks for that of somebody else.',
+  requireSession = option('--require-session', {
+    describe: 'Fail if the change has commits that no session explains.',
   });
-
-  signedBy = Option.Array('--signed-by', {
-    description:
-      'Require every entry to be signed by this key: its fingerprint, or a file with public ssh keys. Give it several times to allow several keys.',
+  requireApproval = requireApprovalOption();
+  signedBy = signedByOption();
+  runCommands = option('--run-commands', {
+    describe: 'Also run the commands of the plans, in a temporary repository.',
   });
-
-  runCommands = Option.Boolean('--run-commands', false, {
-    description: 'Also run the commands of the plans, in a temporary repository.',
+  junit = option('--junit', {
+    value: '<file>',
+    describe: 'A directory for the results, one file of JUnit XML per session.',
   });
-
-  junit = Option.String('--junit', { description: 'A directory for the results, one file of JUnit XML per session.' });
 
   protected override trustsHead = () => 'always' as const;
 

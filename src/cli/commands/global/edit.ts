@@ -1,12 +1,9 @@
-import { Command, Option } from 'clipanion';
 import { composeText } from '../../../app.ts';
 import { toSurroundings } from '../../context.ts';
-import { TeddyCommand } from '../../teddy-command.ts';
-import type { Terminal } from '../../terminal.ts';
+import { parameter, TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
 
 export class GlobalEditCommand extends TeddyCommand {
-  static override paths = [['global', 'edit']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Shared by all sessions',
     description: 'Edit a file that all sessions share, in your editor.',
     details: `
@@ -22,7 +19,7 @@ export class GlobalEditCommand extends TeddyCommand {
     ],
   });
 
-  file = Option.String({ name: 'file', required: false });
+  file = parameter('file', { optional: true });
 
   protected run(terminal: Terminal): Promise<number> {
     return this.withProject(terminal, async (project) => {

@@ -1,11 +1,8 @@
-import { Command, Option } from 'clipanion';
-import { renderForeign } from '../../render/foreign.ts';
-import { sessionOption, TeddyCommand } from '../../teddy-command.ts';
-import type { Terminal } from '../../terminal.ts';
+import { renderForeign } from '../../render/problems.ts';
+import { option, sessionOption, TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
 
 export class GlobalTrustCommand extends TeddyCommand {
-  static override paths = [['global', 'trust']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Shared by all sessions',
     description: 'Accept agents and context lists that came from elsewhere.',
     details: `
@@ -21,7 +18,7 @@ export class GlobalTrustCommand extends TeddyCommand {
   });
 
   session = sessionOption();
-  dryRun = Option.Boolean('--dry-run', false, { description: 'Print what would be accepted; change nothing.' });
+  dryRun = option('--dry-run', { describe: 'Print what would be accepted; change nothing.' });
 
   protected run(terminal: Terminal): Promise<number> {
     return this.withProject(terminal, async (project) => {

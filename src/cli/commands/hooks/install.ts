@@ -1,15 +1,13 @@
-import { Command, Option } from 'clipanion';
 import { hookSource } from '../../../app.ts';
 import { exitCodes } from '../../../errors.ts';
-import type { InstalledHooks } from '../../../workflow/hooks/install.ts';
-import { renderHook, renderPlace, toHookJson, toPlaceJson } from '../../render/hooks.ts';
-import { TeddyCommand } from '../../teddy-command.ts';
-import type { Terminal } from '../../terminal.ts';
+import type { InstalledHooks, UninstalledHooks } from '../../../workflow/hooks/install.ts';
+import { option, TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
 import { toVisible } from '../../../session/visible-text.ts';
+import type { HookTarget } from '../../../ports/git.ts';
+import { describePlace, type ListedHook } from '../../../workflow/hooks/list.ts';
 
 export class HooksInstallCommand extends TeddyCommand {
-  static override paths = [['hooks', 'install']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Hooks',
     description: "Make git run teddy's hooks in this repository.",
     details: `
@@ -32,7 +30,7 @@ export class HooksInstallCommand extends TeddyCommand {
     ],
   });
 
-  shared = Option.Boolean('--shared', false, { description: 'Go on even if other repositories use the same hooks.' });
+  shared = option('--shared', { describe: 'Go on even if other repositories use the same hooks.' });
 
   protected run(terminal: Terminal): Promise<number> {
     return this.withProject(terminal, async (project) => {
@@ -68,4 +66,87 @@ function showByHand(terminal: Terminal, byHand: InstalledHooks['byHand']): void 
   );
   for (const { path, line } of byHand) terminal.say(toVisible(`\n${path}\n    ${line}`));
   terminal.say('\nIf a file does not exist yet, create it with `#!/bin/sh` and that line, and make it executable.');
+}
+
+export class HooksUninstallCommand extends TeddyCommand {
+  static override usage = usage({
+    category: 'Hooks',
+    description: "Remove teddy's hooks, and put back what was there before.",
+    details: `
+      Somebody else's hook stays as it is. If it calls teddy, or if somebody has changed one of teddy's hooks,
+      uninstall names it: its author has to remove it.
+
+      Exit codes: 0 done, or nothing to do; 1 a file cannot be written; 3 other repositories use the same hooks,
+      or you have to remove lines by hand.
+    `,
+    examples: [['In this repository', '$0 hooks uninstall']],
+  });
+
+  shared = option('--shared', { describe: 'Go on even if other repositories use the same hooks.' });
+
+  protected run(terminal: Terminal): Promise<number> {
+    return this.withProject(terminal, async (project) => {
+      const { uninstallHooks } = await import('../../../workflow/hooks/install.ts');
+      const done = await uninstallHooks(project, hookSource(this.context.main, this.context.env), {
+        shared: this.shared,
+      });
+      if (this.json) this.printJson(terminal, 'hooks-uninstall', toUninstalledJson(done));
+      else showUninstalled(terminal, done);
+      if (!this.json && done.elsewhere !== null)
+        terminal.say(toVisible(`teddy’s hooks are in ${done.elsewhere}, where git does not look now.`));
+      return done.hooks.some(({ state }) => state === 'called' || state === 'edited') ? exitCodes.HOOK_IN_THE_WAY : 0;
+    });
+  }
+}
+
+function toUninstalledJson({ place, hooks }: UninstalledHooks) {
+  return {
+    ...toPlaceJson(place),
+    /** `state` is the one from before. */
+    hooks: hooks.map((hook) => ({ ...toHookJson(hook), removed: hook.removed, restored: hook.restored })),
+  };
+}
+
+function showUninstalled(terminal: Terminal, { place, hooks }: UninstalledHooks): void {
+  const done = hooks.filter(({ removed }) => removed);
+  terminal.say(done.length === 0 ? `${renderPlace(place)}: teddy has no hooks there` : renderPlace(place));
+  for (const { name, restored } of done)
+    terminal.say(`  ${name.padEnd(18)}  removed${restored ? ', the earlier one is back' : ''}`);
+  for (const { name, path, state, before } of hooks) {
+    if (state === 'called')
+      terminal.say(toVisible(`  ${name.padEnd(18)}  ${path} calls teddy: remove that line there`));
+    if (state === 'edited')
+      terminal.say(
+        toVisible(
+          `  ${name.padEnd(18)}  ${path} was changed since it was installed, and stays: remove teddy’s lines by hand`,
+        ),
+      );
+    if (state === 'foreign' && before !== null)
+      terminal.say(toVisible(`  ${name.padEnd(18)}  was replaced since; the earlier one is at ${before}`));
+  }
+}
+
+/** Shows the hooks of git, and where they are. */
+function toPlaceJson({ dir, kind, origin }: HookTarget) {
+  return { directory: dir, kind, hooksPath: origin };
+}
+
+function toHookJson({ name, path, state, before, program }: ListedHook) {
+  return { name, path, state, before, program };
+}
+
+function renderPlace(place: HookTarget): string {
+  return toVisible(describePlace(place));
+}
+
+export function renderHook({ name, path, state, before }: ListedHook): string {
+  const ways = {
+    outdated: ', run `teddy hooks install`',
+    edited: `, ${path} was changed since, so teddy leaves it alone`,
+    foreign: `, ${path} does not call teddy`,
+  };
+  const way = state === 'outdated' || state === 'edited' || state === 'foreign' ? ways[state] : '';
+  const runs = state === 'installed' || state === 'outdated' || state === 'edited';
+  const kept = before === null ? '' : `, ${before} ${runs ? 'runs first' : 'is not run'}`;
+  return toVisible(`  ${name.padEnd(18)}  ${state}${way}${kept}`);
 }

@@ -1,11 +1,8 @@
-import { Command, Option } from 'clipanion';
-import { TeddyCommand } from '../../teddy-command.ts';
-import type { Terminal } from '../../terminal.ts';
+import { parameter, TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
 import { toVisible } from '../../../session/visible-text.ts';
 
 export class MemoAddCommand extends TeddyCommand {
-  static override paths = [['memo', 'add']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Memos',
     description: 'Remember a fact for every session.',
     details: 'The fact is on `teddy/global` at once, and in the next request of each session.',
@@ -15,7 +12,7 @@ export class MemoAddCommand extends TeddyCommand {
     ],
   });
 
-  fact = Option.String({ name: 'fact' });
+  fact = parameter('fact');
 
   protected run(terminal: Terminal): Promise<number> {
     return this.withProject(terminal, async (project) => {
@@ -29,8 +26,7 @@ export class MemoAddCommand extends TeddyCommand {
 }
 
 export class MemoRemoveCommand extends TeddyCommand {
-  static override paths = [['memo', 'remove']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Memos',
     description: 'Forget a fact.',
     details: 'Name it by its words, or by its number in `teddy memo list`.',
@@ -40,7 +36,7 @@ export class MemoRemoveCommand extends TeddyCommand {
     ],
   });
 
-  fact = Option.String({ name: 'fact or number' });
+  fact = parameter('fact or number');
 
   protected run(terminal: Terminal): Promise<number> {
     return this.withProject(terminal, async (project) => {

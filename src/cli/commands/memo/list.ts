@@ -1,12 +1,9 @@
-import { Command } from 'clipanion';
-import { TeddyCommand } from '../../teddy-command.ts';
-import type { Terminal } from '../../terminal.ts';
+import { TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
 import { toShellWord } from '../../../session/shell-word.ts';
 import { toVisible } from '../../../session/visible-text.ts';
 
 export class MemoListCommand extends TeddyCommand {
-  static override paths = [['memo', 'list']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Memos',
     description: 'List the facts that every session is told.',
     details: `

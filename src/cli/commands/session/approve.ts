@@ -1,4 +1,3 @@
-import { Command, Option } from 'clipanion';
 import { composeText } from '../../../app.ts';
 import { TeddyError } from '../../../errors.ts';
 import { shortRef } from '../../../names.ts';
@@ -8,25 +7,27 @@ import { toVisible } from '../../../session/visible-text.ts';
 import type { GivenVerdict } from '../../../workflow/run/give-verdict.ts';
 import { toSurroundings } from '../../context.ts';
 import { toExecuteCommand, toLineOption } from '../../render/name-line.ts';
-import { sessionOption, TeddyCommand } from '../../teddy-command.ts';
-import type { Terminal } from '../../terminal.ts';
+import { option, parameter, sessionOption, TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
 
 /** The last line in the editor. */
 const editorHelp =
   '>> To comment on a line of the plan, add a line that begins with >> below it. This one is left out.';
 
 abstract class VerdictCommand extends TeddyCommand {
-  turn = Option.String({ name: 'turn', required: false });
+  turn = parameter('turn', { optional: true });
   session = sessionOption();
-  message = Option.String('-m,--message', { description: 'What to say about the plan.' });
-  comments = Option.Array('--comment', [], {
-    description: 'Say something about one line of plan.md: 12:"...". Give it several times for several lines.',
+  message = option('-m,--message', { value: '<text>', describe: 'What to say about the plan.' });
+  comments = option('--comment', {
+    value: '<line:text>',
+    many: true,
+    describe: 'Say something about one line of plan.md: 12:"...". Give it several times for several lines.',
   });
-  edit = Option.Boolean('-e,--edit', false, {
-    description: 'Open the plan in your editor: a line that begins with >> is a comment on the line above it.',
+  edit = option('-e,--edit', {
+    describe: 'Open the plan in your editor: a line that begins with >> is a comment on the line above it.',
   });
-  sha256 = Option.String('--sha256', {
-    description: 'Refuse if the plan is another one: the beginning of its sha256.',
+  sha256 = option('--sha256', {
+    value: '<hex>',
+    describe: 'Refuse if the plan is another one: the beginning of its sha256.',
   });
 
   protected abstract readonly verdict: 'approved' | 'rejected';
@@ -88,8 +89,7 @@ abstract class VerdictCommand extends TeddyCommand {
 }
 
 export class SessionApproveCommand extends VerdictCommand {
-  static override paths = [['session', 'approve']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Go on',
     description: 'Approve the plan of a turn, as an entry of the session.',
     details: `
@@ -119,8 +119,7 @@ export class SessionApproveCommand extends VerdictCommand {
 }
 
 export class SessionRejectCommand extends VerdictCommand {
-  static override paths = [['session', 'reject']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Go on',
     description: 'Reject the plan of a turn and say why, as an entry of the session.',
     details: `

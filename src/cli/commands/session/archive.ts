@@ -1,4 +1,3 @@
-import { Command, Option } from 'clipanion';
 import { TeddyError } from '../../../errors.ts';
 import type { Project } from '../../../ports/project.ts';
 import { shortRef, type RefName, type SessionId } from '../../../names.ts';
@@ -6,17 +5,14 @@ import { toShellWord } from '../../../session/shell-word.ts';
 import type { ArchivedSession, RestoredSession } from '../../../workflow/landing/archive-session.ts';
 import type { ArchivedLanded } from '../../../workflow/landing/archive-landed.ts';
 import { parseSince } from '../../arguments.ts';
-import { requireOne } from '../../plan-options.ts';
 import { errorDocument, renderError } from '../../render/error.ts';
 import { requireWholeName, toTarget } from './target-option.ts';
-import { sessionOption, TeddyCommand, withInterrupt } from '../../teddy-command.ts';
-import type { Terminal } from '../../terminal.ts';
+import { option, parameter, sessionOption, TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
 import { toVisible } from '../../../session/visible-text.ts';
 
 export class SessionArchiveCommand extends TeddyCommand {
-  static override paths = [['session', 'archive']];
-  static override usage = Command.Usage({
-    category: 'Land',
+  static override usage = usage({
+    category: 'Put away',
     description: 'Put away the branches of a session; nothing is lost.',
     details: `
       teddy deletes the main line and all conversation branches, and keeps what was on them under
@@ -46,32 +42,33 @@ export class SessionArchiveCommand extends TeddyCommand {
     ],
   });
 
-  target = Option.String({ name: 'session', required: false });
+  target = parameter('session', { optional: true, completes: ['sessions'] });
   session = sessionOption();
-  remote = Option.String('--remote', {
-    tolerateBoolean: true,
-    description: 'Also delete its branches on the remote, after a list and a question.',
+  remote = option('--remote', {
+    value: '[=name]',
+    describe: 'Also delete its branches on the remote, after a list and a question.',
   });
-  yes = Option.Boolean('-y,--yes', false, { description: 'Delete there without asking; takes a whole name.' });
-  restore = Option.Boolean('--restore', false, { description: 'Make the branches again; the archive stays.' });
-
-  landed = Option.Boolean('--landed', false, { description: 'Put away all sessions that have landed.' });
-  older = Option.String('--older', {
-    description: 'With --landed: only if the last step is older: 12h, 30d, 4w, or a date such as 2026-11-01.',
+  yes = option('-y,--yes', { describe: 'Delete there without asking; takes a whole name.' });
+  restore = option('--restore', { describe: 'Make the branches again; the archive stays.', excludes: ['--remote'] });
+  landed = option('--landed', {
+    describe: 'Put away all sessions that have landed.',
+    excludes: ['--restore', '--remote'],
   });
-  dryRun = Option.Boolean('--dry-run', false, { description: 'With --landed: list the sessions; change nothing.' });
+  older = option('--older', {
+    value: '<time>',
+    describe: 'With --landed: only if the last step is older: 12h, 30d, 4w, or a date such as 2026-11-01.',
+    requires: ['--landed'],
+  });
+  dryRun = option('--dry-run', {
+    describe: 'With --landed: list the sessions; change nothing.',
+    requires: ['--landed'],
+  });
 
   protected run(terminal: Terminal): Promise<number> {
-    requireOne({ '--landed': this.landed, '--restore': this.restore, '--remote': this.remote !== undefined });
     if (this.landed) return this.putLandedAway(terminal);
-    const alone = this.older !== undefined ? '--older' : this.dryRun ? '--dry-run' : null;
-    if (alone !== null)
-      throw new TeddyError('USAGE', `${alone} goes with --landed.`, `Add --landed, or leave ${alone} out.`);
     const target = toTarget(this.target, this.session);
-    return withInterrupt(terminal, 'teddy session archive', (signal) =>
-      this.withProject(terminal, (project) =>
-        this.restore ? this.bringBack(terminal, project, target) : this.putAway(terminal, project, target, signal),
-      ),
+    return this.withProjectAndSignal(terminal, 'teddy session archive', (project, signal) =>
+      this.restore ? this.bringBack(terminal, project, target) : this.putAway(terminal, project, target, signal),
     );
   }
 
@@ -83,16 +80,14 @@ export class SessionArchiveCommand extends TeddyCommand {
         'Leave one of them out.',
       );
     const { older, dryRun, json } = this;
-    return withInterrupt(terminal, 'teddy session archive --landed', (signal) =>
-      this.withProject(terminal, async (project) => {
-        const beforeMs = older === undefined ? null : parseSince(older, project.clock.now().getTime(), '--older');
-        const { archiveLanded } = await import('../../../workflow/landing/archive-landed.ts');
-        const landed = await archiveLanded(project, { beforeMs, isDryRun: dryRun, signal });
-        if (json) this.printJson(terminal, 'session-archive-landed', { dryRun, ...toLandedJson(landed) });
-        else showLanded(terminal, landed, { dryRun, older });
-        return landed.refused[0]?.problem.exitCode ?? 0;
-      }),
-    );
+    return this.withProjectAndSignal(terminal, 'teddy session archive --landed', async (project, signal) => {
+      const beforeMs = older === undefined ? null : parseSince(older, project.clock.now().getTime(), '--older');
+      const { archiveLanded } = await import('../../../workflow/landing/archive-landed.ts');
+      const landed = await archiveLanded(project, { beforeMs, isDryRun: dryRun, signal });
+      if (json) this.printJson(terminal, 'session-archive-landed', { dryRun, ...toLandedJson(landed) });
+      else showLanded(terminal, landed, { dryRun, older });
+      return landed.refused[0]?.problem.exitCode ?? 0;
+    });
   }
 
   private async bringBack(terminal: Terminal, project: Project, target: string | undefined): Promise<number> {

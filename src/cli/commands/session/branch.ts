@@ -1,16 +1,13 @@
-import { Command, Option } from 'clipanion';
 import { TeddyError } from '../../../errors.ts';
 import { shortRef } from '../../../names.ts';
 import { toShellWord } from '../../../session/shell-word.ts';
 import { branchSession } from '../../../workflow/turn/branch-session.ts';
 import { PlanningCommand } from '../../plan-options.ts';
-import { sayBack, showBranched, toSwitched } from '../../render/branched.ts';
-import { withInterrupt } from '../../teddy-command.ts';
-import type { Terminal } from '../../terminal.ts';
+import { sayBack, showBranched, toSwitched } from '../../render/name-line.ts';
+import { option, parameter, type Terminal, usage } from '../../teddy-command.ts';
 
 export class SessionBranchCommand extends PlanningCommand {
-  static override paths = [['session', 'branch']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Go on',
     description: 'Try again from an earlier turn, on a branch of its own.',
     details: `
@@ -23,51 +20,48 @@ export class SessionBranchCommand extends PlanningCommand {
     ],
   });
 
-  turn = Option.String({ name: 'turn' });
-  noSwitch = Option.Boolean('--no-switch', false, { description: 'Make the branch, but stay where you are.' });
-  noPlan = Option.Boolean('--no-plan', false, { description: 'Record the message of -m without asking the model.' });
+  turn = parameter('turn');
+  noSwitch = option('--no-switch', { describe: 'Make the branch, but stay where you are.' });
+  noPlan = option('--no-plan', { describe: 'Record the message of -m without asking the model.' });
 
   protected run(terminal: Terminal): Promise<number> {
-    return withInterrupt(terminal, 'teddy session plan', (signal) =>
-      this.withProject(terminal, async (project) => {
-        await this.offerOrphans(terminal, project, signal);
-        const message = await this.composeMessage(terminal, project, signal);
-        if (message?.trim() === '')
-          throw new TeddyError('EMPTY_MESSAGE', 'The message is empty.', 'Say what you want: -m "...".');
-        const choice = message === undefined ? null : await this.choose(terminal, project);
-        const head = await project.repository.workspace?.head();
-        const made = await branchSession(project, { turn: this.turn, selector: this.session, switch: !this.noSwitch });
-        const { turn, commit, switched } = made;
-        const { session } = made.from;
-        const branch = shortRef(made.ref);
-        const { before, root } = toSwitched(project, made.from, head);
-        const option = switched && root === undefined ? '' : ` -s ${toShellWord(branch)}`;
-        showBranched(terminal, made, root);
-        if (switched) sayBack(terminal, before, root);
-        if (message === undefined || choice === null) {
-          if (this.json) this.printJson(terminal, 'session-branch', { session, line: branch, turn, commit, switched });
-          else terminal.say(`Next: teddy session plan${option} -m "what to do instead"`);
-          return 0;
-        }
-        this.session = branch;
-        // The model is chosen only once, since an answer on stdin can be read only once.
-        if (!this.noPlan) return this.askAndShow(terminal, project, message, signal, choice);
-        const { recordMessage } = await import('../../../workflow/turn/plan.ts');
-        const opened = await recordMessage(project, {
-          selector: branch,
-          message,
-          agent: this.agent,
-          choice,
-          approveForeign: this.toForeignApproval(terminal, signal),
-        });
-        if (this.json)
-          this.printJson(terminal, 'session-branch', { session, line: branch, turn: opened.turn, switched });
-        else {
-          terminal.say(`Your message is recorded; turn ${opened.turn} is open.`);
-          terminal.say(`Next: teddy session plan${option}`);
-        }
+    return this.withProjectAndSignal(terminal, 'teddy session plan', async (project, signal) => {
+      await this.offerOrphans(terminal, project, signal);
+      const message = await this.composeMessage(terminal, project, signal);
+      if (message?.trim() === '')
+        throw new TeddyError('EMPTY_MESSAGE', 'The message is empty.', 'Say what you want: -m "...".');
+      const choice = message === undefined ? null : await this.choose(terminal, project);
+      const head = await project.repository.workspace?.head();
+      const made = await branchSession(project, { turn: this.turn, selector: this.session, switch: !this.noSwitch });
+      const { turn, commit, switched } = made;
+      const { session } = made.from;
+      const branch = shortRef(made.ref);
+      const { before, root } = toSwitched(project, made.from, head);
+      const option = switched && root === undefined ? '' : ` -s ${toShellWord(branch)}`;
+      showBranched(terminal, made, root);
+      if (switched) sayBack(terminal, before, root);
+      if (message === undefined || choice === null) {
+        if (this.json) this.printJson(terminal, 'session-branch', { session, line: branch, turn, commit, switched });
+        else terminal.say(`Next: teddy session plan${option} -m "what to do instead"`);
         return 0;
-      }),
-    );
+      }
+      this.session = branch;
+      // The model is chosen only once, since an answer on stdin can be read only once.
+      if (!this.noPlan) return this.askAndShow(terminal, project, message, signal, choice);
+      const { recordMessage } = await import('../../../workflow/turn/plan.ts');
+      const opened = await recordMessage(project, {
+        selector: branch,
+        message,
+        agent: this.agent,
+        choice,
+        approveForeign: this.toForeignApproval(terminal, signal),
+      });
+      if (this.json) this.printJson(terminal, 'session-branch', { session, line: branch, turn: opened.turn, switched });
+      else {
+        terminal.say(`Your message is recorded; turn ${opened.turn} is open.`);
+        terminal.say(`Next: teddy session plan${option}`);
+      }
+      return 0;
+    });
   }
 }

@@ -1,19 +1,15 @@
-import { Command, Option } from 'clipanion';
 import type { ChosenModel } from '../../../app.ts';
 import { TeddyError } from '../../../errors.ts';
 import type { Project } from '../../../ports/project.ts';
-import { providers } from '../../../session/settings.ts';
 import type { Chat } from './chat/exchange.ts';
 import { chooseFromFlags } from '../../ask/choose-model.ts';
 import { openChat } from './chat/open.ts';
-import { noStreamOption } from '../../plan-options.ts';
-import { sessionOption, TeddyCommand, withInterrupt } from '../../teddy-command.ts';
-import type { Terminal } from '../../terminal.ts';
+import { AskingCommand } from '../../plan-options.ts';
+import { option, type Terminal, usage, withInterrupt } from '../../teddy-command.ts';
 
-export class SessionChatCommand extends TeddyCommand {
-  static override paths = [['session', 'chat']];
-  static override usage = Command.Usage({
-    category: 'Start',
+export class SessionChatCommand extends AskingCommand {
+  static override usage = usage({
+    category: 'Talk',
     description: 'Talk with the model, which may use tools that you approve.',
     details: `
       teddy commits each message before it asks the model, each batch of calls with all its results as soon as
@@ -35,18 +31,8 @@ export class SessionChatCommand extends TeddyCommand {
     ],
   });
 
-  message = Option.String('-m,--message', { description: 'Send one message only; - reads it from stdin.' });
-  session = sessionOption();
-  agent = Option.String('-a,--agent', {
-    description: 'Who answers: pathfinder (default), dev, architect, debugger, reviewer, or one of your own.',
-  });
-  model = Option.String('--model', { description: 'The model to ask; also: git config teddy.model <name>.' });
-  provider = Option.String('--provider', { description: `${providers.join(', ')}; openai if none is named.` });
-  recording = Option.String('--recording', {
-    description: 'Take recorded answers from a directory, a bundle or a branch.',
-  });
-  yes = Option.Boolean('-y,--yes', false, { description: 'Approve every call, and every action of /execute.' });
-  noStream = noStreamOption();
+  message = option('-m,--message', { value: '<text>', describe: 'Send one message only; - reads it from stdin.' });
+  yes = option('-y,--yes', { describe: 'Approve every call, and every action of /execute.' });
 
   protected run(terminal: Terminal): Promise<number> {
     // This is loaded while git is asked about the repository.

@@ -1,4 +1,3 @@
-import { Command, Option } from 'clipanion';
 import { TeddyError } from '../../../errors.ts';
 import { countOf } from '../../../session/describe-spending.ts';
 import { formatCount } from '../../../session/format-count.ts';
@@ -6,14 +5,12 @@ import type { Explanation } from '../../../workflow/context/explain.ts';
 import type { ContextRow } from '../../../workflow/context/rows.ts';
 import type { ShownContext, SpentBudget } from '../../../workflow/context/show.ts';
 import { toProjectPath } from './context/edit.ts';
-import { sessionOption, TeddyCommand } from '../../teddy-command.ts';
+import { option, sessionOption, TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
 import { padTo, widthOf } from '../../render/cut-to-width.ts';
-import type { Terminal } from '../../terminal.ts';
 import { toVisible } from '../../../session/visible-text.ts';
 
 export class SessionContextCommand extends TeddyCommand {
-  static override paths = [['session', 'context']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Look',
     description: 'Show which files the model is shown next, and why.',
     details:
@@ -26,7 +23,7 @@ export class SessionContextCommand extends TeddyCommand {
   });
 
   session = sessionOption();
-  why = Option.String('--why', { description: 'Show which lines concern this path of the project or URL.' });
+  why = option('--why', { value: '<path>', describe: 'Show which lines concern this path of the project or URL.' });
 
   protected override trustsHead = () => 'always' as const;
 

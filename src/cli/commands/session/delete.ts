@@ -1,17 +1,14 @@
-import { Command, Option } from 'clipanion';
 import { TeddyError } from '../../../errors.ts';
 import type { Project } from '../../../ports/project.ts';
 import { shortRef } from '../../../names.ts';
 import type { Deletion } from '../../../workflow/landing/delete-session.ts';
 import { requireWholeName, toTarget } from './target-option.ts';
-import { sessionOption, TeddyCommand } from '../../teddy-command.ts';
-import type { Terminal } from '../../terminal.ts';
+import { option, parameter, sessionOption, TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
 import { toVisible } from '../../../session/visible-text.ts';
 
 export class SessionDeleteCommand extends TeddyCommand {
-  static override paths = [['session', 'delete']];
-  static override usage = Command.Usage({
-    category: 'Land',
+  static override usage = usage({
+    category: 'Put away',
     description: 'Delete the branches of a session here.',
     details: `
       It lists the main line, the conversation branches and the archive of the session, with what has not landed and what no remote
@@ -28,12 +25,10 @@ export class SessionDeleteCommand extends TeddyCommand {
     ],
   });
 
-  target = Option.String({ name: 'session', required: false });
+  target = parameter('session', { optional: true, completes: ['sessions'] });
   session = sessionOption();
-  yes = Option.Boolean('-y,--yes', false, { description: 'Delete without asking.' });
-  restore = Option.Boolean('--restore', false, {
-    description: 'Take back what the last deletion of this session id has deleted.',
-  });
+  yes = option('-y,--yes', { describe: 'Delete without asking.' });
+  restore = option('--restore', { describe: 'Take back what the last deletion of this session id has deleted.' });
 
   protected run(terminal: Terminal): Promise<number> {
     const target = toTarget(this.target, this.session);

@@ -1,12 +1,9 @@
-import { Command, Option } from 'clipanion';
 import { TeddyError } from '../../../errors.ts';
 import type { ComparedPart } from '../../../workflow/review/diff-turns.ts';
-import { sessionOption, TeddyCommand } from '../../teddy-command.ts';
-import type { Terminal } from '../../terminal.ts';
+import { option, parameter, sessionOption, TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
 
 export class SessionDiffCommand extends TeddyCommand {
-  static override paths = [['session', 'diff']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Look',
     description: 'Compare two turns: messages, plans, contexts, code.',
     details: `
@@ -25,11 +22,11 @@ export class SessionDiffCommand extends TeddyCommand {
     ],
   });
 
-  a = Option.String({ name: 'turn', required: true });
-  b = Option.String({ name: 'other turn', required: false });
+  a = parameter('turn');
+  b = parameter('other turn', { optional: true });
   session = sessionOption();
-  only = Option.String('--only', { description: 'Compare one part only: plan, context or code.' });
-  stat = Option.Boolean('--stat', false, { description: 'Show how much differs, without the lines.' });
+  only = option('--only', { value: '<part>', describe: 'Compare one part only: plan, context or code.' });
+  stat = option('--stat', { describe: 'Show how much differs, without the lines.' });
 
   protected override trustsHead = () => 'always' as const;
 

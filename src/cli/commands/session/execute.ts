@@ -1,26 +1,12 @@
-import { Command, Option } from 'clipanion';
 import { exitCodes, TeddyError } from '../../../errors.ts';
 import type { Selection } from '../../../workflow/run/select-actions.ts';
 import { interruptedChoices, parseActionList, type ExecutionOptions } from './execution-options.ts';
 import { requireOne } from '../../plan-options.ts';
 import { parseReplans } from './replanning.ts';
-import { sessionOption, TeddyCommand, withInterrupt } from '../../teddy-command.ts';
-import type { Terminal } from '../../terminal.ts';
-
-/**
- * The options that cannot be combined. `--replan` concerns a plan that may come, the others concern the one that is
- * pending.
- */
-const exclusions = {
-  '--reject': ['-y', '--only', '--skip', '--rollback', '--interrupted'],
-  '--dry-run': ['-y', '--reject', '--memos', '--rollback', '--worktree', '--interrupted'],
-  '--replan': ['--only', '--skip', '--reject', '--dry-run', '--interrupted'],
-  '--interrupted=rollback': ['-y', '--only', '--skip', '--memos', '--rollback'],
-};
+import { option, sessionOption, TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
 
 export class SessionExecuteCommand extends TeddyCommand {
-  static override paths = [['session', 'execute']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Start',
     description: 'Run the pending plan, asking about each action.',
     details: `
@@ -44,32 +30,32 @@ export class SessionExecuteCommand extends TeddyCommand {
   });
 
   session = sessionOption();
-  yes = Option.Boolean('-y,--yes', false, {
-    description: 'Approve every action, but no memos; --memos=yes approves those.',
+  yes = option('-y,--yes', { describe: 'Approve every action, but no memos; --memos=yes approves those.' });
+  only = option('--only', {
+    value: '<list>',
+    describe: 'Run only these actions, by number: 1,3-5. This approves none of them.',
   });
-  only = Option.String('--only', {
-    description: 'Run only these actions, by number: 1,3-5. This approves none of them.',
+  skip = option('--skip', { value: '<list>', describe: 'Run all actions except these.' });
+  reject = option('--reject', {
+    value: '[=reason]',
+    describe: 'Run nothing and close the turn; the report records the reason.',
+    excludes: ['-y', '--only', '--skip', '--rollback', '--interrupted'],
   });
-  skip = Option.String('--skip', { description: 'Run all actions except these.' });
-  reject = Option.String('--reject', {
-    tolerateBoolean: true,
-    description: 'Run nothing and close the turn; the report records the reason.',
-  });
-  memos = Option.String('--memos', { description: 'Accept or discard the memos that the plan proposes.' });
-  replan = Option.String('--replan', {
-    description:
+  memos = option('--memos', { value: '<yes|no>', describe: 'Accept or discard the memos that the plan proposes.' });
+  replan = option('--replan', {
+    value: '<n>',
+    describe:
       'If the plan is not valid, ask for another one, at most this many times: 0 to 10. Default: 0, or 2 in a terminal.',
   });
-  dryRun = Option.Boolean('--dry-run', false, {
-    description: 'Show what the plan would do, with one diff per file; change nothing.',
+  dryRun = option('--dry-run', {
+    describe: 'Show what the plan would do, with one diff per file; change nothing.',
+    excludes: ['-y', '--reject', '--memos', '--rollback', '--worktree', '--interrupted'],
   });
-  worktree = Option.Boolean('--worktree', false, { description: 'Use a linked work tree of its own.' });
-
-  rollback = Option.Boolean('--rollback', false, {
-    description: 'If the run does not finish, put back every file that it changed.',
-  });
-  interrupted = Option.String('--interrupted', {
-    description: 'What to do about a run that was killed: resume, rollback or keep. In a terminal, teddy asks.',
+  worktree = option('--worktree', { describe: 'Use a linked work tree of its own.' });
+  rollback = option('--rollback', { describe: 'If the run does not finish, put back every file that it changed.' });
+  interrupted = option('--interrupted', {
+    value: '<choice>',
+    describe: 'What to do about a run that was killed: resume, rollback or keep. In a terminal, teddy asks.',
   });
 
   protected override trustsHead = ({ isInteractive }: Terminal) => (isInteractive ? undefined : 'once');
@@ -79,20 +65,18 @@ export class SessionExecuteCommand extends TeddyCommand {
     if (this.dryRun) return this.preview(terminal, options.selection);
     // This is loaded while git is asked about the repository.
     const loading = Promise.all([import('./execute-and-show.ts'), import('../../ask/typed-ahead.ts')]);
-    return withInterrupt(terminal, 'teddy session execute', (signal) =>
-      this.withProject(terminal, async (project) => {
-        await this.offerOrphans(terminal, project, signal);
-        const [{ executeAndShow }, { keepingTypedAhead }] = await loading;
-        // A key that was pressed before the question was shown approves nothing.
-        const asking = keepingTypedAhead(terminal, () => undefined);
-        if (this.worktree) {
-          const { openWorkTree } = await import('../../../workflow/line/open-work-tree.ts');
-          this.session = (await openWorkTree(project, this.session, { needsPlan: true })).ref;
-        }
-        const page = (text: string) => this.page(terminal, project, text);
-        return executeAndShow({ terminal: asking, project, signal, page }, { ...options, selector: this.session });
-      }),
-    );
+    return this.withProjectAndSignal(terminal, 'teddy session execute', async (project, signal) => {
+      await this.offerOrphans(terminal, project, signal);
+      const [{ executeAndShow }, { keepingTypedAhead }] = await loading;
+      // A key that was pressed before the question was shown approves nothing.
+      const asking = keepingTypedAhead(terminal, () => undefined);
+      if (this.worktree) {
+        const { openWorkTree } = await import('../../../workflow/line/open-work-tree.ts');
+        this.session = (await openWorkTree(project, this.session, { needsPlan: true })).ref;
+      }
+      const page = (text: string) => this.page(terminal, project, text);
+      return executeAndShow({ terminal: asking, project, signal, page }, { ...options, selector: this.session });
+    });
   }
 
   /** Throws USAGE. */
@@ -100,23 +84,20 @@ export class SessionExecuteCommand extends TeddyCommand {
     const reject = this.reject === true ? '' : this.reject === false ? undefined : this.reject;
     const replans = parseReplans(this.replan);
     const interrupted = parseWord('--interrupted', this.interrupted, interruptedChoices);
-    const given: Record<string, boolean> = {
-      '-y': this.yes,
+    const ofThisPlan = {
       '--only': this.only !== undefined,
       '--skip': this.skip !== undefined,
-      '--memos': this.memos !== undefined,
       '--reject': reject !== undefined,
-      '--replan': (replans ?? 0) > 0,
       '--dry-run': this.dryRun,
-      '--rollback': this.rollback,
-      '--worktree': this.worktree,
       '--interrupted': interrupted !== undefined,
-      '--interrupted=rollback': interrupted === 'rollback',
     };
-    for (const [flag, others] of Object.entries(exclusions)) {
-      for (const other of others) requireOne({ [other]: given[other] === true, [flag]: given[flag] === true });
-    }
-    const isAboutThisPlan = exclusions['--replan'].some((flag) => given[flag] === true);
+    // `--replan` concerns a plan that may come.
+    if ((replans ?? 0) > 0) refuseBeside('--replan', ofThisPlan);
+    const { '--only': only, '--skip': skip } = ofThisPlan;
+    const decided = { '-y': this.yes, '--only': only, '--skip': skip };
+    const isRolledBack = { '--memos': this.memos !== undefined, '--rollback': this.rollback };
+    if (interrupted === 'rollback') refuseBeside('--interrupted=rollback', { ...decided, ...isRolledBack });
+    const isAboutThisPlan = Object.values(ofThisPlan).includes(true);
     return {
       yes: this.yes,
       selection: { only: parseActionList('--only', this.only), skip: parseActionList('--skip', this.skip) },
@@ -158,4 +139,9 @@ function parseWord<Word extends string>(
     `${flag}=${text} is not known.`,
     `It is ${words.slice(0, -1).join(', ')} or ${words.at(-1)}.`,
   );
+}
+
+/** Throws USAGE where one of the options was given beside `flag`. */
+function refuseBeside(flag: string, given: Record<string, boolean>): void {
+  for (const [other, isGiven] of Object.entries(given)) requireOne({ [other]: isGiven, [flag]: true });
 }

@@ -1,4 +1,3 @@
-import { Command, Option } from 'clipanion';
 import { version } from '../../../../package.json';
 import { openExportDirectory, openExportFile } from '../../../app.ts';
 import { TeddyError } from '../../../errors.ts';
@@ -6,16 +5,13 @@ import type { ExportTarget } from '../../../ports/disk.ts';
 import { formatCount } from '../../../session/format-count.ts';
 import type { ExportedSession, ExportOptions } from '../../../workflow/conversation/export-session.ts';
 import { readWorkingDirectory } from '../../context.ts';
-import { requireOne } from '../../plan-options.ts';
-import { sessionOption, TeddyCommand } from '../../teddy-command.ts';
-import type { Terminal } from '../../terminal.ts';
+import { option, sessionOption, TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
 import { toVisible } from '../../../session/visible-text.ts';
 
 const formats = ['agent-trace'];
 
 export class SessionExportCommand extends TeddyCommand {
-  static override paths = [['session', 'export']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Elsewhere',
     description: 'Export a session: its page, its files, its history, its branch, or who brought its lines.',
     details: `
@@ -43,26 +39,43 @@ export class SessionExportCommand extends TeddyCommand {
   });
 
   session = sessionOption();
-  html = Option.String('--html', { description: 'Write a page for the browser; - is stdout.' });
-  dir = Option.String('--dir', { description: 'Write the files of the session, as the last entry has them.' });
-  jsonl = Option.String('--jsonl', { description: 'Write the history, one record per line; - is stdout.' });
-  bundle = Option.String('--bundle', { description: 'Write the branch with all of its commits; - is stdout.' });
-  format = Option.String('--format', { description: `${formats.join(', ')}; to stdout, or to --output.` });
-  output = Option.String('--output', { description: 'Where --format writes; - is stdout.' });
-  revision = Option.String('--rev', { description: 'With --format: the lines of this commit. Default: the tip.' });
-  force = Option.Boolean('--force', false, { description: 'Replace an existing file.' });
+  html = option('--html', {
+    value: '<file>',
+    describe: 'Write a page for the browser; - is stdout.',
+    excludes: ['--dir', '--jsonl', '--bundle', '--format'],
+  });
+  dir = option('--dir', {
+    value: '<directory>',
+    describe: 'Write the files of the session, as the last entry has them.',
+    excludes: ['--jsonl', '--bundle', '--format'],
+  });
+  jsonl = option('--jsonl', {
+    value: '<file>',
+    describe: 'Write the history, one record per line; - is stdout.',
+    excludes: ['--bundle', '--format'],
+  });
+  bundle = option('--bundle', {
+    value: '<file>',
+    describe: 'Write the branch with all of its commits; - is stdout.',
+    excludes: ['--format'],
+  });
+  format = option('--format', { value: '<name>', describe: `${formats.join(', ')}; to stdout, or to --output.` });
+  output = option('--output', {
+    value: '<file>',
+    describe: 'Where --format writes; - is stdout.',
+    requires: ['--format'],
+  });
+  revision = option('--rev', {
+    value: '<commit>',
+    describe: 'With --format: the lines of this commit. Default: the tip.',
+    requires: ['--format'],
+  });
+  force = option('--force', { describe: 'Replace an existing file.' });
 
   protected override trustsHead = () => 'always' as const;
 
   protected run(terminal: Terminal): Promise<number> {
-    const { html, dir, jsonl, bundle, format, output, revision } = this;
-    requireOne({
-      '--html': html !== undefined,
-      '--dir': dir !== undefined,
-      '--jsonl': jsonl !== undefined,
-      '--bundle': bundle !== undefined,
-      '--format': format !== undefined,
-    });
+    const { html, dir, jsonl, bundle, format, output } = this;
     requireNames({
       '--html': html,
       '--dir': dir,
@@ -70,7 +83,7 @@ export class SessionExportCommand extends TeddyCommand {
       '--bundle': bundle,
       '--output': output,
     });
-    requireFormat(format, { '--output': output, '--rev': revision });
+    requireFormat(format);
     return this.withProject(terminal, async (project) => {
       const { exportSession } = await import('../../../workflow/conversation/export-session.ts');
       const options = await this.openOptions();
@@ -136,11 +149,7 @@ function requireNames(given: Record<string, string | undefined>): void {
     throw new TeddyError('USAGE', `${empty} is empty.`, `Name what is to be written: ${empty} <path>.`);
 }
 
-/** `others`: options that go with a format alone. */
-function requireFormat(format: string | undefined, others: Record<string, string | undefined>): void {
-  const lonely = Object.keys(others).find((option) => others[option] !== undefined);
-  if (format === undefined && lonely !== undefined)
-    throw new TeddyError('USAGE', `${lonely} goes with --format.`, `Add \`--format ${formats[0]}\`, or leave it out.`);
+function requireFormat(format: string | undefined): void {
   if (format !== undefined && !formats.includes(format))
     throw new TeddyError(
       'UNKNOWN_FORMAT',

@@ -1,15 +1,12 @@
-import { Command, Option } from 'clipanion';
 import { historyFormats, type HistoryFormat } from '../../../conversation/history.ts';
 import { TeddyError } from '../../../errors.ts';
 import type { ShownHistory } from '../../../workflow/conversation/show-history.ts';
 import { toTarget } from './target-option.ts';
-import { sessionOption, TeddyCommand } from '../../teddy-command.ts';
-import type { Terminal } from '../../terminal.ts';
+import { option, parameter, sessionOption, TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
 import { toVisible } from '../../../session/visible-text.ts';
 
 export class SessionHistoryCommand extends TeddyCommand {
-  static override paths = [['session', 'history']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Look',
     description: 'Print the messages of a session as a model would get them.',
     details: `
@@ -31,10 +28,10 @@ export class SessionHistoryCommand extends TeddyCommand {
     ],
   });
 
-  target = Option.String({ name: 'session or commit', required: false });
+  target = parameter('session or commit', { optional: true, completes: ['sessions'] });
   session = sessionOption();
-  format = Option.String('--format', { description: `${historyFormats.join(', ')}; default: openai.` });
-  from = Option.String('--from', { description: 'Leave out the turns before this one.' });
+  format = option('--format', { value: '<name>', describe: `${historyFormats.join(', ')}; default: openai.` });
+  from = option('--from', { value: '<turn>', describe: 'Leave out the turns before this one.' });
 
   protected override trustsHead = () => 'always' as const;
 

@@ -1,4 +1,3 @@
-import { Command, Option } from 'clipanion';
 import { openSource } from '../../../app.ts';
 import { importFormats, type ImportFormat } from '../../../agents/import-formats.ts';
 import type { ImportReport } from '../../../conversation/importer.ts';
@@ -12,8 +11,7 @@ import type {
   PreviewedImport,
 } from '../../../workflow/conversation/import-session.ts';
 import type { ImportProgress, ImportRequest } from '../../../workflow/conversation/read-log.ts';
-import { TeddyCommand, withInterrupt } from '../../teddy-command.ts';
-import type { Terminal } from '../../terminal.ts';
+import { option, parameter, TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
 import { toSwitchCommand } from '../../../workflow/line/switch.ts';
 import { toVisible } from '../../../session/visible-text.ts';
 
@@ -21,8 +19,7 @@ const shownIssues = 5;
 const redrawMs = 200;
 
 export class SessionImportCommand extends TeddyCommand {
-  static override paths = [['session', 'import']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Elsewhere',
     description: 'Make a session from a conversation that another program logged.',
     details: `
@@ -37,12 +34,13 @@ export class SessionImportCommand extends TeddyCommand {
     ],
   });
 
-  file = Option.String({ name: 'file' });
-  format = Option.String('--format', {
-    description: `The format, if teddy does not recognize it: ${importFormats.join(', ')}.`,
+  file = parameter('file', { completes: ['files'] });
+  format = option('--format', {
+    value: '<name>',
+    describe: `The format, if teddy does not recognize it: ${importFormats.join(', ')}.`,
   });
-  name = Option.String('--name', { description: 'The name of the session.' });
-  dryRun = Option.Boolean('--dry-run', false, { description: 'Show what would be imported; change nothing.' });
+  name = option('--name', { value: '<name>', describe: 'The name of the session.' });
+  dryRun = option('--dry-run', { describe: 'Show what would be imported; change nothing.' });
 
   protected run(terminal: Terminal): Promise<number> {
     const format = parseFormat(this.format);
@@ -52,24 +50,22 @@ export class SessionImportCommand extends TeddyCommand {
         'A log is read twice, so it cannot come from stdin.',
         'Save it to a file, and name that; ./- is a file called -.',
       );
-    return withInterrupt(terminal, 'teddy session list', (signal) =>
-      this.withProject(terminal, async (project) => {
-        const { importSession, previewImport } = await import('../../../workflow/conversation/import-session.ts');
-        const source = await openSource(this.file, this.context.cwd());
-        const onProgress = showProgress(terminal);
-        const request: ImportRequest = { source, format, name: this.name, signal, onProgress };
-        try {
-          if (this.dryRun) this.showPreview(terminal, await previewImport(project, request));
-          else {
-            await this.offerOrphans(terminal, project, signal);
-            this.showImported(terminal, await importSession(project, request));
-          }
-        } finally {
-          terminal.redraw(null);
+    return this.withProjectAndSignal(terminal, 'teddy session list', async (project, signal) => {
+      const { importSession, previewImport } = await import('../../../workflow/conversation/import-session.ts');
+      const source = await openSource(this.file, this.context.cwd());
+      const onProgress = showProgress(terminal);
+      const request: ImportRequest = { source, format, name: this.name, signal, onProgress };
+      try {
+        if (this.dryRun) this.showPreview(terminal, await previewImport(project, request));
+        else {
+          await this.offerOrphans(terminal, project, signal);
+          this.showImported(terminal, await importSession(project, request));
         }
-        return 0;
-      }),
-    );
+      } finally {
+        terminal.redraw(null);
+      }
+      return 0;
+    });
   }
 
   private showPreview(terminal: Terminal, preview: PreviewedImport): void {

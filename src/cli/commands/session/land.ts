@@ -1,4 +1,3 @@
-import { Command, Option } from 'clipanion';
 import { composeText } from '../../../app.ts';
 import { shortRef } from '../../../names.ts';
 import { countOf } from '../../../session/describe-spending.ts';
@@ -8,14 +7,12 @@ import type { AuthorshipNote } from '../../../workflow/landing/authorship-log.ts
 import type { Landed } from '../../../workflow/landing/land-session.ts';
 import { toTarget } from './target-option.ts';
 import { toSurroundings } from '../../context.ts';
-import { sessionOption, TeddyCommand } from '../../teddy-command.ts';
-import type { Terminal } from '../../terminal.ts';
+import { option, parameter, sessionOption, TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
 import { errorDocument } from '../../render/error.ts';
 import { toVisible } from '../../../session/visible-text.ts';
 
 export class SessionLandCommand extends TeddyCommand {
-  static override paths = [['session', 'land']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Land',
     description: "Bring a session's code to a branch, as one commit.",
     details: `
@@ -51,19 +48,21 @@ export class SessionLandCommand extends TeddyCommand {
     ],
   });
 
-  target = Option.String({ name: 'session', required: false });
+  target = parameter('session', { optional: true, completes: ['sessions'] });
   session = sessionOption();
-  onto = Option.String('--onto', {
-    description: 'The branch to land on. Default: the one that the session started from.',
+  onto = option('--onto', {
+    value: '<branch>',
+    describe: 'The branch to land on. Default: the one that the session started from.',
   });
-  message = Option.String('-m,--message', {
-    description: "The commit's subject and body. Default: the title of the newest turn and a list of the turns.",
+  message = option('-m,--message', {
+    value: '<text>',
+    describe: "The commit's subject and body. Default: the title of the newest turn and a list of the turns.",
   });
-  edit = Option.Boolean('--edit', false, { description: 'Write the message in your editor.' });
-  withOwnEdits = Option.Boolean('--with-own-edits', false, {
-    description: "Land your own edits from before the session's first message, too, without a question.",
+  edit = option('--edit', { describe: 'Write the message in your editor.' });
+  withOwnEdits = option('--with-own-edits', {
+    describe: "Land your own edits from before the session's first message, too, without a question.",
   });
-  dryRun = Option.Boolean('--dry-run', false, { description: 'Show what would land; change nothing.' });
+  dryRun = option('--dry-run', { describe: 'Show what would land; change nothing.' });
 
   protected run(terminal: Terminal): Promise<number> {
     const target = toTarget(this.target, this.session);

@@ -1,17 +1,14 @@
-import { Command, Option } from 'clipanion';
 import type { LoggedEntry } from '../../../session/logged-entry.ts';
 import { type SessionLog, logSession } from '../../../workflow/review/log-session.ts';
 import type { SessionGraph } from '../../../workflow/review/log-graph.ts';
 import { toTarget } from './target-option.ts';
-import { sessionOption, TeddyCommand } from '../../teddy-command.ts';
+import { option, parameter, sessionOption, TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
 import { describeLogged, styleVerdict } from '../../render/verdict.ts';
 import { formatTime } from '../../render/time.ts';
-import type { Terminal } from '../../terminal.ts';
 import { toVisible } from '../../../session/visible-text.ts';
 
 export class SessionLogCommand extends TeddyCommand {
-  static override paths = [['session', 'log']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Look',
     description: 'Show the steps of a session, newest first.',
     details: `
@@ -32,9 +29,9 @@ export class SessionLogCommand extends TeddyCommand {
     ],
   });
 
-  target = Option.String({ name: 'session, commit or range', required: false });
+  target = parameter('session, commit or range', { optional: true, completes: ['sessions'] });
   session = sessionOption();
-  graph = Option.Boolean('--graph', false, { description: 'Draw all lines of the session.' });
+  graph = option('--graph', { describe: 'Draw all lines of the session.' });
 
   protected override trustsHead = () => 'always' as const;
 

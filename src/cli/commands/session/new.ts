@@ -1,16 +1,12 @@
 import { relative, resolve } from 'node:path';
-import { Command, Option } from 'clipanion';
 import { shortRef } from '../../../names.ts';
 import { toShellWord } from '../../../session/shell-word.ts';
 import { newSession } from '../../../workflow/line/new-session.ts';
-import { requireOne } from '../../plan-options.ts';
-import { TeddyCommand } from '../../teddy-command.ts';
-import type { Terminal } from '../../terminal.ts';
+import { option, parameter, TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
 import { toVisible } from '../../../session/visible-text.ts';
 
 export class SessionNewCommand extends TeddyCommand {
-  static override paths = [['session', 'new']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Start',
     description: 'Make a session and switch to its branch.',
     details: `
@@ -32,15 +28,12 @@ export class SessionNewCommand extends TeddyCommand {
     ],
   });
 
-  name = Option.String({ name: 'name' });
-  noSwitch = Option.Boolean('--no-switch', false, { description: 'Make the branch, but stay where you are.' });
-
-  from = Option.String('--from', { description: 'The branch or session to start from.' });
-
-  worktree = Option.Boolean('--worktree', false, { description: 'Use a linked work tree of its own.' });
+  name = parameter('name');
+  noSwitch = option('--no-switch', { describe: 'Make the branch, but stay where you are.', excludes: ['--worktree'] });
+  from = option('--from', { value: '<branch>', describe: 'The branch or session to start from.' });
+  worktree = option('--worktree', { describe: 'Use a linked work tree of its own.' });
 
   protected run(terminal: Terminal): Promise<number> {
-    requireOne({ '--no-switch': this.noSwitch, '--worktree': this.worktree });
     return this.withProject(terminal, async (project) => {
       await this.offerOrphans(terminal, project);
       const { name, from, worktree } = this;

@@ -1,4 +1,3 @@
-import { Command, Option } from 'clipanion';
 import { openAgentPlace, openCapture } from '../../../app.ts';
 import { openableAgents, type AgentName } from '../../../agents/agents.ts';
 import { TeddyError } from '../../../errors.ts';
@@ -6,12 +5,10 @@ import { formatCount } from '../../../session/format-count.ts';
 import { toVisible } from '../../../session/visible-text.ts';
 import type { OpenedSession } from '../../../workflow/conversation/open-with.ts';
 import { toSurroundings } from '../../context.ts';
-import { TeddyCommand } from '../../teddy-command.ts';
-import type { Terminal } from '../../terminal.ts';
+import { option, parameter, TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
 
 export class SessionOpenCommand extends TeddyCommand {
-  static override paths = [['session', 'open']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Elsewhere',
     description: 'Continue a session in Claude Code or Codex.',
     details: `
@@ -32,8 +29,8 @@ export class SessionOpenCommand extends TeddyCommand {
     ],
   });
 
-  target = Option.String({ name: 'session[:turn]' });
-  with = Option.String('--with', { description: `The agent: ${openableAgents.join(' or ')}.`, required: true });
+  target = parameter('session[:turn]', { completes: ['sessions'] });
+  with = option('--with', { value: '<agent>', describe: `The agent: ${openableAgents.join(' or ')}.`, required: true });
 
   protected override trustsHead = () => 'once' as const;
 

@@ -1,15 +1,12 @@
-import { Command, Option } from 'clipanion';
 import { TeddyError } from '../../../errors.ts';
 import { shortRef } from '../../../names.ts';
 import type { Project } from '../../../ports/project.ts';
 import { PlanningCommand, requireOne } from '../../plan-options.ts';
-import { withInterrupt } from '../../teddy-command.ts';
-import type { Terminal } from '../../terminal.ts';
+import { option, parameter, type Terminal, usage } from '../../teddy-command.ts';
 import { toVisible } from '../../../session/visible-text.ts';
 
 export class SessionPlanCommand extends PlanningCommand {
-  static override paths = [['session', 'plan']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Start',
     description: 'Say what you want; the answer is a plan.',
     details: `
@@ -33,25 +30,19 @@ export class SessionPlanCommand extends PlanningCommand {
     ],
   });
 
-  dryRun = Option.Boolean('--dry-run', false, { description: 'Print what would be sent; change nothing.' });
-
-  instead = Option.Boolean('--instead', false, {
-    description: 'Refuse the pending plan; the message says what to do instead.',
+  dryRun = option('--dry-run', {
+    describe: 'Print what would be sent; change nothing.',
+    excludes: ['--worktree', '--instead', '--run'],
   });
-
-  runs = Option.Boolean('--run', false, { description: 'Run the plan at once.' });
-
-  yes = Option.Boolean('-y,--yes', false, { description: 'With --run: approve every action, but no memos.' });
-
-  worktree = Option.Boolean('--worktree', false, { description: 'Use a linked work tree of its own.' });
+  instead = option('--instead', { describe: 'Refuse the pending plan; the message says what to do instead.' });
+  runs = option('--run', { describe: 'Run the plan at once.' });
+  yes = option('-y,--yes', { describe: 'With --run: approve every action, but no memos.' });
+  worktree = option('--worktree', { describe: 'Use a linked work tree of its own.' });
 
   protected override trustsHead = ({ isInteractive }: Terminal) =>
     isInteractive || this.edit || this.message === '-' ? undefined : 'once';
 
   protected run(terminal: Terminal): Promise<number> {
-    requireOne({ '--dry-run': this.dryRun, '--worktree': this.worktree });
-    requireOne({ '--dry-run': this.dryRun, '--instead': this.instead });
-    requireOne({ '--dry-run': this.dryRun, '--run': this.runs });
     if (this.yes && !this.runs)
       throw new TeddyError('USAGE', '-y approves the actions of a plan that is run.', 'Add --run, or leave out -y.');
     if (this.instead && this.message === undefined && !this.edit)
@@ -60,32 +51,29 @@ export class SessionPlanCommand extends PlanningCommand {
         '--instead needs a message that says what to do instead.',
         'Give it with -m, or write it with --edit.',
       );
-    requireOne({ '--from': this.from !== undefined, '--recording': this.recording !== undefined });
     // This is loaded while git is asked about the repository.
     void import('../../../workflow/turn/plan.ts');
-    return withInterrupt(terminal, 'teddy session plan', (signal) =>
-      this.withProject(terminal, async (project) => {
-        if (!this.dryRun) await this.offerOrphans(terminal, project, signal);
-        const message = await this.composeMessage(terminal, project, signal);
-        if (this.worktree && message?.trim() !== '') {
-          const { openWorkTree } = await import('../../../workflow/line/open-work-tree.ts');
-          this.session = (await openWorkTree(project, this.session, { needsPlan: false })).ref;
-        }
-        if (!this.dryRun) return this.plan(terminal, project, message, signal);
-        const { previewRequest } = await import('../../../workflow/turn/plan.ts');
-        const choice = await this.choose(terminal, project, { asksEndpoint: false });
-        const log = await previewRequest(project, {
-          selector: this.session,
-          message,
-          agent: this.agent,
-          choice,
-          approveForeign: this.toForeignApproval(terminal, signal),
-        });
-        if (this.json) this.printJson(terminal, 'plan-preview', { log });
-        else await this.page(terminal, project, terminal.isOutputTty ? toVisible(log) : log);
-        return 0;
-      }),
-    );
+    return this.withProjectAndSignal(terminal, 'teddy session plan', async (project, signal) => {
+      if (!this.dryRun) await this.offerOrphans(terminal, project, signal);
+      const message = await this.composeMessage(terminal, project, signal);
+      if (this.worktree && message?.trim() !== '') {
+        const { openWorkTree } = await import('../../../workflow/line/open-work-tree.ts');
+        this.session = (await openWorkTree(project, this.session, { needsPlan: false })).ref;
+      }
+      if (!this.dryRun) return this.plan(terminal, project, message, signal);
+      const { previewRequest } = await import('../../../workflow/turn/plan.ts');
+      const choice = await this.choose(terminal, project, { asksEndpoint: false });
+      const log = await previewRequest(project, {
+        selector: this.session,
+        message,
+        agent: this.agent,
+        choice,
+        approveForeign: this.toForeignApproval(terminal, signal),
+      });
+      if (this.json) this.printJson(terminal, 'plan-preview', { log });
+      else await this.page(terminal, project, terminal.isOutputTty ? toVisible(log) : log);
+      return 0;
+    });
   }
 
   private async plan(
@@ -121,9 +109,8 @@ export class SessionPlanCommand extends PlanningCommand {
 }
 
 export class SessionAskCommand extends PlanningCommand {
-  static override paths = [['session', 'ask']];
-  static override usage = Command.Usage({
-    category: 'Start',
+  static override usage = usage({
+    category: 'Talk',
     description: 'Ask about the pending plan, and leave it as it is.',
     details: `
       The model answers in words, which change nothing: the plan stays pending, and so does an approval that it has.
@@ -141,19 +128,17 @@ export class SessionAskCommand extends PlanningCommand {
     ],
   });
 
-  question = Option.String({ name: 'question', required: false });
+  question = parameter('question', { optional: true });
 
   protected run(terminal: Terminal): Promise<number> {
     requireOne({ 'the question': this.question !== undefined, '-m': this.message !== undefined });
     this.message ??= this.question;
     // This is loaded while git is asked about the repository.
     void import('../../../workflow/turn/plan.ts');
-    return withInterrupt(terminal, 'teddy session show', (signal) =>
-      this.withProject(terminal, async (project) => {
-        await this.offerOrphans(terminal, project, signal);
-        const message = await this.composeMessage(terminal, project, signal);
-        return this.planAndShow(terminal, project, message, signal, { mode: 'ask' });
-      }),
-    );
+    return this.withProjectAndSignal(terminal, 'teddy session show', async (project, signal) => {
+      await this.offerOrphans(terminal, project, signal);
+      const message = await this.composeMessage(terminal, project, signal);
+      return this.planAndShow(terminal, project, message, signal, { mode: 'ask' });
+    });
   }
 }

@@ -4,6 +4,7 @@ import { TeddyError } from '../../../errors.ts';
 import type { Project } from '../../../ports/project.ts';
 import type { NeededApproval } from '../../../workflow/verify/check-approval.ts';
 import { resolvePath, type CliContext } from '../../context.ts';
+import { option } from '../../teddy-command.ts';
 
 /** `--require-approval`, alone or with a value of `teddy.approvals`. Throws USAGE. */
 export function toNeededApproval(given: string | boolean | undefined): NeededApproval | undefined {
@@ -17,10 +18,10 @@ export function toNeededApproval(given: string | boolean | undefined): NeededApp
 /** `--signed-by`; undefined: no key was named. `readText` gives null for what is no file. Throws USAGE. */
 export async function readKeys(
   project: Project,
-  named: readonly string[] | undefined,
+  named: readonly string[],
   readText: (path: string) => Promise<string | null>,
 ): Promise<ReadonlySet<string> | undefined> {
-  if (named === undefined) return undefined;
+  if (named.length === 0) return undefined;
   const { readSigningKeys } = await import('../../../workflow/verify/signing-keys.ts');
   return readSigningKeys(project, named, readText);
 }
@@ -30,5 +31,22 @@ export function readKeyFile(context: CliContext, path: string): Promise<string |
   return readFile(resolvePath(context, path), 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null;
     throw new TeddyError('USAGE', `${path} cannot be read: ${error.message}.`, 'Name a file with public keys.');
+  });
+}
+
+export function signedByOption(): string[] {
+  return option('--signed-by', {
+    value: '<key>',
+    many: true,
+    describe:
+      'Require every entry to be signed by this key: its fingerprint, or a file with public ssh keys. Give it several times to allow several keys.',
+    completes: ['files'],
+  });
+}
+
+export function requireApprovalOption(): string | boolean | undefined {
+  return option('--require-approval', {
+    value: '[=whose]',
+    describe: 'Require an approval of every plan that was run; =others asks for that of somebody else.',
   });
 }

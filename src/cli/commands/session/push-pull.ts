@@ -1,9 +1,8 @@
-import { Command } from 'clipanion';
 import { archiveOption, ShareCommand } from './share-command.ts';
+import { usage } from '../../teddy-command.ts';
 
 export class SessionPushCommand extends ShareCommand {
-  static override paths = [['session', 'push']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Elsewhere',
     description: 'Send a session to a remote.',
     details: `
@@ -34,8 +33,7 @@ export class SessionPushCommand extends ShareCommand {
 }
 
 export class SessionPullCommand extends ShareCommand {
-  static override paths = [['session', 'pull']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Elsewhere',
     description: 'Get a session from a remote.',
     details: `

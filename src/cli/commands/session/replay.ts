@@ -1,18 +1,23 @@
 import { randomUUID } from 'node:crypto';
-import { Command, Option } from 'clipanion';
 import { openExportFile } from '../../../app.ts';
 import type { Project } from '../../../ports/project.ts';
 import { isSame, isUnproven, type ReplayedLine } from '../../../workflow/replay/replayed.ts';
 import { openIfBundle } from './open-target.ts';
 import { renderReplay } from '../../render/replay.ts';
 import { toTarget } from './target-option.ts';
-import { sessionOption, TeddyCommand, withInterrupt } from '../../teddy-command.ts';
-import type { Terminal } from '../../terminal.ts';
+import {
+  option,
+  parameter,
+  sessionOption,
+  TeddyCommand,
+  type Terminal,
+  usage,
+  withInterrupt,
+} from '../../teddy-command.ts';
 import { toVisible } from '../../../session/visible-text.ts';
 
 export class SessionReplayCommand extends TeddyCommand {
-  static override paths = [['session', 'replay']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Look',
     description: 'Repeat what the reports of a session say was done, and compare.',
     details: `
@@ -47,15 +52,16 @@ export class SessionReplayCommand extends TeddyCommand {
     ],
   });
 
-  target = Option.String({ name: 'session, commit, range or bundle', required: false });
+  target = parameter('session, commit, range or bundle', { optional: true, completes: ['sessions', 'files'] });
   session = sessionOption();
-  runCommands = Option.Boolean('--run-commands', false, {
-    description: 'Also run the commands of the plans, in a temporary repository.',
+  runCommands = option('--run-commands', {
+    describe: 'Also run the commands of the plans, in a temporary repository.',
   });
-  strict = Option.Boolean('--strict', false, {
-    description: 'Exit with 1 also if something that a commit holds is not proven.',
+  strict = option('--strict', { describe: 'Exit with 1 also if something that a commit holds is not proven.' });
+  junit = option('--junit', {
+    value: '<file>',
+    describe: 'Write the result as JUnit XML, with one test case per turn.',
   });
-  junit = Option.String('--junit', { description: 'Write the result as JUnit XML, with one test case per turn.' });
 
   protected override trustsHead = () => 'always' as const;
 

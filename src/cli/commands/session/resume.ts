@@ -1,4 +1,3 @@
-import { Command, Option } from 'clipanion';
 import { TeddyError } from '../../../errors.ts';
 import type { Project } from '../../../ports/project.ts';
 import { shortRef } from '../../../names.ts';
@@ -7,8 +6,7 @@ import type { NextStep } from '../../../workflow/turn/find-next-step.ts';
 import { askingForeign, chooseFromFlags } from '../../ask/choose-model.ts';
 import { toExecutionOptions, type ExecutionOptions } from './execution-options.ts';
 import { noStreamOption } from '../../plan-options.ts';
-import { sessionOption, TeddyCommand, withInterrupt } from '../../teddy-command.ts';
-import type { Terminal } from '../../terminal.ts';
+import { option, sessionOption, TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
 
 interface Resuming {
   terminal: Terminal;
@@ -18,8 +16,7 @@ interface Resuming {
 }
 
 export class SessionResumeCommand extends TeddyCommand {
-  static override paths = [['session', 'resume']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Go on',
     description: 'Do what comes next: run the plan, ask the model again, or take your next message.',
     details: `
@@ -39,28 +36,26 @@ export class SessionResumeCommand extends TeddyCommand {
   });
 
   session = sessionOption();
-  yes = Option.Boolean('-y,--yes', false, {
-    description: 'Approve every action of a plan and every call of a conversation, but no memos.',
+  yes = option('-y,--yes', {
+    describe: 'Approve every action of a plan and every call of a conversation, but no memos.',
   });
   noStream = noStreamOption();
 
   protected run(terminal: Terminal): Promise<number> {
     // This is loaded while git is asked about the repository.
     const loading = import('../../../workflow/turn/find-next-step.ts');
-    return withInterrupt(terminal, 'teddy session resume', (signal) =>
-      this.withProject(terminal, async (project) => {
-        await this.offerOrphans(terminal, project, signal);
-        const { findNextStep } = await loading;
-        const step = await findNextStep(project, this.session);
-        // The user has already confirmed the line.
-        if (step.line.found === 'open') this.session = shortRef(step.line.ref);
-        if (!this.json && step.kind !== 'message') terminal.say(describeStep(step));
-        const resuming = { terminal, project, signal, step };
-        if (step.kind === 'execute') return this.executePending(resuming);
-        if (step.kind === 'ask') return step.mode === 'chat' ? this.talk(resuming) : this.ask(resuming);
-        return this.askNext(resuming);
-      }),
-    );
+    return this.withProjectAndSignal(terminal, 'teddy session resume', async (project, signal) => {
+      await this.offerOrphans(terminal, project, signal);
+      const { findNextStep } = await loading;
+      const step = await findNextStep(project, this.session);
+      // The user has already confirmed the line.
+      if (step.line.found === 'open') this.session = shortRef(step.line.ref);
+      if (!this.json && step.kind !== 'message') terminal.say(describeStep(step));
+      const resuming = { terminal, project, signal, step };
+      if (step.kind === 'execute') return this.executePending(resuming);
+      if (step.kind === 'ask') return step.mode === 'chat' ? this.talk(resuming) : this.ask(resuming);
+      return this.askNext(resuming);
+    });
   }
 
   private async executePending({ terminal, project, signal }: Resuming): Promise<number> {

@@ -1,11 +1,8 @@
-import { Command, Option } from 'clipanion';
 import { toTarget } from './target-option.ts';
-import { sessionOption, TeddyCommand } from '../../teddy-command.ts';
-import type { Terminal } from '../../terminal.ts';
+import { parameter, sessionOption, TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
 
 export class SessionReviewCommand extends TeddyCommand {
-  static override paths = [['session', 'review']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Look',
     description: 'Print a session as Markdown, for the body of a pull request.',
     details: `
@@ -27,7 +24,7 @@ export class SessionReviewCommand extends TeddyCommand {
     ],
   });
 
-  target = Option.String({ name: 'session, commit or range', required: false });
+  target = parameter('session, commit or range', { optional: true, completes: ['sessions'] });
   session = sessionOption();
 
   protected override trustsHead = () => 'always' as const;

@@ -1,15 +1,12 @@
-import { Command, Option } from 'clipanion';
 import { shortRef } from '../../../names.ts';
 import { toShellWord } from '../../../session/shell-word.ts';
 import { rewindTurn } from '../../../workflow/turn/rewind.ts';
 import { toVisible } from '../../../session/visible-text.ts';
-import { sayBack, toSwitched } from '../../render/branched.ts';
-import { sessionOption, TeddyCommand } from '../../teddy-command.ts';
-import type { Terminal } from '../../terminal.ts';
+import { sayBack, toSwitched } from '../../render/name-line.ts';
+import { parameter, sessionOption, TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
 
 export class SessionRewindCommand extends TeddyCommand {
-  static override paths = [['session', 'rewind']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Go on',
     description: 'Go back to the end of a turn, on a branch of its own.',
     details: `
@@ -19,7 +16,7 @@ export class SessionRewindCommand extends TeddyCommand {
     examples: [['Go on from turn 02', '$0 session rewind 02']],
   });
 
-  turn = Option.String({ name: 'turn' });
+  turn = parameter('turn');
   session = sessionOption();
 
   protected run(terminal: Terminal): Promise<number> {

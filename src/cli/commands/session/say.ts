@@ -1,15 +1,12 @@
-import { Command, Option } from 'clipanion';
 import type { KnownRecord } from '../../../conversation/record.ts';
 import { TeddyError } from '../../../errors.ts';
 import type { Project } from '../../../ports/project.ts';
 import type { AppendedRecords } from '../../../workflow/line/append-records.ts';
-import { sessionOption, TeddyCommand, withInterrupt } from '../../teddy-command.ts';
-import type { Terminal } from '../../terminal.ts';
+import { option, sessionOption, TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
 
 export class SessionSayCommand extends TeddyCommand {
-  static override paths = [['session', 'say']];
-  static override usage = Command.Usage({
-    category: 'Go on',
+  static override usage = usage({
+    category: 'Talk',
     description: 'Add what was said elsewhere, by voice or by text.',
     details: `
       Adds one record to the transcript, as one commit. No model is asked, but the next turn knows of it. A
@@ -31,32 +28,28 @@ export class SessionSayCommand extends TeddyCommand {
     ],
   });
 
-  message = Option.String('-m,--message', { description: 'What was said; - reads it from stdin.' });
-  voice = Option.Boolean('--voice', false, { description: 'It was spoken.' });
-  role = Option.String('--role', { description: 'Who said it: user (default) or assistant.' });
-  interrupted = Option.Boolean('--interrupted', false, {
-    description: 'The assistant was interrupted; with -m, after these words.',
-  });
-  id = Option.String('--id', { description: 'The id of the record, unique in its session. Default: a new one.' });
+  message = option('-m,--message', { value: '<text>', describe: 'What was said; - reads it from stdin.' });
+  voice = option('--voice', { describe: 'It was spoken.' });
+  role = option('--role', { value: '<name>', describe: 'Who said it: user (default) or assistant.' });
+  interrupted = option('--interrupted', { describe: 'The assistant was interrupted; with -m, after these words.' });
+  id = option('--id', { value: '<id>', describe: 'The id of the record, unique in its session. Default: a new one.' });
   session = sessionOption();
 
   protected run(terminal: Terminal): Promise<number> {
     const role = this.toRole();
     this.requireText();
     void import('../../../workflow/line/append-records.ts');
-    return withInterrupt(terminal, 'teddy session log', (signal) =>
-      this.withProject(terminal, async (project) => {
-        const isRead = this.message === '-';
-        await this.offerOrphans(terminal, project, signal, !isRead);
-        const text = isRead ? await readText(terminal, signal) : this.message;
-        requireSaid(text);
-        const { appendRecords } = await import('../../../workflow/line/append-records.ts');
-        const records = [this.toRecord(project, role, text)];
-        const request = { selector: this.session, records, isFresh: this.id === undefined };
-        this.show(terminal, await appendRecords(project, request), role);
-        return 0;
-      }),
-    );
+    return this.withProjectAndSignal(terminal, 'teddy session log', async (project, signal) => {
+      const isRead = this.message === '-';
+      await this.offerOrphans(terminal, project, signal, !isRead);
+      const text = isRead ? await readText(terminal, signal) : this.message;
+      requireSaid(text);
+      const { appendRecords } = await import('../../../workflow/line/append-records.ts');
+      const records = [this.toRecord(project, role, text)];
+      const request = { selector: this.session, records, isFresh: this.id === undefined };
+      this.show(terminal, await appendRecords(project, request), role);
+      return 0;
+    });
   }
 
   /** Throws USAGE. */

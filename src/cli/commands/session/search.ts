@@ -1,4 +1,3 @@
-import { Command, Option } from 'clipanion';
 import { TeddyError } from '../../../errors.ts';
 import { countOf } from '../../../session/describe-spending.ts';
 import { formatCount } from '../../../session/format-count.ts';
@@ -15,11 +14,9 @@ import { toVisible } from '../../../session/visible-text.ts';
 import type { Project } from '../../../ports/project.ts';
 import type { FoundTurn, Search } from '../../../workflow/review/search-sessions.ts';
 import { parseLimit, parseSince } from '../../arguments.ts';
-import { requireOne } from '../../plan-options.ts';
 import { renderFoundRows, renderFoundTurn } from '../../render/found.ts';
-import { TeddyCommand } from '../../teddy-command.ts';
-import type { Terminal } from '../../terminal.ts';
-import { createContext, Script } from 'node:vm';
+import { option, parameters, TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
+import { withinTime } from './within-time.ts';
 
 const onTerminal = 50;
 const linesOnTerminal = 5;
@@ -29,8 +26,7 @@ const maxWidth = 240;
 const maxSeconds = 5;
 
 export class SessionSearchCommand extends TeddyCommand {
-  static override paths = [['session', 'search']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Look',
     description: 'Find what was said, planned and run in any session.',
     details: `
@@ -61,19 +57,25 @@ export class SessionSearchCommand extends TeddyCommand {
     ],
   });
 
-  words = Option.Rest({ name: 'text', required: 1 });
-  in = Option.Array('--in', [], {
-    description: `Where: ${searchScopes.join(', ')}; several with commas. Without it: all but code.`,
+  words = parameters('text', { atLeast: 1 });
+  in = option('--in', {
+    value: '<places>',
+    many: true,
+    describe: `Where: ${searchScopes.join(', ')}; several with commas. Without it: all but code.`,
   });
-  since = Option.String('--since', {
-    description: 'Only turns of that time or newer: 30m, 12h, 7d, 4w, or a date such as 2026-11-01.',
+  since = option('--since', {
+    value: '<time>',
+    describe: 'Only turns of that time or newer: 30m, 12h, 7d, 4w, or a date such as 2026-11-01.',
   });
-  isRegex = Option.Boolean('-E,--regexp', false, { description: 'The text is a regular expression of JavaScript.' });
-  ignoreCase = Option.Boolean('-i,--ignore-case', false, { description: 'Ignore the case of letters.' });
-  limit = Option.String('--limit', {
-    description: `Show so many turns at most; on a terminal, ${onTerminal} without it.`,
+  isRegex = option('-E,--regexp', { describe: 'The text is a regular expression of JavaScript.' });
+  ignoreCase = option('-i,--ignore-case', { describe: 'Ignore the case of letters.' });
+  limit = option('--limit', {
+    value: '<n>',
+    parse: (text) => parseLimit(text, 'turns'),
+    describe: `Show so many turns at most; on a terminal, ${onTerminal} without it.`,
+    excludes: ['--all'],
   });
-  all = Option.Boolean('--all', false, { description: 'Show all turns on a terminal, too.' });
+  all = option('--all', { describe: 'Show all turns on a terminal, too.' });
 
   protected override trustsHead = () => 'always' as const;
 
@@ -81,7 +83,6 @@ export class SessionSearchCommand extends TeddyCommand {
     const text = this.words.join(' ');
     if (text === '')
       throw new TeddyError('USAGE', 'There is no text to search for.', 'Give it: teddy search "time zone".');
-    requireOne({ '--limit': this.limit !== undefined, '--all': this.all });
     const places = parsePlaces(this.in);
     const limit = this.readLimit(terminal);
     return this.withProject(terminal, async (project) => {
@@ -101,8 +102,8 @@ export class SessionSearchCommand extends TeddyCommand {
   }
 
   private readLimit(terminal: Terminal): number {
-    if (this.limit !== undefined) return parseLimit(this.limit, 'turns');
-    return terminal.isOutputTty && !this.all && !this.json ? onTerminal : Number.POSITIVE_INFINITY;
+    const usual = terminal.isOutputTty && !this.all && !this.json ? onTerminal : Number.POSITIVE_INFINITY;
+    return this.limit ?? usual;
   }
 
   private readPattern(text: string): TextPattern {
@@ -208,17 +209,4 @@ function toDocument({ line, lineName, selector, turn, title, at, matches }: Foun
     show: `teddy session show ${turn} -s ${toShellWord(selector)}`,
     matches: matches.map(({ place, title: part, ...match }) => ({ in: place, part, ...match })),
   };
-}
-
-/** Ends a computation that never comes to an end by itself, such as that of a regular expression. */
-const script = new Script('compute()');
-
-/** Returns what `compute` returns, and throws what it throws; after `ms`, what `toError` makes. It waits for nothing. */
-export function withinTime<T>(ms: number, compute: () => T, toError: () => Error): T {
-  try {
-    return script.runInContext(createContext({ compute }), { timeout: ms }) as T;
-  } catch (error) {
-    // An error of that context is no instance of our `Error`.
-    throw (error as { code?: unknown }).code === 'ERR_SCRIPT_EXECUTION_TIMEOUT' ? toError() : error;
-  }
 }

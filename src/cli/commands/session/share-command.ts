@@ -1,28 +1,26 @@
 /** `session push`, `pull` and `sync` share this: options in, one workflow, its lines out. */
-import { Option } from 'clipanion';
 import { TeddyError } from '../../../errors.ts';
 import type { Project } from '../../../ports/project.ts';
 import type { Shared, ShareRequest } from '../../../workflow/sharing/shared-line.ts';
-import { requireOne } from '../../plan-options.ts';
 import { endShared, showShared, showTransfer, toSharedJson } from '../../render/shared.ts';
-import { TeddyCommand, withInterrupt } from '../../teddy-command.ts';
-import type { Terminal } from '../../terminal.ts';
+import { option, parameter, TeddyCommand, type Terminal } from '../../teddy-command.ts';
 
 export function archiveOption(): string[] {
-  return Option.Array('--archive', [], {
-    description: 'Also take the archived sessions of a month, 2026-01; several times for several months.',
+  return option('--archive', {
+    value: '<yyyy-mm>',
+    many: true,
+    describe: 'Also take the archived sessions of a month, 2026-01; several times for several months.',
   });
 }
 
 export abstract class ShareCommand extends TeddyCommand {
-  remote = Option.String({ name: 'remote', required: false });
-  session = Option.String('-s,--session', {
-    description: 'A session id or a unique part of it, or a branch: its main line and all its branches.',
+  remote = parameter('remote', { optional: true });
+  session = option('-s,--session', {
+    value: '<session>',
+    describe: 'A session id or a unique part of it, or a branch: its main line and all its branches.',
   });
-  all = Option.Boolean('--all', false, { description: 'Share all sessions.' });
-  dryRun = Option.Boolean('--dry-run', false, {
-    description: 'Show what would be done; change nothing.',
-  });
+  all = option('--all', { describe: 'Share all sessions.', excludes: ['-s'] });
+  dryRun = option('--dry-run', { describe: 'Show what would be done; change nothing.' });
 
   protected override trustsHead = () => 'once' as const;
   protected readonly archive: string[] = [];
@@ -31,16 +29,13 @@ export abstract class ShareCommand extends TeddyCommand {
   protected abstract load(): Promise<(project: Project, request: ShareRequest) => Promise<Shared>>;
 
   protected run(terminal: Terminal): Promise<number> {
-    requireOne({ '-s': this.session !== undefined, '--all': this.all });
-    return withInterrupt(terminal, `teddy session ${this.verb} --dry-run`, (signal) =>
-      this.withProject(terminal, async (project) => {
-        const shared = await this.shareWithProgress(terminal, project, signal);
-        const { json, dryRun, verb, session: selector } = this;
-        if (json) this.printJson(terminal, `session-${verb}`, toSharedJson(shared, dryRun));
-        else showShared(terminal, shared, { dryRun, verb, selector });
-        return endShared(terminal, shared, { json });
-      }),
-    );
+    return this.withProjectAndSignal(terminal, `teddy session ${this.verb} --dry-run`, async (project, signal) => {
+      const shared = await this.shareWithProgress(terminal, project, signal);
+      const { json, dryRun, verb, session: selector } = this;
+      if (json) this.printJson(terminal, `session-${verb}`, toSharedJson(shared, dryRun));
+      else showShared(terminal, shared, { dryRun, verb, selector });
+      return endShared(terminal, shared, { json });
+    });
   }
 
   /** A session that was given in the place of a remote. */

@@ -1,10 +1,7 @@
-import { Command, Option } from 'clipanion';
-import { sessionOption, TeddyCommand } from '../../teddy-command.ts';
-import type { Terminal } from '../../terminal.ts';
+import { parameter, sessionOption, TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
 
 export class SessionShowCommand extends TeddyCommand {
-  static override paths = [['session', 'show']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Look',
     description: 'Show a turn: message, plan, outcome and diff.',
     details: `
@@ -24,7 +21,7 @@ export class SessionShowCommand extends TeddyCommand {
     ],
   });
 
-  turn = Option.String({ name: 'turn', required: false });
+  turn = parameter('turn', { optional: true });
   session = sessionOption();
 
   protected override trustsHead = () => 'always' as const;

@@ -1,4 +1,3 @@
-import { Command, Option } from 'clipanion';
 import { TeddyError } from '../../../errors.ts';
 import { describeSpending, formatCost } from '../../../session/describe-spending.ts';
 import { formatCount } from '../../../session/format-count.ts';
@@ -6,13 +5,11 @@ import { toVisible } from '../../../session/visible-text.ts';
 import type { LineStats, Stats } from '../../../workflow/review/count-stats.ts';
 import { parseSince } from '../../arguments.ts';
 import { padTo, widthOf } from '../../render/cut-to-width.ts';
-import { sessionOption, TeddyCommand, withInterrupt } from '../../teddy-command.ts';
-import type { Terminal } from '../../terminal.ts';
+import { option, parameter, sessionOption, TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
 import { toTarget } from './target-option.ts';
 
 export class SessionStatsCommand extends TeddyCommand {
-  static override paths = [['session', 'stats']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Look',
     description: 'Count turns, plans, failures, cost, and the lines by models and people that are still there.',
     details: `
@@ -38,9 +35,12 @@ export class SessionStatsCommand extends TeddyCommand {
     ],
   });
 
-  target = Option.String({ name: 'session or commit', required: false });
+  target = parameter('session or commit', { optional: true, completes: ['sessions'] });
   session = sessionOption();
-  since = Option.String('--since', { description: 'How far back: 30m, 12h, 7d, 4w, or a date such as 2026-11-01.' });
+  since = option('--since', {
+    value: '<time>',
+    describe: 'How far back: 30m, 12h, 7d, 4w, or a date such as 2026-11-01.',
+  });
 
   protected override trustsHead = () => 'always' as const;
 
@@ -66,24 +66,21 @@ export class SessionStatsCommand extends TeddyCommand {
 
   private showAll(terminal: Terminal): Promise<number> {
     const sinceMs = this.since === undefined ? null : parseSince(this.since, Date.now());
-    return withInterrupt(terminal, 'teddy session stats', (signal) =>
-      this.withProject(terminal, async (project) => {
-        const { countStats } = await import('../../../workflow/review/count-stats.ts');
-        const onFile = (done: number, all: number) =>
-          terminal.redraw(`Counting the lines of file ${done + 1} of ${all}`);
-        const stats = await countStats(project, { sinceMs, onFile, signal });
-        terminal.redraw(null);
-        if (this.json) {
-          const since = sinceMs === null ? null : new Date(sinceMs).toISOString();
-          const { countAllCosts } = await import('../../../workflow/review/count-all-costs.ts');
-          const bySession = sinceMs === null ? (await countAllCosts(project)).sessions : null;
-          this.printJson(terminal, 'session-stats', { since, ...stats, bySession });
-          return 0;
-        }
-        terminal.print(renderStats(terminal, stats));
+    return this.withProjectAndSignal(terminal, 'teddy session stats', async (project, signal) => {
+      const { countStats } = await import('../../../workflow/review/count-stats.ts');
+      const onFile = (done: number, all: number) => terminal.redraw(`Counting the lines of file ${done + 1} of ${all}`);
+      const stats = await countStats(project, { sinceMs, onFile, signal });
+      terminal.redraw(null);
+      if (this.json) {
+        const since = sinceMs === null ? null : new Date(sinceMs).toISOString();
+        const { countAllCosts } = await import('../../../workflow/review/count-all-costs.ts');
+        const bySession = sinceMs === null ? (await countAllCosts(project)).sessions : null;
+        this.printJson(terminal, 'session-stats', { since, ...stats, bySession });
         return 0;
-      }),
-    );
+      }
+      terminal.print(renderStats(terminal, stats));
+      return 0;
+    });
   }
 }
 

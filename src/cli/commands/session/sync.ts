@@ -1,9 +1,8 @@
-import { Command } from 'clipanion';
 import { archiveOption, ShareCommand } from './share-command.ts';
+import { usage } from '../../teddy-command.ts';
 
 export class SessionSyncCommand extends ShareCommand {
-  static override paths = [['session', 'sync']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Elsewhere',
     description: 'Pull, then push, until a session is the same here and on a remote.',
     details: `

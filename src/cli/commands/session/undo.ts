@@ -1,14 +1,11 @@
-import { Command, Option } from 'clipanion';
 import { exitCodes } from '../../../errors.ts';
 import { undoTurn } from '../../../workflow/turn/undo.ts';
 import { toLineOption } from '../../render/name-line.ts';
-import { showUndone, toUndoneJson } from '../../render/undone.ts';
-import { sessionOption, TeddyCommand, withInterrupt } from '../../teddy-command.ts';
-import type { Terminal } from '../../terminal.ts';
+import { showUndone, toUndoneJson } from '../../render/effect.ts';
+import { option, parameter, sessionOption, TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
 
 export class SessionUndoCommand extends TeddyCommand {
-  static override paths = [['session', 'undo']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Go on',
     description: 'Undo the code changes of a turn, as one more step.',
     details: `
@@ -28,26 +25,21 @@ export class SessionUndoCommand extends TeddyCommand {
     ],
   });
 
-  turn = Option.String({ name: 'turn', required: false });
+  turn = parameter('turn', { optional: true });
   session = sessionOption();
-
-  partial = Option.Boolean('--partial', false, {
-    description: 'Undo files that are as the turn left them, and leave the others.',
-  });
+  partial = option('--partial', { describe: 'Undo files that are as the turn left them, and leave the others.' });
 
   protected override trustsHead = ({ isInteractive }: Terminal) => (isInteractive ? undefined : 'once');
 
   protected run(terminal: Terminal): Promise<number> {
     // Undoing is short, and files without their entry are worse than waiting, so it finishes despite Ctrl-C.
-    return withInterrupt(terminal, 'teddy session undo', (signal) =>
-      this.withProject(terminal, async (project) => {
-        await this.offerOrphans(terminal, project, signal);
-        const options = { turn: this.turn, selector: this.session, isPartial: this.partial };
-        const undone = await undoTurn(project, options);
-        if (this.json) this.printJson(terminal, 'session-undo', toUndoneJson(undone));
-        else showUndone(terminal, undone, toLineOption(project, undone.line));
-        return undone.left.length === 0 || this.partial ? 0 : exitCodes.UNDO_INCOMPLETE;
-      }),
-    );
+    return this.withProjectAndSignal(terminal, 'teddy session undo', async (project, signal) => {
+      await this.offerOrphans(terminal, project, signal);
+      const options = { turn: this.turn, selector: this.session, isPartial: this.partial };
+      const undone = await undoTurn(project, options);
+      if (this.json) this.printJson(terminal, 'session-undo', toUndoneJson(undone));
+      else showUndone(terminal, undone, toLineOption(project, undone.line));
+      return undone.left.length === 0 || this.partial ? 0 : exitCodes.UNDO_INCOMPLETE;
+    });
   }
 }

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
-import { Command, Option } from 'clipanion';
 import { version } from '../../../../package.json';
 import { TeddyError } from '../../../errors.ts';
 import type { Project } from '../../../ports/project.ts';
@@ -8,17 +7,23 @@ import { formatCount } from '../../../session/format-count.ts';
 import type { VerifiedPage } from '../../../workflow/page/page-file.ts';
 import type { VerifySessionRequest } from '../../../workflow/verify/session.ts';
 import { openIfBundle } from './open-target.ts';
-import { readKeyFile, readKeys, toNeededApproval } from './proof-options.ts';
+import { readKeyFile, readKeys, toNeededApproval, requireApprovalOption, signedByOption } from './proof-options.ts';
 import { toTarget } from './target-option.ts';
 import { resolvePath } from '../../context.ts';
 import { isClean, renderVerified } from '../../render/verified.ts';
-import { sessionOption, TeddyCommand, withInterrupt } from '../../teddy-command.ts';
-import type { Terminal } from '../../terminal.ts';
+import {
+  option,
+  parameter,
+  sessionOption,
+  TeddyCommand,
+  type Terminal,
+  usage,
+  withInterrupt,
+} from '../../teddy-command.ts';
 import { toVisible } from '../../../session/visible-text.ts';
 
 export class SessionVerifyCommand extends TeddyCommand {
-  static override paths = [['session', 'verify']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Look',
     description: 'Check that nothing of a session was rewritten, forged or lost.',
     details: `
@@ -56,21 +61,13 @@ export class SessionVerifyCommand extends TeddyCommand {
     ],
   });
 
-  target = Option.String({ name: 'session, commit, range or bundle', required: false });
+  target = parameter('session, commit, range or bundle', { optional: true, completes: ['sessions', 'files'] });
   session = sessionOption();
-  all = Option.Boolean('--all', false, { description: 'Check every line, also archived ones and those of remotes.' });
-  fsck = Option.Boolean('--fsck', false, { description: 'Also run git fsck.' });
-  signedBy = Option.Array('--signed-by', {
-    description:
-      'Require every entry to be signed by this key: its fingerprint, or a file with public ssh keys. Give it several times to allow several keys.',
-  });
-
-  requireApproval = Option.String('--require-approval', {
-    tolerateBoolean: true,
-    description: 'Require an approval of every plan that was run; =others asks for that of somebody else.',
-  });
-
-  file = Option.String('--page', { description: 'Compare a page with the commits that it is made of.' });
+  all = option('--all', { describe: 'Check every line, also archived ones and those of remotes.' });
+  fsck = option('--fsck', { describe: 'Also run git fsck.' });
+  signedBy = signedByOption();
+  requireApproval = requireApprovalOption();
+  file = option('--page', { value: '<file>', describe: 'Compare a page with the commits that it is made of.' });
 
   protected override trustsHead = () => 'always' as const;
 
@@ -127,11 +124,7 @@ export class SessionVerifyCommand extends TeddyCommand {
     if (this.all && target !== undefined)
       throw new TeddyError('USAGE', '`--all` and a name exclude each other.', 'Leave one of them out.');
     const isMore =
-      target !== undefined ||
-      this.all ||
-      this.fsck ||
-      this.signedBy !== undefined ||
-      this.requireApproval !== undefined;
+      target !== undefined || this.all || this.fsck || this.signedBy.length > 0 || this.requireApproval !== undefined;
     if (this.file !== undefined && isMore)
       throw new TeddyError(
         'USAGE',

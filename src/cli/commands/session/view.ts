@@ -1,16 +1,13 @@
-import { Command, Option } from 'clipanion';
 import { TeddyError } from '../../../errors.ts';
 import type { Project } from '../../../ports/project.ts';
 import type { PageLink } from '../../../http/page-routes.ts';
 import { openBrowser, readBrowserEnvironment, requestLink, showPage } from '../../ask/open-page.ts';
 import { describeFailure, openServer, untilAborted } from '../serve.ts';
-import { TeddyCommand, withInterrupt } from '../../teddy-command.ts';
-import type { Terminal } from '../../terminal.ts';
+import { option, parameter, TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
 
 export class SessionViewCommand extends TeddyCommand {
-  static override paths = [['session', 'view']];
-  static override usage = Command.Usage({
-    category: 'Look back',
+  static override usage = usage({
+    category: 'Look',
     description: 'Open the page of a session in a browser, live.',
     details: `
       The page shows the session turn by turn, and what happens while it happens: an answer that arrives, actions
@@ -31,39 +28,37 @@ export class SessionViewCommand extends TeddyCommand {
     ],
   });
 
-  session = Option.String({ required: false, name: 'session' });
-  list = Option.Boolean('--list', false, { description: 'Open the list of all sessions.' });
-  noOpen = Option.Boolean('--no-open', false, { description: 'Print the link, and open no browser.' });
+  session = parameter('session', { optional: true, completes: ['sessions'] });
+  list = option('--list', { describe: 'Open the list of all sessions.' });
+  noOpen = option('--no-open', { describe: 'Print the link, and open no browser.' });
 
   protected run(terminal: Terminal): Promise<number> {
     if (this.list && this.session !== undefined)
       throw new TeddyError('USAGE', '--list shows all sessions, and one was named.', 'Leave out one of them.');
-    return withInterrupt(terminal, 'teddy session log', (signal) =>
-      this.withProject(terminal, async (project) => {
-        // Without a session there is nothing to look at, and no server is started.
-        const selector = this.list ? undefined : await this.find(project);
-        const env = await readBrowserEnvironment(project, terminal.context);
-        const isHidden = await this.isHidden(project);
-        const running = await project.servers.read();
-        if (running !== null) {
-          const link = await requestLink(running, selector);
-          const show = () => showPage(running, link, { env, session: selector });
-          await this.open(terminal, link, { isOwn: false, isHidden, show });
-          return 0;
-        }
-        const report = { request: () => undefined, failure: (error: unknown) => terminal.say(describeFailure(error)) };
-        const server = await openServer(terminal, project, { port: null, report });
-        try {
-          const link = await server.issueLink(selector, true);
-          const show = () => openBrowser({ env }, link.link);
-          await this.open(terminal, link, { isOwn: true, isHidden, show });
-          await untilAborted(signal);
-        } finally {
-          await server.stop();
-        }
+    return this.withProjectAndSignal(terminal, 'teddy session log', async (project, signal) => {
+      // Without a session there is nothing to look at, and no server is started.
+      const selector = this.list ? undefined : await this.find(project);
+      const env = await readBrowserEnvironment(project, terminal.context);
+      const isHidden = await this.isHidden(project);
+      const running = await project.servers.read();
+      if (running !== null) {
+        const link = await requestLink(running, selector);
+        const show = () => showPage(running, link, { env, session: selector });
+        await this.open(terminal, link, { isOwn: false, isHidden, show });
         return 0;
-      }),
-    );
+      }
+      const report = { request: () => undefined, failure: (error: unknown) => terminal.say(describeFailure(error)) };
+      const server = await openServer(terminal, project, { port: null, report });
+      try {
+        const link = await server.issueLink(selector, true);
+        const show = () => openBrowser({ env }, link.link);
+        await this.open(terminal, link, { isOwn: true, isHidden, show });
+        await untilAborted(signal);
+      } finally {
+        await server.stop();
+      }
+      return 0;
+    });
   }
 
   private async find(project: Project): Promise<string> {

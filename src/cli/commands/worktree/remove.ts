@@ -1,4 +1,3 @@
-import { Command, Option } from 'clipanion';
 import { exitCodes, TeddyError } from '../../../errors.ts';
 import { errorDocument } from '../../render/error.ts';
 import { shortRef } from '../../../names.ts';
@@ -6,13 +5,11 @@ import type { ListedWorkTree } from '../../../workflow/line/list-work-trees.ts';
 import type { RemovedWorkTrees, RemoveRequest } from '../../../workflow/line/remove-work-tree.ts';
 import { requireOne } from '../../plan-options.ts';
 import { resolvePath } from '../../context.ts';
-import { TeddyCommand } from '../../teddy-command.ts';
-import type { Terminal } from '../../terminal.ts';
+import { option, parameter, TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
 import { toVisible } from '../../../session/visible-text.ts';
 
 export class WorktreeRemoveCommand extends TeddyCommand {
-  static override paths = [['worktree', 'remove']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Work trees',
     description: 'Remove linked work trees that teddy made; the branches stay.',
     details: `
@@ -30,8 +27,8 @@ export class WorktreeRemoveCommand extends TeddyCommand {
     ],
   });
 
-  worktree = Option.String({ name: 'session', required: false });
-  ended = Option.Boolean('--ended', false, { description: 'Remove all whose line was merged, archived or deleted.' });
+  worktree = parameter('session', { optional: true, completes: ['sessions'] });
+  ended = option('--ended', { describe: 'Remove all whose line was merged, archived or deleted.' });
 
   protected run(terminal: Terminal): Promise<number> {
     const request = this.toRequest();

@@ -1,11 +1,10 @@
-import { Command, Option } from 'clipanion';
 import { TeddyError } from '../../../errors.ts';
 import type { Terminal } from '../../terminal.ts';
 import { completeKnownId, ServedCommand } from './write-command.ts';
+import { option, parameter, usage } from '../../teddy-command.ts';
 
 export class WriteAppendCommand extends ServedCommand {
-  static override paths = [['write', 'append']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Write large files',
     description: 'Add what comes on stdin to the content of a write session.',
     details: `
@@ -21,8 +20,11 @@ export class WriteAppendCommand extends ServedCommand {
     ],
   });
 
-  id = Option.String({ name: 'id' });
-  offset = Option.String('--offset', { description: 'Where in the content the first byte belongs; else at its end.' });
+  id = parameter('id');
+  offset = option('--offset', {
+    value: '<bytes>',
+    describe: 'Where in the content the first byte belongs; else at its end.',
+  });
 
   protected run(terminal: Terminal): Promise<number> {
     const offset = this.offset === undefined ? undefined : Number(this.offset);

@@ -1,16 +1,13 @@
-import { Command, Option } from 'clipanion';
 import { TeddyError } from '../../../errors.ts';
 import type { ChosenModel } from '../../../app.ts';
 import type { Model } from '../../../ports/model.ts';
 import type { Project } from '../../../ports/project.ts';
 import { chooseFromFlags, isServer } from '../../ask/choose-model.ts';
-import { noStreamOption, requireOne } from '../../plan-options.ts';
-import { sessionOption, TeddyCommand, withInterrupt } from '../../teddy-command.ts';
-import type { Terminal } from '../../terminal.ts';
+import { modelOption, noStreamOption } from '../../plan-options.ts';
+import { option, sessionOption, TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
 
 export class WriteAskCommand extends TeddyCommand {
-  static override paths = [['write', 'ask']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Write large files',
     description: 'Have a model write files, each committed as it is finished.',
     details: `
@@ -32,35 +29,38 @@ export class WriteAskCommand extends TeddyCommand {
     ],
   });
 
-  message = Option.String('-m,--message', { description: 'What you want, in your words.' });
-  yes = Option.Boolean('-y,--yes', false, { description: 'Approve every file.' });
-  resume = Option.String('--resume', { description: 'Go on with this interrupted write session.' });
+  message = option('-m,--message', { value: '<text>', describe: 'What you want, in your words.' });
+  yes = option('-y,--yes', { describe: 'Approve every file.' });
+  resume = option('--resume', {
+    value: '<id>',
+    describe: 'Go on with this interrupted write session.',
+    excludes: ['-m', '-s'],
+  });
   session = sessionOption();
-  model = Option.String('--model', { description: 'The model to ask; also: git config teddy.model <name>.' });
-  provider = Option.String('--provider', { description: 'openai (default), anthropic, ...: one that can call tools.' });
+  model = modelOption();
+  provider = option('--provider', {
+    value: '<name>',
+    describe: 'openai (default), anthropic, ...: one that can call tools.',
+  });
   noStream = noStreamOption();
 
   protected run(terminal: Terminal): Promise<number> {
-    requireOne({ '--resume': this.resume !== undefined, '-m': this.message !== undefined });
-    requireOne({ '--resume': this.resume !== undefined, '-s': this.session !== undefined });
     const approval = this.toApproval(terminal);
     void import('../../../workflow/chat/ask-for-files.ts');
-    return withInterrupt(terminal, 'teddy write list', (signal) =>
-      this.withProject(terminal, async (project) => {
-        const choice = await this.chooseCaller(project);
-        if (this.resume === undefined) await this.offerOrphans(terminal, project, signal);
-        const { askAndWrite } = await import('./ask-and-write.ts');
-        return askAndWrite(terminal, project, {
-          choice,
-          message: this.message,
-          resume: this.resume,
-          session: this.session,
-          approval,
-          signal,
-          printJson: this.json ? (schema, value) => this.printJson(terminal, schema, value) : null,
-        });
-      }),
-    );
+    return this.withProjectAndSignal(terminal, 'teddy write list', async (project, signal) => {
+      const choice = await this.chooseCaller(project);
+      if (this.resume === undefined) await this.offerOrphans(terminal, project, signal);
+      const { askAndWrite } = await import('./ask-and-write.ts');
+      return askAndWrite(terminal, project, {
+        choice,
+        message: this.message,
+        resume: this.resume,
+        session: this.session,
+        approval,
+        signal,
+        printJson: this.json ? (schema, value) => this.printJson(terminal, schema, value) : null,
+      });
+    });
   }
 
   /** Before a model is asked, and paid, for what could not be written. What is gone on with was approved already. */

@@ -1,11 +1,10 @@
-import { Command } from 'clipanion';
 import type { Terminal } from '../../terminal.ts';
 import { toVisible } from '../../../session/visible-text.ts';
 import { AnnounceCommand } from './write-command.ts';
+import { option, usage } from '../../teddy-command.ts';
 
 export class WriteBeginCommand extends AnnounceCommand {
-  static override paths = [['write', 'begin']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Write large files',
     description: 'Announce a file; its content follows with `write append` and `write finalize`.',
     details: `
@@ -26,9 +25,14 @@ export class WriteBeginCommand extends AnnounceCommand {
       ['Replace a file', '$0 write begin --target src/table.ts --operation overwrite --intent "More rows"'],
     ],
   });
+  override intent = option('--intent', {
+    value: '<text>',
+    describe: 'What the file is for, or what changes in it.',
+    required: true,
+  });
 
   protected run(terminal: Terminal): Promise<number> {
-    const announced = this.announce('teddy write begin', true);
+    const announced = this.announce();
     return this.withWrites(terminal, async ({ writes, project, notices, signal }) => {
       if (project !== null && this.server === undefined) await this.offerOrphans(terminal, project, signal);
       const begun = await writes.begin(announced);

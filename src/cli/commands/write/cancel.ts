@@ -1,14 +1,13 @@
-import { Command, Option } from 'clipanion';
 import { TeddyError } from '../../../errors.ts';
 import type { Project } from '../../../ports/project.ts';
 import { toVisible } from '../../../session/visible-text.ts';
 import { requireOne } from '../../plan-options.ts';
 import type { Terminal } from '../../terminal.ts';
 import { completeKnownId, ServedCommand } from './write-command.ts';
+import { option, parameter, usage } from '../../teddy-command.ts';
 
 export class WriteCancelCommand extends ServedCommand {
-  static override paths = [['write', 'cancel']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Write large files',
     description: 'Give a write session up, or clear away those that have ended.',
     details: `
@@ -25,14 +24,14 @@ export class WriteCancelCommand extends ServedCommand {
     ],
   });
 
-  id = Option.String({ name: 'id', required: false });
-  ended = Option.Boolean('--ended', false, {
-    description: 'Clear away all sessions of this repository that nobody goes on with; git keeps their content.',
+  id = parameter('id', { optional: true });
+  ended = option('--ended', {
+    describe: 'Clear away all sessions of this repository that nobody goes on with; git keeps their content.',
+    excludes: ['--server'],
   });
 
   protected run(terminal: Terminal): Promise<number> {
     requireOne({ 'an id': this.id !== undefined, '--ended': this.ended });
-    requireOne({ '--server': this.server !== undefined, '--ended': this.ended });
     if (this.ended) return this.withProject(terminal, (project) => this.clearEnded(terminal, project));
     return this.cancelOne(terminal, this.id);
   }

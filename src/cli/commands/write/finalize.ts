@@ -1,12 +1,10 @@
-import { Command, Option } from 'clipanion';
-import { requireOne } from '../../plan-options.ts';
 import type { Terminal } from '../../terminal.ts';
 import { completeKnownId, ServedCommand, type Calling } from './write-command.ts';
 import type { FinalizedAnswer } from '../../../http/write-api.ts';
+import { option, parameter, usage } from '../../teddy-command.ts';
 
 export class WriteFinalizeCommand extends ServedCommand {
-  static override paths = [['write', 'finalize']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Write large files',
     description: 'Check the content, put it in place, and commit it once.',
     details: `
@@ -28,15 +26,16 @@ export class WriteFinalizeCommand extends ServedCommand {
     ],
   });
 
-  id = Option.String({ name: 'id' });
-  force = Option.Boolean('--force', false, { description: 'Write it in spite of what is found; the commit says so.' });
-  content = Option.String('--content', { description: 'The whole content: a file, or - for stdin.' });
-  received = Option.Boolean('--received', false, {
-    description: 'The content is what was received; do not read stdin.',
+  id = parameter('id');
+  force = option('--force', { describe: 'Write it in spite of what is found; the commit says so.' });
+  content = option('--content', {
+    value: '<file>',
+    describe: 'The whole content: a file, or - for stdin.',
+    excludes: ['--received'],
   });
+  received = option('--received', { describe: 'The content is what was received; do not read stdin.' });
 
   protected run(terminal: Terminal): Promise<number> {
-    requireOne({ '--content': this.content !== undefined, '--received': this.received });
     return this.withWrites(terminal, async (calling) => {
       const { showFinalized } = await import('../../ask/finish-write.ts');
       // The id may be wrong, and that is found out before anything is read.

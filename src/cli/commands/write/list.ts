@@ -1,13 +1,12 @@
-import { Command, Option } from 'clipanion';
 import type { WriteContent } from '../../../ports/disk.ts';
 import { shortRef } from '../../../names.ts';
 import type { Project } from '../../../ports/project.ts';
 import type { Terminal } from '../../terminal.ts';
 import { completeKnownId, ServedCommand, type Calling } from './write-command.ts';
+import { parameter, usage } from '../../teddy-command.ts';
 
 export class WriteListCommand extends ServedCommand {
-  static override paths = [['write', 'list']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Write large files',
     description: 'List the write sessions that are known, the oldest first, or show how far one has come.',
     details: `
@@ -20,7 +19,7 @@ export class WriteListCommand extends ServedCommand {
     ],
   });
 
-  id = Option.String({ name: 'id', required: false });
+  id = parameter('id', { optional: true });
 
   protected run(terminal: Terminal): Promise<number> {
     return this.withWrites(terminal, async (calling) => {

@@ -1,13 +1,8 @@
-import { Command, Option } from 'clipanion';
-import { TeddyError } from '../../../errors.ts';
-import { requireOne } from '../../plan-options.ts';
 import { completeOwnId } from './write-command.ts';
-import { TeddyCommand, withInterrupt } from '../../teddy-command.ts';
-import type { Terminal } from '../../terminal.ts';
+import { option, parameter, TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
 
 export class WriteRecoverCommand extends TeddyCommand {
-  static override paths = [['write', 'recover']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Write large files',
     description: 'Go on with a write session that a crash, a mistake or a long silence has left.',
     details: `
@@ -28,46 +23,38 @@ export class WriteRecoverCommand extends TeddyCommand {
     ],
   });
 
-  id = Option.String({ name: 'id', required: false });
-  goOn = Option.Boolean('--continue', false, {
-    description: 'Add what comes on stdin, up to a line DONE, and commit.',
+  id = parameter('id', { optional: true });
+  goOn = option('--continue', {
+    describe: 'Add what comes on stdin, up to a line DONE, and commit.',
+    excludes: ['--finalize', '--show', '--output', '--discard'],
   });
-  finalize = Option.Boolean('--finalize', false, {
-    description: 'What has arrived is complete: check it, and commit it.',
+  finalize = option('--finalize', {
+    describe: 'What has arrived is complete: check it, and commit it.',
+    excludes: ['--show', '--output', '--discard'],
   });
-  force = Option.Boolean('--force', false, {
-    description: 'With --finalize or --continue: in spite of what is found.',
+  force = option('--force', {
+    describe: 'With --finalize or --continue: in spite of what is found.',
+    requires: ['--finalize', '--continue'],
   });
-  eofIsDone = Option.Boolean('--eof-is-done', false, {
-    description: 'With --continue: the end of stdin stands for DONE.',
+  eofIsDone = option('--eof-is-done', {
+    describe: 'With --continue: the end of stdin stands for DONE.',
+    requires: ['--continue'],
   });
-  show = Option.Boolean('--show', false, { description: 'Print what has arrived.' });
-  output = Option.String('--output', { description: 'Write what has arrived to a file that does not exist yet.' });
-  discard = Option.Boolean('--discard', false, { description: 'Give it up; nothing of it is kept.' });
+  show = option('--show', { describe: 'Print what has arrived.', excludes: ['--output', '--discard'] });
+  output = option('--output', {
+    value: '<file>',
+    describe: 'Write what has arrived to a file that does not exist yet.',
+    excludes: ['--discard'],
+  });
+  discard = option('--discard', { describe: 'Give it up; nothing of it is kept.' });
 
   protected run(terminal: Terminal): Promise<number> {
-    this.requireSense();
-    return withInterrupt(terminal, 'teddy write list', (signal) =>
-      this.withProject(terminal, async (project) => {
-        if (this.id !== undefined) this.id = await completeOwnId(project, this.id);
-        const { recoverAndShow } = await import('./recover-and-show.ts');
-        const printJson = this.json ? (value: object) => this.printJson(terminal, 'write-recover', value) : null;
-        const page = (text: string) => this.page(terminal, project, text);
-        return recoverAndShow({ terminal, project, signal, printJson, page }, this);
-      }),
-    );
+    return this.withProjectAndSignal(terminal, 'teddy write list', async (project, signal) => {
+      if (this.id !== undefined) this.id = await completeOwnId(project, this.id);
+      const { recoverAndShow } = await import('./recover-and-show.ts');
+      const printJson = this.json ? (value: object) => this.printJson(terminal, 'write-recover', value) : null;
+      const page = (text: string) => this.page(terminal, project, text);
+      return recoverAndShow({ terminal, project, signal, printJson, page }, this);
+    });
   }
-
-  /** Throws USAGE. */
-  private requireSense(): void {
-    const { goOn, finalize, show, output, discard, force, eofIsDone } = this;
-    const ways = { '--show': show, '--output': output !== undefined, '--discard': discard };
-    requireOne({ '--continue': goOn, '--finalize': finalize, ...ways });
-    if (force && !finalize && !goOn) throw toIncomplete('--force', '--finalize or --continue');
-    if (eofIsDone && !goOn) throw toIncomplete('--eof-is-done', '--continue');
-  }
-}
-
-function toIncomplete(option: string, others: string): TeddyError {
-  return new TeddyError('USAGE', `${option} goes with ${others}.`, 'See what it takes: `teddy write recover --help`.');
 }

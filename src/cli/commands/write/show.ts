@@ -1,11 +1,8 @@
-import { Command, Option } from 'clipanion';
 import { completeOwnId } from './write-command.ts';
-import { TeddyCommand } from '../../teddy-command.ts';
-import type { Terminal } from '../../terminal.ts';
+import { option, parameter, TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
 
 export class WriteShowCommand extends TeddyCommand {
-  static override paths = [['write', 'show']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Write large files',
     description: 'Print what a write session has received.',
     details: `
@@ -18,8 +15,8 @@ export class WriteShowCommand extends TeddyCommand {
     ],
   });
 
-  id = Option.String({ name: 'id' });
-  tail = Option.Boolean('--tail', false, { description: 'Also what no save has confirmed, and what was set aside.' });
+  id = parameter('id');
+  tail = option('--tail', { describe: 'Also what no save has confirmed, and what was set aside.' });
 
   protected run(terminal: Terminal): Promise<number> {
     return this.withProject(terminal, async (project) => {

@@ -1,13 +1,12 @@
-import { Command, Option } from 'clipanion';
 import { TeddyError } from '../../../errors.ts';
 import type { Terminal } from '../../terminal.ts';
 import { toVisible } from '../../../session/visible-text.ts';
 import { AnnounceCommand } from './write-command.ts';
 import { toFinalizedAnswer } from '../../../http/write-api.ts';
+import { option, usage } from '../../teddy-command.ts';
 
 export class WriteStreamCommand extends AnnounceCommand {
-  static override paths = [['write', 'stream']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Write large files',
     description: 'Write a file that comes on stdin as plain text, ended by a line DONE.',
     details: `
@@ -35,11 +34,11 @@ export class WriteStreamCommand extends AnnounceCommand {
     ],
   });
 
-  eofIsDone = Option.Boolean('--eof-is-done', false, { description: 'The end of stdin stands for DONE.' });
-  force = Option.Boolean('--force', false, { description: 'Write it in spite of what is found; the commit says so.' });
+  eofIsDone = option('--eof-is-done', { describe: 'The end of stdin stands for DONE.' });
+  force = option('--force', { describe: 'Write it in spite of what is found; the commit says so.' });
 
   protected run(terminal: Terminal): Promise<number> {
-    const announced = this.announce('teddy write stream', false);
+    const announced = this.announce();
     return this.withWrites(terminal, async ({ writes, project, limits, signal }) => {
       const { server, eofIsDone, force } = this;
       if (project === null) {

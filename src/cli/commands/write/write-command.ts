@@ -1,11 +1,16 @@
 /** Shared by the commands that a server can answer too. */
 import { ContentTooLarge } from '../../../write/write-errors.ts';
-import { Option } from 'clipanion';
 import { TeddyError } from '../../../errors.ts';
 import type { Clock, Notices, Project } from '../../../ports/project.ts';
 import { writeLimits, type Limits } from '../../../session/write-limits.ts';
-import { sessionOption, TeddyCommand, terminalNotices, withInterrupt } from '../../teddy-command.ts';
-import type { Terminal } from '../../terminal.ts';
+import {
+  option,
+  sessionOption,
+  TeddyCommand,
+  type Terminal,
+  terminalNotices,
+  withInterrupt,
+} from '../../teddy-command.ts';
 import type { WriteRequest } from '../../../workflow/writes/begin.ts';
 import { sayTimeouts, workflowWrites, type WriteApi } from '../../../http/write-api.ts';
 
@@ -20,7 +25,7 @@ export interface Calling {
 }
 
 export abstract class ServedCommand extends TeddyCommand {
-  server = Option.String('--server', { description: 'Ask the server at this URL, which `teddy serve` prints.' });
+  server = option('--server', { value: '<url>', describe: 'Ask the server at this URL, which `teddy serve` prints.' });
 
   /** Ctrl-C breaks off the reading of stdin and the waiting for a server; work that is short is finished. */
   protected withWrites(terminal: Terminal, use: (calling: Calling) => Promise<number>): Promise<number> {
@@ -67,24 +72,24 @@ export async function completeOwnId(project: Project, id: string): Promise<strin
 
 /** Shared by the commands that announce a file. */
 export abstract class AnnounceCommand extends ServedCommand {
-  target = Option.String('--target', { description: 'The file, from the root of the project, or an absolute path.' });
-  operation = Option.String('--operation', { description: 'create, overwrite or append.' });
-  intent = Option.String('--intent', { description: 'What the file is for, or what changes in it.' });
+  target = option('--target', {
+    value: '<file>',
+    describe: 'The file, from the root of the project, or an absolute path.',
+    required: true,
+  });
+  operation = option('--operation', { value: '<name>', describe: 'create, overwrite or append.', required: true });
+  intent: string | undefined = option('--intent', {
+    value: '<text>',
+    describe: 'What the file is for, or what changes in it.',
+  });
   session = sessionOption();
-  ownMarker = Option.Boolean('--own-marker', false, {
-    description: 'End the content with DONE-<8 hex>, which no content has by chance.',
+  ownMarker = option('--own-marker', {
+    describe: 'End the content with DONE-<8 hex>, which no content has by chance.',
   });
 
-  /** Throws USAGE; clipanion would say that there is no such command. */
-  protected announce(command: string, needsIntent: boolean): WriteRequest {
-    const require = (option: string, value: string | undefined): string => {
-      if (value !== undefined) return value;
-      throw new TeddyError('USAGE', `\`${command}\` needs ${option}.`, `See what it takes: \`${command} --help\`.`);
-    };
-    const target = require('--target', this.target);
-    const operation = require('--operation', this.operation);
-    const intent = needsIntent ? require('--intent', this.intent) : (this.intent ?? `${operation} ${target}`);
-    return { target, operation, intent, session: this.session, ownMarker: this.ownMarker };
+  protected announce(): WriteRequest {
+    const { target, operation, session, ownMarker, intent = `${operation} ${target}` } = this;
+    return { target, operation, intent, session, ownMarker };
   }
 }
 

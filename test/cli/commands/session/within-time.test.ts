@@ -1,7 +1,7 @@
 /** Expressions that would try ways through a text for years. */
 import { expect, test } from 'vitest';
 import { TeddyError } from '../../../../src/errors.ts';
-import { withinTime } from '../../../../src/cli/commands/session/search.ts';
+import { withinTime } from '../../../../src/cli/commands/session/within-time.ts';
 
 const tooSlow = () => new TeddyError('ACTION_FAILED', 'Too slow.');
 

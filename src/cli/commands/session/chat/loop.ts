@@ -9,8 +9,7 @@ import { keepingTypedAhead, takeTypedAhead, withoutAnswers } from '../../../ask/
 import { exchange, isPlanned, showExchanged } from './exchange.ts';
 import { renderError } from '../../../render/error.ts';
 import { isDebug, type CliContext } from '../../../context.ts';
-import { withInterrupt } from '../../../teddy-command.ts';
-import type { Terminal } from '../../../terminal.ts';
+import { type Terminal, withInterrupt } from '../../../teddy-command.ts';
 import { toVisible } from '../../../../session/visible-text.ts';
 import { askingForeign } from '../../../ask/choose-model.ts';
 import { toExecutionOptions } from '../execution-options.ts';
@@ -178,7 +177,7 @@ async function branch({ terminal, project, line }: Talking, rest: string): Promi
   const { turn, message } = splitTurn(rest);
   const [{ branchSession }, { showBranched }] = await Promise.all([
     import('../../../../workflow/turn/branch-session.ts'),
-    import('../../../render/branched.ts'),
+    import('../../../render/name-line.ts'),
   ]);
   const made = await branchSession(project, { turn, selector: await line.selector(), switch: true });
   line.moveTo(made.ref);
@@ -189,7 +188,7 @@ async function branch({ terminal, project, line }: Talking, rest: string): Promi
 async function undo({ terminal, project, line }: Talking, turn: string): Promise<void> {
   const [{ undoTurn }, { showUndone }] = await Promise.all([
     import('../../../../workflow/turn/undo.ts'),
-    import('../../../render/undone.ts'),
+    import('../../../render/effect.ts'),
   ]);
   const options = { turn: turn === '' ? undefined : turn, selector: await line.selector() };
   showUndone(terminal, await undoTurn(project, options), '');

@@ -1,22 +1,20 @@
 /** `teddy session context add` and `drop`: the user's own lists, without an editor. */
 import { existsSync } from 'node:fs';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
-import { Command, Option } from 'clipanion';
 import { formatCount } from '../../../../session/format-count.ts';
 import { toShellWord } from '../../../../session/shell-word.ts';
 import { isPattern } from '../../../../session/context-target.ts';
 import type { EditedList } from '../../../../workflow/context/edit-list.ts';
 import type { ContextRow } from '../../../../workflow/context/rows.ts';
 import { askingForeign } from '../../../ask/choose-model.ts';
-import { sessionOption, TeddyCommand } from '../../../teddy-command.ts';
-import type { Terminal } from '../../../terminal.ts';
+import { option, parameters, sessionOption, TeddyCommand, type Terminal, usage } from '../../../teddy-command.ts';
 import { toVisible } from '../../../../session/visible-text.ts';
 import { TeddyError } from '../../../../errors.ts';
 
 abstract class ContextEditCommand extends TeddyCommand {
   session = sessionOption();
-  global = Option.Boolean('--global', false, { description: 'Edit global.context, the list of all sessions.' });
-  named = Option.Rest({ name: 'path', required: 1 });
+  global = option('--global', { describe: 'Edit global.context, the list of all sessions.' });
+  named = parameters('path', { atLeast: 1, completes: ['files'] });
   protected abstract readonly kind: 'add' | 'drop';
 
   protected run(terminal: Terminal): Promise<number> {
@@ -39,8 +37,7 @@ abstract class ContextEditCommand extends TeddyCommand {
 }
 
 export class SessionContextAddCommand extends ContextEditCommand {
-  static override paths = [['session', 'context', 'add']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Look',
     description: 'Show the model more files from the next turn on.',
     details: `
@@ -58,8 +55,7 @@ export class SessionContextAddCommand extends ContextEditCommand {
 }
 
 export class SessionContextDropCommand extends ContextEditCommand {
-  static override paths = [['session', 'context', 'drop']];
-  static override usage = Command.Usage({
+  static override usage = usage({
     category: 'Look',
     description: 'Show the model fewer files from the next turn on.',
     details: `

@@ -1,0 +1,158 @@
+/** Reads a command line against the declarations of its command, and says what is wrong with one. */
+import { TeddyError } from '../errors.ts';
+import { nearestName } from '../session/name-some.ts';
+import { shortForms } from './arguments.ts';
+import { longName, type CommandPage, type OptionSpec } from './command-page.ts';
+import { withParameters } from './command-help.ts';
+
+/** Every command has it beside its own. */
+const help: OptionSpec = { names: ['-h', '--help'], value: null, describe: '', completes: [] };
+
+/**
+ * The words as the command takes them: every value is bound to its option with `=`, so that one that begins with a hyphen is never
+ * read as an option. Throws USAGE for words that it does not take, and where something is missing.
+ */
+export function readWords(page: CommandPage, words: readonly string[]): string[] {
+  const { bound, given, texts } = bindWords(page, words);
+  if (given.has(help)) return bound;
+  refuseTogether(page, given);
+  requireAll(page, given);
+  countTexts(page, texts.slice(page.path.split(' ').length - 1));
+  return bound;
+}
+
+interface BoundWords {
+  bound: string[];
+  /** The options that are there. */
+  given: Set<OptionSpec>;
+  /** All other words, those of the command first. */
+  texts: string[];
+}
+
+function bindWords(page: CommandPage, words: readonly string[]): BoundWords {
+  const find = (name: string) => [...page.options, help].find(({ names }) => names.includes(name));
+  const read: BoundWords = { bound: [], given: new Set(), texts: [] };
+  for (let at = 0; at < words.length; at += 1) {
+    const word = words[at] ?? '';
+    if (word === '--') {
+      read.texts.push(...words.slice(at + 1));
+      read.bound.push(...words.slice(at));
+      break;
+    }
+    if (word === '-' || !word.startsWith('-')) {
+      read.texts.push(word);
+      read.bound.push(word);
+      continue;
+    }
+    const [name, inline] = splitOption(word);
+    const spec = find(name);
+    if (spec?.value == null || spec.value.startsWith('[')) {
+      for (const one of findSwitches(page, word, find)) read.given.add(one);
+      read.bound.push(word);
+      continue;
+    }
+    // One of the two texts would be lost.
+    if (longName(spec) === '--message' && read.given.has(spec))
+      throw new TeddyError('USAGE', `${name} is given twice.`, 'Give one; it may have several lines.');
+    read.given.add(spec);
+    if (inline === undefined) at += 1;
+    const value = inline ?? words[at];
+    if (value === undefined) throw usageError(page, `${longName(spec)} needs a value.`);
+    read.bound.push(`${longName(spec)}=${value}`);
+  }
+  return read;
+}
+
+/** `--name=value`, `-nvalue` and `-n=value`, as users of git write them. */
+function splitOption(word: string): [name: string, inline: string | undefined] {
+  const [, name = word, inline] = (word.startsWith('--') ? /^(--[^=]*)=(.*)$/s : /^(-.)=?(.+)$/s).exec(word) ?? [];
+  return [name, inline];
+}
+
+/** The switches of a word: one, the opposite of one (`--no-gate`), or some short ones together (`-yn`). */
+function findSwitches(page: CommandPage, word: string, find: (name: string) => OptionSpec | undefined): OptionSpec[] {
+  const name = word.replace(/=.*/s, '');
+  const one = find(name) ?? find(name.replace(/^--no-/, '--'));
+  const takesInline = one?.value?.startsWith('[') === true;
+  if (one !== undefined && (name === word || takesInline)) return [one];
+  const several = /^-[a-zA-Z]{2,}$/.test(word) ? Array.from(word.slice(1), (letter) => find(`-${letter}`)) : [];
+  const switches = several.flatMap((each) => (each?.value === null ? [each] : []));
+  if (switches.length > 0 && switches.length === several.length) return switches;
+  const takesText = page.parameters.length > 0;
+  if (takesText && !/^--?[a-z]/i.test(word))
+    throw usageError(page, `\`${page.path}\` reads ${JSON.stringify(word)} as an option.`, 'Put -- before it. ');
+  const withValue = one === undefined ? '' : ' that takes a value';
+  throw usageError(page, `\`${page.path}\` has no option ${name}${withValue}.`, adviseOption(page, name));
+}
+
+/** A parameter here may be an option elsewhere: `push --remote origin`, `blame -L 3,5 file`. */
+function adviseOption({ parameters }: CommandPage, name: string): string {
+  const meant = parameters.find((one) => `--${one.name}` === name);
+  if (meant !== undefined) return `Give the ${meant.name} as a word of its own. `;
+  return name.startsWith('-L') && parameters.some((one) => one.name.includes(':line'))
+    ? 'Lines stand behind the file: FILE:3-5. '
+    : '';
+}
+
+function refuseTogether({ options }: CommandPage, given: ReadonlySet<OptionSpec>): void {
+  const nameOf = ({ names }: OptionSpec) => names[0] ?? '';
+  const isGiven = (name: string) => [...given].some((one) => nameOf(one) === name);
+  for (const one of options.filter((each) => given.has(each))) {
+    const { excludes = [], requires } = one;
+    const beside = [...given].filter((each) => each === one || excludes.includes(nameOf(each)));
+    if (beside.length > 1) throw exclusionError(...beside.map(nameOf));
+    if (requires === undefined || requires.some(isGiven)) continue;
+    const others = requires.join(' or ');
+    const name = nameOf(one);
+    throw new TeddyError('USAGE', `${name} goes with ${others}.`, `Add ${others}, or leave ${name} out.`);
+  }
+}
+
+export function exclusionError(...names: string[]): TeddyError {
+  return new TeddyError('USAGE', `${names.join(' and ')} exclude each other.`, 'Use one of them.');
+}
+
+function requireAll(page: CommandPage, given: ReadonlySet<OptionSpec>): void {
+  const missing = page.options.find((one) => one.required && !given.has(one));
+  if (missing !== undefined) throw usageError(page, `\`${page.path}\` needs ${longName(missing)}.`);
+}
+
+function countTexts(page: CommandPage, texts: readonly string[]): void {
+  const { parameters, path } = page;
+  const least = parameters.filter(({ isOptional }) => !isOptional).length;
+  if (texts.length < least) throw usageError(page, `Something is missing: \`${withParameters(page)}\`.`);
+  const extra = parameters.some(({ isRest }) => isRest) ? undefined : texts[parameters.length];
+  if (extra === undefined) return;
+  const advice = parameters.length > 0 ? 'Text with spaces goes in quotes. ' : '';
+  throw usageError(page, `\`${path}\` does not take ${JSON.stringify(extra)}.`, advice);
+}
+
+function usageError({ path }: CommandPage, message: string, advice = ''): TeddyError {
+  return new TeddyError('USAGE', message, `${advice}See what it takes: \`${path} --help\`.`);
+}
+
+/** No command has these words. `paths` has every command, such as `teddy session plan`. */
+export function toUnknownCommand([first = '', second = '']: readonly string[], paths: readonly string[]): TeddyError {
+  const isFamily = paths.some((path) => path.startsWith(`teddy ${first} `));
+  const family = isFamily ? `teddy ${first}` : 'teddy';
+  const word = isFamily ? second : first;
+  const isOption = word.startsWith('-');
+  const meant = isOption ? null : findMeant(family, word, paths);
+  return new TeddyError(
+    'USAGE',
+    isOption ? `There is no option ${word}.` : `There is no command \`${family} ${word}\`.`,
+    `${meant === null ? '' : `Is it \`${meant}\`? `}See what there is: \`${family} --help\`.`,
+  );
+}
+
+/** `teddy undo` means `teddy session undo`, `teddy lst` means `teddy list`, and `teddy session exec` means `teddy session execute`. */
+function findMeant(family: string, word: string, paths: readonly string[]): string | null {
+  const elsewhere = paths.filter((path) => path.endsWith(` ${word}`));
+  if (elsewhere.length === 1) return elsewhere[0] ?? null;
+  const inside = paths.filter((path) => path.startsWith(`${family} `));
+  const ownNames = inside.map((path) => path.slice(family.length + 1).split(' ')[0] ?? '');
+  const names = [...new Set([...ownNames, ...(family === 'teddy' ? shortForms : [])])];
+  const begun = names.filter((name) => name.startsWith(word));
+  const name = begun.length === 1 ? begun[0] : nearestName(word, names);
+  return name ? `${family} ${name}` : null;
+}

@@ -1,0 +1,91 @@
+/**
+ * The options and parameters of a command, each declared beside its field. Help, completion, the documents and the errors about a
+ * command line are made of these declarations alone.
+ *
+ *   limit = option('--limit', { value: '<n>', describe: 'List at most this many.', excludes: ['--all'] });
+ *   all = option('--all', { describe: 'List all of them.' });
+ *   file = parameter('file', { completes: 'files' });
+ */
+import { Option, type CommandClass } from 'clipanion';
+import type { CommandPage, Completion, OptionFacts, OptionSpec, ParameterSpec } from './command-page.ts';
+import type { CliContext } from './context.ts';
+
+interface ValueFacts extends OptionFacts {
+  /** Help shows it so: `<n>`; `[=name]` where the option may also stand alone. */
+  value: `<${string}>` | `[=${string}]`;
+}
+
+const usualCompletions: Record<string, Completion[]> = {
+  '<file>': ['files'],
+  '<directory>': ['files'],
+  '<session>': ['sessions'],
+};
+
+const optionSpec = Symbol('option');
+const parameterSpec = Symbol('parameter');
+
+/** `names`: `-m,--message`. The field has the value; of a switch, whether it was given. */
+export function option(names: string, facts: ValueFacts & { value: `[=${string}]` }): string | boolean | undefined;
+export function option(names: string, facts: ValueFacts & { many: true }): string[];
+export function option<Value>(names: string, facts: ValueFacts & { parse(text: string): Value }): Value | undefined;
+export function option(names: string, facts: ValueFacts & { required: true }): string;
+export function option(names: string, facts: ValueFacts): string | undefined;
+export function option(names: string, facts: OptionFacts & { isDefault: true }): boolean;
+export function option(names: string, facts: OptionFacts & { mayBeUnset: true }): boolean | undefined;
+export function option(names: string, facts: OptionFacts): boolean;
+export function option(names: string, { value, many, parse, isDefault, mayBeUnset, ...rest }: AnyFacts): unknown {
+  const completes = rest.completes ?? usualCompletions[value ?? ''] ?? [];
+  const spec: OptionSpec = { ...rest, names: names.split(','), value: value ?? null, completes };
+  // clipanion gives each the type of the value that the field will have.
+  const field: unknown =
+    value !== undefined
+      ? many === true
+        ? Option.Array(names, [])
+        : Option.String(names, { tolerateBoolean: value.startsWith('[') })
+      : mayBeUnset === true
+        ? Option.Boolean(names)
+        : Option.Boolean(names, isDefault === true);
+  const { transformer } = field as { transformer(...run: unknown[]): unknown };
+  const read = (...run: unknown[]) => {
+    const text = transformer(...run);
+    return parse !== undefined && typeof text === 'string' ? parse(text) : text;
+  };
+  return Object.assign(field as object, { transformer: read, [optionSpec]: spec });
+}
+
+type AnyFacts = OptionFacts &
+  Partial<ValueFacts> & { many?: true; parse?(text: string): unknown; isDefault?: true; mayBeUnset?: true };
+
+/** A word of its own, without the name of an option. */
+export function parameter(
+  name: string,
+  facts: { optional: true; completes?: readonly Completion[] },
+): string | undefined;
+export function parameter(name: string, facts?: { completes?: readonly Completion[] }): string;
+export function parameter(
+  name: string,
+  { optional = false, completes = [] }: { optional?: boolean; completes?: readonly Completion[] } = {},
+): unknown {
+  const field = Option.String({ name, required: !optional }) as unknown as object;
+  return Object.assign(field, { [parameterSpec]: { name, isOptional: optional, isRest: false, completes } });
+}
+
+/** All words that are left. */
+export function parameters(
+  name: string,
+  { atLeast = 0, completes = [] }: { atLeast?: 0 | 1; completes?: readonly Completion[] } = {},
+): string[] {
+  const field = Option.Rest({ name, required: atLeast }) as unknown as object;
+  const spec: ParameterSpec = { name, isOptional: atLeast === 0, isRest: true, completes };
+  return Object.assign(field, { [parameterSpec]: spec }) as unknown as string[];
+}
+
+/** The declarations of a command, in the order of its fields; those that every command has come first. */
+export function readSpecs(command: CommandClass<CliContext>): Pick<CommandPage, 'options' | 'parameters'> {
+  const fields: unknown[] = Object.values(new command());
+  const specsOf = <Spec>(key: symbol) =>
+    fields.flatMap((field) =>
+      typeof field === 'object' && field !== null && key in field ? [(field as Record<symbol, Spec>)[key] as Spec] : [],
+    );
+  return { options: specsOf<OptionSpec>(optionSpec), parameters: specsOf<ParameterSpec>(parameterSpec) };
+}

@@ -1,5 +1,0 @@
-import type { Clock } from '../ports/project.ts';
-
-export function systemClock(): Clock {
-  return { now: () => new Date() };
-}
