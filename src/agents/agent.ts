@@ -159,7 +159,7 @@ interface AgentOpening {
   uuid: 4 | 7;
   /** The path of a new session's log, below the agent's home. */
   toPath(cwd: string, session: { id: string; startedAt: Date }): string;
-  /** Whose models the agent asks when nobody says otherwise. */
+  /** Names the provider whose models the agent asks by default. */
   readProvider(home: string, files: AgentFiles): Promise<string>;
   /** The command that resumes the session. */
   resume(id: string): string;
@@ -174,7 +174,7 @@ export interface AgentSession {
   cwd: string;
   /** ISO 8601; it stands for the times that the history lacks. */
   startedAt: string;
-  /** Whose models it asks: some agents resume no session without one. */
+  /** Names the provider of its models: some agents resume no session without one. */
   provider: string;
 }
 

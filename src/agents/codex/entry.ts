@@ -9,7 +9,7 @@ export interface CodexEntry {
   place: SourcePosition;
 }
 
-/** Where what stands in a rollout twice is taken from. */
+/** Names the copy that is read of what a rollout holds twice. */
 export interface CodexSource {
   messages: 'items' | 'events';
   calls: 'items' | 'events';

@@ -1,4 +1,4 @@
-/** The types that the steps of a landing share, and the command that lands. */
+/** Shared by the steps of a landing: its request, its two sides, the archive that it keeps, and the command that lands. */
 import { toShellWord } from '../../session/shell-word.ts';
 import {
   type Oid,

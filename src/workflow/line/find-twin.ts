@@ -1,4 +1,4 @@
-/** Finds names that are those of other files on macOS and Windows. What git ignores is in no clone, and is nobody's twin. */
+/** Finds names that are those of other files on macOS and Windows, for a plan that is checked. What git ignores has no twin. */
 import type { Inspect } from '../../plan/virtual-files.ts';
 import type { Store, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';

@@ -1,4 +1,4 @@
-/** Which actions of a plan are run: those that the user has chosen by number, or all. */
+/** Selects the actions of a plan that are run, and finds the files that a sparse checkout hides from them. */
 import { TeddyError } from '../../errors.ts';
 import type { Problem } from '../../plan/problem.ts';
 import type { Action, ParsedPlan } from '../../plan/plan.ts';

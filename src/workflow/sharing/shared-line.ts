@@ -1,4 +1,4 @@
-/** The result of a push, a pull or a sync, line by line. */
+/** The request and the result of a push, a pull or a sync, and the rounds until the remote stands still. */
 import { TeddyError } from '../../errors.ts';
 import type { TransferOptions, Commit, Store } from '../../ports/git.ts';
 import type { Oid, RefName, SessionId } from '../../names.ts';
