@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { mergeGlobalFile } from '../../src/session/global-files.ts';
+import { mergeGlobalFile, mergeLines } from '../../src/session/merge-global.ts';
 
 describe('two edits of one file of teddy/global', () => {
   test.each(['memos.yaml', 'global.context', 'agents/dev.md'])('of %s: one side alone is taken as it is', (name) => {
@@ -13,5 +13,19 @@ describe('two edits of one file of teddy/global', () => {
     expect(mergeGlobalFile('memos.yaml', sides)).toBe('- c\n- "a"\n- b\n');
     expect(mergeGlobalFile('global.context', sides)).toBe('- c\n- "a"\n- b\n');
     expect(mergeGlobalFile('agents/dev.md', sides)).toBeNull();
+  });
+});
+
+describe('merging lines', () => {
+  test('takes over what one side added and removed, and keeps the rest of the other', () => {
+    expect(mergeLines('a\nb\n', 'a\nc\n', 'b\na\nd\n')).toBe('a\nd\nc\n');
+  });
+
+  test('adds no line that is there already', () => {
+    expect(mergeLines('', 'x\n', 'x\n')).toBe('x\n');
+  });
+
+  test('without a change gives the other side as it is', () => {
+    expect(mergeLines('a\n', 'a\n', 'b\n# note\n')).toBe('b\n# note\n');
   });
 });
