@@ -2,8 +2,7 @@
 import { join } from 'node:path';
 import type { OpenAgentLines } from '../conversation/agent-reader.ts';
 import type { History } from '../conversation/history.ts';
-import type { ImportOptions } from '../conversation/importer.ts';
-import type { MeasuredImporter } from '../conversation/import-context.ts';
+import type { AgentDocument } from '../conversation/closed-log.ts';
 import type { RecordForm } from '../conversation/mend-line.ts';
 import type { Hash } from '../ports/project.ts';
 
@@ -23,8 +22,6 @@ export interface Agent {
   logs: AgentLogPlaces;
   /** Loads the reader of its log. */
   log(): Promise<AgentLogFormat>;
-  /** Whether `session import` reads its log: `log()` has an importer. */
-  isImported?: true;
   /** How a session is continued in it; missing for an agent whose log cannot be written. */
   openWith?: AgentOpening;
 }
@@ -146,10 +143,8 @@ export interface SubAgentLog {
 export interface AgentLogFormat {
   isRecord: RecordForm;
   open: OpenAgentLines;
-  /** Reads a whole log that somebody hands over. */
-  openImporter?(options: ImportOptions): MeasuredImporter;
-  /** Whether a file that begins so is a document of this agent's, which has no lines. */
-  isDocument?(head: string): boolean;
+  /** How a document of this agent's is read, which has no lines. */
+  document?: AgentDocument;
   /** Whether a line is of this agent for certain; for one whose records look like those of another. */
   isMark?(object: Readonly<Record<string, unknown>>): boolean;
 }

@@ -1,5 +1,7 @@
 /** The formats that `session import` reads: the logs of agents, and conversations of no agent. */
 import { openJsonlImporter, openOpenaiImporter } from '../conversation/import-plain.ts';
+import { openAgentReader } from '../conversation/agent-reader.ts';
+import { openClosedLog } from '../conversation/closed-log.ts';
 import type { ImportOptions } from '../conversation/importer.ts';
 import type { MeasuredImporter } from '../conversation/import-context.ts';
 import { openLines, readObjects } from '../conversation/import-lines.ts';
@@ -12,17 +14,13 @@ const plain = { openai: openOpenaiImporter, jsonl: openJsonlImporter };
 
 export type ImportFormat = AgentName | keyof typeof plain;
 
-const imported = agentNames.filter((name) => agents[name].isImported);
-
-export const importFormats: readonly ImportFormat[] = [...imported, 'openai', 'jsonl'];
+export const importFormats: readonly ImportFormat[] = [...agentNames, 'openai', 'jsonl'];
 
 export interface ImportFormats {
   /**
-   * The format of a file by its first 64 KiB or so; also an agent whose log only capture reads. Null if nothing in it is certain, or
-   * if it holds lines of more than one format.
+   * The format of a file by its first 64 KiB or so. Null if nothing in it is certain, or if it holds lines of more than one format.
    */
   detect(head: string): ImportFormat | null;
-  /** `format` is one of `importFormats`. */
   open(format: ImportFormat, options: ImportOptions): MeasuredImporter;
 }
 
@@ -38,27 +36,23 @@ export async function loadImportFormats(): Promise<ImportFormats> {
   return {
     detect: (head) => detectFormat(formats, head),
     open(format, options) {
-      const open = format in plain ? plain[format as keyof typeof plain] : formats[format as AgentName].openImporter;
-      if (open === undefined) throw new Error(`No log of ${format} can be imported.`);
-      return open(options);
+      if (format === 'openai' || format === 'jsonl') return plain[format](options);
+      return openClosedLog((own) => openAgentReader(format, own, formats[format]), options, formats[format].document);
     },
   };
 }
 
 function detectFormat(formats: Formats, head: string): ImportFormat | null {
-  const document = agentNames.find((name) => formats[name].isDocument?.(head));
+  const document = agentNames.find((name) => formats[name].document?.isIts(head));
   if (document !== undefined) return document;
   const objects = objectsOf(head);
-  const hasLine = (isIts: ((line: Fields) => boolean) | undefined) => isIts !== undefined && objects.some(isIts);
   // A mark is of one agent for certain, whatever other agent the line looks like.
-  const marked = agentNames.find((name) => hasLine(formats[name].isMark));
+  const marked = agentNames.find((name) => objects.some((line) => formats[name].isMark?.(line)));
   if (marked !== undefined) return marked;
-  const found = new Set(objects.map((line) => formatOf(formats, line)));
-  found.delete(null);
-  if (found.size > 1) return null;
-  const captured = agentNames.filter((name) => !imported.includes(name) && formats[name].isMark === undefined);
-  const seen = captured.find((name) => hasLine((line) => formats[name].isRecord(line, '')));
-  return [...found][0] ?? (isChat(head) ? 'openai' : (seen ?? null));
+  const found = objects.map((line) => formatsOf(formats, line)).filter(({ length }) => length > 0);
+  if (found.length === 0) return isChat(head) ? 'openai' : null;
+  // A line may look like those of several agents; the log's own agent is the one that all look like.
+  return found.reduce((one, other) => one.filter((format) => other.includes(format)))[0] ?? null;
 }
 
 /** Parses the object of each line; the last line may be cut off, and its whole members count. */
@@ -71,11 +65,12 @@ function objectsOf(head: string): Fields[] {
   });
 }
 
-function formatOf(formats: Formats, line: Fields): ImportFormat | null {
+/** The formats that a line may be of, the likeliest first. */
+function formatsOf(formats: Formats, line: Fields): ImportFormat[] {
   const type = asText(line['type']);
-  if (type === undefined && (isMessage(line) || Array.isArray(line['messages']))) return 'openai';
-  const agent = imported.find((name) => formats[name].isRecord(line, ''));
-  return agent ?? (type !== undefined && isTranscript(type, line) ? 'jsonl' : null);
+  if (type === undefined && (isMessage(line) || Array.isArray(line['messages']))) return ['openai'];
+  if (type !== undefined && isTranscript(type, line)) return ['jsonl'];
+  return agentNames.filter((name) => formats[name].isMark === undefined && formats[name].isRecord(line, ''));
 }
 
 function isTranscript(type: string, line: Fields): boolean {

@@ -35,6 +35,8 @@ export interface AgentBranches {
   needsStart(): boolean;
   /** A call has no result yet. */
   waits(): boolean;
+  /** Records that are held back. */
+  heldRecords(): number;
   /** No unit has begun. */
   isEmpty(): boolean;
 }
@@ -58,7 +60,12 @@ type Position = Record<'branch' | 'begun', number>;
 
 const kept = { uuids: 64, branches: 8 };
 
-export function openBranches(log: ImportLog, ids: ImportIds, saved: Record<string, unknown> | null): AgentBranches {
+/** `follows`: as for `openUnits`. */
+export function openBranches(
+  log: ImportLog,
+  ids: ImportIds,
+  { saved, follows }: { saved: Record<string, unknown> | null; follows: boolean },
+): AgentBranches {
   const branches = new Map<number, Branch>();
   const positions = new Map<string, Position>();
   /** Those that hold something back, and those that the line has reached: a log may have thousands that nobody comes back to. */
@@ -71,7 +78,7 @@ export function openBranches(log: ImportLog, ids: ImportIds, saved: Record<strin
   let used: Branch | null = null;
 
   const open = (number: number, begun = 0): Branch => {
-    const units = openUnits(log, ids, { follows: true, begun });
+    const units = openUnits(log, ids, { follows, begun });
     const ends = new Map<number, string>();
     const branch = { number, units, given: begun, ends, floor: 0, begun, newest: [], touched: time };
     branches.set(number, branch);
@@ -218,10 +225,11 @@ export function openBranches(log: ImportLog, ids: ImportIds, saved: Record<strin
       branch.units.close();
     },
     settle: () => {
-      for (const branch of [...busy].toSorted((one, other) => one.number - other.number)) {
+      for (const branch of [...new Set([...busy, ...reached])].toSorted((one, other) => one.number - other.number)) {
         branch.units.close();
         drain(branch);
       }
+      reached.clear();
     },
     take: () => steps.splice(0),
     save: () => {
@@ -245,6 +253,7 @@ export function openBranches(log: ImportLog, ids: ImportIds, saved: Record<strin
     },
     needsStart: () => needsStart,
     waits: () => find((units) => units.waitsFor()) !== undefined,
+    heldRecords: () => [...busy].reduce((sum, { units }) => sum + units.heldRecords(), 0),
     isEmpty,
   };
 }

@@ -4,7 +4,6 @@ import type { ImportReport, ImportUnit } from './importer.ts';
 
 /** A unit with the branch of the conversation that it belongs to. */
 export interface AgentUnit extends ImportUnit {
-  /** 0 is the line on which the log begins; a fork makes the next number. */
   branch: number;
 }
 
@@ -46,6 +45,14 @@ export interface AgentLogOptions {
   importedAt: string;
   /** Where an earlier reader of the same log stopped: the next line is the one after its last. */
   checkpoint?: AgentCheckpoint;
+  /** The log is whole, and is read once, from its first line to its last. */
+  closed?: ClosedLog;
+}
+
+/** What is found of a log that is whole. */
+interface ClosedLog {
+  /** Is filled: by the id of a record, the line that it was read from. */
+  lines: Map<string, number>;
 }
 
 /** A line of the log; `text` null: it was longer than a line can be. */
@@ -63,6 +70,8 @@ export interface AgentLogReader {
   line(line: AgentLine): void;
   /** The turn is over, or nothing has come for long: whatever waits for more is whole now. */
   settle(): void;
+  /** There is no more. */
+  end(): void;
   take(): AgentStep[];
   /** Null while a unit is open, so that reading has to begin again at the last checkpoint. */
   checkpoint(): AgentCheckpoint | null;
@@ -70,9 +79,11 @@ export interface AgentLogReader {
   needsStart(): boolean;
   /** A call has no result yet: the tool may be at work still. */
   waitsForResult(): boolean;
+  /** Counts the records and lines that are held back: no log makes it grow without end. */
+  held(): number;
   head(): AgentLogHead;
   /** Counts the lines since the checkpoint. */
   report(): ImportReport;
-  /** Lines since the checkpoint that no reader understands, as they stand; the caller masks and keeps them. */
+  /** Lines since the checkpoint that no reader understands, as they stand; the caller masks and keeps them. Of a closed log, none. */
   unknown(): AgentLine[];
 }

@@ -23,8 +23,10 @@ interface AgentLines {
   read(object: Fields, place: SourcePosition): boolean;
   /** Whatever it holds back is whole now. */
   settle?(): void;
-  /** It holds something back. */
-  isHolding?(): boolean;
+  /** There is no more; `settle` if it is missing. */
+  end?(): void;
+  /** Counts the lines that it holds back. */
+  heldLines?(): number;
   /** Plain JSON, to go on with after a checkpoint. */
   state?(): Fields;
 }
@@ -44,20 +46,24 @@ export function openAgentReader(
   options: AgentLogOptions,
   { isRecord, open }: { isRecord: RecordForm; open: OpenAgentLines },
 ): AgentLogReader {
-  const { checkpoint, hash, importedAt } = options;
+  const { checkpoint, hash, importedAt, closed } = options;
   const isReadable =
     checkpoint === undefined || (checkpoint['v'] === checkpointVersion && checkpoint['agent'] === agent);
   const saved = checkpoint !== undefined && isReadable ? checkpoint : null;
   const log = openImportLog();
-  const ids = openImportIds(agent, hash, knownIds, saved === null ? undefined : (saved['ids'] as IdMemory));
-  const branches = openBranches(log, ids, saved === null ? null : fieldsOf(saved['branches']));
+  const known = saved === null ? undefined : (saved['ids'] as IdMemory);
+  const ids = openImportIds(agent, hash, closed === undefined ? knownIds : undefined, known);
+  const branches = openBranches(log, ids, {
+    saved: saved === null ? null : fieldsOf(saved['branches']),
+    follows: closed === undefined,
+  });
   const head = { ...emptyHead, ...(saved === null ? {} : fieldsOf(saved['head'])) } as AgentLogHead;
   const context: AgentContext = {
     ids,
     log,
     units: branches.units,
-    source: captureSource,
-    base: toBase(ids, importedAt),
+    source: closed === undefined ? captureSource : 'import',
+    base: toBase(ids, importedAt, closed?.lines),
     branches,
     head,
   };
@@ -77,17 +83,23 @@ export function openAgentReader(
   return {
     line: ({ number, text }) => {
       if (text?.trim() === '' || branches.needsStart()) return;
-      log.readLine(number);
+      log.readLine();
       if (text === null) log.skip(number, 'longer than a line can be');
-      if (text === null || !readText(number, text)) unknown.push({ number, text });
+      const isUnderstood = text !== null && readText(number, text);
+      if (!isUnderstood && closed === undefined) unknown.push({ number, text });
     },
     settle: () => {
       lines.settle?.();
       branches.settle();
     },
+    end: () => {
+      if (lines.end === undefined) lines.settle?.();
+      else lines.end();
+      branches.settle();
+    },
     take: branches.take,
     checkpoint: () => {
-      const state = lines.isHolding?.() === true ? null : branches.save();
+      const state = (lines.heldLines?.() ?? 0) > 0 ? null : branches.save();
       if (state === null || branches.needsStart() || !isReadable) return null;
       const [recent, older] = ids.memory();
       return {
@@ -101,6 +113,7 @@ export function openAgentReader(
     },
     needsStart: () => !isReadable || branches.needsStart(),
     waitsForResult: branches.waits,
+    held: () => branches.heldRecords() + (lines.heldLines?.() ?? 0),
     head: () => ({ ...head }),
     report: log.report,
     unknown: () => [...unknown],

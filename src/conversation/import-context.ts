@@ -1,10 +1,9 @@
 /** The state that every importer works with, and the one loop over the lines of a source. */
 import type { Importer, ImportOptions, ImportUnit } from './importer.ts';
 import { openImportIds, toPlace, type ImportIds, type SourcePosition } from './import-ids.ts';
-import { openLines, readObjects, type SourceLine } from './import-lines.ts';
+import { openLines, type SourceLine } from './import-lines.ts';
 import { openImportLog, type ImportLog } from './import-report.ts';
 import { openUnits, type ImportUnits, type UnitRecords } from './import-units.ts';
-import type { RecordForm } from './mend-line.ts';
 import { summarySource, type RecordSource } from './record.ts';
 import { toTimestamp } from './import-values.ts';
 
@@ -40,17 +39,19 @@ export interface MeasuredImporter extends Importer {
   held(): number;
 }
 
-export function openContext(format: string, { hash, importedAt, part }: ImportOptions): ImportContext {
-  const log = openImportLog(part?.counts);
+export function openContext(format: string, { hash, importedAt }: ImportOptions): ImportContext {
+  const log = openImportLog();
   const ids = openImportIds(format, hash);
   return { ids, log, units: openUnits(log, ids), source: 'import', base: toBase(ids, importedAt) };
 }
 
-export function toBase(ids: ImportIds, importedAt: string): LineContext['base'] {
-  return (place, timestamp, sourceId) => ({
-    id: ids.idFor(place, sourceId),
-    timestamp: toTimestamp(timestamp) ?? importedAt,
-  });
+/** `lines` gets the line of each id that is given. */
+export function toBase(ids: ImportIds, importedAt: string, lines?: Map<string, number>): LineContext['base'] {
+  return (place, timestamp, sourceId) => {
+    const id = ids.idFor(place, sourceId);
+    lines?.set(id, place.line);
+    return { id, timestamp: toTimestamp(timestamp) ?? importedAt };
+  };
 }
 
 /** The summary that a program wrote when it compacted the conversation: that stands above it, and the text says so; it answers nobody. */
@@ -62,7 +63,7 @@ export function addSummary({ units }: LineContext, base: { id: string; timestamp
 export function openLineImporter(context: ImportContext, reader: LineReader): MeasuredImporter {
   const cutter = openLines();
   const read = ({ number, text }: SourceLine): void => {
-    context.log.readLine(number);
+    context.log.readLine();
     if (text === null) context.log.skip(number, 'longer than a line can be');
     else reader.line(toPlace(number, text));
   };
@@ -97,19 +98,5 @@ export function toImporter(
     report: context.log.report,
     title: reader.title,
     held: () => context.units.heldRecords() + (reader.heldLines?.() ?? 0),
-  };
-}
-
-/** A line reader for objects: what is no object is counted, what is glued together is taken apart. */
-export function objectReader(
-  { log }: Pick<LineContext, 'log'>,
-  isRecord: RecordForm,
-  read: (object: Record<string, unknown>, place: SourcePosition) => void,
-): LineReader['line'] {
-  return (place) => {
-    const { objects, mended, lost } = readObjects(place.text, isRecord);
-    if (lost !== null) log.skip(place.line, lost);
-    if (mended !== null) log.repair(place.line, mended);
-    for (const object of objects) read(object, place);
   };
 }

@@ -42,7 +42,7 @@ export function openOpenaiImporter(options: ImportOptions): MeasuredImporter {
   const readElement = (text: string): void => {
     members.texts = [];
     number += 1;
-    context.log.readLine(number);
+    context.log.readLine();
     const value = parseJson(text);
     if (value === undefined) context.log.skip(number, 'not JSON, or cut off');
     else readMessage(value, toPlace(number, text));
@@ -64,7 +64,7 @@ export function openOpenaiImporter(options: ImportOptions): MeasuredImporter {
   };
   const tooLong = (): void => {
     number += 1;
-    context.log.readLine(number);
+    context.log.readLine();
     context.log.skip(number, 'longer than a message can be');
   };
   const read = (part: JsonPart): void => {

@@ -7,7 +7,7 @@ const keptIssues = 100;
 
 export interface ImportLog {
   /** One more line, or message, that holds something. */
-  readLine(line: number): void;
+  readLine(): void;
   /** Reports a part of the conversation that cannot be used. */
   skip(line: number, text: string): void;
   repair(line: number, text: string): void;
@@ -17,21 +17,18 @@ export interface ImportLog {
   report(): ImportReport;
 }
 
-/** A record that `counts` denies is counted elsewhere. */
-export function openImportLog(counts: (line: number) => boolean = () => true): ImportLog {
+export function openImportLog(): ImportLog {
   const totals = { lines: 0, records: 0, summaries: 0 };
-  let current = 0;
   const skipped = openIssues();
   const repaired = openIssues();
   const leftOut = new Map<string, number>();
   return {
-    readLine: (line) => {
-      current = line;
-      if (counts(line)) totals.lines += 1;
+    readLine: () => {
+      totals.lines += 1;
     },
-    skip: (line, text) => counts(line) && skipped.add(line, text),
-    repair: (line, text) => counts(line) && repaired.add(line, text),
-    leaveOut: (what) => counts(current) && leftOut.set(what, (leftOut.get(what) ?? 0) + 1),
+    skip: skipped.add,
+    repair: repaired.add,
+    leaveOut: (what) => void leftOut.set(what, (leftOut.get(what) ?? 0) + 1),
     give(units) {
       for (const { records } of units) {
         totals.records += records.length;
@@ -73,29 +70,8 @@ export function describeLeftOut(leftOut: ImportReport['leftOut']): string {
   return leftOut.map(({ what, count }) => `${formatCount(count)} ${count === 1 ? toSingular(what) : what}`).join(', ');
 }
 
-/** The report of what counts, with what became of the lines of the other attempts. */
-export function addReports(main: ImportReport, others: readonly ImportReport[]): ImportReport {
-  const all = [main, ...others];
-  const leftOut = new Map<string, number>();
-  for (const report of all)
-    for (const { what, count } of report.leftOut) leftOut.set(what, (leftOut.get(what) ?? 0) + count);
-  const merge = (key: 'skipped' | 'repaired') => ({
-    count: all.reduce((sum, report) => sum + report[key].count, 0),
-    issues: all
-      .flatMap((report) => report[key].issues)
-      .toSorted((one, other) => one.line - other.line)
-      .slice(0, keptIssues),
-  });
-  return {
-    ...main,
-    lines: all.reduce((sum, { lines }) => sum + lines, 0),
-    skipped: merge('skipped'),
-    repaired: merge('repaired'),
-    leftOut: [...leftOut].map(([what, count]) => ({ what, count })),
-  };
-}
-
-function isSummary(record: KnownRecord): boolean {
+/** A program wrote it when it compacted the conversation. */
+export function isSummary(record: KnownRecord): boolean {
   return record.type === 'assistant' && record.source === summarySource;
 }
 

@@ -187,8 +187,8 @@ export function openUnits(log: ImportLog, ids: ImportIds, { follows = false, beg
       unit.usage = usage;
     },
     close: () => {
+      if (asides.length > 0) begin(null);
       closeAll();
-      if (asides.length > 0) ready.push({ kind: 'reply', records: takeAsides() });
     },
     closeThrough: (unit) => {
       const first = () => begun - queue.filter(({ plan }) => plan === null).length;

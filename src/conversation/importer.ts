@@ -2,7 +2,7 @@
 import type { Tokens } from '../session/entry.ts';
 import type { Hash } from '../ports/project.ts';
 import type { KnownRecord } from './record.ts';
-import type { LogPart, Rewinds } from './rewinds.ts';
+import type { Rewinds } from './rewinds.ts';
 
 /** The model that answered, and what it has used. */
 export interface UnitUsage {
@@ -28,6 +28,8 @@ export interface ImportUnit extends UnitUsage {
   plan?: string;
   /** A message that was typed while the model was at work: it belongs to the turn that is open. */
   queued?: boolean;
+  /** The branch of the conversation that it belongs to, 0 without it: 0 is the line on which the log begins, a fork makes the next number. */
+  branch?: number;
 }
 
 /** Where something was left out or put right. */
@@ -57,8 +59,6 @@ export interface ImportOptions {
   hash: Hash;
   /** ISO 8601; for what has no time of its own in the source. */
   importedAt: string;
-  /** Without it, all of the source. */
-  part?: LogPart | undefined;
 }
 
 /** Holds no more than what one answer and its calls need. Nothing in a source makes it throw. */
@@ -70,6 +70,6 @@ export interface Importer {
   report(): ImportReport;
   /** The source's name for the conversation, as far as it has given one; null when it has none. */
   title(): string | null;
-  /** Where the user went back, once all was read; null: nowhere. Formats that cannot tell lack it. */
+  /** Where the conversation parts, once all was read; null: nowhere. Formats that cannot tell lack it. */
   rewinds?(): Rewinds | null;
 }

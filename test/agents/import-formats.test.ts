@@ -58,7 +58,7 @@ describe('the format of a conversation', () => {
     expect(detectFormat(`${readImport('codex.jsonl')}${readImport('claude-code.jsonl')}`)).toBeNull();
   });
 
-  test('of a log that only capture reads is its agent', () => {
+  test('of the log of an agent is that agent', () => {
     for (const { agent, name, lines } of readAgentLogs()) {
       const head = lines.map(({ text }) => text).join('\n');
       expect([name, detectFormat(head)]).toEqual([name, agent]);

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { abortedOutput } from '../../src/conversation/record.ts';
+import { followPath } from '../../src/conversation/rewinds.ts';
 import { unitLimits } from '../../src/conversation/import-unit.ts';
 import {
   faultsOf,
@@ -233,22 +234,19 @@ describe('a rewind', () => {
   const answer = (uuid: string, parentUuid: string) => line('assistant', uuid, text(uuid), { parentUuid });
   const first = [prompt('u1', null), answer('a1', 'u1')];
 
-  /** Splits a log into the part that counts and every attempt, each with all that was said before it. */
-  function split(lines: readonly object[]): { leaves: (number | null)[]; lines: string[][]; counted: number[] } {
-    const all = lines.map((one) => `${JSON.stringify(one)}\n`).join('');
+  /** Splits a log into what counts and every attempt, each with all that was said before it, and says on which lines they begin. */
+  function split(lines: readonly object[]): { leaves: (number | null)[]; lines: string[][]; begins: number[] } {
     const importer = openImporter('claude-code', importOptions);
-    importer.push(all);
-    importer.end();
+    const units = [...importer.push(lines.map((one) => `${JSON.stringify(one)}\n`).join('')), ...importer.end()];
     const rewinds = importer.rewinds?.() ?? null;
-    if (rewinds === null) return { leaves: [], lines: [], counted: [] };
-    const read = [rewinds.main, ...rewinds.attempts.map(({ part }) => part)].map((part) => {
-      const again = openImporter('claude-code', { ...importOptions, part });
-      return { units: [...again.push(all), ...again.end()], report: again.report() };
-    });
+    if (rewinds === null) return { leaves: [], lines: [], begins: [] };
+    const { main, attempts } = rewinds;
     return {
-      leaves: rewinds.attempts.map(({ leaves }) => leaves),
-      lines: read.map(({ units }) => outline(units).map((one) => one.replace(/^.* /, ''))),
-      counted: read.map(({ report }) => report.lines),
+      leaves: attempts.map(({ leaves }) => leaves),
+      lines: [main, ...attempts.map(({ path }) => path)].map((path) =>
+        outline(units.filter(followPath(path))).map((one) => one.replace(/^.* /, '')),
+      ),
+      begins: attempts.map(({ line: number }) => number),
     };
   }
 
@@ -260,7 +258,7 @@ describe('a rewind', () => {
         ['u1', 'a1', 'u3', 'a3', 'u4'],
         ['u1', 'a1', 'u2', 'a2'],
       ],
-      counted: [5, 2],
+      begins: [3],
     });
   });
 
@@ -273,7 +271,7 @@ describe('a rewind', () => {
         ['u1', 'a1', 'u2', 'a2', 'u4'],
         ['u1', 'a1', 'u2', 'a2', 'u3'],
       ],
-      counted: [4, 3, 1],
+      begins: [3, 5],
     });
   });
 
@@ -292,14 +290,24 @@ describe('a rewind', () => {
     ]);
   });
 
-  test('is nothing but prompts with one parent: no calls of one answer, no notices, no summaries', () => {
-    const calls = ['x', 'y'].map((id) => line('assistant', id, call(id), { parentUuid: 'a1' }));
-    const results = ['x', 'y'].map((id) => line('user', `r-${id}`, result(id), { parentUuid: 'a1' }));
-    const notices = [
-      prompt('m', 'a1', { isMeta: true }),
-      prompt('c', 'a1', { isCompactSummary: true }),
-      line('user', 'i', text('[Request interrupted by user]'), { parentUuid: 'a1' }),
+  test('is not where an answer has several calls, and not where the program speaks', () => {
+    const calls = [['x', 'u2'] as const, ['y', 'x'] as const].map(([id, parentUuid]) =>
+      line('assistant', id, call(id), { parentUuid, message: { role: 'assistant', id: 'm', content: call(id) } }),
+    );
+    const results = ['x', 'y'].map((id) => line('user', `r-${id}`, result(id), { parentUuid: id }));
+    const notices = [prompt('m', 'a1', { isMeta: true }), prompt('n', 'x', { isMeta: true })];
+    const end = [
+      line('user', 'i', text('[Request interrupted by user]'), { parentUuid: 'r-y' }),
+      prompt('c', 'i', { isCompactSummary: true }),
     ];
-    expect(split([...first, prompt('u2', 'a1'), ...calls, ...results, ...notices]).lines).toEqual([]);
+    expect(split([...first, prompt('u2', 'a1'), ...calls, ...results, ...notices, ...end]).lines).toEqual([]);
+  });
+
+  test('is also where two programs go on from one place, answer by answer', () => {
+    const lines = [...first, prompt('u2', 'a1'), prompt('v2', 'a1'), answer('b2', 'v2'), answer('a2', 'u2')];
+    expect(split([...lines, prompt('v3', 'b2'), prompt('u3', 'a2')]).lines).toEqual([
+      ['u1', 'a1', 'u2', 'a2', 'u3'],
+      ['u1', 'a1', 'v2', 'b2', 'v3'],
+    ]);
   });
 });

@@ -12,6 +12,7 @@ import {
   readImport,
   openImporter,
 } from '../support/import-source.ts';
+import { readAgentFixtures } from '../support/agent-logs.ts';
 import { runs } from '../support/runs.ts';
 import { propertyTest, quickTest as test, slowTest } from '../support/slow-test.ts';
 
@@ -22,6 +23,7 @@ const sources: [ImportFormat, string][] = [
   ['codex', readImport('codex-bare.jsonl')],
   ['openai', readImport('openai.json')],
   ['jsonl', readImport('seed.jsonl')],
+  ...readAgentFixtures(),
 ];
 const source = fc.constantFrom(...sources);
 /** Lone surrogates, control characters and all. */

@@ -30,11 +30,21 @@ export function readAgentLogs(): AgentLogFile[] {
     console.warn('The samples of real agents (../shared/agents) are not there: only the fixtures are read.');
   return [...(hasSamples ? listFiles(samples) : []), ...(existsSync(fixtures) ? listFiles(fixtures) : [])].flatMap(
     (path) => {
-      const agent = agentNames.find((name) => path.includes(`/${name === 'claude-code' ? 'claude' : name}`));
-      if (agent === undefined) throw new Error(`${path} is of no agent.`);
+      const agent = agentOf(path);
       return [{ agent, name: path.replace(`${samples}/`, ''), lines: toLines(readText(agent, path)) }];
     },
   );
+}
+
+/** The logs among the project's own fixtures, whole. */
+export function readAgentFixtures(): [AgentName, string][] {
+  return listFiles(fixtures).map((path) => [agentOf(path), readFileSync(path, 'utf8')]);
+}
+
+function agentOf(path: string): AgentName {
+  const agent = agentNames.find((name) => path.includes(`/${name === 'claude-code' ? 'claude' : name}`));
+  if (agent === undefined) throw new Error(`${path} is of no agent.`);
+  return agent;
 }
 
 function readText(agent: AgentName, path: string): string {

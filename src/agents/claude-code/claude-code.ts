@@ -67,7 +67,6 @@ export const claudeCode: Agent = {
     subAgents: listSubAgents,
   },
   log: async () => (await import('./log.ts')).claudeLog,
-  isImported: true,
   openWith: {
     uuid: 4,
     toPath: (cwd, { id }) => join('projects', toProjectName(cwd), `${id}.jsonl`),

@@ -16,19 +16,6 @@ export function readClaudeLine(context: LineContext, object: Fields, place: Sour
   else readUser(context, object, place);
 }
 
-/** The user typed it: no result, no notice and no mark of the program's. */
-export function isClaudePrompt(object: Fields): boolean {
-  if (isOfProgram(object) || object['isCompactSummary'] === true) return false;
-  const { content } = fieldsOf(object['message']);
-  const blocks = Array.isArray(content) ? content : [content];
-  if (blocks.some((block) => isResult(fieldsOf(block)))) return false;
-  return blocks.some((block) => {
-    const text = asText(block) ?? asText(fieldsOf(block)['text']);
-    if (text === undefined) return hasText(fieldsOf(block)['type']);
-    return hasText(text) && !isNotice(text) && !isInterruption(text);
-  });
-}
-
 function isOfProgram(object: Fields): boolean {
   return object['isMeta'] === true || fieldsOf(object['origin'])['kind'] === 'task-notification';
 }

@@ -1,25 +1,16 @@
 /** Follows the sessions of Claude Code. */
 import { addToHead, type AgentContext, type OpenAgentLines } from '../../conversation/agent-reader.ts';
 import { addPlan } from '../../conversation/agent-records.ts';
-import { claudeTitle, isClaudePrompt, keepClaudeTitle, readClaudeLine, type ClaudeTitles } from './lines.ts';
+import { claudeTitle, keepClaudeTitle, readClaudeLine, type ClaudeTitles } from './lines.ts';
 import type { SourcePosition } from '../../conversation/import-ids.ts';
 import type { LineOrigin } from '../../conversation/agent-branches.ts';
 import { asText, fieldsOf, hasText, setOf } from '../../conversation/import-values.ts';
 import type { AgentLogFormat } from '../agent.ts';
 import { isQwenLine, isTreeLine } from '../tree-lines.ts';
-import {
-  openContext,
-  objectReader,
-  openLineImporter,
-  type MeasuredImporter,
-} from '../../conversation/import-context.ts';
-import type { ImportOptions } from '../../conversation/importer.ts';
-import { openRewindFinder, type RewindFinder } from '../../conversation/rewinds.ts';
 
 export const claudeLog: AgentLogFormat = {
   isRecord: isClaudeRecord,
   open: (context, state) => openLines(context, state),
-  openImporter,
 };
 
 type Fields = Record<string, unknown>;
@@ -44,6 +35,11 @@ const systemLines = setOf('compact_boundary stop_hook_summary turn_duration loca
 /** After these nothing of the turn goes on. */
 const turnEnds = new Set(['stop_hook_summary', 'turn_duration']);
 
+/**
+ * Side chains, the conversations of sub-agents, are left out, but a log of nothing else is a session of its own. A summary that the
+ * program wrote when it compacted the conversation is marked as one, unless nothing stands before it: then it is all that is left of
+ * what was said, and becomes the user's message.
+ */
 const openLines: OpenAgentLines = (context, state) => {
   const { branches, head, log } = context;
   const titles = { ...fieldsOf(state['titles']) } as ClaudeTitles;
@@ -68,6 +64,7 @@ const openLines: OpenAgentLines = (context, state) => {
       return isSpoken || attachments.has(asText(fieldsOf(object['attachment'])['type']) ?? '');
     }
     if (bookkeeping.has(type)) log.leaveOut('lines of bookkeeping');
+    else if (type === '') log.skip(place.line, 'an object without a type');
     return bookkeeping.has(type);
   };
   const addHead = ({ sessionId, agentId, cwd, version, timestamp }: Fields): void => {
@@ -157,47 +154,4 @@ function toOrigin(object: Fields): LineOrigin {
 
 function isClaudeRecord(line: Fields): boolean {
   return isTreeLine(line) && !isQwenLine(line);
-}
-
-/**
- * Reads the sessions of Claude Code, `~/.claude/projects/<project>/<session>.jsonl`. Lines are read in the order in which they stand. What the user took back (`/rewind`) stands there as well: the importer finds
- * it, and reads the part of the log that it is asked for. Side chains (the conversations of subagents) are left out, but a log of nothing else is a session of its own. A summary that the program wrote when
- * it compacted the conversation is marked as one, unless nothing stands before it: then it is all that is left of what was said, and
- * becomes the user's message.
- */
-function openImporter(options: ImportOptions): MeasuredImporter {
-  const context = openContext('claude-code', options);
-  const titles: ClaudeTitles = {};
-  let hasBegun = false;
-  let isSubagent: boolean | null = null;
-  const { part } = options;
-  const finder = part === undefined ? openRewindFinder() : null;
-  const read = (object: Fields, place: SourcePosition): void => {
-    const { type, uuid } = object;
-    if (part?.takes(place.line, uuid ?? null) === false) return;
-    if (typeof type !== 'string') return context.log.skip(place.line, 'an object without a type');
-    if (keepClaudeTitle(titles, object)) return context.log.leaveOut('titles');
-    // A log that begins with a side chain is that of a subagent: in the log of a session somebody speaks before it.
-    if (type === 'user' || type === 'assistant') isSubagent ??= object['isSidechain'] === true;
-    if (object['isSidechain'] !== true || isSubagent === true) addToTree(finder, object, place);
-    if (!['user', 'assistant', 'attachment'].includes(type)) return context.log.leaveOut('lines of bookkeeping');
-    if (object['isSidechain'] === true && isSubagent !== true) return context.log.leaveOut('lines of side chains');
-    // A session that was resumed or forked repeats what it continues.
-    if (hasText(uuid) && !context.ids.isNew('line', uuid)) return context.log.leaveOut('repeated lines');
-    readClaudeLine(context, object, place, hasBegun);
-    hasBegun ||= type !== 'attachment' && object['isMeta'] !== true;
-  };
-  const readLine = objectReader(context, isClaudeRecord, read);
-  const line = (place: SourcePosition): void => (part?.takes(place.line) === false ? undefined : readLine(place));
-  const importer = openLineImporter(context, { line, title: () => claudeTitle(titles) });
-  return finder === null ? importer : { ...importer, rewinds: finder.find };
-}
-
-function addToTree(finder: RewindFinder | null, object: Fields, { line }: SourcePosition): void {
-  const { type, uuid, parentUuid, logicalParentUuid } = object;
-  if (finder === null || !hasText(uuid)) return;
-  const named = parentUuid === null ? (logicalParentUuid ?? null) : parentUuid;
-  const parent = named === null || hasText(named) ? named : undefined;
-  const isSpoken = type === 'user' || type === 'assistant';
-  finder.add({ line, uuid, parent, isPrompt: type === 'user' && isClaudePrompt(object), isSpoken });
 }

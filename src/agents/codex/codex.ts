@@ -41,7 +41,6 @@ export const codex: Agent = {
     isNamedByTime: true,
   },
   log: async () => (await import('./log.ts')).codexLog,
-  isImported: true,
   openWith: {
     uuid: 7,
     toPath(_cwd, { id, startedAt }) {

@@ -5,19 +5,11 @@ import { callItemTypes, otherItemTypes } from './items.ts';
 import { openCodexReader } from './lines.ts';
 import { asText, fieldsOf, hasText, isObject, setOf } from '../../conversation/import-values.ts';
 import type { AgentLogFormat } from '../agent.ts';
-import {
-  openContext,
-  objectReader,
-  openLineImporter,
-  type MeasuredImporter,
-} from '../../conversation/import-context.ts';
-import type { ImportOptions } from '../../conversation/importer.ts';
 
 export const codexLog: AgentLogFormat = {
   // The content of a record with an envelope looks like the bare item of an older version.
   isRecord: (line, before) => isCodexLine(line) && ('payload' in line || !before.includes('"payload"')),
   open: (context, state) => openLines(context, state),
-  openImporter,
 };
 
 const settings = new Set(['session_meta', 'turn_context', 'world_state', 'token_usage_record', 'compacted']);
@@ -40,7 +32,8 @@ const openLines: OpenAgentLines = (context, saved) => {
       const entry = toCodexEntry(object, place);
       context.branches.begin({});
       addHead(context, object, entry?.payload);
-      if (entry !== null) reader.read(entry);
+      if (entry === null) context.log.skip(place.line, 'neither an item nor an event of Codex');
+      else reader.read(entry);
       if (entry?.kind === 'event' && turnEnds.has(asText(entry.payload['type']) ?? '')) {
         reader.settle();
         context.branches.endTurn();
@@ -49,7 +42,8 @@ const openLines: OpenAgentLines = (context, saved) => {
       return entry !== null && isKnown(object, entry);
     },
     settle: reader.settle,
-    isHolding: () => reader.heldLines() > 0,
+    end: reader.decide,
+    heldLines: reader.heldLines,
     state: () => ({ ...state }),
   };
 };
@@ -78,18 +72,6 @@ function addHead({ head }: AgentContext, { type }: Record<string, unknown>, payl
 /** Older versions copied the lines of the session that a fork leaves, with its head, where newer ones name their place. */
 function addCopied(head: AgentContext['head'], id: string): void {
   if (id !== head.id && !head.copiedFrom.includes(id)) head.copiedFrom = [...head.copiedFrom, id];
-}
-
-/** Reads the rollouts of Codex: `~/.codex/sessions/<date>/rollout-<time>-<id>.jsonl`. */
-function openImporter(options: ImportOptions): MeasuredImporter {
-  const context = openContext('codex', options);
-  const reader = openCodexReader(context, {});
-  const line = objectReader(context, codexLog.isRecord, (object, place) => {
-    const entry = toCodexEntry(object, place);
-    if (entry === null) context.log.skip(place.line, 'neither an item nor an event of Codex');
-    else reader.read(entry);
-  });
-  return openLineImporter(context, { line, end: reader.decide, title: () => null, heldLines: reader.heldLines });
 }
 
 const codexLines = ['session_meta', 'response_item', 'event_msg', 'turn_context', 'compacted'];

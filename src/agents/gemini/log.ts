@@ -159,7 +159,7 @@ const openLines: OpenAgentLines = (context, saved) => {
       return true;
     },
     settle: flush,
-    isHolding: () => held !== null,
+    heldLines: () => (held === null ? 0 : 1),
     state: () => ({ ...state, known: [...known].slice(-knownMessages) }),
   };
 };

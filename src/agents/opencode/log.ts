@@ -11,7 +11,13 @@ export const opencodeLog: AgentLogFormat = {
     isObject(session) || (hasText(fieldsOf(info)['role']) && Array.isArray(parts)),
   open: (context, state) => openLines(context, state),
   // `opencode export` prints one document.
-  isDocument: (head) => /^\s*\{\s*"info":\s*\{\s*"id":\s*"ses_/.test(head),
+  document: {
+    isIts: (head) => /^\s*\{\s*"info":\s*\{\s*"id":\s*"ses_/.test(head),
+    toLine: (part) => {
+      if (part.kind === 'element') return part.text;
+      return part.kind === 'member' && part.text.startsWith('"info"') ? `{"session"${part.text.slice(6)}}` : null;
+    },
+  },
 };
 
 type Fields = Record<string, unknown>;

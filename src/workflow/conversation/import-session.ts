@@ -28,7 +28,7 @@ import { readTakenIds, refuseTrackedFile, draftStart, toStartPlace } from '../li
 import { planImport, type ImportPlan } from './plan-import.ts';
 import { type ImportRequest, readLogAgain } from './read-log.ts';
 import { moveRefs } from '../line/move-refs.ts';
-import type { LogPart } from '../../conversation/rewinds.ts';
+import type { LogPath } from '../../conversation/rewinds.ts';
 import { writeEntries, type Draft } from '../line/append.ts';
 import { draftOpening, findLeave, type WrittenLine } from '../line/conversation-branch.ts';
 import { describeUnits } from '../line/describe-records.ts';
@@ -67,7 +67,7 @@ export interface AbandonedAttempt {
   records: number;
 }
 
-export interface PreviewedImport extends Omit<ImportPlan, 'importedAt' | 'part' | 'attempts'> {
+export interface PreviewedImport extends Omit<ImportPlan, 'importedAt' | 'path' | 'attempts'> {
   abandoned: AbandonedAttempt[];
   /** The session that was made of the same bytes. */
   known: { session: SessionId; line: string } | null;
@@ -77,7 +77,7 @@ const linePrefixes = ['refs/heads/teddy/', 'refs/remotes/*/teddy/', archivePrefi
 
 /** Reads all of it, and writes nothing. Throws what `planImport` throws. */
 export async function previewImport(project: Project, request: ImportRequest): Promise<PreviewedImport> {
-  const { importedAt: _, part: _part, attempts, ...plan } = await planImport(project, request, { countsSecrets: true });
+  const { importedAt: _, path: _path, attempts, ...plan } = await planImport(project, request, { countsSecrets: true });
   const known = await findImported(project, plan);
   const abandoned =
     known === null
@@ -269,19 +269,19 @@ async function writeImport(
   const draft = await draftStart(project, session, now, base, { sha256: plan.sha256, importFormat: plan.format });
   const { commit: start } = await writeEntries(project, toStartPlace(session, now, base), [draft]);
   let maskedSecrets = 0;
-  const write = async (parent: Oid, part: LogPart | undefined, attempt: PlannedAttempt | null): Promise<Oid> => {
-    const { units } = await readLogAgain(project, request, plan, part, 'writing');
+  const write = async (parent: Oid, path: LogPath | null, attempt: PlannedAttempt | null): Promise<Oid> => {
+    const units = readLogAgain(project, request, plan, path, 'writing');
     const written = await writeEntries(project, await readLineTurns(store, parent), toDrafts(units, attempt));
     maskedSecrets += written.masked;
     return written.commit;
   };
-  const commit = await write(start, plan.part, null);
+  const commit = await write(start, plan.path, null);
   const written: WrittenLine[] = [];
   for (const attempt of plan.attempts) {
     const left = attempt.leaves === null ? undefined : written[attempt.leaves];
     const leave = await findLeave(project, left ?? { tip: commit, opens: null }, attempt.from);
     const opening = await writeEntries(project, await readLineTurns(store, leave), [draftOpening(attempt)]);
-    const tip = await write(opening.commit, attempt.part, attempt);
+    const tip = await write(opening.commit, attempt.path, attempt);
     written.push({ tip, opens: { turn: attempt.turn, leave } });
   }
   const branches = plan.attempts.map(({ turn }, at) => ({

@@ -1,7 +1,7 @@
 /** The attempts that the user took back in a foreign log: each becomes a conversation branch. */
-import type { ImportReport, ImportUnit } from '../../conversation/importer.ts';
-import { addReports } from '../../conversation/import-report.ts';
-import type { Attempt, LogPart, Rewinds } from '../../conversation/rewinds.ts';
+import { isSummary } from '../../conversation/import-report.ts';
+import type { ImportUnit } from '../../conversation/importer.ts';
+import { followPath, type LogPath, type Rewinds } from '../../conversation/rewinds.ts';
 import type { Project } from '../../ports/project.ts';
 import { toTurnName, turnNumber, type TurnName } from '../../names.ts';
 import { openEntries } from './imported-entries.ts';
@@ -17,7 +17,7 @@ export interface PlannedAttempt {
   turn: TurnName;
   /** The attempt that it leaves, by its position in the list; null: the main line. */
   leaves: number | null;
-  part: LogPart;
+  path: LogPath;
   entries: number;
   turns: number;
   records: number;
@@ -27,6 +27,7 @@ interface Count {
   entries: number;
   turns: number;
   records: number;
+  summaries: number;
   maskedSecrets: number;
 }
 
@@ -35,6 +36,8 @@ interface LineCount extends Count {
   opening: string | null;
 }
 
+const noCount: Count = { entries: 0, turns: 0, records: 0, summaries: 0, maskedSecrets: 0 };
+
 /** Counts what the units of a line become. */
 export function openCount(project: Project, countsSecrets: boolean) {
   const entries = openEntries();
@@ -42,11 +45,12 @@ export function openCount(project: Project, countsSecrets: boolean) {
   let opening: string | null = null;
   const countEntries = async (made: ReturnType<typeof entries.push>): Promise<void> => {
     for (const { turn, units } of made) {
-      const count = byTurn.get(turn) ?? { entries: 0, turns: 1, records: 0, maskedSecrets: 0 };
+      const count = byTurn.get(turn) ?? { ...noCount, turns: 1 };
       byTurn.set(turn, count);
       count.entries += 1;
       for (const unit of units) {
         count.records += unit.records.length;
+        count.summaries += unit.records.filter(isSummary).length;
         if (countsSecrets) count.maskedSecrets += (await maskSaid(project.masker, unit)).count;
       }
     }
@@ -63,10 +67,10 @@ export function openCount(project: Project, countsSecrets: boolean) {
     /** From that turn on. */
     async end(from = toTurnName(1)): Promise<LineCount> {
       await countEntries(entries.end());
-      const sum: LineCount = { entries: 0, turns: 0, records: 0, maskedSecrets: 0, opening };
+      const sum: LineCount = { ...noCount, opening };
       for (const [turn, count] of byTurn) {
         if (turnNumber(turn) < turnNumber(from)) continue;
-        for (const key of ['entries', 'turns', 'records', 'maskedSecrets'] as const) sum[key] += count[key];
+        for (const key of Object.keys(noCount) as (keyof Count)[]) sum[key] += count[key];
       }
       return sum;
     },
@@ -78,48 +82,38 @@ function findMessage({ records }: ImportUnit): string | null {
   return said?.type === 'user' && 'content' in said.message ? said.message.content : null;
 }
 
-/** Reads the source again for what counts, and once for each attempt. Throws FILE_MODIFIED, INTERRUPTED. */
+/** Reads the source again, for what counts and for each attempt. Throws FILE_MODIFIED, INTERRUPTED. */
 export async function planRewinds(
   project: Project,
   request: ImportRequest,
   log: ReadLog,
-  rewinds: Rewinds,
+  { main, attempts: found }: Rewinds,
   countsSecrets: boolean,
-) {
-  const reading = await readLogAgain(project, request, log, rewinds.main, 'reading');
-  const main = openCount(project, countsSecrets);
-  for await (const unit of reading.units) await main.add([unit]);
-  const { records: _, ...counted } = await main.end();
+): Promise<LineCount & { attempts: PlannedAttempt[] }> {
+  const open = (path: LogPath) => ({ isTaken: followPath(path), count: openCount(project, countsSecrets) });
+  const ours = open(main);
+  const theirs = found.map((attempt) => ({ ...open(attempt.path), attempt, from: null as TurnName | null, met: 0 }));
+  for await (const unit of readLogAgain(project, request, log, null, 'reading')) {
+    if (ours.isTaken(unit)) await ours.count.add([unit]);
+    for (const line of theirs) {
+      if (!line.isTaken(unit)) continue;
+      await line.count.add([unit]);
+      const { branch, unit: first } = line.attempt.begins;
+      if (unit.branch !== branch) continue;
+      if (line.met === first) line.from = line.count.turn();
+      line.met += 1;
+    }
+  }
+  const counted = await ours.count.end();
   const attempts: PlannedAttempt[] = [];
-  const reports: ImportReport[] = [];
-  for (const attempt of rewinds.attempts) {
-    const read = await planAttempt(project, request, log, attempt, countsSecrets);
-    const { maskedSecrets, report, ...planned } = read;
-    const number = attempts.filter(({ from }) => from === planned.from).length + 1;
-    attempts.push({ ...planned, turn: toTurnName(turnNumber(planned.from), number) });
-    reports.push(report);
+  for (const { attempt, count, from: begun } of theirs) {
+    const from = begun ?? count.turn();
+    const { entries, turns, records, maskedSecrets } = await count.end(from);
+    const number = attempts.filter((earlier) => earlier.from === from).length + 1;
+    const turn = toTurnName(turnNumber(from), number);
+    const { line, leaves, path } = attempt;
+    attempts.push({ line, from, turn, leaves, path, entries, turns, records });
     counted.maskedSecrets += maskedSecrets;
   }
-  const report = addReports(reading.report(), reports);
-  return { ...counted, report, title: reading.title(), part: rewinds.main, attempts };
-}
-
-async function planAttempt(
-  project: Project,
-  request: ImportRequest,
-  log: ReadLog,
-  { prompt, leaves, part }: Attempt,
-  countsSecrets: boolean,
-) {
-  const reading = await readLogAgain(project, request, log, part, 'reading');
-  const count = openCount(project, countsSecrets);
-  let from: TurnName | null = null;
-  for await (const unit of reading.units) {
-    await count.add([unit]);
-    if (unit.records.some(({ id }) => id === prompt.uuid)) from ??= count.turn();
-  }
-  from ??= count.turn();
-  const { entries, turns, records, maskedSecrets } = await count.end(from);
-  const report = reading.report();
-  return { line: prompt.line, from, leaves, part, entries, turns, records, maskedSecrets, report };
+  return { ...counted, attempts };
 }

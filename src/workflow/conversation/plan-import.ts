@@ -6,7 +6,7 @@ import {
   type ImportFormats,
 } from '../../agents/import-formats.ts';
 import type { Importer, ImportReport, ImportUnit } from '../../conversation/importer.ts';
-import type { LogPart } from '../../conversation/rewinds.ts';
+import type { LogPath } from '../../conversation/rewinds.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { toSessionName } from '../../names.ts';
@@ -22,8 +22,8 @@ export interface ImportPlan extends ReadLog {
   maskedSecrets: number | null;
   /** The name of the session that it would make. */
   name: string;
-  /** The part that counts; undefined when all of the source does. */
-  part: LogPart | undefined;
+  /** The path that counts; null when all of the source does. */
+  path: LogPath | null;
   /** The attempts that the user took back. */
   attempts: PlannedAttempt[];
 }
@@ -50,15 +50,19 @@ export async function planImport(
   if (importer.report().records === 0) throw toNothing(request, format, importer.report());
   const log: ReadLog = { sha256: sha256(), format, importedAt };
   const rewinds = importer.rewinds?.() ?? null;
-  const { records: _, ...linear } = await all.end();
-  const one = { ...linear, report: importer.report(), title: importer.title(), part: undefined, attempts: [] };
-  const { title, opening, maskedSecrets, ...counted } =
-    rewinds === null ? one : await planRewinds(project, request, log, rewinds, countsSecrets);
+  const { attempts, opening, maskedSecrets, entries, turns, records, summaries } =
+    rewinds === null
+      ? { ...(await all.end()), attempts: [] }
+      : await planRewinds(project, request, log, rewinds, countsSecrets);
   return {
     ...log,
-    ...counted,
+    report: { ...importer.report(), records, summaries },
+    entries,
+    turns,
+    path: rewinds?.main ?? null,
+    attempts,
     maskedSecrets: countsSecrets ? maskedSecrets : null,
-    name: wished ?? (await chooseName(project, title, opening, source.path)),
+    name: wished ?? (await chooseName(project, importer.title(), opening, source.path)),
   };
 }
 
@@ -69,7 +73,7 @@ function openReader(project: Project, { source, format }: ImportRequest, formats
   const open = () => {
     if (opened !== null) return opened;
     const found = format ?? formats.detect(head);
-    if (found === null || !importFormats.includes(found)) throw toUnknownFormat(source.path, head, found);
+    if (found === null) throw toUnknownFormat(source.path, head);
     opened = { importer: formats.open(found, { hash: project.hash, importedAt }), format: found };
     return opened;
   };
@@ -122,19 +126,13 @@ function tryName(text: string): string | null {
   }
 }
 
-function toUnknownFormat(path: string, head: string, agent: string | null): TeddyError {
+function toUnknownFormat(path: string, head: string): TeddyError {
   if (head.trim() === '') return new TeddyError('NOTHING_TO_IMPORT', `${path} is empty.`, 'Name another file.');
   if (/^# v[23] git bundle\n/.test(head))
     return new TeddyError(
       'UNKNOWN_FORMAT',
       `${path} is a bundle of git, and no log.`,
       `\`git fetch ${toShellWord(path)} <branch>:<branch>\` takes a session out of it; \`git bundle list-heads ${toShellWord(path)}\` names the branches.`,
-    );
-  if (agent !== null)
-    return new TeddyError(
-      'UNKNOWN_FORMAT',
-      `${path} is a log of ${agent}, which \`teddy session import\` does not read.`,
-      `\`teddy capture install\` follows ${agent} here; then \`teddy capture sweep --since 90d\` takes in its sessions of this repository from where it keeps them.`,
     );
   return new TeddyError(
     'UNKNOWN_FORMAT',

@@ -1,7 +1,7 @@
-/** Reads a foreign log once more, all of it or a part, as it was read the first time. */
+/** Reads a foreign log once more, as it was read the first time. */
 import { loadImportFormats, type ImportFormat } from '../../agents/import-formats.ts';
-import type { ImportReport, ImportUnit } from '../../conversation/importer.ts';
-import type { LogPart } from '../../conversation/rewinds.ts';
+import type { ImportUnit } from '../../conversation/importer.ts';
+import { followPath, type LogPath } from '../../conversation/rewinds.ts';
 import { TeddyError } from '../../errors.ts';
 import type { SourceFile } from '../../ports/disk.ts';
 import type { Project } from '../../ports/project.ts';
@@ -30,34 +30,25 @@ export interface ReadLog {
   importedAt: string;
 }
 
-export interface LogReading {
-  /** Throws FILE_MODIFIED at the end if these are not the bytes that were read the first time. */
-  units: AsyncIterable<ImportUnit>;
-  /** So far. */
-  report(): ImportReport;
-  title(): string | null;
-}
-
-export async function readLogAgain(
+/** Gives the units on the path, or all without one. Throws FILE_MODIFIED at the end if these are not the bytes that were read the first time. */
+export async function* readLogAgain(
   project: Project,
   request: ImportRequest,
   { format, importedAt, sha256 }: ReadLog,
-  part: LogPart | undefined,
+  path: LogPath | null,
   phase: ImportProgress['phase'],
-): Promise<LogReading> {
-  const importer = (await loadImportFormats()).open(format, { hash: project.hash, importedAt, part });
-  async function* read(): AsyncIterable<ImportUnit> {
-    const reading = request.source.read();
-    for await (const { text } of watched(reading.pieces, request, phase)) yield* importer.push(text);
-    yield* importer.end();
-    if (reading.sha256() === sha256) return;
-    throw new TeddyError(
-      'FILE_MODIFIED',
-      `${request.source.path} was changed while it was read; nothing was imported.`,
-      'Wait until nobody writes to it, or import a copy.',
-    );
-  }
-  return { units: read(), report: importer.report, title: importer.title };
+): AsyncIterable<ImportUnit> {
+  const importer = (await loadImportFormats()).open(format, { hash: project.hash, importedAt });
+  const isTaken = path === null ? () => true : followPath(path);
+  const reading = request.source.read();
+  for await (const { text } of watched(reading.pieces, request, phase)) yield* importer.push(text).filter(isTaken);
+  yield* importer.end().filter(isTaken);
+  if (reading.sha256() === sha256) return;
+  throw new TeddyError(
+    'FILE_MODIFIED',
+    `${request.source.path} was changed while it was read; nothing was imported.`,
+    'Wait until nobody writes to it, or import a copy.',
+  );
 }
 
 /** Says how far it has come, and ends where it was interrupted. */

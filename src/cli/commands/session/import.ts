@@ -23,8 +23,10 @@ export class SessionImportCommand extends TeddyCommand {
     category: 'Elsewhere',
     description: 'Make a session from a conversation that another program logged.',
     details: `
-      Reads the logs of Claude Code and Codex, messages in the format of OpenAI's API, and what \`teddy session
-      export --jsonl\` writes. The session starts from HEAD, which stays where it is. Secrets are masked. The
+      Reads the logs of the agents that \`teddy capture\` follows, what \`opencode export\` prints, messages in the
+      format of OpenAI's API, and what \`teddy session export --jsonl\` writes. Where the conversation in the log
+      parts, since somebody went back, the session's branch has what was worked on last, and each abandoned
+      attempt has a conversation branch. The session starts from HEAD, which stays where it is. Secrets are masked. The
       same bytes are imported only once: the second time, teddy names the session that exists. Prints the
       session's directory on stdout.
     `,
@@ -123,8 +125,8 @@ function showProgress(terminal: Terminal): (progress: ImportProgress) => void {
 /** Every branch is named, since its turns are on no other branch. */
 function sayAbandoned(terminal: Terminal, abandoned: readonly AbandonedAttempt[]): void {
   if (abandoned.length === 0) return;
-  const attempts = abandoned.length === 1 ? 'an earlier attempt' : `${formatCount(abandoned.length)} earlier attempts`;
-  terminal.say(`The user went back and abandoned ${attempts}:`);
+  const attempts = abandoned.length === 1 ? 'an attempt' : `${formatCount(abandoned.length)} attempts`;
+  terminal.say(`The log also holds ${attempts}, abandoned for a later one:`);
   for (const { line: branch, sourceLine, entries, turns } of abandoned)
     terminal.say(`  ${branch ?? 'on no branch here'} (line ${sourceLine}): ${describeSize(entries, turns)}`);
 }

@@ -1,0 +1,76 @@
+/** An importer of an agent's log: the reader that follows it reads it, from its first line to its last. */
+import type { AgentLogOptions, AgentLogReader } from './agent-log.ts';
+import type { MeasuredImporter } from './import-context.ts';
+import { openLines, type LineCutter, type SourceLine } from './import-lines.ts';
+import type { ImportOptions, ImportUnit } from './importer.ts';
+import { openJsonElements, type JsonPart } from './json-elements.ts';
+import { openRewindFinder } from './rewinds.ts';
+
+/** A document of an agent's, in place of lines. */
+export interface AgentDocument {
+  /** Whether a text of 1 KiB begins like one. */
+  isIts(head: string): boolean;
+  /** The line of the log that a part of it is; null for a part that is none. */
+  toLine(part: JsonPart): string | null;
+}
+
+const headChars = 1024;
+
+export function openClosedLog(
+  open: (options: AgentLogOptions) => AgentLogReader,
+  options: ImportOptions,
+  document?: AgentDocument,
+): MeasuredImporter {
+  const lines = new Map<string, number>();
+  const reader = open({ ...options, closed: { lines } });
+  const finder = openRewindFinder(lines);
+  let head: string | null = '';
+  let cutter = openLines();
+
+  const take = (found: readonly SourceLine[]): ImportUnit[] => {
+    found.forEach(reader.line);
+    return reader.take().flatMap((step) => {
+      if ('fork' in step) finder.fork(step.fork);
+      else finder.add(step.unit);
+      return 'fork' in step ? [] : [step.unit];
+    });
+  };
+  /** The beginning tells whether it is a document. */
+  const begin = (): SourceLine[] => {
+    const text = head ?? '';
+    head = null;
+    if (document?.isIts(text) === true) cutter = openDocument(document);
+    return cutter.push(text);
+  };
+  return {
+    push(text) {
+      if (head === null || document === undefined) return take(cutter.push(text));
+      head += text;
+      return head.length < headChars ? [] : take(begin());
+    },
+    end() {
+      const units = take([...begin(), ...cutter.end()]);
+      reader.end();
+      return [...units, ...take([])];
+    },
+    report: reader.report,
+    title: () => reader.head().title,
+    held: reader.held,
+    rewinds: finder.find,
+  };
+}
+
+/** Gives the parts of a document as lines; their number is that of the message. */
+function openDocument({ toLine }: AgentDocument): LineCutter {
+  const elements = openJsonElements();
+  let number = 0;
+  const toLines = (part: JsonPart): SourceLine[] => {
+    if (part.kind === 'element' || part.kind === 'too-long') number += 1;
+    const text = toLine(part);
+    return text === null && part.kind !== 'too-long' ? [] : [{ number, text }];
+  };
+  return {
+    push: (text) => elements.push(text).flatMap(toLines),
+    end: () => elements.end().flatMap(toLines),
+  };
+}
