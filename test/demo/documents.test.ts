@@ -241,12 +241,10 @@ function toPath(name: string): string {
 
 /** From the source, since help is written by hand. `teddy memo` and its like, in help.ts, only print what there is. */
 function listCommands(): string[] {
-  const directory = join(root, 'src', 'cli', 'commands');
-  const names = readdirSync(directory, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
-  const texts = names.filter((name) => name !== 'help.ts').map((name) => readFileSync(join(directory, name), 'utf8'));
-  const paths = texts.flatMap((text) => [...text.matchAll(/static override paths = \[\[(.*?)\]\]/g)]);
-  const all = paths.map(([, words]) => (words ?? '').replaceAll(/[',]/g, ''));
-  return all.filter((path) => !internalCommands.includes(path)).map((path) => `teddy ${path}`);
+  const table = readFileSync(join(root, 'src/cli/run-cli.ts'), 'utf8');
+  const all = [...table.matchAll(/^ {2}(?:'([a-z -]+)'|([a-z]+)): async \(\) => \(await import\(/gm)];
+  const paths = all.map(([, quoted, word]) => quoted ?? word ?? '');
+  return paths.filter((path) => !internalCommands.includes(path)).map((path) => `teddy ${path}`);
 }
 
 async function readHelp(path: string): Promise<{ usage: string; options: string[] }> {

@@ -26,7 +26,7 @@ import { create, planOf, run, say, start } from '../support/turns.ts';
 const slow = vi.hoisted(() => ({ ms: 0 }));
 vi.mock('../../src/git/living-gits.ts', async (load) => {
   const real = await load<typeof import('../../src/git/living-gits.ts')>();
-  return { findLivingGits: async (dirs: string[]) => (await sleep(slow.ms), real.findLivingGits(dirs)) };
+  return { ...real, findLivingGits: async (dirs: string[]) => (await sleep(slow.ms), real.findLivingGits(dirs)) };
 });
 
 let repo: ScratchRepository;
