@@ -1,10 +1,10 @@
 /** Small files that survive a crash: written whole, fsynced, renamed into place. */
 import { randomBytes } from 'node:crypto';
-import { mkdir, readFile, rename, unlink } from 'node:fs/promises';
+import { mkdir, readFile, rename, stat, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { TeddyError } from '../errors.ts';
 import { syncDirectory, writeDurably } from './durable-file.ts';
-import { errorCode, fallBackTo, toDiskError } from './system-error.ts';
+import { errorCode, fallBackTo, nullIfGone, toDiskError } from './system-error.ts';
 
 /** A directory that is gone has nothing to lose, and some cannot be synced. */
 export async function syncDir(path: string): Promise<void> {
@@ -62,4 +62,9 @@ export function throwUnread(path: string): (error: unknown) => never {
 /** False: nothing is there. */
 export function renameIfThere(from: string, to: string): Promise<boolean> {
   return rename(from, to).then(() => true, fallBackTo(false, 'ENOENT'));
+}
+
+/** Throws WRITE_FAILED when the system does not tell. */
+export async function fileExists(path: string): Promise<boolean> {
+  return (await stat(path).catch(nullIfGone).catch(throwUnread(path))) !== null;
 }

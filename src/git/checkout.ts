@@ -8,27 +8,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { GitKilledError, TeddyError } from '../errors.ts';
 import type { Store, TreeChange } from '../ports/git.ts';
 import { shortRef, type Oid, type RefName, type RepoPath } from '../names.ts';
-import {
-  copyIndex,
-  fileExists,
-  holdsLock,
-  leaveToRepair,
-  noteChild,
-  releaseIndexLock,
-  removeRecord,
-  takeIndexLock,
-  withPrivateIndex,
-  writeRecord,
-  type AppendFiles,
-  type Checkout,
-} from './index-lock.ts';
+import { copyIndex, holdsLock, leaveToRepair, noteChild, releaseIndexLock, removeRecord, takeIndexLock, withPrivateIndex, writeRecord, type AppendFiles, type Checkout } from './index-lock.ts';
+import { fileExists, removeFile, replaceFile } from '../disk/replace-file.ts';
 import { nameSome } from '../session/name-some.ts';
 import { toShellWord } from '../session/shell-word.ts';
 import { readHeadRef } from './layout.ts';
 import { installIndex, removeEmptyParents, type PublishOptions } from './publish.ts';
 import { releaseRefLocks } from './ref-record.ts';
 import { maxDeaths, type Environment, type GitRunner } from './run.ts';
-import { removeFile, replaceFile } from '../disk/replace-file.ts';
 import { nullIfGone } from '../disk/system-error.ts';
 import { listEqualFiles, readCheckouts } from './checkouts.ts';
 

@@ -51,3 +51,12 @@ export function toGitFailure(command: string, { exitCode, signal, stderr }: GitE
     'See whether git works here: `git --version`. Then run the command again.',
   );
 }
+
+/** git names a ref's own lock so, and not the reason. */
+export const unwritten = /couldn't write '/;
+
+export function adviseWrite(words: string): string {
+  return unwritten.test(words)
+    ? 'See whether there is space left here, and who may write in the repository.'
+    : 'See who may write in the repository here.';
+}

@@ -9,7 +9,7 @@ import { journalIn } from '../journal/journal.ts';
 import { isOid } from '../names.ts';
 import type { Journal, OperationKind } from '../ports/journal.ts';
 import { fallBackTo, falseIfRefused, nullIfGone } from '../disk/system-error.ts';
-import { fileExists } from './index-lock.ts';
+import { fileExists } from '../disk/replace-file.ts';
 import type { RepositoryLayout } from './layout.ts';
 import { findLivingGits } from './living-gits.ts';
 import type { GitRunner } from './run.ts';

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { TeddyError } from '../errors.ts';
 import type { Oid, RefName } from '../names.ts';
 import { isAlive, readBootId, toLeftName, type Holder } from '../disk/process-identity.ts';
-import { removeFile, renameIfThere, replaceFile, throwUnread, toWriteError } from '../disk/replace-file.ts';
+import { fileExists, removeFile, renameIfThere, replaceFile, toWriteError } from '../disk/replace-file.ts';
 import { fallBackTo, nullIfGone } from '../disk/system-error.ts';
 import { toLockError } from './refs.ts';
 
@@ -241,8 +241,4 @@ export async function readRecord(path: string): Promise<(AppendRecord & { writte
   } catch {
     return null;
   }
-}
-
-export async function fileExists(path: string): Promise<boolean> {
-  return (await stat(path).catch(nullIfGone).catch(throwUnread(path))) !== null;
 }

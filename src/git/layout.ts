@@ -1,7 +1,7 @@
 /** Where a repository keeps its parts, and which branch is checked out in it. */
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { fallBackTo } from '../disk/system-error.ts';
+import { readdir, readFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { fallBackTo, nullIfGone } from '../disk/system-error.ts';
 import type { RefName } from '../names.ts';
 import { toGitFailure } from './git-failure.ts';
 import type { GitRunner } from './run.ts';
@@ -30,4 +30,19 @@ export async function readHeadRef(git: GitRunner): Promise<RefName | null> {
   // A git that fails must not pass for a HEAD that is on no branch: with -q, that one says nothing.
   if (!stderr.includes('is not a symbolic ref')) throw toGitFailure('symbolic-ref', { exitCode, signal: null, stderr });
   return null;
+}
+
+/** Root of each linked work tree -> its git directory. */
+export async function readWorkTreeDirs(commonDir: string): Promise<Map<string, string>> {
+  const dir = join(commonDir, 'worktrees');
+  const names = (await readdir(dir).catch(nullIfGone)) ?? [];
+  const found = await Promise.all(
+    names.map(async (name): Promise<[string, string] | null> => {
+      const gitDir = join(dir, name);
+      const text = await readFile(join(gitDir, 'gitdir'), 'utf8').catch(nullIfGone);
+      // git may write it relative to where it stands.
+      return text === null ? null : [dirname(resolve(gitDir, text.replace(/\n$/, ''))), gitDir];
+    }),
+  );
+  return new Map(found.filter((pair) => pair !== null));
 }

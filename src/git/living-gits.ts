@@ -1,9 +1,8 @@
 /** Which gits are at work in a repository, as far as the system says. */
 import { readdir, readFile, readlink, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { removeFile } from '../disk/replace-file.ts';
+import { removeFile, fileExists } from '../disk/replace-file.ts';
 import { isAlive } from '../disk/process-identity.ts';
-import { fileExists } from './index-lock.ts';
 
 /** Some of them stay for as long as a program that reads, and none of them takes a lock. */
 const readers = /^(?:cat-file|rev-list|log|grep|diff-tree|fsmonitor--daemon)$/;

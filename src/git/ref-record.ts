@@ -8,12 +8,11 @@ import type { Oid, RefName } from '../names.ts';
 import { removeFile, replaceFile } from '../disk/replace-file.ts';
 import { isHeld, readBootId, toLeftName } from '../disk/process-identity.ts';
 import { fallBackTo } from '../disk/system-error.ts';
-import type { RepositoryLayout } from './layout.ts';
+import { type RepositoryLayout, readWorkTreeDirs } from './layout.ts';
 import { findLivingGits } from './living-gits.ts';
 import { findHolders } from '../disk/lock-holders.ts';
 import { findLock, probeUpdates } from './refs.ts';
 import { maxDeaths, type Environment, type GitRunner } from './run.ts';
-import { readWorkTreeDirs } from './work-trees.ts';
 
 const lockWaitMs = 1000;
 /** Where the system shows which gits are at work, it need not be waited for one that is not there. */

@@ -4,7 +4,7 @@ import { stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TeddyError } from '../errors.ts';
 import type { RefTip, RefUpdate } from '../ports/git.ts';
-import { adviseWrite, unwritten } from './remote-errors.ts';
+import { unwritten, adviseWrite } from './git-failure.ts';
 import { nameSome } from '../session/name-some.ts';
 import { parseOid, zeroOid, type Oid, type RefName } from '../names.ts';
 import { hasDied, isBeforeStart, maxDeaths, maxStarts, type Environment, type GitRunner } from './run.ts';

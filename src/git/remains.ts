@@ -8,13 +8,12 @@ import { areAttributesChanged, attributesPath } from './attributes.ts';
 import { findLeftWorkTrees, removeHalfMadeWorkTrees } from './half-made-work-trees.ts';
 import { isAlive, readBootId } from '../disk/process-identity.ts';
 import { parseHolderPid, parseRecordName, readRecord } from './index-lock.ts';
-import type { RepositoryLayout } from './layout.ts';
+import { type RepositoryLayout, readWorkTreeDirs } from './layout.ts';
 import { findHolders } from '../disk/lock-holders.ts';
 import { findDeadPacks, removeDeadPacks } from './living-gits.ts';
 import { findDeadRefRecords, probeNoted, repairRefLocks, type NotedUpdate } from './ref-record.ts';
 import { findLock, findTableLock, listRefs } from './refs.ts';
 import type { Environment, GitRunner } from './run.ts';
-import { readWorkTreeDirs } from './work-trees.ts';
 import type { RefTip } from '../ports/git.ts';
 
 export interface RemainsOptions {

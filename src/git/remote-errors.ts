@@ -1,6 +1,7 @@
 /** Turns git's words about a failed transfer into an error with the next step. The words of the other side decide nothing. */
 import { TeddyError } from '../errors.ts';
 import type { RemoteResult } from './remote-call.ts';
+import { adviseWrite, unwritten } from './git-failure.ts';
 import { isOverlap } from './run.ts';
 
 /** Another try may change these. */
@@ -54,15 +55,6 @@ function isLocalWrite(said: readonly string[]): boolean {
       ) &&
         /Permission denied|Read-only file system|Operation not permitted|insufficient permission/i.test(row)),
   );
-}
-
-/** git names a ref's own lock so, and not the reason. */
-export const unwritten = /couldn't write '/;
-
-export function adviseWrite(words: string): string {
-  return unwritten.test(words)
-    ? 'See whether there is space left here, and who may write in the repository.'
-    : 'See who may write in the repository here.';
 }
 
 function toDiskFull(row: string): TeddyError {

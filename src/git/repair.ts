@@ -7,19 +7,8 @@ import { shortRef, type Oid } from '../names.ts';
 import { removeHalfMadeWorkTrees } from './half-made-work-trees.ts';
 import { readStaged, settleCheckout, toBusyError } from './checkout.ts';
 import { isAlive, readBootId } from '../disk/process-identity.ts';
-import {
-  awaitChild,
-  claimDeadRecords,
-  fileExists,
-  holdsLock,
-  parseHolderPid,
-  removeRecord,
-  takeIndexLock,
-  type AppendRecord,
-  type Checkout,
-  type DeadRecord,
-} from './index-lock.ts';
-import { removeFile } from '../disk/replace-file.ts';
+import { awaitChild, claimDeadRecords, holdsLock, parseHolderPid, removeRecord, takeIndexLock, type AppendRecord, type Checkout, type DeadRecord } from './index-lock.ts';
+import { fileExists, removeFile } from '../disk/replace-file.ts';
 import { installIndex, writeIndex, writeSessionFiles, type PublishOptions } from './publish.ts';
 import { releaseRefLocks, repairRefLocks } from './ref-record.ts';
 import { listRefs } from './refs.ts';

@@ -1,14 +1,13 @@
 /** Linked work trees: git makes, lists and removes them; which of them teddy made stands beside git's own record of each. */
-import { lstat, readdir, readFile, realpath } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { lstat, readFile, realpath } from 'node:fs/promises';
+import { join } from 'node:path';
 import { TeddyError } from '../errors.ts';
 import type { LinkedWorkTree, Repository, WorkTree } from '../ports/git.ts';
 import { shortRef, type Oid, type RefName } from '../names.ts';
-import { replaceFile } from '../disk/replace-file.ts';
+import { replaceFile, fileExists } from '../disk/replace-file.ts';
 import { nullIfGone } from '../disk/system-error.ts';
 import { discardWorkTree, withWorkTreeNote } from './half-made-work-trees.ts';
-import { fileExists } from './index-lock.ts';
-import type { RepositoryLayout } from './layout.ts';
+import { readWorkTreeDirs, type RepositoryLayout } from './layout.ts';
 import { maxDeaths, type GitRunner } from './run.ts';
 
 export interface WorkTreesOptions {
@@ -86,21 +85,6 @@ async function toLinked({ lines, value }: Row, gitDirs: Map<string, string>): Pr
     madeFor,
     isUnfinished: madeFor !== null && gitDir !== undefined && !(await fileExists(join(gitDir, 'index'))),
   };
-}
-
-/** Root of each linked work tree -> its git directory. */
-export async function readWorkTreeDirs(commonDir: string): Promise<Map<string, string>> {
-  const dir = join(commonDir, 'worktrees');
-  const names = (await readdir(dir).catch(nullIfGone)) ?? [];
-  const found = await Promise.all(
-    names.map(async (name): Promise<[string, string] | null> => {
-      const gitDir = join(dir, name);
-      const text = await readFile(join(gitDir, 'gitdir'), 'utf8').catch(nullIfGone);
-      // git may write it relative to where it stands.
-      return text === null ? null : [dirname(resolve(gitDir, text.replace(/\n$/, ''))), gitDir];
-    }),
-  );
-  return new Map(found.filter((pair) => pair !== null));
 }
 
 async function readMark(gitDir: string): Promise<RefName | null> {

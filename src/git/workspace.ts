@@ -17,15 +17,8 @@ import {
   type CheckoutOptions,
 } from './checkout.ts';
 import { readCheckouts } from './checkouts.ts';
-import {
-  copyIndex,
-  fileExists,
-  releaseIndexLock,
-  removeRecord,
-  takeIndexLock,
-  withPrivateIndex,
-  writeRecord,
-} from './index-lock.ts';
+import { copyIndex, releaseIndexLock, removeRecord, takeIndexLock, withPrivateIndex, writeRecord } from './index-lock.ts';
+import { fileExists } from '../disk/replace-file.ts';
 import { installIndex, publish, writeSessionFiles, type PublishOptions } from './publish.ts';
 import { repair } from './repair.ts';
 import { readHeadRef } from './layout.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { fileExists } from '../../src/git/index-lock.ts';
+import { fileExists } from '../../src/disk/replace-file.ts';
 import { openRepository } from '../../src/git/repository.ts';
 import { publicationOf } from '../support/publication.ts';
 import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
