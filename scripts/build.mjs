@@ -32,7 +32,7 @@ const common = {
 
 /**
  * A chunk of secretlint's preset, 0.9 MB: node-forge, which its rule for Google's service accounts needs to read PKCS12 files
- * from the disk. `system/secret-rules.ts` never runs that rule.
+ * from the disk. `system/secrets/secret-rules.ts` never runs that rule.
  */
 const withoutForge = ['./index-BDnqZat0.js'];
 

@@ -9,7 +9,7 @@ import { isAlive, processNames, readBootId, thisMachine } from './disk/process-i
 import { openRepository, type OpenedRepository } from './git/repository.ts';
 import { journalIn } from './journal/journal.ts';
 import type { Capture } from './ports/agent-logs.ts';
-import { gitTrust } from './git/trust.ts';
+import { gitTrust } from './git/run/trust.ts';
 import { manualModel, keyedModel, keyFromEnvironment, toNoModel, type ApiKey } from './model/keyed-model.ts';
 import { parseEndpoint } from './model/endpoint.ts';
 import { toFailure, toTeddyError } from './model/failure.ts';
@@ -28,26 +28,26 @@ import type { AgentSetup } from './ports/agent-setup.ts';
 import type { HookSource, MessageFile, Repository, Store } from './ports/git.ts';
 import type { Model, ProviderName } from './ports/model.ts';
 import type { Clock, Notices, ProcessTree, Project } from './ports/project.ts';
-import { decideSetting, requireUsable } from './session/decide-setting.ts';
-import { findPreset, presets, type Preset, type PresetName } from './session/presets.ts';
-import { providers } from './session/settings.ts';
-import { formatCount } from './session/format-count.ts';
-import { toShellWord } from './session/shell-word.ts';
-import { writeLimits } from './session/write-limits.ts';
-import { readAnswer, projectFiles, scratchFiles } from './system/files.ts';
-import { agentLogs } from './system/agent-logs.ts';
-import { followerStates, spool } from './system/spool.ts';
-import { allowedCommands, readSettings } from './system/settings.ts';
-import { answerStaging } from './system/answer-staging.ts';
+import { decideSetting, requireUsable } from './session/settings/decide-setting.ts';
+import { findPreset, presets, type Preset, type PresetName } from './session/settings/presets.ts';
+import { providers } from './session/settings/settings.ts';
+import { formatCount } from './session/text/format-count.ts';
+import { toShellWord } from './session/text/shell-word.ts';
+import { writeLimits } from './session/settings/write-limits.ts';
+import { readAnswer, projectFiles, scratchFiles } from './system/files/files.ts';
+import { agentLogs } from './system/agents/agent-logs.ts';
+import { followerStates, spool } from './system/agents/spool.ts';
+import { allowedCommands, readSettings } from './system/settings/settings.ts';
+import { answerStaging } from './system/runs/answer-staging.ts';
 import { systemClock, systemIds, sha256 } from './system/ids.ts';
 import { editText } from './system/editor.ts';
-import { masker } from './system/masker.ts';
-import { serverRecords } from './system/server-record.ts';
-import { knownModels } from './system/known-models.ts';
-import { callers, processTree } from './system/running-processes.ts';
-import { runJournals } from './system/run-journal.ts';
-import { shell } from './system/shell.ts';
-import { writeStaging } from './system/write-staging.ts';
+import { masker } from './system/secrets/masker.ts';
+import { serverRecords } from './system/runs/server-record.ts';
+import { knownModels } from './system/settings/known-models.ts';
+import { callers, processTree } from './system/shell/running-processes.ts';
+import { runJournals } from './system/runs/run-journal.ts';
+import { shell } from './system/shell/shell.ts';
+import { writeStaging } from './system/writes/write-staging.ts';
 
 export interface OpenProjectOptions {
   cwd: string;
@@ -97,7 +97,7 @@ export async function openProject({
     pages: {
       async fetch(url, signal) {
         const readsThroughProxy = async () => (await settings.get('readThroughProxy')) === 'true';
-        return (await import('./system/page-fetcher.ts')).pageFetcher({ readsThroughProxy }).fetch(url, signal);
+        return (await import('./system/web/page-fetcher.ts')).pageFetcher({ readsThroughProxy }).fetch(url, signal);
       },
     },
     answers: answerStaging({
@@ -108,7 +108,7 @@ export async function openProject({
       warn: (text) => notices.warn(text),
     }),
     syntax: {
-      check: async (path, text) => (await import('./system/check-syntax.ts')).syntaxChecker().check(path, text),
+      check: async (path, text) => (await import('./system/writes/check-syntax.ts')).syntaxChecker().check(path, text),
     },
     scratch: scratchFiles(),
     processes: processNames(thisMachine),
@@ -149,7 +149,7 @@ export async function openProject({
 
 /** Starts this program once more, for work that nobody waits for. */
 export async function startBeside(words: readonly string[], cwd: string): Promise<void> {
-  await (await import('./system/process-group.ts')).startDetached(words, cwd);
+  await (await import('./system/shell/process-group.ts')).startDetached(words, cwd);
 }
 
 /** The logs of other agents, and what is known of each here. */
@@ -171,7 +171,7 @@ function listedAs(provider: string, url: string): string | null {
 /** Nothing but the doctor asks for them. */
 function lazyRemains({ commonDir, openRemains }: OpenedRepository, clock: Clock): Remains {
   const open = async () => {
-    const { allRemains } = await import('./system/remains.ts');
+    const { allRemains } = await import('./system/runs/remains.ts');
     return allRemains(await openRemains(), { dir: join(commonDir, 'teddy'), clock, ...thisMachine });
   };
   let opened: Promise<Remains> | undefined;
@@ -200,15 +200,15 @@ export function hookSource(main: string, env: Environment): HookSource {
   return {
     program: { node: process.execPath, main },
     isOnPath: async () => (await import('./system/find-program.ts')).findProgram('teddy', env) !== null,
-    readScript: async (name) => (await import('./system/hook-scripts.ts')).readHookScript(main, name),
+    readScript: async (name) => (await import('./system/agents/hook-scripts.ts')).readHookScript(main, name),
   };
 }
 
 /** Other agents on this machine, and our hooks in their settings. The scripts come from the package of `main`. */
 export async function openAgentSetup(main: string, env: Environment): Promise<AgentSetup> {
   const [{ agentSetup }, { readHookScript }] = await Promise.all([
-    import('./system/agent-setup.ts'),
-    import('./system/hook-scripts.ts'),
+    import('./system/agents/agent-setup.ts'),
+    import('./system/agents/hook-scripts.ts'),
   ]);
   const program = { node: process.execPath, main };
   return agentSetup({ env, source: { program, readScript: (name) => readHookScript(main, name) } });
@@ -216,22 +216,22 @@ export async function openAgentSetup(main: string, env: Environment): Promise<Ag
 
 /** The file in which git keeps the message of a commit that is being made. */
 export async function openMessageFile(path: string): Promise<MessageFile> {
-  return (await import('./system/hook-scripts.ts')).messageFile(path);
+  return (await import('./system/agents/hook-scripts.ts')).messageFile(path);
 }
 
 /** Throws FILE_NOT_FOUND. */
 export async function openSource(path: string, cwd: string): Promise<SourceFile> {
-  return (await import('./system/export-file.ts')).openSourceFile(path, cwd);
+  return (await import('./system/files/export-file.ts')).openSourceFile(path, cwd);
 }
 
 /** `force`: what stands there is replaced. */
 export async function openExportFile(path: string, options: { cwd: string; force: boolean }): Promise<ExportTarget> {
-  return (await import('./system/export-file.ts')).exportFile(path, options);
+  return (await import('./system/files/export-file.ts')).exportFile(path, options);
 }
 
 /** A new one, or an empty one. */
 export async function openExportDirectory(path: string, cwd: string): Promise<ExportDirectory> {
-  return (await import('./system/export-file.ts')).exportDirectory(path, cwd);
+  return (await import('./system/files/export-file.ts')).exportDirectory(path, cwd);
 }
 
 /** Throws SYSTEM_FAILED when nothing says where the agent has its home. */
@@ -239,7 +239,7 @@ export async function openAgentPlace(
   agent: AgentName,
   options: { cwd: string; env: Record<string, string | undefined> },
 ): Promise<AgentLogDirectory> {
-  return (await import('./system/agent-log-directory.ts')).agentLogDirectory(agent, options);
+  return (await import('./system/agents/agent-log-directory.ts')).agentLogDirectory(agent, options);
 }
 
 /** Most repositories have one work tree, and git need not be asked for others. */

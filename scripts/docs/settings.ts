@@ -1,5 +1,5 @@
 /** `docs/settings.md`: every setting, where it may come from, and the variables of the environment. */
-import { settings, type Setting } from '../../src/session/settings.ts';
+import { settings, type Setting } from '../../src/session/settings/settings.ts';
 import { code, generated, renderTable, upperFirst } from './table.ts';
 
 /** These need more words than `teddy config` has room for; every other setting is described as there. */

@@ -1,9 +1,9 @@
 /** All that teddy knows of one agent. Each agent is a folder here; `agents.ts` lists them. Types, and the place of a home. */
 import { join } from 'node:path';
-import type { OpenAgentLines } from '../conversation/agent-reader.ts';
-import type { History } from '../conversation/history.ts';
-import type { AgentDocument } from '../conversation/closed-log.ts';
-import type { RecordForm } from '../conversation/mend-line.ts';
+import type { OpenAgentLines } from '../conversation/logs/agent-reader.ts';
+import type { History } from '../conversation/history/history.ts';
+import type { AgentDocument } from '../conversation/logs/closed-log.ts';
+import type { RecordForm } from '../conversation/records/mend-line.ts';
 import type { Hash } from '../ports/project.ts';
 
 export interface Agent {

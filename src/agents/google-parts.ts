@@ -1,10 +1,10 @@
 /** The parts of a message in Gemini's form, which qwen-code has too. */
-import type { AgentRecords } from '../conversation/agent-records.ts';
-import { countOf, toUsage, toText } from '../conversation/import-content.ts';
-import { asText, fieldsOf, hasText, isObject } from '../conversation/import-values.ts';
-import type { ImportLog } from '../conversation/import-report.ts';
-import type { UnitUsage } from '../conversation/importer.ts';
-import type { ResultReason } from '../conversation/record.ts';
+import type { AgentRecords } from '../conversation/logs/agent-records.ts';
+import { countOf, toUsage, toText } from '../conversation/logs/import-content.ts';
+import { asText, fieldsOf, hasText, isObject } from '../conversation/records/import-values.ts';
+import type { ImportLog } from '../conversation/logs/import-report.ts';
+import type { UnitUsage } from '../conversation/logs/importer.ts';
+import type { ResultReason } from '../conversation/records/record.ts';
 
 type Fields = Record<string, unknown>;
 

@@ -1,12 +1,12 @@
 /** The formats that `session import` reads: the logs of agents, and conversations of no agent. */
-import { openJsonlImporter, openOpenaiImporter } from '../conversation/import-plain.ts';
-import { openAgentReader } from '../conversation/agent-reader.ts';
-import { openClosedLog } from '../conversation/closed-log.ts';
-import type { ImportOptions } from '../conversation/importer.ts';
-import type { MeasuredImporter } from '../conversation/import-context.ts';
-import { openLines, readObjects } from '../conversation/import-lines.ts';
-import { asText, fieldsOf, parseJson } from '../conversation/import-values.ts';
-import { openJsonElements, type JsonPart } from '../conversation/json-elements.ts';
+import { openJsonlImporter, openOpenaiImporter } from '../conversation/logs/import-plain.ts';
+import { openAgentReader } from '../conversation/logs/agent-reader.ts';
+import { openClosedLog } from '../conversation/logs/closed-log.ts';
+import type { ImportOptions } from '../conversation/logs/importer.ts';
+import type { MeasuredImporter } from '../conversation/logs/import-context.ts';
+import { openLines, readObjects } from '../conversation/logs/import-lines.ts';
+import { asText, fieldsOf, parseJson } from '../conversation/records/import-values.ts';
+import { openJsonElements, type JsonPart } from '../conversation/logs/json-elements.ts';
 import type { AgentLogFormat } from './agent.ts';
 import { agentNames, agents, type AgentName } from './agents.ts';
 

@@ -1,6 +1,6 @@
 /** Opens the reader of an agent's log. */
-import type { AgentLogOptions, AgentLogReader } from '../conversation/agent-log.ts';
-import { openAgentReader } from '../conversation/agent-reader.ts';
+import type { AgentLogOptions, AgentLogReader } from '../conversation/logs/agent-log.ts';
+import { openAgentReader } from '../conversation/logs/agent-reader.ts';
 import { agents, type AgentName } from './agents.ts';
 
 /** The reader can be opened as often as it is needed, also where nothing may wait. */

@@ -1,7 +1,7 @@
 /** A history as the items of an agent's log, for agents in which a session can be continued. */
-import type { AssistantBlock, History, HistoryCall, HistoryTurn } from '../conversation/history.ts';
-import { markInterrupted, toProviderIds, toSaidText } from '../conversation/provider-parts.ts';
-import { toWellFormed } from '../conversation/well-formed.ts';
+import type { AssistantBlock, History, HistoryCall, HistoryTurn } from '../conversation/history/history.ts';
+import { markInterrupted, toProviderIds, toSaidText } from '../conversation/history/provider-parts.ts';
+import { toWellFormed } from '../conversation/records/well-formed.ts';
 
 /** A reader knows a log of teddy's own by this: what has no model there was said all the same. */
 export const ownEntrypoint = 'git-teddy';

@@ -1,5 +1,5 @@
 /** The forms of lines that name their parents, as Claude Code and Qwen Code write them: one is not to pass for the other. */
-import { asText, fieldsOf } from '../conversation/import-values.ts';
+import { asText, fieldsOf } from '../conversation/records/import-values.ts';
 
 type Fields = Record<string, unknown>;
 

@@ -1,6 +1,6 @@
 /** Reads a command line against the declarations of its command, and says what is wrong with one. */
 import { TeddyError } from '../errors.ts';
-import { nearestName } from '../session/name-some.ts';
+import { nearestName } from '../session/text/name-some.ts';
 import { shortForms } from './arguments.ts';
 import { longName, type CommandPage, type OptionSpec } from './command-page.ts';
 import { withParameters } from './command-help.ts';

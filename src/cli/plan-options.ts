@@ -4,7 +4,7 @@ import { exclusionError } from './command-line.ts';
 import type { Project } from '../ports/project.ts';
 import type { ApproveForeign } from '../workflow/line/foreign-texts.ts';
 import { askingForeign, chooseFromFlags } from './ask/choose-model.ts';
-import { providers } from '../session/settings.ts';
+import { providers } from '../session/settings/settings.ts';
 import { editMessage } from './ask/message.ts';
 import type { GoingOn } from './commands/session/plan-and-run.ts';
 import type { PlanningOptions } from './commands/session/plan-and-show.ts';

@@ -4,12 +4,12 @@ import { openCapture, openProject, startBeside } from '../app.ts';
 import { exitCodes, TeddyError } from '../errors.ts';
 import type { Notices, Project } from '../ports/project.ts';
 import { readTurnPath } from './arguments.ts';
-import { toShellWord } from '../session/shell-word.ts';
+import { toShellWord } from '../session/text/shell-word.ts';
 import { AmbiguousSessionError } from '../workflow/line/find.ts';
 import { renderError } from './render/error.ts';
 import { isDebug, readWorkingDirectory, type CliContext } from './context.ts';
 import { openTerminal, toJson, type Terminal } from './terminal.ts';
-import { toVisible } from '../session/visible-text.ts';
+import { toVisible } from '../session/text/visible-text.ts';
 import { option } from './option.ts';
 
 export { option, parameter, parameters } from './option.ts';

@@ -1,7 +1,7 @@
 /** Controls what reaches the terminal: colours if they are wanted, and no control characters from anybody else. */
 import { spawn } from 'node:child_process';
 import { styleText } from 'node:util';
-import { toVisible, unseen } from '../session/visible-text.ts';
+import { toVisible, unseen } from '../session/text/visible-text.ts';
 import type { CliContext } from './context.ts';
 
 export type Style = Parameters<typeof styleText>[0];

@@ -53,7 +53,7 @@ export function readTextOr(path: string, fallback: string): Promise<string> {
 }
 
 /** For `catch`: what the system does not tell is not taken for nothing. */
-export function throwUnread(path: string): (error: unknown) => never {
+function throwUnread(path: string): (error: unknown) => never {
   return (error) => {
     throw toDiskError(error, `${path} could not be read`, 'Check its permissions.');
   };

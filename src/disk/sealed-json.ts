@@ -1,6 +1,6 @@
 /** JSON that says when any of it was changed: `check` is the sha256 (hex) of the rest. */
 import { createHash } from 'node:crypto';
-import { parseObject } from '../session/parse-object.ts';
+import { parseObject } from '../session/text/parse-object.ts';
 
 export function seal<Value extends object>(value: Value): Value & { check: string } {
   return { ...value, check: toCheck(value) };

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { TeddyError } from '../errors.ts';
 import type { Repository } from '../ports/git.ts';
 import { openRepository } from './repository.ts';
-import { gitRunner, toChildEnvironment, type Environment } from './run.ts';
+import { gitRunner, toChildEnvironment, type Environment } from './run/run.ts';
 
 /** `path`: as the user names it, from `cwd`. `close` removes it again. Throws BAD_RECORDING when the file is no bundle that stands on its own. */
 export async function openBundle(path: string, { cwd, env }: { cwd: string; env: Environment }): Promise<Repository> {

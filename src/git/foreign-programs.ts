@@ -3,8 +3,8 @@
  * a shared folder, has not chosen them, and a command that only reads runs none of them: what the user's global configuration says
  * counts, else git's own program, else none.
  */
-import type { GitSetting } from './settings.ts';
-import type { Environment } from './run.ts';
+import type { GitSetting } from './refs/settings.ts';
+import type { Environment } from './run/run.ts';
 
 /** The first one that fits the address counts, so that none of ours could come before: a variable has to say it. */
 const gitProxy = /^core\.gitproxy$/;

@@ -5,8 +5,8 @@ import { randomBytes } from 'node:crypto';
 import type { HookFile, HookTarget, Hooks } from '../ports/git.ts';
 import { writeDurably } from '../disk/durable-file.ts';
 import { removeFile, syncDir } from '../disk/replace-file.ts';
-import type { RepositoryLayout } from './layout.ts';
-import { withOwnErrors, splitNul, type Environment, type GitRunner } from './run.ts';
+import type { RepositoryLayout } from './run/layout.ts';
+import { withOwnErrors, splitNul, type Environment, type GitRunner } from './run/run.ts';
 
 interface HooksOptions {
   git: GitRunner;

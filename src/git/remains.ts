@@ -4,16 +4,16 @@ import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DamagedObject, Remain, Remains } from '../ports/disk.ts';
 import { parseOid, type RefName, type Oid, type RepoPath, repoPathFromGit } from '../names.ts';
-import { areAttributesChanged, attributesPath } from './attributes.ts';
-import { findLeftWorkTrees, removeHalfMadeWorkTrees } from './half-made-work-trees.ts';
+import { areAttributesChanged, attributesPath } from './work-trees/attributes.ts';
+import { findLeftWorkTrees, removeHalfMadeWorkTrees } from './work-trees/half-made-work-trees.ts';
 import { isAlive, readBootId } from '../disk/process-identity.ts';
-import { parseHolderPid, parseRecordName, readRecord } from './index-lock.ts';
-import { type RepositoryLayout, readWorkTreeDirs } from './layout.ts';
+import { parseHolderPid, parseRecordName, readRecord } from './work-trees/index-lock.ts';
+import { type RepositoryLayout, readWorkTreeDirs } from './run/layout.ts';
 import { findHolders } from '../disk/lock-holders.ts';
-import { findDeadPacks, removeDeadPacks } from './living-gits.ts';
-import { findDeadRefRecords, probeNoted, repairRefLocks, type NotedUpdate } from './ref-record.ts';
-import { findLock, findTableLock, listRefs } from './refs.ts';
-import type { Environment, GitRunner } from './run.ts';
+import { findDeadPacks, removeDeadPacks } from './run/living-gits.ts';
+import { findDeadRefRecords, probeNoted, repairRefLocks, type NotedUpdate } from './refs/ref-record.ts';
+import { findLock, findTableLock, listRefs } from './refs/refs.ts';
+import type { Environment, GitRunner } from './run/run.ts';
 import type { RefTip } from '../ports/git.ts';
 
 export interface RemainsOptions {

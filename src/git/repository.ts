@@ -5,18 +5,25 @@ import { join } from 'node:path';
 import { TeddyError } from '../errors.ts';
 import type { Remains } from '../ports/disk.ts';
 import type { Repository, Workspace, Remotes, Cache, Head } from '../ports/git.ts';
-import { installAttributes } from './attributes.ts';
-import { refuseOldGit, gitRunner, toChildEnvironment, type Environment, type GitRunner, withOwnErrors } from './run.ts';
-import { readShallow, type RepositoryLayout } from './layout.ts';
-import { openPorcelain } from './porcelain.ts';
-import { removeHalfMadeWorkTrees } from './half-made-work-trees.ts';
-import { gitBlame } from './blame.ts';
+import { installAttributes } from './work-trees/attributes.ts';
+import {
+  refuseOldGit,
+  gitRunner,
+  toChildEnvironment,
+  type Environment,
+  type GitRunner,
+  withOwnErrors,
+} from './run/run.ts';
+import { readShallow, type RepositoryLayout } from './run/layout.ts';
+import { openPorcelain } from './run/porcelain.ts';
+import { removeHalfMadeWorkTrees } from './work-trees/half-made-work-trees.ts';
+import { gitBlame } from './history/blame.ts';
 import { gitHooks, isBelow } from './hooks.ts';
 import { withoutForeignPrograms } from './foreign-programs.ts';
-import { changeGitSetting, readGitSettings, type GitSetting } from './settings.ts';
+import { changeGitSetting, readGitSettings, type GitSetting } from './refs/settings.ts';
 import { gitStore } from './store.ts';
-import { gitWorkTrees } from './work-trees.ts';
-import { gitWorkspace, type KnownHead } from './workspace.ts';
+import { gitWorkTrees } from './work-trees/work-trees.ts';
+import { gitWorkspace, type KnownHead } from './work-trees/workspace.ts';
 import { isOid, type RefName } from '../names.ts';
 
 export interface OpenOptions {
@@ -89,7 +96,7 @@ export async function openRepository({ cwd, env, trace, onStep, trustsHead }: Op
     ...gitWorkTrees({ git, layout, gitAt: (path) => gitRunner(path, childEnv, trace) }),
     openWorkspace,
     async openScratch(commit, holder) {
-      const { openScratch } = await import('./scratch-tree.ts');
+      const { openScratch } = await import('./objects/scratch-tree.ts');
       const gitAt = (place: { root: string; gitDir: string }) => open({ ...layout, ...place, commonDir: place.gitDir });
       const openAt = (place: { root: string; gitDir: string }) =>
         openRepository({
@@ -108,7 +115,7 @@ export async function openRepository({ cwd, env, trace, onStep, trustsHead }: Op
     blame: gitBlame(git, layout.root ?? layout.gitDir),
     hooks: gitHooks({ git, layout, env }),
     remotes: lazyRemotes(async () => {
-      const { gitRemotes } = await import('./remote-transfers.ts');
+      const { gitRemotes } = await import('./remotes/remote-transfers.ts');
       const porcelain = () =>
         openPorcelain(root ?? layout.gitDir, { ...toLayoutEnvironment(childEnv, layout), ...silentEnvironment });
       return gitRemotes({ git: open(layout, silentEnvironment), layout, store, porcelain, settings, cwd, onStep });

@@ -6,7 +6,7 @@ import type { HttpBindings } from '@hono/node-server';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { Context } from 'hono';
 import type { Clock, Hash } from '../ports/project.ts';
-import type { Limits } from '../session/write-limits.ts';
+import type { Limits } from '../session/settings/write-limits.ts';
 import { appendSignal } from './append-signal.ts';
 import {
   answerHeaders,

@@ -1,12 +1,12 @@
 /** The write sessions of a server, with its errors in the words of the command line. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { exitCodes, TeddyError, type ErrorCode } from '../errors.ts';
-import type { Limits } from '../session/write-limits.ts';
+import type { Limits } from '../session/settings/write-limits.ts';
 import type { StatusAnswer } from './schemas.ts';
 import { sayTimeouts, type WriteApi } from './write-api.ts';
 import { OffsetMismatch } from '../write/write-errors.ts';
 import { toErrorStatus } from './status.ts';
-import { parseJson } from '../session/parse-object.ts';
+import { parseJson } from '../session/text/parse-object.ts';
 import { NotSent } from '../web/proxy.ts';
 import { request as ask } from '../web/request.ts';
 import type { Response } from '../web/response.ts';

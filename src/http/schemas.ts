@@ -1,7 +1,7 @@
 /** Requests and answers about write sessions. These schemas check the requests, and `/openapi.json` is made of them. */
 import { z } from '@hono/zod-openapi';
 import { phases, type Finding } from '../write/write.ts';
-import { operations } from '../session/write-limits.ts';
+import { operations } from '../session/settings/write-limits.ts';
 
 /** JSON can say half of a surrogate pair, which is no character: there are no bytes for it. */
 const text = z.string().refine((value) => !/\p{Surrogate}/u.test(value), {

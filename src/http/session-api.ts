@@ -1,5 +1,5 @@
 /** The workflow's verbs for the calls about sessions, bound to one opened project. */
-import type { HistoryFormat } from '../conversation/history.ts';
+import type { HistoryFormat } from '../conversation/history/history.ts';
 import { TeddyError } from '../errors.ts';
 import type { Project } from '../ports/project.ts';
 import type { Oid } from '../names.ts';

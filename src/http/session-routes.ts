@@ -1,10 +1,10 @@
 /** The calls about sessions: as `/openapi.json` describes them, and what each of them does. */
 import { createRoute, z } from '@hono/zod-openapi';
-import { encodeRecord } from '../conversation/transcript.ts';
+import { encodeRecord } from '../conversation/records/transcript.ts';
 import { TeddyError } from '../errors.ts';
 import { parseOid } from '../names.ts';
 import type { FollowedLine, LineEvent, LinePosition } from '../workflow/conversation/follow-line.ts';
-import type { Limits } from '../session/write-limits.ts';
+import type { Limits } from '../session/settings/write-limits.ts';
 import type { AppendListener, AppendSignal } from './append-signal.ts';
 import type { ServerEvent } from './event-stream.ts';
 import { InvalidRequest } from './refusal.ts';
@@ -34,7 +34,7 @@ import {
   sessionsAnswer,
 } from './session-schemas.ts';
 import type { StatusChanges } from './status.ts';
-import type { GivenRecord } from '../conversation/given-record.ts';
+import type { GivenRecord } from '../conversation/records/given-record.ts';
 
 const base = '/api/sessions';
 const params = z.object({

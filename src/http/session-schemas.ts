@@ -1,7 +1,7 @@
 /** Sessions on the wire: records as they are sent, and what the calls answer. */
 import { z } from '@hono/zod-openapi';
-import { historyFormats } from '../conversation/history.ts';
-import { resultReasons } from '../conversation/record.ts';
+import { historyFormats } from '../conversation/history/history.ts';
+import { resultReasons } from '../conversation/records/record.ts';
 import { commit, describedSession, line, session } from '../view/schemas.ts';
 
 const sources = ['text', 'voice_transcription', 'voice_response'] as const;

@@ -1,7 +1,7 @@
 /** The calls about write sessions: as `/openapi.json` describes them, and what each of them does. */
 import { createRoute, z } from '@hono/zod-openapi';
 import { TeddyError } from '../errors.ts';
-import type { Limits } from '../session/write-limits.ts';
+import type { Limits } from '../session/settings/write-limits.ts';
 import { parseWriteId, toWriteBytes } from '../write/write.ts';
 import { describeIssue, json, ok, parse, refusals, security, type InTurn, type Issue, type Route } from './route.ts';
 import {

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { answerByHand } from '../app.ts';
 import { isSessionId, mainLineRef, shortRef, type Oid, type RefName } from '../names.ts';
 import type { Project } from '../ports/project.ts';
-import { toShellWord } from '../session/shell-word.ts';
+import { toShellWord } from '../session/text/shell-word.ts';
 import { listMemos } from '../workflow/context/change-memos.ts';
 import { followLine } from '../workflow/conversation/follow-line.ts';
 import { findLine } from '../workflow/line/find.ts';

@@ -4,7 +4,7 @@ import { type JSONRPCMessage, McpServer } from '@modelcontextprotocol/server';
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import type { WriteApi } from '../http/write-api.ts';
 import type { Project } from '../ports/project.ts';
-import type { Limits } from '../session/write-limits.ts';
+import type { Limits } from '../session/settings/write-limits.ts';
 import { planTools } from './plan-tools.ts';
 import { refWatch } from './ref-watch.ts';
 import { addPrompts, addResources } from './resources.ts';

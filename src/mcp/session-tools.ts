@@ -2,15 +2,15 @@
 import * as z from 'zod';
 import type { Project } from '../ports/project.ts';
 import { TeddyError } from '../errors.ts';
-import { toAuthor, type CommitAuthor } from '../session/logged-entry.ts';
-import { plainPattern } from '../session/text-pattern.ts';
+import { toAuthor, type CommitAuthor } from '../session/entries/logged-entry.ts';
+import { plainPattern } from '../session/text/text-pattern.ts';
 import { findConversation, type ConversationTarget } from '../workflow/line/read-conversation.ts';
 import { readRecentTurns } from '../workflow/review/recent-turns.ts';
 import { searchSessions } from '../workflow/review/search-sessions.ts';
 import { parseTurnName, type Oid } from '../names.ts';
 import { at, author, commit, line, session, turn } from '../view/schemas.ts';
 import { dataNotice, defineTool, frame, maxChars, notice, sessionName, turnName, type Tool } from './tool.ts';
-import { renderPart, type HistoryPart } from '../session/history-text.ts';
+import { renderPart, type HistoryPart } from '../session/context/history-text.ts';
 import { maxShownText, readParts, readTurnFile } from '../view/view.ts';
 import { showTurn, type ShownTurn } from '../workflow/review/show-turn.ts';
 

@@ -4,7 +4,7 @@ import type { CallToolResult, ServerContext, StandardSchemaWithJSON } from '@mod
 import * as z from 'zod';
 import { TeddyError, toWorldError } from '../errors.ts';
 import type { Project } from '../ports/project.ts';
-import { toVisible } from '../session/visible-text.ts';
+import { toVisible } from '../session/text/visible-text.ts';
 import { mapTexts, maskString } from '../workflow/line/mask-text.ts';
 
 export interface ToolCall {

@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { TeddyError } from '../errors.ts';
 import { toRejectedAnswer, type WriteApi } from '../http/write-api.ts';
-import { operations, type Limits } from '../session/write-limits.ts';
+import { operations, type Limits } from '../session/settings/write-limits.ts';
 import { parseWriteId, toWriteBytes } from '../write/write.ts';
 import type { InTurn } from './plan-tools.ts';
 import { defineTool, givenText, sessionName, type Tool } from './tool.ts';

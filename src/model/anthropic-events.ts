@@ -3,7 +3,7 @@ import type { ModelEvent, ModelToolCall } from '../ports/model.ts';
 import { CutStream, errorWords, WireError } from './failure.ts';
 import { piecesOf, type TextPiece, finishEvent, worseFinish, type Finish } from './finish.ts';
 import { wholeCharacters } from './wire.ts';
-import { field, isObject } from '../session/parse-object.ts';
+import { field, isObject } from '../session/text/parse-object.ts';
 
 interface Progress {
   calls: Map<unknown, ModelToolCall>;

@@ -4,12 +4,12 @@
  * `session plan` against a loopback server took 6 ms longer (the median of 15 pairs). This file may go when it is smaller.
  */
 import { createParser } from 'eventsource-parser';
-import { checkRequest } from '../conversation/check-request.ts';
-import { toAnthropicMessages } from '../conversation/model-messages.ts';
-import type { AnthropicBlock, AnthropicMessage } from '../conversation/render-anthropic.ts';
+import { checkRequest } from '../conversation/history/check-request.ts';
+import { toAnthropicMessages } from '../conversation/history/model-messages.ts';
+import type { AnthropicBlock, AnthropicMessage } from '../conversation/history/render-anthropic.ts';
 import type { Model, ModelEvent, ModelRequest } from '../ports/model.ts';
-import { defaultAnswer } from '../session/budget.ts';
-import { splitSent } from '../session/sent-sections.ts';
+import { defaultAnswer } from '../session/context/budget.ts';
+import { splitSent } from '../session/context/sent-sections.ts';
 import { toModelEvents } from './anthropic-events.ts';
 import { sendAccepted } from './refused-fields.ts';
 import { serverModel, type ServerModelOptions } from './server-model.ts';

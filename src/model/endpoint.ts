@@ -1,6 +1,6 @@
 /** Where requests go and with which key, checked before anything is sent. */
 import { TeddyError } from '../errors.ts';
-import { findPreset, type Preset, type PresetName } from '../session/presets.ts';
+import { findPreset, type Preset, type PresetName } from '../session/settings/presets.ts';
 
 export interface Endpoint {
   preset: Preset & { name: PresetName };

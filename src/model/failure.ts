@@ -1,9 +1,9 @@
 /** Explains why a request failed. */
 import { TeddyError, type ErrorCode } from '../errors.ts';
 import type { ModelRequest } from '../ports/model.ts';
-import { field, isObject, parseJson } from '../session/parse-object.ts';
-import { formatCount } from '../session/format-count.ts';
-import { listLargestSent } from '../session/sent-sections.ts';
+import { field, isObject, parseJson } from '../session/text/parse-object.ts';
+import { formatCount } from '../session/text/format-count.ts';
+import { listLargestSent } from '../session/context/sent-sections.ts';
 import { keyNameOf, urlNameOf, type Endpoint } from './endpoint.ts';
 
 export type Failure =

@@ -1,6 +1,6 @@
 /** Why an answer has ended. Gateways pass on the words of the models behind them, so both wires know the words of all. */
 import type { ModelEvent } from '../ports/model.ts';
-import { field, isObject } from '../session/parse-object.ts';
+import { field, isObject } from '../session/text/parse-object.ts';
 
 export type Finish = Omit<Extract<ModelEvent, { type: 'finish' }>, 'type'>;
 

@@ -1,8 +1,8 @@
 /** Which key an endpoint gets, and when it is looked for. */
 import { TeddyError } from '../errors.ts';
 import type { Model } from '../ports/model.ts';
-import { presets, type Preset } from '../session/presets.ts';
-import { isLoopback } from '../session/public-address.ts';
+import { presets, type Preset } from '../session/settings/presets.ts';
+import { isLoopback } from '../session/masks/public-address.ts';
 import { parseEndpoint } from './endpoint.ts';
 import { anthropicModel } from './anthropic.ts';
 import { openaiModel } from './openai.ts';

@@ -1,7 +1,7 @@
 /** Turns the chunks of a chat completion into the events of the port. Tolerant of what servers leave out. */
 import type { OpenAI } from 'openai';
 import type { ModelEvent, ModelToolCall } from '../ports/model.ts';
-import { field, isObject } from '../session/parse-object.ts';
+import { field, isObject } from '../session/text/parse-object.ts';
 import { CutStream, errorWords, WireError } from './failure.ts';
 import { piecesOf, type TextPiece, finishEvent, worseFinish, type Finish } from './finish.ts';
 import { wholeCharacters } from './wire.ts';

@@ -2,7 +2,7 @@
 import type { OpenAI } from 'openai';
 import type { Stream } from 'openai/streaming';
 import type { Model, ModelEvent, ModelRequest, ModelMessage, ModelTool } from '../ports/model.ts';
-import { presets } from '../session/presets.ts';
+import { presets } from '../session/settings/presets.ts';
 import { errorWords, WireError } from './failure.ts';
 import type { WebRequest } from '../web/request.ts';
 import type { Response } from '../web/response.ts';

@@ -1,9 +1,9 @@
 /** Reads the models of an endpoint: which there are, how much they take, what they cost. */
-import { presets, type PresetName } from '../session/presets.ts';
-import { toCount, toPrice, type ModelFacts } from '../session/model-facts.ts';
+import { presets, type PresetName } from '../session/settings/presets.ts';
+import { toCount, toPrice, type ModelFacts } from '../session/context/model-facts.ts';
 import type { Endpoint } from './endpoint.ts';
 import { addressOf, readJson } from './wire.ts';
-import { field, isObject } from '../session/parse-object.ts';
+import { field, isObject } from '../session/text/parse-object.ts';
 
 export interface ServedModel extends ModelFacts {
   id: string;

@@ -3,7 +3,7 @@ import { TeddyError } from '../errors.ts';
 import type { Model, ModelEvent, ModelRequest } from '../ports/model.ts';
 import { parseEndpoint, type EndpointOptions } from './endpoint.ts';
 import { planAgain, toFailure, toTeddyError } from './failure.ts';
-import { nameSome, nearestName } from '../session/name-some.ts';
+import { nameSome, nearestName } from '../session/text/name-some.ts';
 import { listModels } from './served-models.ts';
 import { defaultDelays, type Service } from './wire.ts';
 

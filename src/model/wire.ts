@@ -1,7 +1,7 @@
 /** One request to a model's server: sent, sent again where that can help, and its answer as a stream of events. */
-import { field, isObject, parseJson } from '../session/parse-object.ts';
+import { field, isObject, parseJson } from '../session/text/parse-object.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { nameSome } from '../session/name-some.ts';
+import { nameSome } from '../session/text/name-some.ts';
 import { NotSent } from '../web/proxy.ts';
 import { findTarget, isRedirect, request, type WebRequest } from '../web/request.ts';
 import { Response, type Headers } from '../web/response.ts';

@@ -1,9 +1,9 @@
 /** The report against the plan, action by action: what was planned, what came of it, and the code that it changed. */
 import { typeOf } from '../plan/actions/actions.ts';
 import type { Action } from '../plan/plan.ts';
-import type { EditPair } from '../plan/match.ts';
-import type { ActionLog } from '../plan/report.ts';
-import { countOf, formatDuration } from '../session/describe-spending.ts';
+import type { EditPair } from '../plan/match/match.ts';
+import type { ActionLog } from '../plan/report/report.ts';
+import { countOf, formatDuration } from '../session/spending/describe-spending.ts';
 import { addedText, fileId, renderFile } from './diff.ts';
 import { html, pre, type Html } from './html.ts';
 import { renderCode, renderMarkdown } from './markdown.ts';

@@ -1,6 +1,6 @@
 /** Tokens, cost and time of the turns as inline SVG, with the numbers beside them: one path a series, so that a thousand turns stay small. */
-import { countOf, formatCost, formatDuration } from '../session/describe-spending.ts';
-import { formatCount } from '../session/format-count.ts';
+import { countOf, formatCost, formatDuration } from '../session/spending/describe-spending.ts';
+import { formatCount } from '../session/text/format-count.ts';
 import { html, type Html } from './html.ts';
 import type { PageTurn } from './session-page.ts';
 

@@ -1,6 +1,6 @@
 /** The changes of a file: one `pre` in git's form, so that it can be read without a script, which puts its sides side by side. */
-import { countOf } from '../session/describe-spending.ts';
-import { pairWords, type Piece } from '../plan/word-diff.ts';
+import { countOf } from '../session/spending/describe-spending.ts';
+import { pairWords, type Piece } from '../plan/match/word-diff.ts';
 import { escapeText, html, markup, pre, type Html } from './html.ts';
 import { renderCut } from './markdown.ts';
 import type { PageFile, PageTurn } from './session-page.ts';

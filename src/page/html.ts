@@ -2,7 +2,7 @@
  * HTML out of values: every text is escaped and made visible, whatever it is. hono's `html` helper does the first half, and may
  * answer with a promise; the page needs both, at once, for megabytes.
  */
-import { toVisible } from '../session/visible-text.ts';
+import { toVisible } from '../session/text/visible-text.ts';
 
 /** Markup, as opposed to a text that is still to be escaped. */
 export class Html {

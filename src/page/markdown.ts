@@ -1,7 +1,7 @@
 /** Markdown and code as HTML: no markup of the writer's, no images, links only to https. */
 import highlight from 'highlight.js/lib/common';
 import MarkdownIt, { type MarkdownIt as Renderer } from 'markdown-it';
-import { toVisible } from '../session/visible-text.ts';
+import { toVisible } from '../session/text/visible-text.ts';
 import { html, markup, pre, type Html } from './html.ts';
 import type { PageText } from './session-page.ts';
 

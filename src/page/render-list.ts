@@ -1,7 +1,7 @@
 /** The list of sessions that `teddy serve` shows, and the page for whoever is not let in. */
-import { countOf, formatCost } from '../session/describe-spending.ts';
-import { formatCount } from '../session/format-count.ts';
-import type { Spending } from '../session/spending.ts';
+import { countOf, formatCost } from '../session/spending/describe-spending.ts';
+import { formatCount } from '../session/text/format-count.ts';
+import type { Spending } from '../session/spending/spending.ts';
 import { html, renderTime, type Html } from './html.ts';
 import { liveScript, liveStyle } from './live.ts';
 import { pageStyle } from './render-page.ts';

@@ -1,6 +1,6 @@
 /** Renders the page of a session as one file: the same values give the same bytes, and reading it needs neither a script nor a request. */
-import { countOf, formatDuration, describeSpending } from '../session/describe-spending.ts';
-import { formatCount } from '../session/format-count.ts';
+import { countOf, formatDuration, describeSpending } from '../session/spending/describe-spending.ts';
+import { formatCount } from '../session/text/format-count.ts';
 import type { Hash } from '../ports/project.ts';
 import { renderCharts, renderOverview } from './charts.ts';
 import { html, markup, renderTime, type Html } from './html.ts';
@@ -9,7 +9,7 @@ import script from './page-script.js?raw';
 import type { PageChecks, PageCommit, PageTurn, SessionPage, PageComparison, PagePlan } from './session-page.ts';
 import { describeCommit, renderTimeline } from './timeline.ts';
 import { renderTurn, renderVerdict, reviseOf, titleOf } from './turn.ts';
-import { renderPatch as comparePlans } from '../plan/diff.ts';
+import { renderPatch as comparePlans } from '../plan/match/diff.ts';
 import { renderFile, renderPatch } from './diff.ts';
 import { renderMarkdown } from './markdown.ts';
 import { toTurnState } from './turn-state.ts';

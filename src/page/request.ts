@@ -1,6 +1,6 @@
 /** The context of a turn: each section with its tokens and its bytes, and what the turn before had otherwise. */
-import { formatCount } from '../session/format-count.ts';
-import { countOf } from '../session/describe-spending.ts';
+import { formatCount } from '../session/text/format-count.ts';
+import { countOf } from '../session/spending/describe-spending.ts';
 import { renderElsewhere, renderPatch } from './diff.ts';
 import { html, pre, type Html } from './html.ts';
 import { renderCut } from './markdown.ts';

@@ -1,9 +1,9 @@
 /** The page of a session as plain values, in which secrets are masked. `workflow/page/` reads them, and the files here render them. */
 import type { Oid, RepoPath, SessionId, TurnName } from '../names.ts';
 import type { ParsedPlan } from '../plan/plan.ts';
-import type { Report, RunStatus } from '../plan/report.ts';
-import type { EntryKind, VerdictWord } from '../session/entry.ts';
-import type { Spending } from '../session/spending.ts';
+import type { Report, RunStatus } from '../plan/report/report.ts';
+import type { EntryKind, VerdictWord } from '../session/entries/entry.ts';
+import type { Spending } from '../session/spending/spending.ts';
 
 /** The commits that a page is made of. The same source, read by the same version, gives the same bytes in every clone. */
 export interface PageSource {

@@ -1,5 +1,5 @@
 /** The turns as a tree: those of a line below each other, a branch below the turn that it leaves from. */
-import { groupBy } from '../session/group-by.ts';
+import { groupBy } from '../session/text/group-by.ts';
 import { countTurn, maxOf, sumTokens } from './charts.ts';
 import { html, type Html } from './html.ts';
 import type { PageCommit, PageTurn, SessionPage } from './session-page.ts';

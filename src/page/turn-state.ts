@@ -1,5 +1,5 @@
 /** How a turn and an action have ended, in a word and a tone. */
-import type { ActionLog, Report } from '../plan/report.ts';
+import type { ActionLog, Report } from '../plan/report/report.ts';
 import type { PageTurn } from './session-page.ts';
 
 type Tone = 'good' | 'bad' | 'warn' | 'quiet' | 'wait';

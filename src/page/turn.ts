@@ -2,7 +2,7 @@
 import { typeOf } from '../plan/actions/actions.ts';
 import type { Action } from '../plan/plan.ts';
 import { findPlanTitle } from '../plan/plan-comments.ts';
-import { countOf, describeSpending, formatDuration } from '../session/describe-spending.ts';
+import { countOf, describeSpending, formatDuration } from '../session/spending/describe-spending.ts';
 import { fold, renderActions } from './actions.ts';
 import { renderElsewhere } from './diff.ts';
 import { firstLine, html, pre, renderTime, type Html } from './html.ts';

@@ -1,7 +1,7 @@
 /** A parsed plan, as plain values. `parse.ts` makes it; nothing else does. */
-import type { MemoChange } from '../session/memos.ts';
+import type { MemoChange } from '../session/global/memos.ts';
 import type { actionTypes } from './actions/actions.ts';
-import type { Problem } from './problem.ts';
+import type { Problem } from './match/problem.ts';
 
 type ActionOf<Type> = Type extends { target(action: infer A): string } ? A : never;
 

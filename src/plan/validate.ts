@@ -1,12 +1,12 @@
 /** Runs a whole plan, in order, on virtual files: what it will do, and everything that is wrong with it. */
-import type { Position, Problem } from './problem.ts';
+import type { Position, Problem } from './match/problem.ts';
 import type { ParsedPlan, Plan } from './plan.ts';
 import type { RepoPath } from '../names.ts';
-import type { Effect, PlanWorld } from './effect.ts';
+import type { Effect, PlanWorld } from './effects/effect.ts';
 import { perform, toEffect } from './actions/actions.ts';
 import { openFileWorld } from './actions/world.ts';
-import { layerFiles, type Inspect } from './virtual-files.ts';
-import { foldName, pathsTo, twinAmong } from '../session/twin-names.ts';
+import { layerFiles, type Inspect } from './effects/virtual-files.ts';
+import { foldName, pathsTo, twinAmong } from '../session/paths/twin-names.ts';
 
 /** A plan is checked against this world. Parts that are absent are not checked. */
 export interface World extends Omit<PlanWorld, 'ignored' | 'agents' | 'canSearch'> {

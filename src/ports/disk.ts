@@ -1,9 +1,9 @@
 /** The workflows' view of the disk and of processes: files, commands, journals, staging, leftovers. Types only. */
 import type { Oid, RefName, RepoPath, SessionId, TurnName } from '../names.ts';
-import type { JournalRecord, JournaledRun, ProcessGroup, RunRecord } from '../plan/journal.ts';
+import type { JournalRecord, JournaledRun, ProcessGroup, RunRecord } from '../plan/report/journal.ts';
 import type { CommandResult, FileState, FileTarget, NewFile } from './files.ts';
-import type { AllowedCommand } from '../conversation/allowed-commands.ts';
-import type { Limits } from '../session/write-limits.ts';
+import type { AllowedCommand } from '../conversation/prompts/allowed-commands.ts';
+import type { Limits } from '../session/settings/write-limits.ts';
 import type { WriteRecord, WriteState } from '../write/write.ts';
 import type { FileBelow, Head, RefTip, RunClaim, RunDirs, Scan } from './git.ts';
 

@@ -1,6 +1,6 @@
 /** The workflows' view of a model. Types only: `model/` implements them. */
 import type { SessionId, TurnName } from '../names.ts';
-import type { PresetName } from '../session/presets.ts';
+import type { PresetName } from '../session/settings/presets.ts';
 
 /** A function that the model may call. */
 export interface ModelTool {

@@ -1,11 +1,11 @@
 /** The world that a workflow is given: its repository and everything around it. Types only. */
 import type { Spool } from './capture.ts';
 import type { Oid, RefName, RepoPath, SessionId } from '../names.ts';
-import type { FoundSetting } from '../session/decide-setting.ts';
-import type { MaskedSecret } from '../session/mask.ts';
-import type { ModelFacts } from '../session/model-facts.ts';
-import type { SettingName } from '../session/settings.ts';
-import type { Limits } from '../session/write-limits.ts';
+import type { FoundSetting } from '../session/settings/decide-setting.ts';
+import type { MaskedSecret } from '../session/masks/mask.ts';
+import type { ModelFacts } from '../session/context/model-facts.ts';
+import type { SettingName } from '../session/settings/settings.ts';
+import type { Limits } from '../session/settings/write-limits.ts';
 import type { Finding } from '../write/write.ts';
 import type {
   AllowedCommands,

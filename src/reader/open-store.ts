@@ -3,8 +3,8 @@ import { getConfig, listRefs, readObject, resolveRef } from 'isomorphic-git';
 import { DamagedObjectError, TeddyError } from '../errors.ts';
 import { isOid, type Oid, type RefName, type RepoPath } from '../names.ts';
 import type { Cache, Commit, FileBelow, RefTip, SessionStore, TreeEntry } from '../ports/git.ts';
-import { decodeCommit, decodeTree } from '../session/object-format.ts';
-import type { DatedSource } from '../session/main-lines.ts';
+import { decodeCommit, decodeTree } from '../session/entries/object-format.ts';
+import type { DatedSource } from '../session/lines/main-lines.ts';
 import { openFiles, type FileSystem } from './file-system.ts';
 
 /** Where a repository is, in the manner of isomorphic-git. */

@@ -2,7 +2,7 @@
  * `git-teddy/reader`: reads sessions without git, in Node and in browsers, out of any file system in which isomorphic-git finds a
  * repository. Nothing is written, but by `openBundle`. `docs/format.md` says how to use it.
  */
-import { historyFormats, type HistoryFormat } from '../conversation/history.ts';
+import { historyFormats, type HistoryFormat } from '../conversation/history/history.ts';
 import {
   describeSessions,
   findSource,
@@ -12,24 +12,24 @@ import {
   type DescribedSession,
   type TurnSummary,
 } from '../view/view.ts';
-import { hasAgentPlan } from '../conversation/transcript.ts';
+import { hasAgentPlan } from '../conversation/records/transcript.ts';
 import {
   decodeText,
   isText,
   noTurnFromError,
   renderHistory,
   type RenderedHistory,
-} from '../conversation/render-history.ts';
-import type { TranscriptRecord } from '../conversation/record.ts';
+} from '../conversation/history/render-history.ts';
+import type { TranscriptRecord } from '../conversation/records/record.ts';
 import { TeddyError } from '../errors.ts';
 import { isOid, parseTurnName, shortRef, type Oid, type SessionId, type TurnName } from '../names.ts';
-import { parsePlan } from '../plan/parse.ts';
+import { parsePlan } from '../plan/parse/parse.ts';
 import type { ParsedPlan } from '../plan/plan.ts';
-import { parsePlainReport } from '../plan/report-yaml.ts';
-import type { Report } from '../plan/report.ts';
-import { toLogged, type LoggedEntry } from '../session/logged-entry.ts';
-import { listMainLines, type DatedSource } from '../session/main-lines.ts';
-import { listSessionLines, type SessionLine } from '../session/session-lines.ts';
+import { parsePlainReport } from '../plan/report/report-yaml.ts';
+import type { Report } from '../plan/report/report.ts';
+import { toLogged, type LoggedEntry } from '../session/entries/logged-entry.ts';
+import { listMainLines, type DatedSource } from '../session/lines/main-lines.ts';
+import { listSessionLines, type SessionLine } from '../session/lines/session-lines.ts';
 import * as view from '../view/view.ts';
 import { openStore, type RepositoryOptions } from './open-store.ts';
 

@@ -2,16 +2,16 @@
  * Reads the files of a turn as a commit has them. Of a long file no more is held than was asked for, with the command that prints all
  * of it.
  */
-import { openTranscriptDecoder } from '../conversation/decode-transcript.ts';
-import type { TurnFiles } from '../conversation/resolve-files.ts';
-import type { Transcript } from '../conversation/transcript.ts';
+import { openTranscriptDecoder } from '../conversation/history/decode-transcript.ts';
+import type { TurnFiles } from '../conversation/history/resolve-files.ts';
+import type { Transcript } from '../conversation/records/transcript.ts';
 import { TeddyError } from '../errors.ts';
 import { joinPath, turnDir, type Oid, type SessionId, type TurnName } from '../names.ts';
-import { maxPlanBytes } from '../plan/parse.ts';
+import { maxPlanBytes } from '../plan/parse/parse.ts';
 import type { SessionStore, TreeEntry } from '../ports/git.ts';
-import { toCutMark } from '../session/clip-line.ts';
-import { type LineLimits } from '../session/clip-line.ts';
-import { openLineReader } from '../session/read-lines.ts';
+import { toCutMark } from '../session/text/clip-line.ts';
+import { type LineLimits } from '../session/text/clip-line.ts';
+import { openLineReader } from '../session/lines/read-lines.ts';
 
 /** A turn of a session, in the tree of a commit. */
 export interface TurnAt {

@@ -12,11 +12,11 @@ import {
   type TurnName,
 } from '../names.ts';
 import type { Commit, SessionStore } from '../ports/git.ts';
-import { decodeEntry } from '../session/entry.ts';
-import { decodeTranscript } from '../conversation/decode-transcript.ts';
-import type { TurnRecords } from '../conversation/fold-history.ts';
-import type { Repair } from '../conversation/history.ts';
-import { resolveFiles } from '../conversation/resolve-files.ts';
+import { decodeEntry } from '../session/entries/entry.ts';
+import { decodeTranscript } from '../conversation/history/decode-transcript.ts';
+import type { TurnRecords } from '../conversation/history/fold-history.ts';
+import type { Repair } from '../conversation/history/history.ts';
+import { resolveFiles } from '../conversation/history/resolve-files.ts';
 
 /** `source`: the commit whose tree holds the turns. */
 export interface ConversationSource {

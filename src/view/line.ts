@@ -1,7 +1,7 @@
 /** Reads a line at one of its commits: its turns, and how far the latest one has come. */
-import { decodeTranscript } from '../conversation/decode-transcript.ts';
-import type { TranscriptRecord } from '../conversation/record.ts';
-import { hasAgentPlan, isUnanswered } from '../conversation/transcript.ts';
+import { decodeTranscript } from '../conversation/history/decode-transcript.ts';
+import type { TranscriptRecord } from '../conversation/records/record.ts';
+import { hasAgentPlan, isUnanswered } from '../conversation/records/transcript.ts';
 import { TeddyError } from '../errors.ts';
 import {
   isTurnName,
@@ -15,10 +15,10 @@ import {
   type SessionId,
   type TurnName,
 } from '../names.ts';
-import type { ParseOptions } from '../plan/parse.ts';
+import type { ParseOptions } from '../plan/parse/parse.ts';
 import type { ParsedPlan } from '../plan/plan.ts';
 import type { SessionStore } from '../ports/git.ts';
-import { decodeEntry, type Entry } from '../session/entry.ts';
+import { decodeEntry, type Entry } from '../session/entries/entry.ts';
 import { listTurn, readTurnFile, toText, unknownTurnError } from './bodies.ts';
 import { parsePending, toStatus, type TurnStatus } from './turn.ts';
 

@@ -1,7 +1,7 @@
 /** Reads several lines of a session by one walk: each commit once, and where the lines leave each other. */
 import type { Oid, SessionId } from '../names.ts';
 import type { SessionStore } from '../ports/git.ts';
-import { isStartOf } from '../session/logged-entry.ts';
+import { isStartOf } from '../session/entries/logged-entry.ts';
 import { toStep, type Step } from './session.ts';
 
 /** A line as far as no line before it has its commits. */

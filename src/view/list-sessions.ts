@@ -1,13 +1,13 @@
 /** How far each session's main line has come, and which conversation branches it has. */
 import { nameRef, shortRef, turnNumber, type Oid, type RefName, type SessionId, type TurnName } from '../names.ts';
 import type { SessionSource, SessionStore } from '../ports/git.ts';
-import { decodeEntry } from '../session/entry.ts';
-import { openLineIndex, type EntryHead, type IndexedFields, type LineIndex } from '../session/line-index.ts';
-import { entryTime } from '../session/logged-entry.ts';
-import { findLanded, hasSameCode } from '../session/find-landed.ts';
-import type { KnownLine, Tips } from '../session/lines.ts';
-import type { MainLine } from '../session/main-lines.ts';
-import { readStarts, type SessionStart } from '../session/session-starts.ts';
+import { decodeEntry } from '../session/entries/entry.ts';
+import { openLineIndex, type EntryHead, type IndexedFields, type LineIndex } from '../session/lines/line-index.ts';
+import { entryTime } from '../session/entries/logged-entry.ts';
+import { findLanded, hasSameCode } from '../session/lines/find-landed.ts';
+import type { KnownLine, Tips } from '../session/lines/lines.ts';
+import type { MainLine } from '../session/lines/main-lines.ts';
+import { readStarts, type SessionStart } from '../session/lines/session-starts.ts';
 import { awaitsVerdict, readLine } from './line.ts';
 import type { TurnStatus } from './turn.ts';
 

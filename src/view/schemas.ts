@@ -4,8 +4,8 @@
  */
 import * as z from 'zod';
 import type { Oid, SessionId, TurnName } from '../names.ts';
-import { verdicts } from '../session/entry.ts';
-import type { CommitAuthor } from '../session/logged-entry.ts';
+import { verdicts } from '../session/entries/entry.ts';
+import type { CommitAuthor } from '../session/entries/logged-entry.ts';
 import type { DescribedSession } from './list-sessions.ts';
 import type { Verdict } from './verdicts.ts';
 

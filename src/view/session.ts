@@ -1,12 +1,12 @@
 /** Reads a session along one of its lines: its steps, and its turns as far as the labels of their commits tell. */
 import { compareTurns, type Oid, type SessionId, type TurnName } from '../names.ts';
-import { runStatuses, type RunStatus } from '../plan/report.ts';
+import { runStatuses, type RunStatus } from '../plan/report/report.ts';
 import type { SessionStore, WalkedCommit } from '../ports/git.ts';
-import { comesLater, type Entry, type EntryKind, type VerdictWord } from '../session/entry.ts';
-import { howUndone } from '../session/line-paths.ts';
-import { isStartOf, toDecoded, type DecodedCommit } from '../session/logged-entry.ts';
-import { isAnswer, sumSpent, type Spending } from '../session/spending.ts';
-import { groupBy } from '../session/group-by.ts';
+import { comesLater, type Entry, type EntryKind, type VerdictWord } from '../session/entries/entry.ts';
+import { howUndone } from '../session/lines/line-paths.ts';
+import { isStartOf, toDecoded, type DecodedCommit } from '../session/entries/logged-entry.ts';
+import { isAnswer, sumSpent, type Spending } from '../session/spending/spending.ts';
+import { groupBy } from '../session/text/group-by.ts';
 
 /** A commit of the line: an entry of the session, or one of the user's own between them. */
 export interface Step extends DecodedCommit {

@@ -1,12 +1,12 @@
 /** Reads one turn: what its commits say of it, how far it has come, what was said in it, its plan, and the report of running that. */
-import { captureSource, type TranscriptRecord } from '../conversation/record.ts';
-import { resolveFiles } from '../conversation/resolve-files.ts';
-import { endsDenied, endsJudged, hasAgentPlan, lastAnswer, userMessages } from '../conversation/transcript.ts';
-import { toTurnHistory } from '../conversation/turn-history.ts';
+import { captureSource, type TranscriptRecord } from '../conversation/records/record.ts';
+import { resolveFiles } from '../conversation/history/resolve-files.ts';
+import { endsDenied, endsJudged, hasAgentPlan, lastAnswer, userMessages } from '../conversation/records/transcript.ts';
+import { toTurnHistory } from '../conversation/history/turn-history.ts';
 import type { SessionId, TurnName } from '../names.ts';
-import { parsePlan, type ParseOptions } from '../plan/parse.ts';
+import { parsePlan, type ParseOptions } from '../plan/parse/parse.ts';
 import type { ParsedPlan } from '../plan/plan.ts';
-import type { HistoryPart } from '../session/history-text.ts';
+import type { HistoryPart } from '../session/context/history-text.ts';
 import { maxShownText, readBodies, type BodyOptions, type CutFile, type TurnAt, type TurnBodies } from './bodies.ts';
 import { outlineTurn, type Session, type TurnOutline } from './session.ts';
 

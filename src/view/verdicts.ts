@@ -1,10 +1,10 @@
 /** The verdicts on the plan of a turn: who said what of it, as the entries of the line have it. */
-import type { ApprovalRecord } from '../conversation/record.ts';
-import { decodeTranscript } from '../conversation/decode-transcript.ts';
+import type { ApprovalRecord } from '../conversation/records/record.ts';
+import { decodeTranscript } from '../conversation/history/decode-transcript.ts';
 import type { SessionStore } from '../ports/git.ts';
 import type { Hash } from '../ports/project.ts';
-import { decodeEntry, type Entry, type VerdictWord } from '../session/entry.ts';
-import { toAuthor, type CommitAuthor } from '../session/logged-entry.ts';
+import { decodeEntry, type Entry, type VerdictWord } from '../session/entries/entry.ts';
+import { toAuthor, type CommitAuthor } from '../session/entries/logged-entry.ts';
 import { joinPath, turnDir, type Oid, type SessionId, type TurnName } from '../names.ts';
 import { toText } from './bodies.ts';
 

@@ -6,7 +6,7 @@
  */
 import type { RequestOptions } from 'node:http';
 import { BlockList, isIP, type Socket } from 'node:net';
-import { isLoopback } from '../session/public-address.ts';
+import { isLoopback } from '../session/masks/public-address.ts';
 
 /** No server has got the request. */
 export class NotSent extends Error {

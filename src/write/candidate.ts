@@ -2,7 +2,7 @@
 import type { RepoPath } from '../names.ts';
 import { fileKind, type FileKind } from './file-kind.ts';
 import type { Finding } from './write.ts';
-import type { Operation } from '../session/write-limits.ts';
+import type { Operation } from '../session/settings/write-limits.ts';
 
 export interface Candidate {
   path: RepoPath;

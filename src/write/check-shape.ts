@@ -4,7 +4,7 @@ import { findFences } from './fences.ts';
 import type { FileKind } from './file-kind.ts';
 import { lineAround, locator } from './positions.ts';
 import type { Finding } from './write.ts';
-import { countNewlines } from '../session/mask.ts';
+import { countNewlines } from '../session/masks/mask.ts';
 
 const thing =
   '(?:file|code|content|contents|document|version|implementation|script|module|component|class|function|configuration|config|readme|page|program|snippet|result|output)';

@@ -1,6 +1,6 @@
 /**
  * Whether a Markdown text that comes byte by byte is inside a code fence: the rules of CommonMark at the top level of a
- * document. Lists and quotes are no containers here, as in `plan/scan.ts`; what is fenced inside one is indented.
+ * document. Lists and quotes are no containers here, as in `plan/parse/scan.ts`; what is fenced inside one is indented.
  */
 const newline = 10;
 const carriageReturn = 13;

@@ -1,6 +1,6 @@
 /** One message for whoever corrects the content. */
 import { decodeText } from './candidate.ts';
-import type { Limits } from '../session/write-limits.ts';
+import type { Limits } from '../session/settings/write-limits.ts';
 import { takeLines } from './positions.ts';
 import type { Finding } from './write.ts';
 

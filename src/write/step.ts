@@ -1,6 +1,6 @@
 /** The life of a write session as a function: an event makes a new state, and effects to perform. */
 import type { Oid } from '../names.ts';
-import type { Limits } from '../session/write-limits.ts';
+import type { Limits } from '../session/settings/write-limits.ts';
 import { ContentTooLarge, finalizingError, unknownWriteError } from './write-errors.ts';
 import { initialState, isOver, type Finding, type Install, type WriteState, type Write } from './write.ts';
 

@@ -14,10 +14,10 @@ import {
 import { checkOmission } from './check-omission.ts';
 import { checkChat, checkConflicts, checkFences, checkShrink, stripWrapper } from './check-shape.ts';
 import type { Finding, ValidationSummary } from './write.ts';
-import { countNewlines } from '../session/mask.ts';
-import type { Operation } from '../session/write-limits.ts';
+import { countNewlines } from '../session/masks/mask.ts';
+import type { Operation } from '../session/settings/write-limits.ts';
 import { takeLines } from './positions.ts';
-import { countBytes } from '../session/bytes.ts';
+import { countBytes } from '../session/text/bytes.ts';
 
 export interface Content {
   path: RepoPath;

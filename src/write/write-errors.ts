@@ -1,6 +1,6 @@
 /** The errors of write sessions that more than one step of them throws. */
 import { TeddyError } from '../errors.ts';
-import type { Limits } from '../session/write-limits.ts';
+import type { Limits } from '../session/settings/write-limits.ts';
 
 /** The session is over, has expired, or never was. */
 export function unknownWriteError(): TeddyError {

@@ -1,6 +1,6 @@
 /** The values of a write session: its purpose, and its progress. */
 import { mainLineRef, type Oid, type RefName, type RepoPath, type SessionId } from '../names.ts';
-import type { Limits, Operation } from '../session/write-limits.ts';
+import type { Limits, Operation } from '../session/settings/write-limits.ts';
 import { ContentTooLarge, unknownWriteError } from './write-errors.ts';
 
 /** The target as it stood when the session began. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { AgentStep } from '../../src/conversation/agent-log.ts';
+import type { AgentStep } from '../../src/conversation/logs/agent-log.ts';
 import { forksOf, openLog, readSteps, toLines, unitsOf } from '../support/agent-logs.ts';
 import { outline } from '../support/import-source.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect } from 'vitest';
 import { agentNames, type AgentName } from '../../src/agents/agents.ts';
-import { describeLeftOut, listLosses } from '../../src/conversation/import-report.ts';
+import { describeLeftOut, listLosses } from '../../src/conversation/logs/import-report.ts';
 import { agentFixtures } from '../support/agent-fixtures.ts';
 import { forksOf, openLog, readSteps, toLines, unitsOf } from '../support/agent-logs.ts';
 import { firstPlan, secondPlan } from '../support/agent-plan-fixtures.ts';

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect } from 'vitest';
-import type { AgentStep } from '../../src/conversation/agent-log.ts';
-import { noResultOutput } from '../../src/conversation/import-unit.ts';
-import { abortedOutput } from '../../src/conversation/record.ts';
+import type { AgentStep } from '../../src/conversation/logs/agent-log.ts';
+import { noResultOutput } from '../../src/conversation/logs/import-unit.ts';
+import { abortedOutput } from '../../src/conversation/records/record.ts';
 import { forksOf, openLog, readAgentLogs, readSteps, unitsOf } from '../support/agent-logs.ts';
 import { faultsOf } from '../support/import-source.ts';
 import { runs } from '../support/runs.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect } from 'vitest';
-import type { AgentLine, AgentStep } from '../../src/conversation/agent-log.ts';
+import type { AgentLine, AgentStep } from '../../src/conversation/logs/agent-log.ts';
 import { forksOf, openLog, readSteps, unitsOf } from '../support/agent-logs.ts';
 import { faultsOf } from '../support/import-source.ts';
 import { propertyTest } from '../support/slow-test.ts';

@@ -1,10 +1,10 @@
 /** A log that is handed over says what it says when it is followed. */
 import { expect, test } from 'vitest';
-import type { ImportUnit } from '../../src/conversation/importer.ts';
+import type { ImportUnit } from '../../src/conversation/logs/importer.ts';
 import { openLog, readAgentLogs, readSteps, unitsOf } from '../support/agent-logs.ts';
 import { importLines, importText } from '../support/import-source.ts';
 
-/** What people, models and tools said, by branch: notes may stand elsewhere, and a plan is in its call. */
+/** The words of people, models and tools, by branch: notes may stand elsewhere, and a plan is in its call. */
 function said(units: readonly ImportUnit[]): string[] {
   return units
     .flatMap(({ branch = 0, records }) =>

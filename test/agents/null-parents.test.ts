@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { AgentName } from '../../src/agents/agents.ts';
-import { followPath } from '../../src/conversation/rewinds.ts';
+import { followPath } from '../../src/conversation/logs/rewinds.ts';
 import { forksOf, openLog, readSteps, toLines, unitsOf } from '../support/agent-logs.ts';
 import { importOptions, outline, openImporter } from '../support/import-source.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { AgentLine } from '../../src/conversation/agent-log.ts';
+import type { AgentLine } from '../../src/conversation/logs/agent-log.ts';
 import { openLog, readAgentLogs, readSteps, unitsOf } from '../support/agent-logs.ts';
 import { expectLinear } from '../support/growth.ts';
 import { importLines } from '../support/import-source.ts';

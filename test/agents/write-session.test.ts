@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { describe, expect } from 'vitest';
-import { toHistory } from '../../src/conversation/fold-history.ts';
-import type { History } from '../../src/conversation/history.ts';
-import type { KnownRecord, TranscriptRecord } from '../../src/conversation/record.ts';
+import { toHistory } from '../../src/conversation/history/fold-history.ts';
+import type { History } from '../../src/conversation/history/history.ts';
+import type { KnownRecord, TranscriptRecord } from '../../src/conversation/records/record.ts';
 import { agents, openableAgents, type AgentName } from '../../src/agents/agents.ts';
-import { renderOpenai } from '../../src/conversation/render-openai.ts';
+import { renderOpenai } from '../../src/conversation/history/render-openai.ts';
 import { openLog } from '../support/agent-logs.ts';
 import { keptLog } from '../support/conversation-logs.ts';
 import { assistant, call, fold, partial, result, user } from '../support/conversations.ts';

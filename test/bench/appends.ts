@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { deflateSync } from 'node:zlib';
 import { openProject } from '../../src/app.ts';
 import type { Project } from '../../src/ports/project.ts';
-import { decodeEntry } from '../../src/session/entry.ts';
+import { decodeEntry } from '../../src/session/entries/entry.ts';
 import { joinPath, turnDir, type Oid, type RefName, type RepoPath, type TurnName } from '../../src/names.ts';
 import { append } from '../../src/workflow/line/append.ts';
 import { findEntry } from '../../src/view/view.ts';

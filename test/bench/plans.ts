@@ -1,6 +1,6 @@
 /** Parsing and matching, in this process. */
-import { parsePlan } from '../../src/plan/parse.ts';
-import { applyEdit } from '../../src/plan/match.ts';
+import { parsePlan } from '../../src/plan/parse/parse.ts';
+import { applyEdit } from '../../src/plan/match/match.ts';
 import { medianOf, type Row } from './measure.ts';
 
 function makePlan(bytes: number, edits: number): string {

@@ -3,7 +3,7 @@ import { readTurnPath } from '../../src/cli/arguments.ts';
 import { readWords } from '../../src/cli/command-line.ts';
 import type { CommandPage } from '../../src/cli/command-page.ts';
 import { toJson, visibleChunks } from '../../src/cli/terminal.ts';
-import { toVisible } from '../../src/session/visible-text.ts';
+import { toVisible } from '../../src/session/text/visible-text.ts';
 
 const toSpec = (names: string, value: string | null = null, excludes: string[] = []) => ({
   names: names.split(','),

@@ -4,7 +4,7 @@ import { serverDestination } from '../../src/cli/commands/write/stream-to-server
 import type { WriteApi } from '../../src/http/write-api.ts';
 import type { Oid } from '../../src/names.ts';
 import { TeddyError } from '../../src/errors.ts';
-import { writeLimits } from '../../src/session/write-limits.ts';
+import { writeLimits } from '../../src/session/settings/write-limits.ts';
 import { appendWrite } from '../../src/workflow/writes/append.ts';
 import { beginWrite } from '../../src/workflow/writes/begin.ts';
 import { memoryProject } from '../support/memory-repository.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { ProjectFiles } from '../../src/ports/disk.ts';
-import { projectFiles } from '../../src/system/files.ts';
+import { projectFiles } from '../../src/system/files/files.ts';
 import { bytes, path } from '../support/disk.ts';
 import { memoryProject } from '../support/memory-repository.ts';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { RefName } from '../../src/names.ts';
-import { historyFormats } from '../../src/conversation/history.ts';
+import { historyFormats } from '../../src/conversation/history/history.ts';
 import { openRepository } from '../../src/git/repository.ts';
 import type { Project } from '../../src/ports/project.ts';
 import {
@@ -20,7 +20,7 @@ import type { RepositoryOptions } from '../../src/reader/open-store.ts';
 import { showHistory } from '../../src/workflow/conversation/show-history.ts';
 import { listSessions as listWithGit } from '../../src/workflow/review/list-sessions.ts';
 import { logSession } from '../../src/workflow/review/log-session.ts';
-import { listSessionLines } from '../../src/session/session-lines.ts';
+import { listSessionLines } from '../../src/session/lines/session-lines.ts';
 import { showTurn } from '../../src/workflow/review/show-turn.ts';
 import { createFsFromVolume, Volume } from 'memfs';
 import type { MemoryProject } from '../support/memory-repository.ts';

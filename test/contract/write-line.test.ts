@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openRepository } from '../../src/git/repository.ts';
 import type { LineCommit, Store } from '../../src/ports/git.ts';
 import type { Oid, RefName } from '../../src/names.ts';
-import { editTree } from '../../src/session/edit-tree.ts';
+import { editTree } from '../../src/session/paths/edit-tree.ts';
 import { path } from '../support/disk.ts';
 import { memoryProject } from '../support/memory-repository.ts';
 import { makeScratchRepository } from '../support/scratch-repository.ts';

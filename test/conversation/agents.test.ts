@@ -7,7 +7,7 @@ import {
   listPrompts,
   toAgentTemplate,
   withoutTemplateNote,
-} from '../../src/conversation/agents.ts';
+} from '../../src/conversation/prompts/agents.ts';
 
 const none = new Map<string, string>();
 const builtin = ['architect', 'debugger', 'dev', 'pathfinder', 'reviewer'];

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { isAllowed, toAllowable } from '../../src/conversation/allowed-commands.ts';
+import { isAllowed, toAllowable } from '../../src/conversation/prompts/allowed-commands.ts';
 
 const wordsOf = (command: string) => toAllowable(command, null)?.words?.text ?? null;
 

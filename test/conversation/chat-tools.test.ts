@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { chatTools, parseCall } from '../../src/conversation/chat-tools.ts';
+import { chatTools, parseCall } from '../../src/conversation/prompts/chat-tools.ts';
 
 const call = (name: string, values: unknown) =>
   parseCall({ id: 'call_1', name, arguments: typeof values === 'string' ? values : JSON.stringify(values) });

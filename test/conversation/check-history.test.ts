@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { checkHistory } from '../support/check-history.ts';
-import type { HistoryFormat } from '../../src/conversation/history.ts';
+import type { HistoryFormat } from '../../src/conversation/history/history.ts';
 
 /** A change of something valid, and the only thing that is wrong with it then. */
 type Bad = [rule: string, messages: unknown, fault: string];

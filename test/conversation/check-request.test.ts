@@ -1,7 +1,7 @@
 /** The guard before a request, beside the rules of providers as the tests state them. */
 import { expect, test } from 'vitest';
-import { checkRequest } from '../../src/conversation/check-request.ts';
-import { toAnthropicMessages } from '../../src/conversation/model-messages.ts';
+import { checkRequest } from '../../src/conversation/history/check-request.ts';
+import { toAnthropicMessages } from '../../src/conversation/history/model-messages.ts';
 import type { ModelMessage, ModelToolCall } from '../../src/ports/model.ts';
 import { checkHistory } from '../support/check-history.ts';
 import { toOpenaiMessages } from '../support/openai-messages.ts';

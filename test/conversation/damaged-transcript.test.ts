@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { decodeTranscript } from '../../src/conversation/decode-transcript.ts';
-import { encodeRecord, userMessages } from '../../src/conversation/transcript.ts';
+import { decodeTranscript } from '../../src/conversation/history/decode-transcript.ts';
+import { encodeRecord, userMessages } from '../../src/conversation/records/transcript.ts';
 import { result, user } from '../support/conversations.ts';
 import { expectLinear } from '../support/growth.ts';
 

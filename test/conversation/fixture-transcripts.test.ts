@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { missingOutput } from '../../src/conversation/record.ts';
-import { renderAnthropic } from '../../src/conversation/render-anthropic.ts';
-import { renderMarkdown } from '../../src/conversation/render-history-markdown.ts';
-import { renderJsonl } from '../../src/conversation/render-jsonl.ts';
-import { renderOpenai } from '../../src/conversation/render-openai.ts';
-import type { History } from '../../src/conversation/history.ts';
+import { missingOutput } from '../../src/conversation/records/record.ts';
+import { renderAnthropic } from '../../src/conversation/history/render-anthropic.ts';
+import { renderMarkdown } from '../../src/conversation/history/render-history-markdown.ts';
+import { renderJsonl } from '../../src/conversation/history/render-jsonl.ts';
+import { renderOpenai } from '../../src/conversation/history/render-openai.ts';
+import type { History } from '../../src/conversation/history/history.ts';
 import {
   findFaults,
   fold,

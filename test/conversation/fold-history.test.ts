@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { decodeTranscript } from '../../src/conversation/decode-transcript.ts';
-import { toHistory } from '../../src/conversation/fold-history.ts';
+import { decodeTranscript } from '../../src/conversation/history/decode-transcript.ts';
+import { toHistory } from '../../src/conversation/history/fold-history.ts';
 import {
   abortedOutput,
   deniedOutput,
   missingOutput,
   recoveredOutput,
   type TranscriptRecord,
-} from '../../src/conversation/record.ts';
-import { encodeRecord } from '../../src/conversation/transcript.ts';
+} from '../../src/conversation/records/record.ts';
+import { encodeRecord } from '../../src/conversation/records/transcript.ts';
 import {
   assistant,
   call,

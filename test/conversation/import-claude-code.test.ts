@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { abortedOutput } from '../../src/conversation/record.ts';
-import { followPath } from '../../src/conversation/rewinds.ts';
-import { unitLimits } from '../../src/conversation/import-unit.ts';
+import { abortedOutput } from '../../src/conversation/records/record.ts';
+import { followPath } from '../../src/conversation/logs/rewinds.ts';
+import { unitLimits } from '../../src/conversation/logs/import-unit.ts';
 import {
   faultsOf,
   importedAt,

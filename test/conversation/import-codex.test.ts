@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { abortedOutput } from '../../src/conversation/record.ts';
+import { abortedOutput } from '../../src/conversation/records/record.ts';
 import { maxHeldLines } from '../../src/agents/codex/lines.ts';
 import { faultsOf, importFixture, importLines, outline } from '../support/import-source.ts';
 

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect } from 'vitest';
-import { openIdMemory } from '../../src/conversation/import-ids.ts';
-import { openLines, readObjects } from '../../src/conversation/import-lines.ts';
-import { openJsonElements, type JsonPart } from '../../src/conversation/json-elements.ts';
-import { toStorable, toTimestamp } from '../../src/conversation/import-values.ts';
+import { openIdMemory } from '../../src/conversation/records/import-ids.ts';
+import { openLines, readObjects } from '../../src/conversation/logs/import-lines.ts';
+import { openJsonElements, type JsonPart } from '../../src/conversation/logs/json-elements.ts';
+import { toStorable, toTimestamp } from '../../src/conversation/records/import-values.ts';
 import { propertyTest, quickTest as test } from '../support/slow-test.ts';
 
 /** The text in pieces of these lengths, over and over. */

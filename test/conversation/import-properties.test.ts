@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect } from 'vitest';
 import { importFormats, type ImportFormat } from '../../src/agents/import-formats.ts';
 import { maxHeldLines } from '../../src/agents/codex/lines.ts';
-import { unitLimits } from '../../src/conversation/import-unit.ts';
-import { encodeRecord } from '../../src/conversation/transcript.ts';
+import { unitLimits } from '../../src/conversation/logs/import-unit.ts';
+import { encodeRecord } from '../../src/conversation/records/transcript.ts';
 import {
   faultsOf,
   importOptions,

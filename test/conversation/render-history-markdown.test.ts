@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { renderMarkdown } from '../../src/conversation/render-history-markdown.ts';
+import { renderMarkdown } from '../../src/conversation/history/render-history-markdown.ts';
 import { call, fold, result, user } from '../support/conversations.ts';
 
 test('inputs and outputs end with a line of their own, and no fence is followed by a note on that', () => {

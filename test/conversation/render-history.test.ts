@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { decodeText, renderHistory } from '../../src/conversation/render-history.ts';
-import type { TranscriptRecord } from '../../src/conversation/record.ts';
+import { decodeText, renderHistory } from '../../src/conversation/history/render-history.ts';
+import type { TranscriptRecord } from '../../src/conversation/records/record.ts';
 import { assistant, user } from '../support/conversations.ts';
 
 async function render(records: TranscriptRecord[]): Promise<string> {

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect } from 'vitest';
-import { decodeTranscript } from '../../src/conversation/decode-transcript.ts';
-import type { TranscriptRecord } from '../../src/conversation/record.ts';
+import { decodeTranscript } from '../../src/conversation/history/decode-transcript.ts';
+import type { TranscriptRecord } from '../../src/conversation/records/record.ts';
 import { toStatus } from '../../src/view/view.ts';
-import { resolveFiles } from '../../src/conversation/resolve-files.ts';
-import { encodeRecord, lastAnswer, userMessages } from '../../src/conversation/transcript.ts';
-import { toTurnHistory } from '../../src/conversation/turn-history.ts';
+import { resolveFiles } from '../../src/conversation/history/resolve-files.ts';
+import { encodeRecord, lastAnswer, userMessages } from '../../src/conversation/records/transcript.ts';
+import { toTurnHistory } from '../../src/conversation/history/turn-history.ts';
 import type { TurnName } from '../../src/names.ts';
-import { parsePlan } from '../../src/plan/parse.ts';
+import { parsePlan } from '../../src/plan/parse/parse.ts';
 import { propertyTest, quickTest as test } from '../support/slow-test.ts';
 
 const base = { id: '0190f5fe-7c00-7a00-8000-000000000000', timestamp: '2026-01-24T10:00:00.000Z' };

@@ -8,7 +8,7 @@ import {
   renderBegun,
   renderToolError,
   writeProtocol,
-} from '../../src/conversation/write-tool.ts';
+} from '../../src/conversation/prompts/write-tool.ts';
 import { quickTest as test, slowTest } from '../support/slow-test.ts';
 
 const source = new URL('../../src', import.meta.url).pathname;

@@ -10,7 +10,7 @@ import { parse } from 'yaml';
 import { withoutTree } from '../support/forgery.ts';
 import { teddyPath } from '../support/run-teddy.ts';
 import { openScratchRepository } from '../support/scratch-repository.ts';
-import { parseReport, renderReport } from '../../src/plan/report-yaml.ts';
+import { parseReport, renderReport } from '../../src/plan/report/report-yaml.ts';
 import { parseOid } from '../../src/names.ts';
 import {
   createPlan,

@@ -8,11 +8,11 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { internalCommands } from '../../src/cli/arguments.ts';
 import { exitCodes } from '../../src/errors.ts';
 import { actionTypes } from '../../src/plan/actions/actions.ts';
-import { settings, type Setting } from '../../src/session/settings.ts';
+import { settings, type Setting } from '../../src/session/settings/settings.ts';
 import { runHere } from '../support/run-here.ts';
 import { environmentOf, runTeddy, teddyPath } from '../support/run-teddy.ts';
 import { readWords } from '../support/shell-words.ts';
-import { agentNames } from '../../src/conversation/agents.ts';
+import { agentNames } from '../../src/conversation/prompts/agents.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const read = (path: string) => readFileSync(join(root, path), 'utf8');

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { SessionId } from '../../src/names.ts';
-import { allowedCommands } from '../../src/system/settings.ts';
+import { allowedCommands } from '../../src/system/settings/settings.ts';
 
 let dir: string;
 beforeEach(async () => void (dir = await mkdtemp(join(tmpdir(), 'allowed-'))));

@@ -3,12 +3,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import type { KnownRecord } from '../../src/conversation/record.ts';
+import type { KnownRecord } from '../../src/conversation/records/record.ts';
 import { joinPath, turnDir, type SessionId, type TurnName } from '../../src/names.ts';
-import { reportJsonSchema } from '../../src/plan/report-yaml.ts';
-import { encodeEntry, entryKinds, type Entry } from '../../src/session/entry.ts';
-import { globalContextPath, memosPath } from '../../src/session/global-files.ts';
-import { mayChangeCode, mayWrite } from '../../src/session/line-paths.ts';
+import { reportJsonSchema } from '../../src/plan/report/report-yaml.ts';
+import { encodeEntry, entryKinds, type Entry } from '../../src/session/entries/entry.ts';
+import { globalContextPath, memosPath } from '../../src/session/global/global-files.ts';
+import { mayChangeCode, mayWrite } from '../../src/session/lines/line-paths.ts';
 
 const page = readFileSync(join(fileURLToPath(new URL('../..', import.meta.url)), 'docs', 'format.md'), 'utf8');
 const session = '20261121-fix-ago' as SessionId;

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { isAlive, readBootId, readStartTime } from '../../src/disk/process-identity.ts';
-import { spool } from '../../src/system/spool.ts';
-import { toShellWord } from '../../src/session/shell-word.ts';
+import { spool } from '../../src/system/agents/spool.ts';
+import { toShellWord } from '../../src/session/text/shell-word.ts';
 
 const shells = [['dash'], ['bash', '--posix'], ['busybox', 'sh']].filter(([name = '']) => isThere(name));
 

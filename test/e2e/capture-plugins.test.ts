@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { isAlive, readBootId, readStartTime } from '../../src/disk/process-identity.ts';
-import { spool } from '../../src/system/spool.ts';
+import { spool } from '../../src/system/agents/spool.ts';
 
 type Handler = (...args: unknown[]) => Promise<void>;
 type Plugin = (context: object) => Promise<{ event: Handler; 'chat.message': Handler }>;

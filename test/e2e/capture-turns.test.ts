@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { decodeTranscript } from '../../src/conversation/decode-transcript.ts';
+import { decodeTranscript } from '../../src/conversation/history/decode-transcript.ts';
 import { environmentOf, runTeddy } from '../support/run-teddy.ts';
 import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
 

@@ -1,7 +1,7 @@
 /** A request leaves the machine as `_context.log` has it: masked, within the budget, byte for byte. */
 import { createHash } from 'node:crypto';
 import { afterEach, expect, test } from 'vitest';
-import { parseContextLog } from '../../src/session/context-log-parse.ts';
+import { parseContextLog } from '../../src/session/context/context-log-parse.ts';
 import { createPlan, openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';
 
 let project: TeddyProject;

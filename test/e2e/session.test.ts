@@ -1,6 +1,6 @@
 /** The main job, as a person does it: new, plan, execute, branch, and looking at it. */
 import { afterEach, expect } from 'vitest';
-import { parseContextLog } from '../../src/session/context-log-parse.ts';
+import { parseContextLog } from '../../src/session/context/context-log-parse.ts';
 import { createPlan, openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';
 import { quickTest as test, slowTest } from '../support/slow-test.ts';
 

@@ -4,7 +4,7 @@ import { readdir, readFile, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openProject } from '../../src/app.ts';
-import { writeLimits } from '../../src/session/write-limits.ts';
+import { writeLimits } from '../../src/session/settings/write-limits.ts';
 import { startWithOpenStdin } from '../support/open-stdin.ts';
 import { openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';
 

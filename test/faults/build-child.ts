@@ -30,7 +30,8 @@ const withoutOldValue: Plugin = {
   setup({ onLoad }) {
     onLoad({ filter: /\/src\/git\/refs\.ts$/ }, async ({ path }) => {
       const text = await readFile(path, 'utf8');
-      if (text.split(oldValue).length !== 2) throw new Error('src/git/refs.ts writes the old value elsewhere now.');
+      if (text.split(oldValue).length !== 2)
+        throw new Error('src/git/refs/refs.ts writes the old value elsewhere now.');
       return { contents: text.replace(oldValue, ''), loader: 'ts' };
     });
   },

@@ -1,5 +1,5 @@
 /** Checks an answer that was killed while it arrived. */
-import { decodeTranscript } from '../../src/conversation/decode-transcript.ts';
+import { decodeTranscript } from '../../src/conversation/history/decode-transcript.ts';
 import { listAnswerFiles, readSavedSize } from '../support/saved-answer.ts';
 import type { ScratchRepository } from '../support/scratch-repository.ts';
 import { slowAnswerText } from './plans.ts';

@@ -1,8 +1,8 @@
 /** Checks a conversation that was killed: every message is there, once, and the next command ends it. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openProject } from '../../src/app.ts';
-import { decodeTranscript } from '../../src/conversation/decode-transcript.ts';
-import type { KnownRecord, ToolResultRecord } from '../../src/conversation/record.ts';
+import { decodeTranscript } from '../../src/conversation/history/decode-transcript.ts';
+import type { KnownRecord, ToolResultRecord } from '../../src/conversation/records/record.ts';
 import type { Project } from '../../src/ports/project.ts';
 import { appendRecords } from '../../src/workflow/line/append-records.ts';
 import { readConversation } from '../../src/workflow/line/read-conversation.ts';

@@ -1,11 +1,11 @@
 /** Every history that is rebuilt from a line is valid at each of its commits, in every format, with nothing to repair. */
 import { checkHistory } from '../support/check-history.ts';
-import { toHistory } from '../../src/conversation/fold-history.ts';
-import type { History, HistoryFormat } from '../../src/conversation/history.ts';
-import { renderAnthropic } from '../../src/conversation/render-anthropic.ts';
-import { renderMarkdown } from '../../src/conversation/render-history-markdown.ts';
-import { renderJsonl } from '../../src/conversation/render-jsonl.ts';
-import { renderOpenai } from '../../src/conversation/render-openai.ts';
+import { toHistory } from '../../src/conversation/history/fold-history.ts';
+import type { History, HistoryFormat } from '../../src/conversation/history/history.ts';
+import { renderAnthropic } from '../../src/conversation/history/render-anthropic.ts';
+import { renderMarkdown } from '../../src/conversation/history/render-history-markdown.ts';
+import { renderJsonl } from '../../src/conversation/history/render-jsonl.ts';
+import { renderOpenai } from '../../src/conversation/history/render-openai.ts';
 import type { Project } from '../../src/ports/project.ts';
 import { readConversation } from '../../src/workflow/line/read-conversation.ts';
 import type { ScratchRepository } from '../support/scratch-repository.ts';

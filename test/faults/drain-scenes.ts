@@ -2,7 +2,7 @@
 import { cp, mkdir, mkdtemp, readdir, realpath, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { decodeTranscript } from '../../src/conversation/decode-transcript.ts';
+import { decodeTranscript } from '../../src/conversation/history/decode-transcript.ts';
 import { runTeddy } from '../support/run-teddy.ts';
 import { makeScratchRepository, openScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
 import { buildChild } from './build-child.ts';

@@ -2,8 +2,8 @@
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openProject, openSource } from '../../src/app.ts';
-import { decodeTranscript } from '../../src/conversation/decode-transcript.ts';
-import { encodeRecord } from '../../src/conversation/transcript.ts';
+import { decodeTranscript } from '../../src/conversation/history/decode-transcript.ts';
+import { encodeRecord } from '../../src/conversation/records/transcript.ts';
 import { importSession } from '../../src/workflow/conversation/import-session.ts';
 import type { ScratchRepository } from '../support/scratch-repository.ts';
 import { checkHistories } from './check-histories.ts';

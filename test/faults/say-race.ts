@@ -1,6 +1,6 @@
 /** Several processes that say something on one line at the same time; half of it is said by all of them. */
-import type { KnownRecord } from '../../src/conversation/record.ts';
-import { decodeTranscript } from '../../src/conversation/decode-transcript.ts';
+import type { KnownRecord } from '../../src/conversation/records/record.ts';
+import { decodeTranscript } from '../../src/conversation/history/decode-transcript.ts';
 import type { ScratchRepository } from '../support/scratch-repository.ts';
 import { runChild } from './run-child.ts';
 import type { Copies, Scene } from './scenes.ts';

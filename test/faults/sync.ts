@@ -1,6 +1,6 @@
 /** Clones that work on the same sessions at once, whatever they are kept in: random steps, then syncs until nothing changes. */
 import type { Project } from '../../src/ports/project.ts';
-import { decodeEntry } from '../../src/session/entry.ts';
+import { decodeEntry } from '../../src/session/entries/entry.ts';
 import {
   archiveRef,
   conversationBranchRef,

@@ -1,5 +1,5 @@
 /** The write sessions that faults happen to. Doing one of them twice would show: its entry would be there twice. */
-import type { Operation } from '../../src/session/write-limits.ts';
+import type { Operation } from '../../src/session/settings/write-limits.ts';
 
 export type WriteSceneName =
   | 'write-create'

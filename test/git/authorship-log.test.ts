@@ -4,7 +4,7 @@ import { appendFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openProject } from '../../src/app.ts';
-import type { AgentUnit } from '../../src/conversation/agent-log.ts';
+import type { AgentUnit } from '../../src/conversation/logs/agent-log.ts';
 import { archiveRef, type Oid, type RefName } from '../../src/names.ts';
 import type { Workspace } from '../../src/ports/git.ts';
 import type { Project } from '../../src/ports/project.ts';

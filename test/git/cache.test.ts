@@ -2,11 +2,11 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { readShallow } from '../../src/git/layout.ts';
+import { readShallow } from '../../src/git/run/layout.ts';
 import { derivedCache, openRepository } from '../../src/git/repository.ts';
 import type { SessionId } from '../../src/names.ts';
-import { encodeEntry } from '../../src/session/entry.ts';
-import { listLines } from '../../src/session/lines.ts';
+import { encodeEntry } from '../../src/session/entries/entry.ts';
+import { listLines } from '../../src/session/lines/lines.ts';
 import { makeScratchRepository, openScratchRepository } from '../support/scratch-repository.ts';
 
 let common: string;

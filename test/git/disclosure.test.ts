@@ -2,10 +2,15 @@
 import { execFileSync } from 'node:child_process';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { leaveOutKnown, renderDisclosure, toAssistant, usualDisclosure } from '../../src/session/assisted-by.ts';
+import {
+  leaveOutKnown,
+  renderDisclosure,
+  toAssistant,
+  usualDisclosure,
+} from '../../src/session/entries/assisted-by.ts';
 import { addDuring } from '../../src/workflow/hooks/add-during-trailer.ts';
-import type { Entry } from '../../src/session/entry.ts';
-import { decodeLandings, encodeLanding } from '../../src/session/landing.ts';
+import type { Entry } from '../../src/session/entries/entry.ts';
+import { decodeLandings, encodeLanding } from '../../src/session/lines/landing.ts';
 import { parseOid, type SessionId } from '../../src/names.ts';
 import { runs } from '../support/runs.ts';
 

@@ -13,7 +13,7 @@ import { examineRepository, type Examined } from '../../src/workflow/doctor/exam
 import { newSession } from '../../src/workflow/line/new-session.ts';
 import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
 import { create, planOf, run, say } from '../support/turns.ts';
-import { writeLimits } from '../../src/session/write-limits.ts';
+import { writeLimits } from '../../src/session/settings/write-limits.ts';
 import { initialState } from '../../src/write/write.ts';
 
 let repo: ScratchRepository;

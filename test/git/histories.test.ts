@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openProject } from '../../src/app.ts';
-import { historyFormats } from '../../src/conversation/history.ts';
+import { historyFormats } from '../../src/conversation/history/history.ts';
 import type { Project } from '../../src/ports/project.ts';
 import { newSession } from '../../src/workflow/line/new-session.ts';
 import { showHistory } from '../../src/workflow/conversation/show-history.ts';

@@ -2,10 +2,10 @@
 import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { objectReader } from '../../src/git/object-reader.ts';
-import { isPassing } from '../../src/git/remote-errors.ts';
-import { updateRefs } from '../../src/git/refs.ts';
-import { gitRunner, toChildEnvironment, type GitRunner } from '../../src/git/run.ts';
+import { objectReader } from '../../src/git/objects/object-reader.ts';
+import { isPassing } from '../../src/git/remotes/remote-errors.ts';
+import { updateRefs } from '../../src/git/refs/refs.ts';
+import { gitRunner, toChildEnvironment, type GitRunner } from '../../src/git/run/run.ts';
 import type { Oid, RefName } from '../../src/names.ts';
 import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
 

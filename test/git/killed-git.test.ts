@@ -6,7 +6,7 @@ import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { openProject } from '../../src/app.ts';
-import { workTreeKind } from '../../src/git/half-made-work-trees.ts';
+import { workTreeKind } from '../../src/git/work-trees/half-made-work-trees.ts';
 import { journalIn } from '../../src/journal/journal.ts';
 import type { Project } from '../../src/ports/project.ts';
 import type { RefName } from '../../src/names.ts';
@@ -24,8 +24,8 @@ import { create, planOf, run, say, start } from '../support/turns.ts';
 
 /** How long the system takes to show which gits are at work. */
 const slow = vi.hoisted(() => ({ ms: 0 }));
-vi.mock('../../src/git/living-gits.ts', async (load) => {
-  const real = await load<typeof import('../../src/git/living-gits.ts')>();
+vi.mock('../../src/git/run/living-gits.ts', async (load) => {
+  const real = await load<typeof import('../../src/git/run/living-gits.ts')>();
   return { ...real, findLivingGits: async (dirs: string[]) => (await sleep(slow.ms), real.findLivingGits(dirs)) };
 });
 

@@ -4,7 +4,7 @@ import { rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openProject } from '../../src/app.ts';
-import type { AgentUnit } from '../../src/conversation/agent-log.ts';
+import type { AgentUnit } from '../../src/conversation/logs/agent-log.ts';
 import type { Project } from '../../src/ports/project.ts';
 import { archiveRef, type Oid, type RefName, type RepoPath } from '../../src/names.ts';
 import { attributeLines, type Author } from '../../src/workflow/blame/attribute-lines.ts';

@@ -5,7 +5,7 @@ import { openProject } from '../../src/app.ts';
 import { renderReview } from '../../src/cli/render/review.ts';
 import { renderTurn } from '../../src/cli/render/turn.ts';
 import { openTerminal } from '../../src/cli/terminal.ts';
-import { encodeRecord } from '../../src/conversation/transcript.ts';
+import { encodeRecord } from '../../src/conversation/records/transcript.ts';
 import type { Project } from '../../src/ports/project.ts';
 import { parseTurnName, turnDir, type SessionId } from '../../src/names.ts';
 import { openReview, reviewSession } from '../../src/workflow/review/session.ts';

@@ -12,7 +12,7 @@ import {
   encodeObject,
   encodeTree,
   type ObjectType,
-} from '../../src/session/object-format.ts';
+} from '../../src/session/entries/object-format.ts';
 import type { Commit, TreeEntry, TreeMode } from '../../src/ports/git.ts';
 import type { Oid } from '../../src/names.ts';
 import { gitBytes, gitText } from '../support/git-process.ts';

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { TeddyError } from '../../src/errors.ts';
 import { toWriteError } from '../../src/disk/replace-file.ts';
-import { objectBatch, toSharedMode } from '../../src/git/object-writer.ts';
+import { objectBatch, toSharedMode } from '../../src/git/objects/object-writer.ts';
 import { openRepository } from '../../src/git/repository.ts';
 import type { Oid } from '../../src/names.ts';
 import { gitBytes, gitText } from '../support/git-process.ts';

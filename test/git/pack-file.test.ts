@@ -2,7 +2,7 @@
 import { basename, join } from 'node:path';
 import type { FileHandle } from 'node:fs/promises';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
-import { openPack } from '../../src/git/pack-file.ts';
+import { openPack } from '../../src/git/objects/pack-file.ts';
 import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
 
 /** Calls to the file system below `pack/`, one after the other. */

@@ -2,8 +2,8 @@
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { answerOf, openPorcelain } from '../../src/git/porcelain.ts';
-import { toChildEnvironment } from '../../src/git/run.ts';
+import { answerOf, openPorcelain } from '../../src/git/run/porcelain.ts';
+import { toChildEnvironment } from '../../src/git/run/run.ts';
 import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
 
 let repo: ScratchRepository;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { toGitFailure } from '../../src/git/git-failure.ts';
-import { toRemoteError } from '../../src/git/remote-errors.ts';
+import { toGitFailure } from '../../src/git/run/git-failure.ts';
+import { toRemoteError } from '../../src/git/remotes/remote-errors.ts';
 
 test.each([
   [

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import type { TreeEntry } from '../../src/ports/git.ts';
 import type { Oid } from '../../src/names.ts';
-import { decodeTree, encodeTree } from '../../src/session/object-format.ts';
-import { treeDecoder } from '../../src/git/tree-decoder.ts';
+import { decodeTree, encodeTree } from '../../src/session/entries/object-format.ts';
+import { treeDecoder } from '../../src/git/objects/tree-decoder.ts';
 
 const toEntry = (name: string, content: string, mode: TreeEntry['mode'] = '40000'): TreeEntry => ({
   mode,

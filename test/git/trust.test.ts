@@ -2,7 +2,7 @@ import { appendFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/pro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { gitTrust } from '../../src/git/trust.ts';
+import { gitTrust } from '../../src/git/run/trust.ts';
 import { parseOid } from '../../src/names.ts';
 
 const one = parseOid('1'.repeat(40));

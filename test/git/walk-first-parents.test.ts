@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { walkFirstParents } from '../../src/git/walk-first-parents.ts';
-import type { GitRunner } from '../../src/git/run.ts';
+import { walkFirstParents } from '../../src/git/history/walk-first-parents.ts';
+import type { GitRunner } from '../../src/git/run/run.ts';
 import type { Commit } from '../../src/ports/git.ts';
 import { parseOid, type Oid } from '../../src/names.ts';
 

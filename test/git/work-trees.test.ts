@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readBootId } from '../../src/disk/process-identity.ts';
 import { encodeSealed } from '../../src/disk/sealed-json.ts';
-import { withWorkTreeNote } from '../../src/git/half-made-work-trees.ts';
+import { withWorkTreeNote } from '../../src/git/work-trees/half-made-work-trees.ts';
 import { openRepository } from '../../src/git/repository.ts';
 import type { LinkedWorkTree, Repository } from '../../src/ports/git.ts';
 import type { RefName } from '../../src/names.ts';

@@ -6,7 +6,7 @@ import { TeddyError, type ErrorCode } from '../../src/errors.ts';
 import { parseServerUrl, writeClient, type ClientOptions } from '../../src/http/client.ts';
 import type { StatusAnswer } from '../../src/http/schemas.ts';
 import type { WriteApi } from '../../src/http/write-api.ts';
-import { writeLimits } from '../../src/session/write-limits.ts';
+import { writeLimits } from '../../src/session/settings/write-limits.ts';
 import { showFinalized } from '../../src/cli/ask/finish-write.ts';
 import type { Terminal } from '../../src/cli/terminal.ts';
 import { openTestServer, type TestServer, type TestServerOptions } from '../support/http-server.ts';

@@ -3,7 +3,7 @@ import { AjvJsonSchemaValidator } from '@modelcontextprotocol/client/validators/
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { workflowWrites } from '../../src/http/write-api.ts';
 import { serveMcp } from '../../src/mcp/server.ts';
-import { writeLimits } from '../../src/session/write-limits.ts';
+import { writeLimits } from '../../src/session/settings/write-limits.ts';
 import { readLine } from '../../src/view/view.ts';
 import { newSession } from '../../src/workflow/line/new-session.ts';
 import { memoryProject, type MemoryProject } from '../support/memory-repository.ts';

@@ -1,5 +1,5 @@
 import { toNoModel } from '../../src/model/keyed-model.ts';
-import { presets } from '../../src/session/presets.ts';
+import { presets } from '../../src/session/settings/presets.ts';
 import { expect, test } from 'vitest';
 import { parseRetryAfter } from '../../src/model/failure.ts';
 

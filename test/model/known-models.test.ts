@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { updateModels } from '../../src/app.ts';
-import { toBudget } from '../../src/session/budget.ts';
-import { knownModels } from '../../src/system/known-models.ts';
+import { toBudget } from '../../src/session/context/budget.ts';
+import { knownModels } from '../../src/system/settings/known-models.ts';
 import { stubRequests } from '../support/stub-requests.ts';
 
 let dir: string;

@@ -8,7 +8,7 @@ import { parseEndpoint } from '../../src/model/endpoint.ts';
 import { toFailure, toTeddyError } from '../../src/model/failure.ts';
 import { openaiModel } from '../../src/model/openai.ts';
 import { listModels } from '../../src/model/served-models.ts';
-import type { PresetName } from '../../src/session/presets.ts';
+import type { PresetName } from '../../src/session/settings/presets.ts';
 import { collect, requestOf } from '../support/ask-model.ts';
 
 const servers: Server[] = [];

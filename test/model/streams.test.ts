@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { decodeTranscript } from '../../src/conversation/decode-transcript.ts';
+import { decodeTranscript } from '../../src/conversation/history/decode-transcript.ts';
 import { anthropicModel } from '../../src/model/anthropic.ts';
 import { openaiModel } from '../../src/model/openai.ts';
 import type { Model, ModelEvent } from '../../src/ports/model.ts';

@@ -9,9 +9,9 @@ import { build } from 'esbuild';
 import { afterAll, beforeAll, expect } from 'vitest';
 import type * as actions from '../../src/plan/actions/actions.ts';
 import type { ActionWorld } from '../../src/plan/actions/world.ts';
-import type { parsePlan } from '../../src/plan/parse.ts';
+import type { parsePlan } from '../../src/plan/parse/parse.ts';
 import type { renderProtocol } from '../../src/plan/protocol.ts';
-import type { reportFields } from '../../src/plan/report.ts';
+import type { reportFields } from '../../src/plan/report/report.ts';
 import { quickTest as test, slowTest } from '../support/slow-test.ts';
 
 const root = new URL('../..', import.meta.url).pathname;
@@ -80,10 +80,10 @@ beforeAll(async () => {
     .replace('prompt, invoke] as const', 'prompt, invoke, greet] as const');
   await writeFile(list, after);
   const entry = `
-    export { parsePlan } from './src/plan/parse.ts';
+    export { parsePlan } from './src/plan/parse/parse.ts';
     export * as actions from './src/plan/actions/actions.ts';
     export { renderProtocol } from './src/plan/protocol.ts';
-    export { reportFields } from './src/plan/report.ts';`;
+    export { reportFields } from './src/plan/report/report.ts';`;
   const outfile = join(dir, 'grown.mjs');
   const stdin = { contents: entry, resolveDir: dir, loader: 'ts' } as const;
   await build({

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { comparePlans } from '../../src/workflow/run/execute-or-replan.ts';
-import { parsePlan } from '../../src/plan/parse.ts';
+import { parsePlan } from '../../src/plan/parse/parse.ts';
 import { command, create, edit, planOf } from '../support/turns.ts';
 
 const compare = (before: string[], after: string[]) =>

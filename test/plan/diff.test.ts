@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, expect } from 'vitest';
-import { renderUnifiedDiff } from '../../src/plan/diff.ts';
+import { renderUnifiedDiff } from '../../src/plan/match/diff.ts';
 import { bytes } from '../support/disk.ts';
 import { expectLinear } from '../support/growth.ts';
 import { runs } from '../support/runs.ts';

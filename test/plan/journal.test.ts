@@ -9,7 +9,7 @@ import {
   type EndRecord,
   type JournalRecord,
   type RunRecord,
-} from '../../src/plan/journal.ts';
+} from '../../src/plan/report/journal.ts';
 import { mainLineRef, type RepoPath, type SessionId, type TurnName } from '../../src/names.ts';
 import { propertyTest, quickTest as test } from '../support/slow-test.ts';
 

@@ -1,7 +1,7 @@
 /** The promises of matching for any file and any FIND. The examples stand in `match.test.ts`. */
 import fc from 'fast-check';
 import { describe, expect } from 'vitest';
-import { applyEdit, type EditOutcome } from '../../src/plan/match.ts';
+import { applyEdit, type EditOutcome } from '../../src/plan/match/match.ts';
 import { expectLinear } from '../support/growth.ts';
 import { propertyTest, slowTest } from '../support/slow-test.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect } from 'vitest';
 import { expectLinear } from '../support/growth.ts';
-import { type EditOutcome, applyEdit } from '../../src/plan/match.ts';
+import { type EditOutcome, applyEdit } from '../../src/plan/match/match.ts';
 import { propertyTest, quickTest as test, slowTest } from '../support/slow-test.ts';
 
 type Pair = [find: string | null, replace: string];

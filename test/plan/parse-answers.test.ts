@@ -1,8 +1,8 @@
 /** A corpus of answers as models write them, good and broken: what is read of each, word for word. */
 import { readFileSync, readdirSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { isPlan, parsePlan } from '../../src/plan/parse.ts';
-import type { Problem } from '../../src/plan/problem.ts';
+import { isPlan, parsePlan } from '../../src/plan/parse/parse.ts';
+import type { Problem } from '../../src/plan/match/problem.ts';
 import type { Action } from '../../src/plan/plan.ts';
 
 const answers = new URL('../../fixtures/answers/', import.meta.url);

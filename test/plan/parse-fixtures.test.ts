@@ -1,6 +1,6 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { isPlan, parsePlan } from '../../src/plan/parse.ts';
+import { isPlan, parsePlan } from '../../src/plan/parse/parse.ts';
 import type { Action } from '../../src/plan/plan.ts';
 
 const fixtures = new URL('../../fixtures/plans/', import.meta.url);

@@ -1,8 +1,8 @@
 /** Plans as they were read before their grammar had a version: `grammar-1.json` is what the parser of that time gave. */
 import { readFileSync, readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { parsePlan } from '../../src/plan/parse.ts';
-import type { Problem } from '../../src/plan/problem.ts';
+import { parsePlan } from '../../src/plan/parse/parse.ts';
+import type { Problem } from '../../src/plan/match/problem.ts';
 import type { ParsedPlan } from '../../src/plan/plan.ts';
 
 const fixtures = new URL('../../fixtures/', import.meta.url);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect } from 'vitest';
-import { isPlan, maxPlanBytes, parsePlan } from '../../src/plan/parse.ts';
+import { isPlan, maxPlanBytes, parsePlan } from '../../src/plan/parse/parse.ts';
 import { examplePlan } from '../../src/plan/protocol.ts';
 import type { Action } from '../../src/plan/plan.ts';
 import { expectLinear } from '../support/growth.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { actionTypes } from '../../src/plan/actions/actions.ts';
 import { renderParameter } from '../../src/plan/actions/spec.ts';
-import { parsePlan } from '../../src/plan/parse.ts';
+import { parsePlan } from '../../src/plan/parse/parse.ts';
 import { renderProtocol } from '../../src/plan/protocol.ts';
 
 describe('the protocol of the system prompt', () => {

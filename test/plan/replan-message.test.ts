@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Problem } from '../../src/plan/problem.ts';
+import type { Problem } from '../../src/plan/match/problem.ts';
 import { haveSameProblems, renderReplanMessage } from '../../src/workflow/run/execute-or-replan.ts';
 import { parseFenced } from '../support/fenced-text.ts';
 import { parseTurnName } from '../../src/names.ts';

@@ -1,7 +1,7 @@
 import { stringify } from 'yaml';
 import { describe, expect, test } from 'vitest';
-import { parseReport } from '../../src/plan/report-yaml.ts';
-import { readLogs, readRun } from '../../src/plan/report-logs.ts';
+import { parseReport } from '../../src/plan/report/report-yaml.ts';
+import { readLogs, readRun } from '../../src/plan/report/report-logs.ts';
 
 describe('the logs of a report', () => {
   test('are read in their order, with what later versions have added left in', () => {

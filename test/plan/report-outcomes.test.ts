@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { listSucceeded, readLogs } from '../../src/plan/report-logs.ts';
+import { listSucceeded, readLogs } from '../../src/plan/report/report-logs.ts';
 
 const succeeded = (yaml: string) => listSucceeded(readLogs(yaml) ?? []);
 

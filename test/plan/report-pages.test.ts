@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readPages } from '../../src/plan/report-logs.ts';
+import { readPages } from '../../src/plan/report/report-logs.ts';
 
 const log = (status: string, file: string, url = 'https://EXAMPLE.org/a#b') =>
   `  - { index: 1, status: ${status}, details: { url: "${url}", final_url: "https://example.org/c", page_file: "${file}" } }`;

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect } from 'vitest';
 import { parse } from 'yaml';
-import { parseReport, renderReport, reportJsonSchema } from '../../src/plan/report-yaml.ts';
-import type { ActionDetails } from '../../src/plan/action-details.ts';
-import type { ActionLog, Report } from '../../src/plan/report.ts';
+import { parseReport, renderReport, reportJsonSchema } from '../../src/plan/report/report-yaml.ts';
+import type { ActionDetails } from '../../src/plan/effects/action-details.ts';
+import type { ActionLog, Report } from '../../src/plan/report/report.ts';
 import { type Oid, parseTurnName, type SessionId } from '../../src/names.ts';
 import { path } from '../support/disk.ts';
 import { runs } from '../support/runs.ts';

@@ -2,8 +2,8 @@
 import fc from 'fast-check';
 import { fromMarkdown } from 'mdast-util-from-markdown';
 import { describe, expect } from 'vitest';
-import { isPlan, parsePlan } from '../../src/plan/parse.ts';
-import { fenceContent, scanBlocks, type Fence } from '../../src/plan/scan.ts';
+import { isPlan, parsePlan } from '../../src/plan/parse/parse.ts';
+import { fenceContent, scanBlocks, type Fence } from '../../src/plan/parse/scan.ts';
 import { quickTest as test, slowTest } from '../support/slow-test.ts';
 
 interface Found {

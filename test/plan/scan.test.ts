@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { fromMarkdown } from 'mdast-util-from-markdown';
 import { describe, expect } from 'vitest';
-import { fenceContent, positionOf, scanBlocks, type Block, type Fence } from '../../src/plan/scan.ts';
+import { fenceContent, positionOf, scanBlocks, type Block, type Fence } from '../../src/plan/parse/scan.ts';
 import { runs } from '../support/runs.ts';
 import { propertyTest, quickTest as test } from '../support/slow-test.ts';
 

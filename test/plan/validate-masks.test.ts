@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parsePlan } from '../../src/plan/parse.ts';
+import { parsePlan } from '../../src/plan/parse/parse.ts';
 import { runVirtually } from '../../src/plan/validate.ts';
 import { command, create, planOf } from '../support/turns.ts';
 import { diskOf } from '../support/disk.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Problem } from '../../src/plan/problem.ts';
+import type { Problem } from '../../src/plan/match/problem.ts';
 import type { Action, ParsedPlan } from '../../src/plan/plan.ts';
 import type { Resource } from '../../src/plan/actions/action.ts';
 import type { FileTarget } from '../../src/ports/files.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { layerFiles } from '../../src/plan/virtual-files.ts';
+import { layerFiles } from '../../src/plan/effects/virtual-files.ts';
 import { bytes, diskOf, path } from '../support/disk.ts';
 
 const onDisk = () =>

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { pairWords } from '../../src/plan/word-diff.ts';
+import { pairWords } from '../../src/plan/match/word-diff.ts';
 
 const changedIn = (lines: string[]) =>
   [...pairWords(lines)].map(([at, pieces]) => [

@@ -11,7 +11,7 @@ import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
 import { chromium } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { historyFormats } from '../../src/conversation/history.ts';
+import { historyFormats } from '../../src/conversation/history/history.ts';
 import { createPlan, openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));

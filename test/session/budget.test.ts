@@ -1,11 +1,11 @@
-import { formatCount } from '../../src/session/format-count.ts';
+import { formatCount } from '../../src/session/text/format-count.ts';
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect } from 'vitest';
-import { countFitting, refuseTooLarge, toBudget } from '../../src/session/budget.ts';
-import type { ShownFile } from '../../src/session/context-files.ts';
-import { countTokens } from '../../src/session/context-log-sections.ts';
-import { renderContextLog, type ContextLog } from '../../src/session/context-log.ts';
+import { countFitting, refuseTooLarge, toBudget } from '../../src/session/context/budget.ts';
+import type { ShownFile } from '../../src/session/context/context-files.ts';
+import { countTokens } from '../../src/session/context/context-log-sections.ts';
+import { renderContextLog, type ContextLog } from '../../src/session/context/context-log.ts';
 import type { SessionId, TurnName } from '../../src/names.ts';
 import { runs } from '../support/runs.ts';
 import { propertyTest, quickTest as test } from '../support/slow-test.ts';

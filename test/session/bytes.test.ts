@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import { countBytes } from '../../src/session/bytes.ts';
+import { countBytes } from '../../src/session/text/bytes.ts';
 import { propertyTest } from '../support/slow-test.ts';
 
 propertyTest('the bytes of any text are those that it has when it is encoded', () => {

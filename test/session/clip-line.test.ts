@@ -1,9 +1,9 @@
 /** A long line is cut while it comes: never more of it is held than its limits and one piece, and it still says what it is. */
 import fc from 'fast-check';
 import { describe, expect } from 'vitest';
-import { countWhole, cutText } from '../../src/session/clip-line.ts';
-import { type LineLimits } from '../../src/session/clip-line.ts';
-import { openLineReader, type ReadLine } from '../../src/session/read-lines.ts';
+import { countWhole, cutText } from '../../src/session/text/clip-line.ts';
+import { type LineLimits } from '../../src/session/text/clip-line.ts';
+import { openLineReader, type ReadLine } from '../../src/session/lines/read-lines.ts';
 import { runs } from '../support/runs.ts';
 import { propertyTest, quickTest as test } from '../support/slow-test.ts';
 

@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest';
-import { maxShownBytes, readContextFiles, toRefused, turnContextPaths } from '../../src/session/context-files.ts';
+import {
+  maxShownBytes,
+  readContextFiles,
+  toRefused,
+  turnContextPaths,
+} from '../../src/session/context/context-files.ts';
 import type { Oid } from '../../src/names.ts';
 
 const blobs: Record<string, Uint8Array> = {

@@ -5,8 +5,8 @@ import {
   parseTurnContext,
   renderTurnContext,
   type TouchedPath,
-} from '../../src/session/context-lines.ts';
-import { resolveContext } from '../../src/session/context.ts';
+} from '../../src/session/context/context-lines.ts';
+import { resolveContext } from '../../src/session/context/context.ts';
 import type { Oid, RepoPath } from '../../src/names.ts';
 import { propertyTest, quickTest as test } from '../support/slow-test.ts';
 

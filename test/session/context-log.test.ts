@@ -1,18 +1,18 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect } from 'vitest';
-import type { ShownFile } from '../../src/session/context-files.ts';
-import { parseContextLog, replaceRequest } from '../../src/session/context-log-parse.ts';
-import type { LogSection } from '../../src/session/context-log-sections.ts';
+import type { ShownFile } from '../../src/session/context/context-files.ts';
+import { parseContextLog, replaceRequest } from '../../src/session/context/context-log-parse.ts';
+import type { LogSection } from '../../src/session/context/context-log-sections.ts';
 import { sectionText } from '../support/fenced-text.ts';
 import {
   assembleLog,
   type ContextLogInput,
   renderContextLog,
   type RequestInfo,
-} from '../../src/session/context-log.ts';
+} from '../../src/session/context/context-log.ts';
 import type { Oid, RepoPath, SessionId, TurnName } from '../../src/names.ts';
-import { estimateTokens } from '../../src/session/tokens.ts';
+import { estimateTokens } from '../../src/session/text/tokens.ts';
 import { runs } from '../support/runs.ts';
 import { propertyTest, quickTest as test } from '../support/slow-test.ts';
 

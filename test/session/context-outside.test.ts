@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { FileTarget } from '../../src/ports/files.ts';
-import { outsidePaths, settleContext, type OutsideFacts } from '../../src/session/context-outside.ts';
-import { resolveContext } from '../../src/session/context.ts';
+import { outsidePaths, settleContext, type OutsideFacts } from '../../src/session/context/context-outside.ts';
+import { resolveContext } from '../../src/session/context/context.ts';
 import type { Oid, RepoPath } from '../../src/names.ts';
 
 const bytes = new TextEncoder().encode('x');

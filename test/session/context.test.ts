@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect } from 'vitest';
 import type { TreeFile } from '../../src/ports/git.ts';
-import { resolveContext } from '../../src/session/context.ts';
-import { readIgnoreFiles } from '../../src/session/ignore-rules.ts';
+import { resolveContext } from '../../src/session/context/context.ts';
+import { readIgnoreFiles } from '../../src/session/paths/ignore-rules.ts';
 import type { Oid, RepoPath } from '../../src/names.ts';
-import { isSecretName } from '../../src/session/secret-names.ts';
+import { isSecretName } from '../../src/session/masks/secret-names.ts';
 import { expectGrowth, expectLinear } from '../support/growth.ts';
 import { runs } from '../support/runs.ts';
 import { propertyTest, quickTest as test, slowTest } from '../support/slow-test.ts';

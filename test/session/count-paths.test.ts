@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect } from 'vitest';
 import type { TreeEntry, TreeMode } from '../../src/ports/git.ts';
 import type { Oid } from '../../src/names.ts';
-import { pathCounter } from '../../src/session/count-paths.ts';
+import { pathCounter } from '../../src/session/paths/count-paths.ts';
 import { propertyTest, quickTest as test } from '../support/slow-test.ts';
 
 const trees = new Map<string, TreeEntry[]>();

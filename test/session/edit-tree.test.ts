@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect } from 'vitest';
 import type { Oid, RepoPath } from '../../src/names.ts';
-import { editTree, type TreeEdit } from '../../src/session/edit-tree.ts';
+import { editTree, type TreeEdit } from '../../src/session/paths/edit-tree.ts';
 import { memoryProject } from '../support/memory-repository.ts';
 import { runs } from '../support/runs.ts';
 import { quickTest as test, slowTest } from '../support/slow-test.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect } from 'vitest';
-import { checkMessage } from '../../src/session/entry-trailers.ts';
-import { decodeEntry, encodeEntry, entryKinds, toLabel, type Entry } from '../../src/session/entry.ts';
+import { checkMessage } from '../../src/session/entries/entry-trailers.ts';
+import { decodeEntry, encodeEntry, entryKinds, toLabel, type Entry } from '../../src/session/entries/entry.ts';
 import type { SessionId, TurnName } from '../../src/names.ts';
 import { runs } from '../support/runs.ts';
 import { propertyTest, quickTest as test } from '../support/slow-test.ts';

@@ -4,7 +4,7 @@ import {
   parseGlobalFile,
   sessionContextText,
   toGlobalContext,
-} from '../../src/session/global-files.ts';
+} from '../../src/session/global/global-files.ts';
 
 describe('the first global.context', () => {
   test('names the documents that the project has', () => {

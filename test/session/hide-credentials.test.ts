@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { hideCredentials } from '../../src/session/urls.ts';
+import { hideCredentials } from '../../src/session/masks/urls.ts';
 
 test.each([
   ['https://ada:p@ssw0rd@git.example.org/x', 'https://***@git.example.org/x'],

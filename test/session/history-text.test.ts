@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect } from 'vitest';
-import type { ResultReason, TranscriptRecord } from '../../src/conversation/record.ts';
-import type { TurnFiles } from '../../src/conversation/resolve-files.ts';
-import { fenceLanguage, renderFenced } from '../../src/session/fenced-text.ts';
+import type { ResultReason, TranscriptRecord } from '../../src/conversation/records/record.ts';
+import type { TurnFiles } from '../../src/conversation/history/resolve-files.ts';
+import { fenceLanguage, renderFenced } from '../../src/session/text/fenced-text.ts';
 import { parseFenced } from '../support/fenced-text.ts';
-import { joinHistory, renderTurn, type TurnHistory } from '../../src/session/history-text.ts';
+import { joinHistory, renderTurn, type TurnHistory } from '../../src/session/context/history-text.ts';
 import { parseTurnName, type TurnName } from '../../src/names.ts';
-import { toTurnHistory } from '../../src/conversation/turn-history.ts';
+import { toTurnHistory } from '../../src/conversation/history/turn-history.ts';
 import { propertyTest, quickTest as test } from '../support/slow-test.ts';
 
 const first = '01' as TurnName;

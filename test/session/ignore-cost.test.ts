@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readIgnoreFiles } from '../../src/session/ignore-rules.ts';
+import { readIgnoreFiles } from '../../src/session/paths/ignore-rules.ts';
 import { expectLinear } from '../support/growth.ts';
 
 const rulesOf = (text: string, directory = '') => readIgnoreFiles([{ directory, text }]);

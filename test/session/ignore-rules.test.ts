@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import { readIgnoreFiles } from '../../src/session/ignore-rules.ts';
+import { readIgnoreFiles } from '../../src/session/paths/ignore-rules.ts';
 import { propertyTest, quickTest as test } from '../support/slow-test.ts';
 
 test.each([

@@ -1,6 +1,6 @@
 /** A value that was read shortly before is not read again; one that could not be read is. */
 import { expect, test } from 'vitest';
-import { keepRecent } from '../../src/session/keep-recent.ts';
+import { keepRecent } from '../../src/session/context/keep-recent.ts';
 
 function openReader(answers: Record<string, string | null> = {}) {
   const asked: string[] = [];

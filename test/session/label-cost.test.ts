@@ -1,9 +1,9 @@
 /** Reading labels and lists of a line takes time in proportion to it, whatever stands there. */
 import { expect, test } from 'vitest';
 import { findEqualKey } from '../../src/workflow/verify/walked-line.ts';
-import { checkListSize, parseTurnContext } from '../../src/session/context-lines.ts';
-import { checkMessage } from '../../src/session/entry-trailers.ts';
-import { decodeEntry } from '../../src/session/entry.ts';
+import { checkListSize, parseTurnContext } from '../../src/session/context/context-lines.ts';
+import { checkMessage } from '../../src/session/entries/entry-trailers.ts';
+import { decodeEntry } from '../../src/session/entries/entry.ts';
 import { expectLinear } from '../support/growth.ts';
 
 const trailers = 'Teddy-Session: 20260124-x\nTeddy-Entry: plan\nTeddy-Entry-Id: x\nTeddy-Format: 1\n';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import { decodeEntry } from '../../src/session/entry.ts';
-import { decodeLandings, encodeLanding } from '../../src/session/landing.ts';
+import { decodeEntry } from '../../src/session/entries/entry.ts';
+import { decodeLandings, encodeLanding } from '../../src/session/lines/landing.ts';
 import { parseOid, type SessionId } from '../../src/names.ts';
 import { propertyTest, quickTest as test } from '../support/slow-test.ts';
 

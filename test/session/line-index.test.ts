@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect } from 'vitest';
-import { encodeEntry, entryKinds, type Entry } from '../../src/session/entry.ts';
-import { openLineIndex, type EntryHead, type LineIndex } from '../../src/session/line-index.ts';
+import { encodeEntry, entryKinds, type Entry } from '../../src/session/entries/entry.ts';
+import { openLineIndex, type EntryHead, type LineIndex } from '../../src/session/lines/line-index.ts';
 import type { Cache } from '../../src/ports/git.ts';
 import type { Oid, RefName, SessionId, TurnName } from '../../src/names.ts';
 import { runs } from '../support/runs.ts';

@@ -1,9 +1,9 @@
 /** The rules by which a line is verified, as values. */
 import { describe, expect, test } from 'vitest';
-import { encodeEntry, type Entry, type EntryKind } from '../../src/session/entry.ts';
-import { checkMessage } from '../../src/session/entry-trailers.ts';
-import { openOrder, type OrderFacts } from '../../src/session/line-order.ts';
-import { mayChangeCode, mayWrite, whyHostile } from '../../src/session/line-paths.ts';
+import { encodeEntry, type Entry, type EntryKind } from '../../src/session/entries/entry.ts';
+import { checkMessage } from '../../src/session/entries/entry-trailers.ts';
+import { openOrder, type OrderFacts } from '../../src/session/lines/line-order.ts';
+import { mayChangeCode, mayWrite, whyHostile } from '../../src/session/lines/line-paths.ts';
 import type { RepoPath, SessionId, TurnName } from '../../src/names.ts';
 import { isMaskedFrom } from '../../src/workflow/verify/compare-section.ts';
 

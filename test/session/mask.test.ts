@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { applyMasks, countMasks } from '../../src/session/mask.ts';
+import { applyMasks, countMasks } from '../../src/session/masks/mask.ts';
 
 describe('masks', () => {
   test('of secrets that overlap there is one mask, of the kind of the longest; of those side by side there are two', () => {

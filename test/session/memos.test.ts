@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect } from 'vitest';
-import { changeMemos, mergeMemos, parseMemos, renderMemos, type MemoChange } from '../../src/session/memos.ts';
+import { changeMemos, mergeMemos, parseMemos, renderMemos, type MemoChange } from '../../src/session/global/memos.ts';
 import { expectLinear } from '../support/growth.ts';
 import { quickTest as test, slowTest } from '../support/slow-test.ts';
 

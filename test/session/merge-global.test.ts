@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { mergeGlobalFile, mergeLines } from '../../src/session/merge-global.ts';
+import { mergeGlobalFile, mergeLines } from '../../src/session/global/merge-global.ts';
 
 describe('two edits of one file of teddy/global', () => {
   test.each(['memos.yaml', 'global.context', 'agents/dev.md'])('of %s: one side alone is taken as it is', (name) => {

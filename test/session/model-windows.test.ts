@@ -1,6 +1,6 @@
 import * as published from 'gpt-tokenizer/models';
 import { describe, expect, test } from 'vitest';
-import { toBudget } from '../../src/session/budget.ts';
+import { toBudget } from '../../src/session/context/budget.ts';
 
 const defaultBudget = (model: string) => toBudget(undefined, model);
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { Lexer, Parser, stringify, type CST } from 'yaml';
 import { describe, expect } from 'vitest';
-import { isDeeplyNested } from '../../src/session/untrusted-yaml.ts';
+import { isDeeplyNested } from '../../src/session/yaml/untrusted-yaml.ts';
 import { runs } from '../support/runs.ts';
 import { quickTest as test, slowTest } from '../support/slow-test.ts';
 

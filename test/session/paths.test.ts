@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect } from 'vitest';
-import { unwrapPath } from '../../src/session/path-marks.ts';
-import { parsePlanPath, parseRepoPath } from '../../src/session/paths.ts';
+import { unwrapPath } from '../../src/session/paths/path-marks.ts';
+import { parsePlanPath, parseRepoPath } from '../../src/session/paths/paths.ts';
 import { runs } from '../support/runs.ts';
 import { propertyTest, quickTest as test } from '../support/slow-test.ts';
 

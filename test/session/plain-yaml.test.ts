@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect } from 'vitest';
 import { Document, parse, stringify } from 'yaml';
-import { renderReport } from '../../src/plan/report-yaml.ts';
-import type { Report } from '../../src/plan/report.ts';
+import { renderReport } from '../../src/plan/report/report-yaml.ts';
+import type { Report } from '../../src/plan/report/report.ts';
 import { parseTurnName, type Oid, type SessionId } from '../../src/names.ts';
-import { readPlainYaml } from '../../src/session/plain-yaml.ts';
+import { readPlainYaml } from '../../src/session/yaml/plain-yaml.ts';
 import { path } from '../support/disk.ts';
 import { runs } from '../support/runs.ts';
 import { propertyTest, quickTest as test } from '../support/slow-test.ts';

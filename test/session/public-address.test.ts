@@ -1,7 +1,7 @@
 import { BlockList } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect } from 'vitest';
-import { isPublicAddress } from '../../src/session/public-address.ts';
+import { isPublicAddress } from '../../src/session/masks/public-address.ts';
 import { runs } from '../support/runs.ts';
 import { propertyTest, quickTest as test } from '../support/slow-test.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { isSecretValue, isSecretVariable } from '../../src/session/secret-values.ts';
+import { isSecretValue, isSecretVariable } from '../../src/session/masks/secret-values.ts';
 
 describe('names of variables', () => {
   test.each([

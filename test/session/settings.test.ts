@@ -1,6 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { decideSetting, parseSetting, parseSettingName, requireUsable } from '../../src/session/decide-setting.ts';
-import { settings, type SettingName } from '../../src/session/settings.ts';
+import {
+  decideSetting,
+  parseSetting,
+  parseSettingName,
+  requireUsable,
+} from '../../src/session/settings/decide-setting.ts';
+import { settings, type SettingName } from '../../src/session/settings/settings.ts';
 
 const from = (origin: string, text: string | undefined) => ({ origin, text });
 

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { toShellWord } from '../../src/session/shell-word.ts';
+import { toShellWord } from '../../src/session/text/shell-word.ts';
 
 test.each(['/home/ada/src', '/mein Ordner/ü', "it's", '$(x) `y` "z" \\', '', 'a\nb', '~', '*', '#x'])(
   'a shell reads %j back as it was',

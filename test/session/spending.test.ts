@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { sumSpent } from '../../src/session/spending.ts';
+import { sumSpent } from '../../src/session/spending/spending.ts';
 
 test('an answer that is there twice, on two lines or after a rebase, counts once', () => {
   const answer = { id: 'a', kind: 'plan', provider: 'openai', tokens: { input: 3, output: 2 } } as const;

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect } from 'vitest';
-import { readLiterals } from '../../src/session/regex-literals.ts';
+import { readLiterals } from '../../src/session/text/regex-literals.ts';
 import {
   cutLine,
   maxRepeatedLine,
   plainPattern,
   regexPattern,
   type TextPattern,
-} from '../../src/session/text-pattern.ts';
+} from '../../src/session/text/text-pattern.ts';
 import { runs } from '../support/runs.ts';
 import { propertyTest, quickTest as test } from '../support/slow-test.ts';
 

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { expect } from 'vitest';
 import { stringify } from 'yaml';
-import { estimateTokens } from '../../src/session/tokens.ts';
+import { estimateTokens } from '../../src/session/text/tokens.ts';
 import { expectLinear } from '../support/growth.ts';
 import { propertyTest, quickTest as test } from '../support/slow-test.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { maxTrackedConfigBytes, parseTrackedConfig } from '../../src/session/tracked-config.ts';
+import { maxTrackedConfigBytes, parseTrackedConfig } from '../../src/session/settings/tracked-config.ts';
 import { expectLinear } from '../support/growth.ts';
 
 async function read(text: string) {

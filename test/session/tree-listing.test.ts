@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect } from 'vitest';
 import type { TreeFile } from '../../src/ports/git.ts';
 import type { Oid, RepoPath } from '../../src/names.ts';
-import { renderTreeListing } from '../../src/session/tree-listing.ts';
+import { renderTreeListing } from '../../src/session/paths/tree-listing.ts';
 import { expectLinear } from '../support/growth.ts';
 import { propertyTest, quickTest as test } from '../support/slow-test.ts';
 

@@ -1,7 +1,7 @@
 /** Names that a person takes for one another: each is found, told apart, and can be written. */
 import { expect, test } from 'vitest';
 import type { RepoPath } from '../../src/names.ts';
-import { describeTwin, findTwin, whyNotBeside } from '../../src/session/twin-names.ts';
+import { describeTwin, findTwin, whyNotBeside } from '../../src/session/paths/twin-names.ts';
 
 test.each([
   ['a\u00a0b.txt', 'a b.txt', '(a<U+00A0>b.txt, not a b.txt; in a link: /a%C2%A0b.txt)'],

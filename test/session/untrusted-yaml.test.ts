@@ -1,9 +1,9 @@
 import { describe, expect } from 'vitest';
-import { parseReport } from '../../src/plan/report-yaml.ts';
-import { parseContextLog } from '../../src/session/context-log-parse.ts';
-import { parseMemos } from '../../src/session/memos.ts';
-import { readPlainYaml } from '../../src/session/plain-yaml.ts';
-import { parseUntrustedYaml, yamlLimits } from '../../src/session/untrusted-yaml.ts';
+import { parseReport } from '../../src/plan/report/report-yaml.ts';
+import { parseContextLog } from '../../src/session/context/context-log-parse.ts';
+import { parseMemos } from '../../src/session/global/memos.ts';
+import { readPlainYaml } from '../../src/session/yaml/plain-yaml.ts';
+import { parseUntrustedYaml, yamlLimits } from '../../src/session/yaml/untrusted-yaml.ts';
 import { expectLinear } from '../support/growth.ts';
 import { quickTest as test, slowTest } from '../support/slow-test.ts';
 

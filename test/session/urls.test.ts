@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect } from 'vitest';
-import { parsePageUrl } from '../../src/session/urls.ts';
+import { parsePageUrl } from '../../src/session/masks/urls.ts';
 import { propertyTest, quickTest as test } from '../support/slow-test.ts';
 
 const reasonOf = (url: string) => {

@@ -9,7 +9,7 @@ import type {
   AgentLogReader,
   AgentStep,
   AgentUnit,
-} from '../../src/conversation/agent-log.ts';
+} from '../../src/conversation/logs/agent-log.ts';
 import { loadAgentLog } from '../../src/agents/open-log.ts';
 import { importOptions } from './import-source.ts';
 

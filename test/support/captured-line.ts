@@ -2,7 +2,7 @@
 import type { AgentName } from '../../src/agents/agents.ts';
 import type { Oid, RepoPath } from '../../src/names.ts';
 import type { Project } from '../../src/ports/project.ts';
-import { editTree } from '../../src/session/edit-tree.ts';
+import { editTree } from '../../src/session/paths/edit-tree.ts';
 import { startLine } from '../../src/workflow/capture/open-line.ts';
 import { appendCode } from '../../src/workflow/capture/work-tree-snapshot.ts';
 import { writeUnits, type BranchLine } from '../../src/workflow/capture/write-units.ts';

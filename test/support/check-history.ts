@@ -3,7 +3,7 @@ import { checkAnthropic } from './check-anthropic.ts';
 import { checkJsonl } from './check-jsonl.ts';
 import { checkMarkdown } from './check-markdown.ts';
 import { checkOpenai } from './check-openai.ts';
-import type { HistoryFormat } from '../../src/conversation/history.ts';
+import type { HistoryFormat } from '../../src/conversation/history/history.ts';
 
 const checks: Record<HistoryFormat, (messages: unknown) => string[]> = {
   openai: checkOpenai,

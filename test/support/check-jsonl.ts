@@ -1,6 +1,6 @@
 /** The rules of records, one a line, that nothing has happened to. */
 import { isObject, toList } from './check-values.ts';
-import { parseJson } from '../../src/session/parse-object.ts';
+import { parseJson } from '../../src/session/text/parse-object.ts';
 
 type Fields = Record<string, unknown>;
 

@@ -1,6 +1,6 @@
 /** The rules of OpenAI's chat completions, and of those who speak like them: the strictest one of each counts. */
 import { findNameFault, findTextFault, isObject, isWellFormedValue, toList } from './check-values.ts';
-import { parseJson } from '../../src/session/parse-object.ts';
+import { parseJson } from '../../src/session/text/parse-object.ts';
 
 type Message = Record<string, unknown>;
 

@@ -6,8 +6,8 @@ import { createInterface } from 'node:readline';
 import { isAlive, readBootId } from '../../src/disk/process-identity.ts';
 import type { RepoPath } from '../../src/names.ts';
 import { claimFile, type Claim } from '../../src/disk/claim-file.ts';
-import { writeStaging } from '../../src/system/write-staging.ts';
-import { writeLimits } from '../../src/session/write-limits.ts';
+import { writeStaging } from '../../src/system/writes/write-staging.ts';
+import { writeLimits } from '../../src/session/settings/write-limits.ts';
 import { initialState } from '../../src/write/write.ts';
 
 export type ClaimJob =

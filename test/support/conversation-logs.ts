@@ -1,7 +1,7 @@
 /** Logs of conversations for properties: well kept ones, and what crashes and disks make of them. */
 import fc from 'fast-check';
-import type { KnownRecord } from '../../src/conversation/record.ts';
-import { encodeRecord } from '../../src/conversation/transcript.ts';
+import type { KnownRecord } from '../../src/conversation/records/record.ts';
+import { encodeRecord } from '../../src/conversation/records/transcript.ts';
 import { assistant, call, interrupted, meta, note, partial, result, user } from './conversations.ts';
 
 // Some of these have a meaning to one of the formats; none of the formats expects the others.

@@ -1,14 +1,14 @@
 /** Records of a conversation, short to write, and what becomes of them in every format. */
 import { checkHistory } from './check-history.ts';
-import { decodeTranscript } from '../../src/conversation/decode-transcript.ts';
-import { toHistory } from '../../src/conversation/fold-history.ts';
-import { historyFormats, type History, type HistoryFormat } from '../../src/conversation/history.ts';
-import type { KnownRecord, ResultReason, TranscriptRecord } from '../../src/conversation/record.ts';
-import { renderAnthropic } from '../../src/conversation/render-anthropic.ts';
-import { renderMarkdown } from '../../src/conversation/render-history-markdown.ts';
-import { renderJsonl } from '../../src/conversation/render-jsonl.ts';
-import { renderOpenai } from '../../src/conversation/render-openai.ts';
-import { encodeRecord } from '../../src/conversation/transcript.ts';
+import { decodeTranscript } from '../../src/conversation/history/decode-transcript.ts';
+import { toHistory } from '../../src/conversation/history/fold-history.ts';
+import { historyFormats, type History, type HistoryFormat } from '../../src/conversation/history/history.ts';
+import type { KnownRecord, ResultReason, TranscriptRecord } from '../../src/conversation/records/record.ts';
+import { renderAnthropic } from '../../src/conversation/history/render-anthropic.ts';
+import { renderMarkdown } from '../../src/conversation/history/render-history-markdown.ts';
+import { renderJsonl } from '../../src/conversation/history/render-jsonl.ts';
+import { renderOpenai } from '../../src/conversation/history/render-openai.ts';
+import { encodeRecord } from '../../src/conversation/records/transcript.ts';
 
 const timestamp = '2026-01-24T10:00:00.000Z';
 

@@ -1,5 +1,5 @@
 /** Reads fenced blocks back, to compare them with what was rendered. */
-import type { LogSection } from '../../src/session/context-log-sections.ts';
+import type { LogSection } from '../../src/session/context/context-log-sections.ts';
 
 const noFinalNewline = '\\ No newline at end of file\n';
 

@@ -1,5 +1,5 @@
 /** A log of Claude Code in a test's own words, followed in a repository in memory, and what the lines have of it. */
-import { decodeTranscript } from '../../src/conversation/decode-transcript.ts';
+import { decodeTranscript } from '../../src/conversation/history/decode-transcript.ts';
 import { shortRef } from '../../src/names.ts';
 import { openFollower, type Follower, type FollowOptions } from '../../src/workflow/capture/follow-log.ts';
 import { verifySession } from '../../src/workflow/verify/session.ts';

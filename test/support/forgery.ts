@@ -1,8 +1,8 @@
 /** A line whose report was rewritten together with its commit: every hash, trailer and label agrees with the forged text. */
 import { labelReport } from '../../src/workflow/line/entry-labels.ts';
-import { parseReport, renderReport } from '../../src/plan/report-yaml.ts';
-import type { ActionLog, Report, ReportedChange } from '../../src/plan/report.ts';
-import { decodeEntry, encodeEntry, type Entry } from '../../src/session/entry.ts';
+import { parseReport, renderReport } from '../../src/plan/report/report-yaml.ts';
+import type { ActionLog, Report, ReportedChange } from '../../src/plan/report/report.ts';
+import { decodeEntry, encodeEntry, type Entry } from '../../src/session/entries/entry.ts';
 import { joinPath, parseTurnName, turnDir, type Oid, type RepoPath } from '../../src/names.ts';
 import { openEditedCode } from '../../src/workflow/line/edited-code.ts';
 import { mayChangeFiles } from '../../src/workflow/run/left-files.ts';

@@ -15,7 +15,7 @@ import type { PageTools } from '../../src/http/page-routes.ts';
 import { sessionApi, type SessionApi } from '../../src/http/session-api.ts';
 import { startServer } from '../../src/http/start-server.ts';
 import { serverWrites, type WriteApi } from '../../src/http/write-api.ts';
-import { writeLimits, type Limits } from '../../src/session/write-limits.ts';
+import { writeLimits, type Limits } from '../../src/session/settings/write-limits.ts';
 import { findPageSource, readPage } from '../../src/workflow/page/read-page.ts';
 import { memoryProject, type MemoryProject } from './memory-repository.ts';
 

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { loadImportFormats, type ImportFormat } from '../../src/agents/import-formats.ts';
-import type { ImportReport, ImportUnit } from '../../src/conversation/importer.ts';
-import type { KnownRecord } from '../../src/conversation/record.ts';
+import type { ImportReport, ImportUnit } from '../../src/conversation/logs/importer.ts';
+import type { KnownRecord } from '../../src/conversation/records/record.ts';
 
 export const importedAt = '2026-03-01T00:00:00.000Z';
 export const importOptions = {

@@ -11,7 +11,7 @@ import { expect } from 'vitest';
 import { workflowWrites } from '../../src/http/write-api.ts';
 import { openTools } from '../../src/mcp/server.ts';
 import type { Project } from '../../src/ports/project.ts';
-import { writeLimits } from '../../src/session/write-limits.ts';
+import { writeLimits } from '../../src/session/settings/write-limits.ts';
 
 export interface McpClient {
   client: Client;

@@ -3,7 +3,7 @@ import { TeddyError } from '../../src/errors.ts';
 import type { ProjectFiles } from '../../src/ports/disk.ts';
 import type { FileTarget } from '../../src/ports/files.ts';
 import type { RepoPath } from '../../src/names.ts';
-import { findTwin } from '../../src/session/twin-names.ts';
+import { findTwin } from '../../src/session/paths/twin-names.ts';
 import { root, type MemoryDisk } from './memory-objects.ts';
 
 export function memoryFiles({ fs }: MemoryDisk): ProjectFiles {

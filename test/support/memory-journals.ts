@@ -1,6 +1,6 @@
 /** The port `RunJournals` in memory. A test may hold a run's records back, as a crash does, by not discarding them. */
 import { TeddyError } from '../../src/errors.ts';
-import { decodeJournal, encodeRecord } from '../../src/plan/journal.ts';
+import { decodeJournal, encodeRecord } from '../../src/plan/report/journal.ts';
 import type { RunJournal, RunJournals } from '../../src/ports/disk.ts';
 import type { RunDirs } from '../../src/ports/git.ts';
 import { runName } from '../../src/names.ts';

@@ -4,7 +4,7 @@ import picomatch from 'picomatch';
 import { TeddyError } from '../../src/errors.ts';
 import type { RefTip, RefUpdate, Store, TreeChange, TreeFile } from '../../src/ports/git.ts';
 import { parseOid, type Oid, type RefName, type RepoPath } from '../../src/names.ts';
-import { editTree } from '../../src/session/edit-tree.ts';
+import { editTree } from '../../src/session/paths/edit-tree.ts';
 import { listAncestors, memoryMerges } from './memory-merge.ts';
 import {
   gitdir,

@@ -2,7 +2,7 @@
 import { TeddyError } from '../../src/errors.ts';
 import type { FoundWrite, NewWrite, StagedWrite, WriteStaging } from '../../src/ports/disk.ts';
 import type { Clock } from '../../src/ports/project.ts';
-import type { Limits } from '../../src/session/write-limits.ts';
+import type { Limits } from '../../src/session/settings/write-limits.ts';
 import { isExpired } from '../../src/write/step.ts';
 import { areRivals, isOver, type WriteRecord, type WriteState } from '../../src/write/write.ts';
 

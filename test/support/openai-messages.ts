@@ -1,5 +1,5 @@
 /** The messages of a request as OpenAI has them, for the checks of that form. */
-import type { OpenaiMessage } from '../../src/conversation/render-openai.ts';
+import type { OpenaiMessage } from '../../src/conversation/history/render-openai.ts';
 import type { ModelMessage } from '../../src/ports/model.ts';
 
 export function toOpenaiMessages(messages: readonly ModelMessage[]): OpenaiMessage[] {

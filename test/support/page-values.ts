@@ -1,10 +1,10 @@
 /** A page made by hand, with one of everything, for tests of how it is rendered. */
 import { createHash } from 'node:crypto';
-import { parsePlan } from '../../src/plan/parse.ts';
-import type { Report } from '../../src/plan/report.ts';
+import { parsePlan } from '../../src/plan/parse/parse.ts';
+import type { Report } from '../../src/plan/report/report.ts';
 import type { Oid, RepoPath, SessionId, TurnName } from '../../src/names.ts';
 import type { PageFile, PageRequest, PageTurn, SessionPage } from '../../src/page/session-page.ts';
-import { renderUnifiedDiff } from '../../src/plan/diff.ts';
+import { renderUnifiedDiff } from '../../src/plan/match/diff.ts';
 
 export const sha256 = (text: string | Uint8Array) => createHash('sha256').update(text).digest('hex');
 

@@ -1,6 +1,6 @@
 /** Records of a transcript, in a line of a test each. */
-import { decodeTranscript } from '../../src/conversation/decode-transcript.ts';
-import type { KnownRecord, TranscriptRecord } from '../../src/conversation/record.ts';
+import { decodeTranscript } from '../../src/conversation/history/decode-transcript.ts';
+import type { KnownRecord, TranscriptRecord } from '../../src/conversation/records/record.ts';
 import type { MemoryProject } from './memory-repository.ts';
 import { line, session } from './turns.ts';
 

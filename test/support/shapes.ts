@@ -1,9 +1,9 @@
 /** The values that commands print of a session, as schemas; those that the API and the tools for agents print, too, are in src/view. */
 import * as z from 'zod';
-import { runStatuses } from '../../src/plan/report.ts';
-import { entryKinds, verdicts, type Entry } from '../../src/session/entry.ts';
-import type { LoggedEntry } from '../../src/session/logged-entry.ts';
-import type { Spending } from '../../src/session/spending.ts';
+import { runStatuses } from '../../src/plan/report/report.ts';
+import { entryKinds, verdicts, type Entry } from '../../src/session/entries/entry.ts';
+import type { LoggedEntry } from '../../src/session/entries/logged-entry.ts';
+import type { Spending } from '../../src/session/spending/spending.ts';
 import { at, author, commit, session, turn } from '../../src/view/schemas.ts';
 import type { CutFile, TurnOutline, TurnSummary } from '../../src/view/view.ts';
 

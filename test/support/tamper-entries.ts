@@ -2,13 +2,13 @@
 import { expect } from 'vitest';
 import type { Commit, ObjectBatch } from '../../src/ports/git.ts';
 import type { Project } from '../../src/ports/project.ts';
-import type { Entry } from '../../src/session/entry.ts';
-import { dayMs } from '../../src/session/entry-trailers.ts';
-import { entryMs } from '../../src/session/logged-entry.ts';
+import type { Entry } from '../../src/session/entries/entry.ts';
+import { dayMs } from '../../src/session/entries/entry-trailers.ts';
+import { entryMs } from '../../src/session/entries/logged-entry.ts';
 import type { Oid, RepoPath } from '../../src/names.ts';
 import type { RecordedLine } from '../../src/workflow/line/find-recorded.ts';
 import { verifyLine } from '../../src/workflow/verify/line.ts';
-import { editTree } from '../../src/session/edit-tree.ts';
+import { editTree } from '../../src/session/paths/edit-tree.ts';
 import { systemIds } from '../../src/system/ids.ts';
 import type { MemoryProject } from './memory-repository.ts';
 import { listSteps } from './tampering.ts';

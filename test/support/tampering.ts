@@ -1,9 +1,9 @@
 /** A line whose commits hold something else than was published, with every id of git's own consistent. */
 import type { TreeEntry } from '../../src/ports/git.ts';
 import type { Project } from '../../src/ports/project.ts';
-import { decodeEntry, type Entry } from '../../src/session/entry.ts';
+import { decodeEntry, type Entry } from '../../src/session/entries/entry.ts';
 import type { Oid, RepoPath } from '../../src/names.ts';
-import { editTree } from '../../src/session/edit-tree.ts';
+import { editTree } from '../../src/session/paths/edit-tree.ts';
 
 interface RecordedStep {
   oid: Oid;

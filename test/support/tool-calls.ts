@@ -1,5 +1,5 @@
 /** Calling the tools of a conversation on a line, as the model would. */
-import { parseCall } from '../../src/conversation/chat-tools.ts';
+import { parseCall } from '../../src/conversation/prompts/chat-tools.ts';
 import type { Project } from '../../src/ports/project.ts';
 import type { TurnName } from '../../src/names.ts';
 import { prepareLine } from '../../src/workflow/line/prepare.ts';

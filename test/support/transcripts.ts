@@ -1,6 +1,6 @@
 /** Turns as they stand in a tree, written in one commit, for histories that no command has made. */
-import type { TranscriptRecord } from '../../src/conversation/record.ts';
-import { encodeRecord } from '../../src/conversation/transcript.ts';
+import type { TranscriptRecord } from '../../src/conversation/records/record.ts';
+import { encodeRecord } from '../../src/conversation/records/transcript.ts';
 import type { Project } from '../../src/ports/project.ts';
 import { parseLineRef, turnDir, type Oid, type RefName, type RepoPath, type TurnName } from '../../src/names.ts';
 import { append } from '../../src/workflow/line/append.ts';

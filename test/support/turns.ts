@@ -1,7 +1,7 @@
 /** Saying and doing things in a session, in a line of a test each. */
 import type { Model } from '../../src/ports/model.ts';
 import type { Project } from '../../src/ports/project.ts';
-import { decodeEntry } from '../../src/session/entry.ts';
+import { decodeEntry } from '../../src/session/entries/entry.ts';
 import type { Oid } from '../../src/names.ts';
 import { executePlan, type ExecuteRequest } from '../../src/workflow/run/execute-plan.ts';
 import { newSession, type NewSession } from '../../src/workflow/line/new-session.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { toProjectName } from '../../src/agents/claude-code/claude-code.ts';
-import { agentLogDirectory } from '../../src/system/agent-log-directory.ts';
+import { agentLogDirectory } from '../../src/system/agents/agent-log-directory.ts';
 
 const session = { id: '0199aaaa-0000-7000-8000-000000000001', startedAt: new Date(2026, 0, 2, 3, 4, 5) };
 const rollout = join('sessions', '2026', '01', '02', `rollout-2026-01-02T03-04-05-${session.id}.jsonl`);

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, realpath, rm, symlink, utimes, writeFile } from 'node:f
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { agentLogs } from '../../src/system/agent-logs.ts';
+import { agentLogs } from '../../src/system/agents/agent-logs.ts';
 
 let top = '';
 const at = (...names: string[]) => join(top, ...names);

@@ -8,7 +8,7 @@ import { seal, unseal } from '../../src/disk/sealed-json.ts';
 import { journalIn, type JournalOptions } from '../../src/journal/journal.ts';
 import type { AnswerTarget, AnswerStaging } from '../../src/ports/disk.ts';
 import type { RefName, SessionId, TurnName } from '../../src/names.ts';
-import { answerKind, answerStaging, type AnswerStagingOptions } from '../../src/system/answer-staging.ts';
+import { answerKind, answerStaging, type AnswerStagingOptions } from '../../src/system/runs/answer-staging.ts';
 import { startWait } from '../support/wait.ts';
 import { runs } from '../support/runs.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { RepoPath } from '../../src/names.ts';
-import { syntaxChecker } from '../../src/system/check-syntax.ts';
+import { syntaxChecker } from '../../src/system/writes/check-syntax.ts';
 import { runs } from '../support/runs.ts';
 
 const check = (path: string, text: string) => syntaxChecker().check(path as RepoPath, text);

@@ -18,7 +18,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { findFileAge, putFileState, readerOfStates, removeEmptyDirectories } from '../../src/system/file-state.ts';
+import {
+  findFileAge,
+  putFileState,
+  readerOfStates,
+  removeEmptyDirectories,
+} from '../../src/system/files/file-state.ts';
 import { bytes, path } from '../support/disk.ts';
 
 let dir: string;

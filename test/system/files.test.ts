@@ -20,7 +20,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test, type TestContext } from 'vitest';
 import type { RepoPath } from '../../src/names.ts';
-import { projectFiles } from '../../src/system/files.ts';
+import { projectFiles } from '../../src/system/files/files.ts';
 
 let base: string;
 let root: string;

@@ -8,7 +8,7 @@ import {
   removeHooks,
   stateOfHooks,
   type HookSpec,
-} from '../../src/system/hook-settings.ts';
+} from '../../src/system/agents/hook-settings.ts';
 
 const spec: HookSpec = {
   hooks: ['Stop', 'SessionEnd'].map((event) => ({

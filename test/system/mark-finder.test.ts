@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import fc from 'fast-check';
-import { markFinder } from '../../src/system/find-secrets.ts';
+import { markFinder } from '../../src/system/secrets/find-secrets.ts';
 
 const letters = (least: number, ...more: string[]) =>
   fc.array(fc.constantFrom('a', 'b', 'c', ...more), { minLength: least, maxLength: 6 }).map((parts) => parts.join(''));

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { masker } from '../../src/system/masker.ts';
+import { masker } from '../../src/system/secrets/masker.ts';
 import { letters } from '../support/planted-secrets.ts';
 
 const secret = 'gh' + `p_${letters(36, 1)}`;

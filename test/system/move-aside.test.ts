@@ -3,7 +3,7 @@ import { chmod, lstat, mkdir, mkdtemp, readFile, readlink, realpath, rm, symlink
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { moveAside } from '../../src/system/run-journal.ts';
+import { moveAside } from '../../src/system/runs/run-journal.ts';
 import { path } from '../support/disk.ts';
 
 let dir: string;

@@ -1,9 +1,9 @@
 import { createServer as createPlainServer, type AddressInfo } from 'node:net';
 import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { isPublicAddress } from '../../src/session/public-address.ts';
-import { pageFetcher } from '../../src/system/page-fetcher.ts';
-import { systemLookup } from '../../src/system/page-fetcher.ts';
+import { isPublicAddress } from '../../src/session/masks/public-address.ts';
+import { pageFetcher } from '../../src/system/web/page-fetcher.ts';
+import { systemLookup } from '../../src/system/web/page-fetcher.ts';
 import { makeCertificate, startHttpsServer, type HttpsServer, type Respond } from '../support/https-server.ts';
 import { startProxyServer, type ProxyServer } from '../support/proxy-server.ts';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { isAlive, readBootId } from '../../src/disk/process-identity.ts';
 import { mainLineRef, type RefName, type SessionId, type TurnName } from '../../src/names.ts';
-import { claimRun } from '../../src/system/run-journal.ts';
+import { claimRun } from '../../src/system/runs/run-journal.ts';
 
 const session = '20260124-add-user-auth' as SessionId;
 const turn = '01' as TurnName;

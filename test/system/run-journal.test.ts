@@ -17,10 +17,10 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { BeginRecord, EndRecord, JournalRecord, RunRecord } from '../../src/plan/journal.ts';
+import type { BeginRecord, EndRecord, JournalRecord, RunRecord } from '../../src/plan/report/journal.ts';
 import type { RunDirs } from '../../src/ports/git.ts';
 import { mainLineRef, type RefName, type SessionId, type TurnName } from '../../src/names.ts';
-import { runJournals } from '../../src/system/run-journal.ts';
+import { runJournals } from '../../src/system/runs/run-journal.ts';
 import { bytes } from '../support/disk.ts';
 
 const session = '20260124-add-login' as SessionId;

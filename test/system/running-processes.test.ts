@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { ProcessTree } from '../../src/ports/project.ts';
-import { callers, processTree } from '../../src/system/running-processes.ts';
+import { callers, processTree } from '../../src/system/shell/running-processes.ts';
 
 const ended: (() => unknown)[] = [];
 afterEach(() => ended.splice(0).forEach((end) => end()));

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { findSecrets } from '../../src/system/find-secrets.ts';
-import { masker } from '../../src/system/masker.ts';
-import { forms, marked } from '../../src/system/secret-forms.ts';
+import { findSecrets } from '../../src/system/secrets/find-secrets.ts';
+import { masker } from '../../src/system/secrets/masker.ts';
+import { forms, marked } from '../../src/system/secrets/secret-forms.ts';
 import { expectLinear } from '../support/growth.ts';
 import { letters } from '../support/planted-secrets.ts';
 

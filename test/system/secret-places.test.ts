@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { masker } from '../../src/system/masker.ts';
-import { findSecrets } from '../../src/system/find-secrets.ts';
+import { masker } from '../../src/system/secrets/masker.ts';
+import { findSecrets } from '../../src/system/secrets/find-secrets.ts';
 import { expectLinear } from '../support/growth.ts';
 import { letters } from '../support/planted-secrets.ts';
 

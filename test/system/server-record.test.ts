@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ServerRecord, ServerRecords } from '../../src/ports/disk.ts';
-import { serverRecords } from '../../src/system/server-record.ts';
+import { serverRecords } from '../../src/system/runs/server-record.ts';
 
 let dir: string;
 let path: string;

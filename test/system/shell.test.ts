@@ -8,10 +8,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { TeddyError } from '../../src/errors.ts';
-import type { ProcessGroup } from '../../src/plan/journal.ts';
+import type { ProcessGroup } from '../../src/plan/report/journal.ts';
 import type { Shell } from '../../src/ports/disk.ts';
 import type { CommandResult } from '../../src/ports/files.ts';
-import { shell, type ShellOptions } from '../../src/system/shell.ts';
+import { shell, type ShellOptions } from '../../src/system/shell/shell.ts';
 import { runningInGroup } from '../support/interrupted-run.ts';
 import { startWait } from '../support/wait.ts';
 

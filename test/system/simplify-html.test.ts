@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { simplifyHtml } from '../../src/system/page-text.ts';
+import { simplifyHtml } from '../../src/system/web/page-text.ts';
 import { expectLinear } from '../support/growth.ts';
 import { runs } from '../support/runs.ts';
 

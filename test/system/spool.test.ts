@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { isAlive, readBootId, readStartTime } from '../../src/disk/process-identity.ts';
 import type { Bell } from '../../src/ports/capture.ts';
-import { spool } from '../../src/system/spool.ts';
+import { spool } from '../../src/system/agents/spool.ts';
 
 let dir: string;
 let now = new Date('2026-03-01T12:00:00Z');

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Oid, RefName, SessionId } from '../../src/names.ts';
-import { writeLimits, type Limits } from '../../src/session/write-limits.ts';
+import { writeLimits, type Limits } from '../../src/session/settings/write-limits.ts';
 import { isSaveDue, nextTickMs, isExpired, openWrite, step, type Effect, type Event } from '../../src/write/step.ts';
 import {
   initialState,

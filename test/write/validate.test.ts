@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect } from 'vitest';
 import { findingsOf, toBytes, validate } from './validation.ts';
-import type { Operation } from '../../src/session/write-limits.ts';
+import type { Operation } from '../../src/session/settings/write-limits.ts';
 import { runs } from '../support/runs.ts';
 import { propertyTest, quickTest as test, slowTest } from '../support/slow-test.ts';
 

@@ -1,8 +1,8 @@
 /** The tests of validation share these. */
 import type { RepoPath } from '../../src/names.ts';
-import { syntaxChecker } from '../../src/system/check-syntax.ts';
+import { syntaxChecker } from '../../src/system/writes/check-syntax.ts';
 import { validateContent, type Validation, type Validators } from '../../src/write/validate.ts';
-import type { Operation } from '../../src/session/write-limits.ts';
+import type { Operation } from '../../src/session/settings/write-limits.ts';
 
 export interface Given {
   operation?: Operation;

@@ -1,6 +1,6 @@
 /** Claude Code, by Anthropic. */
 import { join } from 'node:path';
-import { fieldsOf, parseJson, asText } from '../../conversation/import-values.ts';
+import { fieldsOf, parseJson, asText } from '../../conversation/records/import-values.ts';
 import type { Agent, AgentFiles, SubAgentLog, AgentGate } from '../agent.ts';
 import { isProjectOf } from '../tree-lines.ts';
 

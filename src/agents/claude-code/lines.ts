@@ -1,9 +1,9 @@
 /** The lines of Claude Code, one by one: what each says goes into the units of the context. */
 import { ownEntrypoint } from '../session-items.ts';
-import { addSummary, interruptionNote, type LineContext } from '../../conversation/import-context.ts';
-import { toOutput, toText, toClaudeUsage } from '../../conversation/import-content.ts';
-import type { SourcePosition } from '../../conversation/import-ids.ts';
-import { asText, fieldsOf, hasText, isObject, toStorable } from '../../conversation/import-values.ts';
+import { addSummary, interruptionNote, type LineContext } from '../../conversation/logs/import-context.ts';
+import { toOutput, toText, toClaudeUsage } from '../../conversation/logs/import-content.ts';
+import type { SourcePosition } from '../../conversation/records/import-ids.ts';
+import { asText, fieldsOf, hasText, isObject, toStorable } from '../../conversation/records/import-values.ts';
 
 type Fields = Record<string, unknown>;
 

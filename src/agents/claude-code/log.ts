@@ -1,10 +1,10 @@
 /** Follows the sessions of Claude Code. */
-import { addToHead, type AgentContext, type OpenAgentLines } from '../../conversation/agent-reader.ts';
-import { addPlan } from '../../conversation/agent-records.ts';
+import { addToHead, type AgentContext, type OpenAgentLines } from '../../conversation/logs/agent-reader.ts';
+import { addPlan } from '../../conversation/logs/agent-records.ts';
 import { claudeTitle, keepClaudeTitle, readClaudeLine, type ClaudeTitles } from './lines.ts';
-import type { SourcePosition } from '../../conversation/import-ids.ts';
-import type { LineOrigin } from '../../conversation/agent-branches.ts';
-import { asText, fieldsOf, hasText, setOf } from '../../conversation/import-values.ts';
+import type { SourcePosition } from '../../conversation/records/import-ids.ts';
+import type { LineOrigin } from '../../conversation/logs/agent-branches.ts';
+import { asText, fieldsOf, hasText, setOf } from '../../conversation/records/import-values.ts';
 import type { AgentLogFormat } from '../agent.ts';
 import { isQwenLine, isTreeLine } from '../tree-lines.ts';
 

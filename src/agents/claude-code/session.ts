@@ -1,9 +1,9 @@
 /** Writes a session of Claude Code, which that resumes as if it were its own. */
-import type { History, HistoryCall } from '../../conversation/history.ts';
-import { toUuid } from '../../conversation/import-ids.ts';
-import { toTimestamp } from '../../conversation/import-values.ts';
-import { toOutputText, toProviderName } from '../../conversation/provider-parts.ts';
-import { toWellFormedJson, toWellFormedValue } from '../../conversation/well-formed.ts';
+import type { History, HistoryCall } from '../../conversation/history/history.ts';
+import { toUuid } from '../../conversation/records/import-ids.ts';
+import { toTimestamp } from '../../conversation/records/import-values.ts';
+import { toOutputText, toProviderName } from '../../conversation/history/provider-parts.ts';
+import { toWellFormedJson, toWellFormedValue } from '../../conversation/records/well-formed.ts';
 import type { Hash } from '../../ports/project.ts';
 import type { AgentSession } from '../agent.ts';
 import { ownEntrypoint, toSessionItems, type SessionItem } from '../session-items.ts';

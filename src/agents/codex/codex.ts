@@ -1,6 +1,6 @@
 /** Codex CLI, by OpenAI. */
 import { dirname, join } from 'node:path';
-import { fieldsOf, hasText } from '../../conversation/import-values.ts';
+import { fieldsOf, hasText } from '../../conversation/records/import-values.ts';
 import type { Agent, AgentFiles, PlacedHook } from '../agent.ts';
 
 export const codex: Agent = {

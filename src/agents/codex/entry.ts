@@ -1,6 +1,6 @@
 /** One line of a Codex rollout without its envelope. */
-import type { SourcePosition } from '../../conversation/import-ids.ts';
-import { isObject } from '../../session/parse-object.ts';
+import type { SourcePosition } from '../../conversation/records/import-ids.ts';
+import { isObject } from '../../session/text/parse-object.ts';
 
 export interface CodexEntry {
   kind: 'item' | 'event' | 'compacted' | 'usage' | 'other';

@@ -1,7 +1,7 @@
 /** Reads the items of a Codex rollout: what went into the model's request and came back. */
 import type { CodexEntry } from './entry.ts';
-import type { LineContext } from '../../conversation/import-context.ts';
-import { toOutput, toText } from '../../conversation/import-content.ts';
+import type { LineContext } from '../../conversation/logs/import-context.ts';
+import { toOutput, toText } from '../../conversation/logs/import-content.ts';
 import {
   asText,
   fieldsOf,
@@ -10,7 +10,7 @@ import {
   parseJson,
   toInput,
   toStorable,
-} from '../../conversation/import-values.ts';
+} from '../../conversation/records/import-values.ts';
 
 export const callItemTypes = [
   'function_call',

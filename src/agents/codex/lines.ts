@@ -1,11 +1,11 @@
 /** The lines of a rollout of Codex: what each says goes into the units of the context. */
 import type { CodexEntry, CodexSource, CodexState } from './entry.ts';
 import { callItemTypes, readCodexItem, isCodexNotice } from './items.ts';
-import { addPlan } from '../../conversation/agent-records.ts';
-import { addSummary, type LineContext, interruptionNote } from '../../conversation/import-context.ts';
-import { toPlace } from '../../conversation/import-ids.ts';
-import { countOf, toUsage } from '../../conversation/import-content.ts';
-import { asText, fieldsOf, hasText, isObject, toStorable } from '../../conversation/import-values.ts';
+import { addPlan } from '../../conversation/logs/agent-records.ts';
+import { addSummary, type LineContext, interruptionNote } from '../../conversation/logs/import-context.ts';
+import { toPlace } from '../../conversation/records/import-ids.ts';
+import { countOf, toUsage } from '../../conversation/logs/import-content.ts';
+import { asText, fieldsOf, hasText, isObject, toStorable } from '../../conversation/records/import-values.ts';
 
 export const maxHeldLines = 256;
 const maxHeldChars = 16 * 1024 * 1024;

@@ -1,9 +1,9 @@
 /** Follows the rollouts of Codex. */
-import { addToHead, type AgentContext, type OpenAgentLines } from '../../conversation/agent-reader.ts';
+import { addToHead, type AgentContext, type OpenAgentLines } from '../../conversation/logs/agent-reader.ts';
 import { toCodexEntry, type CodexEntry, type CodexState } from './entry.ts';
 import { callItemTypes, otherItemTypes } from './items.ts';
 import { openCodexReader } from './lines.ts';
-import { asText, fieldsOf, hasText, isObject, setOf } from '../../conversation/import-values.ts';
+import { asText, fieldsOf, hasText, isObject, setOf } from '../../conversation/records/import-values.ts';
 import type { AgentLogFormat } from '../agent.ts';
 
 export const codexLog: AgentLogFormat = {

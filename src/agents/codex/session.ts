@@ -1,9 +1,9 @@
 /** Writes a rollout of Codex, which that resumes as if it were its own. */
-import type { History } from '../../conversation/history.ts';
-import { toTimestamp } from '../../conversation/import-values.ts';
-import { toProviderName } from '../../conversation/provider-parts.ts';
-import { renderResult } from '../../conversation/render-openai.ts';
-import { toWellFormedJson } from '../../conversation/well-formed.ts';
+import type { History } from '../../conversation/history/history.ts';
+import { toTimestamp } from '../../conversation/records/import-values.ts';
+import { toProviderName } from '../../conversation/history/provider-parts.ts';
+import { renderResult } from '../../conversation/history/render-openai.ts';
+import { toWellFormedJson } from '../../conversation/records/well-formed.ts';
 import type { AgentSession } from '../agent.ts';
 import { ownEntrypoint, toSessionItems, type SessionItem } from '../session-items.ts';
 

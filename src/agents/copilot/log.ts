@@ -1,11 +1,11 @@
 /** Follows the sessions of Copilot: `events.jsonl`. */
-import { addToHead, type AgentContext, type OpenAgentLines } from '../../conversation/agent-reader.ts';
-import type { Tokens } from '../../session/entry.ts';
-import { recordsOf } from '../../conversation/agent-records.ts';
-import type { SourcePosition } from '../../conversation/import-ids.ts';
-import { countOf, toUsage } from '../../conversation/import-content.ts';
-import { asText, fieldsOf, hasText, isObject, setOf } from '../../conversation/import-values.ts';
-import type { UnitUsage } from '../../conversation/importer.ts';
+import { addToHead, type AgentContext, type OpenAgentLines } from '../../conversation/logs/agent-reader.ts';
+import type { Tokens } from '../../session/entries/entry.ts';
+import { recordsOf } from '../../conversation/logs/agent-records.ts';
+import type { SourcePosition } from '../../conversation/records/import-ids.ts';
+import { countOf, toUsage } from '../../conversation/logs/import-content.ts';
+import { asText, fieldsOf, hasText, isObject, setOf } from '../../conversation/records/import-values.ts';
+import type { UnitUsage } from '../../conversation/logs/importer.ts';
 import type { AgentLogFormat } from '../agent.ts';
 
 export const copilotLog: AgentLogFormat = {

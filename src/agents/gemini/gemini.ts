@@ -1,6 +1,6 @@
 /** Gemini CLI, by Google. */
 import { basename, dirname, join } from 'node:path';
-import { fieldsOf, parseJson } from '../../conversation/import-values.ts';
+import { fieldsOf, parseJson } from '../../conversation/records/import-values.ts';
 import type { Agent, AgentFiles } from '../agent.ts';
 
 export const gemini: Agent = {

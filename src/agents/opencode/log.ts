@@ -1,9 +1,9 @@
 /** Follows the sessions of opencode: lines `{ info, parts }`, one for each finished message. */
-import { addToHead, type AgentContext, type OpenAgentLines } from '../../conversation/agent-reader.ts';
-import { recordsOf, type AgentRecords } from '../../conversation/agent-records.ts';
-import type { SourcePosition } from '../../conversation/import-ids.ts';
-import { countOf, toUsage, toText } from '../../conversation/import-content.ts';
-import { asText, fieldsOf, hasText, isObject, setOf } from '../../conversation/import-values.ts';
+import { addToHead, type AgentContext, type OpenAgentLines } from '../../conversation/logs/agent-reader.ts';
+import { recordsOf, type AgentRecords } from '../../conversation/logs/agent-records.ts';
+import type { SourcePosition } from '../../conversation/records/import-ids.ts';
+import { countOf, toUsage, toText } from '../../conversation/logs/import-content.ts';
+import { asText, fieldsOf, hasText, isObject, setOf } from '../../conversation/records/import-values.ts';
 import type { AgentLogFormat } from '../agent.ts';
 
 export const opencodeLog: AgentLogFormat = {

@@ -1,6 +1,6 @@
 /** Follows the sessions of qwen-code: lines as Claude Code's, with messages as Gemini's. */
-import { addToHead, type AgentContext, type OpenAgentLines } from '../../conversation/agent-reader.ts';
-import { recordsOf } from '../../conversation/agent-records.ts';
+import { addToHead, type AgentContext, type OpenAgentLines } from '../../conversation/logs/agent-reader.ts';
+import { recordsOf } from '../../conversation/logs/agent-records.ts';
 import {
   addGeminiResult,
   geminiCalls,
@@ -9,8 +9,8 @@ import {
   geminiThoughts,
   toQwenUsage,
 } from '../google-parts.ts';
-import type { SourcePosition } from '../../conversation/import-ids.ts';
-import { asText, fieldsOf, hasText, setOf } from '../../conversation/import-values.ts';
+import type { SourcePosition } from '../../conversation/records/import-ids.ts';
+import { asText, fieldsOf, hasText, setOf } from '../../conversation/records/import-values.ts';
 import type { AgentLogFormat } from '../agent.ts';
 import { isQwenLine, isTreeLine } from '../tree-lines.ts';
 

@@ -1,24 +1,24 @@
 /** Asks a person at the terminal, action by action. */
 import { posix } from 'node:path';
 import { TeddyError } from '../../errors.ts';
-import type { ActionLog } from '../../plan/report.ts';
+import type { ActionLog } from '../../plan/report/report.ts';
 import type { Approval, Approver } from '../../workflow/run/run.ts';
 import type { SteeringText } from '../../workflow/line/foreign-texts.ts';
 import { askLine, askText } from './line.ts';
-import { formatDuration } from '../../session/describe-spending.ts';
+import { formatDuration } from '../../session/spending/describe-spending.ts';
 import { showRunning } from '../render/progress.ts';
 import { renderForeign } from '../render/problems.ts';
 import type { Terminal } from '../terminal.ts';
-import { toVisible } from '../../session/visible-text.ts';
-import type { MemoChange } from '../../session/memos.ts';
-import { renderUnifiedDiff } from '../../plan/diff.ts';
-import { joinWrites, withText, type Effect, type WriteEffect } from '../../plan/effect.ts';
-import { decodeText } from '../../session/bytes.ts';
+import { toVisible } from '../../session/text/visible-text.ts';
+import type { MemoChange } from '../../session/global/memos.ts';
+import { renderUnifiedDiff } from '../../plan/match/diff.ts';
+import { joinWrites, withText, type Effect, type WriteEffect } from '../../plan/effects/effect.ts';
+import { decodeText } from '../../session/text/bytes.ts';
 import { describeAction, handlerOf } from '../../plan/actions/actions.ts';
 import type { Action } from '../../plan/plan.ts';
 import { colorDiff } from '../render/color-diff.ts';
 import { renderEffect } from '../render/effect.ts';
-import { pairWords } from '../../plan/word-diff.ts';
+import { pairWords } from '../../plan/match/word-diff.ts';
 
 /** `signal` aborts a question. */
 export function askingApprover(tools: ActionTools): Approver {

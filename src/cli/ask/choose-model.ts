@@ -1,6 +1,6 @@
 /** Chooses the model, and asks the user to accept foreign texts that it would be sent. */
 import { chooseModel, type ChosenModel, type ModelOptions } from '../../app.ts';
-import { findPreset } from '../../session/presets.ts';
+import { findPreset } from '../../session/settings/presets.ts';
 import type { Project } from '../../ports/project.ts';
 import type { ApproveForeign } from '../../workflow/line/foreign-texts.ts';
 import { toSurroundings, type CliContext } from '../context.ts';

@@ -3,7 +3,7 @@ import { TeddyError } from '../../errors.ts';
 import { askLine } from './line.ts';
 import { describeCorrection, showFindings, showWritten } from '../render/write.ts';
 import type { Terminal } from '../terminal.ts';
-import { toVisible } from '../../session/visible-text.ts';
+import { toVisible } from '../../session/text/visible-text.ts';
 import type { FinalizedAnswer } from '../../http/write-api.ts';
 import type { RejectedAnswer } from '../../http/schemas.ts';
 

@@ -1,13 +1,13 @@
 /** Runs before a command that writes: offers interrupted write sessions, and clears away those over an hour old. */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
-import { readRows, writeRows } from '../../session/cached-rows.ts';
+import { readRows, writeRows } from '../../session/entries/cached-rows.ts';
 import type { WriteView } from '../../workflow/writes/list.ts';
 import { sweepWrites } from '../../workflow/writes/clean.ts';
 import { askRecover } from './finish-write.ts';
 import { askWay, describeLeft, finalizeAndShow, isWhole, type Recovering } from './recover-ways.ts';
 import { describeCleaned } from '../render/write.ts';
-import { toVisible } from '../../session/visible-text.ts';
+import { toVisible } from '../../session/text/visible-text.ts';
 
 export interface Offering extends Omit<Recovering, 'printJson'> {
   /** Whether a person can be asked. */

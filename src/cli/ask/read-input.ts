@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { ContentTooLarge } from '../../write/write-errors.ts';
 import { TeddyError } from '../../errors.ts';
-import { decodeText } from '../../session/bytes.ts';
+import { decodeText } from '../../session/text/bytes.ts';
 import { resolvePath } from '../context.ts';
 import type { Terminal } from '../terminal.ts';
 

@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
-import { toShellWord } from '../../session/shell-word.ts';
+import { toShellWord } from '../../session/text/shell-word.ts';
 import { showWrite, type WriteView } from '../../workflow/writes/list.ts';
 import { discardWrite, finalizeLeft } from '../../workflow/writes/recover.ts';
 import { askOrStop, askYes, showFinalized } from './finish-write.ts';
@@ -16,7 +16,7 @@ import {
 } from '../render/write.ts';
 import { describeAge } from '../render/time.ts';
 import type { Terminal } from '../terminal.ts';
-import { toVisible } from '../../session/visible-text.ts';
+import { toVisible } from '../../session/text/visible-text.ts';
 import { type FinalizedAnswer, toFinalizedAnswer, toStatusAnswer } from '../../http/write-api.ts';
 
 export interface Recovering {

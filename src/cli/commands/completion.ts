@@ -128,7 +128,7 @@ async function listSessionNames(context: CliContext): Promise<string[]> {
     const notices = { info: () => undefined, warn: () => undefined };
     const project = await openProject({ cwd: readWorkingDirectory(context), env: context.env, notices });
     try {
-      const { listMainLines } = await import('../../session/main-lines.ts');
+      const { listMainLines } = await import('../../session/lines/main-lines.ts');
       return (await listMainLines(project, { archived: false })).map(({ session }) => session);
     } finally {
       await project.repository.close();

@@ -7,11 +7,11 @@ import {
   parseSettingName,
   requireUsable,
   type FoundSetting,
-} from '../../session/decide-setting.ts';
-import { settingOf, settings, type SettingName } from '../../session/settings.ts';
+} from '../../session/settings/decide-setting.ts';
+import { settingOf, settings, type SettingName } from '../../session/settings/settings.ts';
 import { option, parameter, TeddyCommand, type Terminal, usage } from '../teddy-command.ts';
 import { padTo, widthOf } from '../render/cut-to-width.ts';
-import { toVisible } from '../../session/visible-text.ts';
+import { toVisible } from '../../session/text/visible-text.ts';
 
 export class ConfigCommand extends TeddyCommand {
   static override usage = usage({

@@ -4,7 +4,7 @@ import type { Examined, ReportedFinding } from '../../workflow/doctor/examine-re
 import { errorDocument, renderError } from '../render/error.ts';
 import { isDebug } from '../context.ts';
 import { option, TeddyCommand, type Terminal, usage } from '../teddy-command.ts';
-import { toVisible } from '../../session/visible-text.ts';
+import { toVisible } from '../../session/text/visible-text.ts';
 
 export class DoctorCommand extends TeddyCommand {
   static override usage = usage({

@@ -6,7 +6,7 @@ import type { LinePosition, RewrittenEntry } from '../../workflow/hooks/tell.ts'
 import type { CheckedPush } from '../../workflow/hooks/check-push.ts';
 import { resolvePath } from '../context.ts';
 import { parameter, parameters, TeddyCommand, type Terminal, usage, withInterrupt } from '../teddy-command.ts';
-import { toVisible } from '../../session/visible-text.ts';
+import { toVisible } from '../../session/text/visible-text.ts';
 
 const hooks = ['prepare-commit-msg', 'commit-msg', 'post-rewrite', 'pre-push', 'post-checkout'];
 

@@ -1,6 +1,6 @@
 import { version } from '../../../package.json';
 import type { Notices } from '../../ports/project.ts';
-import { toVisible } from '../../session/visible-text.ts';
+import { toVisible } from '../../session/text/visible-text.ts';
 import { TeddyCommand, type Terminal, terminalNotices, usage, withInterrupt } from '../teddy-command.ts';
 import { describeFailure } from './serve.ts';
 

@@ -1,8 +1,8 @@
 import { listServedModels, updateModels } from '../../app.ts';
-import { formatCount } from '../../session/format-count.ts';
-import type { ModelPrice } from '../../session/model-facts.ts';
+import { formatCount } from '../../session/text/format-count.ts';
+import type { ModelPrice } from '../../session/context/model-facts.ts';
 import { option, TeddyCommand, type Terminal, usage } from '../teddy-command.ts';
-import { toVisible } from '../../session/visible-text.ts';
+import { toVisible } from '../../session/text/visible-text.ts';
 
 export class ModelsCommand extends TeddyCommand {
   static override usage = usage({

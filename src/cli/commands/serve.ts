@@ -4,7 +4,7 @@ import { TeddyError } from '../../errors.ts';
 import type { RequestReport } from '../../http/api.ts';
 import type { RunningServer } from '../../http/start-server.ts';
 import type { Notices, Project } from '../../ports/project.ts';
-import { toVisible } from '../../session/visible-text.ts';
+import { toVisible } from '../../session/text/visible-text.ts';
 import { openBrowser, readBrowserEnvironment } from '../ask/open-page.ts';
 import { chooseFromFlags } from '../ask/choose-model.ts';
 import { openHere, option, TeddyCommand, type Terminal, usage, withInterrupt } from '../teddy-command.ts';

@@ -7,9 +7,9 @@ import { hookSource, openAgentSetup, openCapture } from '../../app.ts';
 import type { BrokenHook } from '../../workflow/hooks/check.ts';
 import type { RecentCapture } from '../../workflow/capture/capture.ts';
 import { TeddyCommand, type Terminal, usage } from '../teddy-command.ts';
-import { countOf } from '../../session/describe-spending.ts';
-import { toShellWord } from '../../session/shell-word.ts';
-import { toVisible } from '../../session/visible-text.ts';
+import { countOf } from '../../session/spending/describe-spending.ts';
+import { toShellWord } from '../../session/text/shell-word.ts';
+import { toVisible } from '../../session/text/visible-text.ts';
 
 export class StatusCommand extends TeddyCommand {
   static override usage = usage({

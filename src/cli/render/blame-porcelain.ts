@@ -2,8 +2,8 @@
 import type { Project } from '../../ports/project.ts';
 import type { Oid } from '../../names.ts';
 import type { BlamedFile } from '../../workflow/blame/blame-file.ts';
-import { toVisible } from '../../session/visible-text.ts';
-import { quoteDiffName } from '../../plan/diff.ts';
+import { toVisible } from '../../session/text/visible-text.ts';
+import { quoteDiffName } from '../../plan/match/diff.ts';
 
 const zeros = '0'.repeat(40);
 

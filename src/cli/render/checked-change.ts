@@ -1,6 +1,6 @@
 /** Renders the check of a change: each part with the command that repeats it, and at last what is missing, in its own words. */
-import { countOf } from '../../session/describe-spending.ts';
-import { toVisible } from '../../session/visible-text.ts';
+import { countOf } from '../../session/spending/describe-spending.ts';
+import { toVisible } from '../../session/text/visible-text.ts';
 import type { CheckedChange, CheckedLanding } from '../../workflow/ci/ci.ts';
 import { isSame, isUnproven } from '../../workflow/replay/replayed.ts';
 import type { Terminal } from '../terminal.ts';

@@ -1,6 +1,6 @@
 import type { Style, Terminal } from '../terminal.ts';
-import { toVisible } from '../../session/visible-text.ts';
-import type { Piece } from '../../plan/word-diff.ts';
+import { toVisible } from '../../session/text/visible-text.ts';
+import type { Piece } from '../../plan/match/word-diff.ts';
 
 type PairWords = (lines: readonly string[]) => Map<number, Piece[]>;
 

@@ -2,11 +2,11 @@
 import type { FileDiff } from '../../workflow/review/diff-files.ts';
 import type { ComparedTurn, TurnComparison } from '../../workflow/review/diff-turns.ts';
 import { colorDiff } from './color-diff.ts';
-import { countOf } from '../../session/describe-spending.ts';
+import { countOf } from '../../session/spending/describe-spending.ts';
 import { styleStatus } from './outcome.ts';
 import { padTo, widthOf } from './cut-to-width.ts';
 import type { Terminal } from '../terminal.ts';
-import { toVisible } from '../../session/visible-text.ts';
+import { toVisible } from '../../session/text/visible-text.ts';
 
 interface Look {
   isShort: boolean;

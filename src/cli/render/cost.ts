@@ -1,11 +1,11 @@
 /** Renders tables of tokens and money, for a person. */
-import { formatCount } from '../../session/format-count.ts';
+import { formatCount } from '../../session/text/format-count.ts';
 import type { BudgetPart, LineCost, Tokens } from '../../workflow/review/count-cost.ts';
-import type { Spending } from '../../session/spending.ts';
+import type { Spending } from '../../session/spending/spending.ts';
 import { cutToWidth, padTo, widthOf } from './cut-to-width.ts';
-import { countOf, formatCost } from '../../session/describe-spending.ts';
+import { countOf, formatCost } from '../../session/spending/describe-spending.ts';
 import type { Terminal } from '../terminal.ts';
-import { toVisible } from '../../session/visible-text.ts';
+import { toVisible } from '../../session/text/visible-text.ts';
 
 /** Ends with a newline. */
 export function renderCost(terminal: Terminal, cost: LineCost): string {

@@ -1,5 +1,5 @@
-import type { Effect } from '../../plan/effect.ts';
-import { toVisible } from '../../session/visible-text.ts';
+import type { Effect } from '../../plan/effects/effect.ts';
+import { toVisible } from '../../session/text/visible-text.ts';
 import type { Undone } from '../../workflow/turn/undo.ts';
 import { shortRef } from '../../names.ts';
 import type { Terminal } from '../terminal.ts';

@@ -1,7 +1,7 @@
 /** Renders an error in at most three lines: the message with its code, and the next step. */
 import { TeddyError, toWorldError } from '../../errors.ts';
 import { toJson, type Terminal } from '../terminal.ts';
-import { toVisible } from '../../session/visible-text.ts';
+import { toVisible } from '../../session/text/visible-text.ts';
 
 /** Returns the exit code. An error that is not a TeddyError is a defect to report, so its stack is shown. */
 export function renderError(terminal: Terminal, cause: unknown, options: { json: boolean; debug: boolean }): number {

@@ -1,5 +1,5 @@
 /** Escapes somebody else's text for Markdown, so that it adds no structure, HTML, mention or reference. */
-import { toVisible } from '../../session/visible-text.ts';
+import { toVisible } from '../../session/text/visible-text.ts';
 
 // Forges look for references after they resolve entities, so only a character in between breaks them up.
 const apart = '&#8203;';

@@ -1,15 +1,15 @@
 /** Renders the result of `session execute` when the turn is closed, for a person and for a program. */
 import { exitCodes } from '../../errors.ts';
-import { countOf } from '../../session/describe-spending.ts';
-import { describeNotRun } from '../../plan/report.ts';
+import { countOf } from '../../session/spending/describe-spending.ts';
+import { describeNotRun } from '../../plan/report/report.ts';
 import { shortRef } from '../../names.ts';
-import { toShellWord } from '../../session/shell-word.ts';
+import { toShellWord } from '../../session/text/shell-word.ts';
 import type { ExecutedOrReplanned, ReplanStop } from '../../workflow/run/execute-or-replan.ts';
 import type { Executed } from '../../workflow/run/finish.ts';
 import type { RolledBackRun } from '../../workflow/run/settle.ts';
 import { showProblems } from './problems.ts';
 import type { Terminal } from '../terminal.ts';
-import { toVisible } from '../../session/visible-text.ts';
+import { toVisible } from '../../session/text/visible-text.ts';
 
 /** The last execution; `tries` are the plans before it, none of which was valid. */
 export function toExecutedJson({ executed, tries, stopped }: ExecutedOrReplanned): object {

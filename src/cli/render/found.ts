@@ -1,6 +1,6 @@
 /** The turns that `session search` has found: turn by turn for a terminal, line by line for a pipe. */
-import { cutLine } from '../../session/text-pattern.ts';
-import { toVisible } from '../../session/visible-text.ts';
+import { cutLine } from '../../session/text/text-pattern.ts';
+import { toVisible } from '../../session/text/visible-text.ts';
 import type { FoundMatch, FoundTurn } from '../../workflow/review/search-sessions.ts';
 import type { Terminal } from '../terminal.ts';
 import { cutToWidth, padTo, widthOf } from './cut-to-width.ts';

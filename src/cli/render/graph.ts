@@ -3,7 +3,7 @@ import type { GraphEntry, GraphLine, SessionGraph } from '../../workflow/review/
 import { describeLogged, styleVerdict } from './verdict.ts';
 import { cutToWidth, widthOf } from './cut-to-width.ts';
 import type { Style, Terminal } from '../terminal.ts';
-import { toVisible } from '../../session/visible-text.ts';
+import { toVisible } from '../../session/text/visible-text.ts';
 
 const laneStyles = ['cyan', 'magenta', 'blue', 'yellow'] as const;
 const hashLength = 10;

@@ -2,11 +2,11 @@
 import type { Workspace, Head } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { mainLineRef, shortRef, type RefName, type SessionId } from '../../names.ts';
-import { toShellWord } from '../../session/shell-word.ts';
+import { toShellWord } from '../../session/text/shell-word.ts';
 import { findWayTo } from '../../workflow/line/way-to-line.ts';
 import type { Branched } from '../../workflow/turn/branch-session.ts';
 import type { Terminal } from '../terminal.ts';
-import { toVisible } from '../../session/visible-text.ts';
+import { toVisible } from '../../session/text/visible-text.ts';
 
 interface NamedLine {
   ref: RefName;

@@ -1,8 +1,8 @@
 /** Renders what running a plan did, for a person: status, each action, files put back, decisions. */
-import { describeNotRun, type ActionLog, type Report } from '../../plan/report.ts';
-import { formatDuration } from '../../session/describe-spending.ts';
+import { describeNotRun, type ActionLog, type Report } from '../../plan/report/report.ts';
+import { formatDuration } from '../../session/spending/describe-spending.ts';
 import type { Style, Terminal } from '../terminal.ts';
-import { toVisible } from '../../session/visible-text.ts';
+import { toVisible } from '../../session/text/visible-text.ts';
 
 const statusStyles: Record<string, Style> = {
   SUCCESS: 'green',

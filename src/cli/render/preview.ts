@@ -1,7 +1,7 @@
 /** Renders `session execute --dry-run`: each action with its effect, then one diff per file. */
-import { equalBytes } from '../../session/bytes.ts';
-import type { Effect, WriteEffect } from '../../plan/effect.ts';
-import type { EditMatch } from '../../plan/match.ts';
+import { equalBytes } from '../../session/text/bytes.ts';
+import type { Effect, WriteEffect } from '../../plan/effects/effect.ts';
+import type { EditMatch } from '../../plan/match/match.ts';
 import type { Action } from '../../plan/plan.ts';
 import { describeAction } from '../../plan/actions/actions.ts';
 import type { PlanPreview, PreviewedAction, PreviewedMemo } from '../../workflow/run/preview-plan.ts';
@@ -9,9 +9,9 @@ import { colorDiff } from './color-diff.ts';
 import { renderEffect } from './effect.ts';
 import { showProblems } from './problems.ts';
 import type { Terminal } from '../terminal.ts';
-import { toVisible } from '../../session/visible-text.ts';
-import { pairWords } from '../../plan/word-diff.ts';
-import { groupBy } from '../../session/group-by.ts';
+import { toVisible } from '../../session/text/visible-text.ts';
+import { pairWords } from '../../plan/match/word-diff.ts';
+import { groupBy } from '../../session/text/group-by.ts';
 
 const maxShownLines = 10;
 

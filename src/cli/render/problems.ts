@@ -1,7 +1,7 @@
-import type { Problem } from '../../plan/problem.ts';
+import type { Problem } from '../../plan/match/problem.ts';
 import { showHint } from './show-answer.ts';
 import type { Terminal } from '../terminal.ts';
-import { toVisible } from '../../session/visible-text.ts';
+import { toVisible } from '../../session/text/visible-text.ts';
 import type { SteeringText } from '../../workflow/line/foreign-texts.ts';
 
 /** Shows each problem of a plan with its place, so that an editor can jump there. */

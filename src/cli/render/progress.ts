@@ -1,8 +1,8 @@
 /** Shows the progress of an answer as a line on stderr, redrawn in place on a terminal, and its cost at the end. */
-import { formatCount } from '../../session/format-count.ts';
+import { formatCount } from '../../session/text/format-count.ts';
 import type { Usage } from '../../workflow/line/receive-answer.ts';
 import type { Terminal } from '../terminal.ts';
-import { toVisible } from '../../session/visible-text.ts';
+import { toVisible } from '../../session/text/visible-text.ts';
 
 export interface AnswerProgress {
   text(text: string): void;

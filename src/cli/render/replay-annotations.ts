@@ -2,7 +2,7 @@
 import { appendFile } from 'node:fs/promises';
 import type { Difference, ReplayedLine, UnprovenPath } from '../../workflow/replay/replayed.ts';
 import { describeActions, describePlace, describeProof, outcomeTexts, summarise } from './replay.ts';
-import { toVisible } from '../../session/visible-text.ts';
+import { toVisible } from '../../session/text/visible-text.ts';
 import { resolvePath } from '../context.ts';
 import type { Terminal } from '../terminal.ts';
 

@@ -8,7 +8,7 @@ import type {
 } from '../../workflow/replay/replayed.ts';
 import { colorDiff } from './color-diff.ts';
 import type { Style, Terminal } from '../terminal.ts';
-import { toVisible } from '../../session/visible-text.ts';
+import { toVisible } from '../../session/text/visible-text.ts';
 
 export const outcomeTexts: Record<ReplayedTurn['outcome'], string> = {
   same: 'same',

@@ -1,10 +1,10 @@
 /** Renders one turn of a review, folded, so that readers open what they want to see. */
-import { countWhole } from '../../session/clip-line.ts';
-import { formatCount } from '../../session/format-count.ts';
+import { countWhole } from '../../session/text/clip-line.ts';
+import { formatCount } from '../../session/text/format-count.ts';
 import type { ChangedFile, ReviewedAction, ReviewedTurn, TurnLabel } from '../../workflow/review/turn.ts';
-import { countOf, describeSpending, formatDuration } from '../../session/describe-spending.ts';
+import { countOf, describeSpending, formatDuration } from '../../session/spending/describe-spending.ts';
 import type { Answerer, Decision } from '../../workflow/review/who.ts';
-import type { CommitAuthor } from '../../session/logged-entry.ts';
+import type { CommitAuthor } from '../../session/entries/logged-entry.ts';
 import { describeAsides, describeCut } from './turn.ts';
 import { escapeHtml, escapeMarkdown, quoteMarkdown, toCode, toCodeCell } from './escape-markdown.ts';
 

@@ -1,9 +1,9 @@
 /** Renders a review as Markdown. If it does not fit, the oldest turns are left out, and it says so. */
 import type { TurnName } from '../../names.ts';
-import { groupBy } from '../../session/group-by.ts';
-import { formatCount } from '../../session/format-count.ts';
+import { groupBy } from '../../session/text/group-by.ts';
+import { formatCount } from '../../session/text/format-count.ts';
 import type { ChangedFile, ReviewedTurn, TurnLabel } from '../../workflow/review/turn.ts';
-import { countOf, describeSpending } from '../../session/describe-spending.ts';
+import { countOf, describeSpending } from '../../session/spending/describe-spending.ts';
 import { sum } from './comparison.ts';
 import { escapeMarkdown, toCode } from './escape-markdown.ts';
 import { cutTo, describeAnswerer, describePerson, renderFiles, renderTurnDetails, toOutcome } from './review-turn.ts';

@@ -2,8 +2,8 @@
 import type { SessionId } from '../../names.ts';
 import type { ListedSession, SessionWorkTree } from '../../workflow/review/list-sessions.ts';
 import type { Style, Terminal } from '../terminal.ts';
-import { countOf } from '../../session/describe-spending.ts';
-import { toVisible } from '../../session/visible-text.ts';
+import { countOf } from '../../session/spending/describe-spending.ts';
+import { toVisible } from '../../session/text/visible-text.ts';
 import { cutToWidth, padTo, widthOf } from './cut-to-width.ts';
 import { describeAge } from './time.ts';
 

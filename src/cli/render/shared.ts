@@ -1,14 +1,14 @@
 /** Renders push, pull and sync: the progress of a transfer, what happened to each line, what was in the way. */
 import { exitCodes } from '../../errors.ts';
 import type { TransferProgress } from '../../ports/git.ts';
-import { formatCount } from '../../session/format-count.ts';
+import { formatCount } from '../../session/text/format-count.ts';
 import { nameRef, parseLineRef, type RefName } from '../../names.ts';
-import { nameSome } from '../../session/name-some.ts';
-import { toShellWord } from '../../session/shell-word.ts';
+import { nameSome } from '../../session/text/name-some.ts';
+import { toShellWord } from '../../session/text/shell-word.ts';
 import type { Shared, SharedLine, Step } from '../../workflow/sharing/shared-line.ts';
 import { errorDocument, renderError } from './error.ts';
 import type { Terminal } from '../terminal.ts';
-import { toVisible } from '../../session/visible-text.ts';
+import { toVisible } from '../../session/text/visible-text.ts';
 
 const redrawMs = 100;
 

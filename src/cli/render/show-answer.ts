@@ -3,7 +3,7 @@ import type { ChosenModel } from '../../app.ts';
 import type { Answer, PlanRequest } from '../../workflow/turn/plan.ts';
 import { describeEffort, showProgress, type AnswerProgress } from './progress.ts';
 import { visibleChunks, type Terminal } from '../terminal.ts';
-import { toVisible } from '../../session/visible-text.ts';
+import { toVisible } from '../../session/text/visible-text.ts';
 
 type Asked = Parameters<NonNullable<PlanRequest['onAsk']>>[0];
 

@@ -1,16 +1,16 @@
 /** Renders a turn for a person: what was said, planned and done. */
-import { formatCount } from '../../session/format-count.ts';
-import { countWhole } from '../../session/clip-line.ts';
-import { toShellWord } from '../../session/shell-word.ts';
+import { formatCount } from '../../session/text/format-count.ts';
+import { countWhole } from '../../session/text/clip-line.ts';
+import { toShellWord } from '../../session/text/shell-word.ts';
 import { maxShownText, type CutFile } from '../../view/view.ts';
 import type { ShownTurn } from '../../workflow/review/show-turn.ts';
 import { colorDiff } from './color-diff.ts';
-import { describeSpending } from '../../session/describe-spending.ts';
+import { describeSpending } from '../../session/spending/describe-spending.ts';
 import { renderOutcome } from './outcome.ts';
 import { formatTime } from './time.ts';
 import { renderVerdicts } from './verdict.ts';
 import type { Terminal } from '../terminal.ts';
-import { toVisible } from '../../session/visible-text.ts';
+import { toVisible } from '../../session/text/visible-text.ts';
 
 interface Titled {
   title: string;

@@ -1,7 +1,7 @@
 /** Renders the verdicts on a plan. */
-import type { Entry } from '../../session/entry.ts';
-import type { LoggedEntry } from '../../session/logged-entry.ts';
-import { toVisible } from '../../session/visible-text.ts';
+import type { Entry } from '../../session/entries/entry.ts';
+import type { LoggedEntry } from '../../session/entries/logged-entry.ts';
+import { toVisible } from '../../session/text/visible-text.ts';
 import type { Verdict } from '../../view/view.ts';
 import type { Terminal } from '../terminal.ts';
 import { formatTime } from './time.ts';

@@ -1,8 +1,8 @@
 /** Renders what `verify` has found: a row a line, and a row a fault. */
-import { countOf } from '../../session/describe-spending.ts';
-import { formatCount } from '../../session/format-count.ts';
-import type { VerifiedLine, Violation } from '../../session/violation.ts';
-import { toVisible } from '../../session/visible-text.ts';
+import { countOf } from '../../session/spending/describe-spending.ts';
+import { formatCount } from '../../session/text/format-count.ts';
+import type { VerifiedLine, Violation } from '../../session/entries/violation.ts';
+import { toVisible } from '../../session/text/visible-text.ts';
 import type { VerifiedSessions } from '../../workflow/verify/session.ts';
 import type { Terminal } from '../terminal.ts';
 

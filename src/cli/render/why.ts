@@ -1,6 +1,6 @@
 /** The authors of lines, and the stories of turns, for a person and as JSON. */
-import { toVisible } from '../../session/visible-text.ts';
-import { toShellWord } from '../../session/shell-word.ts';
+import { toVisible } from '../../session/text/visible-text.ts';
+import { toShellWord } from '../../session/text/shell-word.ts';
 import type { AttributedRun, Author } from '../../workflow/blame/attribute-lines.ts';
 import type { BlamedFile, CommitStory } from '../../workflow/blame/blame-file.ts';
 import type { Approval, TurnStory } from '../../workflow/blame/read-story.ts';

@@ -1,7 +1,7 @@
 /** Shows the progress of files that a model writes, as a line that is redrawn in place on a terminal. */
-import { formatCount } from '../../session/format-count.ts';
+import { formatCount } from '../../session/text/format-count.ts';
 import type { Terminal } from '../terminal.ts';
-import { toVisible } from '../../session/visible-text.ts';
+import { toVisible } from '../../session/text/visible-text.ts';
 
 export interface WriteProgress {
   /** Nothing of the next answer has arrived yet. */

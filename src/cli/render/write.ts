@@ -1,11 +1,11 @@
 /** Renders write sessions for a person. */
 import type { WriteContent } from '../../ports/disk.ts';
-import { formatCount } from '../../session/format-count.ts';
-import { toShellWord } from '../../session/shell-word.ts';
+import { formatCount } from '../../session/text/format-count.ts';
+import { toShellWord } from '../../session/text/shell-word.ts';
 import { describeValidation } from '../../workflow/writes/commit.ts';
 import type { CleanedWrite } from '../../workflow/writes/clean.ts';
 import type { Terminal } from '../terminal.ts';
-import { toVisible } from '../../session/visible-text.ts';
+import { toVisible } from '../../session/text/visible-text.ts';
 import { describeAge } from './time.ts';
 import type { FinalizeAnswer, RejectedAnswer, StatusAnswer } from '../../http/schemas.ts';
 

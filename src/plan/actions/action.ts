@@ -3,11 +3,11 @@
  * and what the report has of it. Each type is one file of this folder, and `actions.ts` lists them.
  */
 import type { RepoPath } from '../../names.ts';
-import type { Grammar } from '../../session/grammar.ts';
-import type { Performed, ReportedParam } from '../action-details.ts';
-import type { Effect, EffectOutcome, PlanWorld } from '../effect.ts';
-import type { EditPair } from '../match.ts';
-import type { Position, Problem } from '../problem.ts';
+import type { Grammar } from '../../session/text/grammar.ts';
+import type { Performed, ReportedParam } from '../effects/action-details.ts';
+import type { Effect, EffectOutcome, PlanWorld } from '../effects/effect.ts';
+import type { EditPair } from '../match/match.ts';
+import type { Position, Problem } from '../match/problem.ts';
 import type { ActionSpec } from './spec.ts';
 import type { ActionWorld } from './world.ts';
 

@@ -1,8 +1,8 @@
 /** The types of actions that a plan may have, in the order in which the protocol tells of them, and what is done by type. */
-import { countMasks } from '../../session/mask.ts';
+import { countMasks } from '../../session/masks/mask.ts';
 import type { RepoPath } from '../../names.ts';
-import type { Performed, ReportedParam } from '../action-details.ts';
-import type { Effect, EffectOutcome, PlanWorld } from '../effect.ts';
+import type { Performed, ReportedParam } from '../effects/action-details.ts';
+import type { Effect, EffectOutcome, PlanWorld } from '../effects/effect.ts';
 import { refuse, type ActionBase, type ActionHandler, type ActionType } from './action.ts';
 import { askHandler, chatWithUser, prompt } from './chat-with-user.ts';
 import { create, createHandler } from './create.ts';

@@ -1,5 +1,5 @@
 /** CHAT_WITH_USER and PROMPT: say something to the user, and wait for an answer. */
-import type { AskEffect } from '../effect.ts';
+import type { AskEffect } from '../effects/effect.ts';
 import { toFirstLine, type ActionBase, type ActionHandler, type ActionType } from './action.ts';
 
 export interface AskAction<Type extends string = 'CHAT_WITH_USER' | 'PROMPT'> extends ActionBase {

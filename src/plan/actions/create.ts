@@ -1,9 +1,9 @@
 /** CREATE: writes a new file. */
-import { equalBytes } from '../../session/bytes.ts';
+import { equalBytes } from '../../session/text/bytes.ts';
 import type { RepoPath } from '../../names.ts';
-import { whyNotAFile } from '../../session/out-of-reach.ts';
-import { whyNotBeside } from '../../session/twin-names.ts';
-import type { WriteEffect } from '../effect.ts';
+import { whyNotAFile } from '../../session/paths/out-of-reach.ts';
+import { whyNotBeside } from '../../session/paths/twin-names.ts';
+import type { WriteEffect } from '../effects/effect.ts';
 import { described, refuse, type ActionBase, type ActionHandler, type ActionType } from './action.ts';
 import { description, filePath, optional } from './spec.ts';
 

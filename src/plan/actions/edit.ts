@@ -1,11 +1,11 @@
 /** EDIT: changes a file that is there. */
 import type { RepoPath } from '../../names.ts';
-import { countMasks } from '../../session/mask.ts';
-import { whyMissing, whyNotAFile } from '../../session/out-of-reach.ts';
-import { decodeText } from '../../session/bytes.ts';
-import type { EffectOutcome, WriteEffect } from '../effect.ts';
-import { applyEdit, type EditOutcome, type EditPair } from '../match.ts';
-import type { Problem } from '../problem.ts';
+import { countMasks } from '../../session/masks/mask.ts';
+import { whyMissing, whyNotAFile } from '../../session/paths/out-of-reach.ts';
+import { decodeText } from '../../session/text/bytes.ts';
+import type { EffectOutcome, WriteEffect } from '../effects/effect.ts';
+import { applyEdit, type EditOutcome, type EditPair } from '../match/match.ts';
+import type { Problem } from '../match/problem.ts';
 import { described, refuse, type ActionBase, type ActionHandler, type ActionType } from './action.ts';
 import { description, filePath, optional } from './spec.ts';
 

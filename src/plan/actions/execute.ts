@@ -1,13 +1,13 @@
 /** EXECUTE: runs a shell script. */
 import type { RepoPath } from '../../names.ts';
 import type { CommandResult } from '../../ports/files.ts';
-import { countMasks } from '../../session/mask.ts';
-import { whyUnreadable } from '../../session/out-of-reach.ts';
-import { parseRepoPath } from '../../session/paths.ts';
-import type { ActionDetails } from '../action-details.ts';
-import { renderOutput, shownLines, takeLast, noteResult } from '../command-output.ts';
-import type { CommandEffect } from '../effect.ts';
-import type { Inspect } from '../virtual-files.ts';
+import { countMasks } from '../../session/masks/mask.ts';
+import { whyUnreadable } from '../../session/paths/out-of-reach.ts';
+import { parseRepoPath } from '../../session/paths/paths.ts';
+import type { ActionDetails } from '../effects/action-details.ts';
+import { renderOutput, shownLines, takeLast, noteResult } from '../effects/command-output.ts';
+import type { CommandEffect } from '../effects/effect.ts';
+import type { Inspect } from '../effects/virtual-files.ts';
 import { described, refuse, toFirstLine, type ActionBase, type ActionHandler, type ActionType } from './action.ts';
 import { description, optional } from './spec.ts';
 import type { ActionWorld } from './world.ts';

@@ -1,5 +1,5 @@
 /** INVOKE: hands the next turn to another agent. */
-import type { InvokeEffect } from '../effect.ts';
+import type { InvokeEffect } from '../effects/effect.ts';
 import { described, refuse, type ActionBase, type ActionHandler, type ActionType } from './action.ts';
 import { description, optional } from './spec.ts';
 

@@ -1,6 +1,6 @@
 /** PRUNE: takes a file or a page out of the context of the next turn. */
-import { whyMissing } from '../../session/out-of-reach.ts';
-import type { PruneEffect } from '../effect.ts';
+import { whyMissing } from '../../session/paths/out-of-reach.ts';
+import type { PruneEffect } from '../effects/effect.ts';
 import {
   described,
   nameOf,

@@ -1,11 +1,11 @@
 /** READ: shows a file or a page of the web to the model, from the next turn on. */
 import type { RepoPath } from '../../names.ts';
 import type { FileTarget } from '../../ports/files.ts';
-import { countBytes } from '../../session/bytes.ts';
-import { whyMissing, whyUnreadable } from '../../session/out-of-reach.ts';
-import { isSecretName, onlyTheUser } from '../../session/secret-names.ts';
-import { parsePageUrl } from '../../session/urls.ts';
-import type { EffectOutcome, FetchEffect, PlanWorld, ReadEffect } from '../effect.ts';
+import { countBytes } from '../../session/text/bytes.ts';
+import { whyMissing, whyUnreadable } from '../../session/paths/out-of-reach.ts';
+import { isSecretName, onlyTheUser } from '../../session/masks/secret-names.ts';
+import { parsePageUrl } from '../../session/masks/urls.ts';
+import type { EffectOutcome, FetchEffect, PlanWorld, ReadEffect } from '../effects/effect.ts';
 import {
   described,
   nameOf,

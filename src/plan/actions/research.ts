@@ -1,8 +1,8 @@
 /** RESEARCH: searches the web with the user's own search command. */
 import type { CommandResult } from '../../ports/files.ts';
-import type { ActionDetails, Performed, ReportedSearch } from '../action-details.ts';
-import { renderOutput, shownLines, takeFirst, takeLast } from '../command-output.ts';
-import type { SearchEffect } from '../effect.ts';
+import type { ActionDetails, Performed, ReportedSearch } from '../effects/action-details.ts';
+import { renderOutput, shownLines, takeFirst, takeLast } from '../effects/command-output.ts';
+import type { SearchEffect } from '../effects/effect.ts';
 import { described, refuse, toFirstLine, type ActionBase, type ActionHandler, type ActionType } from './action.ts';
 import { description } from './spec.ts';
 import type { ActionWorld } from './world.ts';

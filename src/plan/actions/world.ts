@@ -1,8 +1,8 @@
 /** The world that approved actions work on: files, programs, the web and the user. Actions reach all of these through it alone. */
 import type { RepoPath } from '../../names.ts';
 import type { CommandResult } from '../../ports/files.ts';
-import type { Performed } from '../action-details.ts';
-import type { WriteEffect } from '../effect.ts';
+import type { Performed } from '../effects/action-details.ts';
+import type { WriteEffect } from '../effects/effect.ts';
 
 /** A page of the web, masked. */
 interface ReadPage {

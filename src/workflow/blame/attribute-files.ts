@@ -1,7 +1,7 @@
 /** Attributes the lines of several files of a commit, and says of each turn among the authors who answered in it and who asked. */
 import type { Oid, RepoPath, SessionId, TurnName } from '../../names.ts';
 import type { TreeFile } from '../../ports/git.ts';
-import { parseIdent } from '../../session/logged-entry.ts';
+import { parseIdent } from '../../session/entries/logged-entry.ts';
 import { attributeLines, openTracing, type AttributedRun, type Author } from './attribute-lines.ts';
 import type { BlameSource, CodeSteps } from './code-steps.ts';
 import type { Step } from '../../view/view.ts';

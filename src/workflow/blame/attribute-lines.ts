@@ -1,9 +1,9 @@
 /** Attributes the lines of a file: `git blame`, led through landings, undone turns and squashes into the lines of sessions. */
-import { decodeTranscript } from '../../conversation/decode-transcript.ts';
-import { decodeText } from '../../session/bytes.ts';
-import type { Report } from '../../plan/report.ts';
+import { decodeTranscript } from '../../conversation/history/decode-transcript.ts';
+import { decodeText } from '../../session/text/bytes.ts';
+import type { Report } from '../../plan/report/report.ts';
 import type { BlamedRun, BlameQuery, Grafts } from '../../ports/git.ts';
-import { identSeconds } from '../../session/logged-entry.ts';
+import { identSeconds } from '../../session/entries/logged-entry.ts';
 import type { Oid, RepoPath, TurnName, SessionId } from '../../names.ts';
 import { decodeStep, readCodeSteps, type BlameSource, type CodeStep, type CodeSteps } from './code-steps.ts';
 import { findOrigin, indexSteps, type Origin, type StepIndex, type UntracedLines } from './same-content.ts';

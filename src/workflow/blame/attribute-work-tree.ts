@@ -1,7 +1,7 @@
 /** Attributes the lines of a file on disk: what HEAD does not have may be a turn's, as the newest snapshot of the file shows. */
 import { tooShortError } from '../../errors.ts';
-import { decodeText } from '../../session/bytes.ts';
-import { listKept } from '../../plan/diff.ts';
+import { decodeText } from '../../session/text/bytes.ts';
+import { listKept } from '../../plan/match/diff.ts';
 import type { Repository } from '../../ports/git.ts';
 import type { RepoPath } from '../../names.ts';
 import {

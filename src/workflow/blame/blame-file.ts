@@ -1,7 +1,7 @@
 /** The lines of a file with their authors, and the story of each turn among them. */
 import type { Commit } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { parseIdent, toAuthor, type CommitAuthor } from '../../session/logged-entry.ts';
+import { parseIdent, toAuthor, type CommitAuthor } from '../../session/entries/logged-entry.ts';
 import { isOid, type Oid, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
 import { maskString } from '../line/mask-text.ts';
 import {

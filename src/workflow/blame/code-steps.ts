@@ -4,8 +4,8 @@
  */
 import { isOid, archivePrefix, type Oid, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
 import type { Grafts, MarkedCommit, Repository } from '../../ports/git.ts';
-import { decodeEntry, type Entry, type EntryKind } from '../../session/entry.ts';
-import { decodeLandings, landingText, type LandedFrom } from '../../session/landing.ts';
+import { decodeEntry, type Entry, type EntryKind } from '../../session/entries/entry.ts';
+import { decodeLandings, landingText, type LandedFrom } from '../../session/lines/landing.ts';
 
 /** Lines are traced with these: objects and refs, `git blame`, and the cache. */
 export interface BlameSource {

@@ -2,8 +2,8 @@
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Oid, RepoPath } from '../../names.ts';
-import { parseRepoPath } from '../../session/paths.ts';
-import { toShellWord } from '../../session/shell-word.ts';
+import { parseRepoPath } from '../../session/paths/paths.ts';
+import { toShellWord } from '../../session/text/shell-word.ts';
 import { requireCommit } from '../line/find-recorded.ts';
 import { openTracing } from './attribute-lines.ts';
 import { findSnapshot } from './attribute-work-tree.ts';

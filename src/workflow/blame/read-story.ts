@@ -1,10 +1,10 @@
 /** The story of the turn that brought a line: who asked for what, what was planned, who approved it, what happened. */
 import { TeddyError } from '../../errors.ts';
-import type { Report } from '../../plan/report.ts';
-import { parseReport } from '../../plan/report-yaml.ts';
+import type { Report } from '../../plan/report/report.ts';
+import { parseReport } from '../../plan/report/report-yaml.ts';
 import type { Project } from '../../ports/project.ts';
-import type { VerdictWord } from '../../session/entry.ts';
-import { toAuthor, type CommitAuthor } from '../../session/logged-entry.ts';
+import type { VerdictWord } from '../../session/entries/entry.ts';
+import { toAuthor, type CommitAuthor } from '../../session/entries/logged-entry.ts';
 import { turnDir, type Oid, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
 import {
   readSession,

@@ -3,10 +3,10 @@
  * agent left in the work tree. A version of the file that equals one of a session is that session's; otherwise runs of equal lines
  * tell. Nothing is guessed: what may as well be chance is called unknown.
  */
-import { decodeText } from '../../session/bytes.ts';
+import { decodeText } from '../../session/text/bytes.ts';
 import type { Commit } from '../../ports/git.ts';
-import { identSeconds, parseIdent } from '../../session/logged-entry.ts';
-import type { Entry } from '../../session/entry.ts';
+import { identSeconds, parseIdent } from '../../session/entries/logged-entry.ts';
+import type { Entry } from '../../session/entries/entry.ts';
 import { isOid, type Oid, type RepoPath, type SessionId } from '../../names.ts';
 import { decodeStep, dropCopies, type BlameSource, type CodeStep, type CodeSteps } from './code-steps.ts';
 import { readCalls } from './read-story.ts';

@@ -1,15 +1,15 @@
 /** The story of a place in a file, whole: what is there, who brought it and why, what it replaced, and how it got here. */
-import { decodeText } from '../../session/bytes.ts';
-import { listReplaced } from '../../plan/diff.ts';
+import { decodeText } from '../../session/text/bytes.ts';
+import { listReplaced } from '../../plan/match/diff.ts';
 import type { Project } from '../../ports/project.ts';
-import { parseIdent, toAuthor, type CommitAuthor } from '../../session/logged-entry.ts';
+import { parseIdent, toAuthor, type CommitAuthor } from '../../session/entries/logged-entry.ts';
 import type { Oid, RepoPath, TurnName } from '../../names.ts';
 import { findSelector } from '../line/find-recorded.ts';
 import { maskString } from '../line/mask-text.ts';
 import type { AttributedRun, Author } from './attribute-lines.ts';
 import { blameFile, type BlamedFile, type BlameRequest } from './blame-file.ts';
 import type { CodeSteps } from './code-steps.ts';
-import { groupBy } from '../../session/group-by.ts';
+import { groupBy } from '../../session/text/group-by.ts';
 
 /** All lines of one author, and what is known of them. */
 export interface PlaceStory {

@@ -1,8 +1,8 @@
 /** All of capture shares this: the state of a log that is followed, and the ways to list such states. */
 import { findAgentName, type AgentName } from '../../agents/agents.ts';
-import type { AgentCheckpoint } from '../../conversation/agent-log.ts';
+import type { AgentCheckpoint } from '../../conversation/logs/agent-log.ts';
 import { TeddyError } from '../../errors.ts';
-import { isObject } from '../../session/parse-object.ts';
+import { isObject } from '../../session/text/parse-object.ts';
 import type { Capture, LogPosition } from '../../ports/agent-logs.ts';
 import { shortRef, type Oid, type RefName, type SessionId, type TurnName } from '../../names.ts';
 import type { Project } from '../../ports/project.ts';

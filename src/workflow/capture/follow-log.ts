@@ -1,7 +1,7 @@
 /** Follows one log: reads what is new since the last time, appends it to the lines, and notes how far it came. */
-import type { AgentLine, AgentLogReader, AgentStep, AgentUnit } from '../../conversation/agent-log.ts';
-import type { ImportReport } from '../../conversation/importer.ts';
-import { fieldsOf, parseJson } from '../../conversation/import-values.ts';
+import type { AgentLine, AgentLogReader, AgentStep, AgentUnit } from '../../conversation/logs/agent-log.ts';
+import type { ImportReport } from '../../conversation/logs/importer.ts';
+import { fieldsOf, parseJson } from '../../conversation/records/import-values.ts';
 import { loadAgentLog } from '../../agents/open-log.ts';
 import type { Capture, LogPosition } from '../../ports/agent-logs.ts';
 import type { Project } from '../../ports/project.ts';

@@ -1,11 +1,11 @@
 /** The line of a captured session: the one that is there, or a new one that starts where the work did; and its forks. */
-import type { AgentFork, AgentUnit } from '../../conversation/agent-log.ts';
-import type { KnownRecord } from '../../conversation/record.ts';
+import type { AgentFork, AgentUnit } from '../../conversation/logs/agent-log.ts';
+import type { KnownRecord } from '../../conversation/records/record.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
-import { decodeEntry, type Entry } from '../../session/entry.ts';
-import { readBaseBranch } from '../../session/lines.ts';
-import { identSeconds, idTail } from '../../session/logged-entry.ts';
+import { decodeEntry, type Entry } from '../../session/entries/entry.ts';
+import { readBaseBranch } from '../../session/lines/lines.ts';
+import { identSeconds, idTail } from '../../session/entries/logged-entry.ts';
 import {
   conversationBranchRef,
   mainLineRef,

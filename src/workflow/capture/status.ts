@@ -8,7 +8,7 @@ import { agentNames } from '../../agents/agents.ts';
 import { loadAgentLog } from '../../agents/open-log.ts';
 import { lastDrainKey, listFollowedLogs, type FollowedLog } from './capture.ts';
 import { archivePrefix, archiveRef, deletedPrefix, mainLineRef, shortRef, type RefName } from '../../names.ts';
-import { toShellWord } from '../../session/shell-word.ts';
+import { toShellWord } from '../../session/text/shell-word.ts';
 
 type StatusProject = Pick<Project, 'repository' | 'settings' | 'spool' | 'clock' | 'hash'>;
 type StatusCapture = Pick<Capture, 'states' | 'logs'>;

@@ -1,7 +1,7 @@
 /** Finds the logs of sessions in this repository that no hook told of, and takes in what is new in them. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { notCapturedError, TeddyError, toMessage } from '../../errors.ts';
-import type { ImportReport } from '../../conversation/importer.ts';
+import type { ImportReport } from '../../conversation/logs/importer.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Capture, FoundLog } from '../../ports/agent-logs.ts';
 import { repair } from '../line/repair.ts';

@@ -2,7 +2,7 @@
 import { TeddyError } from '../../errors.ts';
 import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { isSessionPath } from '../../session/global-files.ts';
+import { isSessionPath } from '../../session/global/global-files.ts';
 import { turnNumber, type Oid, type RepoPath, type TurnName } from '../../names.ts';
 import { labelEdits } from '../line/entry-labels.ts';
 import { append } from '../line/append.ts';

@@ -1,8 +1,8 @@
 /** Appends the units of a log to a branch of its line. A record that the branch has already is not written again. */
-import type { AgentLine, AgentUnit } from '../../conversation/agent-log.ts';
-import { decodeTranscript } from '../../conversation/decode-transcript.ts';
-import { captureSource, type KnownRecord } from '../../conversation/record.ts';
-import { encodeRecord, hasAgentPlan, mayEndOpen, versionLimits } from '../../conversation/transcript.ts';
+import type { AgentLine, AgentUnit } from '../../conversation/logs/agent-log.ts';
+import { decodeTranscript } from '../../conversation/history/decode-transcript.ts';
+import { captureSource, type KnownRecord } from '../../conversation/records/record.ts';
+import { encodeRecord, hasAgentPlan, mayEndOpen, versionLimits } from '../../conversation/records/transcript.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Project, Hash } from '../../ports/project.ts';
 import {

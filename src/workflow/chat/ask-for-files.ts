@@ -1,9 +1,9 @@
 /** Has a model write files: one message of a conversation in which the model can do nothing else. */
-import { userMessages } from '../../conversation/transcript.ts';
+import { userMessages } from '../../conversation/records/transcript.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { shortRef } from '../../names.ts';
-import { toShellWord } from '../../session/shell-word.ts';
+import { toShellWord } from '../../session/text/shell-word.ts';
 import { readLine } from '../../view/view.ts';
 import type { WriteRecord } from '../../write/write.ts';
 import { findHeadLine } from '../line/find.ts';

@@ -1,7 +1,7 @@
 /** The interface between a conversation in a session and whoever shows it, and the result of one message. */
 import { TeddyError } from '../../errors.ts';
-import type { Allowable } from '../../conversation/allowed-commands.ts';
-import type { ResultReason } from '../../conversation/record.ts';
+import type { Allowable } from '../../conversation/prompts/allowed-commands.ts';
+import type { ResultReason } from '../../conversation/records/record.ts';
 import type { Oid, RepoPath, TurnName } from '../../names.ts';
 import type { WriteRecord, WriteResult } from '../../write/write.ts';
 import type { Answered } from '../turn/ask-model.ts';

@@ -1,6 +1,6 @@
 /** The project's files as a conversation on a line sees them: on disk where the line is checked out, else at its tip. */
 import { TeddyError } from '../../errors.ts';
-import { parseRepoPath } from '../../session/paths.ts';
+import { parseRepoPath } from '../../session/paths/paths.ts';
 import { whyWithheld } from '../../plan/actions/read.ts';
 import type { FileTarget } from '../../ports/files.ts';
 import type { Store, TextHits, TextQuery, TreeFile, Workspace } from '../../ports/git.ts';
@@ -10,8 +10,8 @@ import { inspectWithTwins } from '../line/find-twin.ts';
 import { inspectTree, type FoundInTree } from '../line/inspect-tree.ts';
 import type { ReadyLine } from '../line/prepare.ts';
 import { findVetoes } from './find-vetoes.ts';
-import { isGuardedPath } from '../../session/global-files.ts';
-import { whyMissing, whyUnreadable } from '../../session/out-of-reach.ts';
+import { isGuardedPath } from '../../session/global/global-files.ts';
+import { whyMissing, whyUnreadable } from '../../session/paths/out-of-reach.ts';
 
 /** Secrets are found in a text as a whole: a larger one takes too long. */
 const maxReadBytes = 4 * 1024 * 1024;

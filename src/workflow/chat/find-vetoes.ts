@@ -1,10 +1,10 @@
 /** The lists of the user, and `.teddyignore`, keep these paths from a model that asks for them by name. */
 import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { resolveContext } from '../../session/context.ts';
-import { globalContextPath } from '../../session/global-files.ts';
+import { resolveContext } from '../../session/context/context.ts';
+import { globalContextPath } from '../../session/global/global-files.ts';
 import { joinPath, sessionDir, type Oid, type RepoPath, type SessionId } from '../../names.ts';
-import { quotePath } from '../../session/paths.ts';
+import { quotePath } from '../../session/paths/paths.ts';
 import { openCodeTree } from '../context/code-tree.ts';
 import { readGlobal } from '../line/global-branch.ts';
 import { readIgnored, readList } from '../context/read.ts';

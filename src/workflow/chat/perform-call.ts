@@ -1,5 +1,5 @@
 /** A tool call that may be done: the user has approved what needs approval. */
-import type { ParsedCall, ListFilesCall, ReadFileCall, SearchTextCall } from '../../conversation/chat-tools.ts';
+import type { ParsedCall, ListFilesCall, ReadFileCall, SearchTextCall } from '../../conversation/prompts/chat-tools.ts';
 import { TeddyError } from '../../errors.ts';
 import { maskString } from '../line/mask-text.ts';
 import { type CallContext, openChatFiles, reachPath, type ChatFiles, toFileText, listAll } from './files.ts';
@@ -7,9 +7,9 @@ import { type ToolOutcome, refuseAborted, toFailure } from './chat.ts';
 import { runCommand } from './run-command-tool.ts';
 import type { RepoPath } from '../../names.ts';
 import type { TextHits } from '../../ports/git.ts';
-import { renderTreeListing } from '../../session/tree-listing.ts';
-import { parseRepoPath, renderPathWord } from '../../session/paths.ts';
-import { isSecretName } from '../../session/secret-names.ts';
+import { renderTreeListing } from '../../session/paths/tree-listing.ts';
+import { parseRepoPath, renderPathWord } from '../../session/paths/paths.ts';
+import { isSecretName } from '../../session/masks/secret-names.ts';
 import { findVetoes } from './find-vetoes.ts';
 
 /**
@@ -67,7 +67,7 @@ async function listFiles(place: CallContext, { path, pattern }: ListFilesCall): 
 
 async function compile(pattern: string | null): Promise<((path: string) => boolean) | { problem: string }> {
   if (pattern === null) return () => true;
-  const { compileGlob } = await import('../../session/context-glob.ts');
+  const { compileGlob } = await import('../../session/paths/context-glob.ts');
   return compileGlob(pattern);
 }
 

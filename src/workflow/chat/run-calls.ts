@@ -7,16 +7,16 @@ import {
   type KnownRecord,
   type ToolResultRecord,
   type ToolUseRecord,
-} from '../../conversation/record.ts';
-import { chatTools, parseCall, type ParsedCall } from '../../conversation/chat-tools.ts';
-import { isAllowed, toAllowable } from '../../conversation/allowed-commands.ts';
-import { encodeRecord } from '../../conversation/transcript.ts';
+} from '../../conversation/records/record.ts';
+import { chatTools, parseCall, type ParsedCall } from '../../conversation/prompts/chat-tools.ts';
+import { isAllowed, toAllowable } from '../../conversation/prompts/allowed-commands.ts';
+import { encodeRecord } from '../../conversation/records/transcript.ts';
 import { TeddyError } from '../../errors.ts';
 import type { AnswerTarget, StagedAnswer } from '../../ports/disk.ts';
 import type { ModelMessage, ModelToolCall } from '../../ports/model.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Oid } from '../../names.ts';
-import { parseObject } from '../../session/parse-object.ts';
+import { parseObject } from '../../session/text/parse-object.ts';
 import { keepStaged, type StagedReception } from '../turn/ask-model.ts';
 import { noteAnswer, toTokens } from '../line/keep-answer.ts';
 import { keepExchange } from '../line/keep-exchange.ts';
@@ -34,9 +34,9 @@ import {
   writingTools,
   type WritingModel,
 } from './write-file.ts';
-import { renderUnifiedDiff } from '../../plan/diff.ts';
+import { renderUnifiedDiff } from '../../plan/match/diff.ts';
 import { toNotRun, watchResult, type CallWatch } from './watch-calls.ts';
-import { toLabel } from '../../session/entry.ts';
+import { toLabel } from '../../session/entries/entry.ts';
 
 export interface CallRun {
   project: Project;

@@ -1,7 +1,7 @@
 /** `run_command`: a script in the work tree of the line, what it printed and what it changed. */
-import type { RunCommandCall } from '../../conversation/chat-tools.ts';
-import { abortedOutput } from '../../conversation/record.ts';
-import { toWellFormed } from '../../conversation/well-formed.ts';
+import type { RunCommandCall } from '../../conversation/prompts/chat-tools.ts';
+import { abortedOutput } from '../../conversation/records/record.ts';
+import { toWellFormed } from '../../conversation/records/well-formed.ts';
 import { TeddyError } from '../../errors.ts';
 import { findDirectory } from '../../plan/actions/execute.ts';
 import type { KeptFiles } from '../../ports/disk.ts';
@@ -9,11 +9,11 @@ import type { CommandResult } from '../../ports/files.ts';
 import type { Workspace } from '../../ports/git.ts';
 import type { Operation } from '../../ports/journal.ts';
 import type { Notices, Project } from '../../ports/project.ts';
-import { isGuardedPath } from '../../session/global-files.ts';
-import { toShellWord } from '../../session/shell-word.ts';
+import { isGuardedPath } from '../../session/global/global-files.ts';
+import { toShellWord } from '../../session/text/shell-word.ts';
 import { shortRef, type RefName, type RepoPath } from '../../names.ts';
-import { shownLines, takeLast, noteResult } from '../../plan/command-output.ts';
-import type { ProcessGroup } from '../../plan/journal.ts';
+import { shownLines, takeLast, noteResult } from '../../plan/effects/command-output.ts';
+import type { ProcessGroup } from '../../plan/report/journal.ts';
 import { readTimeoutMs } from '../run/execute-plan.ts';
 import { keepSessionFiles, takeStock, type FilesAfter } from '../line/guard-session-files.ts';
 import { maskPaths, maskString } from '../line/mask-text.ts';

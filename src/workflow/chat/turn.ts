@@ -1,16 +1,16 @@
 /** One message of a conversation and all that comes of it: answers, tools with their results, until a final answer. */
-import { chatTools } from '../../conversation/chat-tools.ts';
-import { toHistory } from '../../conversation/fold-history.ts';
-import { toModelMessages } from '../../conversation/model-messages.ts';
-import type { KnownRecord, TranscriptRecord } from '../../conversation/record.ts';
-import { renderOpenai } from '../../conversation/render-openai.ts';
-import { countSaid, toFinishedCalls } from '../../conversation/transcript.ts';
-import { beginTool } from '../../conversation/write-tool.ts';
+import { chatTools } from '../../conversation/prompts/chat-tools.ts';
+import { toHistory } from '../../conversation/history/fold-history.ts';
+import { toModelMessages } from '../../conversation/history/model-messages.ts';
+import type { KnownRecord, TranscriptRecord } from '../../conversation/records/record.ts';
+import { renderOpenai } from '../../conversation/history/render-openai.ts';
+import { countSaid, toFinishedCalls } from '../../conversation/records/transcript.ts';
+import { beginTool } from '../../conversation/prompts/write-tool.ts';
 import { TeddyError } from '../../errors.ts';
 import type { AnswerTarget } from '../../ports/disk.ts';
 import type { Model, ModelMessage, ModelRequest } from '../../ports/model.ts';
 import type { Project } from '../../ports/project.ts';
-import { estimateTokens } from '../../session/tokens.ts';
+import { estimateTokens } from '../../session/text/tokens.ts';
 import type { WriteRecord } from '../../write/write.ts';
 import { keepAnswer, receiveStaged, toPlace, toRequest, type StagedReception } from '../turn/ask-model.ts';
 import { beginTalk, refuseSpent } from '../turn/begin.ts';

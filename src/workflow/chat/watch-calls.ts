@@ -1,5 +1,5 @@
 /** Ends the turn of a model that gets nowhere: the same call in vain, too many errors in a row, too many calls. */
-import type { ParsedCall } from '../../conversation/chat-tools.ts';
+import type { ParsedCall } from '../../conversation/prompts/chat-tools.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Model, ModelToolCall } from '../../ports/model.ts';
 import type { ToolOutcome } from './chat.ts';

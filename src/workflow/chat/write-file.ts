@@ -3,17 +3,17 @@
  * file. Both go through a write session, and the user sees the diff before anything is installed.
  */
 import { TeddyError } from '../../errors.ts';
-import type { EditFileCall } from '../../conversation/chat-tools.ts';
-import { beginTool, renderBegun, renderToolError, type BeginArguments } from '../../conversation/write-tool.ts';
+import type { EditFileCall } from '../../conversation/prompts/chat-tools.ts';
+import { beginTool, renderBegun, renderToolError, type BeginArguments } from '../../conversation/prompts/write-tool.ts';
 import type { Model, ModelMessage, ModelRequest, ModelToolCall } from '../../ports/model.ts';
 import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import type { EditAction } from '../../plan/actions/edit.ts';
-import type { Problem } from '../../plan/problem.ts';
-import type { Effect } from '../../plan/effect.ts';
+import type { Problem } from '../../plan/match/problem.ts';
+import type { Effect } from '../../plan/effects/effect.ts';
 import { toEffect } from '../../plan/actions/actions.ts';
 import { shortRef } from '../../names.ts';
-import { parseRepoPath } from '../../session/paths.ts';
+import { parseRepoPath } from '../../session/paths/paths.ts';
 import type { WriteResult } from '../../write/write.ts';
 import { inspectWithTwins } from '../line/find-twin.ts';
 import { maskString } from '../line/mask-text.ts';

@@ -2,11 +2,11 @@
 import { isDamage, TeddyError } from '../../errors.ts';
 import type { Commit, Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { decodeEntry, type Entry } from '../../session/entry.ts';
+import { decodeEntry, type Entry } from '../../session/entries/entry.ts';
 import { isSessionId, sessionDir, type Oid, type RepoPath, type SessionId } from '../../names.ts';
-import { decodeLandings } from '../../session/landing.ts';
-import { parseRepoPath } from '../../session/paths.ts';
-import { parseTrackedConfig } from '../../session/tracked-config.ts';
+import { decodeLandings } from '../../session/lines/landing.ts';
+import { parseRepoPath } from '../../session/paths/paths.ts';
+import { parseTrackedConfig } from '../../session/settings/tracked-config.ts';
 import { findRecorded, listRecorded, requireCommit, type RecordedLine } from '../line/find-recorded.ts';
 import { toText } from '../../view/view.ts';
 import { replayLine } from '../replay/line.ts';

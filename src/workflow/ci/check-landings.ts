@@ -1,11 +1,11 @@
 /** Checks the landings of a change: the lines that they name, and that they hold what these give and nothing else. */
 import type { Commit } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { isOnLine } from '../../session/ancestry.ts';
-import { findNearestEntry } from '../../session/nearest-entry.ts';
-import type { LandedFrom } from '../../session/landing.ts';
-import { listLines } from '../../session/lines.ts';
-import type { VerifiedLine } from '../../session/violation.ts';
+import { isOnLine } from '../../session/entries/ancestry.ts';
+import { findNearestEntry } from '../../session/entries/nearest-entry.ts';
+import type { LandedFrom } from '../../session/lines/landing.ts';
+import { listLines } from '../../session/lines/lines.ts';
+import type { VerifiedLine } from '../../session/entries/violation.ts';
 import { type Oid, type RefName, archivePrefix } from '../../names.ts';
 import type { RecordedLine } from '../line/find-recorded.ts';
 import { withQuarantine } from '../line/quarantine.ts';
@@ -13,7 +13,7 @@ import { verifyLine, type VerifyOptions } from '../verify/line.ts';
 import type { CheckedLanding } from './ci.ts';
 import { compareLanding, findEarlier, listNewestTips } from './compare-landing.ts';
 import { TeddyError } from '../../errors.ts';
-import { hideCredentials } from '../../session/urls.ts';
+import { hideCredentials } from '../../session/masks/urls.ts';
 import { fetchHonest } from '../sharing/fetch-honest.ts';
 import { parseShared } from '../sharing/shared-refs.ts';
 

@@ -1,6 +1,6 @@
 /** The result of a check of a change, or of whole lines. */
 import type { Oid, RepoPath, SessionId } from '../../names.ts';
-import type { LandedFrom } from '../../session/landing.ts';
+import type { LandedFrom } from '../../session/lines/landing.ts';
 import type { NeededApproval } from '../verify/check-approval.ts';
 import type { VerifiedSessions } from '../verify/session.ts';
 import type { ReplayedLine } from '../replay/replayed.ts';

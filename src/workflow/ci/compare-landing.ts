@@ -1,10 +1,10 @@
 /** Compares the tree of a landing with what a merge of its sessions' code onto the commit before it gives. */
 import type { Commit, Store } from '../../ports/git.ts';
 import type { Oid, RepoPath } from '../../names.ts';
-import { editTree } from '../../session/edit-tree.ts';
-import { decodeEntry, type EntryKind } from '../../session/entry.ts';
-import { findLandings, type LandedFrom } from '../../session/landing.ts';
-import { nameSome } from '../../session/name-some.ts';
+import { editTree } from '../../session/paths/edit-tree.ts';
+import { decodeEntry, type EntryKind } from '../../session/entries/entry.ts';
+import { findLandings, type LandedFrom } from '../../session/lines/landing.ts';
+import { nameSome } from '../../session/text/name-some.ts';
 import { startsSession } from '../line/session-start.ts';
 import { readSides, type LandingSides } from '../landing/landing.ts';
 import type { CheckedLanding } from './ci.ts';

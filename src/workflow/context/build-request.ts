@@ -3,9 +3,9 @@ import { nullIfDamaged } from '../../errors.ts';
 import type { Store, Workspace } from '../../ports/git.ts';
 import type { ModelMessage } from '../../ports/model.ts';
 import type { Project } from '../../ports/project.ts';
-import { refuseTooLarge, toBudget } from '../../session/budget.ts';
-import type { ShownFile } from '../../session/context-files.ts';
-import { renderTurnContext } from '../../session/context-lines.ts';
+import { refuseTooLarge, toBudget } from '../../session/context/budget.ts';
+import type { ShownFile } from '../../session/context/context-files.ts';
+import { renderTurnContext } from '../../session/context/context-lines.ts';
 import {
   clippedTo,
   countTokens,
@@ -13,12 +13,12 @@ import {
   type HistoryText,
   type LogSection,
   type SourcedText,
-} from '../../session/context-log-sections.ts';
-import { renderContextLog, type ContextLog, type RequestInfo } from '../../session/context-log.ts';
-import { memosPath } from '../../session/global-files.ts';
-import { nameSome } from '../../session/name-some.ts';
-import { isSecretName } from '../../session/secret-names.ts';
-import { parseLeftOut } from '../../session/history-text.ts';
+} from '../../session/context/context-log-sections.ts';
+import { renderContextLog, type ContextLog, type RequestInfo } from '../../session/context/context-log.ts';
+import { memosPath } from '../../session/global/global-files.ts';
+import { nameSome } from '../../session/text/name-some.ts';
+import { isSecretName } from '../../session/masks/secret-names.ts';
+import { parseLeftOut } from '../../session/context/history-text.ts';
 import { type Oid, type RepoPath, type TurnName } from '../../names.ts';
 import { openCodeTree, type CodeTree } from './code-tree.ts';
 import { fitFiles, fitHistory, toHistory } from './fit-files.ts';
@@ -27,7 +27,7 @@ import { readContext, type ReadContext } from './read.ts';
 import { readEarlierOfTurn, readNewestTurns, readOlderTurns, type HistoryTurn } from './read-history.ts';
 import { readTurnFile, toText, type LineState } from '../../view/view.ts';
 import { noteDamagedReport } from './read-turn-logs.ts';
-import { findAgent } from '../../conversation/agents.ts';
+import { findAgent } from '../../conversation/prompts/agents.ts';
 
 export interface RequestOptions {
   info: RequestInfo;
@@ -179,7 +179,7 @@ export async function rebuildRequest(
   options: RequestOptions,
 ): Promise<BuiltRequest> {
   const { info, message } = options;
-  const { parseContextLog, replaceRequest } = await import('../../session/context-log-parse.ts');
+  const { parseContextLog, replaceRequest } = await import('../../session/context/context-log-parse.ts');
   const [budget, system, [earlier]] = await Promise.all([
     readBudget(project, info),
     readSystem(project, info, global),
@@ -202,7 +202,7 @@ export async function readStoredRequest(store: Store, state: LineState, turn: Tu
   const log = await readTurnFile(store, { commit: state.entryOid, session: state.session, turn }, '_context.log');
   if (log === null) return null;
   // Loaded only here: a new turn reads no log, and a schema takes its time to load.
-  const { parseContextLog } = await import('../../session/context-log-parse.ts');
+  const { parseContextLog } = await import('../../session/context/context-log-parse.ts');
   const { frontMatter, messages, sections } = parseContextLog(log);
   return { log, messages, info: frontMatter, sections, message: sections.at(-1)?.body ?? '' };
 }

@@ -1,7 +1,7 @@
 /** Lets the user change the memos themselves: only `teddy/global` changes, and a line's copy follows with its next message. */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
-import { changeMemos, parseMemos } from '../../session/memos.ts';
+import { changeMemos, parseMemos } from '../../session/global/memos.ts';
 import { changeGlobal, readGlobal } from '../line/global-branch.ts';
 import { dropProposal } from '../line/proposed-memos.ts';
 

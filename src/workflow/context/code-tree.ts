@@ -1,11 +1,11 @@
 /** The project's own files at one commit, read no further than a request needs: a large project has many. */
 import type { TreeEntry, Store, TreeFile } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { isOwn, namesOf, isPattern } from '../../session/context-target.ts';
+import { isOwn, namesOf, isPattern } from '../../session/context/context-target.ts';
 import type { Oid, RepoPath } from '../../names.ts';
-import { renderTreeListing } from '../../session/tree-listing.ts';
+import { renderTreeListing } from '../../session/paths/tree-listing.ts';
 import { toText } from '../../view/view.ts';
-import { parseContextLine, type ContextLine } from '../../session/context-lines.ts';
+import { parseContextLine, type ContextLine } from '../../session/context/context-lines.ts';
 
 export interface CodeTree {
   /** The files that these lines of context lists can speak of: for `resolveContext` as good as all files. */

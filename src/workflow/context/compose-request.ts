@@ -1,12 +1,12 @@
 /** Chooses the agent, the model and the message of a turn, and composes the request. */
-import { userMessages } from '../../conversation/transcript.ts';
-import { listSucceeded } from '../../plan/report-logs.ts';
+import { userMessages } from '../../conversation/records/transcript.ts';
+import { listSucceeded } from '../../plan/report/report-logs.ts';
 import type { TeddyError } from '../../errors.ts';
 import type { Store } from '../../ports/git.ts';
 import type { Model, ProviderName } from '../../ports/model.ts';
 import type { Project } from '../../ports/project.ts';
-import { assembleLog, type RequestInfo, type RequestMode } from '../../session/context-log.ts';
-import { decodeEntry } from '../../session/entry.ts';
+import { assembleLog, type RequestInfo, type RequestMode } from '../../session/context/context-log.ts';
+import { decodeEntry } from '../../session/entries/entry.ts';
 import { shortRef, type TurnName } from '../../names.ts';
 import { buildRequest, isBranchTurn, readStoredRequest, rebuildRequest, type BuiltRequest } from './build-request.ts';
 import { readSteering, requireTrust, type ApproveForeign } from '../line/foreign-texts.ts';
@@ -14,9 +14,9 @@ import { readGlobal, type GlobalBranch } from '../line/global-branch.ts';
 import type { ReadyLine } from '../line/prepare.ts';
 import { readTurnLogs, readTurnPlan } from './read-turn-logs.ts';
 import { nextTurn, type LineState, type TurnState } from '../../view/view.ts';
-import { defaultAgent } from '../../conversation/agents.ts';
-import { parseContextLog } from '../../session/context-log-parse.ts';
-import type { LogSection } from '../../session/context-log-sections.ts';
+import { defaultAgent } from '../../conversation/prompts/agents.ts';
+import { parseContextLog } from '../../session/context/context-log-parse.ts';
+import type { LogSection } from '../../session/context/context-log-sections.ts';
 
 /** Which model will be asked. `model` null: none is configured, or the answer is brought by hand later. */
 interface ModelChoice {

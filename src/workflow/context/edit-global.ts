@@ -1,14 +1,14 @@
 /** A file of `teddy/global` in the user's editor: checked before anything is committed, and never lost. */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
-import { endLine } from '../../session/context-log-sections.ts';
-import { parseGlobalFile } from '../../session/global-files.ts';
-import { parseMemos } from '../../session/memos.ts';
+import { endLine } from '../../session/context/context-log-sections.ts';
+import { parseGlobalFile } from '../../session/global/global-files.ts';
+import { parseMemos } from '../../session/global/memos.ts';
 import type { Oid } from '../../names.ts';
 import { warnOfSecrets } from './change-memos.ts';
 import { ensureGlobal, readGlobal } from '../line/global-branch.ts';
 import { readGlobalFile, saveGlobalFile } from '../line/save-global.ts';
-import { toAgentTemplate, withoutTemplateNote } from '../../conversation/agents.ts';
+import { toAgentTemplate, withoutTemplateNote } from '../../conversation/prompts/agents.ts';
 
 interface GlobalEdited {
   file: string;

@@ -2,9 +2,9 @@
 import { TeddyError, type ErrorCode } from '../../errors.ts';
 import { joinPath, sessionDir, shortRef, type Oid, type RepoPath, type SessionId } from '../../names.ts';
 import type { Project } from '../../ports/project.ts';
-import { addContextLine, dropContextLine } from '../../session/context-lines.ts';
-import { formatCount } from '../../session/format-count.ts';
-import { isSecretName } from '../../session/secret-names.ts';
+import { addContextLine, dropContextLine } from '../../session/context/context-lines.ts';
+import { formatCount } from '../../session/text/format-count.ts';
+import { isSecretName } from '../../session/masks/secret-names.ts';
 import { append } from '../line/append.ts';
 import { labelEdits } from '../line/entry-labels.ts';
 import { ensureGlobal, readGlobal } from '../line/global-branch.ts';

@@ -1,6 +1,6 @@
 /** Why a path is shown to the model, or is not: the lines that speak of it. */
-import { parseRepoPath } from '../../session/paths.ts';
-import type { LinePosition } from '../../session/context-levels.ts';
+import { parseRepoPath } from '../../session/paths/paths.ts';
+import type { LinePosition } from '../../session/context/context-levels.ts';
 import type { ReadContext } from './read.ts';
 import type { ContextRow } from './rows.ts';
 

@@ -1,14 +1,14 @@
 /** Leaves files of the model's own list out of a request that has no room for them. What the user's lists name stays. */
 import type { Store } from '../../ports/git.ts';
-import type { ShownFile } from '../../session/context-files.ts';
-import { countTokens, fileSection, type HistoryText } from '../../session/context-log-sections.ts';
-import { formatCount } from '../../session/format-count.ts';
-import { renderPathWord } from '../../session/paths.ts';
+import type { ShownFile } from '../../session/context/context-files.ts';
+import { countTokens, fileSection, type HistoryText } from '../../session/context/context-log-sections.ts';
+import { formatCount } from '../../session/text/format-count.ts';
+import { renderPathWord } from '../../session/paths/paths.ts';
 import type { RepoPath, TurnName } from '../../names.ts';
-import { countBytes } from '../../session/bytes.ts';
-import { countFitting } from '../../session/budget.ts';
-import type { ContextLog } from '../../session/context-log.ts';
-import { joinHistory, renderLeftOut } from '../../session/history-text.ts';
+import { countBytes } from '../../session/text/bytes.ts';
+import { countFitting } from '../../session/context/budget.ts';
+import type { ContextLog } from '../../session/context/context-log.ts';
+import { joinHistory, renderLeftOut } from '../../session/context/history-text.ts';
 import { countClipped, type HistoryTurn } from './read-history.ts';
 
 interface FittedFiles {

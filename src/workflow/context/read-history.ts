@@ -1,13 +1,18 @@
 /** The earlier turns of a line as the model may read them: rendered once, secrets masked, newest first. */
-import type { TranscriptRecord } from '../../conversation/record.ts';
-import type { TurnFiles } from '../../conversation/resolve-files.ts';
-import { afterLastMessage, isUnanswered, toEarlierReplies, toFinishedCalls } from '../../conversation/transcript.ts';
+import type { TranscriptRecord } from '../../conversation/records/record.ts';
+import type { TurnFiles } from '../../conversation/history/resolve-files.ts';
+import {
+  afterLastMessage,
+  isUnanswered,
+  toEarlierReplies,
+  toFinishedCalls,
+} from '../../conversation/records/transcript.ts';
 import type { Project } from '../../ports/project.ts';
-import { clipPart, renderTurn, type HistoryPart } from '../../session/history-text.ts';
+import { clipPart, renderTurn, type HistoryPart } from '../../session/context/history-text.ts';
 import type { TurnName } from '../../names.ts';
-import type { RequestMode } from '../../session/context-log.ts';
-import { estimateTokens } from '../../session/tokens.ts';
-import { toTurnHistory } from '../../conversation/turn-history.ts';
+import type { RequestMode } from '../../session/context/context-log.ts';
+import { estimateTokens } from '../../session/text/tokens.ts';
+import { toTurnHistory } from '../../conversation/history/turn-history.ts';
 import { readTurnState, toText, type LineState, type TurnState } from '../../view/view.ts';
 
 export interface HistoryTurn {

@@ -1,9 +1,14 @@
 /** The list that a turn has of its own: what the turn before left to it. */
 import type { Plan } from '../../plan/plan.ts';
-import { listSucceeded } from '../../plan/report-logs.ts';
+import { listSucceeded } from '../../plan/report/report-logs.ts';
 import type { Store } from '../../ports/git.ts';
 import { typeOf } from '../../plan/actions/actions.ts';
-import { nextTurnList, parseTurnContext, type TouchedPath, type TurnLine } from '../../session/context-lines.ts';
+import {
+  nextTurnList,
+  parseTurnContext,
+  type TouchedPath,
+  type TurnLine,
+} from '../../session/context/context-lines.ts';
 import { type TurnName } from '../../names.ts';
 import { readTurnFile, readTurnState, type LineState, type TurnState } from '../../view/view.ts';
 import { readTurnLogs, readTurnPlan } from './read-turn-logs.ts';

@@ -1,8 +1,8 @@
 /** The plan of a turn, what became of its actions, and what a person is told where nobody can know. */
-import { newestGrammar } from '../../session/grammar.ts';
-import { parsePlan } from '../../plan/parse.ts';
+import { newestGrammar } from '../../session/text/grammar.ts';
+import { parsePlan } from '../../plan/parse/parse.ts';
 import type { Plan } from '../../plan/plan.ts';
-import { readRun, type ReadLog, type ReadRun } from '../../plan/report-logs.ts';
+import { readRun, type ReadLog, type ReadRun } from '../../plan/report/report-logs.ts';
 import { joinPath, turnDir, type TurnName } from '../../names.ts';
 import { toText, type LineState, type TurnState } from '../../view/view.ts';
 

@@ -1,20 +1,25 @@
 /** The context of a turn: which files the lists name, and what of each of them is shown. */
-import { readPages } from '../../plan/report-logs.ts';
+import { readPages } from '../../plan/report/report-logs.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Store, TreeFile, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { readContextFiles, toRefused, turnContextPaths, type ShownFile } from '../../session/context-files.ts';
-import { parseContextLine, parseTurnContext, type TurnLine } from '../../session/context-lines.ts';
-import { outsidePaths, settleContext, type OutsideFacts, type SettledContext } from '../../session/context-outside.ts';
-import { resolveContext, type LeftOut } from '../../session/context.ts';
-import { globalContextPath } from '../../session/global-files.ts';
-import type { IsIgnored } from '../../session/ignore-rules.ts';
+import { readContextFiles, toRefused, turnContextPaths, type ShownFile } from '../../session/context/context-files.ts';
+import { parseContextLine, parseTurnContext, type TurnLine } from '../../session/context/context-lines.ts';
+import {
+  outsidePaths,
+  settleContext,
+  type OutsideFacts,
+  type SettledContext,
+} from '../../session/context/context-outside.ts';
+import { resolveContext, type LeftOut } from '../../session/context/context.ts';
+import { globalContextPath } from '../../session/global/global-files.ts';
+import type { IsIgnored } from '../../session/paths/ignore-rules.ts';
 import { joinPath, sessionDir, turnDir, type Oid, type RepoPath, type TurnName } from '../../names.ts';
 import { openCodeTree, type CodeTree } from './code-tree.ts';
 import type { GlobalBranch } from '../line/global-branch.ts';
 import { readTurnFile, toText, type LineState } from '../../view/view.ts';
 import { readTurnList } from './read-turn-list.ts';
-import { decodeEntry } from '../../session/entry.ts';
+import { decodeEntry } from '../../session/entries/entry.ts';
 
 export interface ReadContext {
   /** The files in the order in which they are shown, and last those that the model asked for in vain; not masked yet. */
@@ -109,7 +114,7 @@ export async function readList(store: Store, tip: Oid, path: RepoPath): Promise<
 export async function readIgnored(store: Store, tree: readonly TreeFile[]): Promise<IsIgnored | undefined> {
   const found = tree.filter(({ path, mode }) => /(?:^|\/)\.teddyignore$/.test(path) && mode.startsWith('100'));
   if (found.length === 0) return undefined;
-  const { readIgnoreFiles } = await import('../../session/ignore-rules.ts');
+  const { readIgnoreFiles } = await import('../../session/paths/ignore-rules.ts');
   const files = found.map(async ({ path, oid }) => ({
     directory: path.slice(0, -'/.teddyignore'.length),
     text: toText(await store.readBlob(oid)),

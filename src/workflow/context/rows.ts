@@ -1,9 +1,9 @@
 /** The files of a context as a person reads them: what is shown of each, how much it is, and which line brought it in. */
-import type { ShownFile } from '../../session/context-files.ts';
-import type { LinePosition } from '../../session/context-levels.ts';
-import { estimateTokens } from '../../session/tokens.ts';
+import type { ShownFile } from '../../session/context/context-files.ts';
+import type { LinePosition } from '../../session/context/context-levels.ts';
+import { estimateTokens } from '../../session/text/tokens.ts';
 import type { ReadContext } from './read.ts';
-import { countBytes } from '../../session/bytes.ts';
+import { countBytes } from '../../session/text/bytes.ts';
 
 export interface ContextRow {
   path: string;

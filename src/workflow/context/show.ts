@@ -2,12 +2,12 @@
 import { TeddyError } from '../../errors.ts';
 import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import type { ShownFile } from '../../session/context-files.ts';
-import { countTokens, type LogSection } from '../../session/context-log-sections.ts';
-import { parseTurnContext, type TurnLine } from '../../session/context-lines.ts';
-import type { LinePosition } from '../../session/context-levels.ts';
+import type { ShownFile } from '../../session/context/context-files.ts';
+import { countTokens, type LogSection } from '../../session/context/context-log-sections.ts';
+import { parseTurnContext, type TurnLine } from '../../session/context/context-lines.ts';
+import type { LinePosition } from '../../session/context/context-levels.ts';
 import { joinPath, sessionDir, type SessionId, type TurnName } from '../../names.ts';
-import type { RequestInfo } from '../../session/context-log.ts';
+import type { RequestInfo } from '../../session/context/context-log.ts';
 import { toContextRows, type ContextRow } from './rows.ts';
 import { fitRequest, isBranchTurn, readBudget, readStoredRequest } from './build-request.ts';
 import { openCodeTree, type CodeTree } from './code-tree.ts';
@@ -19,7 +19,7 @@ import { readGlobal, type GlobalBranch } from '../line/global-branch.ts';
 import { readContext, readListed, type ReadContext } from './read.ts';
 import { nextTurn, readLine, readTurnFile, toText, type LineState } from '../../view/view.ts';
 import { readTurnList } from './read-turn-list.ts';
-import { defaultAgent } from '../../conversation/agents.ts';
+import { defaultAgent } from '../../conversation/prompts/agents.ts';
 
 export interface ShownContext {
   session: SessionId;

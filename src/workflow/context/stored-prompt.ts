@@ -1,13 +1,13 @@
 /** The prompt of a request that is sent again: who pushed the line may have written it. */
 import { nullIfDamaged, TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
-import type { LogSection } from '../../session/context-log-sections.ts';
-import type { RequestInfo } from '../../session/context-log.ts';
-import { parseContextLog } from '../../session/context-log-parse.ts';
+import type { LogSection } from '../../session/context/context-log-sections.ts';
+import type { RequestInfo } from '../../session/context/context-log.ts';
+import { parseContextLog } from '../../session/context/context-log-parse.ts';
 import type { TurnName } from '../../names.ts';
 import { isTrusted, type SteeringText } from '../line/foreign-texts.ts';
 import { maskString } from '../line/mask-text.ts';
-import { listPrompts } from '../../conversation/agents.ts';
+import { listPrompts } from '../../conversation/prompts/agents.ts';
 
 /** Empty when the prompt is one of teddy's own, or that of an agent that is trusted. Throws DAMAGED_SESSION. */
 export async function readStoredPrompt(project: Project, turn: TurnName, log: string): Promise<SteeringText[]> {

@@ -10,7 +10,7 @@ import {
   type SteeringText,
 } from '../line/foreign-texts.ts';
 import { readGlobal, type GlobalBranch } from '../line/global-branch.ts';
-import { listMainLines } from '../../session/main-lines.ts';
+import { listMainLines } from '../../session/lines/main-lines.ts';
 import { readLine, readTurnFile, type LineState } from '../../view/view.ts';
 
 /**

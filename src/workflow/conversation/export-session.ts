@@ -7,7 +7,7 @@ import { sessionDir, type Oid, type SessionId } from '../../names.ts';
 import { findLine, lineName } from '../line/find.ts';
 import { findConversation } from '../line/read-conversation.ts';
 import { showHistory } from './show-history.ts';
-import { toShellWord } from '../../session/shell-word.ts';
+import { toShellWord } from '../../session/text/shell-word.ts';
 
 export type ExportOptions =
   | { kind: 'dir'; place: ExportDirectory }

@@ -4,9 +4,9 @@
  */
 import type { Oid, RepoPath, SessionId } from '../../names.ts';
 import type { Project } from '../../ports/project.ts';
-import { isStartOf, parseIdent } from '../../session/logged-entry.ts';
-import { decodeEntry } from '../../session/entry.ts';
-import { nameSome } from '../../session/name-some.ts';
+import { isStartOf, parseIdent } from '../../session/entries/logged-entry.ts';
+import { decodeEntry } from '../../session/entries/entry.ts';
+import { nameSome } from '../../session/text/name-some.ts';
 import { attributeFiles, groupLines, type AttributedFiles, type Contributor } from '../blame/attribute-files.ts';
 import type { AttributedRun, Author } from '../blame/attribute-lines.ts';
 import { requireCommit } from '../line/find-recorded.ts';

@@ -1,9 +1,9 @@
 /** Follows a line: what each entry brings, whoever appends it, in order, each once. */
-import { decodeTranscript } from '../../conversation/decode-transcript.ts';
-import type { TranscriptRecord } from '../../conversation/record.ts';
+import { decodeTranscript } from '../../conversation/history/decode-transcript.ts';
+import type { TranscriptRecord } from '../../conversation/records/record.ts';
 import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { decodeEntry, type Entry } from '../../session/entry.ts';
+import { decodeEntry, type Entry } from '../../session/entries/entry.ts';
 import { joinPath, turnDir, type Oid, type SessionId, type TurnName } from '../../names.ts';
 import { findLine, lineName, type Line } from '../line/find.ts';
 import { readEnd, type LineEnd } from '../line/read-end.ts';

@@ -1,9 +1,9 @@
 /** Makes a session of a foreign log: all its entries are written, synced once, and made visible by one ref update. */
 import type { ImportFormat } from '../../agents/import-formats.ts';
-import type { ImportReport, ImportUnit } from '../../conversation/importer.ts';
+import type { ImportReport, ImportUnit, LogPath } from '../../conversation/logs/importer.ts';
 import type { RefTip } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { decodeEntry } from '../../session/entry.ts';
+import { decodeEntry } from '../../session/entries/entry.ts';
 import {
   conversationBranchRef,
   mainLineRef,
@@ -20,7 +20,7 @@ import {
   compareTurns,
 } from '../../names.ts';
 import { repair } from '../line/repair.ts';
-import { addForgotten } from '../../session/cached-rows.ts';
+import { addForgotten } from '../../session/entries/cached-rows.ts';
 import { ensureGlobal, refuseTeddyBranch } from '../line/global-branch.ts';
 import type { PlannedAttempt } from './imported-attempts.ts';
 import { chooseStart, type Base } from '../line/choose-start.ts';
@@ -28,7 +28,6 @@ import { readTakenIds, refuseTrackedFile, draftStart, toStartPlace } from '../li
 import { planImport, type ImportPlan } from './plan-import.ts';
 import { type ImportRequest, readLogAgain } from './read-log.ts';
 import { moveRefs } from '../line/move-refs.ts';
-import type { LogPath } from '../../conversation/rewinds.ts';
 import { writeEntries, type Draft } from '../line/append.ts';
 import { draftOpening, findLeave, type WrittenLine } from '../line/conversation-branch.ts';
 import { describeUnits } from '../line/describe-records.ts';

@@ -1,7 +1,7 @@
 /** The attempts that the user took back in a foreign log: each becomes a conversation branch. */
-import { isSummary } from '../../conversation/import-report.ts';
-import type { ImportUnit } from '../../conversation/importer.ts';
-import { followPath, type LogPath, type Rewinds } from '../../conversation/rewinds.ts';
+import { isSummary } from '../../conversation/logs/import-report.ts';
+import { type ImportUnit, type LogPath, type Rewinds } from '../../conversation/logs/importer.ts';
+import { followPath } from '../../conversation/logs/rewinds.ts';
 import type { Project } from '../../ports/project.ts';
 import { toTurnName, turnNumber, type TurnName } from '../../names.ts';
 import { openEntries } from './imported-entries.ts';

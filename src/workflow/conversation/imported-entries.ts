@@ -1,7 +1,7 @@
 /** Which units of an import become one entry: one each, but in a turn of thousands many together. */
-import type { KnownRecord } from '../../conversation/record.ts';
-import { encodeRecord, endsDenied, lastAnswer, versionLimits } from '../../conversation/transcript.ts';
-import type { ImportUnit } from '../../conversation/importer.ts';
+import type { KnownRecord } from '../../conversation/records/record.ts';
+import { encodeRecord, endsDenied, lastAnswer, versionLimits } from '../../conversation/records/transcript.ts';
+import type { ImportUnit } from '../../conversation/logs/importer.ts';
 import { toTurnName, type TurnName } from '../../names.ts';
 
 export interface ImportedEntry {

@@ -1,6 +1,6 @@
 /** Continues a session in another agent: its history becomes a log of that agent's own, under a new id. */
-import { toHistory } from '../../conversation/fold-history.ts';
-import type { Repair } from '../../conversation/history.ts';
+import { toHistory } from '../../conversation/history/fold-history.ts';
+import type { Repair } from '../../conversation/history/history.ts';
 import { readTurns } from '../../view/view.ts';
 import { agents, type AgentName } from '../../agents/agents.ts';
 import { TeddyError } from '../../errors.ts';

@@ -5,14 +5,13 @@ import {
   type ImportFormat,
   type ImportFormats,
 } from '../../agents/import-formats.ts';
-import type { Importer, ImportReport, ImportUnit } from '../../conversation/importer.ts';
-import type { LogPath } from '../../conversation/rewinds.ts';
+import type { Importer, ImportReport, ImportUnit, LogPath } from '../../conversation/logs/importer.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { toSessionName } from '../../names.ts';
 import { openCount, planRewinds, type PlannedAttempt } from './imported-attempts.ts';
 import { watched, type ImportRequest, type ReadLog } from './read-log.ts';
-import { toShellWord } from '../../session/shell-word.ts';
+import { toShellWord } from '../../session/text/shell-word.ts';
 
 export interface ImportPlan extends ReadLog {
   report: ImportReport;

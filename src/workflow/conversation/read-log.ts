@@ -1,7 +1,7 @@
 /** Reads a foreign log once more, as it was read the first time. */
 import { loadImportFormats, type ImportFormat } from '../../agents/import-formats.ts';
-import type { ImportUnit } from '../../conversation/importer.ts';
-import { followPath, type LogPath } from '../../conversation/rewinds.ts';
+import { type ImportUnit, type LogPath } from '../../conversation/logs/importer.ts';
+import { followPath } from '../../conversation/logs/rewinds.ts';
 import { TeddyError } from '../../errors.ts';
 import type { SourceFile } from '../../ports/disk.ts';
 import type { Project } from '../../ports/project.ts';

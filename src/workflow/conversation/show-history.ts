@@ -1,5 +1,5 @@
 /** The messages of a session in the form of a provider. What is slow to render is kept in the cache. */
-import type { HistoryFormat } from '../../conversation/history.ts';
+import type { HistoryFormat } from '../../conversation/history/history.ts';
 import { readTurns } from '../../view/view.ts';
 import {
   decodeText,
@@ -8,12 +8,12 @@ import {
   noTurnFromError,
   renderHistory,
   type RenderedHistory,
-} from '../../conversation/render-history.ts';
+} from '../../conversation/history/render-history.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { parseTurnName, type Oid, type SessionId, type TurnName } from '../../names.ts';
 import { findConversation, type ConversationTarget } from '../line/read-conversation.ts';
-import { parseJson } from '../../session/parse-object.ts';
+import { parseJson } from '../../session/text/parse-object.ts';
 
 export interface HistoryRequest {
   /** A session, as of `-s`, or anything that git takes for a commit. */

@@ -1,15 +1,15 @@
 /** Finds lines that differ from a remote, which is a fault only if both have gone on, and memos that are not on their line yet. */
 import type { RefTip, Store } from '../../ports/git.ts';
 import { globalRef, shortRef, type RefName, type Oid } from '../../names.ts';
-import { toShellWord } from '../../session/shell-word.ts';
-import { nameSome } from '../../session/name-some.ts';
+import { toShellWord } from '../../session/text/shell-word.ts';
+import { nameSome } from '../../session/text/name-some.ts';
 import type { Examination, Found } from './finding.ts';
 import type { Project } from '../../ports/project.ts';
-import { type Entry, decodeEntry } from '../../session/entry.ts';
+import { type Entry, decodeEntry } from '../../session/entries/entry.ts';
 import { finishMemos } from '../line/decide-memos.ts';
 import { prepareLine } from '../line/prepare.ts';
 import { readLine } from '../../view/view.ts';
-import { groupBy } from '../../session/group-by.ts';
+import { groupBy } from '../../session/text/group-by.ts';
 
 export const findDivergedLines: Examination = async ({ project, lines }) => {
   const { store } = project.repository;

@@ -1,11 +1,11 @@
 /** Checks what every command needs: an identity, room for the branches, session files that git leaves as they are. */
-import { equalBytes } from '../../session/bytes.ts';
+import { equalBytes } from '../../session/text/bytes.ts';
 import { TeddyError } from '../../errors.ts';
 import { editableFiles } from '../line/guard-session-files.ts';
 import { findHeadLine } from '../line/find.ts';
-import { noSessionsRemoteError } from '../../session/decide-setting.ts';
-import { toShellWord } from '../../session/shell-word.ts';
-import { isSessionPath } from '../../session/global-files.ts';
+import { noSessionsRemoteError } from '../../session/settings/decide-setting.ts';
+import { toShellWord } from '../../session/text/shell-word.ts';
+import { isSessionPath } from '../../session/global/global-files.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Workspace, Edit } from '../../ports/git.ts';
 import type { RepoPath, Oid } from '../../names.ts';

@@ -1,9 +1,9 @@
 /** Finds damaged objects below the lines, and entries that no ref reaches any more: these are offered as branches. */
-import { readDefaultBranches } from '../../session/lines.ts';
+import { readDefaultBranches } from '../../session/lines/lines.ts';
 import { nullIfDamaged } from '../../errors.ts';
 import type { Commit, RefTip } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { decodeEntry, type Entry } from '../../session/entry.ts';
+import { decodeEntry, type Entry } from '../../session/entries/entry.ts';
 import {
   archiveRef,
   conversationBranchRef,
@@ -17,9 +17,9 @@ import {
 } from '../../names.ts';
 import { count, type Examination, type Found } from './finding.ts';
 import type { DamagedObject } from '../../ports/disk.ts';
-import { formatCount } from '../../session/format-count.ts';
-import { toShellWord } from '../../session/shell-word.ts';
-import { readForgotten } from '../../session/cached-rows.ts';
+import { formatCount } from '../../session/text/format-count.ts';
+import { toShellWord } from '../../session/text/shell-word.ts';
+import { readForgotten } from '../../session/entries/cached-rows.ts';
 import { moveRefs } from '../line/move-refs.ts';
 
 interface LostCommit {

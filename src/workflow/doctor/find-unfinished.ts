@@ -1,9 +1,9 @@
 /** Finds runs and write sessions that were cut off, and work trees whose line has ended or that were never finished. */
-import type { JournaledRun } from '../../plan/journal.ts';
+import type { JournaledRun } from '../../plan/report/journal.ts';
 import { shortRef, joinPath, turnDir } from '../../names.ts';
 import type { Project } from '../../ports/project.ts';
-import { formatCount } from '../../session/format-count.ts';
-import { toShellWord } from '../../session/shell-word.ts';
+import { formatCount } from '../../session/text/format-count.ts';
+import { toShellWord } from '../../session/text/shell-word.ts';
 import { toForgetSteps } from '../line/way-to-line.ts';
 import { listWorkTrees, type ListedWorkTree } from '../line/list-work-trees.ts';
 import { removeWorkTrees } from '../line/remove-work-tree.ts';

@@ -3,7 +3,7 @@ import type { AgentSetup } from '../../ports/agent-setup.ts';
 import type { Remain } from '../../ports/disk.ts';
 import type { RefTip } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import type { KnownLine } from '../../session/lines.ts';
+import type { KnownLine } from '../../session/lines/lines.ts';
 
 /** They are part of `--json`. */
 type FindingKind =

@@ -2,8 +2,8 @@
 import { TeddyError } from '../../errors.ts';
 import type { MessageFile } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { joinAssistants, renderDisclosure, toDisclosure, leaveOutKnown } from '../../session/assisted-by.ts';
-import { decodeEntry } from '../../session/entry.ts';
+import { joinAssistants, renderDisclosure, toDisclosure, leaveOutKnown } from '../../session/entries/assisted-by.ts';
+import { decodeEntry } from '../../session/entries/entry.ts';
 import {
   compareTurns,
   isTurnName,
@@ -16,7 +16,7 @@ import {
 import { findHeadLine, type Line } from '../line/find.ts';
 import { findEntry } from '../../view/view.ts';
 import { readAssistance, type AssistedTurn } from '../line/read-assistance.ts';
-import { endsInTrailers } from '../../session/trailers.ts';
+import { endsInTrailers } from '../../session/entries/trailers.ts';
 
 export interface CommitOptions {
   /** An editor shows the message, so git adds its comments. */

@@ -15,7 +15,7 @@ import {
 } from '../../names.ts';
 import { findHeadLine, readSession } from '../line/find.ts';
 import type { OutgoingSecret } from '../sharing/check-outgoing.ts';
-import type { VerifiedLine } from '../../session/violation.ts';
+import type { VerifiedLine } from '../../session/entries/violation.ts';
 
 /** A line of what git tells its hook. `tip` null: the ref is deleted there. `remote` null: it is not there yet. */
 interface PushedRef {

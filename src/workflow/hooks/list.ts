@@ -1,5 +1,5 @@
 /** Lists the files where git looks for hooks: ours, somebody else's, or none. */
-import { toShellWord } from '../../session/shell-word.ts';
+import { toShellWord } from '../../session/text/shell-word.ts';
 import type { HookFile, HookName, HookTarget, HookProgram, HookSource } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 

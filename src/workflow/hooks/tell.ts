@@ -1,7 +1,7 @@
 /** Says where in a session somebody is after a switch, and which entry a commit of theirs has replaced. */
-import { userMessages } from '../../conversation/transcript.ts';
+import { userMessages } from '../../conversation/records/transcript.ts';
 import type { Project } from '../../ports/project.ts';
-import { decodeEntry, type Entry } from '../../session/entry.ts';
+import { decodeEntry, type Entry } from '../../session/entries/entry.ts';
 import { mainLineRef, parseOid, type Oid, type SessionId, type TurnName } from '../../names.ts';
 import { findHeadLine, lineName } from '../line/find.ts';
 import { readLine, type TurnStatus } from '../../view/view.ts';

@@ -3,9 +3,9 @@ import { TeddyError } from '../../errors.ts';
 import { describeSessions } from '../../view/view.ts';
 import type { Project } from '../../ports/project.ts';
 import { shortRef, type SessionId } from '../../names.ts';
-import { listLines, type KnownLine } from '../../session/lines.ts';
-import { toMainLines } from '../../session/main-lines.ts';
-import { entryMs } from '../../session/logged-entry.ts';
+import { listLines, type KnownLine } from '../../session/lines/lines.ts';
+import { toMainLines } from '../../session/lines/main-lines.ts';
+import { entryMs } from '../../session/entries/logged-entry.ts';
 import { repair } from '../line/repair.ts';
 import {
   archiveBranches,
@@ -18,7 +18,7 @@ import {
   type ArchivedSession,
   type SessionBranches,
 } from './archive-session.ts';
-import { groupBy } from '../../session/group-by.ts';
+import { groupBy } from '../../session/text/group-by.ts';
 
 export interface ArchiveLandedRequest {
   /** Sessions whose last step is later stay; null: none do. In milliseconds since 1970. */

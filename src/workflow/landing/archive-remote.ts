@@ -3,11 +3,11 @@ import { TeddyError } from '../../errors.ts';
 import type { RefTip, RefUpdate, TransferOptions } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { archivePrefix, archiveRef, type Oid, type RefName, type SessionId } from '../../names.ts';
-import { isOnLine } from '../../session/ancestry.ts';
-import { findNearestEntry } from '../../session/nearest-entry.ts';
-import { listArchives } from '../../session/archives.ts';
+import { isOnLine } from '../../session/entries/ancestry.ts';
+import { findNearestEntry } from '../../session/entries/nearest-entry.ts';
+import { listArchives } from '../../session/lines/archives.ts';
 import { hasLandedAsItStands } from '../line/find-open.ts';
-import { isLine, readBaseBranch } from '../../session/lines.ts';
+import { isLine, readBaseBranch } from '../../session/lines/lines.ts';
 import { chooseRemote, type ChosenRemote } from '../sharing/choose-remote.ts';
 import { moveTracking, pushLines } from '../sharing/push-lines.ts';
 

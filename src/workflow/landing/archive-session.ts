@@ -12,12 +12,18 @@ import {
   type RefName,
   type SessionId,
 } from '../../names.ts';
-import { listArchives, planArchive, resolveArchive } from '../../session/archives.ts';
+import { listArchives, planArchive, resolveArchive } from '../../session/lines/archives.ts';
 import { toArchiveCommand } from '../line/way-to-line.ts';
-import { toShellWord } from '../../session/shell-word.ts';
+import { toShellWord } from '../../session/text/shell-word.ts';
 import { repair } from '../line/repair.ts';
 import { findFreeBranch, findHeadLine } from '../line/find.ts';
-import { chooseMain, listLines, readBaseBranch, type KnownLine, readDefaultBranches } from '../../session/lines.ts';
+import {
+  chooseMain,
+  listLines,
+  readBaseBranch,
+  type KnownLine,
+  readDefaultBranches,
+} from '../../session/lines/lines.ts';
 import { findCommit } from '../line/find-committed.ts';
 import { hasLandedAsItStands } from '../line/find-open.ts';
 import { readEnd } from '../line/read-end.ts';

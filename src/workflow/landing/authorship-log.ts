@@ -7,7 +7,7 @@ import { findAgent } from '../../agents/agents.ts';
 import type { Oid, RefName, RepoPath } from '../../names.ts';
 import type { TreeFile, Store } from '../../ports/git.ts';
 import type { Hash, Project } from '../../ports/project.ts';
-import { nameSome } from '../../session/name-some.ts';
+import { nameSome } from '../../session/text/name-some.ts';
 import { attributeFiles, groupLines, type Contributor } from '../blame/attribute-files.ts';
 import { TeddyError } from '../../errors.ts';
 import { appendCommit } from '../line/append.ts';

@@ -2,13 +2,13 @@
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { globalRef, shortRef, type Oid, type RefName } from '../../names.ts';
-import { toShellWord } from '../../session/shell-word.ts';
+import { toShellWord } from '../../session/text/shell-word.ts';
 import { readSession } from '../line/find.ts';
-import { findOtherTargets } from '../../session/landing.ts';
-import { readBaseStart } from '../../session/lines.ts';
+import { findOtherTargets } from '../../session/lines/landing.ts';
+import { readBaseStart } from '../../session/lines/lines.ts';
 import { requireOwnStart } from '../line/own-start.ts';
 import { toLandCommand, type LandableLine, type LandRequest } from './landing.ts';
-import { decodeEntry } from '../../session/entry.ts';
+import { decodeEntry } from '../../session/entries/entry.ts';
 import { startsSession } from '../line/session-start.ts';
 
 export interface LandingTarget {

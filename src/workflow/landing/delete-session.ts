@@ -13,7 +13,7 @@ import {
   type SessionId,
 } from '../../names.ts';
 import { hasLandedAsItStands } from '../line/find-open.ts';
-import { listLines, type KnownLine } from '../../session/lines.ts';
+import { listLines, type KnownLine } from '../../session/lines/lines.ts';
 import { nextTurn, readLine } from '../../view/view.ts';
 import { repair } from '../line/repair.ts';
 import {
@@ -28,7 +28,7 @@ import {
 } from './archive-session.ts';
 import { moveRefs } from '../line/move-refs.ts';
 import { afterLeaving } from '../line/way-to-line.ts';
-import { toShellWord } from '../../session/shell-word.ts';
+import { toShellWord } from '../../session/text/shell-word.ts';
 
 interface DoomedLine extends RefTip {
   turns: number;

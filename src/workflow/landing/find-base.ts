@@ -1,9 +1,15 @@
 /** From which commit on a line's code is new to a branch: what landed there before counts as merged. */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
-import { findLandings, findLost, type FoundLanding, type LandedFrom, type LostCode } from '../../session/landing.ts';
-import { decodeEntry } from '../../session/entry.ts';
-import { takesBack } from '../../session/line-paths.ts';
+import {
+  findLandings,
+  findLost,
+  type FoundLanding,
+  type LandedFrom,
+  type LostCode,
+} from '../../session/lines/landing.ts';
+import { decodeEntry } from '../../session/entries/entry.ts';
+import { takesBack } from '../../session/lines/line-paths.ts';
 import { shortRef, type Oid, type TurnName } from '../../names.ts';
 import type { LandingTarget } from './choose-target.ts';
 import type { LandableLine } from './landing.ts';

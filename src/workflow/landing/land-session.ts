@@ -1,12 +1,12 @@
 /** Brings the code of a line to a branch, as one commit there; of `.teddy/` the branch keeps its own. */
-import { userMessages } from '../../conversation/transcript.ts';
+import { userMessages } from '../../conversation/records/transcript.ts';
 import { DamagedObjectError, TeddyError } from '../../errors.ts';
 import type { Store, TreeChange, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { decodeEntry, type EntryKind } from '../../session/entry.ts';
-import { encodeLanding, type LandedFrom, type LostCode } from '../../session/landing.ts';
+import { decodeEntry, type EntryKind } from '../../session/entries/entry.ts';
+import { encodeLanding, type LandedFrom, type LostCode } from '../../session/lines/landing.ts';
 import { parseArchiveRef, shortRef, type Oid, type RefName, type SessionId, type TurnName } from '../../names.ts';
-import { nameEdits, nameSome, type OwnEdit } from '../../session/name-some.ts';
+import { nameEdits, nameSome, type OwnEdit } from '../../session/text/name-some.ts';
 import { maskMessage } from '../line/mask-text.ts';
 import { repair } from '../line/repair.ts';
 import { refuseOperation } from '../line/refuse-operation.ts';
@@ -36,7 +36,7 @@ import {
   readSides,
   type LandingSides,
 } from './landing.ts';
-import { isSessionPath } from '../../session/global-files.ts';
+import { isSessionPath } from '../../session/global/global-files.ts';
 import { readLine } from '../../view/view.ts';
 import { moveRefs } from '../line/move-refs.ts';
 

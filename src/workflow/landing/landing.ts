@@ -1,5 +1,5 @@
 /** Shared by the steps of a landing: its request, its two sides, the archive that it keeps, and the command that lands. */
-import { toShellWord } from '../../session/shell-word.ts';
+import { toShellWord } from '../../session/text/shell-word.ts';
 import {
   type Oid,
   type RefName,
@@ -11,10 +11,10 @@ import {
   shortRef,
 } from '../../names.ts';
 import type { ObjectBatch, Store, TreeEntry } from '../../ports/git.ts';
-import { editTree } from '../../session/edit-tree.ts';
+import { editTree } from '../../session/paths/edit-tree.ts';
 import type { Project } from '../../ports/project.ts';
-import { chooseMain, listLines } from '../../session/lines.ts';
-import { planArchive } from '../../session/archives.ts';
+import { chooseMain, listLines } from '../../session/lines/lines.ts';
+import { planArchive } from '../../session/lines/archives.ts';
 import { moveRefs } from '../line/move-refs.ts';
 
 export interface LandRequest {

@@ -1,11 +1,11 @@
 /** Makes of a draft what its commit holds: an entry, and files at their places, without secrets. */
-import type { KnownRecord } from '../../conversation/record.ts';
-import { encodeRecord } from '../../conversation/transcript.ts';
+import type { KnownRecord } from '../../conversation/records/record.ts';
+import { encodeRecord } from '../../conversation/records/transcript.ts';
 import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import type { TreeEdit } from '../../session/edit-tree.ts';
-import { encodeEntry, type Entry, type EntryKind } from '../../session/entry.ts';
-import { toLaterId } from '../../session/logged-entry.ts';
+import type { TreeEdit } from '../../session/paths/edit-tree.ts';
+import { encodeEntry, type Entry, type EntryKind } from '../../session/entries/entry.ts';
+import { toLaterId } from '../../session/entries/logged-entry.ts';
 import { joinPath, turnDir, type Oid, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
 import { maskSaid } from './mask-record.ts';
 import { maskEntry } from './mask-text.ts';

@@ -1,11 +1,11 @@
 /** Appends what was said elsewhere to a line: by a voice front end, an editor, a person at the shell. Nobody is asked. */
-import { completeRecords, type GivenRecord } from '../../conversation/given-record.ts';
-import { encodeRecord } from '../../conversation/transcript.ts';
-import type { KnownRecord, ToolResultRecord, ToolUseRecord } from '../../conversation/record.ts';
+import { completeRecords, type GivenRecord } from '../../conversation/records/given-record.ts';
+import { encodeRecord } from '../../conversation/records/transcript.ts';
+import type { KnownRecord, ToolResultRecord, ToolUseRecord } from '../../conversation/records/record.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { decodeEntry } from '../../session/entry.ts';
+import { decodeEntry } from '../../session/entries/entry.ts';
 import {
   isTurnName,
   compareTurns,
@@ -22,7 +22,7 @@ import { maskSaid } from './mask-record.ts';
 import { prepareLine } from './prepare.ts';
 import { nextTurn, toText, type LineState } from '../../view/view.ts';
 import { describeRecords } from './describe-records.ts';
-import { decodeTranscript } from '../../conversation/decode-transcript.ts';
+import { decodeTranscript } from '../../conversation/history/decode-transcript.ts';
 
 export interface AppendRequest {
   selector?: string | undefined;

@@ -1,8 +1,8 @@
 /** Writes a commit whose tree is the code as of that step, what the session has published, and the files that are new. */
 import type { Ident, ObjectBatch, Store } from '../../ports/git.ts';
-import { attributesPath, configPath } from '../../session/global-files.ts';
+import { attributesPath, configPath } from '../../session/global/global-files.ts';
 import { joinPath, sessionDir, type Oid, type RepoPath, type SessionId } from '../../names.ts';
-import { editTree, type TreeEdit } from '../../session/edit-tree.ts';
+import { editTree, type TreeEdit } from '../../session/paths/edit-tree.ts';
 import type { EntryContent, FileEdit } from './append-drafts.ts';
 
 export interface CommitBase {

@@ -1,12 +1,12 @@
 /** Appends a verdict on the plan of a turn. */
-import type { ApprovalRecord } from '../../conversation/record.ts';
+import type { ApprovalRecord } from '../../conversation/records/record.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { shortRef, type RefName, type TurnName } from '../../names.ts';
-import type { VerdictWord } from '../../session/entry.ts';
-import { toAuthor } from '../../session/logged-entry.ts';
-import { toShellWord } from '../../session/shell-word.ts';
+import type { VerdictWord } from '../../session/entries/entry.ts';
+import { toAuthor } from '../../session/entries/logged-entry.ts';
+import { toShellWord } from '../../session/text/shell-word.ts';
 import { append } from './append.ts';
 import { labelVerdict } from './entry-labels.ts';
 import { readTurnState, type LineState, type TurnStatus, type Verdict } from '../../view/view.ts';

@@ -2,9 +2,9 @@
 import { TeddyError } from '../../errors.ts';
 import type { LineCommit, ObjectBatch, Publication, Store, TreeMode, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import type { KnownRecord } from '../../conversation/record.ts';
-import type { Entry } from '../../session/entry.ts';
-import { isSessionPath } from '../../session/global-files.ts';
+import type { KnownRecord } from '../../conversation/records/record.ts';
+import type { Entry } from '../../session/entries/entry.ts';
+import { isSessionPath } from '../../session/global/global-files.ts';
 import { shortRef, type Oid, type RefName } from '../../names.ts';
 import { openDrafts, type Draft, type Drafts, type FileEdit, type Place } from './append-drafts.ts';
 import { dateAuthor, writeCommit, type CommitBase, type WrittenCommit } from './append-tree.ts';

@@ -5,15 +5,15 @@
 import type { RefTip } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { globalRef, isRefName, parseLineRef, shortRef, type RefName, type RepoPath } from '../../names.ts';
-import { chooseStrictest, type FoundSetting } from '../../session/decide-setting.ts';
-import { readBaseBranch, readDefaultBranches } from '../../session/lines.ts';
+import { chooseStrictest, type FoundSetting } from '../../session/settings/decide-setting.ts';
+import { readBaseBranch, readDefaultBranches } from '../../session/lines/lines.ts';
 import {
   ignoredConfig,
   maxTrackedConfigBytes,
   parseTrackedConfig,
   trackedConfigPath,
   type TrackedConfig,
-} from '../../session/tracked-config.ts';
+} from '../../session/settings/tracked-config.ts';
 
 export interface ApprovalPolicy extends FoundSetting {
   /** Sentences, each about something that is ignored. */

@@ -2,10 +2,10 @@
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { globalRef, shortRef, type Oid, type RefName } from '../../names.ts';
-import { toShellWord } from '../../session/shell-word.ts';
+import { toShellWord } from '../../session/text/shell-word.ts';
 import { hasLandedAsItStands } from './find-open.ts';
-import { chooseMain, isLine, listLines, readBaseBranch, readDefaultBranches } from '../../session/lines.ts';
-import { findNearestEntry, type NearestEntry } from '../../session/nearest-entry.ts';
+import { chooseMain, isLine, listLines, readBaseBranch, readDefaultBranches } from '../../session/lines/lines.ts';
+import { findNearestEntry, type NearestEntry } from '../../session/entries/nearest-entry.ts';
 
 export interface Base {
   oid: Oid | null;

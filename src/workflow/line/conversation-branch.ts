@@ -1,6 +1,6 @@
 /** Conversation branches of a session that another program wrote: where one leaves a line, and the entry that opens it. */
 import type { Project } from '../../ports/project.ts';
-import { decodeEntry, type Entry } from '../../session/entry.ts';
+import { decodeEntry, type Entry } from '../../session/entries/entry.ts';
 import { turnNumber, type Oid, type TurnName } from '../../names.ts';
 import type { Draft } from './append.ts';
 import { labelBranch } from './entry-labels.ts';

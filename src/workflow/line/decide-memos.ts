@@ -1,17 +1,17 @@
 /** Memos that a plan proposes: decided on their own, applied to `teddy/global` and to the line under one id. */
-import type { ReportedMemos } from '../../plan/report.ts';
-import { countOf } from '../../session/describe-spending.ts';
+import type { ReportedMemos } from '../../plan/report/report.ts';
+import { countOf } from '../../session/spending/describe-spending.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Commit, Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { decodeEntry, encodeEntry, type Entry } from '../../session/entry.ts';
-import { toLaterId } from '../../session/logged-entry.ts';
-import { memosPath } from '../../session/global-files.ts';
-import { changeMemos, parseMemos, type MemoChange } from '../../session/memos.ts';
+import { decodeEntry, encodeEntry, type Entry } from '../../session/entries/entry.ts';
+import { toLaterId } from '../../session/entries/logged-entry.ts';
+import { memosPath } from '../../session/global/global-files.ts';
+import { changeMemos, parseMemos, type MemoChange } from '../../session/global/memos.ts';
 import { globalRef, turnNumber, type Oid, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
 import { append } from './append.ts';
 import { labelMemos } from './entry-labels.ts';
-import { listLines } from '../../session/lines.ts';
+import { listLines } from '../../session/lines/lines.ts';
 import { changeGlobal, readGlobal } from './global-branch.ts';
 import { maskEntry } from './mask-text.ts';
 import type { ReadyLine } from './prepare.ts';

@@ -1,9 +1,9 @@
 /** Labels of entries that hold records of a conversation, teddy's or that of another program. */
-import type { ImportUnit } from '../../conversation/importer.ts';
-import type { KnownRecord, ResultReason } from '../../conversation/record.ts';
+import type { ImportUnit } from '../../conversation/logs/importer.ts';
+import type { KnownRecord, ResultReason } from '../../conversation/records/record.ts';
 import { findPlanTitle } from '../../plan/plan-comments.ts';
-import { labelLimits, type Entry } from '../../session/entry.ts';
-import { formatCount } from '../../session/format-count.ts';
+import { labelLimits, type Entry } from '../../session/entries/entry.ts';
+import { formatCount } from '../../session/text/format-count.ts';
 import type { Draft } from './append.ts';
 import { toLabelLines } from './keep-answer.ts';
 

@@ -1,20 +1,20 @@
 /** Drafts a snapshot: the user's own edits, without those that must not or cannot be in it. */
-import { equalBytes } from '../../session/bytes.ts';
+import { equalBytes } from '../../session/text/bytes.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Edit, Store, Workspace, WorkspaceStatus } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { isSessionPath } from '../../session/global-files.ts';
+import { isSessionPath } from '../../session/global/global-files.ts';
 import { shortRef, type Oid, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
 import { labelEdits } from './entry-labels.ts';
 import { editableFiles } from './guard-session-files.ts';
-import { nameSome } from '../../session/name-some.ts';
+import { nameSome } from '../../session/text/name-some.ts';
 import { findUntracked, type LeftOutFile } from './new-files.ts';
 import type { ReadyLine } from './prepare.ts';
 import { readLineAt, readRecords, type LineState } from '../../view/view.ts';
 import { addNewFiles } from './snapshot-new-files.ts';
 import type { Draft, FileEdit } from './append.ts';
-import { parseRepoPath } from '../../session/paths.ts';
-import { toShellWord } from '../../session/shell-word.ts';
+import { parseRepoPath } from '../../session/paths/paths.ts';
+import { toShellWord } from '../../session/text/shell-word.ts';
 
 /** A line whose files are checked out. */
 export type CheckedOutLine = ReadyLine & { workspace: Workspace };

@@ -1,9 +1,9 @@
 /** The code of a commit, all of its tree but `.teddy/`, changed path by path in memory. Its id is git's; nothing is written. */
-import { equalBytes } from '../../session/bytes.ts';
+import { equalBytes } from '../../session/text/bytes.ts';
 import type { FileState, NewFile } from '../../ports/files.ts';
 import type { ObjectBatch, Store, TreeEntry, TreeMode } from '../../ports/git.ts';
 import type { Oid, RepoPath } from '../../names.ts';
-import { toEntryKey } from '../../session/edit-tree.ts';
+import { toEntryKey } from '../../session/paths/edit-tree.ts';
 
 export interface CodeFile {
   mode: TreeMode;

@@ -1,10 +1,10 @@
 /** Labels: each says what its entry brings. Whoever checks an entry makes its label again. */
-import type { ApprovalRecord } from '../../conversation/record.ts';
+import type { ApprovalRecord } from '../../conversation/records/record.ts';
 import type { TurnName } from '../../names.ts';
 import { describeAction } from '../../plan/actions/actions.ts';
 import type { Plan } from '../../plan/plan.ts';
-import type { Report } from '../../plan/report.ts';
-import type { Entry } from '../../session/entry.ts';
+import type { Report } from '../../plan/report/report.ts';
+import type { Entry } from '../../session/entries/entry.ts';
 
 export type Label = Pick<Entry, 'title' | 'details'>;
 

@@ -1,14 +1,14 @@
 /** Finds the commits in which people have committed what other agents left in the work tree: such a session is done, as one that has landed. */
 import { parseLineRef, type Oid, type RefName, type RepoPath, type SessionId } from '../../names.ts';
 import type { Project } from '../../ports/project.ts';
-import { decodeEntry } from '../../session/entry.ts';
-import { isSessionPath } from '../../session/global-files.ts';
-import { openLineIndex, type IndexedFields, type LineIndex } from '../../session/line-index.ts';
-import { readBaseTips } from '../../session/find-landed.ts';
-import { listLines, type KnownLine, type Tips } from '../../session/lines.ts';
-import { entryMs } from '../../session/logged-entry.ts';
-import { findNearestEntry } from '../../session/nearest-entry.ts';
-import { readStarts, type SessionStart } from '../../session/session-starts.ts';
+import { decodeEntry } from '../../session/entries/entry.ts';
+import { isSessionPath } from '../../session/global/global-files.ts';
+import { openLineIndex, type IndexedFields, type LineIndex } from '../../session/lines/line-index.ts';
+import { readBaseTips } from '../../session/lines/find-landed.ts';
+import { listLines, type KnownLine, type Tips } from '../../session/lines/lines.ts';
+import { entryMs } from '../../session/entries/logged-entry.ts';
+import { findNearestEntry } from '../../session/entries/nearest-entry.ts';
+import { readStarts, type SessionStart } from '../../session/lines/session-starts.ts';
 
 type CommittableLine = Pick<KnownLine, 'ref' | 'oid' | 'session' | 'nearest'>;
 

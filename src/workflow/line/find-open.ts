@@ -1,15 +1,15 @@
 /** The session that a command takes where HEAD is on no line and none is named: the newest open one of one's own. */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
-import { decodeLandings, landingText } from '../../session/landing.ts';
+import { decodeLandings, landingText } from '../../session/lines/landing.ts';
 import { isTurnName, sessionDir, shortRef, type Oid, type SessionId } from '../../names.ts';
-import { listArchives } from '../../session/archives.ts';
+import { listArchives } from '../../session/lines/archives.ts';
 import { findPlanned } from '../../view/view.ts';
-import { isOnLine } from '../../session/ancestry.ts';
-import { addsNothing, hasSameCode, readBaseTips } from '../../session/find-landed.ts';
-import { toMainLines, type MainLine } from '../../session/main-lines.ts';
-import { readStarts } from '../../session/session-starts.ts';
-import { listLines, readBaseStart, type BaseStart, type KnownLine } from '../../session/lines.ts';
+import { isOnLine } from '../../session/entries/ancestry.ts';
+import { addsNothing, hasSameCode, readBaseTips } from '../../session/lines/find-landed.ts';
+import { toMainLines, type MainLine } from '../../session/lines/main-lines.ts';
+import { readStarts } from '../../session/lines/session-starts.ts';
+import { listLines, readBaseStart, type BaseStart, type KnownLine } from '../../session/lines/lines.ts';
 
 /**
  * A local line of teddy's own that has not landed as it stands; one without turns is open. Sessions of other agents are taken only

@@ -2,9 +2,9 @@
 import { TeddyError } from '../../errors.ts';
 import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { isOnLine } from '../../session/ancestry.ts';
-import { listArchives } from '../../session/archives.ts';
-import { decodeEntry } from '../../session/entry.ts';
+import { isOnLine } from '../../session/entries/ancestry.ts';
+import { listArchives } from '../../session/lines/archives.ts';
+import { decodeEntry } from '../../session/entries/entry.ts';
 import {
   globalRef,
   nameRef,
@@ -16,11 +16,11 @@ import {
   type TurnName,
 } from '../../names.ts';
 import { findLine, lineName, type FindOptions } from './find.ts';
-import { listLines } from '../../session/lines.ts';
-import { nameSome } from '../../session/name-some.ts';
-import { toShellWord } from '../../session/shell-word.ts';
+import { listLines } from '../../session/lines/lines.ts';
+import { nameSome } from '../../session/text/name-some.ts';
+import { toShellWord } from '../../session/text/shell-word.ts';
 import type { Session } from '../../view/view.ts';
-import { listSessionLines, type SessionLine } from '../../session/session-lines.ts';
+import { listSessionLines, type SessionLine } from '../../session/lines/session-lines.ts';
 
 export interface RecordedLine {
   session: SessionId;

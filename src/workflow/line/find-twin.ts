@@ -1,13 +1,13 @@
 /** Finds names that are those of other files on macOS and Windows, for a plan that is checked. What git ignores has no twin. */
-import type { Inspect } from '../../plan/virtual-files.ts';
+import type { Inspect } from '../../plan/effects/virtual-files.ts';
 import type { Store, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Oid, RepoPath } from '../../names.ts';
-import * as twinNames from '../../session/twin-names.ts';
+import * as twinNames from '../../session/paths/twin-names.ts';
 import type { World } from '../../plan/validate.ts';
 import { readGlobal } from './global-branch.ts';
 import { maskString } from './mask-text.ts';
-import { agentNames } from '../../conversation/agents.ts';
+import { agentNames } from '../../conversation/prompts/agents.ts';
 
 /** Null: no file that git sees has a name that differs from this one only in case or Unicode form. */
 export async function findTwin(project: Project, workspace: Workspace, path: RepoPath): Promise<RepoPath | null> {

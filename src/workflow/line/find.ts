@@ -15,11 +15,11 @@ import {
 } from '../../names.ts';
 import { findWayTo } from './way-to-line.ts';
 import { findOpenLine } from './find-open.ts';
-import { listArchives, resolveArchive } from '../../session/archives.ts';
-import { chooseMain, isLine, listLines, type KnownLine } from '../../session/lines.ts';
-import { isOnLine } from '../../session/ancestry.ts';
-import { findNearestEntry, type NearestEntry } from '../../session/nearest-entry.ts';
-import { toMainLines, type MainLine } from '../../session/main-lines.ts';
+import { listArchives, resolveArchive } from '../../session/lines/archives.ts';
+import { chooseMain, isLine, listLines, type KnownLine } from '../../session/lines/lines.ts';
+import { isOnLine } from '../../session/entries/ancestry.ts';
+import { findNearestEntry, type NearestEntry } from '../../session/entries/nearest-entry.ts';
+import { toMainLines, type MainLine } from '../../session/lines/main-lines.ts';
 
 export interface Line {
   /** `HEAD` where it is detached: then nothing can be appended. */

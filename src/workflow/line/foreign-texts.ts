@@ -1,7 +1,7 @@
 /** Agents and context lists that came from elsewhere: shown once, and used only after a yes. */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
-import { globalContextPath, isUsualContext } from '../../session/global-files.ts';
+import { globalContextPath, isUsualContext } from '../../session/global/global-files.ts';
 import { fetchedRef, joinPath, sessionDir, type Oid } from '../../names.ts';
 import type { GlobalBranch } from './global-branch.ts';
 import { toText, type LineState } from '../../view/view.ts';

@@ -8,9 +8,9 @@ import {
   memosPath,
   toGlobalContext,
   type GlobalFiles,
-} from '../../session/global-files.ts';
+} from '../../session/global/global-files.ts';
 import { globalRef, type Oid, type RepoPath } from '../../names.ts';
-import { toShellWord } from '../../session/shell-word.ts';
+import { toShellWord } from '../../session/text/shell-word.ts';
 import { appendCommit } from './append.ts';
 import { moveRefs } from './move-refs.ts';
 import { toText } from '../../view/view.ts';

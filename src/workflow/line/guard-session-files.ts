@@ -3,15 +3,21 @@
  * say what a model is shown, and one has settings. Whatever a command has written there is taken back before anybody takes it
  * for an edit of the user's.
  */
-import { equalBytes } from '../../session/bytes.ts';
+import { equalBytes } from '../../session/text/bytes.ts';
 import { TeddyError } from '../../errors.ts';
 import type { KeptFiles } from '../../ports/disk.ts';
 import type { Head, Scan, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { configPath, globalContextPath, isGuardedPath, isSessionPath, memosPath } from '../../session/global-files.ts';
+import {
+  configPath,
+  globalContextPath,
+  isGuardedPath,
+  isSessionPath,
+  memosPath,
+} from '../../session/global/global-files.ts';
 import { joinPath, sessionDir, type Oid, type RepoPath, type SessionId } from '../../names.ts';
-import { editTree } from '../../session/edit-tree.ts';
-import { nameSome } from '../../session/name-some.ts';
+import { editTree } from '../../session/paths/edit-tree.ts';
+import { nameSome } from '../../session/text/name-some.ts';
 import { findEntry } from '../../view/view.ts';
 
 export interface SessionTarget {

@@ -1,5 +1,5 @@
 /** The files of a commit, seen as a plan sees those of a work tree: links are followed, and never out of the project. */
-import type { Inspect } from '../../plan/virtual-files.ts';
+import type { Inspect } from '../../plan/effects/virtual-files.ts';
 import type { FileTarget } from '../../ports/files.ts';
 import type { Store, TreeEntry } from '../../ports/git.ts';
 import type { Oid, RepoPath } from '../../names.ts';

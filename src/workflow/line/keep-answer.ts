@@ -1,11 +1,11 @@
 /** Puts an answer on its line, whole or in part, if the turn still waits for it; else keeps it where it can be found. */
-import type { AssistantRecord, KnownRecord, NoteRecord, PartialRecord } from '../../conversation/record.ts';
-import { countSaid, lastMessageId } from '../../conversation/transcript.ts';
+import type { AssistantRecord, KnownRecord, NoteRecord, PartialRecord } from '../../conversation/records/record.ts';
+import { countSaid, lastMessageId } from '../../conversation/records/transcript.ts';
 import type { AnswerTarget } from '../../ports/disk.ts';
 import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import type { Entry } from '../../session/entry.ts';
-import { formatCount } from '../../session/format-count.ts';
+import type { Entry } from '../../session/entries/entry.ts';
+import { formatCount } from '../../session/text/format-count.ts';
 import type { Oid } from '../../names.ts';
 import { append, type Draft, type EntryTrailers, type Line } from './append.ts';
 import { readTurnState, type LineState, type TurnState } from '../../view/view.ts';

@@ -1,12 +1,12 @@
 /** Puts the calls of an answer and all their results on the line, as one entry: none of them is ever there without the others. */
-import { decodeTranscript } from '../../conversation/decode-transcript.ts';
+import { decodeTranscript } from '../../conversation/history/decode-transcript.ts';
 import {
   recoveredOutput,
   type KnownRecord,
   type ToolResultRecord,
   type ToolUseRecord,
   type TranscriptRecord,
-} from '../../conversation/record.ts';
+} from '../../conversation/records/record.ts';
 import type { AnswerTarget } from '../../ports/disk.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Oid } from '../../names.ts';

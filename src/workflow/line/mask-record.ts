@@ -1,5 +1,5 @@
 /** Masks secrets in records of a transcript: whatever they hold may be shown to a model later. */
-import type { KnownRecord } from '../../conversation/record.ts';
+import type { KnownRecord } from '../../conversation/records/record.ts';
 import type { Masker } from '../../ports/project.ts';
 
 /** Records, and the text of a plan. */

@@ -1,10 +1,10 @@
 /** Masks secrets in what teddy itself writes, labels of commits, reports and problems, and in whatever of a session leaves the machine. */
-import type { Problem } from '../../plan/problem.ts';
-import type { ActionDetails } from '../../plan/action-details.ts';
-import type { Report, ReportedRollback } from '../../plan/report.ts';
+import type { Problem } from '../../plan/match/problem.ts';
+import type { ActionDetails } from '../../plan/effects/action-details.ts';
+import type { Report, ReportedRollback } from '../../plan/report/report.ts';
 import type { Masker, Project } from '../../ports/project.ts';
-import type { Entry } from '../../session/entry.ts';
-import { cutText } from '../../session/clip-line.ts';
+import type { Entry } from '../../session/entries/entry.ts';
+import { cutText } from '../../session/text/clip-line.ts';
 import type { RepoPath } from '../../names.ts';
 
 /** Before a label is cut: half a secret is not recognised any more. */

@@ -3,9 +3,9 @@ import { TeddyError } from '../../errors.ts';
 import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import type { RepoPath } from '../../names.ts';
-import { entryMs } from '../../session/logged-entry.ts';
-import { isSessionPath } from '../../session/global-files.ts';
-import { isSecretName } from '../../session/secret-names.ts';
+import { entryMs } from '../../session/entries/logged-entry.ts';
+import { isSessionPath } from '../../session/global/global-files.ts';
+import { isSecretName } from '../../session/masks/secret-names.ts';
 import type { LineState } from '../../view/view.ts';
 
 export interface LeftOutFile {

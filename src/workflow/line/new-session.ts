@@ -2,7 +2,7 @@
 import { TeddyError } from '../../errors.ts';
 import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import type { Entry } from '../../session/entry.ts';
+import type { Entry } from '../../session/entries/entry.ts';
 import {
   attributesPath,
   attributesText,
@@ -10,7 +10,7 @@ import {
   globalContextPath,
   memosPath,
   sessionContextText,
-} from '../../session/global-files.ts';
+} from '../../session/global/global-files.ts';
 import {
   deletedPrefix,
   joinPath,
@@ -27,7 +27,7 @@ import {
 import { beginLine, type Draft, type FileEdit, type StartPlace } from './append.ts';
 import { chooseStart, type Base } from './choose-start.ts';
 import { ensureGlobal, readGlobal, refuseTeddyBranch } from './global-branch.ts';
-import { toShellWord } from '../../session/shell-word.ts';
+import { toShellWord } from '../../session/text/shell-word.ts';
 import { canStay, switchOrTakeBack, toSwitchCommand } from './switch.ts';
 import { refuseOperation } from './refuse-operation.ts';
 import { rememberStart } from './own-start.ts';

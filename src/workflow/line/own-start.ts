@@ -5,7 +5,7 @@
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { hasRemote } from './foreign-texts.ts';
-import { type BaseStart, readDefaultBranches } from '../../session/lines.ts';
+import { type BaseStart, readDefaultBranches } from '../../session/lines/lines.ts';
 import { shortRef, type Oid, type RefName, type SessionId } from '../../names.ts';
 import { moveRefs } from './move-refs.ts';
 import { cutBeforeStart, cutOffError } from './session-start.ts';

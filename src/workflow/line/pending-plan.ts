@@ -1,12 +1,12 @@
 /** The plan that a line waits to have executed, and the files to execute it in. */
-import { equalBytes } from '../../session/bytes.ts';
-import { hasAgentPlan, userMessages } from '../../conversation/transcript.ts';
+import { equalBytes } from '../../session/text/bytes.ts';
+import { hasAgentPlan, userMessages } from '../../conversation/records/transcript.ts';
 import { TeddyError, type ErrorCode } from '../../errors.ts';
 import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import type { ParsedPlan } from '../../plan/plan.ts';
 import { joinPath, shortRef, turnDir, type RefName, type SessionId, type TurnName } from '../../names.ts';
-import { toShellWord } from '../../session/shell-word.ts';
+import { toShellWord } from '../../session/text/shell-word.ts';
 import { lineName } from './find.ts';
 import { findWayTo } from './way-to-line.ts';
 import { awaitsVerdict, type LineState, type TurnState } from '../../view/view.ts';

@@ -2,7 +2,7 @@
 import { TeddyError } from '../../errors.ts';
 import type { Oid, RefName } from '../../names.ts';
 import type { Project } from '../../ports/project.ts';
-import { parseMemos, renderMemos } from '../../session/memos.ts';
+import { parseMemos, renderMemos } from '../../session/global/memos.ts';
 import { readGlobal } from './global-branch.ts';
 import { writeBytes } from './keep-bytes.ts';
 import { moveRefs } from './move-refs.ts';

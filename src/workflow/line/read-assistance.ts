@@ -1,12 +1,12 @@
 /** Who had a part in the code of a line: for each turn the models that have answered in it, and the files that it has changed. */
 import { findAgent } from '../../agents/agents.ts';
-import { decodeTranscript } from '../../conversation/decode-transcript.ts';
+import { decodeTranscript } from '../../conversation/history/decode-transcript.ts';
 import type { CommitChange } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { joinAssistants, toAssistant, toForeign, type Assistant } from '../../session/assisted-by.ts';
-import { comesLater, decodeEntry, type Entry, type EntryKind } from '../../session/entry.ts';
-import { takesBack } from '../../session/line-paths.ts';
-import { readStarts } from '../../session/session-starts.ts';
+import { joinAssistants, toAssistant, toForeign, type Assistant } from '../../session/entries/assisted-by.ts';
+import { comesLater, decodeEntry, type Entry, type EntryKind } from '../../session/entries/entry.ts';
+import { takesBack } from '../../session/lines/line-paths.ts';
+import { readStarts } from '../../session/lines/session-starts.ts';
 import { compareTurns, type Oid, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
 import { readTurnFile } from '../../view/view.ts';
 

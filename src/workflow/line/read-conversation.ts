@@ -1,6 +1,6 @@
 /** All that was said in a session up to one commit: the records of its turns, in order, out of the tree of that commit alone. */
-import type { TurnRecords } from '../../conversation/fold-history.ts';
-import type { Repair } from '../../conversation/history.ts';
+import type { TurnRecords } from '../../conversation/history/fold-history.ts';
+import type { Repair } from '../../conversation/history/history.ts';
 import { findSource, readTurns, type ConversationSource } from '../../view/view.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';

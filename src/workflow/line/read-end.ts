@@ -2,10 +2,10 @@
 import type { RefTip } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { mainLineRef, parseLineRef, shortRef, type Oid, type RefName } from '../../names.ts';
-import { resolveArchive } from '../../session/archives.ts';
+import { resolveArchive } from '../../session/lines/archives.ts';
 import { hasLandedAsItStands } from './find-open.ts';
-import { readBaseBranch, readDefaultBranches } from '../../session/lines.ts';
-import { findNearestEntry } from '../../session/nearest-entry.ts';
+import { readBaseBranch, readDefaultBranches } from '../../session/lines/lines.ts';
+import { findNearestEntry } from '../../session/entries/nearest-entry.ts';
 
 /**
  * `merged`: every commit of it is in the branch that the session started from or in the default branch, here or as last

@@ -1,9 +1,9 @@
 /** Receives an answer from a model, and asks it to go on where its limit has cut it. */
 import { TeddyError } from '../../errors.ts';
-import { maxPlanBytes } from '../../plan/parse.ts';
+import { maxPlanBytes } from '../../plan/parse/parse.ts';
 import type { Model, ModelEvent, ModelMessage, ModelRequest, ModelToolCall } from '../../ports/model.ts';
-import { extend, toBorders } from '../../plan/match-sequence.ts';
-import { countBytes } from '../../session/bytes.ts';
+import { extend, toBorders } from '../../plan/match/match-sequence.ts';
+import { countBytes } from '../../session/text/bytes.ts';
 
 export interface Usage {
   input: number;

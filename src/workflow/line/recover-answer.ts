@@ -1,9 +1,9 @@
 /** Keeps what a command that was killed had received of an answer: on its line, or anchored where the line has gone on. */
-import { decodeTranscript } from '../../conversation/decode-transcript.ts';
-import type { TranscriptRecord } from '../../conversation/record.ts';
+import { decodeTranscript } from '../../conversation/history/decode-transcript.ts';
+import type { TranscriptRecord } from '../../conversation/records/record.ts';
 import type { AnswerTarget, LeftAnswer, OrphanedAnswer } from '../../ports/disk.ts';
 import type { Project } from '../../ports/project.ts';
-import { formatCount } from '../../session/format-count.ts';
+import { formatCount } from '../../session/text/format-count.ts';
 import type { Line } from './append.ts';
 import { keepPart } from './keep-answer.ts';
 import { keepBytes } from './keep-bytes.ts';

@@ -1,8 +1,8 @@
 import { TeddyError } from '../../errors.ts';
 import type { Workspace } from '../../ports/git.ts';
 import type { RefName } from '../../names.ts';
-import { toShellWord } from '../../session/shell-word.ts';
-import type { ProcessGroup } from '../../plan/journal.ts';
+import { toShellWord } from '../../session/text/shell-word.ts';
+import type { ProcessGroup } from '../../plan/report/journal.ts';
 import type { Project } from '../../ports/project.ts';
 
 /**

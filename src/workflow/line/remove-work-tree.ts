@@ -4,9 +4,9 @@ import type { LeftRun } from '../../ports/disk.ts';
 import type { RunClaim } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { shortRef, type RefName } from '../../names.ts';
-import { toShellWord } from '../../session/shell-word.ts';
+import { toShellWord } from '../../session/text/shell-word.ts';
 import { listWorkTrees, type ListedWorkTree } from './list-work-trees.ts';
-import { nameSome } from '../../session/name-some.ts';
+import { nameSome } from '../../session/text/name-some.ts';
 import { readLine } from '../../view/view.ts';
 import { describeInterrupted } from './unfinished-run.ts';
 

@@ -1,8 +1,8 @@
 /** The user's edit of a file of `teddy/global`, kept together with what others have changed in it meanwhile. */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
-import { parseGlobalFile } from '../../session/global-files.ts';
-import { mergeGlobalFile } from '../../session/merge-global.ts';
+import { parseGlobalFile } from '../../session/global/global-files.ts';
+import { mergeGlobalFile } from '../../session/global/merge-global.ts';
 import type { Oid } from '../../names.ts';
 import { isTrusted, trustTexts } from './foreign-texts.ts';
 import { changeGlobal, type GlobalBranch } from './global-branch.ts';

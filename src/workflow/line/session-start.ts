@@ -2,10 +2,10 @@
 import { TeddyError } from '../../errors.ts';
 import type { Commit, Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import type { Entry } from '../../session/entry.ts';
+import type { Entry } from '../../session/entries/entry.ts';
 import { sessionDir, type Oid, type SessionId } from '../../names.ts';
 import { hasLandedAsItStands } from './find-open.ts';
-import { findNearestEntry } from '../../session/nearest-entry.ts';
+import { findNearestEntry } from '../../session/entries/nearest-entry.ts';
 
 /** The reason why nobody can judge a line whose start is missing from a shallow clone. */
 export const cutBeforeStart = 'its history is cut off here before the start of its session';

@@ -3,10 +3,10 @@ import { TeddyError } from '../../errors.ts';
 import type { KeptFiles } from '../../ports/disk.ts';
 import type { RunDirs, Workspace } from '../../ports/git.ts';
 import type { LeftOperation, OperationKind } from '../../ports/journal.ts';
-import type { ProcessGroup } from '../../plan/journal.ts';
+import type { ProcessGroup } from '../../plan/report/journal.ts';
 import type { Project } from '../../ports/project.ts';
 import { shortRef, type RefName } from '../../names.ts';
-import { toShellWord } from '../../session/shell-word.ts';
+import { toShellWord } from '../../session/text/shell-word.ts';
 import { restoreSessionFiles } from './guard-session-files.ts';
 import { refuseRunning } from './refuse-operation.ts';
 

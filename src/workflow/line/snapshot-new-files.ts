@@ -1,11 +1,11 @@
 /** With `teddy.snapshot=all`: files that git does not know yet join the user's snapshot, if nothing speaks against it. */
-import { equalBytes } from '../../session/bytes.ts';
+import { equalBytes } from '../../session/text/bytes.ts';
 import { GitKilledError, TeddyError } from '../../errors.ts';
 import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { isSessionPath } from '../../session/global-files.ts';
+import { isSessionPath } from '../../session/global/global-files.ts';
 import type { Oid, RepoPath } from '../../names.ts';
-import { editTree } from '../../session/edit-tree.ts';
+import { editTree } from '../../session/paths/edit-tree.ts';
 import {
   anotherRepository,
   findContentReason,

@@ -3,7 +3,7 @@ import { TeddyError } from '../../errors.ts';
 import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { shortRef, type Oid, type RefName } from '../../names.ts';
-import { toShellWord } from '../../session/shell-word.ts';
+import { toShellWord } from '../../session/text/shell-word.ts';
 import { refuseRunsIn } from './unfinished-run.ts';
 import { moveRefs } from './move-refs.ts';
 

@@ -1,14 +1,14 @@
 /** The user's own edits become a commit of theirs before a turn builds on them. Their index and files stay as they are. */
 import type { Project } from '../../ports/project.ts';
-import { globalContextPath, memosPath } from '../../session/global-files.ts';
-import { parseMemos } from '../../session/memos.ts';
+import { globalContextPath, memosPath } from '../../session/global/global-files.ts';
+import { parseMemos } from '../../session/global/memos.ts';
 import type { Oid, TurnName } from '../../names.ts';
 import { append, writeEntries, type FileEdit } from './append.ts';
 import { draftSnapshot, type CheckedOutLine, type DraftedSnapshot } from './draft-snapshot.ts';
 import { trustTexts } from './foreign-texts.ts';
 import { readGlobal, type GlobalBranch } from './global-branch.ts';
 import { maskString } from './mask-text.ts';
-import { nameSome } from '../../session/name-some.ts';
+import { nameSome } from '../../session/text/name-some.ts';
 import { notTracked, type LeftOutFile } from './new-files.ts';
 import type { ReadyLine } from './prepare.ts';
 import { toText, withEntry, type LineState } from '../../view/view.ts';

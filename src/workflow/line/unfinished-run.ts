@@ -1,10 +1,10 @@
 /** A run that was killed: which action it was in, and the refusal of everything that would build on what it left. */
 import { TeddyError } from '../../errors.ts';
-import type { JournaledRun, RunRecord } from '../../plan/journal.ts';
+import type { JournaledRun, RunRecord } from '../../plan/report/journal.ts';
 import type { LeftRun } from '../../ports/disk.ts';
 import type { Project } from '../../ports/project.ts';
 import { joinPath, shortRef, turnDir, type Oid, type RefName, type SessionId, type TurnName } from '../../names.ts';
-import { toShellWord } from '../../session/shell-word.ts';
+import { toShellWord } from '../../session/text/shell-word.ts';
 import { settleCommands } from './settle-commands.ts';
 import { readLineAt, type LineState } from '../../view/view.ts';
 

@@ -3,7 +3,7 @@ import type { TreeChange, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { parentsOf, shortRef, type RefName, type RepoPath, type SessionId } from '../../names.ts';
 import { toOperationSteps } from './refuse-operation.ts';
-import { toShellWord } from '../../session/shell-word.ts';
+import { toShellWord } from '../../session/text/shell-word.ts';
 
 /**
  * `cd` to the work tree that the line is checked out in; else `git switch`, after what git asks for first. `workspace`: the work

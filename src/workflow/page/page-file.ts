@@ -4,8 +4,8 @@ import { renderSessionPage } from '../../page/render-page.ts';
 import type { PageSource, SessionPage } from '../../page/session-page.ts';
 import type { Project } from '../../ports/project.ts';
 import { isOid, isSessionId, type Oid, type SessionId, type TurnName } from '../../names.ts';
-import { findNearestEntry } from '../../session/nearest-entry.ts';
-import { parseObject } from '../../session/parse-object.ts';
+import { findNearestEntry } from '../../session/entries/nearest-entry.ts';
+import { parseObject } from '../../session/text/parse-object.ts';
 import { findPageSource, readPage } from './read-page.ts';
 
 interface PageFile {

@@ -1,9 +1,9 @@
 /** The texts of a page: each is masked as a whole, and then cut with the command that prints it all. */
 import { TeddyError } from '../../errors.ts';
-import { decodeText } from '../../session/bytes.ts';
+import { decodeText } from '../../session/text/bytes.ts';
 import type { CommitChange, Store, TreeChange } from '../../ports/git.ts';
 import type { Masker } from '../../ports/project.ts';
-import { countWhole } from '../../session/clip-line.ts';
+import { countWhole } from '../../session/text/clip-line.ts';
 import type { RepoPath } from '../../names.ts';
 import type { PageFile, PageText } from '../../page/session-page.ts';
 import { diffFiles, type FileDiff } from '../review/diff-files.ts';

@@ -1,11 +1,11 @@
 /** Reads what the page of a session shows. The same source gives the same values in every clone, whatever else is there. */
-import { readDefaultBranches } from '../../session/lines.ts';
+import { readDefaultBranches } from '../../session/lines/lines.ts';
 import { nullIfDamaged, TeddyError, isDamage } from '../../errors.ts';
 import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { decodeLandings, landingText } from '../../session/landing.ts';
-import { comesLater } from '../../session/entry.ts';
-import { sumSpent } from '../../session/spending.ts';
+import { decodeLandings, landingText } from '../../session/lines/landing.ts';
+import { comesLater } from '../../session/entries/entry.ts';
+import { sumSpent } from '../../session/spending/spending.ts';
 import { sessionDir, turnNumber, type Oid, type SessionId, type TurnName } from '../../names.ts';
 import { withOrigins } from '../../page/origins.ts';
 import type {
@@ -17,12 +17,12 @@ import type {
   PageChecks,
 } from '../../page/session-page.ts';
 import { maskString, maskTexts } from '../line/mask-text.ts';
-import { findNearestEntry } from '../../session/nearest-entry.ts';
+import { findNearestEntry } from '../../session/entries/nearest-entry.ts';
 import { toStep } from '../../view/view.ts';
 import { findRecorded, type RecordedLine } from '../line/find-recorded.ts';
-import { readStarts } from '../../session/session-starts.ts';
+import { readStarts } from '../../session/lines/session-starts.ts';
 import { listCodeChanges } from '../review/diff-files.ts';
-import { listSessionLines } from '../../session/session-lines.ts';
+import { listSessionLines } from '../../session/lines/session-lines.ts';
 import { countFiles } from '../review/turn.ts';
 import { openTexts } from './page-texts.ts';
 import { openRequests } from './read-request.ts';

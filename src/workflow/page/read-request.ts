@@ -1,13 +1,13 @@
 /** The request of a turn, section by section: what an earlier request has already, and what the page shows elsewhere, is named. */
 import { nullIfDamaged } from '../../errors.ts';
 import type { Hash } from '../../ports/project.ts';
-import { countTokens, renderLabel, type LogSection } from '../../session/context-log-sections.ts';
-import { parseContextLog, type ParsedContextLog } from '../../session/context-log-parse.ts';
-import { renderPatch } from '../../plan/diff.ts';
-import { estimateTokens } from '../../session/tokens.ts';
+import { countTokens, renderLabel, type LogSection } from '../../session/context/context-log-sections.ts';
+import { parseContextLog, type ParsedContextLog } from '../../session/context/context-log-parse.ts';
+import { renderPatch } from '../../plan/match/diff.ts';
+import { estimateTokens } from '../../session/text/tokens.ts';
 import type { Oid, TurnName } from '../../names.ts';
 import type { PageRequest, PageSection, PageText } from '../../page/session-page.ts';
-import { countBytes } from '../../session/bytes.ts';
+import { countBytes } from '../../session/text/bytes.ts';
 
 interface GivenRequest {
   /** The name of the turn in the page. */

@@ -3,10 +3,10 @@ import { isDamage, nullIfDamaged } from '../../errors.ts';
 import type { CommitChange, Store } from '../../ports/git.ts';
 import type { Masker, Project } from '../../ports/project.ts';
 import { noStartError } from '../line/session-start.ts';
-import { comesLater } from '../../session/entry.ts';
+import { comesLater } from '../../session/entries/entry.ts';
 import type { Oid, SessionId, TurnName } from '../../names.ts';
 import type { PageSource } from '../../page/session-page.ts';
-import { parseIdent } from '../../session/logged-entry.ts';
+import { parseIdent } from '../../session/entries/logged-entry.ts';
 import { maskString } from '../line/mask-text.ts';
 import { groupByTurn, readLines, type OwnPart, type Step } from '../../view/view.ts';
 

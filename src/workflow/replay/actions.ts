@@ -1,11 +1,11 @@
 /** Does a plan's actions again on the parent's tree, in memory. What a command did is taken from the record. */
 import type { Action } from '../../plan/plan.ts';
-import { layerFiles } from '../../plan/virtual-files.ts';
+import { layerFiles } from '../../plan/effects/virtual-files.ts';
 import { perform, toEffect, writtenPath } from '../../plan/actions/actions.ts';
 import { openFileWorld } from '../../plan/actions/world.ts';
-import type { ActionDetails } from '../../plan/action-details.ts';
+import type { ActionDetails } from '../../plan/effects/action-details.ts';
 import type { RepoPath } from '../../names.ts';
-import { realPathOf } from '../../session/out-of-reach.ts';
+import { realPathOf } from '../../session/paths/out-of-reach.ts';
 import { maskString } from '../line/mask-text.ts';
 import { findFilter, mayBeConverted, whyNotTaken } from './rules.ts';
 import { inspectTree } from '../line/inspect-tree.ts';

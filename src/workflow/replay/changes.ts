@@ -1,7 +1,7 @@
 /** The changes of a report against those of its commit: the same, and each made by one action that can have made it. */
 import { writtenPath, toParams } from '../../plan/actions/actions.ts';
 import type { Action } from '../../plan/plan.ts';
-import type { ReportedChange, ActionLog } from '../../plan/report.ts';
+import type { ReportedChange, ActionLog } from '../../plan/report/report.ts';
 import type { CommitChange } from '../../ports/git.ts';
 import type { RepoPath } from '../../names.ts';
 import { runsScripts, wasRun, type Findings, type RecordedRun } from './turn.ts';

@@ -1,6 +1,6 @@
 /** Runs a turn again in a temporary work tree, commands and all, and compares what it prints and what it leaves. */
 import { TeddyError } from '../../errors.ts';
-import { renderUnifiedDiff } from '../../plan/diff.ts';
+import { renderUnifiedDiff } from '../../plan/match/diff.ts';
 import type { Action } from '../../plan/plan.ts';
 import type { ExecuteAction } from '../../plan/actions/execute.ts';
 import { perform, toEffect, writtenPath } from '../../plan/actions/actions.ts';
@@ -9,9 +9,9 @@ import type { ProjectFiles } from '../../ports/disk.ts';
 import type { CommandResult } from '../../ports/files.ts';
 import type { ScratchTree, TreeChange } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { isSessionPath } from '../../session/global-files.ts';
+import { isSessionPath } from '../../session/global/global-files.ts';
 import type { Oid, RepoPath } from '../../names.ts';
-import { realPathOf } from '../../session/out-of-reach.ts';
+import { realPathOf } from '../../session/paths/out-of-reach.ts';
 import { readTimeoutMs } from '../run/execute-plan.ts';
 import { maskResult } from '../line/masked-output.ts';
 import { listChanged } from '../line/guard-session-files.ts';
@@ -19,8 +19,8 @@ import { isRebased } from '../verify/compare-section.ts';
 import { findContentReason, findPathReason, isRepository, maxNewFileBytes } from '../line/new-files.ts';
 import { cutDiff } from './content.ts';
 import { runsScripts, wasRun, type Findings, type RecordedRun } from './turn.ts';
-import { takeLast, shownLines } from '../../plan/command-output.ts';
-import type { ActionDetails } from '../../plan/action-details.ts';
+import { takeLast, shownLines } from '../../plan/effects/command-output.ts';
+import type { ActionDetails } from '../../plan/effects/action-details.ts';
 
 export interface CommandReplay {
   /** Nothing, where the turn has run no command. Throws INTERRUPTED. */

@@ -1,5 +1,5 @@
 /** Whether bytes are what git would have made of others when it took them in. */
-import { equalBytes } from '../../session/bytes.ts';
+import { equalBytes } from '../../session/text/bytes.ts';
 
 /** git itself makes these changes on the way into a blob: line endings, `$Id$`. */
 export type Conversion = 'line endings' | '$Id$';

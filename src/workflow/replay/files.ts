@@ -1,7 +1,7 @@
 /** The files that a plan writes, as the replay makes them, against those of the report's commit. */
-import { equalBytes } from '../../session/bytes.ts';
+import { equalBytes } from '../../session/text/bytes.ts';
 import { writtenPath } from '../../plan/actions/actions.ts';
-import { renderUnifiedDiff } from '../../plan/diff.ts';
+import { renderUnifiedDiff } from '../../plan/match/diff.ts';
 import type { Action } from '../../plan/plan.ts';
 import type { CommitChange } from '../../ports/git.ts';
 import type { RepoPath } from '../../names.ts';

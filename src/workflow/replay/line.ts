@@ -2,9 +2,9 @@
 import { TeddyError } from '../../errors.ts';
 import type { ChangedCommit, CommitChange, ScratchTree } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { decodeEntry, type Entry } from '../../session/entry.ts';
-import { keepRecentReads } from '../../session/keep-recent.ts';
-import { isSessionPath } from '../../session/global-files.ts';
+import { decodeEntry, type Entry } from '../../session/entries/entry.ts';
+import { keepRecentReads } from '../../session/context/keep-recent.ts';
+import { isSessionPath } from '../../session/global/global-files.ts';
 import { isTurnName, turnDir, joinPath, type Oid, type RepoPath, type TurnName } from '../../names.ts';
 import type { RecordedLine } from '../line/find-recorded.ts';
 import { noStartError, startsSession } from '../line/session-start.ts';
@@ -12,7 +12,7 @@ import { commandReplay, type CommandReplay } from './commands.ts';
 import { openLogRenderer, type LogRenderer } from '../verify/render-log-again.ts';
 import { replayReport } from './report.ts';
 import type { Difference, ReplayedLine, ReplayedTurn } from './replayed.ts';
-import { mayChangeCode, takesBack } from '../../session/line-paths.ts';
+import { mayChangeCode, takesBack } from '../../session/lines/line-paths.ts';
 import { toText } from '../../view/view.ts';
 
 export interface ReplayOptions {

@@ -1,18 +1,18 @@
 /** Replays one `report` entry: its plan on the code of the commit before it, compared with what the commit holds. */
 import { handlerOf } from '../../plan/actions/actions.ts';
 import { TeddyError } from '../../errors.ts';
-import { toGrammar, type Grammar } from '../../session/grammar.ts';
-import { parseReport } from '../../plan/report-yaml.ts';
-import { parsePlan } from '../../plan/parse.ts';
-import type { Problem } from '../../plan/problem.ts';
+import { toGrammar, type Grammar } from '../../session/text/grammar.ts';
+import { parseReport } from '../../plan/report/report-yaml.ts';
+import { parsePlan } from '../../plan/parse/parse.ts';
+import type { Problem } from '../../plan/match/problem.ts';
 import type { Action, ParsedPlan } from '../../plan/plan.ts';
-import type { ActionDetails } from '../../plan/action-details.ts';
-import type { Report } from '../../plan/report.ts';
+import type { ActionDetails } from '../../plan/effects/action-details.ts';
+import type { Report } from '../../plan/report/report.ts';
 import type { ChangedCommit } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { endLine } from '../../session/context-log-sections.ts';
-import type { Entry } from '../../session/entry.ts';
-import { isSessionPath } from '../../session/global-files.ts';
+import { endLine } from '../../session/context/context-log-sections.ts';
+import type { Entry } from '../../session/entries/entry.ts';
+import { isSessionPath } from '../../session/global/global-files.ts';
 import { joinPath, turnDir, type Oid, type RepoPath, type TurnName } from '../../names.ts';
 import { toText } from '../../view/view.ts';
 import { redoActions } from './actions.ts';
@@ -22,7 +22,7 @@ import { newFindings, type Findings, type OpenPath, type RecordedRun } from './t
 import type { CommandReplay } from './commands.ts';
 import type { ReplayedTurn, UnprovenPath } from './replayed.ts';
 import { runVirtually } from '../../plan/validate.ts';
-import type { Inspect } from '../../plan/virtual-files.ts';
+import type { Inspect } from '../../plan/effects/virtual-files.ts';
 import { maskString, maskProblems } from '../line/mask-text.ts';
 import { inspectTree } from '../line/inspect-tree.ts';
 

@@ -77,7 +77,7 @@ async function isIgnoredIn(store: Store, treeish: Oid, path: RepoPath): Promise<
 }
 
 async function matches(files: RuleFile[], path: RepoPath): Promise<boolean> {
-  const { readIgnoreFiles } = await import('../../session/ignore-rules.ts');
+  const { readIgnoreFiles } = await import('../../session/paths/ignore-rules.ts');
   return readIgnoreFiles(files)(path);
 }
 

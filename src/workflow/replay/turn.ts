@@ -1,8 +1,8 @@
 /** The replay of one report collects these: differences, and an outcome for each action. */
 import { handlerOf } from '../../plan/actions/actions.ts';
-import type { Grammar } from '../../session/grammar.ts';
+import type { Grammar } from '../../session/text/grammar.ts';
 import type { Action, ParsedPlan } from '../../plan/plan.ts';
-import type { ActionLog, Report, ReportedChange } from '../../plan/report.ts';
+import type { ActionLog, Report, ReportedChange } from '../../plan/report/report.ts';
 import type { CommitChange } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Oid, RepoPath, SessionId, TurnName } from '../../names.ts';

@@ -5,9 +5,9 @@
 import type { SessionId, TurnName } from '../../names.ts';
 import type { Cache } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import type { Entry } from '../../session/entry.ts';
-import { groupBy } from '../../session/group-by.ts';
-import { isAnswer, sumSpent, type CostedEntry, type Spending } from '../../session/spending.ts';
+import type { Entry } from '../../session/entries/entry.ts';
+import { groupBy } from '../../session/text/group-by.ts';
+import { isAnswer, sumSpent, type CostedEntry, type Spending } from '../../session/spending/spending.ts';
 import { takeLine, walkLines } from '../../view/view.ts';
 import { listRecorded, type RecordedLine } from '../line/find-recorded.ts';
 import { readPrices } from './count-cost.ts';

@@ -1,14 +1,14 @@
 /** Counts the cost of a line so far, turn by turn and model by model, against its budget. */
-import { decodeTranscript } from '../../conversation/decode-transcript.ts';
+import { decodeTranscript } from '../../conversation/history/decode-transcript.ts';
 import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import type { Entry } from '../../session/entry.ts';
-import { groupBy } from '../../session/group-by.ts';
-import type { ModelPrice } from '../../session/model-facts.ts';
+import type { Entry } from '../../session/entries/entry.ts';
+import { groupBy } from '../../session/text/group-by.ts';
+import type { ModelPrice } from '../../session/context/model-facts.ts';
 import type { SessionId, TurnName } from '../../names.ts';
-import { estimateTokens } from '../../session/tokens.ts';
+import { estimateTokens } from '../../session/text/tokens.ts';
 import { outlineTurn, readLineTurns, readSession, readTurnFile, type TurnAt } from '../../view/view.ts';
-import { isAnswer, sumSpent, type CostedEntry, type PriceOf, type Spending } from '../../session/spending.ts';
+import { isAnswer, sumSpent, type CostedEntry, type PriceOf, type Spending } from '../../session/spending/spending.ts';
 import { findRecorded, warnOfCut } from '../line/find-recorded.ts';
 
 export interface Tokens {

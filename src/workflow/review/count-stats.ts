@@ -1,12 +1,12 @@
 /** Numbers about all sessions: turns, plans, failures, cost, and the lines by models and by people that are still there. */
 import { nullIfDamaged, TeddyError } from '../../errors.ts';
-import { parseReport } from '../../plan/report-yaml.ts';
-import type { Report } from '../../plan/report.ts';
+import { parseReport } from '../../plan/report/report-yaml.ts';
+import type { Report } from '../../plan/report/report.ts';
 import type { Project } from '../../ports/project.ts';
-import { comesLater, type Entry } from '../../session/entry.ts';
-import { groupBy } from '../../session/group-by.ts';
-import { entryMs, identSeconds } from '../../session/logged-entry.ts';
-import { isAnswer, sumSpent, type Spending } from '../../session/spending.ts';
+import { comesLater, type Entry } from '../../session/entries/entry.ts';
+import { groupBy } from '../../session/text/group-by.ts';
+import { entryMs, identSeconds } from '../../session/entries/logged-entry.ts';
+import { isAnswer, sumSpent, type Spending } from '../../session/spending/spending.ts';
 import { joinPath, turnDir, type Oid, type TurnName } from '../../names.ts';
 import { attributeLines } from '../blame/attribute-lines.ts';
 import { readCodeSteps } from '../blame/code-steps.ts';

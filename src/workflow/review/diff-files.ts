@@ -1,7 +1,7 @@
 /** Shows the changes of files between two trees in git's form, and counts their lines. */
-import { quoteDiffName, renderUnifiedDiff } from '../../plan/diff.ts';
+import { quoteDiffName, renderUnifiedDiff } from '../../plan/match/diff.ts';
 import type { Store, TreeChange } from '../../ports/git.ts';
-import { formatCount } from '../../session/format-count.ts';
+import { formatCount } from '../../session/text/format-count.ts';
 import { repoPathFromGit, type Oid, type RepoPath } from '../../names.ts';
 
 export interface FileDiff {

@@ -1,6 +1,6 @@
 /** Compares two turns, of one line or of two: what was asked, planned, shown, made of it. */
-import type { Report } from '../../plan/report.ts';
-import { parseReport } from '../../plan/report-yaml.ts';
+import type { Report } from '../../plan/report/report.ts';
+import { parseReport } from '../../plan/report/report-yaml.ts';
 import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { repoPathFromGit, type Oid, type SessionId, type TurnName } from '../../names.ts';
@@ -182,7 +182,7 @@ function compare(before: ReadonlyMap<string, string>, after: ReadonlyMap<string,
 /** Null: there is no log, or it is not whole. */
 async function readShown(log: string | null): Promise<Map<string, string> | null> {
   if (log === null) return null;
-  const { parseContextLog } = await import('../../session/context-log-parse.ts');
+  const { parseContextLog } = await import('../../session/context/context-log-parse.ts');
   try {
     const { sections } = parseContextLog(log);
     const files = sections.flatMap(({ path, body }): [string, string][] => (path === null ? [] : [[path, body]]));

@@ -2,11 +2,11 @@
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { parseTurnName, type Oid, type SessionId, type TurnName } from '../../names.ts';
-import { comesLater } from '../../session/entry.ts';
-import type { LoggedEntry } from '../../session/logged-entry.ts';
+import { comesLater } from '../../session/entries/entry.ts';
+import type { LoggedEntry } from '../../session/entries/logged-entry.ts';
 import { findTurn, lookForTurn, readLineTurns, type LineTurns, type Session } from '../../view/view.ts';
 import { findLineWith, findRecorded, type RecordedLine } from '../line/find-recorded.ts';
-import { listSessionLines } from '../../session/session-lines.ts';
+import { listSessionLines } from '../../session/lines/session-lines.ts';
 
 export interface FoundTurn {
   session: SessionId;

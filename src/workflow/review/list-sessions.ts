@@ -3,10 +3,10 @@ import { findCommitted } from '../line/find-committed.ts';
 import { describeSessions, type DescribedSession } from '../../view/view.ts';
 import type { Project } from '../../ports/project.ts';
 import { parseLineRef, shortRef, type RefName, type SessionId } from '../../names.ts';
-import { listLinesAndTips } from '../../session/lines.ts';
-import { skewMs, toMainLines, type MainLine } from '../../session/main-lines.ts';
-import { entryMs } from '../../session/logged-entry.ts';
-import { readStarts, type SessionStart } from '../../session/session-starts.ts';
+import { listLinesAndTips } from '../../session/lines/lines.ts';
+import { skewMs, toMainLines, type MainLine } from '../../session/lines/main-lines.ts';
+import { entryMs } from '../../session/entries/logged-entry.ts';
+import { readStarts, type SessionStart } from '../../session/lines/session-starts.ts';
 
 /** Where the user stands on another line of the session, that is the one to tell of. */
 export interface ListedSession extends DescribedSession {

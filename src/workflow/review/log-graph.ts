@@ -2,10 +2,10 @@
 import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { archivePrefix, type Oid, type SessionId } from '../../names.ts';
-import { toLogged, type LoggedEntry } from '../../session/logged-entry.ts';
+import { toLogged, type LoggedEntry } from '../../session/entries/logged-entry.ts';
 import { findRecorded, type RecordedLine } from '../line/find-recorded.ts';
 import { readLines, type OwnPart, type Step } from '../../view/view.ts';
-import { listSessionLines, type RefLabel, type SessionLine } from '../../session/session-lines.ts';
+import { listSessionLines, type RefLabel, type SessionLine } from '../../session/lines/session-lines.ts';
 
 export interface GraphLine extends Omit<SessionLine, 'ref' | 'branch' | 'isMain'> {
   /** HEAD is on it. */

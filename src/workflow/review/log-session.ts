@@ -1,6 +1,6 @@
 /** The entries of a line, newest first. */
 import type { Project } from '../../ports/project.ts';
-import { toLogged, type LoggedEntry } from '../../session/logged-entry.ts';
+import { toLogged, type LoggedEntry } from '../../session/entries/logged-entry.ts';
 import type { SessionId } from '../../names.ts';
 import { readSteps } from '../../view/view.ts';
 import { findRecorded, warnOfCut } from '../line/find-recorded.ts';

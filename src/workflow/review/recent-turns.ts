@@ -1,8 +1,8 @@
 /** The newest turns of a line that fit into so many characters, masked. */
 import { compareTurns, type TurnName } from '../../names.ts';
 import type { Project } from '../../ports/project.ts';
-import { cutText } from '../../session/clip-line.ts';
-import { renderTurn, type HistoryPart } from '../../session/history-text.ts';
+import { cutText } from '../../session/text/clip-line.ts';
+import { renderTurn, type HistoryPart } from '../../session/context/history-text.ts';
 import { readLineTurns, readParts } from '../../view/view.ts';
 import type { ConversationTarget } from '../line/read-conversation.ts';
 

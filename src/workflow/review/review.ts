@@ -1,6 +1,6 @@
 /** The parts of a review. */
 import type { Oid, SessionId, TurnName } from '../../names.ts';
-import type { Spending } from '../../session/spending.ts';
+import type { Spending } from '../../session/spending/spending.ts';
 import type { ChangedFile, ReviewedTurn, TurnLabel } from './turn.ts';
 import type { Answerer, Approver, Worker } from './who.ts';
 

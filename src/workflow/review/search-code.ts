@@ -1,12 +1,12 @@
 /** Finds lines of the code that an entry of a session has brought, as the tip of the line has them. */
 import type { Oid, RepoPath, SessionId, TurnName } from '../../names.ts';
 import type { Project } from '../../ports/project.ts';
-import { decodeEntry, type Entry } from '../../session/entry.ts';
-import { takesBack } from '../../session/line-paths.ts';
-import type { KnownLine } from '../../session/lines.ts';
-import { sortNeeded } from '../../session/regex-literals.ts';
-import type { TextPattern } from '../../session/text-pattern.ts';
-import { readStarts, type SessionStart } from '../../session/session-starts.ts';
+import { decodeEntry, type Entry } from '../../session/entries/entry.ts';
+import { takesBack } from '../../session/lines/line-paths.ts';
+import type { KnownLine } from '../../session/lines/lines.ts';
+import { sortNeeded } from '../../session/text/regex-literals.ts';
+import type { TextPattern } from '../../session/text/text-pattern.ts';
+import { readStarts, type SessionStart } from '../../session/lines/session-starts.ts';
 import { toText } from '../../view/view.ts';
 import { isFile, type SearchedText } from './search-texts.ts';
 

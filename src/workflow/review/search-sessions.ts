@@ -11,10 +11,10 @@ import {
 } from '../../names.ts';
 import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { entryTime } from '../../session/logged-entry.ts';
-import { listLines, type KnownLine } from '../../session/lines.ts';
-import { sortNeeded } from '../../session/regex-literals.ts';
-import { cutLine, type FoundLine, type SearchScope, type TextPattern } from '../../session/text-pattern.ts';
+import { entryTime } from '../../session/entries/logged-entry.ts';
+import { listLines, type KnownLine } from '../../session/lines/lines.ts';
+import { sortNeeded } from '../../session/text/regex-literals.ts';
+import { cutLine, type FoundLine, type SearchScope, type TextPattern } from '../../session/text/text-pattern.ts';
 import { openCodeSearch, type CodeSearch } from './search-code.ts';
 import { readSearchedTurn, type SearchedText } from './search-texts.ts';
 

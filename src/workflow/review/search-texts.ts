@@ -1,12 +1,12 @@
 /** The texts of a turn that a search looks through, each with where it stands. They are not masked. */
-import { decodeTranscript } from '../../conversation/decode-transcript.ts';
-import { toContentText } from '../../conversation/content-text.ts';
-import type { TranscriptRecord } from '../../conversation/record.ts';
+import { decodeTranscript } from '../../conversation/history/decode-transcript.ts';
+import { toContentText } from '../../conversation/records/content-text.ts';
+import type { TranscriptRecord } from '../../conversation/records/record.ts';
 import { toText } from '../../view/view.ts';
-import { userMessages } from '../../conversation/transcript.ts';
-import { parseReportYaml } from '../../plan/report-logs.ts';
+import { userMessages } from '../../conversation/records/transcript.ts';
+import { parseReportYaml } from '../../plan/report/report-logs.ts';
 import type { Store, TreeChange, TreeEntry } from '../../ports/git.ts';
-import type { SearchScope } from '../../session/text-pattern.ts';
+import type { SearchScope } from '../../session/text/text-pattern.ts';
 
 export interface SearchedText {
   place: SearchScope;

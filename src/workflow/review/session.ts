@@ -11,7 +11,7 @@ import {
   type Step,
   type TurnOutline,
 } from '../../view/view.ts';
-import { sumSpent } from '../../session/spending.ts';
+import { sumSpent } from '../../session/spending/spending.ts';
 import { listCodeChanges } from './diff-files.ts';
 import { findUnlandedBase } from '../line/session-start.ts';
 import { findRecorded, warnOfCut } from '../line/find-recorded.ts';

@@ -10,13 +10,13 @@ import {
   type TurnSummary,
   type Verdict,
 } from '../../view/view.ts';
-import { parseReport } from '../../plan/report-yaml.ts';
-import type { Report } from '../../plan/report.ts';
+import { parseReport } from '../../plan/report/report-yaml.ts';
+import type { Report } from '../../plan/report/report.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Oid, SessionId, TurnName } from '../../names.ts';
-import { toLogged, type LoggedEntry } from '../../session/logged-entry.ts';
-import { readStarts } from '../../session/session-starts.ts';
-import type { Spending } from '../../session/spending.ts';
+import { toLogged, type LoggedEntry } from '../../session/entries/logged-entry.ts';
+import { readStarts } from '../../session/lines/session-starts.ts';
+import type { Spending } from '../../session/spending/spending.ts';
 import { diffFiles } from './diff-files.ts';
 import { findTurnOf, type FoundTurn } from './find-turn.ts';
 

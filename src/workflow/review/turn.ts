@@ -1,9 +1,9 @@
 /** One turn as a review tells of it: all of it out of its records and commits, or its row out of the labels of its commits alone. */
 import type { TurnContent, TurnOutline, Verdict } from '../../view/view.ts';
-import type { TranscriptRecord } from '../../conversation/record.ts';
+import type { TranscriptRecord } from '../../conversation/records/record.ts';
 import { toParams } from '../../plan/actions/actions.ts';
-import type { Report, RunStatus } from '../../plan/report.ts';
-import { parseReport } from '../../plan/report-yaml.ts';
+import type { Report, RunStatus } from '../../plan/report/report.ts';
+import { parseReport } from '../../plan/report/report-yaml.ts';
 import type { ChangedCommit, Store } from '../../ports/git.ts';
 import type { Oid } from '../../names.ts';
 import { diffFiles, isCode, type FileDiff } from './diff-files.ts';
@@ -96,7 +96,7 @@ function readReport(records: readonly TranscriptRecord[]): Report | null {
 async function readPlanned(records: readonly TranscriptRecord[]): Promise<ReviewedAction[]> {
   const planned = records.findLast((record) => record.type === 'assistant' && record.source === 'plan');
   if (planned?.type !== 'assistant' || !('content' in planned.message)) return [];
-  const { parsePlan } = await import('../../plan/parse.ts');
+  const { parsePlan } = await import('../../plan/parse/parse.ts');
   return parsePlan(planned.message.content).plan.actions.map((action) =>
     toAction({ index: action.index, action_type: action.type, status: null, params: toParams(action) }),
   );

@@ -1,9 +1,9 @@
 /** Who had a part in a session: the models that have answered, and the people who have decided or worked on the line themselves. */
-import type { Report } from '../../plan/report.ts';
+import type { Report } from '../../plan/report/report.ts';
 import { isRejected } from '../../page/turn-state.ts';
 import type { TurnName } from '../../names.ts';
-import type { Entry, EntryKind } from '../../session/entry.ts';
-import { toAuthor, type CommitAuthor } from '../../session/logged-entry.ts';
+import type { Entry, EntryKind } from '../../session/entries/entry.ts';
+import { toAuthor, type CommitAuthor } from '../../session/entries/logged-entry.ts';
 import type { Verdict } from '../../view/view.ts';
 
 export interface Answerer {

@@ -1,8 +1,8 @@
 /** Runs a plan's actions in order: ask, do, note what came of it. Nothing is committed here. */
 import type { Action, Plan } from '../../plan/plan.ts';
-import type { ActionLog } from '../../plan/report.ts';
-import { withText, type Effect, type WriteEffect } from '../../plan/effect.ts';
-import type { Performed } from '../../plan/action-details.ts';
+import type { ActionLog } from '../../plan/report/report.ts';
+import { withText, type Effect, type WriteEffect } from '../../plan/effects/effect.ts';
+import type { Performed } from '../../plan/effects/action-details.ts';
 import { perform, toEffect, toParams } from '../../plan/actions/actions.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Workspace } from '../../ports/git.ts';
@@ -19,10 +19,10 @@ import {
   type RunSettings,
 } from './run.ts';
 import { maskDetails, maskString } from '../line/mask-text.ts';
-import { equalBytes } from '../../session/bytes.ts';
+import { equalBytes } from '../../session/text/bytes.ts';
 import type { ActionWorld } from '../../plan/actions/world.ts';
 import type { ProjectFiles } from '../../ports/disk.ts';
-import { realPathOf } from '../../session/out-of-reach.ts';
+import { realPathOf } from '../../session/paths/out-of-reach.ts';
 import { keepFile } from './keep-before.ts';
 import { noteWrite } from './left-files.ts';
 import { runScripts, toReason } from './scripts.ts';

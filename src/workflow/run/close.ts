@@ -4,7 +4,7 @@ import type { Project } from '../../ports/project.ts';
 import type { TurnName } from '../../names.ts';
 import type { DecidedMemos } from '../line/decide-memos.ts';
 import { finishRun, type Executed, type RunDraft } from './finish.ts';
-import { nameSome } from '../../session/name-some.ts';
+import { nameSome } from '../../session/text/name-some.ts';
 import { rollBack, type RolledBack } from './roll-back.ts';
 import type { Run, RunLog } from './run.ts';
 

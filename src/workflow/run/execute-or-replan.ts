@@ -1,6 +1,6 @@
 /** Executes the pending plan; where it is not valid asks for another one and executes that, as often as is allowed. */
 import { TeddyError } from '../../errors.ts';
-import { parsePlan } from '../../plan/parse.ts';
+import { parsePlan } from '../../plan/parse/parse.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Oid, TurnName } from '../../names.ts';
 import { executePlan, type ExecuteRequest } from './execute-plan.ts';
@@ -8,8 +8,8 @@ import type { Executed } from './finish.ts';
 import type { Answer, PlanOutcome, PlanRequest } from '../turn/plan.ts';
 import { findLine, toSelector } from '../line/find.ts';
 import { readTurnFile } from '../../view/view.ts';
-import { renderFenced } from '../../session/fenced-text.ts';
-import type { Problem } from '../../plan/problem.ts';
+import { renderFenced } from '../../session/text/fenced-text.ts';
+import type { Problem } from '../../plan/match/problem.ts';
 import type { Action, Plan } from '../../plan/plan.ts';
 import { describeAction } from '../../plan/actions/actions.ts';
 

@@ -1,7 +1,7 @@
 /** Executes the pending plan of a line: check, approve, act, and publish one report together with the code it changed. */
 import { TeddyError } from '../../errors.ts';
-import type { RunRecord } from '../../plan/journal.ts';
-import type { Problem } from '../../plan/problem.ts';
+import type { RunRecord } from '../../plan/report/journal.ts';
+import type { Problem } from '../../plan/match/problem.ts';
 import type { ParsedPlan } from '../../plan/plan.ts';
 import { runVirtually, comparePositions } from '../../plan/validate.ts';
 import type { LeftRun } from '../../ports/disk.ts';
@@ -17,8 +17,8 @@ import { logRun } from './log.ts';
 import { refuseModified, requirePlan, type PendingTurn } from '../line/pending-plan.ts';
 import type { ReadyLine } from '../line/prepare.ts';
 import { describeRejection, lastWord, refreshLine } from '../../view/view.ts';
-import { nameSome } from '../../session/name-some.ts';
-import { toShellWord } from '../../session/shell-word.ts';
+import { nameSome } from '../../session/text/name-some.ts';
+import { toShellWord } from '../../session/text/shell-word.ts';
 import { shortRef, type RefName } from '../../names.ts';
 import { worldOf } from '../line/find-twin.ts';
 import { type Approver, newRun, type Run } from './run.ts';

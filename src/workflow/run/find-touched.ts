@@ -2,10 +2,10 @@
  * Finds the files that a journaled run has touched, how each of them was before it, and whether the present one is the run's
  * own.
  */
-import type { BeginRecord, JournaledRun, KeptState } from '../../plan/journal.ts';
+import type { BeginRecord, JournaledRun, KeptState } from '../../plan/report/journal.ts';
 import type { Scan, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { isSessionPath } from '../../session/global-files.ts';
+import { isSessionPath } from '../../session/global/global-files.ts';
 import { parentsOf, type Oid, type RepoPath } from '../../names.ts';
 import { listChanged } from '../line/guard-session-files.ts';
 import { anotherRepository, isRepository } from '../line/new-files.ts';

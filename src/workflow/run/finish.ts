@@ -1,11 +1,11 @@
 /** The end of an execution: a report for what was run, or for why nothing was. */
 import { TeddyError } from '../../errors.ts';
-import { newestGrammar } from '../../session/grammar.ts';
-import type { Problem } from '../../plan/problem.ts';
-import { renderReport } from '../../plan/report-yaml.ts';
-import type { Report, ReportedRollback, RunStatus } from '../../plan/report.ts';
+import { newestGrammar } from '../../session/text/grammar.ts';
+import type { Problem } from '../../plan/match/problem.ts';
+import { renderReport } from '../../plan/report/report-yaml.ts';
+import type { Report, ReportedRollback, RunStatus } from '../../plan/report/report.ts';
 import type { Project } from '../../ports/project.ts';
-import { decodeEntry } from '../../session/entry.ts';
+import { decodeEntry } from '../../session/entries/entry.ts';
 import { listUndecided, type DecidedMemos } from '../line/decide-memos.ts';
 import { maskReport } from '../line/mask-text.ts';
 import type { ReadyLine } from '../line/prepare.ts';

@@ -1,14 +1,14 @@
 /** Approves or rejects the plan of a turn, as an entry of its own: who said it is the author, and it binds these bytes alone. */
-import { hasAgentPlan } from '../../conversation/transcript.ts';
+import { hasAgentPlan } from '../../conversation/records/transcript.ts';
 import { TeddyError } from '../../errors.ts';
-import { parsePlan } from '../../plan/parse.ts';
+import { parsePlan } from '../../plan/parse/parse.ts';
 import { findPlanTitle } from '../../plan/plan-comments.ts';
-import type { Report } from '../../plan/report.ts';
+import type { Report } from '../../plan/report/report.ts';
 import type { Project } from '../../ports/project.ts';
 import { shortRef, type TurnName } from '../../names.ts';
-import { formatCount } from '../../session/format-count.ts';
-import type { VerdictWord } from '../../session/entry.ts';
-import { toShellWord } from '../../session/shell-word.ts';
+import { formatCount } from '../../session/text/format-count.ts';
+import type { VerdictWord } from '../../session/entries/entry.ts';
+import { toShellWord } from '../../session/text/shell-word.ts';
 import { appendVerdict, movedTurnError } from '../line/append-verdict.ts';
 import { finishMemos } from '../line/decide-memos.ts';
 import { readApproval, refuseAgent } from '../line/needed-approval.ts';

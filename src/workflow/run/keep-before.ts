@@ -1,10 +1,10 @@
 /** Keeps the files that an action may change before it starts, so that they can be put back, also after a crash. */
 import { TeddyError } from '../../errors.ts';
-import type { Before, JournaledRun, KeptState } from '../../plan/journal.ts';
+import type { Before, JournaledRun, KeptState } from '../../plan/report/journal.ts';
 import type { KeptFiles, ProjectFiles, RunJournal } from '../../ports/disk.ts';
 import type { FileState } from '../../ports/files.ts';
 import type { Scan, Workspace } from '../../ports/git.ts';
-import { isSessionPath } from '../../session/global-files.ts';
+import { isSessionPath } from '../../session/global/global-files.ts';
 import type { RepoPath } from '../../names.ts';
 import { anotherRepository, isRepository } from '../line/new-files.ts';
 import type { RunLog } from './run.ts';

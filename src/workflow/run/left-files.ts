@@ -1,10 +1,10 @@
 /** Files as the actions of a run leave them, and the tree of the code after each action. Neither starts git. */
 import { handlerOf, typeOf } from '../../plan/actions/actions.ts';
-import type { LeftFile } from '../../plan/journal.ts';
-import type { ActionLog, Report } from '../../plan/report.ts';
-import type { Effect } from '../../plan/effect.ts';
+import type { LeftFile } from '../../plan/report/journal.ts';
+import type { ActionLog, Report } from '../../plan/report/report.ts';
+import type { Effect } from '../../plan/effects/effect.ts';
 import type { Store } from '../../ports/git.ts';
-import { isSessionPath } from '../../session/global-files.ts';
+import { isSessionPath } from '../../session/global/global-files.ts';
 import type { Oid, RepoPath } from '../../names.ts';
 import { openEditedCode, type EditedCode } from '../line/edited-code.ts';
 import { isRepository } from '../line/new-files.ts';

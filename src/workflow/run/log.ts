@@ -1,6 +1,6 @@
 /** Notes in the run's journal each action before it starts, and its outcome. */
-import { foldJournal, type EndRecord, type JournaledRun, type JournalRecord } from '../../plan/journal.ts';
-import type { ActionLog } from '../../plan/report.ts';
+import { foldJournal, type EndRecord, type JournaledRun, type JournalRecord } from '../../plan/report/journal.ts';
+import type { ActionLog } from '../../plan/report/report.ts';
 import type { RunJournal } from '../../ports/disk.ts';
 import type { Project } from '../../ports/project.ts';
 import type { RepoPath } from '../../names.ts';

@@ -1,14 +1,14 @@
 /** Previews what executing a line's pending plan would do. Nothing is changed to find it out, and nobody is asked. */
 import { TeddyError } from '../../errors.ts';
-import { renderUnifiedDiff } from '../../plan/diff.ts';
-import { type Effect, joinWrites } from '../../plan/effect.ts';
-import type { Problem } from '../../plan/problem.ts';
+import { renderUnifiedDiff } from '../../plan/match/diff.ts';
+import { type Effect, joinWrites } from '../../plan/effects/effect.ts';
+import type { Problem } from '../../plan/match/problem.ts';
 import type { Action, ParsedPlan } from '../../plan/plan.ts';
 import { comparePositions, runVirtually } from '../../plan/validate.ts';
 import type { RunDirs, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { changeMemos, type MemoChange } from '../../session/memos.ts';
-import { toShellWord } from '../../session/shell-word.ts';
+import { changeMemos, type MemoChange } from '../../session/global/memos.ts';
+import { toShellWord } from '../../session/text/shell-word.ts';
 import type { Oid, RepoPath, SessionId, TurnName } from '../../names.ts';
 import { findHidden, selectActions, type Selection } from './select-actions.ts';
 import { findLine, lineName, type Line } from '../line/find.ts';

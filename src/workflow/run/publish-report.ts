@@ -1,11 +1,11 @@
 /** The end of a run: one `report` entry with the outcome and exactly the code that the run changed. */
 import { GitKilledError, TeddyError } from '../../errors.ts';
 import { labelReport } from '../line/entry-labels.ts';
-import { renderReport } from '../../plan/report-yaml.ts';
-import type { Report, ReportedChange } from '../../plan/report.ts';
+import { renderReport } from '../../plan/report/report-yaml.ts';
+import type { Report, ReportedChange } from '../../plan/report/report.ts';
 import type { TreeChange, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { isSessionPath } from '../../session/global-files.ts';
+import { isSessionPath } from '../../session/global/global-files.ts';
 import type { Oid, RepoPath, TurnName } from '../../names.ts';
 import { append, type Draft } from '../line/append.ts';
 import { addTrees } from './left-files.ts';

@@ -3,7 +3,7 @@
  * run's own is moved aside first, so that nobody's work is lost. Commits, and what git ignores, stay as they are.
  */
 import { TeddyError } from '../../errors.ts';
-import type { JournaledRun } from '../../plan/journal.ts';
+import type { JournaledRun } from '../../plan/report/journal.ts';
 import type { ProjectFiles, RunJournal } from '../../ports/disk.ts';
 import type { FileState, NewFile } from '../../ports/files.ts';
 import type { Scan, Workspace, Store, TreeEntry } from '../../ports/git.ts';

@@ -1,9 +1,9 @@
 /** A run of a plan: what it is given, who says yes or no, and what it comes to. */
-import type { Before, JournaledRun, LeftFile, ProcessGroup, RunEnd } from '../../plan/journal.ts';
+import type { Before, JournaledRun, LeftFile, ProcessGroup, RunEnd } from '../../plan/report/journal.ts';
 import { toParams } from '../../plan/actions/actions.ts';
 import type { Action } from '../../plan/plan.ts';
-import type { ActionLog } from '../../plan/report.ts';
-import type { Effect } from '../../plan/effect.ts';
+import type { ActionLog } from '../../plan/report/report.ts';
+import type { Effect } from '../../plan/effects/effect.ts';
 import type { ProjectFiles, RunJournal, Shell } from '../../ports/disk.ts';
 import type { Masker } from '../../ports/project.ts';
 import type { Pages } from '../../ports/web.ts';

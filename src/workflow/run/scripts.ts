@@ -1,6 +1,6 @@
 /** Runs an action's scripts: output shown and masked, and what they changed attributed to the action. */
 import type { Action } from '../../plan/plan.ts';
-import type { Before, KeptState } from '../../plan/journal.ts';
+import type { Before, KeptState } from '../../plan/report/journal.ts';
 import type { KeptFiles, Shell } from '../../ports/disk.ts';
 import type { CommandResult } from '../../ports/files.ts';
 import type { Scan } from '../../ports/git.ts';

@@ -1,6 +1,6 @@
 /** Selects the actions of a plan that are run, and finds the files that a sparse checkout hides from them. */
 import { TeddyError } from '../../errors.ts';
-import type { Problem } from '../../plan/problem.ts';
+import type { Problem } from '../../plan/match/problem.ts';
 import type { Action, ParsedPlan } from '../../plan/plan.ts';
 import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';

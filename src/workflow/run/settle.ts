@@ -1,12 +1,12 @@
 /** Goes on with a run that was killed, closes it as it stands, or takes it back. No action that had begun is run again. */
 import { TeddyError } from '../../errors.ts';
-import type { BeginRecord } from '../../plan/journal.ts';
+import type { BeginRecord } from '../../plan/report/journal.ts';
 import type { Plan } from '../../plan/plan.ts';
-import type { ActionLog } from '../../plan/report.ts';
+import type { ActionLog } from '../../plan/report/report.ts';
 import type { LeftRun, ProjectFiles } from '../../ports/disk.ts';
 import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { isSessionPath } from '../../session/global-files.ts';
+import { isSessionPath } from '../../session/global/global-files.ts';
 import type { RepoPath, SessionId, TurnName } from '../../names.ts';
 import { withClaim } from './claim-turn.ts';
 import { tellRolledBack, toWarning } from './close.ts';

@@ -18,11 +18,11 @@ import {
   type SessionId,
   type RepoPath,
 } from '../../names.ts';
-import type { Violation } from '../../session/violation.ts';
+import type { Violation } from '../../session/entries/violation.ts';
 import { findTopViolations, surveyLine, type Survey, tooManyPaths } from './survey-line.ts';
-import { groupBy } from '../../session/group-by.ts';
+import { groupBy } from '../../session/text/group-by.ts';
 import type { CommitChange, Store } from '../../ports/git.ts';
-import { isAgentName } from '../../session/global-files.ts';
+import { isAgentName } from '../../session/global/global-files.ts';
 import { toText } from '../../view/view.ts';
 import { changeCounter } from './shared-line.ts';
 
@@ -205,7 +205,7 @@ async function findForgedStart(
 }
 
 async function readStartId(project: Project, session: SessionId, known: readonly Oid[]): Promise<string | null> {
-  const { decodeEntry } = await import('../../session/entry.ts');
+  const { decodeEntry } = await import('../../session/entries/entry.ts');
   const { store } = project.repository;
   for (const tip of known) {
     const found = await store.findReachable('Teddy-Entry: start', tip, []);
@@ -333,7 +333,7 @@ async function checkTip(
     if (name !== 'agents' && !isGlobalPath(name)) blame(tip, name as RepoPath, 'teddy/global has no such file.');
   const memos = await store.readFile(tip, 'memos.yaml' as RepoPath);
   if (memos === null) return;
-  const { parseMemos } = await import('../../session/memos.ts');
+  const { parseMemos } = await import('../../session/global/memos.ts');
   try {
     parseMemos(toText(memos.bytes));
   } catch (error) {

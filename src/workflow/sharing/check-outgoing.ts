@@ -2,7 +2,7 @@
 import { TeddyError } from '../../errors.ts';
 import type { ChangedCommit, Store } from '../../ports/git.ts';
 import type { Masker, Project } from '../../ports/project.ts';
-import { isSessionPath } from '../../session/global-files.ts';
+import { isSessionPath } from '../../session/global/global-files.ts';
 import type { Oid, RepoPath } from '../../names.ts';
 import { contentReader, type AwaitedContent } from '../line/read-content.ts';
 

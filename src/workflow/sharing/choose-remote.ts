@@ -1,8 +1,8 @@
 /** Which other repository is meant. */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
-import { findUsualRemote, noSessionsRemoteError } from '../../session/decide-setting.ts';
-import { hideCredentials } from '../../session/urls.ts';
+import { findUsualRemote, noSessionsRemoteError } from '../../session/settings/decide-setting.ts';
+import { hideCredentials } from '../../session/masks/urls.ts';
 import { shortRef, type RefName } from '../../names.ts';
 
 export interface ChosenRemote {

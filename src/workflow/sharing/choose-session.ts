@@ -4,9 +4,9 @@ import type { RefTip } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { archivePrefix, parseLineRef, shortRef, type Oid, type RefName, type SessionId } from '../../names.ts';
 import { ambiguousError, findHeadLine, findLine, findNamedTip } from '../line/find.ts';
-import { chooseMain, type KnownLine } from '../../session/lines.ts';
+import { chooseMain, type KnownLine } from '../../session/lines/lines.ts';
 import { parseShared, type Scope, type Sides } from './shared-refs.ts';
-import { groupBy } from '../../session/group-by.ts';
+import { groupBy } from '../../session/text/group-by.ts';
 
 interface ScopeRequest {
   selector?: string | undefined;

@@ -17,12 +17,12 @@ import {
 } from '../../names.ts';
 import { readAncestry, toStanding, type Standing } from './reconcile.ts';
 import { readTakenRefs, type SharedTips } from './shared-refs.ts';
-import { decodeEntry } from '../../session/entry.ts';
-import { findFork } from '../../session/ancestry.ts';
+import { decodeEntry } from '../../session/entries/entry.ts';
+import { findFork } from '../../session/entries/ancestry.ts';
 import { TeddyError } from '../../errors.ts';
-import { parseGlobalFile } from '../../session/global-files.ts';
-import { mergeGlobalFile } from '../../session/merge-global.ts';
-import { type TreeEdit, editTree } from '../../session/edit-tree.ts';
+import { parseGlobalFile } from '../../session/global/global-files.ts';
+import { mergeGlobalFile } from '../../session/global/merge-global.ts';
+import { type TreeEdit, editTree } from '../../session/paths/edit-tree.ts';
 import { isTrusted, trustTexts } from '../line/foreign-texts.ts';
 import { toText } from '../../view/view.ts';
 

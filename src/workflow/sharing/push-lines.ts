@@ -8,8 +8,8 @@ import type { StandingTips } from './plan-moves.ts';
 import type { Standing } from './reconcile.ts';
 import type { ShareRequest } from './shared-line.ts';
 import { toTracking, type Scope, type Sides } from './shared-refs.ts';
-import { toShellWord } from '../../session/shell-word.ts';
-import type { VerifiedLine, Violation } from '../../session/violation.ts';
+import { toShellWord } from '../../session/text/shell-word.ts';
+import type { VerifiedLine, Violation } from '../../session/entries/violation.ts';
 import { moveRefs } from '../line/move-refs.ts';
 
 const goes: ReadonlySet<Standing> = new Set(['push', 'only-local']);

@@ -1,7 +1,7 @@
 /** How a line here stands to the same line there. Values only: the answers of git are given. */
 import type { Store } from '../../ports/git.ts';
 import type { Oid } from '../../names.ts';
-import { isOnLine } from '../../session/ancestry.ts';
+import { isOnLine } from '../../session/entries/ancestry.ts';
 import type { SharedTips } from './shared-refs.ts';
 
 export type Standing =

@@ -2,12 +2,12 @@
 import { TeddyError } from '../../errors.ts';
 import type { TransferOptions, Commit, Store } from '../../ports/git.ts';
 import type { Oid, RefName, SessionId } from '../../names.ts';
-import type { Violation } from '../../session/violation.ts';
+import type { Violation } from '../../session/entries/violation.ts';
 import type { ChosenRemote } from './choose-remote.ts';
 import type { Move, StandingTips } from './plan-moves.ts';
 import type { Standing } from './reconcile.ts';
-import { keepRecent } from '../../session/keep-recent.ts';
-import { maxChangedPaths, pathCounter } from '../../session/count-paths.ts';
+import { keepRecent } from '../../session/context/keep-recent.ts';
+import { maxChangedPaths, pathCounter } from '../../session/paths/count-paths.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface ShareRequest extends TransferOptions {

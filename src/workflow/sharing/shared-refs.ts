@@ -16,7 +16,7 @@ import {
 } from '../../names.ts';
 import type { ChosenRemote } from './choose-remote.ts';
 import { quarantinePrefix } from '../line/quarantine.ts';
-import { listLinesAndTips, type KnownLine } from '../../session/lines.ts';
+import { listLinesAndTips, type KnownLine } from '../../session/lines/lines.ts';
 
 /** A remote is asked for these: the code that it has decides what would leave with a push. */
 const listedPrefixes = ['refs/heads/', archivePrefix];

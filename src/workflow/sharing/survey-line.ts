@@ -1,13 +1,13 @@
 /** A first look at a line from elsewhere: how much it is, and whether it is one at all. What follows may then read it. */
-import { foldPart } from '../../session/paths.ts';
+import { foldPart } from '../../session/paths/paths.ts';
 import { DamagedObjectError } from '../../errors.ts';
 import type { Store, TreeEntry } from '../../ports/git.ts';
-import { decodeEntry } from '../../session/entry.ts';
-import { maxChangedPaths } from '../../session/count-paths.ts';
+import { decodeEntry } from '../../session/entries/entry.ts';
+import { maxChangedPaths } from '../../session/paths/count-paths.ts';
 import type { Oid, RepoPath, SessionId } from '../../names.ts';
-import { isOnAnyLine } from '../../session/ancestry.ts';
+import { isOnAnyLine } from '../../session/entries/ancestry.ts';
 import { cutBeforeStart, holdsSession, startsSession } from '../line/session-start.ts';
-import type { Violation } from '../../session/violation.ts';
+import type { Violation } from '../../session/entries/violation.ts';
 import { changeCounter } from './shared-line.ts';
 
 export interface Survey {

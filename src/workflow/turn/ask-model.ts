@@ -1,12 +1,12 @@
 /** Asks the model for an open turn, and keeps what it answers: a plan, a reply, or the part that arrived. */
 import { TeddyError, toMessage } from '../../errors.ts';
-import { isPlan, parsePlan } from '../../plan/parse.ts';
+import { isPlan, parsePlan } from '../../plan/parse/parse.ts';
 import type { AnswerTarget, StagedAnswer } from '../../ports/disk.ts';
 import type { Model, ModelRequest } from '../../ports/model.ts';
 import type { Project } from '../../ports/project.ts';
-import { formatCount } from '../../session/format-count.ts';
+import { formatCount } from '../../session/text/format-count.ts';
 import type { Oid } from '../../names.ts';
-import { checkRequest } from '../../conversation/check-request.ts';
+import { checkRequest } from '../../conversation/history/check-request.ts';
 import { keepBytes } from '../line/keep-bytes.ts';
 import { labelPlan } from '../line/entry-labels.ts';
 import { keepPart, keepWhole, toLabelLines } from '../line/keep-answer.ts';
@@ -23,11 +23,11 @@ import {
   type Received,
   type Usage,
 } from '../line/receive-answer.ts';
-import type { Problem } from '../../plan/problem.ts';
+import type { Problem } from '../../plan/match/problem.ts';
 import type { ParsedPlan } from '../../plan/plan.ts';
 import { runVirtually } from '../../plan/validate.ts';
 import type { Workspace } from '../../ports/git.ts';
-import type { MaskedSecret } from '../../session/mask.ts';
+import type { MaskedSecret } from '../../session/masks/mask.ts';
 import { worldOf } from '../line/find-twin.ts';
 import { maskProblems } from '../line/mask-text.ts';
 

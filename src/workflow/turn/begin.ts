@@ -1,6 +1,6 @@
 /** The beginning of every question to a model: the line is ready, nothing is in the way, the message is on it. */
 import { TeddyError } from '../../errors.ts';
-import type { UserRecord } from '../../conversation/record.ts';
+import type { UserRecord } from '../../conversation/records/record.ts';
 import type { RunClaim } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { shortRef } from '../../names.ts';
@@ -9,8 +9,8 @@ import type { TurnOptions } from '../context/compose-request.ts';
 import { openTurn, refusePending, type OpenTurn } from './open.ts';
 import { prepareLine, type ReadyLine } from '../line/prepare.ts';
 import { findWaiting, nextTurn, refreshLine, type LineState } from '../../view/view.ts';
-import { decodeEntry } from '../../session/entry.ts';
-import { formatCount } from '../../session/format-count.ts';
+import { decodeEntry } from '../../session/entries/entry.ts';
+import { formatCount } from '../../session/text/format-count.ts';
 
 type BeginOptions = TurnOptions & { selector?: string | undefined };
 

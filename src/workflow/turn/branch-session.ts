@@ -1,7 +1,7 @@
 /** Leaves a session at the beginning of a turn: a conversation branch with that turn's exact context. */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
-import { decodeEntry, type EntryKind } from '../../session/entry.ts';
+import { decodeEntry, type EntryKind } from '../../session/entries/entry.ts';
 import {
   archivePrefix,
   conversationBranchRef,

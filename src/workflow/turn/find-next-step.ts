@@ -1,5 +1,5 @@
 /** Finds the next step of a line. */
-import { userMessages } from '../../conversation/transcript.ts';
+import { userMessages } from '../../conversation/records/transcript.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';

@@ -1,19 +1,19 @@
 /** The open turn of a line: its request, as it was stored or as it is composed anew. */
-import { questionSource, type TranscriptRecord, type UserRecord } from '../../conversation/record.ts';
+import { questionSource, type TranscriptRecord, type UserRecord } from '../../conversation/records/record.ts';
 import {
   afterLastMessage,
   countSaid,
   isUnanswered,
   lastMessageId,
   userMessages,
-} from '../../conversation/transcript.ts';
+} from '../../conversation/records/transcript.ts';
 import { TeddyError } from '../../errors.ts';
 import type { ModelMessage } from '../../ports/model.ts';
 import type { Project } from '../../ports/project.ts';
-import type { RequestInfo } from '../../session/context-log.ts';
-import { globalContextPath, memosPath } from '../../session/global-files.ts';
+import type { RequestInfo } from '../../session/context/context-log.ts';
+import { globalContextPath, memosPath } from '../../session/global/global-files.ts';
 import { shortRef, type Oid, type TurnName } from '../../names.ts';
-import { toShellWord } from '../../session/shell-word.ts';
+import { toShellWord } from '../../session/text/shell-word.ts';
 import { append, type Draft, type FileEdit } from '../line/append.ts';
 import { readStoredRequest } from '../context/build-request.ts';
 import { composeRequest, type Composed, type TurnOptions } from '../context/compose-request.ts';

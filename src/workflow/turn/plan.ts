@@ -2,7 +2,7 @@
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import type { TurnName } from '../../names.ts';
-import { findAgent } from '../../conversation/agents.ts';
+import { findAgent } from '../../conversation/prompts/agents.ts';
 import type { Line } from '../line/find.ts';
 import { readGlobal } from '../line/global-branch.ts';
 import { askModel, type Answered } from './ask-model.ts';
@@ -12,7 +12,7 @@ import { maskMessage } from '../line/mask-text.ts';
 import { openTurn, refusePending, reuseStored } from './open.ts';
 import { findRequestFile, prepareLine, type ReadyLine } from '../line/prepare.ts';
 import { readLine } from '../../view/view.ts';
-import { toShellWord } from '../../session/shell-word.ts';
+import { toShellWord } from '../../session/text/shell-word.ts';
 import type { Listener } from '../line/receive-answer.ts';
 import { refuseUnfit } from '../line/draft-snapshot.ts';
 import { previewSnapshot } from '../line/take-snapshot.ts';

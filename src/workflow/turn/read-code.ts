@@ -1,10 +1,10 @@
 /** Finds the code that a turn has changed: its report against the commit before, or all that another agent did in it. */
 import { TeddyError } from '../../errors.ts';
 import type { Store } from '../../ports/git.ts';
-import { decodeEntry } from '../../session/entry.ts';
-import type { Entry } from '../../session/entry.ts';
+import { decodeEntry } from '../../session/entries/entry.ts';
+import type { Entry } from '../../session/entries/entry.ts';
 import type { Oid, RepoPath, TurnName } from '../../names.ts';
-import { howUndone, mayChangeCode, takesBack } from '../../session/line-paths.ts';
+import { howUndone, mayChangeCode, takesBack } from '../../session/lines/line-paths.ts';
 import { readCodeFiles, type CodeFile } from '../line/edited-code.ts';
 import type { LineState } from '../../view/view.ts';
 

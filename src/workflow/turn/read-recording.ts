@@ -1,11 +1,11 @@
 /** The answers of a session that somebody has recorded: a branch of this repository, or of a bundle. */
-import type { TranscriptRecord } from '../../conversation/record.ts';
-import { resolveFiles } from '../../conversation/resolve-files.ts';
-import { lastAnswer, userMessages } from '../../conversation/transcript.ts';
+import type { TranscriptRecord } from '../../conversation/records/record.ts';
+import { resolveFiles } from '../../conversation/history/resolve-files.ts';
+import { lastAnswer, userMessages } from '../../conversation/records/transcript.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Store } from '../../ports/git.ts';
 import type { Hash } from '../../ports/project.ts';
-import { decodeEntry } from '../../session/entry.ts';
+import { decodeEntry } from '../../session/entries/entry.ts';
 import { parseLineRef } from '../../names.ts';
 import { readLine, readTurnState, toText } from '../../view/view.ts';
 

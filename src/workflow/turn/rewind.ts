@@ -1,8 +1,8 @@
 /** Goes back to the end of a turn, on a conversation branch of its own: nothing is added, and nothing is lost. */
-import { userMessages } from '../../conversation/transcript.ts';
+import { userMessages } from '../../conversation/records/transcript.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
-import { comesLater, decodeEntry } from '../../session/entry.ts';
+import { comesLater, decodeEntry } from '../../session/entries/entry.ts';
 import {
   conversationBranchRef,
   parseTurnName,
@@ -13,7 +13,7 @@ import {
   type RefName,
   type TurnName,
 } from '../../names.ts';
-import { toShellWord } from '../../session/shell-word.ts';
+import { toShellWord } from '../../session/text/shell-word.ts';
 import { readTakenBranches } from './branch-session.ts';
 import { prepareLineOf, type ReadyLine } from '../line/prepare.ts';
 import { findTurn, type LineState } from '../../view/view.ts';

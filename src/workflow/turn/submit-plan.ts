@@ -1,11 +1,11 @@
 /** Takes a plan that somebody hands in, so that a person can look at it and decide. Nobody is asked, and nothing is run. */
 import { TeddyError } from '../../errors.ts';
 import { shortRef, type Oid, type SessionId, type TurnName } from '../../names.ts';
-import { isPlan, maxPlanBytes, parsePlan } from '../../plan/parse.ts';
+import { isPlan, maxPlanBytes, parsePlan } from '../../plan/parse/parse.ts';
 import type { Project } from '../../ports/project.ts';
 import { labelHandedIn } from '../line/entry-labels.ts';
 import { append } from '../line/append.ts';
-import { toShellWord } from '../../session/shell-word.ts';
+import { toShellWord } from '../../session/text/shell-word.ts';
 import { appendRecords } from '../line/append-records.ts';
 import { newSession } from '../line/new-session.ts';
 import { prepareLine, type ReadyLine } from '../line/prepare.ts';

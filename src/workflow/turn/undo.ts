@@ -2,18 +2,18 @@
 import { TeddyError, toMessage } from '../../errors.ts';
 import type { Store, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { howUndone, partlyRedone, partlyUndone, redone } from '../../session/line-paths.ts';
+import { howUndone, partlyRedone, partlyUndone, redone } from '../../session/lines/line-paths.ts';
 import { parentsOf, parseTurnName, shortRef, type Oid, type RepoPath, type TurnName } from '../../names.ts';
 import { labelUndo } from '../line/entry-labels.ts';
 import { append, type Draft } from '../line/append.ts';
 import { isInState, withExecutable, type CodeFile, readCodeFiles } from '../line/edited-code.ts';
-import { nameSome } from '../../session/name-some.ts';
-import { toShellWord } from '../../session/shell-word.ts';
+import { nameSome } from '../../session/text/name-some.ts';
+import { toShellWord } from '../../session/text/shell-word.ts';
 import { prepareLineOf, type ReadyLine } from '../line/prepare.ts';
 import { findWayTo } from '../line/way-to-line.ts';
 import { findTurn } from '../../view/view.ts';
 import { findTaken, listUndoable, type TurnCode, type UndoChange } from './read-code.ts';
-import { decodeText } from '../../session/bytes.ts';
+import { decodeText } from '../../session/text/bytes.ts';
 import type { ProjectFiles } from '../../ports/disk.ts';
 import type { FileState, NewFile } from '../../ports/files.ts';
 

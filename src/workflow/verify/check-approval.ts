@@ -1,9 +1,9 @@
 /** Whether an approval says in its record what its trailers say; and, where that is asked for, whether every plan has one. */
-import type { PlanRecord, TranscriptRecord } from '../../conversation/record.ts';
-import { parseReport } from '../../plan/report-yaml.ts';
+import type { PlanRecord, TranscriptRecord } from '../../conversation/records/record.ts';
+import { parseReport } from '../../plan/report/report-yaml.ts';
 import { joinPath, turnDir, type Oid, type TurnName } from '../../names.ts';
-import { parseIdent } from '../../session/logged-entry.ts';
-import type { Violation } from '../../session/violation.ts';
+import { parseIdent } from '../../session/entries/logged-entry.ts';
+import type { Violation } from '../../session/entries/violation.ts';
 import { toText } from '../../view/view.ts';
 import type { Step, WalkedLine } from './walked-line.ts';
 

@@ -2,12 +2,12 @@
  * Compares the time in the id of an entry with the entry before it, with the dates of their commits, and with the files that it
  * brings. Clocks are set: an id that is earlier than the one before it is a fault only where nothing else was dated back with it.
  */
-import type { TranscriptRecord } from '../../conversation/record.ts';
-import { parseReport } from '../../plan/report-yaml.ts';
+import type { TranscriptRecord } from '../../conversation/records/record.ts';
+import { parseReport } from '../../plan/report/report-yaml.ts';
 import { joinPath, turnDir } from '../../names.ts';
-import type { EntryKind } from '../../session/entry.ts';
-import { dayMs, judgeEarlyId } from '../../session/entry-trailers.ts';
-import { entryMs, identSeconds, isLaterId } from '../../session/logged-entry.ts';
+import type { EntryKind } from '../../session/entries/entry.ts';
+import { dayMs, judgeEarlyId } from '../../session/entries/entry-trailers.ts';
+import { entryMs, identSeconds, isLaterId } from '../../session/entries/logged-entry.ts';
 import { toText } from '../../view/view.ts';
 import type { DatedEntry, Step, WalkedLine } from './walked-line.ts';
 

@@ -1,12 +1,12 @@
 /** Compares the words of an entry's label, which `git log` shows, with the files that the entry brings. */
-import type { KnownRecord, TranscriptRecord } from '../../conversation/record.ts';
-import { parsePlan } from '../../plan/parse.ts';
+import type { KnownRecord, TranscriptRecord } from '../../conversation/records/record.ts';
+import { parsePlan } from '../../plan/parse/parse.ts';
 import { findPlanTitle } from '../../plan/plan-comments.ts';
-import { encodeEntry, labelLimits, toLabel, type Entry } from '../../session/entry.ts';
-import { takesBack } from '../../session/line-paths.ts';
-import { grammars } from '../../session/grammar.ts';
-import { isSessionPath, memosPath } from '../../session/global-files.ts';
-import { parseMemos } from '../../session/memos.ts';
+import { encodeEntry, labelLimits, toLabel, type Entry } from '../../session/entries/entry.ts';
+import { takesBack } from '../../session/lines/line-paths.ts';
+import { grammars } from '../../session/text/grammar.ts';
+import { isSessionPath, memosPath } from '../../session/global/global-files.ts';
+import { parseMemos } from '../../session/global/memos.ts';
 import { turnNumber } from '../../names.ts';
 import { describeRecords } from '../line/describe-records.ts';
 import {

@@ -1,8 +1,8 @@
 /** Checks the log of what the model was shown, and what the entries say of whom was asked. */
 import { isDamage } from '../../errors.ts';
 import { joinPath, turnDir, type Oid } from '../../names.ts';
-import { parseLogFront } from '../../session/context-log-parse.ts';
-import { toLabel, type Entry } from '../../session/entry.ts';
+import { parseLogFront } from '../../session/context/context-log-parse.ts';
+import { toLabel, type Entry } from '../../session/entries/entry.ts';
 import { toText } from '../../view/view.ts';
 import { searchText } from './check-texts.ts';
 import type { Asked } from './verify.ts';

@@ -1,8 +1,8 @@
 /** Paths, modes and sizes that no honest commit of a line has, whoever made it. */
 import type { RepoPath } from '../../names.ts';
-import { whyHostile } from '../../session/line-paths.ts';
+import { whyHostile } from '../../session/lines/line-paths.ts';
 import type { Content } from '../line/read-content.ts';
-import type { Rule } from '../../session/violation.ts';
+import type { Rule } from '../../session/entries/violation.ts';
 import type { WalkedCommit, WalkedLine } from './walked-line.ts';
 
 type Blame = (rule: Rule, path: RepoPath | null, message: string) => void;

@@ -1,12 +1,12 @@
 /** Published files never change, and each kind of entry writes only its own files. */
 import type { CommitChange } from '../../ports/git.ts';
-import { attributesPath, attributesText, isSessionPath } from '../../session/global-files.ts';
-import { isEditable, isOfSession, mayChangeCode, mayWrite, turnOfPath } from '../../session/line-paths.ts';
+import { attributesPath, attributesText, isSessionPath } from '../../session/global/global-files.ts';
+import { isEditable, isOfSession, mayChangeCode, mayWrite, turnOfPath } from '../../session/lines/line-paths.ts';
 import { isTurnName, joinPath, turnDir, type Oid, type RepoPath } from '../../names.ts';
 import { toText } from '../../view/view.ts';
-import { hasAgentPlan } from '../../conversation/transcript.ts';
+import { hasAgentPlan } from '../../conversation/records/transcript.ts';
 import { decodeAdded, readWalkedTurn, type Step, type WalkedCommit, type WalkedLine } from './walked-line.ts';
-import type { Rule } from '../../session/violation.ts';
+import type { Rule } from '../../session/entries/violation.ts';
 
 /** A commit that is no entry: of the user's own, a landing's, a forger's. What it does wrong is put right by the next entry. */
 export function checkForeign(

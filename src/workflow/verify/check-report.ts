@@ -1,11 +1,11 @@
 /** Whether a report says what its commit did. */
 import { TeddyError } from '../../errors.ts';
 import { labelReport } from '../line/entry-labels.ts';
-import type { Report, ReportedChange } from '../../plan/report.ts';
-import { parseReport } from '../../plan/report-yaml.ts';
+import type { Report, ReportedChange } from '../../plan/report/report.ts';
+import { parseReport } from '../../plan/report/report-yaml.ts';
 import type { CommitChange } from '../../ports/git.ts';
-import { encodeEntry, labelLimits, toLabel } from '../../session/entry.ts';
-import { isSessionPath } from '../../session/global-files.ts';
+import { encodeEntry, labelLimits, toLabel } from '../../session/entries/entry.ts';
+import { isSessionPath } from '../../session/global/global-files.ts';
 import { joinPath, turnDir, type RepoPath } from '../../names.ts';
 import { toText } from '../../view/view.ts';
 import type { Step, WalkedLine } from './walked-line.ts';

@@ -1,15 +1,15 @@
 /** The files that an entry brings: their sha256, that they can be read, that no secret is in them. */
 import { TeddyError } from '../../errors.ts';
-import { checkListSize } from '../../session/context-lines.ts';
-import { parseMemos } from '../../session/memos.ts';
-import { configPath, isSessionPath, memosPath } from '../../session/global-files.ts';
-import { isOfSession, turnOfPath } from '../../session/line-paths.ts';
+import { checkListSize } from '../../session/context/context-lines.ts';
+import { parseMemos } from '../../session/global/memos.ts';
+import { configPath, isSessionPath, memosPath } from '../../session/global/global-files.ts';
+import { isOfSession, turnOfPath } from '../../session/lines/line-paths.ts';
 import { joinPath, turnDir, type RepoPath, type Oid } from '../../names.ts';
 import { toText } from '../../view/view.ts';
 import { blameMissing } from './check-paths.ts';
 import type { Step, WalkedLine } from './walked-line.ts';
 import type { Project } from '../../ports/project.ts';
-import { groupBy } from '../../session/group-by.ts';
+import { groupBy } from '../../session/text/group-by.ts';
 
 const about: Partial<Record<Step['entry']['kind'], string>> = {
   message: '_context.log',

@@ -1,10 +1,10 @@
 /** The trees of many commits, of which each is much like the one before: what is the same is read and listed once. */
 import { TeddyError } from '../../errors.ts';
 import type { Store, TreeEntry, TreeFile } from '../../ports/git.ts';
-import { keepRecent } from '../../session/keep-recent.ts';
-import { maxChangedPaths, pathCounter } from '../../session/count-paths.ts';
+import { keepRecent } from '../../session/context/keep-recent.ts';
+import { maxChangedPaths, pathCounter } from '../../session/paths/count-paths.ts';
 import type { Oid, RepoPath } from '../../names.ts';
-import { renderTreeListing } from '../../session/tree-listing.ts';
+import { renderTreeListing } from '../../session/paths/tree-listing.ts';
 
 /** Refuses a tree with more paths than any project has, with DAMAGED_SESSION, before they are listed. */
 export interface CodeTrees {

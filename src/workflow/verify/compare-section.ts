@@ -1,6 +1,6 @@
 /** A section of a log held against what it should be. */
 import type { Store } from '../../ports/git.ts';
-import type { LogSection } from '../../session/context-log-sections.ts';
+import type { LogSection } from '../../session/context/context-log-sections.ts';
 import type { Oid } from '../../names.ts';
 import type { RenderedLog, Expected } from './verify.ts';
 

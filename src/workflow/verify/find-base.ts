@@ -1,9 +1,9 @@
 /** Where the check of a line begins: at its start, after what was checked before, or where this clone ends. */
 import { isDamage } from '../../errors.ts';
 import type { Commit, Store } from '../../ports/git.ts';
-import { decodeEntry, type Entry } from '../../session/entry.ts';
+import { decodeEntry, type Entry } from '../../session/entries/entry.ts';
 import type { Oid } from '../../names.ts';
-import { isOnAnyLine } from '../../session/ancestry.ts';
+import { isOnAnyLine } from '../../session/entries/ancestry.ts';
 import type { RecordedLine } from '../line/find-recorded.ts';
 import { startsSession } from '../line/session-start.ts';
 

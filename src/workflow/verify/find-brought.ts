@@ -1,7 +1,7 @@
 /** The lines that a change brings into a branch: every one on which an entry stands that the branch does not have yet. */
 import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { decodeEntry } from '../../session/entry.ts';
+import { decodeEntry } from '../../session/entries/entry.ts';
 import type { Oid, SessionId } from '../../names.ts';
 import { findRecorded, parseRange, requireCommit, type RecordedLine } from '../line/find-recorded.ts';
 

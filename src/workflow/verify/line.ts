@@ -2,9 +2,9 @@
 import { isDamage, TeddyError } from '../../errors.ts';
 import type { Signature, Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { checkMessage, judgeEarlyId } from '../../session/entry-trailers.ts';
-import { countOf } from '../../session/describe-spending.ts';
-import { keepRecentReads } from '../../session/keep-recent.ts';
+import { checkMessage, judgeEarlyId } from '../../session/entries/entry-trailers.ts';
+import { countOf } from '../../session/spending/describe-spending.ts';
+import { keepRecentReads } from '../../session/context/keep-recent.ts';
 import { joinPath, turnDir, type Oid, type RepoPath, type TurnName } from '../../names.ts';
 import { checkApproval, watchApprovals, type ApprovalWatch, type NeededApproval } from './check-approval.ts';
 import { checkId } from './check-id.ts';
@@ -19,7 +19,7 @@ import type { RecordedLine } from '../line/find-recorded.ts';
 import { readAhead } from './read-ahead.ts';
 import { contentReader } from '../line/read-content.ts';
 import { openLogRenderer } from './render-log-again.ts';
-import type { Rule, VerifiedLine } from '../../session/violation.ts';
+import type { Rule, VerifiedLine } from '../../session/entries/violation.ts';
 import {
   decodeAdded,
   openWalk,
@@ -29,9 +29,9 @@ import {
   type WalkedCommit,
   type WalkedLine,
 } from './walked-line.ts';
-import type { OrderFacts } from '../../session/line-order.ts';
-import type { TranscriptRecord } from '../../conversation/record.ts';
-import { hasAgentPlan, mayEndOpen } from '../../conversation/transcript.ts';
+import type { OrderFacts } from '../../session/lines/line-order.ts';
+import type { TranscriptRecord } from '../../conversation/records/record.ts';
+import { hasAgentPlan, mayEndOpen } from '../../conversation/records/transcript.ts';
 
 export interface VerifyOptions {
   /** Commits whose history was verified before. */

@@ -1,8 +1,8 @@
 /** The history that a log shows, as the line before its entry gives it; each turn is rendered once. */
 import type { Project } from '../../ports/project.ts';
-import type { ParsedContextLog } from '../../session/context-log-parse.ts';
-import { clippedTo, countMasked, historySection, type LogSection } from '../../session/context-log-sections.ts';
-import { joinHistory, parseLeftOut } from '../../session/history-text.ts';
+import type { ParsedContextLog } from '../../session/context/context-log-parse.ts';
+import { clippedTo, countMasked, historySection, type LogSection } from '../../session/context/context-log-sections.ts';
+import { joinHistory, parseLeftOut } from '../../session/context/history-text.ts';
 import { sessionDir, type Oid, type TurnName } from '../../names.ts';
 import { readEarlierOfTurn, readNewestTurns, withoutMasks, type HistoryTurn } from '../context/read-history.ts';
 import type { LineState } from '../../view/view.ts';

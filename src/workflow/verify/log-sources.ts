@@ -1,8 +1,8 @@
 /** Sections of a log that a blob or a prompt gives. */
 import type { Project } from '../../ports/project.ts';
-import { maxShownBytes, type ShownFile, readContextFiles } from '../../session/context-files.ts';
-import type { RequestMode } from '../../session/context-log.ts';
-import type { ParsedContextLog } from '../../session/context-log-parse.ts';
+import { maxShownBytes, type ShownFile, readContextFiles } from '../../session/context/context-files.ts';
+import type { RequestMode } from '../../session/context/context-log.ts';
+import type { ParsedContextLog } from '../../session/context/context-log-parse.ts';
 import {
   fileSection,
   memosSection,
@@ -10,16 +10,16 @@ import {
   systemSection,
   treeSection,
   type LogSection,
-} from '../../session/context-log-sections.ts';
-import { keepRecent } from '../../session/keep-recent.ts';
-import { memosPath } from '../../session/global-files.ts';
+} from '../../session/context/context-log-sections.ts';
+import { keepRecent } from '../../session/context/keep-recent.ts';
+import { memosPath } from '../../session/global/global-files.ts';
 import { joinPath, sessionDir, type Oid, type RepoPath } from '../../names.ts';
 import { isBranchTurn } from '../context/build-request.ts';
 import { toText } from '../../view/view.ts';
 import type { CodeTrees } from './code-trees.ts';
 import { isMaskedFrom } from './compare-section.ts';
 import type { LogRequest, Expected } from './verify.ts';
-import { agentNames, listPrompts } from '../../conversation/agents.ts';
+import { agentNames, listPrompts } from '../../conversation/prompts/agents.ts';
 
 export interface Sources {
   system(asked: ParsedContextLog['frontMatter'], section: LogSection): Promise<Expected>;

@@ -1,8 +1,8 @@
 /** Asks for the objects of commits before they are looked at, so that nobody waits for git. */
 import type { ChangedCommit } from '../../ports/git.ts';
-import { decodeEntry, type Entry } from '../../session/entry.ts';
-import { isSessionPath } from '../../session/global-files.ts';
-import { isOfSession } from '../../session/line-paths.ts';
+import { decodeEntry, type Entry } from '../../session/entries/entry.ts';
+import { isSessionPath } from '../../session/global/global-files.ts';
+import { isOfSession } from '../../session/lines/line-paths.ts';
 import { joinPath, turnDir, type Oid, type RepoPath } from '../../names.ts';
 import { toText } from '../../view/view.ts';
 import type { AwaitedContent } from '../line/read-content.ts';

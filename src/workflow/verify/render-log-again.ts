@@ -1,9 +1,9 @@
 /** Renders what a `_context.log` shows from what the commits hold, section by section, and compares the bytes. */
 import { isDamage, TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
-import { parseContextLog, replaceRequest, type ParsedContextLog } from '../../session/context-log-parse.ts';
-import { type LogSection, countTokens, renderLabel } from '../../session/context-log-sections.ts';
-import { memosPath } from '../../session/global-files.ts';
+import { parseContextLog, replaceRequest, type ParsedContextLog } from '../../session/context/context-log-parse.ts';
+import { type LogSection, countTokens, renderLabel } from '../../session/context/context-log-sections.ts';
+import { memosPath } from '../../session/global/global-files.ts';
 import type { Oid, SessionId, TurnName } from '../../names.ts';
 import { isBranchTurn } from '../context/build-request.ts';
 import { readLine, readTurnFile, toText, type LineState } from '../../view/view.ts';
@@ -14,12 +14,12 @@ import { openSources, type Sources } from './log-sources.ts';
 import { missingOf } from '../line/read-content.ts';
 import type { LogRequest, RenderedLog, Expected } from './verify.ts';
 import type { Store } from '../../ports/git.ts';
-import { decodeEntry } from '../../session/entry.ts';
+import { decodeEntry } from '../../session/entries/entry.ts';
 import { startsSession } from '../line/session-start.ts';
-import { decodeTranscript } from '../../conversation/decode-transcript.ts';
-import { userMessages } from '../../conversation/transcript.ts';
-import { renderTurnContext } from '../../session/context-lines.ts';
-import { assembleLog } from '../../session/context-log.ts';
+import { decodeTranscript } from '../../conversation/history/decode-transcript.ts';
+import { userMessages } from '../../conversation/records/transcript.ts';
+import { renderTurnContext } from '../../session/context/context-lines.ts';
+import { assembleLog } from '../../session/context/context-log.ts';
 
 export interface LogRenderer {
   /** Total, but for failures of git itself. */

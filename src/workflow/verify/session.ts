@@ -4,9 +4,9 @@ import { sessionDir, joinPath, type Oid, type RepoPath, type SessionId } from '.
 import { findRecorded, listRecorded, type RecordedLine } from '../line/find-recorded.ts';
 import { findBrought, type BroughtChange } from './find-brought.ts';
 import { verifyLine, type VerifyOptions } from './line.ts';
-import type { VerifiedLine, Violation } from '../../session/violation.ts';
+import type { VerifiedLine, Violation } from '../../session/entries/violation.ts';
 import type { Store, TreeFile } from '../../ports/git.ts';
-import { turnOfPath } from '../../session/line-paths.ts';
+import { turnOfPath } from '../../session/lines/line-paths.ts';
 
 export interface VerifySessionRequest extends Pick<
   VerifyOptions,

@@ -1,5 +1,5 @@
 /** The types that the checks of a line share: the log that is rendered again, and what is found in it. */
-import type { LogSection } from '../../session/context-log-sections.ts';
+import type { LogSection } from '../../session/context/context-log-sections.ts';
 import type { Oid, SessionId, TurnName } from '../../names.ts';
 
 export interface LogRequest {

@@ -1,20 +1,20 @@
 /** The facts about a line at one of its commits, while it is walked from its start to its tip. */
 import { isDamage } from '../../errors.ts';
-import { decodeTranscript } from '../../conversation/decode-transcript.ts';
-import type { TranscriptRecord } from '../../conversation/record.ts';
-import { parsePlan } from '../../plan/parse.ts';
+import { decodeTranscript } from '../../conversation/history/decode-transcript.ts';
+import type { TranscriptRecord } from '../../conversation/records/record.ts';
+import { parsePlan } from '../../plan/parse/parse.ts';
 import type { ChangedCommit } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import type { Entry, EntryKind } from '../../session/entry.ts';
-import { isEditable, isOfSession, turnOfPath } from '../../session/line-paths.ts';
-import { openOrder, type LineOrder } from '../../session/line-order.ts';
+import type { Entry, EntryKind } from '../../session/entries/entry.ts';
+import { isEditable, isOfSession, turnOfPath } from '../../session/lines/line-paths.ts';
+import { openOrder, type LineOrder } from '../../session/lines/line-order.ts';
 import { isTurnName, type Oid, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
 import { isOnlyMessage, parsePending, readTurnState, toStatus, toText, type TurnStatus } from '../../view/view.ts';
 import { openCodeTrees } from './code-trees.ts';
 import type { LineBase } from './find-base.ts';
 import type { LogRenderer } from './render-log-again.ts';
 import type { AwaitedContent, ContentReader } from '../line/read-content.ts';
-import type { Rule, VerifiedLine, Violation } from '../../session/violation.ts';
+import type { Rule, VerifiedLine, Violation } from '../../session/entries/violation.ts';
 import type { RenderedLog, Asked } from './verify.ts';
 
 /** The turn that was last written to. */

@@ -1,5 +1,5 @@
 /** Adds content to a write session at a known place, so that a request that is sent twice adds nothing twice. */
-import { equalBytes } from '../../session/bytes.ts';
+import { equalBytes } from '../../session/text/bytes.ts';
 import { OffsetMismatch } from '../../write/write-errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { dispatch, readContent, saveWrite, withWrite, type HeldWrite } from './held.ts';

@@ -3,7 +3,7 @@ import type { NewWrite } from '../../ports/disk.ts';
 import type { Project } from '../../ports/project.ts';
 import { hasBareMarker, toOwnMarker } from '../../write/end-marker.ts';
 import { initialState, type WriteRecord, type WriteState } from '../../write/write.ts';
-import { whyNotBeside } from '../../session/twin-names.ts';
+import { whyNotBeside } from '../../session/paths/twin-names.ts';
 import { maskString } from '../line/mask-text.ts';
 import { findTarget } from './find-target.ts';
 import { dispatch, holdWrite, readWriteLimits, type HeldWrite } from './held.ts';

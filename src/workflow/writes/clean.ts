@@ -3,7 +3,7 @@ import { TeddyError } from '../../errors.ts';
 import type { FoundWrite, StagedWrite } from '../../ports/disk.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Oid } from '../../names.ts';
-import type { Limits } from '../../session/write-limits.ts';
+import type { Limits } from '../../session/settings/write-limits.ts';
 import { finalizingError } from '../../write/write-errors.ts';
 import { isExpired } from '../../write/step.ts';
 import { isOver, type WriteState } from '../../write/write.ts';

@@ -1,7 +1,7 @@
 /** The one entry of a write session: exactly its target, and labels that say where the content came from. */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
-import { decodeEntry } from '../../session/entry.ts';
+import { decodeEntry } from '../../session/entries/entry.ts';
 import type { Oid } from '../../names.ts';
 import type { Install, ValidationSummary, WriteRecord } from '../../write/write.ts';
 import { append, type Draft } from '../line/append.ts';

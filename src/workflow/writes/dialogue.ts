@@ -1,7 +1,7 @@
 /** A dialogue with a model that has the writing tool, in whole answers, also where a limit has cut them. */
 import type { Model, ModelMessage, ModelRequest, ModelToolCall } from '../../ports/model.ts';
-import { parseObject } from '../../session/parse-object.ts';
-import { checkRequest } from '../../conversation/check-request.ts';
+import { parseObject } from '../../session/text/parse-object.ts';
+import { checkRequest } from '../../conversation/history/check-request.ts';
 import { hearAnswer, sumUsage, type Received, type Usage } from '../line/receive-answer.ts';
 
 export interface Dialogue {

@@ -2,7 +2,7 @@
 import { damagedWriteError, isDiskError, unknownWriteError } from '../../write/write-errors.ts';
 import type { FoundWrite, StagedWrite } from '../../ports/disk.ts';
 import type { Project } from '../../ports/project.ts';
-import type { Limits } from '../../session/write-limits.ts';
+import type { Limits } from '../../session/settings/write-limits.ts';
 import { isExpired, openWrite, step, type Effect, type Event } from '../../write/step.ts';
 import { isOver, isWriteId, type Phase, type Write, type WriteRecord } from '../../write/write.ts';
 

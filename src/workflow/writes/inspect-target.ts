@@ -1,6 +1,6 @@
 /** Inspects the target of a write session: whether its path may be written, and what is there. */
 import { TeddyError } from '../../errors.ts';
-import { parseRepoPath } from '../../session/paths.ts';
+import { parseRepoPath } from '../../session/paths/paths.ts';
 import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Oid, RepoPath } from '../../names.ts';
@@ -8,9 +8,9 @@ import { findTwin, findTwinIn } from '../line/find-twin.ts';
 import { inspectTree } from '../line/inspect-tree.ts';
 import { beginsWithBom, endsInNewline, lineEndingsOf } from '../../write/check-bytes.ts';
 import type { Base } from '../../write/write.ts';
-import { realPathOf, whyNotAFile } from '../../session/out-of-reach.ts';
-import { operations, type Operation } from '../../session/write-limits.ts';
-import { toShellWord } from '../../session/shell-word.ts';
+import { realPathOf, whyNotAFile } from '../../session/paths/out-of-reach.ts';
+import { operations, type Operation } from '../../session/settings/write-limits.ts';
+import { toShellWord } from '../../session/text/shell-word.ts';
 
 /** A work tree, or the tip of a line that none has checked out. */
 export type Place = Workspace | Oid;

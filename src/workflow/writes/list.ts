@@ -2,7 +2,7 @@
 import { unknownWriteError } from '../../write/write-errors.ts';
 import type { FoundWrite, WriteContent } from '../../ports/disk.ts';
 import type { Project } from '../../ports/project.ts';
-import type { Limits } from '../../session/write-limits.ts';
+import type { Limits } from '../../session/settings/write-limits.ts';
 import { isExpired } from '../../write/step.ts';
 import {
   isOver,

@@ -1,5 +1,5 @@
 /** Receives a content as plain text, up to its end marker: saved as it comes, and its writer asked when nothing does. */
-import { writeLimits } from '../../session/write-limits.ts';
+import { writeLimits } from '../../session/settings/write-limits.ts';
 import { ContentTooLarge, isDiskError } from '../../write/write-errors.ts';
 import { TeddyError, toMessage } from '../../errors.ts';
 import type { Clock, Notices } from '../../ports/project.ts';

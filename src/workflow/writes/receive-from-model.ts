@@ -10,7 +10,7 @@ import { dropMarker } from './append.ts';
 import type { ApproveChange, Finalized } from './finalize.ts';
 import { readContent, type HeldWrite } from './held.ts';
 import { answerCall, hearNext, say, type EarlierText, type Dialogue } from './dialogue.ts';
-import { renderToolError } from '../../conversation/write-tool.ts';
+import { renderToolError } from '../../conversation/prompts/write-tool.ts';
 import { openScanner } from '../../write/done-scanner.ts';
 import { fileKind } from '../../write/file-kind.ts';
 import { heldDestination, receiveInto, runWrite, type Destination } from './run-write.ts';

@@ -3,7 +3,7 @@ import { damagedWriteError, unknownWriteError } from '../../write/write-errors.t
 import { TeddyError } from '../../errors.ts';
 import type { FoundWrite } from '../../ports/disk.ts';
 import type { Project } from '../../ports/project.ts';
-import type { Limits } from '../../session/write-limits.ts';
+import type { Limits } from '../../session/settings/write-limits.ts';
 import { isExpired, openWrite } from '../../write/step.ts';
 import { isOver } from '../../write/write.ts';
 import { dropMarker } from './append.ts';

@@ -53,7 +53,7 @@ export async function findCheckers({ repository }: Pick<Project, 'repository'>, 
     return isChecker ? [{ glob: key.slice(prefix.length, -suffix.length), command: value }] : [];
   });
   if (checkers.length === 0) return [];
-  const { compileGlob } = await import('../../session/context-glob.ts');
+  const { compileGlob } = await import('../../session/paths/context-glob.ts');
   return checkers.filter(({ glob, command }) => {
     const matches = compileGlob(glob);
     if (typeof matches !== 'function') {

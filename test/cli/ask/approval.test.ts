@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { flagApprover } from '../../../src/cli/ask/approval.ts';
 import { renderEffect } from '../../../src/cli/render/effect.ts';
 import { openTerminal } from '../../../src/cli/terminal.ts';
-import { parsePlan } from '../../../src/plan/parse.ts';
+import { parsePlan } from '../../../src/plan/parse/parse.ts';
 import { memoryContext } from '../../support/cli-context.ts';
 import { executeAction, planOf } from '../../support/teddy-project.ts';
 

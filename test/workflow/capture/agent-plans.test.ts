@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { renderTurn } from '../../../src/cli/render/turn.ts';
 import type { Terminal } from '../../../src/cli/terminal.ts';
 import { renderSessionPage } from '../../../src/page/render-page.ts';
-import { decodeEntry } from '../../../src/session/entry.ts';
+import { decodeEntry } from '../../../src/session/entries/entry.ts';
 import { shortRef, type RefName, type TurnName } from '../../../src/names.ts';
 import { openFollower, type FollowOptions } from '../../../src/workflow/capture/follow-log.ts';
 import { requirePlan } from '../../../src/workflow/line/pending-plan.ts';

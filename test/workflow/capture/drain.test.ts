@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { renderTurn } from '../../../src/cli/render/turn.ts';
 import { openTerminal } from '../../../src/cli/terminal.ts';
-import { decodeTranscript } from '../../../src/conversation/decode-transcript.ts';
-import { decodeEntry } from '../../../src/session/entry.ts';
+import { decodeTranscript } from '../../../src/conversation/history/decode-transcript.ts';
+import { decodeEntry } from '../../../src/session/entries/entry.ts';
 import { shortRef, type RefName } from '../../../src/names.ts';
 import { listRecentCaptures } from '../../../src/workflow/capture/capture.ts';
 import { listSessions } from '../../../src/workflow/review/list-sessions.ts';

@@ -1,11 +1,11 @@
 import { describe, expect } from 'vitest';
-import { decodeTranscript } from '../../../src/conversation/decode-transcript.ts';
+import { decodeTranscript } from '../../../src/conversation/history/decode-transcript.ts';
 import type { LogLine } from '../../../src/ports/agent-logs.ts';
-import { decodeEntry } from '../../../src/session/entry.ts';
+import { decodeEntry } from '../../../src/session/entries/entry.ts';
 import { shortRef, type RefName } from '../../../src/names.ts';
 import { openFollower, type FollowOptions } from '../../../src/workflow/capture/follow-log.ts';
 import { verifySession } from '../../../src/workflow/verify/session.ts';
-import type { AgentUnit } from '../../../src/conversation/agent-log.ts';
+import type { AgentUnit } from '../../../src/conversation/logs/agent-log.ts';
 import { startLine } from '../../../src/workflow/capture/open-line.ts';
 import { findLine } from '../../../src/workflow/line/find.ts';
 import { readAgentLogs } from '../../support/agent-logs.ts';

@@ -1,6 +1,6 @@
 /** A captured line on which somebody else has gone on, or whose newest turn was moved to another branch. */
 import { describe, expect, test } from 'vitest';
-import type { KnownRecord } from '../../../src/conversation/record.ts';
+import type { KnownRecord } from '../../../src/conversation/records/record.ts';
 import type { RefName } from '../../../src/names.ts';
 import { appendRecords } from '../../../src/workflow/line/append-records.ts';
 import { answered, capture, faultsOf, linesOf, said, textsOf } from '../../support/followed-log.ts';

@@ -1,6 +1,6 @@
 /** A model that is asked for files, as a turn of a conversation: its content, its corrections, and what is on the line afterwards. */
 import { describe, expect } from 'vitest';
-import { userMessages } from '../../../src/conversation/transcript.ts';
+import { userMessages } from '../../../src/conversation/records/transcript.ts';
 import { TeddyError } from '../../../src/errors.ts';
 import type { Model, ModelMessage, ModelToolCall } from '../../../src/ports/model.ts';
 import type { Oid } from '../../../src/names.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { abortedOutput } from '../../../src/conversation/record.ts';
+import { abortedOutput } from '../../../src/conversation/records/record.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { callTool } from '../../support/tool-calls.ts';
 import { session, start } from '../../support/turns.ts';

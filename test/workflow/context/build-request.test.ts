@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, vi } from 'vitest';
 import { TeddyError } from '../../../src/errors.ts';
-import { parseContextLog, type ParsedContextLog } from '../../../src/session/context-log-parse.ts';
-import { countTokens } from '../../../src/session/context-log-sections.ts';
+import { parseContextLog, type ParsedContextLog } from '../../../src/session/context/context-log-parse.ts';
+import { countTokens } from '../../../src/session/context/context-log-sections.ts';
 import { sectionText } from '../../support/fenced-text.ts';
 import { mainLineRef, toTurnName, type Oid, type RepoPath, type SessionId } from '../../../src/names.ts';
-import { estimateTokens } from '../../../src/session/tokens.ts';
+import { estimateTokens } from '../../../src/session/text/tokens.ts';
 import { append } from '../../../src/workflow/line/append.ts';
 import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
 import { changeGlobal } from '../../../src/workflow/line/global-branch.ts';

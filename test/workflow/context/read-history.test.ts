@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseContextLog } from '../../../src/session/context-log-parse.ts';
+import { parseContextLog } from '../../../src/session/context/context-log-parse.ts';
 import type { Oid, TurnName } from '../../../src/names.ts';
 import { previewRequest } from '../../../src/workflow/turn/plan.ts';
 import { readEarlierOfTurn } from '../../../src/workflow/context/read-history.ts';

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { beforeAll, expect } from 'vitest';
 import type { Store, TreeFile } from '../../../src/ports/git.ts';
-import { resolveContext } from '../../../src/session/context.ts';
-import type { IsIgnored } from '../../../src/session/ignore-rules.ts';
-import { readIgnoreFiles } from '../../../src/session/ignore-rules.ts';
+import { resolveContext } from '../../../src/session/context/context.ts';
+import type { IsIgnored } from '../../../src/session/paths/ignore-rules.ts';
+import { readIgnoreFiles } from '../../../src/session/paths/ignore-rules.ts';
 import type { Oid } from '../../../src/names.ts';
 import { openCodeTree } from '../../../src/workflow/context/code-tree.ts';
 import { readNamedFiles } from '../../../src/workflow/context/code-tree.ts';

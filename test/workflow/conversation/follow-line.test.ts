@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { KnownRecord } from '../../../src/conversation/record.ts';
+import type { KnownRecord } from '../../../src/conversation/records/record.ts';
 import type { Oid, RefName } from '../../../src/names.ts';
 import { appendRecords } from '../../../src/workflow/line/append-records.ts';
 import { followLine, type LineEvent, type LinePosition } from '../../../src/workflow/conversation/follow-line.ts';

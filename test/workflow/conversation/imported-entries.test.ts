@@ -1,10 +1,10 @@
 /** Which entry and which turn each unit of an import goes to. */
 import fc from 'fast-check';
 import { describe, expect } from 'vitest';
-import type { ImportUnit } from '../../../src/conversation/importer.ts';
-import { deniedOutput, type KnownRecord } from '../../../src/conversation/record.ts';
-import { encodeRecord } from '../../../src/conversation/transcript.ts';
-import { versionLimits } from '../../../src/conversation/transcript.ts';
+import type { ImportUnit } from '../../../src/conversation/logs/importer.ts';
+import { deniedOutput, type KnownRecord } from '../../../src/conversation/records/record.ts';
+import { encodeRecord } from '../../../src/conversation/records/transcript.ts';
+import { versionLimits } from '../../../src/conversation/records/transcript.ts';
 import { openEntries, type ImportedEntry } from '../../../src/workflow/conversation/imported-entries.ts';
 import { runs } from '../../support/runs.ts';
 import { quickTest as test, slowTest } from '../../support/slow-test.ts';

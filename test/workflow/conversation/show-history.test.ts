@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, vi } from 'vitest';
-import { historyFormats, type HistoryFormat } from '../../../src/conversation/history.ts';
+import { historyFormats, type HistoryFormat } from '../../../src/conversation/history/history.ts';
 import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
 import { showHistory } from '../../../src/workflow/conversation/show-history.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { TeddyError } from '../../../src/errors.ts';
-import { decodeJournal } from '../../../src/plan/journal.ts';
+import { decodeJournal } from '../../../src/plan/report/journal.ts';
 import type { Remain } from '../../../src/ports/disk.ts';
 import type { Oid, RefName, SessionId, TurnName } from '../../../src/names.ts';
 import { examineRepository, type Examined } from '../../../src/workflow/doctor/examine-repository.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Oid, RefName, RepoPath } from '../../../src/names.ts';
-import { editTree } from '../../../src/session/edit-tree.ts';
+import { editTree } from '../../../src/session/paths/edit-tree.ts';
 import { addNote, hasNote } from '../../../src/workflow/landing/authorship-log.ts';
 import { memoryProject, withRace, type MemoryProject } from '../../support/memory-repository.ts';
 

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { AgentName } from '../../../src/agents/agents.ts';
 import { TeddyError } from '../../../src/errors.ts';
-import { decodeLandings } from '../../../src/session/landing.ts';
+import { decodeLandings } from '../../../src/session/lines/landing.ts';
 import { askForFiles } from '../../../src/workflow/chat/ask-for-files.ts';
 import { landSession } from '../../../src/workflow/landing/land-session.ts';
 import { newSession } from '../../../src/workflow/line/new-session.ts';

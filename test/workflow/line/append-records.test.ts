@@ -1,9 +1,9 @@
 /** Records that were made elsewhere: by voice, in an editor, at the shell. */
 import { describe, expect, test } from 'vitest';
-import type { GivenRecord } from '../../../src/conversation/given-record.ts';
-import type { KnownRecord } from '../../../src/conversation/record.ts';
+import type { GivenRecord } from '../../../src/conversation/records/given-record.ts';
+import type { KnownRecord } from '../../../src/conversation/records/record.ts';
 import { TeddyError } from '../../../src/errors.ts';
-import { decodeEntry } from '../../../src/session/entry.ts';
+import { decodeEntry } from '../../../src/session/entries/entry.ts';
 import { appendRecords } from '../../../src/workflow/line/append-records.ts';
 import { memoryProject, withRace, type MemoryProject } from '../../support/memory-repository.ts';
 import { assistant, call, partial, recordsOf, result, user } from '../../support/records.ts';

@@ -1,8 +1,8 @@
 import { describe, expect } from 'vitest';
-import { decodeTranscript } from '../../../src/conversation/decode-transcript.ts';
-import type { KnownRecord } from '../../../src/conversation/record.ts';
+import { decodeTranscript } from '../../../src/conversation/history/decode-transcript.ts';
+import type { KnownRecord } from '../../../src/conversation/records/record.ts';
 import type { Oid, RefName, TurnName } from '../../../src/names.ts';
-import { decodeEntry } from '../../../src/session/entry.ts';
+import { decodeEntry } from '../../../src/session/entries/entry.ts';
 import { append, type Draft } from '../../../src/workflow/line/append.ts';
 import { describeRecords } from '../../../src/workflow/line/describe-records.ts';
 import { memoryProject, withRace, type MemoryProject } from '../../support/memory-repository.ts';

@@ -1,12 +1,12 @@
 import { describe, expect } from 'vitest';
-import { decodeEntry, encodeEntry, type Entry } from '../../../src/session/entry.ts';
+import { decodeEntry, encodeEntry, type Entry } from '../../../src/session/entries/entry.ts';
 import { globalRef, type Oid, type RefName } from '../../../src/names.ts';
 import { addMemo } from '../../../src/workflow/context/change-memos.ts';
 import { memoryProject, withRace, type MemoryProject } from '../../support/memory-repository.ts';
 import { create, line, memos, planOf, run, say, session, start, storyOfLine } from '../../support/turns.ts';
-import { parseReport, renderReport } from '../../../src/plan/report-yaml.ts';
+import { parseReport, renderReport } from '../../../src/plan/report/report-yaml.ts';
 import { listProposed } from '../../../src/workflow/line/proposed-memos.ts';
-import type { MemoChange } from '../../../src/session/memos.ts';
+import type { MemoChange } from '../../../src/session/global/memos.ts';
 import { quickTest as test, slowTest } from '../../support/slow-test.ts';
 
 /** A pending plan with these memos; teddy/global knows `spaces`. */

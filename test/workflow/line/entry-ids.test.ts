@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import type { RefName } from '../../../src/names.ts';
-import { decodeEntry } from '../../../src/session/entry.ts';
-import { entryMs } from '../../../src/session/logged-entry.ts';
+import { decodeEntry } from '../../../src/session/entries/entry.ts';
+import { entryMs } from '../../../src/session/entries/logged-entry.ts';
 import { systemIds } from '../../../src/system/ids.ts';
 import { openFollower } from '../../../src/workflow/capture/follow-log.ts';
 import { importSession } from '../../../src/workflow/conversation/import-session.ts';

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
 import { TeddyError } from '../../../src/errors.ts';
-import { parseReport } from '../../../src/plan/report-yaml.ts';
+import { parseReport } from '../../../src/plan/report/report-yaml.ts';
 import type { Project } from '../../../src/ports/project.ts';
 import type { Oid } from '../../../src/names.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { attributesText, sessionContextText } from '../../../src/session/global-files.ts';
+import { attributesText, sessionContextText } from '../../../src/session/global/global-files.ts';
 import {
   conversationBranchRef,
   globalRef,

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import type { TurnRecords } from '../../../src/conversation/fold-history.ts';
+import type { TurnRecords } from '../../../src/conversation/history/fold-history.ts';
 import type { Oid } from '../../../src/names.ts';
 import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
 import { changeGlobal } from '../../../src/workflow/line/global-branch.ts';

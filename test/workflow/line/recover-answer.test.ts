@@ -1,10 +1,10 @@
 /** Answers that a killed command had received. */
 import { describe, expect } from 'vitest';
-import { decodeTranscript } from '../../../src/conversation/decode-transcript.ts';
-import type { TranscriptRecord } from '../../../src/conversation/record.ts';
+import { decodeTranscript } from '../../../src/conversation/history/decode-transcript.ts';
+import type { TranscriptRecord } from '../../../src/conversation/records/record.ts';
 import { TeddyError } from '../../../src/errors.ts';
 import type { AnswerTarget } from '../../../src/ports/disk.ts';
-import { decodeEntry } from '../../../src/session/entry.ts';
+import { decodeEntry } from '../../../src/session/entries/entry.ts';
 import type { RefName, SessionId, TurnName } from '../../../src/names.ts';
 import { previewRequest } from '../../../src/workflow/turn/plan.ts';
 import { memoryProject, withRace, type MemoryProject } from '../../support/memory-repository.ts';

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { decodeEntry } from '../../../src/session/entry.ts';
+import { decodeEntry } from '../../../src/session/entries/entry.ts';
 import { path } from '../../support/disk.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { create, line, planOf, run, say, session, start, storyOfLine } from '../../support/turns.ts';

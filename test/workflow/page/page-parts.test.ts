@@ -6,7 +6,7 @@ import { renderSessionPage } from '../../../src/page/render-page.ts';
 import { repoPathFromGit, type Oid, type RefName } from '../../../src/names.ts';
 import type { Commit, Store } from '../../../src/ports/git.ts';
 import type { PageTurn, SessionPage } from '../../../src/page/session-page.ts';
-import { encodeLanding } from '../../../src/session/landing.ts';
+import { encodeLanding } from '../../../src/session/lines/landing.ts';
 import { appendRecords } from '../../../src/workflow/line/append-records.ts';
 import { findPageSource, readPage } from '../../../src/workflow/page/read-page.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';

@@ -1,8 +1,8 @@
 /** Code that the plan does not give, in reports and commits that agree with each other in every hash. */
 import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect } from 'vitest';
-import type { Report } from '../../../src/plan/report.ts';
-import { parseReport } from '../../../src/plan/report-yaml.ts';
+import type { Report } from '../../../src/plan/report/report.ts';
+import { parseReport } from '../../../src/plan/report/report-yaml.ts';
 import { parseOid, type Oid } from '../../../src/names.ts';
 import { findRecorded } from '../../../src/workflow/line/find-recorded.ts';
 import { replayLine } from '../../../src/workflow/replay/line.ts';

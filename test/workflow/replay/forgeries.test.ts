@@ -1,6 +1,6 @@
 /** Many ways to get code into a commit that its plan does not give. None may pass `verify` and `replay --strict` together. */
 import { beforeAll, describe, expect } from 'vitest';
-import type { ActionLog, Report } from '../../../src/plan/report.ts';
+import type { ActionLog, Report } from '../../../src/plan/report/report.ts';
 import type { Oid, RepoPath } from '../../../src/names.ts';
 import { findRecorded } from '../../../src/workflow/line/find-recorded.ts';
 import { replayLine } from '../../../src/workflow/replay/line.ts';

@@ -1,7 +1,7 @@
 /** Sessions from before reports recorded a grammar: their plans are read as they were read then. */
 import { beforeEach, describe, expect } from 'vitest';
-import { parsePlan } from '../../../src/plan/parse.ts';
-import type { EntryKind } from '../../../src/session/entry.ts';
+import { parsePlan } from '../../../src/plan/parse/parse.ts';
+import type { EntryKind } from '../../../src/session/entries/entry.ts';
 import type { Oid, RepoPath, TurnName } from '../../../src/names.ts';
 import { readLine } from '../../../src/view/view.ts';
 import { readTurnList } from '../../../src/workflow/context/read-turn-list.ts';

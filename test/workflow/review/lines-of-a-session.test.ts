@@ -1,7 +1,7 @@
 /** Holds what the view tells of several lines of one session. */
 import { expect } from 'vitest';
 import type { Oid, RefName, SessionId } from '../../../src/names.ts';
-import { listLines } from '../../../src/session/lines.ts';
+import { listLines } from '../../../src/session/lines/lines.ts';
 import { findPlanned, readLines, takeLine, walkLines } from '../../../src/view/view.ts';
 import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';

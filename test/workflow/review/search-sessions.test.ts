@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { beforeEach, describe, expect } from 'vitest';
-import type { GivenRecord } from '../../../src/conversation/given-record.ts';
+import type { GivenRecord } from '../../../src/conversation/records/given-record.ts';
 import type { RefName } from '../../../src/names.ts';
-import { editTree } from '../../../src/session/edit-tree.ts';
-import { plainPattern, regexPattern, searchScopes, type TextPattern } from '../../../src/session/text-pattern.ts';
+import { editTree } from '../../../src/session/paths/edit-tree.ts';
+import { plainPattern, regexPattern, searchScopes, type TextPattern } from '../../../src/session/text/text-pattern.ts';
 import { archiveSession } from '../../../src/workflow/landing/archive-session.ts';
 import { appendRecords } from '../../../src/workflow/line/append-records.ts';
 import { newSession } from '../../../src/workflow/line/new-session.ts';

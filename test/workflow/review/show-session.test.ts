@@ -5,7 +5,7 @@ import { listSessions } from '../../../src/workflow/review/list-sessions.ts';
 import { logSession } from '../../../src/workflow/review/log-session.ts';
 import { readRecordedLine } from '../../../src/workflow/turn/read-recording.ts';
 import { showTurn } from '../../../src/workflow/review/show-turn.ts';
-import type { KnownRecord } from '../../../src/conversation/record.ts';
+import type { KnownRecord } from '../../../src/conversation/records/record.ts';
 import { appendRecords } from '../../../src/workflow/line/append-records.ts';
 import { assistant, call, result, user } from '../../support/records.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';

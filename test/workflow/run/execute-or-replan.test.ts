@@ -4,7 +4,7 @@ import { TeddyError } from '../../../src/errors.ts';
 import type { RepoPath } from '../../../src/names.ts';
 import type { Model } from '../../../src/ports/model.ts';
 import { toNoModel } from '../../../src/model/keyed-model.ts';
-import { parseReport } from '../../../src/plan/report-yaml.ts';
+import { parseReport } from '../../../src/plan/report/report-yaml.ts';
 import type { ExecuteRequest } from '../../../src/workflow/run/execute-plan.ts';
 import { executeOrReplan, planInstead, type Replanning } from '../../../src/workflow/run/execute-or-replan.ts';
 import type { Executed } from '../../../src/workflow/run/finish.ts';

@@ -1,8 +1,8 @@
 import type { Workspace } from '../../../src/ports/git.ts';
 import { describe, expect } from 'vitest';
 import { TeddyError } from '../../../src/errors.ts';
-import { parseReport } from '../../../src/plan/report-yaml.ts';
-import { decodeEntry } from '../../../src/session/entry.ts';
+import { parseReport } from '../../../src/plan/report/report-yaml.ts';
+import { decodeEntry } from '../../../src/session/entries/entry.ts';
 import type { Oid } from '../../../src/names.ts';
 import { memoryProject, withRace, type MemoryProject } from '../../support/memory-repository.ts';
 import { scriptedModel } from '../../support/scripted-model.ts';

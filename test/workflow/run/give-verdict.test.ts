@@ -1,8 +1,8 @@
 /** Approving and rejecting plans, and what `teddy.approvals` and `verify --require-approval` make of it. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { TeddyError } from '../../../src/errors.ts';
-import type { ApprovalRecord } from '../../../src/conversation/record.ts';
-import { decodeEntry, type Entry } from '../../../src/session/entry.ts';
+import type { ApprovalRecord } from '../../../src/conversation/records/record.ts';
+import { decodeEntry, type Entry } from '../../../src/session/entries/entry.ts';
 import type { Oid, RefName, SessionId, TurnName } from '../../../src/names.ts';
 import type { Signature } from '../../../src/ports/git.ts';
 import { append } from '../../../src/workflow/line/append.ts';

@@ -1,6 +1,6 @@
 /** A run that was killed: the next command says where, and it is gone on with, kept as it stands, or taken back. */
 import { describe, expect } from 'vitest';
-import { parseReport } from '../../../src/plan/report-yaml.ts';
+import { parseReport } from '../../../src/plan/report/report-yaml.ts';
 import type { Project } from '../../../src/ports/project.ts';
 import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
 import type { ExecuteRequest } from '../../../src/workflow/run/execute-plan.ts';

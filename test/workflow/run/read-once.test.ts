@@ -1,11 +1,11 @@
 /** A command reads its line and parses its plan once, and passes both on: again only where somebody else was faster. */
 import { expect, test, vi } from 'vitest';
-import { parsePlan } from '../../../src/plan/parse.ts';
+import { parsePlan } from '../../../src/plan/parse/parse.ts';
 import type { RepoPath } from '../../../src/names.ts';
 import { memoryProject, withRace, type MemoryProject } from '../../support/memory-repository.ts';
 import { command, create, edit, memos, planOf, run, say, session, start } from '../../support/turns.ts';
 
-vi.mock('../../../src/plan/parse.ts', { spy: true });
+vi.mock('../../../src/plan/parse/parse.ts', { spy: true });
 
 interface Readings {
   plans: number;

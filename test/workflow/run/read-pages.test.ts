@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { TeddyError } from '../../../src/errors.ts';
-import { parseReport } from '../../../src/plan/report-yaml.ts';
+import { parseReport } from '../../../src/plan/report/report-yaml.ts';
 import type { Masker } from '../../../src/ports/project.ts';
 import type { Pages } from '../../../src/ports/web.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';

@@ -1,9 +1,9 @@
 /** The tree of the code that a report has for each action. */
 import { beforeEach, expect } from 'vitest';
-import { parseReport } from '../../../src/plan/report-yaml.ts';
+import { parseReport } from '../../../src/plan/report/report-yaml.ts';
 import type { Oid, RepoPath } from '../../../src/names.ts';
 import { openEditedCode } from '../../../src/workflow/line/edited-code.ts';
-import { editTree } from '../../../src/session/edit-tree.ts';
+import { editTree } from '../../../src/session/paths/edit-tree.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import {
   approver,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { findRecorded } from '../../../src/workflow/line/find-recorded.ts';
 import { verifyLine } from '../../../src/workflow/verify/line.ts';
-import { parseReport } from '../../../src/plan/report-yaml.ts';
+import { parseReport } from '../../../src/plan/report/report-yaml.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { create, line, planOf, run, say, session, start } from '../../support/turns.ts';
 

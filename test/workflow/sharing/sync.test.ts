@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, describe, expect } from 'vitest';
 import type { Oid, RefName, RepoPath, SessionId } from '../../../src/names.ts';
 import { addMemo, listMemos, removeMemo } from '../../../src/workflow/context/change-memos.ts';
-import { editTree } from '../../../src/session/edit-tree.ts';
+import { editTree } from '../../../src/session/paths/edit-tree.ts';
 import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
 import { findLine } from '../../../src/workflow/line/find.ts';
 import { findRecorded } from '../../../src/workflow/line/find-recorded.ts';

@@ -1,11 +1,11 @@
 /** How an answer is received, staged and kept. */
 import { describe, expect, test } from 'vitest';
 import { continueMessage } from '../../../src/workflow/line/receive-answer.ts';
-import { decodeTranscript } from '../../../src/conversation/decode-transcript.ts';
-import type { TranscriptRecord } from '../../../src/conversation/record.ts';
+import { decodeTranscript } from '../../../src/conversation/history/decode-transcript.ts';
+import type { TranscriptRecord } from '../../../src/conversation/records/record.ts';
 import { TeddyError } from '../../../src/errors.ts';
 import type { Model } from '../../../src/ports/model.ts';
-import { decodeEntry } from '../../../src/session/entry.ts';
+import { decodeEntry } from '../../../src/session/entries/entry.ts';
 import type { Oid } from '../../../src/names.ts';
 import { requestOf } from '../../support/ask-model.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';

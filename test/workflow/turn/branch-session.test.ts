@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
-import { parseContextLog } from '../../../src/session/context-log-parse.ts';
+import { parseContextLog } from '../../../src/session/context/context-log-parse.ts';
 import type { RefName } from '../../../src/names.ts';
-import type { KnownRecord } from '../../../src/conversation/record.ts';
+import type { KnownRecord } from '../../../src/conversation/records/record.ts';
 import { appendRecords } from '../../../src/workflow/line/append-records.ts';
 import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
 import { verifySession } from '../../../src/workflow/verify/session.ts';

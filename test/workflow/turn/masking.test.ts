@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { decodeTranscript } from '../../../src/conversation/decode-transcript.ts';
-import { userMessages } from '../../../src/conversation/transcript.ts';
+import { decodeTranscript } from '../../../src/conversation/history/decode-transcript.ts';
+import { userMessages } from '../../../src/conversation/records/transcript.ts';
 import { previewRequest } from '../../../src/workflow/turn/plan.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { scriptedModel } from '../../support/scripted-model.ts';

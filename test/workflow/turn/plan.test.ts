@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { decodeTranscript } from '../../../src/conversation/decode-transcript.ts';
-import type { TranscriptRecord } from '../../../src/conversation/record.ts';
+import { decodeTranscript } from '../../../src/conversation/history/decode-transcript.ts';
+import type { TranscriptRecord } from '../../../src/conversation/records/record.ts';
 import { TeddyError } from '../../../src/errors.ts';
-import { decodeEntry, type Entry } from '../../../src/session/entry.ts';
+import { decodeEntry, type Entry } from '../../../src/session/entries/entry.ts';
 import { parseOid, type RefName } from '../../../src/names.ts';
 import { newSession } from '../../../src/workflow/line/new-session.ts';
 import { readLine } from '../../../src/view/view.ts';

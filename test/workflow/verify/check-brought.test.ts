@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Oid, RepoPath } from '../../../src/names.ts';
 import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
-import { editTree } from '../../../src/session/edit-tree.ts';
+import { editTree } from '../../../src/session/paths/edit-tree.ts';
 import { findBrought } from '../../../src/workflow/verify/find-brought.ts';
 import { landSession } from '../../../src/workflow/landing/land-session.ts';
 import { verifySession, type VerifiedSessions } from '../../../src/workflow/verify/session.ts';

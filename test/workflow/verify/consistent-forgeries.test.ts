@@ -1,15 +1,15 @@
 /** Forgeries that keep every hash: one text is another one, and all that names it says so. */
 import { beforeAll, expect, test } from 'vitest';
-import { parseContextLog } from '../../../src/session/context-log-parse.ts';
-import { assembleLog } from '../../../src/session/context-log.ts';
-import type { LogSection } from '../../../src/session/context-log-sections.ts';
-import type { EntryKind } from '../../../src/session/entry.ts';
+import { parseContextLog } from '../../../src/session/context/context-log-parse.ts';
+import { assembleLog } from '../../../src/session/context/context-log.ts';
+import type { LogSection } from '../../../src/session/context/context-log-sections.ts';
+import type { EntryKind } from '../../../src/session/entries/entry.ts';
 import type { Oid, RepoPath } from '../../../src/names.ts';
-import { editTree } from '../../../src/session/edit-tree.ts';
+import { editTree } from '../../../src/session/paths/edit-tree.ts';
 import { replayLine } from '../../../src/workflow/replay/line.ts';
 import { findRecorded, type RecordedLine } from '../../../src/workflow/line/find-recorded.ts';
 import { verifyLine } from '../../../src/workflow/verify/line.ts';
-import type { VerifiedLine } from '../../../src/session/violation.ts';
+import type { VerifiedLine } from '../../../src/session/entries/violation.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { listSteps, tamper, type Tampering } from '../../support/tampering.ts';
 import { create, line, planOf, say, session, start, turn } from '../../support/turns.ts';

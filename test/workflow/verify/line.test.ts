@@ -2,11 +2,11 @@
 import { beforeAll, describe, expect } from 'vitest';
 import type { Commit, TreeMode } from '../../../src/ports/git.ts';
 import type { Oid, RepoPath } from '../../../src/names.ts';
-import { editTree } from '../../../src/session/edit-tree.ts';
+import { editTree } from '../../../src/session/paths/edit-tree.ts';
 import { findRecorded, listRecorded, type RecordedLine } from '../../../src/workflow/line/find-recorded.ts';
 import { undoTurn } from '../../../src/workflow/turn/undo.ts';
 import { verifyLine } from '../../../src/workflow/verify/line.ts';
-import type { VerifiedLine } from '../../../src/session/violation.ts';
+import type { VerifiedLine } from '../../../src/session/entries/violation.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { recordedSession } from '../../support/recorded-session.ts';
 import { create, edit, line, session, start, turn } from '../../support/turns.ts';

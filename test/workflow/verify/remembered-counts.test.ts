@@ -4,7 +4,7 @@ import {
   messageSection,
   systemSection,
   type LogSection,
-} from '../../../src/session/context-log-sections.ts';
+} from '../../../src/session/context/context-log-sections.ts';
 import { rememberCounts } from '../../../src/workflow/verify/render-log-again.ts';
 
 test('sections that were counted in the log before have as many tokens, and those that differ have their own', () => {

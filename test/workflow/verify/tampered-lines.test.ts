@@ -1,7 +1,7 @@
 /** Whatever is changed in what was published, by whoever makes all later commits fit, is found. */
 import * as fc from 'fast-check';
 import { beforeAll, expect } from 'vitest';
-import { turnOfPath } from '../../../src/session/line-paths.ts';
+import { turnOfPath } from '../../../src/session/lines/line-paths.ts';
 import type { Oid, RepoPath } from '../../../src/names.ts';
 import { listRecorded, type RecordedLine } from '../../../src/workflow/line/find-recorded.ts';
 import { verifyLine } from '../../../src/workflow/verify/line.ts';

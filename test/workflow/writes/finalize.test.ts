@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { Project } from '../../../src/ports/project.ts';
-import { decodeEntry } from '../../../src/session/entry.ts';
+import { decodeEntry } from '../../../src/session/entries/entry.ts';
 import { appendWrite } from '../../../src/workflow/writes/append.ts';
 import { beginWrite, type WriteRequest } from '../../../src/workflow/writes/begin.ts';
 import { finalizeWrite, type Finalized } from '../../../src/workflow/writes/finalize.ts';

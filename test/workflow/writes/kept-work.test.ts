@@ -1,8 +1,8 @@
 /** Files and staging that belong to somebody are never lost to a write, nor cleared away from under them. */
 import { expect } from 'vitest';
 import { TeddyError } from '../../../src/errors.ts';
-import { decodeEntry } from '../../../src/session/entry.ts';
-import { writeLimits } from '../../../src/session/write-limits.ts';
+import { decodeEntry } from '../../../src/session/entries/entry.ts';
+import { writeLimits } from '../../../src/session/settings/write-limits.ts';
 import { appendWrite } from '../../../src/workflow/writes/append.ts';
 import { beginHeldWrite, beginWrite, type WriteRequest } from '../../../src/workflow/writes/begin.ts';
 import { cancelWrite, cleanWrites, sweepWrites, type CleanedWrite } from '../../../src/workflow/writes/clean.ts';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, vi } from 'vitest';
 import { TeddyError } from '../../../src/errors.ts';
 import { receiveContent, type ReceiveOptions } from '../../../src/workflow/writes/receive-content.ts';
-import { writeLimits, type Limits } from '../../../src/session/write-limits.ts';
+import { writeLimits, type Limits } from '../../../src/session/settings/write-limits.ts';
 import { openWrite } from '../../../src/write/step.ts';
 import type { WriteState } from '../../../src/write/write.ts';
 import { expectLinear } from '../../support/growth.ts';

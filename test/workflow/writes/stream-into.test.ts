@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { TeddyError } from '../../../src/errors.ts';
 import type { Destination } from '../../../src/workflow/writes/run-write.ts';
 import { streamInto } from '../../../src/workflow/writes/stream.ts';
-import { writeLimits } from '../../../src/session/write-limits.ts';
+import { writeLimits } from '../../../src/session/settings/write-limits.ts';
 import { openWrite } from '../../../src/write/step.ts';
 import { memoryProject } from '../../support/memory-repository.ts';
 

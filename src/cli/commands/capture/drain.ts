@@ -1,8 +1,8 @@
 import { openCapture } from '../../../app.ts';
 import { notCapturedError } from '../../../errors.ts';
-import { formatCount } from '../../../session/format-count.ts';
+import { formatCount } from '../../../session/text/format-count.ts';
 import { TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
-import { toVisible } from '../../../session/visible-text.ts';
+import { toVisible } from '../../../session/text/visible-text.ts';
 
 /** An open turn is followed so long after its log has grown last. */
 const lingerMs = 30_000;

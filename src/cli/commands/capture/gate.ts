@@ -4,7 +4,7 @@ import { findAgentName } from '../../../agents/agents.ts';
 import { shortRef } from '../../../names.ts';
 import type { Capture } from '../../../ports/agent-logs.ts';
 import type { Notices, Project } from '../../../ports/project.ts';
-import { parseObject } from '../../../session/parse-object.ts';
+import { parseObject } from '../../../session/text/parse-object.ts';
 import type { GateCall, WaitingPlan } from '../../../workflow/capture/gate.ts';
 import type { Verdict } from '../../../view/view.ts';
 import { openBrowser, readBrowserEnvironment, requestLink, showPage } from '../../ask/open-page.ts';

@@ -2,8 +2,8 @@ import { openAgentSetup } from '../../../app.ts';
 import { exitCodes, TeddyError } from '../../../errors.ts';
 import { errorDocument } from '../../render/error.ts';
 import type { AgentState } from '../../../ports/agent-setup.ts';
-import { toShellWord } from '../../../session/shell-word.ts';
-import { toVisible } from '../../../session/visible-text.ts';
+import { toShellWord } from '../../../session/text/shell-word.ts';
+import { toVisible } from '../../../session/text/visible-text.ts';
 import type { AgentOutcome } from '../../../workflow/capture/install.ts';
 import { option, TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
 

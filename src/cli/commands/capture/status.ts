@@ -1,5 +1,5 @@
 import { openAgentSetup, openCapture } from '../../../app.ts';
-import { toVisible } from '../../../session/visible-text.ts';
+import { toVisible } from '../../../session/text/visible-text.ts';
 import type { CaptureStatus } from '../../../workflow/capture/status.ts';
 import { TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
 

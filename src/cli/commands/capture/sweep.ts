@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openCapture } from '../../../app.ts';
-import { describeLeftOut, listLosses } from '../../../conversation/import-report.ts';
-import { countOf } from '../../../session/describe-spending.ts';
+import { describeLeftOut, listLosses } from '../../../conversation/logs/import-report.ts';
+import { countOf } from '../../../session/spending/describe-spending.ts';
 import type { Swept, SweptLog } from '../../../workflow/capture/sweep.ts';
 import { parseSince } from '../../arguments.ts';
 import { option, TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
-import { toVisible } from '../../../session/visible-text.ts';
+import { toVisible } from '../../../session/text/visible-text.ts';
 
 export class CaptureSweepCommand extends TeddyCommand {
   static override usage = usage({

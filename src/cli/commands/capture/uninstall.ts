@@ -1,6 +1,6 @@
 import { openAgentSetup } from '../../../app.ts';
 import { TeddyError } from '../../../errors.ts';
-import { toVisible } from '../../../session/visible-text.ts';
+import { toVisible } from '../../../session/text/visible-text.ts';
 import { option, TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
 import { showOutcome, toExitCode, toOutcomeJson } from './install.ts';
 

@@ -2,7 +2,7 @@ import { hookSource } from '../../../app.ts';
 import { exitCodes } from '../../../errors.ts';
 import type { InstalledHooks, UninstalledHooks } from '../../../workflow/hooks/install.ts';
 import { option, TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
-import { toVisible } from '../../../session/visible-text.ts';
+import { toVisible } from '../../../session/text/visible-text.ts';
 import type { HookTarget } from '../../../ports/git.ts';
 import { describePlace, type ListedHook } from '../../../workflow/hooks/list.ts';
 

@@ -1,5 +1,5 @@
 import { parameter, TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
-import { toVisible } from '../../../session/visible-text.ts';
+import { toVisible } from '../../../session/text/visible-text.ts';
 
 export class MemoAddCommand extends TeddyCommand {
   static override usage = usage({

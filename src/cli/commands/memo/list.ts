@@ -1,6 +1,6 @@
 import { TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
-import { toShellWord } from '../../../session/shell-word.ts';
-import { toVisible } from '../../../session/visible-text.ts';
+import { toShellWord } from '../../../session/text/shell-word.ts';
+import { toVisible } from '../../../session/text/visible-text.ts';
 
 export class MemoListCommand extends TeddyCommand {
   static override usage = usage({

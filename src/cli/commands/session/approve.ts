@@ -3,7 +3,7 @@ import { TeddyError } from '../../../errors.ts';
 import { shortRef } from '../../../names.ts';
 import type { PlanComment } from '../../../plan/plan-comments.ts';
 import type { Project } from '../../../ports/project.ts';
-import { toVisible } from '../../../session/visible-text.ts';
+import { toVisible } from '../../../session/text/visible-text.ts';
 import type { GivenVerdict } from '../../../workflow/run/give-verdict.ts';
 import { toSurroundings } from '../../context.ts';
 import { toExecuteCommand, toLineOption } from '../../render/name-line.ts';

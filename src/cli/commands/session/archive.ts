@@ -1,14 +1,14 @@
 import { TeddyError } from '../../../errors.ts';
 import type { Project } from '../../../ports/project.ts';
 import { shortRef, type RefName, type SessionId } from '../../../names.ts';
-import { toShellWord } from '../../../session/shell-word.ts';
+import { toShellWord } from '../../../session/text/shell-word.ts';
 import type { ArchivedSession, RestoredSession } from '../../../workflow/landing/archive-session.ts';
 import type { ArchivedLanded } from '../../../workflow/landing/archive-landed.ts';
 import { parseSince } from '../../arguments.ts';
 import { errorDocument, renderError } from '../../render/error.ts';
 import { requireWholeName, toTarget } from './target-option.ts';
 import { option, parameter, sessionOption, TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
-import { toVisible } from '../../../session/visible-text.ts';
+import { toVisible } from '../../../session/text/visible-text.ts';
 
 export class SessionArchiveCommand extends TeddyCommand {
   static override usage = usage({

@@ -1,6 +1,6 @@
 import { TeddyError } from '../../../errors.ts';
 import { shortRef } from '../../../names.ts';
-import { toShellWord } from '../../../session/shell-word.ts';
+import { toShellWord } from '../../../session/text/shell-word.ts';
 import { branchSession } from '../../../workflow/turn/branch-session.ts';
 import { PlanningCommand } from '../../plan-options.ts';
 import { sayBack, showBranched, toSwitched } from '../../render/name-line.ts';

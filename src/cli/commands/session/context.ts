@@ -1,13 +1,13 @@
 import { TeddyError } from '../../../errors.ts';
-import { countOf } from '../../../session/describe-spending.ts';
-import { formatCount } from '../../../session/format-count.ts';
+import { countOf } from '../../../session/spending/describe-spending.ts';
+import { formatCount } from '../../../session/text/format-count.ts';
 import type { Explanation } from '../../../workflow/context/explain.ts';
 import type { ContextRow } from '../../../workflow/context/rows.ts';
 import type { ShownContext, SpentBudget } from '../../../workflow/context/show.ts';
 import { toProjectPath } from './context/edit.ts';
 import { option, sessionOption, TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
 import { padTo, widthOf } from '../../render/cut-to-width.ts';
-import { toVisible } from '../../../session/visible-text.ts';
+import { toVisible } from '../../../session/text/visible-text.ts';
 
 export class SessionContextCommand extends TeddyCommand {
   static override usage = usage({

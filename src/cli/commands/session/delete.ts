@@ -4,7 +4,7 @@ import { shortRef } from '../../../names.ts';
 import type { Deletion } from '../../../workflow/landing/delete-session.ts';
 import { requireWholeName, toTarget } from './target-option.ts';
 import { option, parameter, sessionOption, TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
-import { toVisible } from '../../../session/visible-text.ts';
+import { toVisible } from '../../../session/text/visible-text.ts';
 
 export class SessionDeleteCommand extends TeddyCommand {
   static override usage = usage({

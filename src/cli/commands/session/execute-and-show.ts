@@ -12,7 +12,7 @@ import { showNext, showRolledBack, toExecutedJson, toExitCode, toRolledBackJson 
 import { showReplanning } from './replanning.ts';
 import { toSurroundings } from '../../context.ts';
 import type { Terminal } from '../../terminal.ts';
-import { toVisible } from '../../../session/visible-text.ts';
+import { toVisible } from '../../../session/text/visible-text.ts';
 import { TeddyError } from '../../../errors.ts';
 import { askLine } from '../../ask/line.ts';
 

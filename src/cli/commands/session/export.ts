@@ -2,11 +2,11 @@ import { version } from '../../../../package.json';
 import { openExportDirectory, openExportFile } from '../../../app.ts';
 import { TeddyError } from '../../../errors.ts';
 import type { ExportTarget } from '../../../ports/disk.ts';
-import { formatCount } from '../../../session/format-count.ts';
+import { formatCount } from '../../../session/text/format-count.ts';
 import type { ExportedSession, ExportOptions } from '../../../workflow/conversation/export-session.ts';
 import { readWorkingDirectory } from '../../context.ts';
 import { option, sessionOption, TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
-import { toVisible } from '../../../session/visible-text.ts';
+import { toVisible } from '../../../session/text/visible-text.ts';
 
 const formats = ['agent-trace'];
 

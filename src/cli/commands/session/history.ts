@@ -1,9 +1,9 @@
-import { historyFormats, type HistoryFormat } from '../../../conversation/history.ts';
+import { historyFormats, type HistoryFormat } from '../../../conversation/history/history.ts';
 import { TeddyError } from '../../../errors.ts';
 import type { ShownHistory } from '../../../workflow/conversation/show-history.ts';
 import { toTarget } from './target-option.ts';
 import { option, parameter, sessionOption, TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
-import { toVisible } from '../../../session/visible-text.ts';
+import { toVisible } from '../../../session/text/visible-text.ts';
 
 export class SessionHistoryCommand extends TeddyCommand {
   static override usage = usage({

@@ -1,10 +1,10 @@
 import { openSource } from '../../../app.ts';
 import { importFormats, type ImportFormat } from '../../../agents/import-formats.ts';
-import type { ImportReport } from '../../../conversation/importer.ts';
+import type { ImportReport } from '../../../conversation/logs/importer.ts';
 import { TeddyError } from '../../../errors.ts';
-import { countOf } from '../../../session/describe-spending.ts';
-import { describeLeftOut } from '../../../conversation/import-report.ts';
-import { formatCount } from '../../../session/format-count.ts';
+import { countOf } from '../../../session/spending/describe-spending.ts';
+import { describeLeftOut } from '../../../conversation/logs/import-report.ts';
+import { formatCount } from '../../../session/text/format-count.ts';
 import type {
   AbandonedAttempt,
   ImportedSession,
@@ -13,7 +13,7 @@ import type {
 import type { ImportProgress, ImportRequest } from '../../../workflow/conversation/read-log.ts';
 import { option, parameter, TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
 import { toSwitchCommand } from '../../../workflow/line/switch.ts';
-import { toVisible } from '../../../session/visible-text.ts';
+import { toVisible } from '../../../session/text/visible-text.ts';
 
 const shownIssues = 5;
 const redrawMs = 200;

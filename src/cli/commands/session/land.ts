@@ -1,15 +1,15 @@
 import { composeText } from '../../../app.ts';
 import { shortRef } from '../../../names.ts';
-import { countOf } from '../../../session/describe-spending.ts';
-import { nameEdits } from '../../../session/name-some.ts';
-import { toShellWord } from '../../../session/shell-word.ts';
+import { countOf } from '../../../session/spending/describe-spending.ts';
+import { nameEdits } from '../../../session/text/name-some.ts';
+import { toShellWord } from '../../../session/text/shell-word.ts';
 import type { AuthorshipNote } from '../../../workflow/landing/authorship-log.ts';
 import type { Landed } from '../../../workflow/landing/land-session.ts';
 import { toTarget } from './target-option.ts';
 import { toSurroundings } from '../../context.ts';
 import { option, parameter, sessionOption, TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
 import { errorDocument } from '../../render/error.ts';
-import { toVisible } from '../../../session/visible-text.ts';
+import { toVisible } from '../../../session/text/visible-text.ts';
 
 export class SessionLandCommand extends TeddyCommand {
   static override usage = usage({

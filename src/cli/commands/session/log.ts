@@ -1,11 +1,11 @@
-import type { LoggedEntry } from '../../../session/logged-entry.ts';
+import type { LoggedEntry } from '../../../session/entries/logged-entry.ts';
 import { type SessionLog, logSession } from '../../../workflow/review/log-session.ts';
 import type { SessionGraph } from '../../../workflow/review/log-graph.ts';
 import { toTarget } from './target-option.ts';
 import { option, parameter, sessionOption, TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
 import { describeLogged, styleVerdict } from '../../render/verdict.ts';
 import { formatTime } from '../../render/time.ts';
-import { toVisible } from '../../../session/visible-text.ts';
+import { toVisible } from '../../../session/text/visible-text.ts';
 
 export class SessionLogCommand extends TeddyCommand {
   static override usage = usage({

@@ -1,9 +1,9 @@
 import { relative, resolve } from 'node:path';
 import { shortRef } from '../../../names.ts';
-import { toShellWord } from '../../../session/shell-word.ts';
+import { toShellWord } from '../../../session/text/shell-word.ts';
 import { newSession } from '../../../workflow/line/new-session.ts';
 import { option, parameter, TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
-import { toVisible } from '../../../session/visible-text.ts';
+import { toVisible } from '../../../session/text/visible-text.ts';
 
 export class SessionNewCommand extends TeddyCommand {
   static override usage = usage({

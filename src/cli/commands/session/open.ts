@@ -1,8 +1,8 @@
 import { openAgentPlace, openCapture } from '../../../app.ts';
 import { openableAgents, type AgentName } from '../../../agents/agents.ts';
 import { TeddyError } from '../../../errors.ts';
-import { formatCount } from '../../../session/format-count.ts';
-import { toVisible } from '../../../session/visible-text.ts';
+import { formatCount } from '../../../session/text/format-count.ts';
+import { toVisible } from '../../../session/text/visible-text.ts';
 import type { OpenedSession } from '../../../workflow/conversation/open-with.ts';
 import { toSurroundings } from '../../context.ts';
 import { option, parameter, TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';

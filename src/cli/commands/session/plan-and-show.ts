@@ -8,7 +8,7 @@ import { planTurn, type Answer, type PlanOutcome, type PlanRequest } from '../..
 import { toExecuteCommand, toLineOption } from '../../render/name-line.ts';
 import { showCommitted, showPlanProblems, showRemarks, toEffort, viewAnswer } from '../../render/show-answer.ts';
 import type { Terminal } from '../../terminal.ts';
-import { toVisible } from '../../../session/visible-text.ts';
+import { toVisible } from '../../../session/text/visible-text.ts';
 
 export interface PlanningOptions extends Omit<PlanRequest, 'choice' | 'onText' | 'onUsage' | 'onAsk'> {
   choice: ChosenModel;

@@ -3,7 +3,7 @@ import { shortRef } from '../../../names.ts';
 import type { Project } from '../../../ports/project.ts';
 import { PlanningCommand, requireOne } from '../../plan-options.ts';
 import { option, parameter, type Terminal, usage } from '../../teddy-command.ts';
-import { toVisible } from '../../../session/visible-text.ts';
+import { toVisible } from '../../../session/text/visible-text.ts';
 
 export class SessionPlanCommand extends PlanningCommand {
   static override usage = usage({

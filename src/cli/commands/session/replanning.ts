@@ -7,7 +7,7 @@ import { askingForeign, chooseFromFlags } from '../../ask/choose-model.ts';
 import { showExecuted } from '../../render/executed.ts';
 import { showCommitted, showRemarks, toEffort, viewAnswer, type AnswerView } from '../../render/show-answer.ts';
 import type { Terminal } from '../../terminal.ts';
-import { toVisible } from '../../../session/visible-text.ts';
+import { toVisible } from '../../../session/text/visible-text.ts';
 
 const maxReplans = 10;
 const replansInTerminal = 2;

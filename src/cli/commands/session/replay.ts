@@ -14,7 +14,7 @@ import {
   usage,
   withInterrupt,
 } from '../../teddy-command.ts';
-import { toVisible } from '../../../session/visible-text.ts';
+import { toVisible } from '../../../session/text/visible-text.ts';
 
 export class SessionReplayCommand extends TeddyCommand {
   static override usage = usage({

@@ -1,7 +1,7 @@
 import { TeddyError } from '../../../errors.ts';
 import type { Project } from '../../../ports/project.ts';
 import { shortRef } from '../../../names.ts';
-import { toShellWord } from '../../../session/shell-word.ts';
+import { toShellWord } from '../../../session/text/shell-word.ts';
 import type { NextStep } from '../../../workflow/turn/find-next-step.ts';
 import { askingForeign, chooseFromFlags } from '../../ask/choose-model.ts';
 import { toExecutionOptions, type ExecutionOptions } from './execution-options.ts';

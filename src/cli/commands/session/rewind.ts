@@ -1,7 +1,7 @@
 import { shortRef } from '../../../names.ts';
-import { toShellWord } from '../../../session/shell-word.ts';
+import { toShellWord } from '../../../session/text/shell-word.ts';
 import { rewindTurn } from '../../../workflow/turn/rewind.ts';
-import { toVisible } from '../../../session/visible-text.ts';
+import { toVisible } from '../../../session/text/visible-text.ts';
 import { sayBack, toSwitched } from '../../render/name-line.ts';
 import { parameter, sessionOption, TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
 

@@ -1,4 +1,4 @@
-import type { KnownRecord } from '../../../conversation/record.ts';
+import type { KnownRecord } from '../../../conversation/records/record.ts';
 import { TeddyError } from '../../../errors.ts';
 import type { Project } from '../../../ports/project.ts';
 import type { AppendedRecords } from '../../../workflow/line/append-records.ts';

@@ -1,7 +1,7 @@
 import { TeddyError } from '../../../errors.ts';
-import { countOf } from '../../../session/describe-spending.ts';
-import { formatCount } from '../../../session/format-count.ts';
-import { toShellWord } from '../../../session/shell-word.ts';
+import { countOf } from '../../../session/spending/describe-spending.ts';
+import { formatCount } from '../../../session/text/format-count.ts';
+import { toShellWord } from '../../../session/text/shell-word.ts';
 import {
   maxRepeatedLine,
   plainPattern,
@@ -9,8 +9,8 @@ import {
   searchScopes,
   type SearchScope,
   type TextPattern,
-} from '../../../session/text-pattern.ts';
-import { toVisible } from '../../../session/visible-text.ts';
+} from '../../../session/text/text-pattern.ts';
+import { toVisible } from '../../../session/text/visible-text.ts';
 import type { Project } from '../../../ports/project.ts';
 import type { FoundTurn, Search } from '../../../workflow/review/search-sessions.ts';
 import { parseLimit, parseSince } from '../../arguments.ts';

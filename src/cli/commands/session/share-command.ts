@@ -42,7 +42,7 @@ export abstract class ShareCommand extends TeddyCommand {
   private async withSessionHint(project: Project, error: unknown): Promise<unknown> {
     const { remote, verb } = this;
     if (!(error instanceof TeddyError) || !ofRemotes.includes(error.code) || remote === undefined) return error;
-    const { listMainLines } = await import('../../../session/main-lines.ts');
+    const { listMainLines } = await import('../../../session/lines/main-lines.ts');
     const named = (await listMainLines(project)).findLast(
       ({ session }) => session === remote || session.slice('20260124-'.length) === remote,
     );

@@ -1,7 +1,7 @@
 import { TeddyError } from '../../../errors.ts';
-import { describeSpending, formatCost } from '../../../session/describe-spending.ts';
-import { formatCount } from '../../../session/format-count.ts';
-import { toVisible } from '../../../session/visible-text.ts';
+import { describeSpending, formatCost } from '../../../session/spending/describe-spending.ts';
+import { formatCount } from '../../../session/text/format-count.ts';
+import { toVisible } from '../../../session/text/visible-text.ts';
 import type { LineStats, Stats } from '../../../workflow/review/count-stats.ts';
 import { parseSince } from '../../arguments.ts';
 import { padTo, widthOf } from '../../render/cut-to-width.ts';

@@ -3,7 +3,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { version } from '../../../../package.json';
 import { TeddyError } from '../../../errors.ts';
 import type { Project } from '../../../ports/project.ts';
-import { formatCount } from '../../../session/format-count.ts';
+import { formatCount } from '../../../session/text/format-count.ts';
 import type { VerifiedPage } from '../../../workflow/page/page-file.ts';
 import type { VerifySessionRequest } from '../../../workflow/verify/session.ts';
 import { openIfBundle } from './open-target.ts';
@@ -20,7 +20,7 @@ import {
   usage,
   withInterrupt,
 } from '../../teddy-command.ts';
-import { toVisible } from '../../../session/visible-text.ts';
+import { toVisible } from '../../../session/text/visible-text.ts';
 
 export class SessionVerifyCommand extends TeddyCommand {
   static override usage = usage({

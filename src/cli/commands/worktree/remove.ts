@@ -6,7 +6,7 @@ import type { RemovedWorkTrees, RemoveRequest } from '../../../workflow/line/rem
 import { requireOne } from '../../plan-options.ts';
 import { resolvePath } from '../../context.ts';
 import { option, parameter, TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';
-import { toVisible } from '../../../session/visible-text.ts';
+import { toVisible } from '../../../session/text/visible-text.ts';
 
 export class WorktreeRemoveCommand extends TeddyCommand {
   static override usage = usage({

@@ -1,5 +1,5 @@
 import type { Terminal } from '../../terminal.ts';
-import { toVisible } from '../../../session/visible-text.ts';
+import { toVisible } from '../../../session/text/visible-text.ts';
 import { AnnounceCommand } from './write-command.ts';
 import { option, usage } from '../../teddy-command.ts';
 

@@ -1,6 +1,6 @@
 import { TeddyError } from '../../../errors.ts';
 import type { Project } from '../../../ports/project.ts';
-import { toVisible } from '../../../session/visible-text.ts';
+import { toVisible } from '../../../session/text/visible-text.ts';
 import { requireOne } from '../../plan-options.ts';
 import type { Terminal } from '../../terminal.ts';
 import { completeKnownId, ServedCommand } from './write-command.ts';

@@ -17,7 +17,7 @@ import {
   type Recovering,
 } from '../../ask/recover-ways.ts';
 import { streamContent } from './stream-content.ts';
-import { toVisible } from '../../../session/visible-text.ts';
+import { toVisible } from '../../../session/text/visible-text.ts';
 import { toFinalizedAnswer, toStatusAnswer } from '../../../http/write-api.ts';
 
 export interface RecoverOptions {

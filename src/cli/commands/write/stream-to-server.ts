@@ -2,9 +2,9 @@
 import { TeddyError } from '../../../errors.ts';
 import type { Project } from '../../../ports/project.ts';
 import { keepBytes } from '../../../workflow/line/keep-bytes.ts';
-import { toShellWord } from '../../../session/shell-word.ts';
+import { toShellWord } from '../../../session/text/shell-word.ts';
 import type { Destination } from '../../../workflow/writes/run-write.ts';
-import type { Limits } from '../../../session/write-limits.ts';
+import type { Limits } from '../../../session/settings/write-limits.ts';
 import { openWrite } from '../../../write/step.ts';
 import type { FinalizedAnswer, WriteApi } from '../../../http/write-api.ts';
 import type { BeginAnswer } from '../../../http/schemas.ts';

@@ -1,6 +1,6 @@
 import { TeddyError } from '../../../errors.ts';
 import type { Terminal } from '../../terminal.ts';
-import { toVisible } from '../../../session/visible-text.ts';
+import { toVisible } from '../../../session/text/visible-text.ts';
 import { AnnounceCommand } from './write-command.ts';
 import { toFinalizedAnswer } from '../../../http/write-api.ts';
 import { option, usage } from '../../teddy-command.ts';

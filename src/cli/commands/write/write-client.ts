@@ -4,7 +4,7 @@ import type { WriteApi } from '../../../http/write-api.ts';
 import { TeddyError } from '../../../errors.ts';
 import type { ServerRecord } from '../../../ports/disk.ts';
 import type { Project } from '../../../ports/project.ts';
-import { writeLimits } from '../../../session/write-limits.ts';
+import { writeLimits } from '../../../session/settings/write-limits.ts';
 
 export interface ServerOptions {
   /** The URL as it was typed. */

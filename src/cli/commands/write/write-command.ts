@@ -2,7 +2,7 @@
 import { ContentTooLarge } from '../../../write/write-errors.ts';
 import { TeddyError } from '../../../errors.ts';
 import type { Clock, Notices, Project } from '../../../ports/project.ts';
-import { writeLimits, type Limits } from '../../../session/write-limits.ts';
+import { writeLimits, type Limits } from '../../../session/settings/write-limits.ts';
 import {
   option,
   sessionOption,

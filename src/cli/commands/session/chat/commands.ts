@@ -1,6 +1,6 @@
 /** Reads the input at the prompt of a conversation: a message, or a command that begins with a slash. */
 import { TeddyError } from '../../../../errors.ts';
-import { nearestName } from '../../../../session/name-some.ts';
+import { nearestName } from '../../../../session/text/name-some.ts';
 
 const commands = {
   plan: { takes: '[text]', does: 'ask for a plan; without text, for the open message' },

@@ -8,7 +8,7 @@ import { toLineOption } from '../../../render/name-line.ts';
 import { describeEffort } from '../../../render/progress.ts';
 import { showPlanProblems, showRemarks, toEffort, type Effort } from '../../../render/show-answer.ts';
 import type { Terminal } from '../../../terminal.ts';
-import { toVisible } from '../../../../session/visible-text.ts';
+import { toVisible } from '../../../../session/text/visible-text.ts';
 
 export interface Chat extends Pick<ChatViewOptions, 'approval' | 'isStreamed' | 'isQuiet'> {
   terminal: Terminal;

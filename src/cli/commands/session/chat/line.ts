@@ -8,7 +8,7 @@ import { findNextStep } from '../../../../workflow/turn/find-next-step.ts';
 import type { Chat } from './exchange.ts';
 import type { ChatPrompt } from './prompt.ts';
 import type { Terminal } from '../../../terminal.ts';
-import { toVisible } from '../../../../session/visible-text.ts';
+import { toVisible } from '../../../../session/text/visible-text.ts';
 
 export interface ChatLine {
   readonly session: SessionId;

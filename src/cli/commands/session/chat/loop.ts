@@ -10,7 +10,7 @@ import { exchange, isPlanned, showExchanged } from './exchange.ts';
 import { renderError } from '../../../render/error.ts';
 import { isDebug, type CliContext } from '../../../context.ts';
 import { type Terminal, withInterrupt } from '../../../teddy-command.ts';
-import { toVisible } from '../../../../session/visible-text.ts';
+import { toVisible } from '../../../../session/text/visible-text.ts';
 import { askingForeign } from '../../../ask/choose-model.ts';
 import { toExecutionOptions } from '../execution-options.ts';
 

@@ -1,6 +1,6 @@
 /** Shows the output of a running command line by line; it arrives in pieces that end anywhere, on two streams. */
-import { toWellFormed } from '../../../../conversation/well-formed.ts';
-import { formatCount } from '../../../../session/format-count.ts';
+import { toWellFormed } from '../../../../conversation/records/well-formed.ts';
+import { formatCount } from '../../../../session/text/format-count.ts';
 import { visibleChunks } from '../../../terminal.ts';
 
 type Stream = 'stdout' | 'stderr';

@@ -1,5 +1,5 @@
 /** The commands of a conversation that look at what it works with, and change it. */
-import { defaultAgent, findAgent } from '../../../../conversation/agents.ts';
+import { defaultAgent, findAgent } from '../../../../conversation/prompts/agents.ts';
 import { TeddyError } from '../../../../errors.ts';
 import { shortRef } from '../../../../names.ts';
 import { readGlobal } from '../../../../workflow/line/global-branch.ts';
@@ -7,7 +7,7 @@ import { askingForeign } from '../../../ask/choose-model.ts';
 import { splitPaths, type ChatCommandName } from './commands.ts';
 import type { Talking } from './line.ts';
 import { describeAllowed } from './view.ts';
-import { toVisible } from '../../../../session/visible-text.ts';
+import { toVisible } from '../../../../session/text/visible-text.ts';
 
 const verbs = {
   model: chooseModel,

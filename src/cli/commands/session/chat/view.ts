@@ -1,18 +1,18 @@
 /** Shows a turn of a conversation as it happens: the answer, the calls and their output, the files that are written. */
-import type { AllowedCommand } from '../../../../conversation/allowed-commands.ts';
-import type { ResultReason } from '../../../../conversation/record.ts';
+import type { AllowedCommand } from '../../../../conversation/prompts/allowed-commands.ts';
+import type { ResultReason } from '../../../../conversation/records/record.ts';
 import type { CallDecision, ChatListener, ShownCall, ToolOutcome } from '../../../../workflow/chat/chat.ts';
 import type { WriteRecord } from '../../../../write/write.ts';
 import { openOutputLines, type OutputLines } from './output.ts';
 import { showProgress, showRunning, type AnswerProgress } from '../../../render/progress.ts';
 import { visibleChunks, type Terminal } from '../../../terminal.ts';
-import { toVisible } from '../../../../session/visible-text.ts';
+import { toVisible } from '../../../../session/text/visible-text.ts';
 import { showWriteProgress, type WriteProgress } from '../../../render/write-progress.ts';
-import { formatCount } from '../../../../session/format-count.ts';
-import { parseObject } from '../../../../session/parse-object.ts';
+import { formatCount } from '../../../../session/text/format-count.ts';
+import { parseObject } from '../../../../session/text/parse-object.ts';
 import { TeddyError } from '../../../../errors.ts';
 import { colorDiff } from '../../../render/color-diff.ts';
-import { pairWords } from '../../../../plan/word-diff.ts';
+import { pairWords } from '../../../../plan/match/word-diff.ts';
 import { askLine, askText } from '../../../ask/line.ts';
 
 export interface ChatViewOptions {

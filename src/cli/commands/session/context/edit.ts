@@ -1,14 +1,14 @@
 /** `teddy session context add` and `drop`: the user's own lists, without an editor. */
 import { existsSync } from 'node:fs';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
-import { formatCount } from '../../../../session/format-count.ts';
-import { toShellWord } from '../../../../session/shell-word.ts';
-import { isPattern } from '../../../../session/context-target.ts';
+import { formatCount } from '../../../../session/text/format-count.ts';
+import { toShellWord } from '../../../../session/text/shell-word.ts';
+import { isPattern } from '../../../../session/context/context-target.ts';
 import type { EditedList } from '../../../../workflow/context/edit-list.ts';
 import type { ContextRow } from '../../../../workflow/context/rows.ts';
 import { askingForeign } from '../../../ask/choose-model.ts';
 import { option, parameters, sessionOption, TeddyCommand, type Terminal, usage } from '../../../teddy-command.ts';
-import { toVisible } from '../../../../session/visible-text.ts';
+import { toVisible } from '../../../../session/text/visible-text.ts';
 import { TeddyError } from '../../../../errors.ts';
 
 abstract class ContextEditCommand extends TeddyCommand {

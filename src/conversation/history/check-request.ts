@@ -1,0 +1,48 @@
+/** The guard before a request: what breaks the rules of providers would be refused there, with words that help nobody. */
+import { TeddyError } from '../../errors.ts';
+import type { ModelMessage, ModelToolCall } from '../../ports/model.ts';
+import { parseObject } from '../../session/text/parse-object.ts';
+import { countLoneSurrogates } from '../records/well-formed.ts';
+
+/** `wrapsArguments`: what is no object goes to the provider within one. Throws HISTORY_INVALID. */
+export function checkRequest(messages: readonly ModelMessage[], { wrapsArguments = false } = {}): void {
+  const ids = new Set<string>();
+  const open = new Set<string>();
+  let last: ModelMessage['role'] | null = null;
+  for (const [at, message] of messages.entries()) {
+    const { role, content } = message;
+    const calls = role === 'assistant' ? (message.toolCalls ?? []) : [];
+    if (role === 'tool') refuseIf(!open.delete(message.toolCallId), at, 'it answers no call that still waits');
+    else refuseIf(open.size > 0, at, 'a call before it has no result');
+    if (role === 'system') refuseIf(at > 0, at, 'the system speaks after the first message');
+    if (role === 'user') refuseIf(last === 'user', at, 'the user speaks twice');
+    if (role === 'assistant') refuseIf(last !== 'user' && last !== 'tool', at, 'the assistant speaks unasked');
+    refuseIf(content.trim() === '' && calls.length === 0, at, 'it says nothing');
+    refuseIf(countLoneSurrogates(content) > 0, at, 'it holds half a character');
+    for (const call of calls) {
+      refuseIf(ids.has(call.id), at, 'two calls have the same id');
+      checkCall(call, at, wrapsArguments);
+      ids.add(call.id);
+      open.add(call.id);
+    }
+    if (role !== 'system') last = role;
+  }
+  refuseIf(open.size > 0, messages.length, 'a call has no result');
+}
+
+function checkCall({ id, name, arguments: json }: ModelToolCall, at: number, wrapsArguments: boolean): void {
+  refuseIf(id === '' || id.length > 40, at, 'the id of a call has not 1 to 40 characters');
+  refuseIf(!/^[\w-]{1,64}$/.test(name), at, 'the name of a function is not of 1 to 64 letters, digits, _ and -');
+  const value = parseObject(json);
+  refuseIf(value === null && !wrapsArguments, at, 'the arguments of a call are not the JSON of an object');
+  refuseIf(countLoneSurrogates([id, json, value]) > 0, at, 'a call holds half a character');
+}
+
+function refuseIf(isFault: boolean, at: number, fault: string): void {
+  if (!isFault) return;
+  throw new TeddyError(
+    'HISTORY_INVALID',
+    `The request would not be valid: message ${at}: ${fault}.`,
+    'Nothing was sent. This is a fault of teddy: please report it, with `teddy session history --format jsonl`.',
+  );
+}

@@ -1,0 +1,120 @@
+/** Reads `transcript.jsonl` back. Total: no text makes it throw. */
+import { decodeRecord } from '../records/decode-record.ts';
+import type { LineLimits } from '../../session/text/clip-line.ts';
+import { formatCount } from '../../session/text/format-count.ts';
+import { openLineReader, type ReadLine } from '../../session/lines/read-lines.ts';
+import { mendLine } from '../records/mend-line.ts';
+import type { LineIssue, Transcript } from '../records/transcript.ts';
+import { splitContent } from '../records/content-calls.ts';
+import { toHistory } from './fold-history.ts';
+import type { History } from './history.ts';
+import type { TranscriptRecord } from '../records/record.ts';
+import { parseJson } from '../../session/text/parse-object.ts';
+
+/** More than any transcript has: a line may hold what a tool gave out, and a turn that was imported all of a long log. */
+const transcriptLimits = { lineLength: 64 * 1024 * 1024, lines: 1_000_000 };
+
+/**
+ * Never throws. What is no record is skipped, what a crash has glued, torn or filled with NUL characters is mended, and
+ * both are reported by line; a line of an unknown type becomes an `OtherRecord`. What is beyond the limits is skipped.
+ * `split`: what one value stands for.
+ */
+export function decodeTranscript(text: string, split?: (value: unknown) => unknown[]): Transcript {
+  const decoder = openTranscriptDecoder({ text: Infinity, line: Infinity }, split);
+  decoder.push(text);
+  return decoder.end().value;
+}
+
+export interface TranscriptDecoder {
+  push(piece: string): void;
+  /** `cut`: how many characters are left out. */
+  end(): { value: Transcript; cut: number };
+  heldLength(): number;
+}
+
+/** The same of a text that comes in pieces; of a long line, what `limits` keep. Such a line is not mended: half of it may mean another thing. */
+export function openTranscriptDecoder(
+  limits: LineLimits,
+  split: (value: unknown) => unknown[] = (value) => [value],
+): TranscriptDecoder {
+  const transcript: Transcript = { records: [], skipped: [], mended: [] };
+  let [line, cut, isBegun] = [0, 0, false];
+  const reader = openLineReader(limits, (read) => {
+    line += 1;
+    cut += read.cut;
+    const reason = toRefusal(line, read);
+    if (reason === null) addLine(transcript, read, line, split);
+    else if (line <= transcriptLimits.lines + 1) transcript.skipped.push({ line, reason });
+  });
+  return {
+    push(piece) {
+      reader.push(!isBegun && piece.startsWith('\uFEFF') ? piece.slice(1) : piece);
+      isBegun ||= piece !== '';
+    },
+    end() {
+      reader.end();
+      return { value: transcript, cut };
+    },
+    heldLength: () => reader.heldLength(),
+  };
+}
+
+function toRefusal(line: number, { length }: ReadLine): string | null {
+  if (line > transcriptLimits.lines) return `more than ${formatCount(transcriptLimits.lines)} lines`;
+  if (length <= transcriptLimits.lineLength) return null;
+  return `a line of ${formatCount(length)} characters, of which at most ${formatCount(transcriptLimits.lineLength)} are read`;
+}
+
+function addLine(
+  transcript: Transcript,
+  { text, length, cut }: ReadLine,
+  line: number,
+  split: (value: unknown) => unknown[],
+): void {
+  if (text.trim() === '') return;
+  const value = parseJson(text);
+  if (value !== undefined) split(value).forEach((part) => addValue(transcript, part, line));
+  else if (cut > 0)
+    addIssue(transcript.skipped, line, `a line of ${formatCount(length)} characters that cannot be read in part`);
+  else addMended(transcript, text, line, split);
+}
+
+function addMended(transcript: Transcript, text: string, line: number, split: (value: unknown) => unknown[]): void {
+  const mended = mendLine(text);
+  if (typeof mended === 'string') {
+    transcript.skipped.push({ line, reason: mended });
+    return;
+  }
+  const before = transcript.records.length;
+  for (const value of mended.values.flatMap(split)) addValue(transcript, value, line);
+  if (transcript.records.length > before) addIssue(transcript.mended, line, mended.reason);
+}
+
+function addValue(transcript: Transcript, value: unknown, line: number): void {
+  const decoded = decodeRecord(value);
+  if ('skipped' in decoded) {
+    addIssue(transcript.skipped, line, decoded.skipped);
+    return;
+  }
+  transcript.records.push(decoded.record);
+  if (decoded.mended !== undefined) addIssue(transcript.mended, line, decoded.mended);
+}
+
+/** A line is reported once, whatever is wrong with it. */
+function addIssue(issues: LineIssue[], line: number, reason: string): void {
+  const last = issues.at(-1);
+  if (last?.line !== line) issues.push({ line, reason });
+  else if (!last.reason.includes(reason)) last.reason = `${last.reason}; ${reason}`;
+}
+
+/**
+ * Reads a transcript for a program that has its text, or its bytes in UTF-8. Never throws: the repairs of the history have the lines
+ * that are no records, and `turn` names the transcript in them.
+ */
+export function readTranscript(
+  text: string | Uint8Array,
+  turn = '01',
+): { records: TranscriptRecord[]; history: History } {
+  const transcript = decodeTranscript(typeof text === 'string' ? text : new TextDecoder().decode(text), splitContent);
+  return { records: transcript.records, history: toHistory([{ turn, transcript }]) };
+}

@@ -1,0 +1,100 @@
+/** Which message of the assistant a text or a call belongs to, and which turn. */
+import { captureSource } from '../records/record.ts';
+import type { AssistantBlock, HistoryCall, HistoryStep, HistoryTurn, UserBlock } from './history.ts';
+
+/** A step that can still grow. */
+export interface OpenStep {
+  step: HistoryStep;
+  /**
+   * Texts that came after calls and before their results. With results they are of this answer; without any, they were
+   * said after it.
+   */
+  tail: AssistantBlock[];
+  /** The next text or call begins the next step. */
+  hasResult: boolean;
+}
+
+export interface Steps {
+  turns: HistoryTurn[];
+  open: OpenStep | null;
+  /** The last thing that was said, if that was a text of the assistant's. */
+  lastText: AssistantBlock | null;
+  /** `again`: the text before it is the same. Else the text that took its place begins with it. */
+  onDropped: (block: AssistantBlock, why: 'again' | 'superseded') => void;
+}
+
+export function openSteps(onDropped: Steps['onDropped']): Steps {
+  return { turns: [], open: null, lastText: null, onDropped };
+}
+
+/** A message after a message, with nothing of the assistant's between them, joins it. */
+export function addSaid(steps: Steps, block: UserBlock): void {
+  endStep(steps);
+  const turn = steps.turns.at(-1);
+  if (turn && turn.steps.length === 0) turn.said.push(block);
+  else steps.turns.push({ said: [block], steps: [] });
+}
+
+export function addAnswer(steps: Steps, block: AssistantBlock): void {
+  const { step, tail } = growingStep(steps);
+  const texts = step.calls.length === 0 ? step.texts : tail;
+  addText(steps, texts, block);
+  steps.lastText = texts.at(-1) ?? null;
+}
+
+/** Returns the step that the call is in. */
+export function addCall(steps: Steps, call: HistoryCall): OpenStep {
+  const open = growingStep(steps);
+  takeTail(steps, open);
+  open.step.calls.push(call);
+  steps.lastText = null;
+  return open;
+}
+
+/** A result of a call of this step has come. False: too late, since the conversation had gone on. */
+export function addResultTo(steps: Steps, owner: OpenStep): boolean {
+  if (steps.open !== owner) return false;
+  takeTail(steps, owner);
+  owner.hasResult = true;
+  steps.lastText = null;
+  return true;
+}
+
+/** The user has spoken into the answer. Before an answer, or while tools run, there is nothing to cut. */
+export function interruptAnswer(steps: Steps): void {
+  if (steps.lastText) steps.lastText.isInterrupted = true;
+}
+
+/** Nothing is added to the last step any more. */
+export function endStep(steps: Steps): void {
+  const tail = steps.open?.tail ?? [];
+  if (tail.length > 0) steps.turns.at(-1)?.steps.push({ texts: tail, calls: [] });
+  steps.open = null;
+  steps.lastText = null;
+}
+
+function growingStep(steps: Steps): OpenStep {
+  if (steps.open && !steps.open.hasResult) return steps.open;
+  const step: HistoryStep = { texts: [], calls: [] };
+  const turn = steps.turns.at(-1);
+  if (turn) turn.steps.push(step);
+  else steps.turns.push({ said: [], steps: [step] });
+  steps.open = { step, tail: [], hasResult: false };
+  return steps.open;
+}
+
+function takeTail(steps: Steps, { step, tail }: OpenStep): void {
+  for (const block of tail) addText(steps, step.texts, block);
+  tail.length = 0;
+}
+
+/** An answer that was given again stands there once; of an interrupted one and the one that goes on from it, the longer. */
+function addText(steps: Steps, texts: AssistantBlock[], block: AssistantBlock): void {
+  for (let last = texts.at(-1); last && last.isInterrupted; last = texts.at(-1)) {
+    if (!block.text.startsWith(last.text.trimEnd())) break;
+    steps.onDropped(last, 'superseded');
+    texts.pop();
+  }
+  if (texts.at(-1)?.text === block.text && block.source !== captureSource) steps.onDropped(block, 'again');
+  else texts.push(block);
+}

@@ -1,0 +1,55 @@
+/** A history as the messages of OpenAI's chat completions, and of whatever speaks like them. */
+import type { History, HistoryCall, HistoryResult, HistoryStep } from './history.ts';
+import { toAnswerText, toOutputText, toProviderIds, toProviderName, toSaidText } from './provider-parts.ts';
+import { toWellFormedJson } from '../records/well-formed.ts';
+
+export interface OpenaiToolCall {
+  id: string;
+  type: 'function';
+  function: {
+    name: string;
+    /** JSON of an object. */
+    arguments: string;
+  };
+}
+
+/** The first message of a request may be the system's; a history has none. */
+export type OpenaiMessage =
+  | { role: 'system' | 'user'; content: string }
+  /** `content` is null only beside calls. */
+  | { role: 'assistant'; content: string | null; tool_calls?: OpenaiToolCall[] }
+  | { role: 'tool'; tool_call_id: string; content: string };
+
+/** The same history gives the same bytes; a longer one begins with the same, up to where a late result took its place. */
+export function renderOpenai(history: History): OpenaiMessage[] {
+  const ids = toProviderIds(history);
+  return history.turns.flatMap((turn) => [
+    { role: 'user', content: toSaidText(turn) },
+    ...turn.steps.flatMap((step) => renderStep(step, ids)),
+  ]);
+}
+
+function renderStep({ texts, calls }: HistoryStep, ids: Map<string, string>): OpenaiMessage[] {
+  const content = texts.length === 0 ? null : toAnswerText(texts);
+  if (calls.length === 0) return [{ role: 'assistant', content }];
+  return [
+    { role: 'assistant', content, tool_calls: calls.map((call) => renderCall(call, ids)) },
+    ...calls.map(({ callId, result }): OpenaiMessage => {
+      return { role: 'tool', tool_call_id: ids.get(callId) ?? callId, content: renderResult(result) };
+    }),
+  ];
+}
+
+function renderCall({ callId, name, input }: HistoryCall, ids: Map<string, string>): OpenaiToolCall {
+  return {
+    id: ids.get(callId) ?? callId,
+    type: 'function',
+    function: { name: toProviderName(name), arguments: toWellFormedJson(input) },
+  };
+}
+
+/** These messages have no other place to say that a tool has failed. */
+export function renderResult(result: HistoryResult): string {
+  const text = toOutputText(result);
+  return result.isError && !/^error\b/i.test(text) ? `Error: ${text}` : text;
+}

@@ -1,0 +1,41 @@
+/** Puts repairs into words. */
+import type { Repair, RepairKind } from './history.ts';
+import type { Transcript } from '../records/transcript.ts';
+
+export interface RepairList {
+  /** `place`: one that was kept for it; else it is the last one. */
+  add(kind: RepairKind, turn: string, text: string, place?: number): void;
+  addLines(turn: string, transcript: Transcript): void;
+  /** Keeps a place for a repair that may come to be. */
+  keepPlace(): number;
+  /** By their places. */
+  all(): Repair[];
+}
+
+export function openRepairs(): RepairList {
+  const found: { place: number; repair: Repair }[] = [];
+  let next = 0;
+  const keepPlace = () => (next += 1);
+  const add = (repair: Repair, place = keepPlace()) => found.push({ place, repair });
+  return {
+    add: (kind, turn, text, place) => add(toRepair(kind, turn, text), place),
+    addLines(turn, { skipped, mended }) {
+      for (const { line, reason } of skipped)
+        add({ ...toRepair('line-skipped', turn, `Line ${line} was left out: ${reason}.`), line });
+      for (const { line, reason } of mended)
+        add({ ...toRepair('line-mended', turn, `Line ${line} was put right: ${reason}.`), line });
+    },
+    keepPlace,
+    all: () => found.toSorted((one, other) => one.place - other.place).map(({ repair }) => repair),
+  };
+}
+
+/** An id comes from anywhere: it is shown in one line, and not at any length. */
+export function showId(id: string): string {
+  const shown = id.replace(/[\p{C}\p{Z}]/gu, '?');
+  return shown.length > 80 ? `${shown.slice(0, 80)}...` : shown;
+}
+
+function toRepair(kind: RepairKind, turn: string, text: string): Repair {
+  return turn === '' ? { kind, text } : { kind, turn, text };
+}

@@ -1,0 +1,89 @@
+/** A turn's records with what stands in files of the turn: the plan that was answered, the report of running it. */
+import type { Repair } from './history.ts';
+import { questionSource, type TranscriptRecord } from '../records/record.ts';
+import type { Transcript } from '../records/transcript.ts';
+
+/** Null: the turn has no such file. */
+export interface TurnFiles {
+  plan: string | null;
+  report: string | null;
+}
+
+/**
+ * Every record holds its content. A plan or report that no record refers to gets one, always the same: the report follows the
+ * plan, and the questions about it with their answers, as a message of the user. A record of a file that is not there stays as it is, and is reported.
+ */
+export function resolveFiles(
+  turn: string,
+  transcript: Transcript,
+  files: TurnFiles,
+): { transcript: Transcript; repairs: Repair[] } {
+  const repairs: Repair[] = [];
+  const records = addRecords(turn, transcript.records, files).map((record): TranscriptRecord => {
+    const file = toFile(record);
+    if (file === null) return record;
+    const content = file === 'plan.md' ? files.plan : file === 'report.md' ? files.report : null;
+    if (content !== null) return withContent(record, content);
+    const text = `A record refers to ${JSON.stringify(file)}, and the turn has no such file: only its name is known.`;
+    repairs.push({ kind: 'line-skipped', turn, text });
+    return record;
+  });
+  return { transcript: { ...transcript, records }, repairs };
+}
+
+/** One for each file that is there and that no record refers to. */
+function addRecords(
+  turn: string,
+  records: readonly TranscriptRecord[],
+  { plan, report }: TurnFiles,
+): TranscriptRecord[] {
+  const refersTo = (name: string) => (record: TranscriptRecord) => toFile(record) === name;
+  const complete = [...records];
+  if (plan !== null && !complete.some(refersTo('plan.md'))) complete.push(toPlanRecord(turn, complete));
+  if (report !== null && !complete.some(refersTo('report.md'))) {
+    const at = complete.findLastIndex(refersTo('plan.md'));
+    complete.splice(at === -1 ? complete.length : at + countAsked(complete.slice(at)), 0, toReportRecord(turn, report));
+  }
+  return complete;
+}
+
+/** The plan with what was asked about it before it was run. Without a question that is the plan alone, whatever was said after it. */
+function countAsked(records: readonly TranscriptRecord[]): number {
+  const isAsked = (record: TranscriptRecord) => record.type === 'user' && record.source === questionSource;
+  const end = records.findIndex((record) => record.type === 'user' && !isAsked(record));
+  const asked = end === -1 ? records : records.slice(0, end);
+  return asked.some(isAsked) ? asked.length : 1;
+}
+
+function toPlanRecord(turn: string, records: readonly TranscriptRecord[]): TranscriptRecord {
+  const last = records.findLast((record) => record.type !== 'other');
+  return {
+    type: 'assistant',
+    id: `${turn}/plan.md`,
+    timestamp: last?.timestamp ?? '',
+    message: { role: 'assistant', file: 'plan.md' },
+    source: 'plan',
+  };
+}
+
+function toReportRecord(turn: string, report: string): TranscriptRecord {
+  return {
+    type: 'user',
+    id: `${turn}/report.md`,
+    timestamp: /^ +end_time: ["']?(\d{4}-[\w:.-]+)/m.exec(report)?.[1] ?? '',
+    message: { role: 'user', file: 'report.md' },
+    source: 'report',
+  };
+}
+
+function toFile(record: TranscriptRecord): string | null {
+  if (record.type === 'plan') return record.file;
+  if (record.type !== 'user' && record.type !== 'assistant') return null;
+  return 'file' in record.message ? record.message.file : null;
+}
+
+function withContent(record: TranscriptRecord, content: string): TranscriptRecord {
+  if (record.type === 'user') return { ...record, message: { role: 'user', content } };
+  if (record.type === 'assistant') return { ...record, message: { role: 'assistant', content } };
+  return record;
+}

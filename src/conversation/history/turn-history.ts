@@ -1,0 +1,49 @@
+/** A turn's records as the parts of its history, in the order in which they came. */
+import { toHistory } from './fold-history.ts';
+import type { AssistantBlock, HistoryCall, HistoryResult, UserBlock } from './history.ts';
+import { markInterrupted, toOutputText, toProviderName } from './provider-parts.ts';
+import type { TranscriptRecord } from '../records/record.ts';
+import { resolveFiles, type TurnFiles } from './resolve-files.ts';
+import type { HistoryPart, TurnHistory } from '../../session/context/history-text.ts';
+import type { TurnName } from '../../names.ts';
+
+/** Total. A call stands before its result, also where several ran at once. */
+export function toTurnHistory(turn: TurnName, records: readonly TranscriptRecord[], files: TurnFiles): TurnHistory {
+  const decoded = { records: [...records], skipped: [], mended: [] };
+  const { transcript } = resolveFiles(turn, decoded, files);
+  const { turns } = toHistory([{ turn, transcript }]);
+  const parts = turns.flatMap(({ said, steps }) => [
+    ...said.map(toMessage),
+    ...steps.flatMap(({ texts, calls }) => [...texts.map(toReply), ...calls.flatMap(toCall)]),
+  ]);
+  return { turn, parts };
+}
+
+function toMessage({ text, source }: UserBlock): HistoryPart {
+  if (source === 'report') return { title: 'Report', text, language: 'yaml', file: 'report.md' };
+  return { title: `Message${toSpoken(source === 'voice_transcription')}`, text, language: 'text' };
+}
+
+function toReply(block: AssistantBlock): HistoryPart {
+  const text = markInterrupted(block);
+  if (block.source === 'plan') return { title: 'Plan', text, language: 'markdown', file: 'plan.md' };
+  return { title: `Reply${toSpoken(block.source === 'voice_response')}`, text, language: 'markdown' };
+}
+
+function toSpoken(isSpoken: boolean): string {
+  return isSpoken ? ' (spoken)' : '';
+}
+
+function toCall({ name, input, result }: HistoryCall): HistoryPart[] {
+  return [
+    // The name comes from a model, and must not make a heading of its own.
+    { title: 'Tool call', tool: toProviderName(name), text: `${JSON.stringify(input)}\n`, language: 'json' },
+    { title: toResultTitle(result), text: toOutputText(result), language: 'text' },
+  ];
+}
+
+function toResultTitle({ isError, isSynthetic, reason }: HistoryResult): string {
+  if (isSynthetic) return 'Result (missing)';
+  if (reason !== undefined) return `Result (${reason})`;
+  return isError ? 'Result (error)' : 'Result';
+}

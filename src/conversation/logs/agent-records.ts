@@ -1,0 +1,92 @@
+/** The records of a line, for agents whose lines hold several of them under one time. */
+import type { AgentContext } from './agent-reader.ts';
+import { addSummary, interruptionNote, type LineContext } from './import-context.ts';
+import { toOutput } from './import-content.ts';
+import type { SourcePosition } from '../records/import-ids.ts';
+import { hasText, toInput } from '../records/import-values.ts';
+import type { ResultReason } from '../records/record.ts';
+
+interface AgentCall {
+  callId: string;
+  name: string;
+  input: unknown;
+  /** Its record gets this id, if the source has one. */
+  id?: unknown;
+  /** The plan that it hands in. */
+  plan?: string | undefined;
+}
+
+interface AgentResult {
+  callId: string;
+  output: unknown;
+  isError: boolean;
+  reason?: ResultReason | undefined;
+  id?: unknown;
+}
+
+export interface AgentRecords {
+  message(text: string, id?: unknown): void;
+  say(answer: string, text: string, id?: unknown, isPartial?: boolean): void;
+  think(answer: string, text: string, id?: unknown): void;
+  call(answer: string, call: AgentCall): void;
+  result(result: AgentResult): void;
+  note(text: string, id?: unknown): void;
+  summary(text: string, id?: unknown): void;
+  interrupt(id?: unknown): void;
+}
+
+interface HandedPlan {
+  answer: string | null;
+  /** The id of the call or item that it comes with. */
+  id: string;
+  callId?: string;
+  text: string;
+}
+
+/** Adds a plan before the answer that hands it in: somebody may wait for it. A plan whose id was there before is the same one. */
+export function addPlan(
+  context: LineContext,
+  place: SourcePosition,
+  timestamp: unknown,
+  { answer, id, callId, text }: HandedPlan,
+): void {
+  if (id === '' || !hasText(text)) return;
+  const base = context.base(place, timestamp, `${id}/plan`);
+  if (base.id !== `${id}/plan`) return;
+  const of = callId === undefined ? {} : { tool_call_id: callId };
+  context.units.plan(answer, { type: 'plan', ...base, file: 'plan.md', ...of }, text);
+}
+
+/** A text without words is counted as left out. */
+export function recordsOf(context: AgentContext, place: SourcePosition, timestamp: unknown): AgentRecords {
+  const { log, units } = context;
+  const base = (id?: unknown) => context.base(place, timestamp, id);
+  const ifSaid = (text: string, add: () => void, what = 'empty texts'): void =>
+    hasText(text) ? add() : log.leaveOut(what);
+  return {
+    message: (content, id) =>
+      ifSaid(content, () => {
+        units.message({ type: 'user', ...base(id), message: { role: 'user', content }, source: context.source });
+      }),
+    say: (answer, content, id, isPartial = false) =>
+      ifSaid(content, () => {
+        const said = { ...base(id), message: { role: 'assistant' as const, content }, source: context.source };
+        units.say(answer, isPartial ? { type: 'assistant_partial', ...said } : { type: 'assistant', ...said });
+      }),
+    think: (answer, text, id) =>
+      ifSaid(text, () => units.think(answer, { type: 'thinking', ...base(id), text }), 'thoughts without words'),
+    call: (answer, { callId, name, input, id, plan = '' }) => {
+      addPlan(context, place, timestamp, { answer, id: callId, callId, text: plan });
+      const of = base(id);
+      const use = { tool_call_id: callId, tool_name: name, tool_input: toInput(input) };
+      units.call(answer, callId === '' ? of.id : callId, { type: 'tool_use', ...of, ...use }, place);
+    },
+    result: ({ callId, output, isError, reason, id }) => {
+      const given = reason === undefined ? {} : { reason };
+      units.result(callId, { ...base(id), output: toOutput(output, log), is_error: isError, ...given }, place);
+    },
+    note: (text, id) => ifSaid(text, () => units.aside({ type: 'note', ...base(id), text })),
+    summary: (text, id) => ifSaid(text, () => addSummary(context, base(id), text)),
+    interrupt: (id) => units.interrupt({ type: 'note', ...base(id), text: interruptionNote }),
+  };
+}

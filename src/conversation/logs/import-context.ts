@@ -1,0 +1,102 @@
+/** The state that every importer works with, and the one loop over the lines of a source. */
+import type { Importer, ImportOptions, ImportUnit } from './importer.ts';
+import { openImportIds, toPlace, type ImportIds, type SourcePosition } from '../records/import-ids.ts';
+import { openLines, type SourceLine } from './import-lines.ts';
+import { openImportLog, type ImportLog } from './import-report.ts';
+import { openUnits, type ImportUnits, type UnitRecords } from './import-units.ts';
+import { summarySource, type RecordSource } from '../records/record.ts';
+import { toTimestamp } from '../records/import-values.ts';
+
+/** The state that readers of lines work with, whether a log is imported or followed. */
+export interface LineContext {
+  ids: ImportIds;
+  log: ImportLog;
+  units: UnitRecords;
+  /** How the records come. */
+  source: RecordSource;
+  /** `id` and `timestamp` of a record: the source's, as far as they can be used. */
+  base(place: SourcePosition, timestamp: unknown, sourceId?: unknown): { id: string; timestamp: string };
+}
+
+export interface ImportContext extends LineContext {
+  units: ImportUnits;
+}
+
+export const interruptionNote = 'The user interrupted the model here.';
+
+/** Reads what a line holds into the units of its context. */
+export interface LineReader {
+  line(place: SourcePosition): void;
+  /** There is no more. */
+  end?(): void;
+  title(): string | null;
+  /** Lines that are held back. */
+  heldLines?(): number;
+}
+
+/** An importer that tells how much it holds: a number of records and lines that no source can make grow without end. */
+export interface MeasuredImporter extends Importer {
+  held(): number;
+}
+
+export function openContext(format: string, { hash, importedAt }: ImportOptions): ImportContext {
+  const log = openImportLog();
+  const ids = openImportIds(format, hash);
+  return { ids, log, units: openUnits(log, ids), source: 'import', base: toBase(ids, importedAt) };
+}
+
+/** `lines` gets the line of each id that is given. */
+export function toBase(ids: ImportIds, importedAt: string, lines?: Map<string, number>): LineContext['base'] {
+  return (place, timestamp, sourceId) => {
+    const id = ids.idFor(place, sourceId);
+    lines?.set(id, place.line);
+    return { id, timestamp: toTimestamp(timestamp) ?? importedAt };
+  };
+}
+
+/** The summary that a program wrote when it compacted the conversation: that stands above it, and the text says so; it answers nobody. */
+export function addSummary({ units }: LineContext, base: { id: string; timestamp: string }, text: string): void {
+  const content = `[The conversation was compacted here. The summary of what stands above:]\n\n${text}`;
+  units.say(null, { type: 'assistant', ...base, message: { role: 'assistant', content }, source: summarySource });
+}
+
+export function openLineImporter(context: ImportContext, reader: LineReader): MeasuredImporter {
+  const cutter = openLines();
+  const read = ({ number, text }: SourceLine): void => {
+    context.log.readLine();
+    if (text === null) context.log.skip(number, 'longer than a line can be');
+    else reader.line(toPlace(number, text));
+  };
+  const end = (): void => {
+    cutter.end().forEach(read);
+    reader.end?.();
+  };
+  return toImporter(context, reader, (text) => cutter.push(text).forEach(read), end);
+}
+
+export function toImporter(
+  context: ImportContext,
+  reader: Pick<LineReader, 'title' | 'heldLines'>,
+  push: (text: string) => void,
+  end: () => void,
+): MeasuredImporter {
+  const take = (): ImportUnit[] => {
+    const units = context.units.take();
+    context.log.give(units);
+    return units;
+  };
+  return {
+    push: (text) => {
+      push(text);
+      return take();
+    },
+    end: () => {
+      end();
+      context.units.close();
+      return take();
+    },
+    report: context.log.report,
+    title: reader.title,
+    held: () => context.units.heldRecords() + (reader.heldLines?.() ?? 0),
+  };
+}

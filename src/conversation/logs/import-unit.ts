@@ -1,0 +1,132 @@
+/** One unit of a foreign log while it grows, and what it becomes. */
+import type { ImportUnit, UnitUsage } from './importer.ts';
+import type { ImportIds, SourcePosition } from '../records/import-ids.ts';
+import {
+  abortedOutput,
+  summarySource,
+  type AssistantRecord,
+  type InterruptedRecord,
+  type MetaRecord,
+  type NoteRecord,
+  type PartialRecord,
+  type PlanRecord,
+  type ResultReason,
+  type ThinkingRecord,
+  type ToolResultRecord,
+  type ToolUseRecord,
+  type UserRecord,
+} from '../records/record.ts';
+
+/** These records stand next to the words. */
+export type Aside = NoteRecord | MetaRecord | InterruptedRecord;
+export type SpokenRecord = AssistantRecord | PartialRecord;
+
+export interface OpenCall {
+  key: string;
+  use: ToolUseRecord;
+  place: SourcePosition;
+  result: ToolResultRecord | null;
+  /** How many messages came before it. */
+  messages: number;
+}
+
+export interface OpenUnit {
+  answer: string | null;
+  before: Aside[];
+  /** The user record of a message; its unit says nothing else. */
+  message: UserRecord | null;
+  isQueued: boolean;
+  /** A plan, which is a unit of its own. */
+  plan: { record: PlanRecord; text: string } | null;
+  /** The texts and thoughts of an answer, in the order in which they came. */
+  texts: (SpokenRecord | ThinkingRecord)[];
+  calls: OpenCall[];
+  after: Aside[];
+  usage: UnitUsage;
+  /** Something else has begun since. */
+  isPassed: boolean;
+}
+
+export const unitLimits = { queuedUnits: 32, unitRecords: 256, asides: 64 };
+
+export const noResultOutput = 'The source of this conversation holds no result of this call';
+
+export function isAnswered(unit: OpenUnit): boolean {
+  return unit.calls.every((call) => call.result !== null);
+}
+
+export function hasRoom(unit: OpenUnit): boolean {
+  return unit.texts.length + unit.calls.length < unitLimits.unitRecords;
+}
+
+/** Without names for answers, a call belongs to the text or the calls before it, until a result has come. */
+export function joinable(unit: OpenUnit | undefined): OpenUnit | undefined {
+  if (!unit || unit.answer !== null || !hasRoom(unit)) return undefined;
+  const last = unit.texts.at(-1);
+  if (unit.texts.length + unit.calls.length === 0 || last?.type === 'assistant_partial') return undefined;
+  if (last?.type === 'assistant' && last.source === summarySource) return undefined;
+  return unit.calls.some((call) => call.result !== null) ? undefined : unit;
+}
+
+/** Without names for answers, a text belongs to the thoughts before it. */
+export function thoughtOnly(unit: OpenUnit | undefined): OpenUnit | undefined {
+  const isThought = unit?.calls.length === 0 && unit.texts.every(({ type }) => type === 'thinking');
+  return isThought ? joinable(unit) : undefined;
+}
+
+export function countRecords(unit: OpenUnit): number {
+  const said =
+    (unit.message === null ? 0 : 1) + (unit.plan === null ? 0 : 1) + unit.texts.length + 2 * unit.calls.length;
+  return unit.before.length + said + unit.after.length;
+}
+
+export function toUnit({ before, message, isQueued, plan, texts, calls, after, usage }: OpenUnit): ImportUnit {
+  if (plan !== null) return { kind: 'plan', records: [plan.record], plan: plan.text };
+  const queued = isQueued ? { queued: true } : {};
+  if (message !== null) return { kind: 'message', records: [...before, message, ...after], ...queued };
+  const uses = calls.map((call) => call.use);
+  const results = calls.flatMap((call) => call.result ?? []);
+  const kind = calls.length > 0 ? 'exchange' : 'reply';
+  return {
+    kind,
+    records: [
+      ...before,
+      ...oneText(texts).map((text) => (calls.length > 0 ? toWhole(text) : text)),
+      ...uses,
+      ...results,
+      ...after,
+    ],
+    ...usage,
+  };
+}
+
+/** The texts of one answer are one record, under the first one's id; thoughts stay where they are. */
+function oneText(texts: OpenUnit['texts']): OpenUnit['texts'] {
+  const spoken = texts.filter((record) => record.type !== 'thinking');
+  const [first] = spoken;
+  if (!first || spoken.length === 1) return texts;
+  const said = spoken.map(({ message }) => ('content' in message ? message.content : '')).join('\n\n');
+  const whole: AssistantRecord = { ...first, type: 'assistant', message: { role: 'assistant', content: said } };
+  const text = spoken.at(-1)?.type === 'assistant_partial' ? toPartial(whole) : whole;
+  return texts.flatMap((record): OpenUnit['texts'] => {
+    if (record === first) return [text];
+    return record.type === 'thinking' ? [record] : [];
+  });
+}
+
+/** The text before a call is there to its end. */
+function toWhole(record: OpenUnit['texts'][number]): OpenUnit['texts'][number] {
+  return record.type === 'assistant_partial' ? { ...record, type: 'assistant' } : record;
+}
+
+export function toPartial(record: SpokenRecord): PartialRecord {
+  const content = 'content' in record.message ? record.message.content : '';
+  return { ...record, type: 'assistant_partial', message: { role: 'assistant', content } };
+}
+
+export function missingResult(call: OpenCall, ids: ImportIds, reason?: ResultReason): ToolResultRecord {
+  const { timestamp, tool_call_id } = call.use;
+  const output = reason === 'aborted' ? abortedOutput : noResultOutput;
+  const base = { type: 'tool_result' as const, id: ids.idFor(call.place), timestamp, tool_call_id, output };
+  return { ...base, is_error: true, ...(reason === undefined ? {} : { reason }) };
+}

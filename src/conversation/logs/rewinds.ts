@@ -1,0 +1,141 @@
+/**
+ * Finds the lines of a session in a log whose conversation parts, since the user went back and typed something else, or two programs
+ * wrote it: of the ways on from a place, the one in which somebody spoke last counts, the others were abandoned.
+ */
+import type { AgentFork, AgentUnit } from './agent-log.ts';
+import type { Attempt, ImportUnit, LogPath, Rewinds } from './importer.ts';
+
+export interface RewindFinder {
+  add(unit: AgentUnit): void;
+  fork(fork: AgentFork): void;
+  /** Returns null where the conversation never parts. */
+  find(): Rewinds | null;
+}
+
+/** A branch of the log. `begun` counts the units of the branch that it leaves, up to there. */
+interface Branch {
+  leaves: { branch: number; begun: number } | null;
+  /** For each unit: the id of its last record, the line of its first, and the line of its last word. */
+  ends: string[];
+  lines: number[];
+  spoken: number[];
+}
+
+/** A piece of a branch in which nothing parts. Those with the same segment above them are the ways on from there. */
+interface Segment {
+  branch: number;
+  from: number;
+  to: number;
+  above: number;
+  /** The last line in which somebody speaks, here or below; the program's own words do not decide. */
+  latest: number;
+}
+
+/** `lineOf`: the line of the log that a record was read from. */
+export function openRewindFinder(lineOf: ReadonlyMap<string, number>): RewindFinder {
+  const branches: Branch[] = [{ leaves: null, ends: [], lines: [], spoken: [] }];
+  return {
+    add: ({ branch, records }) => {
+      const own = branches[branch] as Branch;
+      own.ends.push(records.at(-1)?.id ?? '');
+      own.lines.push(lineOf.get(records.find(({ type }) => type === 'user')?.id ?? records[0]?.id ?? '') ?? 0);
+      const words = records.filter(({ type }) => type !== 'note').map(({ id }) => lineOf.get(id) ?? 0);
+      own.spoken.push(Math.max(0, ...words));
+    },
+    fork: ({ branch, leaves, after }) => {
+      const begun = after === null ? 0 : (branches[leaves] as Branch).ends.lastIndexOf(after) + 1;
+      branches[branch] = { leaves: { branch: leaves, begun }, ends: [], lines: [], spoken: [] };
+    },
+    find: () => findRewinds(branches),
+  };
+}
+
+function findRewinds(branches: readonly Branch[]): Rewinds | null {
+  const segments = cutSegments(branches);
+  const winners = findWinners(segments);
+  const isLost = ({ above }: Segment, at: number) => above !== -1 && winners.get(above) !== at;
+  const firstLine = ({ branch, from }: Segment) => branches[branch]?.lines[from] ?? 0;
+  const losers = segments
+    .map((segment, at) => ({ segment, at }))
+    .filter(({ segment, at }) => isLost(segment, at))
+    .toSorted((one, other) => firstLine(one.segment) - firstLine(other.segment))
+    .map(({ at }) => at);
+  if (losers.length === 0) return null;
+  const numberOf = new Map(losers.map((at, number) => [at, number]));
+  // By segment, the attempt that it is in; null is what counts.
+  const attemptOf: (number | null)[] = [];
+  const paths = [new Map<number, number>(), ...losers.map(() => new Map<number, number>())];
+  for (const [at, segment] of segments.entries()) {
+    const attempt = numberOf.get(at) ?? attemptOf[segment.above] ?? null;
+    attemptOf.push(attempt);
+    const path = paths[attempt === null ? 0 : attempt + 1] as Map<number, number>;
+    path.set(segment.branch, segment.to);
+  }
+  const attempts = losers.map((loser, number): Attempt => {
+    const segment = segments[loser] as Segment;
+    const path = paths[number + 1] as Map<number, number>;
+    for (let at = segment.above; at !== -1; at = segments[at]?.above ?? -1) {
+      const { branch, to } = segments[at] as Segment;
+      path.set(branch, Math.max(path.get(branch) ?? 0, to));
+    }
+    return {
+      line: firstLine(segment),
+      begins: { branch: segment.branch, unit: segment.from },
+      leaves: attemptOf[segment.above] ?? null,
+      path,
+    };
+  });
+  return { main: paths[0] as LogPath, attempts };
+}
+
+/** Cuts each branch where others leave it; what stands above a segment comes before it. */
+function cutSegments(branches: readonly Branch[]): Segment[] {
+  const cuts = branches.map(() => new Set<number>());
+  for (const { leaves } of branches) if (leaves !== null) cuts[leaves.branch]?.add(leaves.begun);
+  const segments: Segment[] = [];
+  /** By the end of a segment in its branch. */
+  const endingAt = branches.map(() => new Map<number, number>());
+  for (const [branch, { leaves, ends, spoken }] of branches.entries()) {
+    let above = leaves === null ? -1 : (endingAt[leaves.branch]?.get(leaves.begun) ?? -1);
+    let from = 0;
+    for (const to of [...(cuts[branch] ?? []), ends.length].toSorted((one, other) => one - other)) {
+      // Nothing that was given goes on from the last cut, or the branch was left with nothing said in it.
+      if (to === from && to === ends.length && segments.length > 0) break;
+      endingAt[branch]?.set(to, segments.length);
+      segments.push({
+        branch,
+        from,
+        to,
+        above,
+        latest: spoken.slice(from, to).reduce((one, other) => Math.max(one, other), -1),
+      });
+      above = segments.length - 1;
+      from = to;
+    }
+  }
+  for (const { above, latest } of segments.toReversed()) {
+    const upper = segments[above];
+    if (upper) upper.latest = Math.max(upper.latest, latest);
+  }
+  return segments;
+}
+
+/** By the segment above: the way on in which somebody spoke last. */
+function findWinners(segments: readonly Segment[]): Map<number, number> {
+  const winners = new Map<number, number>();
+  for (const [at, { above, latest }] of segments.entries()) {
+    const before = segments[winners.get(above) ?? -1];
+    if (above !== -1 && (before === undefined || latest > before.latest)) winners.set(above, at);
+  }
+  return winners;
+}
+
+/** Whether the units of a log, one after the other, are on the path. */
+export function followPath(path: LogPath): (unit: ImportUnit) => boolean {
+  const met = new Map<number, number>();
+  return ({ branch = 0 }) => {
+    const before = met.get(branch) ?? 0;
+    met.set(branch, before + 1);
+    return before < (path.get(branch) ?? 0);
+  };
+}

@@ -1,0 +1,95 @@
+/** The one tool that a model has for writing: it announces a file. The content comes after it, as plain text. */
+import { hasText } from '../records/import-values.ts';
+import { parseObject } from '../../session/text/parse-object.ts';
+import { operations } from '../../session/settings/write-limits.ts';
+
+/** The JSON schema of an object that has these properties and no others. */
+export function objectOf<Properties extends object>(required: (keyof Properties)[], properties: Properties) {
+  return { type: 'object', properties, required, additionalProperties: false };
+}
+
+/** The tool as the model sees it. It has no parameter for content, which breaks as JSON when it is long. */
+export const beginTool = {
+  name: 'WritePlanTool_begin',
+  description:
+    'Begins to write one file of the project. It takes no content: the content is your next answer, as plain text, ended by ' +
+    'the end marker on a line of its own.',
+  parameters: objectOf(['intent', 'target_file', 'operation'], {
+    intent: { type: 'string', description: 'What the file is for, or what changes in it, in a short sentence.' },
+    target_file: { type: 'string', description: 'The path of the file, relative to the root of the project.' },
+    operation: {
+      type: 'string',
+      enum: [...operations],
+      description: 'create makes a new file, overwrite replaces the whole of one, append adds to its end.',
+    },
+  }),
+};
+
+export interface BeginArguments {
+  intent: string;
+  target: string;
+  /** Not checked: whoever begins the session says what is wrong with it. */
+  operation: string;
+}
+
+/** The values of a call, or what the model is told to do better. */
+export function parseToolCall(text: string): BeginArguments | { problem: string } {
+  const value = parseObject(text);
+  if (value === null) {
+    return { problem: `The arguments are not a JSON object. ${callAgain}` };
+  }
+  const unknown = Object.keys(value).filter((name) => !(name in beginTool.parameters.properties));
+  if (unknown.length > 0) {
+    const names = unknown.map((name) => JSON.stringify(name.slice(0, 60))).join(', ');
+    return { problem: `There is no parameter ${names}: content is never part of a call. ${callAgain}` };
+  }
+  const { intent, target_file: target, operation } = value;
+  if (!hasText(target)) return { problem: `Target file path is required. ${callAgain}` };
+  if (!hasText(operation)) {
+    return { problem: `Invalid operation type. Must be 'create', 'overwrite', or 'append'. ${callAgain}` };
+  }
+  if (!hasText(intent)) return { problem: `The intent is required, as text. ${callAgain}` };
+  return { intent, target, operation };
+}
+
+const callAgain =
+  'Call it again with the texts intent, target_file and operation, and send the content as plain text after its result.';
+
+/** The result of a call that began a session: JSON. */
+export function renderBegun({
+  record,
+  directory,
+  instructions,
+}: {
+  record: { id: string; target: string; endMarker: string };
+  /** The absolute path of its staging directory. */
+  directory: string;
+  instructions: string;
+}): string {
+  return JSON.stringify({
+    session_id: record.id,
+    status: 'active',
+    stage: 'awaiting_content',
+    target_file: record.target,
+    session_dir: directory,
+    end_marker: record.endMarker,
+    instructions,
+  });
+}
+
+/** The result of a call that began nothing: JSON. */
+export function renderToolError(problem: string): string {
+  return JSON.stringify({ error: problem });
+}
+
+/** Tells the model how to write a file. */
+export const writeProtocol = `You write files of the user's project through write sessions, one file after the other.
+
+1. Call ${beginTool.name} with intent, target_file and operation. The call is small: content is never part of it.
+2. When its result has arrived, your whole next answer is the content of the file, as plain text, exactly as it is to stand in
+   the file: no greeting, no explanation, no code fence around it, nothing left out and nothing abbreviated.
+3. End it with the end marker of the result (usually DONE), alone on its own line. Write nothing after it.
+
+Say what you have to say to the user before the call, or after the file is written, never in the content. If you are told that
+the content has mistakes, answer with the whole corrected content and the end marker; do not call the tool again for it. If a
+file cannot or need not be written, answer without a call.`;

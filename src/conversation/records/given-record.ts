@@ -1,0 +1,53 @@
+/** Records as other programs give them: without an id, a time or a source, and with calls among the blocks of a content. */
+import { TeddyError } from '../../errors.ts';
+import type { Hash } from '../../ports/project.ts';
+import { splitContent } from './content-calls.ts';
+import { decodeRecord } from './decode-record.ts';
+import { toUuid } from './import-ids.ts';
+import type { KnownRecord } from './record.ts';
+import { encodeRecord } from './transcript.ts';
+
+type Optional = 'id' | 'timestamp' | 'source' | 'is_error';
+type Given<Known> = Known extends KnownRecord
+  ? Omit<Known, Optional> & Partial<Pick<Known, Extract<keyof Known, Optional>>>
+  : never;
+
+/** A record whose id is not given gets one that the same words at the same time always get. */
+export type GivenRecord = Given<KnownRecord>;
+
+/** `now`: ISO 8601, for records without a time. Throws BAD_RECORD. */
+export function completeRecords(given: readonly GivenRecord[], now: string, hash: Hash): KnownRecord[] {
+  return given.flatMap(splitGiven).map((value) => completeRecord(value, now, hash));
+}
+
+/** The record in JSON: what cannot be written is not there. */
+function splitGiven(record: GivenRecord): unknown[] {
+  return splitContent(JSON.parse(JSON.stringify(record) ?? 'null'));
+}
+
+function completeRecord(value: unknown, now: string, hash: Hash): KnownRecord {
+  const decoded = decodeRecord(value);
+  if ('skipped' in decoded) throw toBad(`What was sent is ${decoded.skipped}.`);
+  const { record } = decoded;
+  if (record.type === 'other') throw toBad(`${JSON.stringify(record.value['type'])} is no type of a record.`);
+  // The words of the first are those of a call; a verdict counts by the author of its commit.
+  if (record.type === 'plan' || record.type === 'approval')
+    throw toBad(`A record of the type ${record.type} cannot be sent.`);
+  const whole = record.type === 'tool_use' ? { ...record, tool_input: record.tool_input ?? {} } : record;
+  const id = isAbsent(value, 'id') ? toUuid(hash(encodeRecord({ ...whole, id: '' }))) : whole.id;
+  return { ...whole, id, timestamp: whole.timestamp === '' ? now : whole.timestamp };
+}
+
+/** An id that is there and empty is a mistake. */
+function isAbsent(value: unknown, name: string): boolean {
+  const found = (value as Record<string, unknown>)[name];
+  return found === undefined || found === null;
+}
+
+function toBad(message: string): TeddyError {
+  return new TeddyError(
+    'BAD_RECORD',
+    message,
+    'docs/format.md says what a record is, and so does /openapi.json of `teddy serve`.',
+  );
+}

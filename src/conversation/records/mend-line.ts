@@ -1,0 +1,158 @@
+/** Reads what it can of a line that a crash has torn, glued to the next one, or filled with NUL characters. */
+import { isObject, parseJson } from '../../session/text/parse-object.ts';
+
+export interface MendedLine {
+  /** The objects on it, in order. */
+  values: unknown[];
+  /** Something is none of them. */
+  isTorn: boolean;
+  reason: string;
+}
+
+/** Whether an object is a record of the log, by its fields; `before` is the text in front of it on its line. */
+export type RecordForm = (object: Record<string, unknown>, before: string) => boolean;
+
+/** The start of every line that teddy writes. In a string its quotes would be escaped. */
+const recordStart = '{"type":"';
+
+/** The start of any object with a key: where a string had it, the string would be over, and nothing of JSON goes on like that. */
+const objectStart = /\{"[^\s\0",:}\]]/y;
+
+const space = /[\s\0\uFEFF\u0085]/;
+
+/**
+ * The objects of a line that is not JSON as a whole, or why there are none. Takes time linear in its length. Without `isRecord`, it is
+ * a line of teddy's own. With it, what stands behind a torn record is taken where it is a record itself, and so is what the line ends
+ * with, wherever the one before it was torn.
+ */
+export function mendLine(line: string, isRecord?: RecordForm): MendedLine | string {
+  const { objects, hasRest } = findObjects(line, isRecord !== undefined);
+  const last = isRecord === undefined ? null : findLast(line, objects.at(-1)?.end ?? 0);
+  const found = last === null ? objects : [...objects, last];
+  const whole = found.flatMap(({ start, end, isTorn }) => {
+    // A block of NUL characters in the middle has taken part of a text; the rest of it is still what was said.
+    const value = parseJson(line.slice(start, end).replaceAll('\0', ''));
+    const isTaken = !isTorn || isRecord === undefined || (isObject(value) && isRecord(value, line.slice(0, start)));
+    return value !== undefined && isTaken ? [value] : [];
+  });
+  if (whole.length === 0) return /[^\s\0]/.test(line) ? 'not JSON' : 'NUL characters only';
+  const isTorn = hasRest || whole.length < found.length;
+  return { values: whole, isTorn, reason: toReason(line, whole.length, isTorn) };
+}
+
+function toReason(line: string, count: number, isTorn: boolean): string {
+  const reasons = count > 1 ? [`${count} objects on one line`] : [];
+  if (line.includes('\0')) reasons.push('NUL characters were left out');
+  if (isTorn) reasons.push('a part that is torn was left out');
+  return reasons.length > 0 ? reasons.join('; ') : 'characters around it were left out';
+}
+
+interface Found {
+  start: number;
+  end: number;
+  /** A torn part stands before it. */
+  isTorn: boolean;
+}
+
+interface Scan {
+  objects: Found[];
+  ofAgent: boolean;
+  /** Something stands outside of the objects. */
+  hasRest: boolean;
+  /** The start of the object that is being read; -1 when there is none. */
+  start: number;
+  depth: number;
+  inString: boolean;
+  /** The last character that is no white space; nothing at the beginning of an object's place. */
+  before: string;
+}
+
+function findObjects(line: string, ofAgent: boolean): Pick<Scan, 'objects' | 'hasRest'> {
+  const scan: Scan = { objects: [], ofAgent, hasRest: false, start: -1, depth: 0, inString: false, before: '' };
+  for (let at = 0; at < line.length; at += 1) {
+    if (line[at] === '{' && beginsObject(scan, line, at)) begin(scan, at);
+    else if (scan.inString) at += passInString(scan, line, at);
+    else pass(scan, line, at);
+  }
+  return { objects: scan.objects, hasRest: scan.hasRest || scan.start !== -1 };
+}
+
+/**
+ * Where a value of an object or an array may stand, an object is part of that one, even if it looks like a record: the
+ * output of a tool must not become a message because the line that held it was torn.
+ */
+function beginsObject({ ofAgent, start, inString, before }: Scan, line: string, at: number): boolean {
+  const isStart = () => (ofAgent ? startsObject(line, at) : line.startsWith(recordStart, at));
+  if (inString) return isStart();
+  const isValue = before === ':' || before === ',' || before === '[';
+  return !isValue && (start === -1 || isStart());
+}
+
+function startsObject(line: string, at: number): boolean {
+  objectStart.lastIndex = at;
+  return objectStart.test(line);
+}
+
+function begin(scan: Scan, at: number): void {
+  if (scan.start !== -1) scan.hasRest = true;
+  Object.assign(scan, { start: at, depth: 1, inString: false, before: '{' });
+}
+
+/** How many characters after this one belong to it. */
+function passInString(scan: Scan, line: string, at: number): number {
+  if (line[at] === '"') Object.assign(scan, { inString: false, before: '"' });
+  return line[at] === '\\' && line[at + 1] !== '{' ? 1 : 0;
+}
+
+function pass(scan: Scan, line: string, at: number): void {
+  const char = line[at] ?? '';
+  if (space.test(char)) return;
+  if (scan.start === -1) passOutside(scan, char);
+  scan.before = char;
+  if (scan.start === -1) return;
+  if (char === '"') scan.inString = true;
+  else if (char === '{' || char === '[') scan.depth += 1;
+  else if (char === '}' || char === ']') leave(scan, at);
+}
+
+/** An object that goes on like this was part of another one, whose beginning is gone. */
+function passOutside(scan: Scan, char: string): void {
+  if (scan.before === '' && ',]}'.includes(char)) scan.objects.pop();
+  scan.hasRest = true;
+}
+
+function leave(scan: Scan, at: number): void {
+  scan.depth -= 1;
+  if (scan.depth > 0) return;
+  scan.objects.push({ start: scan.start, end: at + 1, isTorn: scan.hasRest });
+  Object.assign(scan, { start: -1, before: '' });
+}
+
+/** The object that the line ends with, if it begins behind `from`: read backwards, it has only one beginning. */
+function findLast(line: string, from: number): Found | null {
+  let end = line.length;
+  while (end > from && space.test(line[end - 1] ?? '')) end -= 1;
+  if (line[end - 1] !== '}') return null;
+  let depth = 0;
+  for (let at = end - 1; at >= from; at -= 1) {
+    const char = line[at];
+    if (char === '"') at = stringStart(line, at);
+    else if (char === '}' || char === ']') depth += 1;
+    else if (char === '{' || char === '[') depth -= 1;
+    if (depth === 0) return { start: at, end, isTorn: true };
+  }
+  return null;
+}
+
+/** Where the string began that ends there. */
+function stringStart(line: string, end: number): number {
+  let at = line.lastIndexOf('"', end - 1);
+  for (; at > 0 && isEscaped(line, at); at = line.lastIndexOf('"', at - 1));
+  return at;
+}
+
+function isEscaped(line: string, at: number): boolean {
+  let before = at - 1;
+  while (line[before] === '\\') before -= 1;
+  return (at - before) % 2 === 0;
+}

@@ -1,0 +1,193 @@
+/** `transcript.jsonl`: what was said in a turn, one JSON object a line, appended and never rewritten. */
+import type { Tokens } from '../../session/entries/entry.ts';
+import {
+  captureSource,
+  summarySource,
+  type AssistantRecord,
+  type KnownRecord,
+  type TranscriptRecord,
+} from './record.ts';
+
+/** `line`: from 1. `reason`: in half a sentence, for a person. */
+export interface LineIssue {
+  line: number;
+  reason: string;
+}
+
+export interface Transcript {
+  records: TranscriptRecord[];
+  /** Lines that hold no record, or an object that is none. */
+  skipped: LineIssue[];
+  /** Lines that hold more than a record, or part of one in a form that records do not have; what could be read is there. */
+  mended: LineIssue[];
+}
+
+export type Answer = { complete: boolean; text: string } | { complete: true; file: string };
+
+/** One line with its newline; the same record gives the same bytes, whatever the order of its keys. */
+export function encodeRecord(record: TranscriptRecord): string {
+  // Some readers of lines take these two for line ends.
+  const escaped = { '\u2028': '\\u2028', '\u2029': '\\u2029' };
+  const json = JSON.stringify(inCanonicalOrder(record));
+  return `${json.replace(/[\u2028\u2029]/g, (found) => escaped[found as keyof typeof escaped])}\n`;
+}
+
+/** Lists the user's messages in order, without reports, which stand in a file. */
+export function userMessages(records: readonly TranscriptRecord[]): string[] {
+  return records.flatMap((record) =>
+    record.type === 'user' && 'content' in record.message ? [record.message.content] : [],
+  );
+}
+
+/**
+ * Finds the answer to the user's last message: the last complete answer, else the last interrupted one, else null. A text with
+ * calls after it is no answer yet. A turn whose last answer is not complete is open.
+ */
+export function lastAnswer(records: readonly TranscriptRecord[]): Answer | null {
+  const since = afterLastMessage(records);
+  const waiting = lastMessageId(records);
+  const said = since.slice(since.findLastIndex((record) => record.type === 'tool_use') + 1);
+  const complete = said
+    .filter((record) => record.type === 'assistant')
+    .filter(({ source }) => source !== summarySource)
+    .findLast((record) => isReplyTo(record, waiting))?.message;
+  if (complete)
+    return 'file' in complete ? { complete: true, file: complete.file } : { complete: true, text: complete.content };
+  const partial = said.findLast((record) => record.type === 'assistant_partial');
+  return partial ? { complete: false, text: partial.message.content } : null;
+}
+
+/** Whether these words, or any, wait for an answer as the user's last message. */
+export function isUnanswered(records: readonly TranscriptRecord[], message?: string): boolean {
+  const last = userMessages(records).at(-1);
+  return last !== undefined && (message ?? last) === last && lastAnswer(records)?.complete !== true;
+}
+
+/** The id of the user's last message; null when there is none. */
+export function lastMessageId(records: readonly TranscriptRecord[]): string | null {
+  return records.findLast((record) => record.type === 'user')?.id ?? null;
+}
+
+/** False: it answers an earlier message. */
+function isReplyTo({ reply_to }: AssistantRecord, messageId: string | null): boolean {
+  return reply_to === undefined || reply_to === messageId;
+}
+
+/** The user has denied a tool since their last message: the turn ended there. */
+export function endsDenied(records: readonly TranscriptRecord[]): boolean {
+  return afterLastMessage(records).findLast((record) => record.type === 'tool_result')?.reason === 'denied';
+}
+
+/** Another agent has made the turn's plan: it is not for teddy to execute. */
+export function hasAgentPlan(records: readonly TranscriptRecord[]): boolean {
+  return records.some(({ type }) => type === 'plan');
+}
+
+/** Whether the next turn may begin without an answer: the agent that it is of may have been killed, and has its own plans judged. */
+export function mayEndOpen(records: readonly TranscriptRecord[]): boolean {
+  const message = records.findLast(({ type }) => type === 'user');
+  return (message?.type === 'user' && message.source === captureSource) || hasAgentPlan(records);
+}
+
+/** Somebody has approved or rejected the plan of another agent since the user's last message. */
+export function endsJudged(records: readonly TranscriptRecord[]): boolean {
+  const isVerdict = (record: TranscriptRecord) => record.type === 'approval' && record.verdict !== 'none';
+  return hasAgentPlan(records) && afterLastMessage(records).some(isVerdict);
+}
+
+/** The records after the user's last message. */
+export function afterLastMessage(records: readonly TranscriptRecord[]): TranscriptRecord[] {
+  return records.slice(records.findLastIndex((record) => record.type === 'user') + 1);
+}
+
+/** Answers to what was said before the message that waits. */
+export function toEarlierReplies(since: readonly TranscriptRecord[]): TranscriptRecord[] {
+  return since.filter((record) => record.type === 'assistant' && record.reply_to !== undefined);
+}
+
+/** Keeps the records since a message up to the last result: an answer that was interrupted after it is asked for anew. */
+export function toFinishedCalls(since: readonly TranscriptRecord[]): TranscriptRecord[] {
+  const end = since.findLastIndex(({ type }) => type === 'tool_use' || type === 'tool_result') + 1;
+  const isEarlier = (record: TranscriptRecord) => record.type === 'assistant' && record.reply_to !== undefined;
+  return since.slice(0, end).filter((record) => record.type !== 'assistant_partial' && !isEarlier(record));
+}
+
+/** Records beside the conversation. */
+const silentTypes: TranscriptRecord['type'][] = [
+  'note',
+  'thinking',
+  'orchestrator_meta',
+  'voice_interrupted',
+  'plan',
+  'approval',
+  'other',
+];
+
+/** How many of them say or call something: the others change nothing of what a turn waits for. */
+export function countSaid(records: readonly TranscriptRecord[]): number {
+  return records.filter(({ type }) => !silentTypes.includes(type)).length;
+}
+
+function inCanonicalOrder(record: TranscriptRecord): object {
+  if (record.type === 'other') return record.value;
+  const { type, id, timestamp } = record;
+  return { type, id, timestamp, ...toFields(record) };
+}
+
+function inOrder({ input, output, cached, reasoning }: Tokens): Tokens {
+  return {
+    input,
+    output,
+    ...(cached === undefined ? {} : { cached }),
+    ...(reasoning === undefined ? {} : { reasoning }),
+  };
+}
+
+function toFields(record: KnownRecord): object {
+  switch (record.type) {
+    case 'note': {
+      const { text, tool_call_id, records } = record;
+      return { text, ...(tool_call_id === undefined ? {} : { tool_call_id }), ...(records ? { records } : {}) };
+    }
+    case 'thinking':
+      return { text: record.text };
+    case 'plan': {
+      const { file, tool_call_id } = record;
+      return { file, ...(tool_call_id === undefined ? {} : { tool_call_id }) };
+    }
+    case 'approval': {
+      const { verdict, plan_sha256, comments, text } = record;
+      const inOrder = comments.map((comment) => ({ line: comment.line, text: comment.text }));
+      return { verdict, plan_sha256, comments: inOrder, ...(text === undefined ? {} : { text }) };
+    }
+    case 'tool_use':
+      return { tool_call_id: record.tool_call_id, tool_name: record.tool_name, tool_input: record.tool_input };
+    case 'tool_result': {
+      const { tool_call_id, output, is_error, reason, changed_files } = record;
+      const more = { ...(reason === undefined ? {} : { reason }), ...(changed_files ? { changed_files } : {}) };
+      return { tool_call_id, output, is_error, ...more };
+    }
+    case 'voice_interrupted':
+    case 'orchestrator_meta': {
+      // The record's own fields stand first, and nothing in the details can take their place.
+      const { type: _type, id: _id, timestamp: _timestamp, ...details } = record.details;
+      return details;
+    }
+    default: {
+      const { message, source } = record;
+      const { role } = message;
+      const said = 'file' in message ? { role, file: message.file } : { role, content: message.content };
+      const replyTo = record.type === 'assistant' ? record.reply_to : undefined;
+      const tokens = record.type === 'user' ? undefined : record.tokens;
+      return {
+        message: said,
+        source,
+        ...(replyTo === undefined ? {} : { reply_to: replyTo }),
+        ...(tokens === undefined ? {} : { tokens: inOrder(tokens) }),
+      };
+    }
+  }
+}
+
+/** The versions of a turn's transcript may have so many characters together: this, and so many times the last one. */
+export const versionLimits = { free: 16 * 1024 * 1024, times: 16 };

@@ -1,0 +1,274 @@
+/** Reads objects through one `git cat-file --batch-command` that lives as long as the command does. */
+import type { ChildProcessWithoutNullStreams } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { TeddyError } from '../../errors.ts';
+import { isOid, type Oid } from '../../names.ts';
+import { toGitFailure } from '../run/git-failure.ts';
+import { refuseOldGit, isBeforeStart, lookAgainMs, maxLooks, maxStarts, type GitRunner } from '../run/run.ts';
+import type { ObjectType } from '../../session/entries/object-format.ts';
+
+interface ObjectInfo {
+  oid: Oid;
+  type: ObjectType;
+  size: number;
+}
+
+export interface ObjectReader {
+  /** Null: no such object, or the name is ambiguous. A name is anything that `git rev-parse` takes. */
+  info(name: string): Promise<ObjectInfo | null>;
+  /** With `take`, which has to be quick, the bytes are handed to it in pieces as they come, and `bytes` stays empty. */
+  contents(name: string, take?: TakePiece): Promise<(ObjectInfo & { bytes: Buffer }) | null>;
+  /** Asks a new git from now on. */
+  renew(): void;
+  close(): Promise<void>;
+}
+
+interface Answer {
+  info: ObjectInfo;
+  bytes: Buffer;
+}
+
+type TakePiece = (piece: Buffer) => void;
+
+interface Question {
+  command: 'info' | 'contents';
+  name: string;
+  take?: TakePiece | undefined;
+}
+
+interface Request extends Question {
+  resolve(value: Answer | null): void;
+  reject(error: unknown): void;
+}
+
+/** One child with the questions that it has not answered yet. */
+interface Conversation {
+  child: ChildProcessWithoutNullStreams;
+  waiting: Request[];
+  /** Questions that have not left. */
+  unsent: string;
+}
+
+/** Where much is missing indeed, git is not asked again for ever. */
+const maxLooksInAll = 32;
+
+export function objectReader(git: GitRunner): ObjectReader {
+  let current: Conversation | null = null;
+  let looksAgain = 0;
+  const retired = new Set<Promise<void>>();
+  let isClosed = false;
+  let starts = 0;
+
+  function start(): Conversation {
+    const child = git.start(['cat-file', '--batch-command', '-z']);
+    const conversation: Conversation = { child, waiting: [], unsent: '' };
+    const input = byteQueue();
+    let said = '';
+    child.stdout.on('data', (chunk: Buffer) => {
+      input.push(chunk);
+      answerAll(conversation.waiting, input);
+    });
+    child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString('utf8')));
+    child.stdin.on('error', () => undefined);
+    const end = (error: unknown) => {
+      if (current === conversation) current = null;
+      for (const request of conversation.waiting.splice(0)) request.reject(error);
+    };
+    child.on('error', (error) =>
+      end(toGitFailure('cat-file', { exitCode: null, signal: null, stderr: error.message })),
+    );
+    child.on('close', (code, signal) => {
+      // A piece that was taken cannot be given back.
+      const isBegun = input.isPassing();
+      if (isBeforeStart(signal) && !isClosed && !isBegun && (starts += 1) <= maxStarts) return askAgain(conversation);
+      const error = toGitFailure('cat-file', { exitCode: code, signal, stderr: said });
+      // It does not know what it was asked for.
+      if (code === 129) void refuseOldGit(git).then(() => end(error), end);
+      else end(error);
+    });
+    return conversation;
+  }
+
+  function askAgain(conversation: Conversation): void {
+    if (current === conversation) current = null;
+    for (const request of conversation.waiting.splice(0)) send(request);
+  }
+
+  function send(request: Request): void {
+    current ??= start();
+    const conversation = current;
+    conversation.waiting.push(request);
+    // Each write wakes git, which costs more than most answers: what is asked at once, or for what has just arrived, leaves in one.
+    if (conversation.unsent === '') setImmediate(() => sendAll(conversation));
+    conversation.unsent += `${request.command} ${request.name}\0`;
+  }
+
+  function sendAll(conversation: Conversation): void {
+    if (conversation.unsent !== '') conversation.child.stdin.write(conversation.unsent);
+    conversation.unsent = '';
+  }
+
+  function ask(question: Question): Promise<Answer | null> {
+    // After an error some questions may come late; a new child for them would keep the process alive.
+    if (isClosed) return Promise.reject(new TeddyError('GIT_FAILED', 'The repository is closed.'));
+    return new Promise((resolve, reject) => send({ ...question, resolve, reject }));
+  }
+
+  /** Its questions are answered still; the next one goes to a new child. */
+  function renew(): void {
+    if (current === null) return;
+    sendAll(current);
+    const { child } = current;
+    current = null;
+    const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
+    retired.add(ended);
+    void ended.then(() => retired.delete(ended));
+    child.stdin.end();
+  }
+
+  /** Asks again for an object that should be there. */
+  async function askUntilFound(question: Question): Promise<Answer | null> {
+    let answer = await ask(question);
+    for (let looks = 1; answer === null && looks < maxLooks && looksAgain < maxLooksInAll && !isClosed; looks += 1) {
+      looksAgain += 1;
+      renew();
+      await sleep(lookAgainMs);
+      answer = await ask(question);
+    }
+    return answer;
+  }
+
+  /** git gives one answer where a path does not exist and where a tree on the way to it is missing: the folder decides. */
+  async function askForPath(question: Question, treeish: string, path: string): Promise<Answer | null> {
+    const answer = await ask(question);
+    if (answer !== null) return answer;
+    const slash = path.lastIndexOf('/');
+    const parent = path.slice(0, Math.max(slash, 0));
+    const folder =
+      slash < 0
+        ? await askUntilFound({ command: 'contents', name: `${treeish}^{tree}` })
+        : await askForPath({ command: 'contents', name: `${treeish}:${parent}` }, treeish, parent);
+    if (folder?.info.type !== 'tree') return null;
+    const row = ` ${path.slice(slash + 1)}\0`;
+    // The commit of a submodule is not here, and need not be.
+    const isExpected = folder.bytes.includes(row) && !folder.bytes.includes(`160000${row}`);
+    return isExpected ? askUntilFound(question) : null;
+  }
+
+  /** The answer for a missing object repeats its name, so a newline in it could pass for the next answer. */
+  async function askSafely(question: Question) {
+    const { name } = question;
+    if (name.includes('\0')) return null;
+    if (isOid(name)) return askUntilFound(question);
+    if (!name.includes('\n')) {
+      const colon = name.indexOf(':');
+      const [treeish, path] = [name.slice(0, colon), name.slice(colon + 1)];
+      return colon > 0 && isOid(treeish) && path !== '' ? askForPath(question, treeish, path) : ask(question);
+    }
+    const args = ['rev-parse', '--verify', '--quiet', '--end-of-options', name];
+    const { exitCode, stdout } = await git.run(args, { accept: [1, 128] });
+    return exitCode === 0 ? ask({ ...question, name: stdout.toString('utf8').trim() }) : null;
+  }
+
+  return {
+    info: async (name) => (await askSafely({ command: 'info', name }))?.info ?? null,
+    async contents(name, take) {
+      const answer = await askSafely({ command: 'contents', name, take });
+      return answer && { ...answer.info, bytes: answer.bytes };
+    },
+    renew,
+    async close() {
+      isClosed = true;
+      renew();
+      await Promise.all(retired);
+    },
+  };
+}
+
+/** Throws DAMAGED_SESSION for what is missing, or another thing. */
+export async function readObject(
+  reader: ObjectReader,
+  name: string,
+  type: ObjectType,
+  take?: TakePiece,
+): Promise<Buffer> {
+  const found = await reader.contents(name, take);
+  if (found?.type === type) return found.bytes;
+  throw new TeddyError(
+    'DAMAGED_SESSION',
+    found ? `${name} is a ${found.type}, not a ${type}.` : `The ${type} ${name} is missing.`,
+    'Try again if a `git gc --prune=now` is running; else see `git fsck`, or `git fetch --unshallow` in a shallow clone.',
+  );
+}
+
+function answerAll(waiting: Request[], input: ReturnType<typeof byteQueue>): void {
+  for (let [request] = waiting; request !== undefined; [request] = waiting) {
+    const answer = input.takeAnswer(request);
+    if (answer === undefined) return;
+    request.resolve(answer);
+    waiting.shift();
+  }
+}
+
+/** Bytes as they arrive; joined only when an answer is complete, so that a large object costs one copy, and one that is passed on none. */
+function byteQueue() {
+  let chunks: Buffer[] = [];
+  let length = 0;
+  let needed = 0;
+  let passing: { info: ObjectInfo; left: number } | null = null;
+
+  function keep(rest: Buffer): void {
+    chunks = rest.length === 0 ? [] : [rest];
+    length = rest.length;
+    needed = 0;
+  }
+
+  /** Undefined: not all of it, or of the newline after it, is here yet. */
+  function pass(rest: Buffer, take: TakePiece): { info: ObjectInfo; bytes: Buffer } | undefined {
+    if (passing === null) return undefined;
+    const { info, left } = passing;
+    const piece = rest.subarray(0, left);
+    passing.left -= piece.length;
+    keep(rest.subarray(piece.length));
+    if (piece.length > 0) take(piece);
+    if (length === 0) return undefined;
+    keep(rest.subarray(piece.length + 1));
+    passing = null;
+    return { info, bytes: Buffer.alloc(0) };
+  }
+
+  return {
+    push(chunk: Buffer): void {
+      chunks.push(chunk);
+      length += chunk.length;
+    },
+    isPassing: () => passing !== null,
+    /** Undefined: not all of it is here yet. */
+    takeAnswer({ command, take }: Question): Answer | null | undefined {
+      if (length === 0 || length < needed) return undefined;
+      const all = chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
+      if (take && passing !== null) return pass(all, take);
+      chunks = [all];
+      const end = all.indexOf(0x0a);
+      if (end < 0) return undefined;
+      const info = parseHeader(all.toString('utf8', 0, end));
+      if (take && info !== null) {
+        passing = { info, left: info.size };
+        return pass(all.subarray(end + 1), take);
+      }
+      const withContents = command === 'contents';
+      const total = end + 1 + (info && withContents ? info.size + 1 : 0);
+      if (all.length < total) {
+        needed = total;
+        return undefined;
+      }
+      keep(all.subarray(total));
+      return info && { info, bytes: withContents ? all.subarray(end + 1, total - 1) : Buffer.alloc(0) };
+    },
+  };
+}
+
+function parseHeader(line: string): ObjectInfo | null {
+  const match = /^([0-9a-f]{40,64}) (blob|tree|commit|tag) (\d+)$/.exec(line);
+  return match ? { oid: match[1] as Oid, type: match[2] as ObjectType, size: Number(match[3]) } : null;
+}

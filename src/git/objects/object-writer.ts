@@ -1,0 +1,183 @@
+/** Writes loose objects so that they survive a crash, without a process per object. */
+import { createHash, randomBytes } from 'node:crypto';
+import { constants } from 'node:fs';
+import { chmod, link, mkdir, open, rename, unlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { deflate } from 'node:zlib';
+import { TeddyError } from '../../errors.ts';
+import type { Commit, ObjectBatch, TreeEntry } from '../../ports/git.ts';
+import type { Oid } from '../../names.ts';
+import { encodeCommit, encodeObject, encodeTree, type ObjectType } from '../../session/entries/object-format.ts';
+import { syncDir, toWriteError } from '../../disk/replace-file.ts';
+
+const deflateAsync = promisify(deflate);
+/** The fastest level: a turn's log is written once and read seldom, and `git gc` packs it anyway. */
+const compressionLevel = 1;
+const maxOpenFiles = 64;
+/** A `git gc` beside us removes a folder that is still empty; nothing removes the same one so often. */
+const maxFolders = 20;
+
+export interface ObjectWriterOptions {
+  /** The object directory of the repository, shared by its linked work trees. */
+  objectsDir: string;
+  objectFormat: 'sha1' | 'sha256';
+  /** `core.sharedRepository`, as configured. */
+  shared?: string | undefined;
+  /** Called at each step; a test may crash there. */
+  onStep?: ((step: string) => void) | undefined;
+}
+
+/** Collects objects; `flush` makes them durable, all at once: temporary file, fsync, link, fsync of the directory. */
+export function objectBatch(options: ObjectWriterOptions): ObjectBatch {
+  const pending = new Map<Oid, Buffer>();
+
+  function add(type: ObjectType, content: Uint8Array): Promise<Oid> {
+    const bytes = encodeObject(type, content);
+    const oid = createHash(options.objectFormat).update(bytes).digest('hex') as Oid;
+    pending.set(oid, bytes);
+    return Promise.resolve(oid);
+  }
+
+  return {
+    blob: (bytes) => add('blob', typeof bytes === 'string' ? Buffer.from(bytes) : bytes),
+    tree: (entries: TreeEntry[]) => add('tree', encodeTree(entries)),
+    commit: (commit: Commit) => add('commit', encodeCommit(commit)),
+    async flush() {
+      const all = [...pending];
+      const dirs = new Set<string>();
+      for (let at = 0; at < all.length; at += maxOpenFiles) {
+        const some = all.slice(at, at + maxOpenFiles);
+        const made = await Promise.all(some.map(([oid, bytes]) => writeLooseObject(options, oid, bytes)));
+        for (const dir of made.flat()) dirs.add(dir);
+      }
+      await Promise.all([...dirs].map(syncDir));
+      options.onStep?.('objects-flushed');
+      // Only what was written: somebody may have added an object meanwhile.
+      for (const [oid] of all) pending.delete(oid);
+    },
+  };
+}
+
+/** Returns the directories that have to be fsynced before the object counts as durable. */
+async function writeLooseObject(options: ObjectWriterOptions, oid: Oid, bytes: Buffer): Promise<string[]> {
+  const path = join(options.objectsDir, oid.slice(0, 2), oid.slice(2));
+  try {
+    if (await refresh(path)) return [dirname(path)];
+    const compressed = await deflateAsync(bytes, { level: compressionLevel });
+    const madeDir = await writeInFanOut(options, path, compressed);
+    options.onStep?.('object-written');
+    return madeDir ? [dirname(path), options.objectsDir] : [dirname(path)];
+  } catch (error) {
+    throw toWriteError(error, `object ${oid}`);
+  }
+}
+
+/**
+ * An object that is there already gets a new mtime, as git does, so that a prune that runs right now leaves it; and an
+ * fsync, since whoever wrote it may not have done one.
+ */
+async function refresh(path: string): Promise<boolean> {
+  let file;
+  try {
+    file = await open(path, constants.O_RDONLY);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
+  }
+  try {
+    const now = new Date();
+    // In a shared repository it may be another user's, whose times only they can set; git then goes on as well.
+    await file.utimes(now, now).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPERM' && error.code !== 'EACCES') throw error;
+    });
+    await file.sync();
+    return true;
+  } finally {
+    await file.close();
+  }
+}
+
+/** True when the folder was made for it. git does the same: whoever finds the folder gone makes it again. */
+async function writeInFanOut(options: ObjectWriterOptions, path: string, bytes: Buffer): Promise<boolean> {
+  let madeDir = false;
+  for (let tries = 1; ; tries += 1) {
+    try {
+      madeDir = (await makeFanOut(options, dirname(path))) || madeDir;
+      options.onStep?.('object');
+      await writeExclusively(options, path, bytes);
+      return madeDir;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || tries === maxFolders) throw error;
+    }
+  }
+}
+
+async function makeFanOut(options: ObjectWriterOptions, dir: string): Promise<boolean> {
+  try {
+    await mkdir(dir);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+  const mode = toSharedMode(0o777, options.shared);
+  if (mode !== null) await chmod(dir, (mode & 0o060) === 0 ? mode : mode | 0o2000);
+  return true;
+}
+
+async function writeExclusively(options: ObjectWriterOptions, path: string, bytes: Buffer): Promise<void> {
+  // git's own name for such files: its `gc` knows them, and clears away what a crash leaves.
+  const temporary = join(dirname(path), `tmp_obj_${randomBytes(6).toString('hex')}`);
+  const file = await open(temporary, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o444);
+  try {
+    try {
+      await file.writeFile(bytes);
+      const mode = toSharedMode(0o444, options.shared);
+      if (mode !== null) await file.chmod(mode);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    if (await linkInto(temporary, path)) await unlink(temporary);
+  } catch (error) {
+    await unlink(temporary).catch(() => undefined);
+    throw error;
+  }
+}
+
+/** True when the temporary name is still there. A rename replaces nothing else: the same id means the same bytes. */
+async function linkInto(temporary: string, path: string): Promise<boolean> {
+  try {
+    await link(temporary, path);
+    return true;
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? '';
+    if (code === 'EEXIST') return true;
+    if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EXDEV', 'EACCES'].includes(code)) throw error;
+    await rename(temporary, path);
+    return false;
+  }
+}
+
+/** `core.sharedRepository` as git reads it: names, or an octal file mode. Null: the umask decides. */
+export function toSharedMode(mode: number, shared: string | undefined): number | null {
+  const bits = toSharedBits(shared);
+  if (bits === null) return null;
+  const writable = (mode & 0o200) !== 0;
+  const wanted = writable ? bits.value : bits.value & ~0o222;
+  const executable = (mode & 0o100) !== 0 ? wanted | ((wanted & 0o444) >> 2) : wanted;
+  return bits.exact ? executable : (mode & ~0o077 & ~process.umask()) | executable | (mode & ~process.umask());
+}
+
+function toSharedBits(shared: string | undefined): { value: number; exact: boolean } | null {
+  const text = shared?.toLowerCase() ?? 'umask';
+  if (['umask', 'false', 'no', 'off', '0', ''].includes(text)) return null;
+  if (['group', 'true', 'yes', 'on', '1'].includes(text)) return { value: 0o660, exact: false };
+  if (['all', 'world', 'everybody', '2'].includes(text)) return { value: 0o664, exact: false };
+  if (/^0?[0-7]{3}$/.test(text)) return { value: Number.parseInt(text, 8) & 0o666, exact: true };
+  throw new TeddyError(
+    'BAD_SETTING',
+    `core.sharedRepository is ${JSON.stringify(shared)}, which git does not know either.`,
+    'Set it to `umask`, `group`, `all` or a file mode such as 0660.',
+  );
+}

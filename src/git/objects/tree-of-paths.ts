@@ -1,0 +1,130 @@
+/**
+ * A tree with some of its paths as they are on disk. One git reads the files, by its own rules for filters, line ends and modes,
+ * into an index of its own; that index is read here. Its format is simple and fixed, and `git write-tree` would be one more process,
+ * as `git read-tree` would be in place of the few entries that git has to know beforehand.
+ */
+import { lstat, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Store, TreeEntry, TreeMode } from '../../ports/git.ts';
+import { fallBackTo, nullIfGone } from '../../disk/system-error.ts';
+import { joinPath, parseOid, type Oid, type RepoPath } from '../../names.ts';
+import { editTree } from '../../session/paths/edit-tree.ts';
+import type { GitRunner } from '../run/run.ts';
+
+export interface TreeTools {
+  git: GitRunner;
+  store: Store;
+  /** The work tree. */
+  root: string;
+  /** Absolute: where git may make an index. */
+  index: string;
+}
+
+/** Arguments of a process may be no longer than this in all; Windows takes the least. */
+const maxArgumentBytes = 16 * 1024;
+
+/** Durable, but for the names of the blobs. */
+export async function treeOfPaths(tools: TreeTools, base: Oid, paths: readonly RepoPath[]): Promise<Oid> {
+  const { store, root } = tools;
+  // It may be a commit.
+  const tree = (await store.readDir(base, '' as RepoPath))?.oid ?? base;
+  const isThere = await Promise.all(paths.map((path) => isFile(root, path)));
+  const present = paths.filter((_, at) => isThere[at]);
+  const staged = await stageFiles(tools, await findKnown(store, tree, present), present);
+  const batch = store.batch();
+  const edits = paths.map((path) => ({ path, entry: staged.get(path) ?? null }));
+  const edited = await editTree(store, batch, tree, edits);
+  await batch.flush();
+  return edited;
+}
+
+type StagedFiles = Map<RepoPath, { mode: TreeMode; oid: Oid }>;
+
+/**
+ * git goes by these besides the file: the entry that the path has, which decides about line ends and, where the disk knows no
+ * modes, about the mode; and attributes that are not on disk.
+ */
+async function findKnown(store: Store, base: Oid, present: readonly RepoPath[]): Promise<StagedFiles> {
+  const directories = new Map<string, Promise<readonly TreeEntry[]>>();
+  const list = (directory: string) => {
+    const known = directories.get(directory) ?? readDirectory(store, base, directory);
+    directories.set(directory, known);
+    return known;
+  };
+  const known: StagedFiles = new Map();
+  const find = async (directory: string, name: string) => {
+    const found = (await list(directory)).find((entry) => entry.name === name && entry.mode !== '40000');
+    if (found !== undefined)
+      known.set(directory === '' ? (name as RepoPath) : joinPath(directory as RepoPath, name), found);
+  };
+  for (const path of present) {
+    const parts = path.split('/');
+    await find(parts.slice(0, -1).join('/'), parts.at(-1) ?? '');
+    for (let depth = 0; depth < parts.length; depth += 1) await find(parts.slice(0, depth).join('/'), '.gitattributes');
+  }
+  return known;
+}
+
+async function readDirectory(store: Store, base: Oid, directory: string): Promise<readonly TreeEntry[]> {
+  return (await store.readDir(base, directory as RepoPath))?.entries ?? [];
+}
+
+async function stageFiles(
+  { git, store, index }: TreeTools,
+  known: StagedFiles,
+  present: readonly RepoPath[],
+): Promise<StagedFiles> {
+  if (present.length === 0) return new Map();
+  const env = { GIT_INDEX_FILE: index };
+  const wanted = [...known].map(([path, { mode, oid }]) => ({ mode, oid, path }));
+  const seeds = wanted.flatMap(({ mode, oid, path }) => ['--cacheinfo', `${mode},${oid},${path}`]);
+  const isShort = seeds.reduce((sum, text) => sum + Buffer.byteLength(text), 0) <= maxArgumentBytes;
+  if (!isShort) {
+    const input = wanted.map(({ mode, oid, path }) => `${mode} ${oid}\t${path}\0`).join('');
+    await git.run(['update-index', '-z', '--index-info'], { env, input });
+  }
+  // One plain file: no part of it is shared with another one, and it has an entry for each file.
+  const format = ['-c', 'core.splitIndex=false', '-c', 'index.sparse=false'];
+  // `--remove`: a file that vanishes in this moment is as one that was gone before.
+  const flags = ['--add', '--remove', '--replace', '--index-version', '2', ...(isShort ? seeds : []), '-z', '--stdin'];
+  const input = present.map((path) => `${path}\0`).join('');
+  await git.run([...format, 'update-index', ...flags], { env, input });
+  // Where nothing is left to put in it, git writes no index.
+  const written = await readFile(index).catch(fallBackTo(null, 'ENOENT'));
+  return readIndex(written, store.objectFormat === 'sha1' ? 20 : 32);
+}
+
+const headerBytes = 12;
+/** Times, device, inode, mode, owner and size. */
+const statBytes = 40;
+const modeAt = 24;
+
+/** See `git help gitformat-index`: entries in order, each padded with one to eight NULs to a multiple of eight. */
+function readIndex(bytes: Buffer | null, oidBytes: number): StagedFiles {
+  const files: StagedFiles = new Map();
+  if (bytes === null) return files;
+  if (bytes.toString('latin1', 0, 4) !== 'DIRC' || bytes.readUInt32BE(4) !== 2)
+    throw new Error('git has written an index of another version than it was told');
+  let at = headerBytes;
+  for (let left = bytes.readUInt32BE(8); left > 0; left -= 1) {
+    const nameAt = at + statBytes + oidBytes + 2;
+    const end = bytes.indexOf(0, nameAt);
+    const mode = bytes.readUInt32BE(at + modeAt).toString(8) as TreeMode;
+    const oid = parseOid(bytes.toString('hex', at + statBytes, at + statBytes + oidBytes));
+    files.set(bytes.toString('utf8', nameAt, end) as RepoPath, { mode, oid });
+    at += Math.floor((end - at) / 8 + 1) * 8;
+  }
+  return files;
+}
+
+/** A file or link whose parents are real directories: beyond a link, git knows no files. */
+async function isFile(root: string, path: RepoPath): Promise<boolean> {
+  const parts = path.split('/');
+  for (let depth = 1; depth <= parts.length; depth += 1) {
+    const found = await lstat(join(root, ...parts.slice(0, depth))).catch(nullIfGone);
+    if (found === null) return false;
+    if (depth === parts.length) return found.isFile() || found.isSymbolicLink();
+    if (!found.isDirectory()) return false;
+  }
+  return false;
+}

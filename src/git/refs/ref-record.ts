@@ -1,0 +1,285 @@
+/** Which refs a process is about to move, so that a lock which git leaves when both are killed can be known as ours. */
+import { randomBytes } from 'node:crypto';
+import { readdir, readFile, rename, stat, utimes } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { GitKilledError, TeddyError } from '../../errors.ts';
+import type { Oid, RefName } from '../../names.ts';
+import { removeFile, replaceFile } from '../../disk/replace-file.ts';
+import { isHeld, readBootId, toLeftName } from '../../disk/process-identity.ts';
+import { fallBackTo } from '../../disk/system-error.ts';
+import { type RepositoryLayout, readWorkTreeDirs } from '../run/layout.ts';
+import { findLivingGits } from '../run/living-gits.ts';
+import { findHolders } from '../../disk/lock-holders.ts';
+import { findLock, probeUpdates } from './refs.ts';
+import { maxDeaths, type Environment, type GitRunner } from '../run/run.ts';
+
+const lockWaitMs = 1000;
+/** Where the system shows which gits are at work, it need not be waited for one that is not there. */
+const settledMs = 100;
+const crashWindowMs = 5000;
+/** The clock of files goes in steps. */
+const clockStepMs = 50;
+
+/** A lock that git may hold for us, and what it then contains. */
+interface ExpectedLock {
+  path: string;
+  values: readonly string[] | typeof any;
+}
+
+/** When it was noted that git may take locks, and when it is known to have been at work since. */
+export interface AtWork {
+  notedMs: number;
+  latestMs: number;
+}
+
+/** The content says nothing. */
+const any = Symbol('any');
+
+/** Releases the locks of a git that died. False: they are not all settled. */
+type ReleaseLocks = (atWork: AtWork) => Promise<boolean>;
+
+/** `move` is told how to release the locks of a git that died in it. The note stays while one of them may be there. */
+export async function withRefRecord<Value>(
+  git: GitRunner,
+  layout: LockDirs,
+  updates: readonly NotedUpdate[],
+  move: (release: ReleaseLocks) => Promise<Value>,
+): Promise<Value> {
+  return settleNote(await noteUpdates(layout, updates), move, (atWork) =>
+    releaseRefLocks(git, layout, updates, atWork),
+  );
+}
+
+async function settleNote<Value>(
+  note: string,
+  move: (release: ReleaseLocks) => Promise<Value>,
+  release: ReleaseLocks,
+): Promise<Value> {
+  let isSettled = true;
+  try {
+    return await move(async (atWork) => {
+      isSettled = false;
+      isSettled = await release(atWork);
+      return isSettled;
+    });
+  } finally {
+    // The next command looks again, in this process too.
+    await (isSettled ? removeFile(note) : rename(note, toLeftName(note)));
+  }
+}
+
+/** Returns the path of the note. Throws WRITE_FAILED, DISK_FULL. */
+async function noteUpdates({ commonDir, gitDir }: GitDirs, updates: readonly NotedUpdate[]): Promise<string> {
+  const name = `refs-${process.pid}-${await readBootId()}-${randomBytes(4).toString('hex')}.json`;
+  const path = join(commonDir, 'teddy', name);
+  const noted = updates.map((update) => ({ ref: update.ref, new: update.new, gitDir: update.gitDir ?? gitDir }));
+  await replaceFile(path, JSON.stringify(noted));
+  return path;
+}
+
+/** Asks git as `probeUpdates` does. A git that is killed in it leaves no lock, but where nothing can be noted. */
+export async function probeNoted(
+  git: GitRunner,
+  layout: LockDirs,
+  updates: NotedUpdate[],
+  env: Environment,
+): Promise<string> {
+  const note = await noteUpdates(layout, updates).catch(nullIfUnwritten);
+  if (note === null) return probeUpdates(git, updates, env);
+  const probe = async (release: ReleaseLocks): Promise<string> => {
+    for (let deaths = 1; ; deaths += 1) {
+      const notedMs = Date.now();
+      try {
+        return await probeUpdates(git, updates, env);
+      } catch (error) {
+        if (!(error instanceof GitKilledError)) throw error;
+        await release({ notedMs, latestMs: Date.now() });
+        if (deaths === maxDeaths) throw error;
+      }
+    }
+  };
+  return settleNote(note, probe, (atWork) => releaseRefLocks(git, layout, updates, atWork));
+}
+
+function nullIfUnwritten(error: unknown): null {
+  if (error instanceof TeddyError && ['WRITE_FAILED', 'DISK_FULL'].includes(error.code)) return null;
+  throw error;
+}
+
+/** Removes the locks that dead processes of ours have left on refs. */
+export async function repairRefLocks(git: GitRunner, layout: LockDirs): Promise<void> {
+  for (const { path, updates } of await findDeadRefRecords(layout.commonDir)) {
+    const written = await stat(path).catch(() => null);
+    if (written === null) continue;
+    // The time of its state is that at which gits for it are known to have been at work last.
+    const atWork = { notedMs: written.mtimeMs, latestMs: written.ctimeMs };
+    try {
+      // The next command looks again if a git is at work now.
+      if (await releaseRefLocks(git, layout, updates, atWork)) await removeFile(path);
+    } catch (error) {
+      await utimes(path, written.atime, written.mtime).catch(fallBackTo(undefined, 'ENOENT'));
+      throw error;
+    }
+  }
+}
+
+type GitDirs = Pick<RepositoryLayout, 'gitDir' | 'commonDir'>;
+export type LockDirs = GitDirs & Pick<RepositoryLayout, 'root'>;
+
+/** Stands for the configuration, which is locked by itself. */
+const configDir = 'config';
+
+/** `config` is the configuration of the repository. `values`: what else than the new id the lock may hold. `gitDir`: of the work tree whose HEAD may be locked with it. */
+export interface NotedUpdate {
+  ref: RefName | 'HEAD' | 'ORIG_HEAD' | 'config';
+  new: Oid | null;
+  values?: readonly string[];
+  gitDir?: string;
+}
+
+/** The locks of a child that died while it moved these refs. False: a git is at work here, so nobody knows whose they are. */
+export async function releaseRefLocks(
+  git: GitRunner,
+  layout: LockDirs,
+  updates: readonly NotedUpdate[],
+  atWork: AtWork,
+): Promise<boolean> {
+  let quiet: Promise<number | null> | undefined;
+  const release: Release = { git, layout, atWork, awaitQuiet: () => (quiet ??= awaitQuiet(layout)) };
+  const noted = updates.filter((update) => update.new === null || !/^0+$/.test(update.new));
+  const dirs = new Map<string, NotedUpdate[]>();
+  for (const update of noted) {
+    const gitDir = update.ref === 'config' ? configDir : (update.gitDir ?? layout.gitDir);
+    dirs.set(gitDir, [...(dirs.get(gitDir) ?? []), update]);
+  }
+  const config: ExpectedLock = { path: join(layout.commonDir, 'config.lock'), values: any };
+  let isOver = !dirs.delete(configDir) || (await removeGitLock(release, config)) !== 'busy';
+  for (const [gitDir, all] of dirs) isOver = (await removeNamedLocks(release, gitDir, all)) && isOver;
+  return isOver;
+}
+
+interface Release {
+  git: GitRunner;
+  layout: LockDirs;
+  atWork: AtWork;
+  /** When no git was at work here any more; null: one still is. */
+  awaitQuiet(): Promise<number | null>;
+}
+
+/** Those that git names, one after the other, when it is asked to prepare the same updates once more. */
+async function removeNamedLocks(release: Release, gitDir: string, updates: NotedUpdate[]): Promise<boolean> {
+  const { git, layout } = release;
+  const env = gitDir === layout.gitDir ? {} : { GIT_DIR: gitDir };
+  const seen = new Set<string>();
+  for (;;) {
+    const refusal = await probeUpdates(git, updates, env);
+    const named = findLock(refusal);
+    if (named === null && refusal !== '' && updates.length > 1) {
+      // Something else is wrong with one of them: that must not hide the locks of the others.
+      let isOver = true;
+      for (const update of updates) isOver = (await removeNamedLocks(release, gitDir, [update])) && isOver;
+      return isOver;
+    }
+    if (named === null || seen.has(named)) return true;
+    seen.add(named);
+    const locks = toExpectedLocks({ ...layout, gitDir }, named, updates);
+    const removals = await Promise.all(locks.map((lock) => removeGitLock(release, lock)));
+    if (removals.includes('busy')) return false;
+    if (!removals.includes('gone')) return true;
+  }
+}
+
+/** git does not say which of its stacks of tables is locked: HEAD is in that of its work tree. */
+function toExpectedLocks(
+  { gitDir, commonDir }: GitDirs,
+  named: string,
+  updates: readonly NotedUpdate[],
+): ExpectedLock[] {
+  if (named === 'reftable') {
+    return [...new Set([gitDir, commonDir])].map((dir) => ({
+      path: join(dir, 'reftable', 'tables.list.lock'),
+      values: any,
+    }));
+  }
+  // To remove a ref git locks the packed ones as well, and a file of the next ones that is there already stops it for good.
+  if (named.endsWith('packed-refs.new')) return [{ path: named, values: any }];
+  if (named.endsWith('packed-refs.lock')) return [{ path: named, values: [] }];
+  // No other process has refs of that name.
+  if (named.includes('/refs/teddy/quarantine/')) return [{ path: named, values: any }];
+  const values = updates.flatMap((update) => [...(update.values ?? []), ...(update.new === null ? [] : [update.new])]);
+  return [{ path: named, values }];
+}
+
+interface DeadRefRecord {
+  path: string;
+  updates: NotedUpdate[];
+}
+
+/** Records whose process is gone. */
+export async function findDeadRefRecords(commonDir: string): Promise<DeadRefRecord[]> {
+  const dir = join(commonDir, 'teddy');
+  const found: DeadRefRecord[] = [];
+  for (const name of await readdir(dir).catch(() => [] as string[])) {
+    const [, pid, bootId] = /^refs-(\d+)-(.+)-[0-9a-f]{8}\.json$/.exec(name) ?? [];
+    if (pid === undefined || bootId === undefined || (await isHeld(Number(pid), bootId))) continue;
+    found.push({ path: join(dir, name), updates: await readUpdates(join(dir, name)) });
+  }
+  return found;
+}
+
+async function readUpdates(path: string): Promise<NotedUpdate[]> {
+  try {
+    const updates: unknown = JSON.parse(await readFile(path, 'utf8'));
+    return Array.isArray(updates) ? (updates as NotedUpdate[]) : [];
+  } catch {
+    // Another command has dealt with it meanwhile.
+    return [];
+  }
+}
+
+/**
+ * git does not say in a lock who holds it. It is taken for one of a child of ours, and removed, when all of this holds; else it
+ * stays, and `doctor` names it:
+ * - a note says that a child of ours may take it, and was there before the lock was: nobody's older lock is touched;
+ * - the child is dead. Whoever calls has seen it die, or has found the note of a dead process. The lock was made in the seconds
+ *   after the child was known to be at work, as one that somebody takes later was not;
+ * - it holds what that child would have written, or nothing yet: another git writes another value in the same moment;
+ * - no git is at work in the repository, and no process has the lock open: whoever else took it would be there. A living
+ *   git lets go of a ref in milliseconds, so one that is there is waited for. Where the system does not show processes,
+ *   the time alone has to do.
+ */
+async function removeGitLock(
+  { atWork, awaitQuiet }: Release,
+  { path, values }: ExpectedLock,
+): Promise<'gone' | 'foreign' | 'busy'> {
+  const { notedMs, latestMs } = atWork;
+  const before = await stat(path).catch(() => null);
+  if (before === null) return 'gone';
+  if (before.mtimeMs < notedMs - clockStepMs || before.mtimeMs > latestMs + crashWindowMs) return 'foreign';
+  const quietMs = await awaitQuiet();
+  const found = await stat(path).catch(() => null);
+  if (found === null) return 'gone';
+  if (quietMs === null || found.mtimeMs > quietMs || found.ino !== before.ino) return 'busy';
+  const content = values === any ? '' : await readFile(path, 'utf8').catch(() => '');
+  if (content !== '' && values !== any && !values.includes(content.trim())) return 'foreign';
+  if ((await findHolders(path)).length > 0) return 'busy';
+  await removeFile(path);
+  return 'gone';
+}
+
+/** When it was seen that no git is at work here; null: one still is. */
+async function awaitQuiet({ root, gitDir, commonDir }: LockDirs): Promise<number | null> {
+  const linked = await readWorkTreeDirs(commonDir).catch(() => new Map<string, string>());
+  const dirs = [root, gitDir, commonDir, ...linked.keys()].filter((dir) => dir !== null);
+  const deadline = performance.now() + lockWaitMs;
+  for (let quietMs: number | null = null; ;) {
+    const nowMs = Date.now();
+    const gits = await findLivingGits(dirs);
+    if (gits === null) return sleep(lockWaitMs, nowMs);
+    quietMs = gits.length === 0 ? (quietMs ?? nowMs) : null;
+    if (quietMs !== null && nowMs - quietMs >= settledMs) return quietMs;
+    if (quietMs === null && performance.now() > deadline) return null;
+    await sleep(settledMs / 2);
+  }
+}

@@ -1,0 +1,72 @@
+/** git's configuration as a whole, with where each value comes from, in one process. */
+import { repairRefLocks, withRefRecord, type LockDirs } from './ref-record.ts';
+import { maxDeaths, splitNul, type Environment, type GitRunner } from '../run/run.ts';
+
+interface SettingValue {
+  value: string;
+  /** `local .git/config`, `global ~/.gitconfig`, `command line`. */
+  origin: string;
+  /** The value is of the repository's own configuration, which may be somebody else's. */
+  isForeign: boolean;
+}
+
+export interface GitSetting extends SettingValue {
+  /** The values that git has read before it, oldest first. */
+  earlier: readonly SettingValue[];
+}
+
+/** Keys as git prints them, in lower case but for the subsection; the last value wins. */
+export async function readGitSettings(git: GitRunner, env: Environment): Promise<ReadonlyMap<string, GitSetting>> {
+  const { stdout } = await git.run(['config', '--list', '--show-scope', '--show-origin', '-z']);
+  const fields = splitNul(stdout);
+  const settings = new Map<string, GitSetting>();
+  for (let at = 0; at + 2 < fields.length; at += 3) {
+    const [scope = '', source = '', row = ''] = fields.slice(at, at + 3);
+    const end = row.indexOf('\n');
+    // A key without `=` counts as true.
+    const [key, value] = end < 0 ? [row, 'true'] : [row.slice(0, end), row.slice(end + 1)];
+    const known = settings.get(key);
+    const isForeign = scope === 'local' || scope === 'worktree';
+    const earlier = known === undefined ? [] : [...known.earlier, known];
+    settings.set(key, { value, origin: toOrigin(scope, source, env['HOME']), isForeign, earlier });
+  }
+  return settings;
+}
+
+/** All values of the key are replaced. False: it was not set. What a git that died in it has locked is free again. */
+export async function changeGitSetting(
+  git: GitRunner,
+  layout: LockDirs,
+  scope: 'local' | 'global',
+  key: string,
+  value: string | null,
+): Promise<boolean> {
+  if (scope === 'global') return change(git, scope, key, value);
+  await repairRefLocks(git, layout);
+  return withRefRecord(git, layout, [{ ref: 'config', new: null }], async (release) => {
+    for (let tries = 1; ; tries += 1) {
+      const notedMs = Date.now();
+      try {
+        return await change(git, scope, key, value);
+      } catch (error) {
+        // A git that died is started again, and meets the lock of the first.
+        const mayBeOurs = error instanceof Error && /was killed|could not lock config file/.test(error.message);
+        if (!mayBeOurs) throw error;
+        if (!(await release({ notedMs, latestMs: Date.now() })) || tries === maxDeaths) throw error;
+      }
+    }
+  });
+}
+
+async function change(git: GitRunner, scope: 'local' | 'global', key: string, value: string | null): Promise<boolean> {
+  const words = value === null ? ['--unset-all', '--', key] : ['--replace-all', '--', key, value];
+  // git says 5 for a key that is not there.
+  const { exitCode } = await git.run(['config', `--${scope}`, ...words], { accept: value === null ? [5] : [] });
+  return exitCode === 0;
+}
+
+function toOrigin(scope: string, source: string, home: string | undefined): string {
+  const path = source.replace(/^file:/, '');
+  if (scope === 'command' || path === source) return source.replace(/:$/, '');
+  return `${scope} ${home && path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path}`;
+}

@@ -1,0 +1,322 @@
+/** Transfers from and to other repositories: what comes in goes to quarantine; what goes out is leased and never forced. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { SimpleGit } from 'simple-git';
+import { TeddyError } from '../../errors.ts';
+import type { RefTip, RefUpdate, Remotes, Store, TransferOptions } from '../../ports/git.ts';
+import { isRefName, parseOid, type RefName } from '../../names.ts';
+import { findRemote, toRemoteNames, type RemoteAddress, callRemote, type RemoteResult } from './remote-call.ts';
+import { cut, isPassing, toRemoteError } from './remote-errors.ts';
+import type { RepositoryLayout } from '../run/layout.ts';
+import { withRefRecord, type NotedUpdate } from '../refs/ref-record.ts';
+import { hasDied, type GitRunner } from '../run/run.ts';
+import type { GitSetting } from '../refs/settings.ts';
+
+const maxTries = 3;
+const firstDelayMs = 300;
+/** So many git processes at a time: two cores are usual, and each of them only waits for the other. */
+const checksAtATime = 4;
+
+type Ancestry = Pick<Store, 'readSize' | 'isAncestor'>;
+
+export interface RemotesOptions {
+  git: GitRunner;
+  layout: RepositoryLayout;
+  store: Ancestry;
+  porcelain(): Promise<SimpleGit>;
+  settings(): Promise<ReadonlyMap<string, GitSetting>>;
+  /** The folder that the user stands in. */
+  cwd: string;
+  /** Called after each transfer; a test may crash there. */
+  onStep?: ((step: string) => void) | undefined;
+}
+
+export function gitRemotes({ git, layout, store, porcelain, settings, cwd, onStep }: RemotesOptions): Remotes {
+  const names = async () => toRemoteNames(await settings());
+  const find = async (remote: string) => findRemote(remote, await names(), cwd, porcelain);
+  return {
+    names,
+    list: async (remote, prefixes, options) => listRemote(git, await find(remote), prefixes, options),
+    async fetch(remote, refs, options) {
+      await fetchRefs({ git, layout, address: await find(remote) }, refs, options);
+      onStep?.('fetched');
+    },
+    async push(remote, updates, options) {
+      const outcome = await pushRefs({ git, layout, store, address: await find(remote) }, updates, options);
+      onStep?.('pushed');
+      return outcome;
+    },
+  };
+}
+
+async function listRemote(
+  git: GitRunner,
+  address: RemoteAddress,
+  prefixes: readonly string[],
+  options: TransferOptions,
+): Promise<{ refs: RefTip[]; isEmpty: boolean }> {
+  // All of them: git asks for all in any case, and only so it is known whether there is any.
+  const args = ['ls-remote', '--', address.argument];
+  const { stdout } = await callUntilItWorks(git, address, { args, input: '' }, options);
+  const rows = stdout.split('\n').filter((row) => /^[0-9a-f]{40,64}\trefs\/./.test(row) && !row.endsWith('^{}'));
+  const refs = rows
+    .map((row) => ({ ref: row.slice(row.indexOf('\t') + 1) as RefName, oid: row.slice(0, row.indexOf('\t')) }))
+    .filter(({ ref }) => prefixes.some((prefix) => ref.startsWith(prefix)));
+  return { refs: refs.map(({ ref, oid }) => ({ ref, oid: parseOid(oid) })), isEmpty: rows.length === 0 };
+}
+
+type Release = () => Promise<unknown>;
+type Transfer = Pick<RemotesOptions, 'git' | 'layout'> & { address: RemoteAddress };
+
+/** A git that is killed in it, alone or with teddy, leaves no lock on `refs`. `transfer` is told how to release those of its own. */
+function withRefLocks<Value>(
+  { git, layout }: Transfer,
+  refs: readonly NotedUpdate[],
+  transfer: (release: Release) => Promise<Value>,
+): Promise<Value> {
+  if (refs.length === 0) return transfer(() => Promise.resolve());
+  return withRefRecord(git, layout, refs, (release) => {
+    const notedMs = Date.now();
+    return transfer(() => release({ notedMs, latestMs: Date.now() }));
+  });
+}
+
+async function fetchRefs(
+  place: Transfer,
+  refs: readonly { from: RefName; to: RefName }[],
+  options: TransferOptions,
+): Promise<void> {
+  if (refs.length === 0) return;
+  const { git, address } = place;
+  const args = toFetchArguments(address, options.isWhole);
+  const input = toFetchInput(refs);
+  const noted = refs.map(({ to }) => ({ ref: to, new: null }));
+  await withRefLocks(place, noted, (release) => callUntilItWorks(git, address, { args, input, release }, options));
+}
+
+/** A try that failed has changed nothing that another one would have to know of. */
+async function callUntilItWorks(
+  git: GitRunner,
+  address: RemoteAddress,
+  { args, input, release }: { args: string[]; input: string; release?: Release },
+  options: TransferOptions,
+): Promise<RemoteResult> {
+  for (let tries = 1; ; tries += 1) {
+    const result = await callRemote(git, args, input, options);
+    if (result.exitCode === 0) return result;
+    if (hasDied(result.exitCode, result.endedBy)) await release?.();
+    else if (!isPassing(result)) throw toRemoteError(address.label, result);
+    if (tries === maxTries) throw toRemoteError(address.label, result);
+    await waitBeforeTry(tries, options);
+  }
+}
+
+/** Longer each time, and never as long as another one who failed at the same moment. */
+async function waitBeforeTry(tries: number, { signal }: TransferOptions): Promise<void> {
+  // The next call reports what aborted the wait.
+  await sleep(firstDelayMs * 2 ** (tries - 1) * (0.5 + Math.random() / 2), undefined, { signal }).catch(
+    () => undefined,
+  );
+}
+
+async function pushRefs(
+  place: Transfer & { store: Ancestry },
+  updates: readonly RefUpdate[],
+  options: TransferOptions,
+): Promise<'done' | 'moved'> {
+  if (updates.length === 0) return 'done';
+  const { address } = place;
+  await refuseRewrites(place.store, address, updates);
+  const args = toPushArguments(address, updates);
+  const tracked = toTracked(address, updates);
+  return withRefLocks(place, tracked, (release) => pushUntilItWorks(place, { args, updates, release }, options));
+}
+
+/** git moves them after a push, where the remote is fetched as usual. */
+function toTracked({ argument, isNamed }: RemoteAddress, updates: readonly RefUpdate[]): NotedUpdate[] {
+  const branches = updates.filter(({ ref }) => isNamed && ref.startsWith('refs/heads/'));
+  return branches.map((update) => ({ ...update, ref: update.ref.replace('heads', `remotes/${argument}`) as RefName }));
+}
+
+async function pushUntilItWorks(
+  { git, address }: Transfer,
+  { args, updates, release }: { args: string[]; updates: readonly RefUpdate[]; release: Release },
+  options: TransferOptions,
+): Promise<'done' | 'moved'> {
+  for (let tries = 1; ; tries += 1) {
+    const result = await callRemote(git, args, '', options);
+    const hasBeenKilled = hasDied(result.exitCode, result.endedBy);
+    if (hasBeenKilled) await release();
+    const outcome = readPushOutcome(address.label, result, updates.length);
+    if (outcome === 'done') return 'done';
+    if (outcome === 'unknown' && result.exitCode !== 0 && !isPassing(result) && !hasBeenKilled)
+      throw toRemoteError(address.label, result);
+    const found = await findOutcome(git, address, updates, options);
+    if (found !== 'untouched') return found;
+    if (outcome === 'moved') return 'moved';
+    if (outcome !== 'unknown') throw outcome.refusal;
+    if (tries === maxTries) throw toRemoteError(address.label, result);
+    await waitBeforeTry(tries, options);
+  }
+}
+
+/** A server that was cut off may have taken everything, and a first try of ours may be what moved the refs. */
+async function findOutcome(
+  git: GitRunner,
+  address: RemoteAddress,
+  updates: readonly RefUpdate[],
+  options: TransferOptions,
+): Promise<'done' | 'moved' | 'untouched'> {
+  const { refs } = await listRemote(git, address, ['refs/'], options);
+  const tips = new Map(refs.map(({ ref, oid }) => [ref, oid]));
+  if (updates.every((update) => (tips.get(update.ref) ?? null) === update.new)) return 'done';
+  return updates.every((update) => (tips.get(update.ref) ?? null) === update.old) ? 'untouched' : 'moved';
+}
+
+/** To git, a lease that holds is leave to rewrite: that there is nothing to rewrite has to be seen before. */
+async function refuseRewrites(store: Ancestry, address: RemoteAddress, updates: readonly RefUpdate[]): Promise<void> {
+  const moves = updates.filter((update) => update.old !== null && update.new !== null && update.old !== update.new);
+  for (let at = 0; at < moves.length; at += checksAtATime) {
+    const some = moves.slice(at, at + checksAtATime);
+    const results = await Promise.all(some.map((update) => isFastForward(store, update)));
+    const rewritten = some.find((_, i) => results[i] === false);
+    if (rewritten === undefined) continue;
+    throw new TeddyError(
+      'REMOTE_AHEAD',
+      `${address.label} has commits of ${rewritten.ref.replace(/^refs\/heads\//, '')} that are not part of what would be pushed.`,
+      'Bring them in first: `teddy session sync`. Nothing is ever pushed by force.',
+    );
+  }
+}
+
+/** False where what is there was never fetched. */
+async function isFastForward(store: Ancestry, { old, new: tip }: RefUpdate): Promise<boolean> {
+  if (old === null || tip === null || (await store.readSize(old)) === null) return false;
+  return store.isAncestor(old, tip);
+}
+
+/** Reads from `git push --porcelain` what became of each ref. */
+interface PushedRef {
+  ref: string;
+  flag: string;
+  /** `[remote rejected] (pre-receive hook declined)` */
+  summary: string;
+}
+
+/**
+ * `moved`: a lease did not hold. `unknown`: the server did not say, or not everything; whether it has taken the refs is for its
+ * listing to tell. So it is where the server refused: a connection that broke may have made curl send it all a second time.
+ */
+type PushOutcome = 'done' | 'moved' | 'unknown' | { refusal: TeddyError };
+
+/** A refusal is REMOTE_REFUSED in the server's words. */
+function readPushOutcome(label: string, result: RemoteResult, count: number): PushOutcome {
+  const refs = readRows(result.stdout);
+  const rejected = refs.filter(({ flag }) => flag === '!');
+  if (rejected.some(({ summary }) => isMoved(summary))) return 'moved';
+  const refused = rejected.filter(({ summary }) => summary.startsWith('[remote rejected]'));
+  // With an atomic push all of them are rejected; those that are the reason say something else.
+  const reasons = refused.filter(({ summary }) => !/atomic (?:push failed|transaction failed)/.test(summary));
+  const named = reasons.length > 0 ? reasons : refused;
+  if (named.length > 0) return { refusal: toRefused(label, named, result.serverSaid) };
+  return result.exitCode === 0 && refs.length >= count ? 'done' : 'unknown';
+}
+
+function readRows(stdout: string): PushedRef[] {
+  return stdout.split('\n').flatMap((row) => {
+    const [flag = '', refspec = '', summary = ''] = row.split('\t');
+    if (flag.length !== 1 || !refspec.includes(':')) return [];
+    return [{ flag, ref: refspec.slice(refspec.indexOf(':') + 1), summary }];
+  });
+}
+
+/** Here before anything was sent, or at the server, where somebody was faster between its listing and its lock. */
+function isMoved(summary: string): boolean {
+  return /stale info|fetch first|non-fast-forward|needs force|but expected|reference already exists|incorrect old value|remote ref updated since checkout/.test(
+    summary,
+  );
+}
+
+function toRefused(label: string, refused: readonly PushedRef[], serverSaid: readonly string[]): TeddyError {
+  const [first] = refused;
+  const reason = /\((.*)\)$/.exec(first?.summary ?? '')?.[1] ?? first?.summary ?? '';
+  const others = refused.length === 1 ? '' : ` and ${refused.length - 1} more`;
+  const words = serverSaid.length === 0 ? '' : ` It says: ${serverSaid.join(' ')}`;
+  const name = first?.ref.replace(/^refs\/heads\//, '') ?? '';
+  return new TeddyError(
+    'REMOTE_REFUSED',
+    cut(`${label} refused ${name}${others}: ${reason}.${words}`),
+    'Nothing was changed there. See its rules: protected branches, hooks, quotas.',
+  );
+}
+
+/** The command lines of fetch and push: everything that a user's configuration may add to them is taken away again. */
+const quarantine = 'refs/teddy/quarantine/';
+/** Every system of today takes a command line of this length, with room to spare for the environment. */
+const maxArgumentsChars = 1_000_000;
+
+const silent = ['-c', 'credential.interactive=false'];
+
+/** Without --atomic, with which git lets go of a pack before a ref holds what is in it: a `git repack -ad` could drop it. */
+const fetchFlags = [
+  '--progress',
+  '--stdin',
+  // Without it git would also move the remote-tracking branches of what is fetched.
+  '--refmap=',
+  '--no-tags',
+  '--no-write-fetch-head',
+  '--no-auto-maintenance',
+  '--no-recurse-submodules',
+  '--no-prune',
+  '--no-show-forced-updates',
+  // Objects have to be there to be checked, also in a partial clone.
+  '--no-filter',
+];
+
+function toFetchArguments({ argument }: RemoteAddress, isWhole = false): string[] {
+  const checks = ['-c', 'fetch.fsckObjects=true', '-c', 'transfer.fsckObjects=true'];
+  // Loose objects that are in an old pack already are not written: a `git gc` may be about to drop that pack. A pack of their own stays.
+  if (isWhole) checks.push('-c', 'fetch.unpackLimit=1');
+  const flags = isWhole ? ['--refetch', ...fetchFlags] : fetchFlags;
+  // Refs of the quarantine are derived: to wait for the disk with each of thousands would be for nothing.
+  return [...silent, ...checks, '-c', 'core.fsync=committed', 'fetch', ...flags, '--', argument];
+}
+
+/** Throws HOSTILE_SESSION for a name that no ref has, GIT_FAILED for a destination outside of the quarantine. */
+function toFetchInput(refs: readonly { from: RefName; to: RefName }[]): string {
+  return refs.map(({ from, to }) => `+${requireRefName(from)}:${requireQuarantine(to)}\n`).join('');
+}
+
+function requireQuarantine(ref: RefName): RefName {
+  if (requireRefName(ref).startsWith(quarantine)) return ref;
+  throw new TeddyError('GIT_FAILED', `Nothing is fetched into ${ref}, which is outside of ${quarantine}.`);
+}
+
+function requireRefName(ref: RefName): RefName {
+  if (isRefName(ref)) return ref;
+  throw new TeddyError(
+    'HOSTILE_SESSION',
+    `No ref can have the name ${JSON.stringify(ref)}.`,
+    'Nothing of it was taken.',
+  );
+}
+
+/** Throws GIT_FAILED when there are more updates than one call can hold: they would not be all or nothing. */
+function toPushArguments(address: RemoteAddress, updates: readonly RefUpdate[]): string[] {
+  const leases = updates.map(({ ref, old }) => `--force-with-lease=${requireRefName(ref)}:${old ?? ''}`);
+  const refspecs = updates.map((update) => `${update.new ?? ''}:${update.ref}`);
+  const flags = ['--progress', '--porcelain', '--atomic', '--no-verify', '--no-follow-tags', '--recurse-submodules=no'];
+  const chars = [...leases, ...refspecs].reduce((sum, part) => sum + part.length + 9, 0);
+  if (chars > maxArgumentsChars) {
+    throw new TeddyError(
+      'GIT_FAILED',
+      `${updates.length} branches are too many for one push.`,
+      'Push some of them at a time, by their names.',
+    );
+  }
+  return [...silent, ...withoutMirror(address), 'push', ...flags, ...leases, '--', address.argument, ...refspecs];
+}
+
+/** git pushes all of a mirror, or refuses. */
+function withoutMirror({ argument, isNamed }: RemoteAddress): string[] {
+  return isNamed && !argument.includes('=') ? ['-c', `remote.${argument}.mirror=false`] : [];
+}

@@ -1,0 +1,73 @@
+/** Which gits are at work in a repository, as far as the system says. */
+import { readdir, readFile, readlink, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { removeFile, fileExists } from '../../disk/replace-file.ts';
+import { isAlive } from '../../disk/process-identity.ts';
+
+/** Some of them stay for as long as a program that reads, and none of them takes a lock. */
+const readers = /^(?:cat-file|rev-list|log|grep|diff-tree|fsmonitor--daemon)$/;
+
+/**
+ * Processes whose program is git and that stand in one of these directories; null where the system does not say. One that has
+ * started us (`git teddy`, an alias) only waits for us.
+ */
+export async function findLivingGits(dirs: string[]): Promise<number[] | null> {
+  const names = await readdir('/proc').catch(() => null);
+  if (names === null) return null;
+  const ancestors = await findAncestors();
+  const pids = names.filter((name) => /^\d+$/.test(name) && !ancestors.has(name));
+  const found = await Promise.all(pids.map(async (pid) => ((await isGitIn(pid, dirs)) ? [Number(pid)] : [])));
+  return found.flat();
+}
+
+async function findAncestors(): Promise<Set<string>> {
+  const found = new Set<string>();
+  for (let pid = String(process.ppid); pid !== '' && pid !== '0' && !found.has(pid);) {
+    found.add(pid);
+    const status = await readFile(join('/proc', pid, 'status'), 'utf8').catch(() => '');
+    pid = /^PPid:\s*(\d+)/m.exec(status)?.[1] ?? '';
+  }
+  return found;
+}
+
+async function isGitIn(pid: string, dirs: string[]): Promise<boolean> {
+  const read = (name: string) => readFile(join('/proc', pid, name), 'utf8').catch(() => '');
+  if (!(await read('comm')).startsWith('git')) return false;
+  // A process that is over, and one of another user, has no directory for us.
+  const cwd = await readlink(join('/proc', pid, 'cwd')).catch(() => null);
+  if (cwd === null || !dirs.some((dir) => cwd === dir || cwd.startsWith(`${dir}/`))) return false;
+  return !(await read('cmdline')).split('\0').some((word) => readers.test(word));
+}
+
+/** `dir`: of the packs. What cannot be removed stays, for the next time. */
+export async function removeDeadPacks(dir: string, objectFormat: 'sha1' | 'sha256'): Promise<void> {
+  for (const { name, kind } of await findDeadPacks(dir)) {
+    const remove = async () => {
+      if (kind === 'idx') await removePackOf(dir, name, objectFormat);
+      await unlink(join(dir, name));
+    };
+    await remove().catch(() => undefined);
+  }
+}
+
+/** Files whose name says that their process is gone. */
+export async function findDeadPacks(dir: string): Promise<{ name: string; kind: string }[]> {
+  const found: { name: string; kind: string }[] = [];
+  for (const name of await readdir(dir)) {
+    const [, kind, pid, bootId] = /^tmp_(pack|idx)_teddy-(\d+)-(.+)-[0-9a-f]{8}$/.exec(name) ?? [];
+    if (kind === undefined || bootId === undefined || Number(pid) === process.pid) continue;
+    if (!(await isAlive(Number(pid), bootId))) found.push({ name, kind });
+  }
+  return found;
+}
+
+/**
+ * Killed between its two renames, it has left a pack under its final name, and this is the index that never got its own. That
+ * the index ends with the pack's checksum proves whose the pack is; so it goes last.
+ */
+async function removePackOf(dir: string, index: string, objectFormat: 'sha1' | 'sha256'): Promise<void> {
+  const hashBytes = objectFormat === 'sha1' ? 20 : 32;
+  const checksum = (await readFile(join(dir, index))).subarray(-2 * hashBytes, -hashBytes);
+  const name = join(dir, `pack-${checksum.toString('hex')}`);
+  if (!(await fileExists(`${name}.idx`))) await removeFile(`${name}.pack`);
+}

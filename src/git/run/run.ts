@@ -1,0 +1,337 @@
+/** Runs git as a child process: exact bytes in and out, a clean environment, nothing inherited by accident. */
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DamagedObjectError, GitKilledError, TeddyError, tooManyFilesError } from '../../errors.ts';
+import { toGitFailure, type GitEnd } from './git-failure.ts';
+import { toWriteError } from '../../disk/replace-file.ts';
+
+/** Kept of the user's environment; every other `GIT_*` variable would change what our calls mean. */
+const keptVariables = /^GIT_(?:AUTHOR_|COMMITTER_|SSH|CONFIG_|CEILING_DIRECTORIES$|DEFAULT_HASH$)/;
+
+/**
+ * Our own calls: hooks off, everything written is fsynced, no background maintenance, paths as they are.
+ * `core.fsync=all` because git by default fsyncs neither refs nor loose objects. Without a `diff.orderFile`, since git fails where
+ * there is no such file.
+ */
+export const fixedSettings = [
+  'core.hooksPath=/dev/null',
+  'core.fsync=all',
+  'core.quotePath=false',
+  'diff.orderFile=/dev/null',
+  'gc.auto=0',
+  'maintenance.auto=false',
+  'advice.detachedHead=false',
+];
+
+/**
+ * Another git is making a linked work tree, and has not filled its files yet: a command that looks at all work trees dies of
+ * that before it has done anything.
+ */
+const halfMadeWorkTree = /^fatal: failed to read \S*worktrees\/.*commondir: /m;
+/**
+ * A `git gc` beside us has removed a folder of objects that the child had just made and not yet put anything into. Whoever
+ * writes objects does nothing else that could not be done again.
+ */
+const vanishedFolder = /^error: unable to create temporary file: No such file or directory/m;
+const waitStepMs = 25;
+const maxWaitMs = 2_000;
+
+/** Another git was at work at the same moment: the same command succeeds when it is run again. */
+export function isOverlap(stderr: string): boolean {
+  return halfMadeWorkTree.test(stderr) || vanishedFolder.test(stderr);
+}
+
+export type Environment = Record<string, string | undefined>;
+
+/**
+ * A key at the terminal, or its end, has reached a child between its start and the moment at which it has a group of its own:
+ * git itself has not begun, and may be started again.
+ */
+export function isBeforeStart(signal: NodeJS.Signals | null): boolean {
+  return signal === 'SIGINT' || signal === 'SIGHUP';
+}
+
+/** Nobody presses a key so often. */
+export const maxStarts = 5;
+
+/** Something kills git wherever it comes: then it is told. */
+export const maxDeaths = 3;
+
+/** By a signal, or as a shell tells of one: 128 and 129 are git's own words for a failure and a wrong option. */
+export function hasDied(code: number | null, signal: NodeJS.Signals | null): boolean {
+  return signal !== null || (code !== null && code > 129 && code < 129 + 64);
+}
+
+/** They move what others see. What such a command was doing has to be known before it is done once more. */
+const moving = new Set(['update-ref', 'switch', 'merge', 'worktree', 'fetch', 'push', 'clone', 'commit-tree']);
+
+/**
+ * While another git packs and prunes, a git can miss an object that is there: it is not loose any more, and the pack that has it is
+ * not known yet. One that starts anew knows the packs of today: what only reads is run again before an object is said to be damaged.
+ */
+export const maxLooks = 3;
+export const lookAgainMs = 20;
+
+function missesObject(args: string[], end: GitEnd): boolean {
+  const command = toCommand(args);
+  return end.exitCode !== 0 && !moving.has(command) && toGitFailure(command, end) instanceof DamagedObjectError;
+}
+
+function toCommand(args: string[]): string {
+  return args.find((arg, at) => !arg.startsWith('-') && args[at - 1] !== '-c') ?? '';
+}
+
+interface GitResult {
+  exitCode: number;
+  /** That ended it; null: none. */
+  signal: NodeJS.Signals | null;
+  /** It was killed, or has crashed. */
+  died: boolean;
+  stdout: Buffer;
+  stderr: string;
+}
+
+interface GitRunOptions {
+  input?: string | Uint8Array;
+  env?: Environment;
+  /** Called at once with the id of each process that is started for it. */
+  onStart?: (pid: number) => void;
+  /** Exit codes that are an answer, not a failure; 0 always is. */
+  accept?: number[];
+  /** Whoever asks puts right what a git that was killed has left. */
+  acceptDeath?: boolean;
+}
+
+export interface GitRunner {
+  /** Throws GIT_FAILED with git's own words, unless the exit code is accepted. */
+  run(args: string[], options?: GitRunOptions): Promise<GitResult>;
+  /** stdout as text, without its last newline. */
+  text(args: string[], options?: GitRunOptions): Promise<string>;
+  /** stdout split at NUL. */
+  list(args: string[], options?: GitRunOptions): Promise<string[]>;
+  /** stdout line by line, as it comes; a consumer that stops early ends the child. */
+  lines(args: string[]): AsyncIterable<string>;
+  /** A child that stays: it ends when its stdin is closed. */
+  start(args: string[]): ChildProcessWithoutNullStreams;
+}
+
+/** The environment of git's children: the user's, without the variables that would redirect or colour our calls. */
+export function toChildEnvironment(env: Environment, added: Environment = {}): Environment {
+  const kept = Object.entries(env).filter(([key]) => !key.startsWith('GIT_') || keptVariables.test(key));
+  return {
+    ...Object.fromEntries(kept),
+    LC_ALL: 'C',
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_PAGER: 'cat',
+    GIT_EDITOR: 'false',
+    GIT_OPTIONAL_LOCKS: '0',
+    ...added,
+  };
+}
+
+/** `mend`: removes work trees that nobody is making any more, at which git fails. */
+export function gitRunner(
+  cwd: string,
+  env: Environment,
+  trace?: (line: string) => void,
+  mend?: () => Promise<unknown>,
+): GitRunner {
+  const launch = (args: string[], added: Environment = {}): ChildProcessWithoutNullStreams => {
+    const child = spawn('git', [...fixedSettings.flatMap((setting) => ['-c', setting]), ...args], {
+      cwd,
+      env: { ...env, ...added },
+      stdio: 'pipe',
+      // A group of their own: Ctrl-C at the terminal is for us to answer, and must not kill git in the middle of a write.
+      detached: true,
+      windowsHide: true,
+    });
+    refuseWithoutPipes(child);
+    return child;
+  };
+
+  async function runOnce(args: string[], options: GitRunOptions): Promise<GitResult> {
+    for (let starts = 1; ; starts += 1) {
+      const child = launch(args, options.env);
+      if (child.pid !== undefined) options.onStart?.(child.pid);
+      const result = await collect(child, options.input).catch((error: NodeJS.ErrnoException) => {
+        throw toSpawnError(error, cwd);
+      });
+      if (!isBeforeStart(result.signal) || starts === maxStarts) return result;
+    }
+  }
+
+  /** A git that dies before it has answered is asked again; an index of our own that it was writing is still locked. */
+  async function runUntilAnswered(args: string[], options: GitRunOptions): Promise<GitResult> {
+    for (let deaths = 1; ; deaths += 1) {
+      const result = await runOnce(args, options);
+      if (!result.died || deaths === maxDeaths || moving.has(toCommand(args))) return result;
+      const index = options.env?.['GIT_INDEX_FILE'];
+      if (index !== undefined) await rm(`${index}.lock`, { force: true });
+    }
+  }
+
+  async function run(args: string[], options: GitRunOptions = {}): Promise<GitResult> {
+    const started = performance.now();
+    let result = await runUntilAnswered(args, options);
+    while (result.exitCode !== 0 && isOverlap(result.stderr) && performance.now() - started < maxWaitMs) {
+      await sleep(waitStepMs);
+      if (halfMadeWorkTree.test(result.stderr)) await mend?.();
+      result = await runUntilAnswered(args, options);
+    }
+    for (let looks = 1; looks < maxLooks && missesObject(args, result); looks += 1) {
+      await sleep(lookAgainMs);
+      result = await runUntilAnswered(args, options);
+    }
+    trace?.(`git ${args.join(' ')}  ${Math.round(performance.now() - started)} ms, exit ${result.exitCode}`);
+    // A git that died has given no answer, whatever its exit code would mean.
+    if (result.died && options.acceptDeath !== true) throw toDeath(args, result);
+    if (result.exitCode !== 0 && !options.accept?.includes(result.exitCode) && !result.died)
+      throw toGitFailure(args[0] ?? '', result);
+    return result;
+  }
+
+  async function* lines(args: string[], starts = 1): AsyncIterable<string> {
+    const child = launch(args);
+    const ended = collectErrors(child);
+    let count = 0;
+    try {
+      for await (const line of createInterface({ input: child.stdout })) {
+        count += 1;
+        yield line;
+      }
+    } finally {
+      // A consumer that stops early closes the pipe on git.
+      child.stdout.destroy();
+    }
+    const { exitCode, signal, stderr } = await ended;
+    const isRepeated =
+      count === 0 &&
+      ((isBeforeStart(signal) && starts < maxStarts) ||
+        (starts < maxLooks && missesObject(args, { exitCode, signal, stderr })));
+    if (isRepeated) yield* lines(args, starts + 1);
+    else if (exitCode !== 0) throw toGitFailure(args[0] ?? '', { exitCode, signal, stderr });
+  }
+
+  return {
+    run,
+    lines: (args) => lines(args),
+    text: async (args, options) => (await run(args, options)).stdout.toString('utf8').replace(/\n$/, ''),
+    list: async (args, options) => splitNul((await run(args, options)).stdout),
+    start: (args) => launch(args),
+  };
+}
+
+export function splitNul(bytes: Buffer): string[] {
+  const text = bytes.toString('utf8');
+  if (text === '') return [];
+  return (text.endsWith('\0') ? text.slice(0, -1) : text).split('\0');
+}
+
+/** Where no pipes can be opened, Node gives a child without any, and says why only later. */
+function refuseWithoutPipes(child: Partial<ChildProcessWithoutNullStreams>): void {
+  if (child.stdin !== undefined) return;
+  child.on?.('error', () => undefined);
+  throw tooManyFilesError();
+}
+
+function collect(child: ChildProcessWithoutNullStreams, input: string | Uint8Array | undefined): Promise<GitResult> {
+  return new Promise((resolve, reject) => {
+    const stdout: Buffer[] = [];
+    const stderr: Buffer[] = [];
+    child.stdout.on('data', (chunk: Buffer) => stdout.push(chunk));
+    child.stderr.on('data', (chunk: Buffer) => stderr.push(chunk));
+    child.on('error', reject);
+    child.on('close', (code, signal) =>
+      resolve({
+        exitCode: code ?? (signal === null ? 1 : 128),
+        signal,
+        died: hasDied(code, signal),
+        stdout: Buffer.concat(stdout),
+        stderr: Buffer.concat(stderr).toString('utf8'),
+      }),
+    );
+    // A child that fails before it has read its input closes the pipe; its exit code tells more than EPIPE.
+    child.stdin.on('error', () => undefined);
+    child.stdin.end(input ?? '');
+  });
+}
+
+/** The exit code and stderr of a child whose stdout somebody else reads. */
+function collectErrors(child: ChildProcessWithoutNullStreams): Promise<Omit<GitResult, 'stdout' | 'died'>> {
+  return new Promise((resolve) => {
+    const stderr: Buffer[] = [];
+    child.stderr.on('data', (chunk: Buffer) => stderr.push(chunk));
+    child.on('error', (error) => resolve({ exitCode: 128, signal: null, stderr: error.message }));
+    child.on('close', (code, signal) =>
+      resolve({ exitCode: code ?? 128, signal, stderr: Buffer.concat(stderr).toString('utf8') }),
+    );
+    child.stdin.on('error', () => undefined);
+    child.stdin.end();
+  });
+}
+
+function toSpawnError(error: NodeJS.ErrnoException, cwd: string): TeddyError {
+  if (error instanceof TeddyError) return error;
+  // A missing working directory looks the same as a missing program.
+  if (error.code === 'ENOENT' && !existsSync(cwd)) {
+    return new TeddyError('NO_WORK_TREE', `The folder ${cwd} is gone.`, 'Change to a folder that exists.', {
+      cause: error,
+    });
+  }
+  if (error.code === 'ENOENT') return gitMissingError();
+  return new TeddyError('GIT_FAILED', `git could not be started: ${error.message}`, undefined, { cause: error });
+}
+
+export function gitMissingError(): TeddyError {
+  return new TeddyError(
+    'GIT_MISSING',
+    'git could not be started.',
+    'Install git 2.38 or newer, and see that it is on PATH.',
+  );
+}
+
+function toDeath(args: string[], { signal, exitCode, stderr }: GitResult): TeddyError {
+  const how = signal === null ? `exit code ${exitCode}` : signal;
+  const said = stderr.trim().split('\n')[0] ?? '';
+  return new GitKilledError(
+    `git ${args[0]} was killed (${how})${said === '' ? '.' : `: ${said}`}`,
+    'See what kills it (memory, a limit, a user), and run the command again.',
+  );
+}
+
+/** The same adapter; whatever its promises reject with is a TeddyError, unless it is a defect. */
+export function withOwnErrors<Adapter extends object>(adapter: Adapter): Adapter {
+  const wrapped = Object.entries(adapter).map(([name, value]: [string, unknown]) => [
+    name,
+    typeof value === 'function' ? wrap(value as (...args: unknown[]) => unknown) : value,
+  ]);
+  return Object.fromEntries(wrapped) as Adapter;
+}
+
+function wrap(method: (...args: unknown[]) => unknown): (...args: unknown[]) => unknown {
+  return (...args) => {
+    const result = method(...args);
+    if (!(result instanceof Promise)) return result;
+    return result.catch((error: unknown) => {
+      throw toWriteError(error, (error as NodeJS.ErrnoException).path ?? 'the repository');
+    });
+  };
+}
+
+/** Whether git is new enough: `cat-file --batch-command -z` came with 2.38. */
+const minimumVersion = [2, 38] as const;
+
+/** For whoever was refused by git. Throws GIT_TOO_OLD, GIT_MISSING. */
+export async function refuseOldGit(git: Pick<GitRunner, 'text'>): Promise<void> {
+  const text = await git.text(['version']);
+  const [major = 0, minor = 0] = (/(\d+)\.(\d+)/.exec(text) ?? []).slice(1).map(Number);
+  if (major > minimumVersion[0] || (major === minimumVersion[0] && minor >= minimumVersion[1])) return;
+  throw new TeddyError(
+    'GIT_TOO_OLD',
+    `teddy needs git ${minimumVersion.join('.')} or newer; this is ${text}.`,
+    'Update git.',
+  );
+}

@@ -1,0 +1,54 @@
+/** The rules that keep git from rewriting teddy's bytes, and diffs readable, whatever is checked out. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { replaceFile } from '../../disk/replace-file.ts';
+import { fallBackTo } from '../../disk/system-error.ts';
+
+const begin = '# teddy: begin (written by `teddy session new`; keeps session files byte for byte)';
+const end = '# teddy: end';
+const rules = [
+  '/.teddy/** -text -filter -ident -working-tree-encoding',
+  '/.teddy/**/_context.log -diff linguist-generated',
+  '/.teddy/**/transcript.jsonl -diff linguist-generated',
+];
+const block = [begin, ...rules, end, ''].join('\n');
+
+/**
+ * `info/attributes` beats every other attributes file, and in it the last line wins: the block goes to its end. The
+ * user's own lines stay as they are, byte for byte.
+ */
+export async function installAttributes(commonDir: string): Promise<void> {
+  const path = attributesPath(commonDir);
+  const text = await readAttributes(path);
+  if (isWhole(text)) return;
+  const others = removeBlocks(text);
+  const gap = others === '' || others.endsWith('\n') ? '' : '\n';
+  await replaceFile(path, Buffer.from(`${others}${gap}${block}`, 'latin1'));
+}
+
+/** A block is there, and not as it has to be. A clone has none until teddy first writes in it. */
+export async function areAttributesChanged(commonDir: string): Promise<boolean> {
+  const text = await readAttributes(attributesPath(commonDir));
+  return text.includes(begin) && !isWhole(text);
+}
+
+export function attributesPath(commonDir: string): string {
+  return join(commonDir, 'info', 'attributes');
+}
+
+function readAttributes(path: string): Promise<string> {
+  return readFile(path, 'latin1').catch(fallBackTo('', 'ENOENT'));
+}
+
+function isWhole(text: string): boolean {
+  return text.endsWith(block) && text.indexOf(begin) === text.length - block.length;
+}
+
+/** A block without its end has lost it by hand: then only its first line can be told from the user's. */
+function removeBlocks(text: string): string {
+  const start = text.indexOf(begin);
+  if (start < 0) return text;
+  const stop = text.indexOf(end, start);
+  const after = stop < 0 ? start + begin.length : stop + end.length;
+  return removeBlocks(text.slice(0, start) + text.slice(after).replace(/^\n/, ''));
+}

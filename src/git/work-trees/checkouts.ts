@@ -1,0 +1,107 @@
+/** Blobs as a checkout would write them, many of them from one git; and files that are as it would write them already. */
+import { randomBytes } from 'node:crypto';
+import { DamagedObjectError, type TeddyError } from '../../errors.ts';
+import { parentsOf, type Oid, type RepoPath } from '../../names.ts';
+import type { Store, TreeChange } from '../../ports/git.ts';
+import { withPrivateIndex, type Checkout } from './index-lock.ts';
+import type { GitRunner } from '../run/run.ts';
+
+interface BlobAt {
+  path: RepoPath;
+  oid: Oid;
+}
+
+/** Each path once. Throws GIT_FAILED when one of the blobs is missing or refused by its filter. */
+export async function readCheckouts(git: GitRunner, files: BlobAt[]): Promise<Map<RepoPath, Uint8Array>> {
+  // In a line, git takes the whitespace that a path begins with for part of what stands before the path.
+  const [alone, together] = [files.filter(beginsWithSpace), files.filter((file) => !beginsWithSpace(file))];
+  const read = await readTogether(git, together);
+  for (const { path, oid } of alone)
+    read.set(path, (await git.run(['cat-file', '--filters', `--path=${path}`, oid])).stdout);
+  return read;
+}
+
+function beginsWithSpace({ path }: BlobAt): boolean {
+  return /^[ \t]/.test(path);
+}
+
+async function readTogether(git: GitRunner, files: BlobAt[]): Promise<Map<RepoPath, Uint8Array>> {
+  if (files.length === 0) return new Map();
+  // The size that git tells is that of the blob, not of what the filters make of it: a word that nobody can know ends a file.
+  const word = randomBytes(16).toString('hex');
+  const input = files.map(({ path, oid }) => `${oid} ${path}\0`).join('');
+  const args = ['cat-file', `--batch=%(objectname) %(objecttype) ${word}`, '--filters', '-z'];
+  return splitAnswers((await git.run(args, { input })).stdout, files, word);
+}
+
+function splitAnswers(answers: Buffer, files: BlobAt[], word: string): Map<RepoPath, Uint8Array> {
+  const read = new Map<RepoPath, Uint8Array>();
+  const headers = files.map(({ oid }) => `${oid} blob ${word}\n`);
+  let at = 0;
+  for (const [index, file] of files.entries()) {
+    const [header = '', next] = headers.slice(index, index + 2);
+    if (answers.toString('latin1', at, at + header.length) !== header) throw toRefusal(file);
+    const start = at + header.length;
+    // Every answer ends with a newline that is not the file's.
+    const end = next === undefined ? answers.length - 1 : answers.indexOf(`\n${next}`, start);
+    if (end < start) throw toRefusal(files[index + 1] ?? file);
+    read.set(file.path, answers.subarray(start, end));
+    at = end + 1;
+  }
+  return read;
+}
+
+function toRefusal({ path, oid }: BlobAt): TeddyError {
+  return new DamagedObjectError(
+    `git cat-file has no file ${oid} for ${path}.`,
+    'Run `git fsck` to see what is damaged.',
+  );
+}
+
+interface EqualFilesOptions {
+  git: GitRunner;
+  store: Store;
+  gitDir: string;
+}
+
+/** Settings that could make git trust an index more than the files, or write it in another form. */
+const plainly = ['core.ignoreStat=false', 'core.fsmonitor=false', 'core.splitIndex=false', 'index.sparse=false'];
+
+/**
+ * Index entries of the target for all files in its way that hold what it would write, as git compares them: filters, line ends,
+ * modes and links included. An agent that works on one branch while its work is recorded on another leaves such files. With these
+ * entries, which are for `update-index --index-info`, git sees no edit there and leaves the files alone. A path at which the user
+ * has staged anything else is not among them.
+ */
+export async function listEqualFiles(options: EqualFilesOptions, { from, to }: Checkout): Promise<string> {
+  const { git, store, gitDir } = options;
+  const isStaged = await readStaged(git, from);
+  const candidates = (await store.diffTrees(from, to)).filter(
+    ({ path, after, mode }) => after !== null && mode !== '160000' && !isStaged(path),
+  );
+  if (candidates.length === 0) return '';
+  return withPrivateIndex(gitDir, async (index) => {
+    const run = { env: { GIT_INDEX_FILE: index } };
+    const settings = plainly.flatMap((setting) => ['-c', setting]);
+    await git.run([...settings, 'update-index', '-z', '--index-info'], { ...run, input: toRows(candidates) });
+    await git.run([...settings, 'update-index', '-q', '--refresh'], { ...run, accept: [1] });
+    const differing = await git.list([...settings, 'diff-files', '--name-only', '--no-relative', '-z'], run);
+    const others = new Set<string>(differing);
+    return toRows(candidates.filter(({ path }) => !others.has(path)));
+  });
+}
+
+function toRows(changes: readonly TreeChange[]): string {
+  return changes.map(({ path, after, mode }) => `${mode} ${after}\t${path}\0`).join('');
+}
+
+/** Whether a path, a directory above it or anything below it is staged as something that the commit does not have. */
+async function readStaged(git: GitRunner, commit: Checkout['from']): Promise<(path: string) => boolean> {
+  const diff = ['diff-index', '--cached', '--name-only', '--no-renames', '--no-relative', '--ita-invisible-in-index'];
+  const staged = await git.list(
+    commit === null ? ['ls-files', '-z'] : [...diff, '--ignore-submodules=none', '-z', commit],
+  );
+  const paths = new Set<string>(staged);
+  const above = new Set<string>(staged.flatMap(parentsOf));
+  return (path) => paths.has(path) || above.has(path) || parentsOf(path).some((parent) => paths.has(parent));
+}

@@ -1,0 +1,165 @@
+/**
+ * Work trees that teddy was making when it was killed. Which one it makes is noted before git begins: git locks what it makes for
+ * as long as it makes it, leaves that for good when it is killed, and may then fail at every command that looks at all of them.
+ */
+import { mkdir, readdir, readFile, realpath, rm } from 'node:fs/promises';
+import { basename, dirname, join, relative, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { journalIn } from '../../journal/journal.ts';
+import { isOid } from '../../names.ts';
+import type { Journal, OperationKind } from '../../ports/journal.ts';
+import { fallBackTo, falseIfRefused, nullIfGone } from '../../disk/system-error.ts';
+import { fileExists } from '../../disk/replace-file.ts';
+import type { RepositoryLayout } from '../run/layout.ts';
+import { findLivingGits } from '../run/living-gits.ts';
+import type { GitRunner } from '../run/run.ts';
+
+/** Between the lock and the name git makes no other file; a second is for a machine that is busy. */
+const namingLooks = 6;
+const namingMs = 200;
+
+/** A work tree that teddy makes at `place`, absolute. */
+export const workTreeKind: OperationKind<{ place: string }> = { name: 'worktree', title: 'a new work tree' };
+
+const journalOf = (commonDir: string): Journal => journalIn({ dir: join(commonDir, 'teddy', 'journal') });
+
+/**
+ * Makes a place of that name, or of the next one that is free: a line's earlier work tree may be there, and hold another branch now.
+ * The note goes when the work tree is whole, or gone.
+ */
+export async function withWorkTreeNote<Value>(
+  commonDir: string,
+  wanted: string,
+  make: (place: string) => Promise<Value>,
+): Promise<Value> {
+  await mkdir(dirname(wanted), { recursive: true });
+  let number = 1;
+  const nextPlace = async (): Promise<string> => {
+    const place = number === 1 ? wanted : `${wanted}-${number}`;
+    number += 1;
+    return (await fileExists(place)) ? nextPlace() : place;
+  };
+  let place = await nextPlace();
+  const operation = await journalOf(commonDir).open(workTreeKind, { place });
+  let isWhole = false;
+  try {
+    // Only one of two processes makes the directory, and git accepts an empty one.
+    while (!(await mkdir(place).then(() => true, fallBackTo(false, 'EEXIST')))) {
+      place = await nextPlace();
+      await operation.note({ place });
+    }
+    const made = await make(place);
+    isWhole = true;
+    return made;
+  } finally {
+    const isGone = async () => !(await fileExists(place)) && (await findRecords(commonDir, place)).length === 0;
+    // A note that cannot be removed changes nothing: the next command finds the work tree whole, or gone.
+    const isOver = (isWhole || (await isGone())) && (await operation.done().then(() => true, falseIfRefused));
+    if (!isOver) await operation.leave();
+  }
+}
+
+type WorkTreeDirs = Pick<RepositoryLayout, 'root' | 'commonDir'>;
+
+/** The places of those that nobody needs; for a note that cannot be read, its own path. */
+export async function findLeftWorkTrees(git: GitRunner, commonDir: string): Promise<string[]> {
+  const left = await journalOf(commonDir).look(workTreeKind);
+  const found = left.map(async ({ path, facts }) => {
+    if (facts === null) return [path];
+    return (await isNeeded(git, await findRecords(commonDir, facts.place), facts.place)) ? [] : [facts.place];
+  });
+  return (await Promise.all(found)).flat();
+}
+
+/**
+ * Keeps a work tree that is whole by now: it belongs to its line. A git that is at work here may still be making it. Returns a sentence
+ * for the user about each that it keeps because somebody has put files there.
+ */
+export async function removeHalfMadeWorkTrees(git: GitRunner, { root, commonDir }: WorkTreeDirs): Promise<string[]> {
+  const journal = journalOf(commonDir);
+  const said: string[] = [];
+  for (const { facts, take } of await journal.left(workTreeKind)) {
+    if (facts !== null && (await findLivingGits([root ?? commonDir, commonDir]))?.length) continue;
+    const operation = await take();
+    const { place } = facts ?? { place: '' };
+    const records = facts === null ? [] : await findRecords(commonDir, place);
+    // Another process may have been faster at that place.
+    const isTaken = (await journal.atWork(workTreeKind)).some((one) => one.facts?.place === place);
+    const isOver = operation === null || facts === null || isTaken || (await isWhole(git, records));
+    const isKept = !isOver && (await isNeeded(git, records, place));
+    if (!isOver && !isKept) await discardWorkTree(commonDir, place);
+    const way = 'Move them away, and the next command removes the rest.';
+    if (isKept) said.push(`${place} was never finished, and holds files that its commit does not have. ${way}`);
+    await (isKept ? operation?.leave() : operation?.done());
+  }
+  return said;
+}
+
+/** Its HEAD comes to its branch last, when files and index are there. */
+async function isWhole(git: GitRunner, records: readonly string[]): Promise<boolean> {
+  const all = records.map(async (record) => {
+    const [hasIndex, ...locks] = await Promise.all(
+      ['index', 'index.lock', 'HEAD.lock'].map((name) => fileExists(join(record, name))),
+    );
+    if (!hasIndex || locks.includes(true)) return false;
+    const args = ['--git-dir', record, 'symbolic-ref', '--quiet', 'HEAD'];
+    return (await git.run(args, { accept: [1, 128] })).exitCode === 0;
+  });
+  return (await Promise.all(all)).includes(true);
+}
+
+/** It is whole, or has a file that git's checkout would not have made. */
+async function isNeeded(git: GitRunner, records: readonly string[], place: string): Promise<boolean> {
+  if (await isWhole(git, records)) return true;
+  const known = new Set(['.git']);
+  for (const record of records) {
+    const head = (await readFile(join(record, 'HEAD'), 'utf8').catch(nullIfGone))?.trim() ?? '';
+    const list = ['ls-tree', '-r', '--name-only', '--full-tree', '-z', head];
+    // At first it is all zeros, which name no commit: whatever is there then is somebody's.
+    if (isOid(head)) for (const path of await git.list(list, { accept: [128] })) known.add(path);
+  }
+  const there = (await readdir(place, { recursive: true, withFileTypes: true }).catch(nullIfGone)) ?? [];
+  return there.some((one) => !one.isDirectory() && !known.has(relative(place, join(one.parentPath, one.name))));
+}
+
+/** For whoever made it and has told nobody. */
+export async function discardWorkTree(commonDir: string, place: string): Promise<void> {
+  if (dirname(place) !== join(commonDir, 'teddy', 'worktrees')) return;
+  for (const record of await findRecords(commonDir, place)) await rm(record, { recursive: true, force: true });
+  await rm(place, { recursive: true, force: true });
+}
+
+/** git names the place right after the lock: a record that stays without a name is that of a git which was killed in between. */
+async function findRecords(commonDir: string, place: string): Promise<string[]> {
+  const dir = join(commonDir, 'worktrees');
+  const real = await realpath(place).catch(() => place);
+  const found: string[] = [];
+  for (const name of await readdir(dir).catch(() => [] as string[])) {
+    const record = join(dir, name);
+    const mayBeNameless = name.replace(/\d*$/, '') === basename(place).replace(/\d*$/, '');
+    const named = mayBeNameless ? await awaitName(record) : await readName(record);
+    const isNameless = named === null && mayBeNameless && (await isBegun(record));
+    if (named === place || named === real || isNameless) found.push(record);
+  }
+  return found;
+}
+
+/** The work tree that git has on record there; null when it has not written that yet. */
+async function readName(record: string): Promise<string | null> {
+  const text = await readFile(join(record, 'gitdir'), 'utf8').catch(() => '');
+  return text.trim() === '' ? null : dirname(resolve(record, text.replace(/\n$/, '')));
+}
+
+/** The git of another process may be just about to write the name: nothing is taken from it. */
+async function awaitName(record: string): Promise<string | null> {
+  for (let looks = 1; ; looks += 1) {
+    const name = await readName(record);
+    if (name !== null || looks === namingLooks || !(await isBegun(record))) return name;
+    await sleep(namingMs);
+  }
+}
+
+async function isBegun(record: string): Promise<boolean> {
+  const names = await readdir(record).catch(() => null);
+  return names !== null && names.every((name) => ['locked', 'gitdir'].includes(name));
+}

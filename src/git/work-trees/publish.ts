@@ -1,0 +1,174 @@
+/**
+ * Moves a line to its next entry. Objects are durable already; here the ref moves, and with it the index and `.teddy/`.
+ * The order is the promise: record, index lock, new index, ref, index, files. `repair.ts` finishes it after a crash.
+ */
+import { lstat, rename } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { TeddyError } from '../../errors.ts';
+import type { Publication } from '../../ports/git.ts';
+import { shortRef, zeroOid } from '../../names.ts';
+import { removeDirectory } from '../../disk/durable-file.ts';
+import { removeFile, replaceFile, syncDir, toWriteError } from '../../disk/replace-file.ts';
+import {
+  copyIndex,
+  leaveToRepair,
+  releaseIndexLock,
+  removeRecord,
+  takeIndexLock,
+  writeRecord,
+  type AppendFiles,
+} from './index-lock.ts';
+import { releaseRefLocks } from '../refs/ref-record.ts';
+import { updateRefs } from '../refs/refs.ts';
+import { readHeadRef, type RepositoryLayout } from '../run/layout.ts';
+import type { GitRunner } from '../run/run.ts';
+
+export interface PublishOptions {
+  git: GitRunner;
+  layout: RepositoryLayout & { root: string };
+  /** Called before each step; a test may crash there. */
+  onStep?: ((step: string) => void) | undefined;
+}
+
+/** `moved`: the ref, or HEAD, was not where it was read; nothing was changed. */
+export async function publish(options: PublishOptions, publication: Publication): Promise<'done' | 'moved'> {
+  const { layout } = options;
+  const step = (name: string) => options.onStep?.(name);
+  for (const { path } of publication.files) await refuseLinks(layout.root, path);
+  step('record');
+  const files = await writeRecord(layout.gitDir, publication);
+  try {
+    if ((await moveRef(options, files, publication)) === 'moved') return 'moved';
+    step('ref-moved');
+    await follow(options, files, publication).catch((error: unknown) => {
+      throw toLateError(error, publication);
+    });
+    step('done');
+    return 'done';
+  } finally {
+    await leaveToRepair(files);
+  }
+}
+
+/** Ref, index and files are brought to the entry that the line has now. */
+async function follow({ layout, onStep }: PublishOptions, files: AppendFiles, publication: Publication): Promise<void> {
+  // The fsync that makes the name of the index durable covers the ref too, which changed before it (`store.ts`).
+  await installIndex(layout.gitDir, files);
+  onStep?.('index-installed');
+  await removeFile(join(layout.gitDir, 'index.lock'));
+  onStep?.('unlocked');
+  await writeSessionFiles(layout, publication.files);
+  onStep?.('files-written');
+  await removeRecord(files);
+}
+
+/** The record stays, so that the next command goes on from here. */
+function toLateError(error: unknown, { ref }: Publication): unknown {
+  if (!(error instanceof TeddyError)) return error;
+  const message = `${error.message} The entry is on ${shortRef(ref)} all the same.`;
+  return new TeddyError(error.code, message, `${error.hint ?? ''} The next command finishes it.`.trim(), {
+    cause: error,
+  });
+}
+
+/**
+ * Takes the lock, prepares the index and moves the ref; unless that is done, everything is taken back. Where locks of a git that died
+ * may be left, the record stays, and with it the lock: nobody knows yet whether the ref has moved.
+ */
+async function moveRef(
+  { git, layout, onStep }: PublishOptions,
+  files: AppendFiles,
+  publication: Publication,
+): Promise<'done' | 'moved'> {
+  let outcome: 'done' | 'moved' = 'moved';
+  let locked = false;
+  let isSettled = true;
+  try {
+    onStep?.('lock');
+    await takeIndexLock(layout.gitDir, files);
+    locked = true;
+    onStep?.('index');
+    // All are over before anything is taken back: a git that is still writing would leave its file behind.
+    const [head, ...prepared] = await Promise.allSettled([
+      readHeadRef(git),
+      writeIndex(git, layout.gitDir, files, publication),
+      publication.durable,
+    ]);
+    if (head.status === 'fulfilled' && head.value !== publication.ref) return 'moved';
+    for (const part of [head, ...prepared]) if (part.status === 'rejected') throw part.reason;
+    onStep?.('ref');
+    outcome = await updateRefs(git, [publication], publication.reflog, async (atWork) => {
+      isSettled = false;
+      isSettled = await releaseRefLocks(git, layout, [publication], atWork);
+    });
+    return outcome;
+  } finally {
+    if (outcome === 'moved' && isSettled) await (locked ? releaseIndexLock(layout.gitDir, files) : removeRecord(files));
+  }
+}
+
+/** Makes the next index in a file of our own; git rewrites it, and so keeps its rules for edits in the same second. */
+export async function writeIndex(
+  git: GitRunner,
+  gitDir: string,
+  files: AppendFiles,
+  { index, new: commit }: Pick<Publication, 'index' | 'new'>,
+): Promise<void> {
+  const env = { GIT_INDEX_FILE: files.index };
+  // git writes no index where there was none and nothing is left to put in it.
+  if (!(await copyIndex(gitDir, files.index))) await git.run(['read-tree', '--empty'], { env });
+  const none = zeroOid(commit);
+  const rows = index.map(({ path, entry }) =>
+    entry === null
+      ? `0 ${none}\t${path}\0`
+      : `${entry.mode === '40000' ? '040000' : entry.mode} ${entry.oid}\t${path}\0`,
+  );
+  await git.run(['update-index', '-z', '--index-info'], { input: rows.join(''), env });
+}
+
+export async function installIndex(gitDir: string, files: AppendFiles): Promise<void> {
+  try {
+    await rename(files.index, join(gitDir, 'index'));
+    await syncDir(gitDir);
+  } catch (error) {
+    throw toWriteError(error, 'the index');
+  }
+}
+
+/** Files below `.teddy/`, each replaced whole. A link in the way is never followed. */
+export async function writeSessionFiles(
+  { root, gitDir }: Pick<PublishOptions['layout'], 'root' | 'gitDir'>,
+  files: Publication['files'],
+): Promise<void> {
+  // At the same time: each has an fsync to wait for.
+  await Promise.all(
+    files.map(async ({ path, bytes }) => {
+      const target = join(root, path);
+      await refuseLinks(root, path);
+      if (bytes !== null) return replaceFile(target, bytes, join(gitDir, 'teddy'));
+      await removeFile(target);
+      return removeEmptyParents(root, path, '.teddy');
+    }),
+  );
+}
+
+async function refuseLinks(root: string, path: string): Promise<void> {
+  const parts = path.split('/');
+  for (let depth = 1; depth < parts.length; depth += 1) {
+    const part = parts.slice(0, depth).join('/');
+    const found = await lstat(join(root, part)).catch(() => null);
+    if (found === null) return;
+    if (found.isDirectory()) continue;
+    throw new TeddyError(
+      'FILES_IN_THE_WAY',
+      `${part} is in the way: it is not a directory.`,
+      `Move ${part} away and run the command again.`,
+    );
+  }
+}
+
+export async function removeEmptyParents(root: string, path: string, top = '.'): Promise<void> {
+  for (let dir = dirname(path); dir !== '.' && dir !== top; dir = dirname(dir)) {
+    if (!(await removeDirectory(join(root, dir)))) return;
+  }
+}

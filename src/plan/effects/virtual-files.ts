@@ -1,0 +1,35 @@
+/** The project's files as they will be: what earlier actions of a plan write lies over what is on disk. */
+import type { FileTarget } from '../../ports/files.ts';
+import { parentsOf, type RepoPath } from '../../names.ts';
+
+export type Inspect = (path: RepoPath) => Promise<FileTarget>;
+
+interface VirtualFiles {
+  inspect: Inspect;
+  /** Remembers a file and makes its parents. The caller has inspected the path: nothing is checked again. */
+  write(path: RepoPath, bytes: Uint8Array): Promise<void>;
+}
+
+/** Nothing of the disk is changed. Two names of one file, through a symlink, are two files here. */
+export function layerFiles(disk: Inspect): VirtualFiles {
+  const files = new Map<RepoPath, FileTarget & { kind: 'file' }>();
+  const directories = new Set<RepoPath>();
+
+  const inspect: Inspect = async (path) => {
+    const file = files.get(path);
+    if (file !== undefined) return file;
+    if (directories.has(path)) return { kind: 'directory' };
+    const parent = parentsOf(path).find((dir) => files.has(dir));
+    return parent === undefined ? await disk(path) : { kind: 'blocked', parent };
+  };
+
+  const write = async (path: RepoPath, bytes: Uint8Array) => {
+    const before = await inspect(path);
+    const executable = before.kind === 'file' && before.executable;
+    const isLink = (before.kind === 'file' || before.kind === 'absent') && before.real !== undefined;
+    files.set(path, { kind: 'file', bytes, executable, ...(isLink ? { real: before.real } : {}) });
+    for (const dir of parentsOf(path)) directories.add(dir);
+  };
+
+  return { inspect, write };
+}

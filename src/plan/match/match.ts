@@ -1,0 +1,232 @@
+/** Applies the pairs of an EDIT to a text: exact and positional, never a guess. */
+import { newestGrammar, type Grammar } from '../../session/text/grammar.ts';
+import { describeMiss } from './match-miss.ts';
+import { type MatchSite, type PlaceKind, findPlaces } from './match-places.ts';
+import type { Position, Problem } from './problem.ts';
+
+export interface EditPair extends Position {
+  /** Null: the replacement is the whole file. */
+  find: string | null;
+  replace: string;
+}
+
+/** How a FIND was found; `file`: there was none, the whole file is replaced. */
+type MatchKind = PlaceKind | 'file';
+
+/** `pair` and `line` count from 1; `line` is that of the text as the earlier pairs left it. */
+export interface EditMatch {
+  pair: number;
+  kind: MatchKind;
+  line: number;
+}
+
+export type EditOutcome = { ok: true; text: string; matches: EditMatch[] } | { ok: false; problems: Problem[] };
+
+type PairOutcome = { ended: EndedText; kind: MatchKind; lines: number[] } | Pick<Problem, 'message' | 'hint'>;
+
+const byteOrderMark = '\uFEFF';
+const maxListedLines = 20;
+
+/**
+ * Applies the pairs one after the other, each to the result of the earlier ones. The text keeps its byte order mark, its
+ * line endings, mixed ones line by line, and its present or missing final newline. A pair that does not apply leaves the text to the next
+ * one, so that all problems are found.
+ */
+export function applyEdit(
+  text: string,
+  { pairs, matchAll }: { pairs: readonly EditPair[]; matchAll: boolean },
+  grammar: Grammar = newestGrammar,
+): EditOutcome {
+  const mark = text.startsWith(byteOrderMark) ? byteOrderMark : '';
+  const matches: EditMatch[] = [];
+  const problems: Problem[] = [];
+  let current = splitEndings(text.slice(mark.length));
+  pairs.forEach((pair, i) => {
+    const outcome = applyPair(current, pair, { matchAll, grammar });
+    if ('message' in outcome) {
+      const { line, column } = pair;
+      problems.push({ line, column, ...outcome, message: `${nameOf(i, pairs)} ${outcome.message}` });
+      return;
+    }
+    current = keepFinalNewline(current, outcome.ended);
+    matches.push(...outcome.lines.map((line) => ({ pair: i + 1, kind: outcome.kind, line })));
+  });
+  return problems.length > 0 ? { ok: false, problems } : { ok: true, text: mark + renderEndings(current), matches };
+}
+
+function applyPair(
+  ended: EndedText,
+  pair: EditPair,
+  { matchAll, grammar }: { matchAll: boolean; grammar: Grammar },
+): PairOutcome {
+  const { text } = ended;
+  const replace = toNewlines(pair.replace);
+  const own = listEndings(pair.replace);
+  if (pair.find === null) {
+    const whole = { start: 0, end: text.length, replacement: replace };
+    return { ended: replaceEnded(ended, [whole], own), kind: 'file', lines: [1] };
+  }
+  if (pair.find === '') {
+    return { message: 'is empty.', hint: 'Give the lines to replace, or leave FIND out to replace the whole file.' };
+  }
+  const wanted = { find: toNewlines(pair.find), replace };
+  const found = findPlaces(text, wanted);
+  if (found === null) return describeMiss(text, wanted, grammar);
+  if (found.places.length > 1 && !matchAll) return describeAmbiguity(text, found.places);
+  const places = withoutOverlaps(found.places);
+  const replaced = places.map(({ start, end, toReplacement }) => ({ start, end, replacement: toReplacement() }));
+  return { ended: replaceEnded(ended, replaced, own), kind: found.kind, lines: toLineNumbers(text, places) };
+}
+
+/** The first of overlapping places counts, the same as in every editor. */
+function withoutOverlaps(places: MatchSite[]): MatchSite[] {
+  let end = 0;
+  return places.filter((place) => {
+    if (place.start < end) return false;
+    end = place.end;
+    return true;
+  });
+}
+
+function describeAmbiguity(text: string, places: MatchSite[]): Pick<Problem, 'message' | 'hint'> {
+  const lines = [...new Set(toLineNumbers(text, places))];
+  const listed = lines.slice(0, maxListedLines).join(', ');
+  const more = lines.length > maxListedLines ? ` and ${lines.length - maxListedLines} more` : '';
+  return {
+    message: `matches ${places.length} places, expected one: ${lines.length > 1 ? 'lines' : 'line'} ${listed}${more}.`,
+    hint: 'Add lines around it until it is unique, or set `- **Match All:** true`.',
+  };
+}
+
+/** The lines, from 1, at which the places start. */
+function toLineNumbers(text: string, places: MatchSite[]): number[] {
+  let line = 1;
+  let newline = text.indexOf('\n');
+  return places.map(({ start }) => {
+    for (; newline !== -1 && newline < start; newline = text.indexOf('\n', newline + 1)) line += 1;
+    return line;
+  });
+}
+
+function nameOf(index: number, pairs: readonly EditPair[]): string {
+  return pairs.length === 1 ? 'FIND' : `FIND ${index + 1}`;
+}
+
+/** The line endings of a file, kept apart from its text: FIND and REPLACE are read without them, and they are put back. */
+
+type LineEnding = '\n' | '\r\n';
+
+/** `text` has `\n` for every ending; `endings` are those of the file, in order, or the one that all of its lines have. */
+interface EndedText {
+  text: string;
+  endings: LineEnding | LineEnding[];
+}
+
+/** The text from `start` to `end`, in UTF-16 units, becomes this. */
+interface Replaced {
+  start: number;
+  end: number;
+  replacement: string;
+}
+
+/** Only `\r\n` becomes `\n`, so that `renderEndings` gives the same text again. */
+function splitEndings(text: string): EndedText {
+  if (!text.includes('\n')) return { text, endings: [] };
+  if (!text.includes('\r\n')) return { text, endings: '\n' };
+  const isMixed = /(?<!\r)\n/.test(text);
+  return { text: toNewlines(text), endings: isMixed ? listEndings(text) : '\r\n' };
+}
+
+function renderEndings({ text, endings }: EndedText): string {
+  if (endings === '\n') return text;
+  if (endings === '\r\n') return text.replaceAll('\n', endings);
+  return text
+    .split('\n')
+    .map((line, at) => line + (endings[at] ?? ''))
+    .join('');
+}
+
+function toNewlines(text: string): string {
+  return text.replaceAll('\r\n', '\n');
+}
+
+function listEndings(text: string): LineEnding[] {
+  return (text.match(/\r?\n/g) ?? []) as LineEnding[];
+}
+
+/**
+ * Replaces places that are in order and do not overlap. In a file of mixed endings a line that stays keeps its own, a new
+ * one takes that of the line it replaces, else that of the line before it; `own` are the plan's, for a file without any.
+ */
+function replaceEnded({ text, endings }: EndedText, replaced: Replaced[], own: LineEnding[]): EndedText {
+  const parts: string[] = [];
+  let end = 0;
+  for (const place of replaced) {
+    parts.push(text.slice(end, place.start), place.replacement);
+    end = place.end;
+  }
+  parts.push(text.slice(end));
+  const next = typeof endings === 'string' ? endings : replaceEach(text, endings, replaced, own);
+  return { text: parts.join(''), endings: next };
+}
+
+function replaceEach(text: string, endings: LineEnding[], replaced: Replaced[], own: LineEnding[]): LineEnding[] {
+  const next: LineEnding[] = [];
+  let at = 0;
+  let taken = 0;
+  for (const { start, end, replacement } of replaced) {
+    for (; at < start; at += 1) if (text[at] === '\n') next.push(endings[taken++]!);
+    const removed = text.slice(start, end).split('\n');
+    const old = endings.slice(taken, taken + removed.length - 1);
+    const around = endings[taken + old.length] ?? endings[taken - 1];
+    const fresh = chooseEndings({ removed, added: replacement.split('\n'), old, around, own });
+    for (const ending of fresh) next.push(ending);
+    taken += old.length;
+    at = end;
+  }
+  for (; taken < endings.length; taken += 1) next.push(endings[taken]!);
+  return next;
+}
+
+interface Change {
+  /** Lines; what stands behind the last ending is the last of them. */
+  removed: string[];
+  added: string[];
+  /** The endings of `removed`. */
+  old: LineEnding[];
+  /** That of the line in which the place ends, or of the one before. */
+  around: LineEnding | undefined;
+  own: LineEnding[];
+}
+
+function chooseEndings({ removed, added, old, around, own }: Change): LineEnding[] {
+  const count = added.length - 1;
+  const kept = countKept(removed, added);
+  const near = old[0] ?? around;
+  const chosen: LineEnding[] = [];
+  for (let at = 0; at < count; at += 1) {
+    const place = at >= count - kept ? old.length - count + at : Math.min(at, old.length - kept - 1);
+    const beside = near === undefined ? own[at] : (chosen.at(-1) ?? near);
+    chosen.push(old[place] ?? beside ?? '\n');
+  }
+  return chosen;
+}
+
+/** How many ended lines at the end of a place stay. Those at its beginning have the endings that they had in any case. */
+function countKept(removed: string[], added: string[]): number {
+  const most = Math.min(removed.length, added.length) - 1;
+  let kept = 0;
+  while (kept < most && removed.at(-2 - kept) === added.at(-2 - kept)) kept += 1;
+  return kept;
+}
+
+/** A text that is not empty ends with a line ending where `before` does, and without one where it does not. */
+function keepFinalNewline(before: EndedText, after: EndedText): EndedText {
+  const { text, endings } = after;
+  if (before.text === '' || text === '' || before.text.endsWith('\n') === text.endsWith('\n')) return after;
+  const isEnded = text.endsWith('\n');
+  const last = typeof before.endings === 'string' ? before.endings : before.endings.at(-1);
+  const changed = isEnded ? text.slice(0, -1) : `${text}\n`;
+  if (typeof endings === 'string') return { text: changed, endings };
+  return { text: changed, endings: isEnded ? endings.slice(0, -1) : [...endings, last ?? '\n'] };
+}

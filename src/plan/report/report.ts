@@ -1,0 +1,128 @@
+/**
+ * The outcome of a plan, as it stands in `report.md`: the names are those of the file, and they stand there in this order. A report is
+ * written, checked and described by this table.
+ */
+import { isSessionId, isTurnName, type Oid, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
+import { countOf } from '../../session/spending/describe-spending.ts';
+import { actionDetails, param } from '../effects/action-details.ts';
+import { actionNames } from '../actions/actions.ts';
+import { boolean, integer, list, nullable, number, object, oneOf, optional, record, text } from '../effects/fields.ts';
+import type { ValueOf } from '../effects/fields.ts';
+
+export const runStatuses = ['SUCCESS', 'FAILURE', 'VALIDATION_FAILED', 'SKIPPED', 'ABORTED'] as const;
+export type RunStatus = (typeof runStatuses)[number];
+
+const texts = list(text());
+const paths = list(text<RepoPath>());
+const position = integer(1);
+const oid = text<Oid>(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/);
+const sha256 = text(/^[0-9a-f]{64}$/);
+/** ISO 8601, in UTC, with milliseconds. */
+const time = text(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+
+/**
+ * `sha256` is of the plan's bytes. `grammar` is the version that they were read with; reports from before there were versions have
+ * none, and mean 1.
+ */
+const plan = object({
+  title: text(),
+  sha256,
+  grammar: optional(position),
+  agent: nullable(text()),
+  model: nullable(text()),
+});
+
+const runSummary = object({
+  status: oneOf(...runStatuses),
+  start_time: time,
+  end_time: time,
+  error: nullable(text()),
+  /** With SUCCESS: the indexes of the actions that nobody wanted run. */
+  not_run: optional(list(position)),
+});
+
+const memos = object({
+  added: texts,
+  removed: texts,
+  rejected: texts,
+  /** Nobody could be asked about these: they wait for the user. */
+  proposed: optional(texts),
+});
+export type ReportedMemos = ValueOf<typeof memos>;
+
+const actionLog = object({
+  /** From 1, in the order of the plan. */
+  index: position,
+  action_type: oneOf(...actionNames),
+  status: oneOf('SUCCESS', 'FAILURE', 'SKIPPED', 'ABORTED'),
+  /** In the order of the plan. */
+  params: record(param),
+  /** `flag`: by `-y`. */
+  approved_by: optional(oneOf('user', 'flag', 'none')),
+  modified_by_user: optional(boolean),
+  duration_ms: optional(number(0)),
+  /**
+   * The id of git's tree after an action that may change files: the code that this report's commit would have had then, without
+   * `.teddy/`. Absent where it could not be told, and in reports from before there was one.
+   */
+  tree: optional(oid),
+  details: optional(actionDetails),
+});
+export type ActionLog = ValueOf<typeof actionLog>;
+
+/** The files that were put back after a failure, and those that could not be. */
+const rollback = object({
+  restored: paths,
+  left: list(object({ path: text<RepoPath>(), reason: text() })),
+  /** Found changed by somebody else than the run: their content was kept outside of the work tree. */
+  moved_aside: paths,
+});
+export type ReportedRollback = ValueOf<typeof rollback>;
+
+const change = object({
+  path: text<RepoPath>(),
+  change: oneOf('added', 'modified', 'deleted'),
+  before: nullable(oid),
+  after: nullable(oid),
+  /** git's mode after the run, where the file is anything else than a plain one (100644). */
+  mode: optional(oneOf('100755', '120000', '160000')),
+  /** The index of the action that made it. */
+  action: position,
+});
+export type ReportedChange = ValueOf<typeof change>;
+
+/** A `Problem`. */
+const problem = object({
+  line: position,
+  column: position,
+  action: optional(position),
+  message: text(),
+  hint: optional(text()),
+});
+
+export const reportFields = object({
+  version: oneOf(1),
+  session: text<SessionId>(isSessionId),
+  turn: text<TurnName>(isTurnName),
+  plan,
+  run_summary: runSummary,
+  memos,
+  action_logs: list(actionLog),
+  rollback: optional(rollback),
+  changes: list(change),
+  validation_errors: list(problem),
+});
+export interface Report extends ValueOf<typeof reportFields> {}
+
+/** `1 of 2 actions was not run`; null: the run was whole, or its error says why it was not. */
+export function describeNotRun({
+  run_summary,
+  action_logs,
+}: {
+  run_summary: Pick<Report['run_summary'], 'not_run'>;
+  action_logs: readonly unknown[];
+}): string | null {
+  const { not_run: left } = run_summary;
+  if (left === undefined) return null;
+  return `${left.length} of ${countOf(action_logs.length, 'action')} ${left.length === 1 ? 'was' : 'were'} not run`;
+}

@@ -1,0 +1,66 @@
+/** Files of the context that the tree does not have: what the disk and the fetched pages know of them. */
+import type { FileTarget } from '../../ports/files.ts';
+import type { ContextFile, LeftOut, ResolvedContext } from './context.ts';
+import { onlyTheUser } from '../masks/secret-names.ts';
+import type { Oid, RepoPath } from '../../names.ts';
+import { whyNotAFile } from '../paths/out-of-reach.ts';
+
+export interface OutsideFacts {
+  /** The targets of the paths that the tree does not have; none without a work tree. */
+  disk: ReadonlyMap<string, FileTarget | { kind: 'unreadable'; reason: string }>;
+  /** The paths among these that git ignores. */
+  ignored: ReadonlySet<string>;
+  /** The latest page that an approved READ fetched, by the spelling under which it is fetched. */
+  pages: ReadonlyMap<string, Oid>;
+}
+
+export interface SettledFile extends Omit<ContextFile, 'source'> {
+  path: string;
+  source: { kind: 'blob'; oid: Oid } | { kind: 'stored'; bytes: Uint8Array } | { kind: 'missing' };
+}
+
+export interface SettledContext extends Omit<ResolvedContext, 'files'> {
+  files: SettledFile[];
+}
+
+/** The paths whose fate depends on the disk, and the URLs of which a page is needed. */
+export function outsidePaths({ files }: ResolvedContext): { paths: RepoPath[]; pages: string[] } {
+  return {
+    paths: files.filter(({ source }) => source.kind === 'absent').map(({ path }) => path as RepoPath),
+    pages: files.flatMap(({ source }) => (source.kind === 'page' ? [source.page] : [])),
+  };
+}
+
+export function settleContext(context: ResolvedContext, facts: OutsideFacts): SettledContext {
+  const files: SettledFile[] = [];
+  const leftOut: LeftOut[] = [...context.leftOut];
+  for (const file of context.files) {
+    const settled = settleSource(file, facts);
+    if (typeof settled === 'string')
+      leftOut.push({ path: file.path, reason: settled, place: file.place, isQuiet: false });
+    else files.push({ ...file, source: settled });
+  }
+  return { ...context, files, leftOut };
+}
+
+/** A string is the reason why it is not shown. */
+function settleSource(file: ContextFile, facts: OutsideFacts): SettledFile['source'] | string {
+  const { source } = file;
+  if (source.kind === 'blob') return source;
+  if (source.kind === 'absent') return settleAbsent(file, source.isPattern, facts);
+  const oid = facts.pages.get(source.page);
+  return oid === undefined ? 'only an approved READ fetches it, and none has' : { kind: 'blob', oid };
+}
+
+function settleAbsent(file: ContextFile, isPattern: boolean, facts: OutsideFacts): SettledFile['source'] | string {
+  const found = facts.disk.get(file.path) ?? { kind: 'absent' as const };
+  if (found.kind === 'file') {
+    if (found.real !== undefined) return `it goes through a symbolic link; name ${found.real}, where it leads`;
+    if (!file.isUsers && facts.ignored.has(file.path)) return `git ignores it; ${onlyTheUser}`;
+    return { kind: 'stored', bytes: found.bytes };
+  }
+  if (isPattern) return 'it matches no file';
+  if (found.kind === 'absent' || found.kind === 'blocked') return { kind: 'missing' };
+  if (found.kind === 'directory') return 'git tracks no file in it; name its files one by one';
+  return found.kind === 'unreadable' ? found.reason : (whyNotAFile(file.path as RepoPath, found) ?? 'it is no file');
+}

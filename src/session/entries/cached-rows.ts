@@ -1,0 +1,80 @@
+/** Rows of words in the cache: what is slow to find out and never changes. */
+import type { Oid } from '../../names.ts';
+import type { Cache } from '../../ports/git.ts';
+
+export async function readRows(cache: Cache, key: string): Promise<string[][]> {
+  const text = new TextDecoder().decode((await cache.read(key)) ?? new Uint8Array());
+  return text.split('\n').flatMap((line) => (line === '' ? [] : [line.split(' ')]));
+}
+
+export async function writeRows(cache: Cache, key: string, rows: readonly string[][]): Promise<void> {
+  await cache.write(key, [new TextEncoder().encode(rows.map((row) => `${row.join(' ')}\n`).join(''))]);
+}
+
+const forgottenKey = 'deleted-tips';
+
+/** Notes tips that nobody misses, so that the doctor takes their commits for no lost entries. Without the note it would offer them. */
+export async function addForgotten(cache: Cache, tips: readonly Oid[]): Promise<void> {
+  await writeRows(cache, forgottenKey, [...(await readRows(cache, forgottenKey)), ...tips.map((oid) => [oid])]);
+}
+
+export async function readForgotten(cache: Cache): Promise<ReadonlySet<string>> {
+  return new Set((await readRows(cache, forgottenKey)).flat());
+}
+
+/** Many rows, each behind its name and a space, in order of the names: only those that are asked for become strings. */
+export interface NamedRows {
+  get(name: string): string | undefined;
+  toMap(): Map<string, string>;
+}
+
+/** `latin1` is quicker where all is ASCII. */
+export async function readNamedRows(cache: Cache, key: string, encoding: 'latin1' | 'utf8'): Promise<NamedRows> {
+  const bytes = (await cache.read(key)) ?? new Uint8Array();
+  return openRows(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString(encoding));
+}
+
+export async function writeNamedRows(cache: Cache, key: string, rows: ReadonlyMap<string, string>): Promise<NamedRows> {
+  const names = [...rows.keys()].sort();
+  const text = names.map((name) => `${name} ${rows.get(name)}\n`).join('');
+  await cache.write(key, [Buffer.from(text)]);
+  return openRows(text);
+}
+
+function openRows(kept: string): NamedRows {
+  const text = kept.slice(0, kept.lastIndexOf('\n') + 1);
+  let next = 0;
+  return {
+    get(name) {
+      // Whoever asks for many asks in order of their names.
+      const isNext = text.startsWith(name, next) && text[next + name.length] === ' ';
+      const at = isNext ? next : findRow(text, name);
+      if (at < 0) return undefined;
+      const end = text.indexOf('\n', at);
+      next = end + 1;
+      return text.slice(at + name.length + 1, end);
+    },
+    toMap() {
+      const rows = new Map<string, string>();
+      for (const row of text.split('\n')) {
+        const gap = row.indexOf(' ');
+        if (gap > 0) rows.set(row.slice(0, gap), row.slice(gap + 1));
+      }
+      return rows;
+    },
+  };
+}
+
+/** A binary search; -1: no row has this name. */
+function findRow(text: string, name: string): number {
+  let [low, high] = [0, text.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    const at = middle === low ? low : text.lastIndexOf('\n', middle - 1) + 1;
+    const other = text.slice(at, text.indexOf(' ', at));
+    if (other === name) return at;
+    if (other < name) low = text.indexOf('\n', at) + 1;
+    else high = at;
+  }
+  return -1;
+}

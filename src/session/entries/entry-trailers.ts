@@ -1,0 +1,185 @@
+/** Tells by its message whether a commit is an entry, a commit of somebody else's, or a forgery. */
+import {
+  decodeEntry,
+  entryKinds,
+  foreignForm,
+  lastParagraph,
+  maxTrailersLength,
+  tokensForm,
+  verdicts,
+  type Entry,
+  type EntryKind,
+} from './entry.ts';
+import type { Ident } from '../../ports/git.ts';
+import { formatCount } from '../text/format-count.ts';
+import { entryMs, identSeconds } from './logged-entry.ts';
+import { isOid, isSessionId, isTurnName } from '../../names.ts';
+
+export interface CheckedMessage {
+  /** Null: teddy does not read it as an entry. */
+  entry: Entry | null;
+  /** Whole sentences. Of a commit that claims nothing there are none. */
+  problems: string[];
+}
+
+/** Without one of these a commit is no entry; with any of them it claims to be one. */
+const marks = ['Session', 'Entry', 'Entry-Id', 'Format'];
+const labels = [
+  'Turn',
+  'Created',
+  'Base-Branch',
+  'Agent',
+  'Provider',
+  'Model',
+  'Tokens',
+  'Cost',
+  'Status',
+  'Verdict',
+  'Sha256',
+  'Import-Format',
+  'Foreign',
+  'Head',
+];
+const ofWrites = ['Write-Session', 'Intent', 'Validation'];
+const known = [...marks, ...labels, ...ofWrites];
+/** Commits beside a line have these trailers; no entry has. */
+const foreign = ['Landed-From', 'During'];
+const spellings = new Map([...known, ...foreign].map((name) => [name.toLowerCase(), name]));
+
+/** `entry`: the message, decoded. */
+export function checkMessage(message: string, entry: Entry | null = decodeEntry(message)): CheckedMessage {
+  const last = lastParagraph(message);
+  if (last.length > maxTrailersLength) return { entry: null, problems: checkLong(last) };
+  const trailers = listTrailers(last);
+  if (!trailers.some(({ folded }) => marks.includes(spellings.get(folded) ?? ''))) return { entry: null, problems: [] };
+  const problems = [
+    ...checkKeys(trailers),
+    ...checkPresence(trailers),
+    ...trailers.flatMap(({ key, value }) => checkValue(key, value)),
+    ...(entry === null ? [] : [...checkKind(entry), ...checkTimes(entry)]),
+    // Labels have none.
+    ...(/[^\P{Cc}\n]|[\u202A-\u202E\u2066-\u2069]/u.test(message) ? ['Its message has control characters.'] : []),
+  ];
+  if (entry === null && problems.length === 0) problems.push('Its trailers make no entry.');
+  return { entry, problems };
+}
+
+interface Trailer {
+  key: string;
+  /** In lower case: git does not mind how a key is spelled. */
+  folded: string;
+  value: string;
+}
+
+/** Whoever writes so much has written no trailers, unless it claims to be an entry. */
+function checkLong(last: string): string[] {
+  const claims = /^teddy-(?:session|entry|entry-id|format)[ \t]*:/im.test(last);
+  const [has, may] = [formatCount(last.length), formatCount(maxTrailersLength)];
+  return claims ? [`Its trailers have ${has} characters, and those of an entry have at most ${may}.`] : [];
+}
+
+/** Reads the trailers of the last paragraph, the same way that git and teddy do. */
+function listTrailers(last: string): Trailer[] {
+  return last.split('\n').flatMap((line) => {
+    const match = /^teddy-([A-Za-z0-9-]+)\s*:(.*)$/i.exec(line);
+    const [, key = '', value = ''] = match ?? [];
+    return match ? [{ key, folded: key.toLowerCase(), value: value.trim() }] : [];
+  });
+}
+
+function checkKeys(trailers: readonly Trailer[]): string[] {
+  const counts = new Map<string, number>();
+  for (const { folded } of trailers) counts.set(folded, (counts.get(folded) ?? 0) + 1);
+  return [...counts].flatMap(([folded, count]) => {
+    const name = spellings.get(folded);
+    if (name === undefined) return [];
+    if (foreign.includes(name)) return [`It has the trailer Teddy-${name}, which no entry has.`];
+    const odd = trailers.filter((trailer) => trailer.folded === folded && trailer.key !== name);
+    return [
+      ...(count > 1 ? [`The trailer Teddy-${name} stands there more than once.`] : []),
+      ...odd.map(({ key }) => `The trailer Teddy-${key} is not spelled as teddy spells it.`),
+    ];
+  });
+}
+
+function checkPresence(trailers: readonly Trailer[]): string[] {
+  const missing = [...marks, 'Created'].filter((name) => !trailers.some(({ key }) => key === name));
+  return missing.map((name) => `It has trailers of an entry, and lacks Teddy-${name}.`);
+}
+
+const uuid7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+/** The form of each value; keys that are not here are labels. */
+const rules: Record<string, (value: string) => boolean> = {
+  Session: isSessionId,
+  Entry: (value) => entryKinds.some((kind) => kind === value),
+  'Entry-Id': (value) => uuid7.test(value),
+  Format: (value) => value === '1',
+  Turn: isTurnName,
+  Created: isTime,
+  Tokens: (value) => tokensForm.test(value),
+  Cost: (value) => /^\d{1,9}(?:\.\d{1,8})?$/.test(value),
+  Status: (value) => /^[A-Z_]+$/.test(value),
+  Verdict: (value) => verdicts.some((word) => word === value),
+  Sha256: (value) => /^[0-9a-f]{64}$/.test(value),
+  Foreign: (value) => foreignForm.test(value),
+  Head: isOid,
+};
+
+function checkValue(key: string, value: string): string[] {
+  const isRight = Object.hasOwn(rules, key) ? rules[key] : undefined;
+  return isRight === undefined || isRight(value)
+    ? []
+    : [`The trailer Teddy-${key} cannot be ${JSON.stringify(value.slice(0, 100))}.`];
+}
+
+function isTime(value: string): boolean {
+  return /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/.test(value) && !Number.isNaN(Date.parse(value));
+}
+
+/** Clocks of several machines may differ by so much. */
+export const dayMs = 24 * 60 * 60 * 1000;
+
+/** An id begins with the time at which it was made: that of a start is the session's. */
+function checkTimes(entry: Entry): string[] {
+  const afterMs = entryMs(entry) - Date.parse(entry.created);
+  return entry.kind === 'start' && afterMs > dayMs ? ['Its id was made long after the session was created.'] : [];
+}
+
+/**
+ * An id from before its session is a forgery, unless the commit was made then too: by a clock that was set back, or after one that
+ * had been ahead. Null: it is not from before.
+ */
+export function judgeEarlyId(entry: Entry, { author, committer }: Ident): 'forged' | 'set-back' | null {
+  const madeMs = entryMs(entry);
+  if (!(madeMs < Date.parse(entry.created) - dayMs)) return null;
+  const isThen = (ident: string) => Math.abs(identSeconds(ident) * 1000 - madeMs) <= dayMs;
+  return isThen(author) || isThen(committer) ? 'set-back' : 'forged';
+}
+
+const withoutTurn: readonly EntryKind[] = ['start'];
+const mayLackTurn: readonly EntryKind[] = ['start', 'snapshot', 'write'];
+const withSha256: readonly EntryKind[] = ['plan', 'report', 'write', 'approval'];
+const runStatuses = ['SUCCESS', 'FAILURE', 'VALIDATION_FAILED', 'SKIPPED', 'ABORTED'];
+
+function checkKind({ kind, turn, sha256, importFormat, status, verdict, write, foreign, head }: Entry): string[] {
+  return [
+    ...(turn === null && !mayLackTurn.includes(kind) ? [`An entry of the kind ${kind} names its turn.`] : []),
+    ...(turn !== null && withoutTurn.includes(kind) ? [`An entry of the kind ${kind} has no turn.`] : []),
+    ...(importFormat !== undefined && kind !== 'start'
+      ? [`An entry of the kind ${kind} has no Teddy-Import-Format.`]
+      : []),
+    ...(foreign !== undefined && kind !== 'start' && kind !== 'branch'
+      ? [`An entry of the kind ${kind} has no Teddy-Foreign.`]
+      : []),
+    ...(head !== undefined && kind !== 'snapshot' ? [`An entry of the kind ${kind} has no Teddy-Head.`] : []),
+    ...(sha256 === undefined && withSha256.includes(kind) ? [`An entry of the kind ${kind} has a Teddy-Sha256.`] : []),
+    ...(kind === 'report' && !runStatuses.includes(status ?? '') ? ['A report says how its run has ended.'] : []),
+    ...((kind === 'approval') === (verdict === undefined)
+      ? ['An entry has a Teddy-Verdict if it is of the kind approval.']
+      : []),
+    ...((kind === 'write') === (write === undefined)
+      ? ['An entry names a write session if it is of the kind write.']
+      : []),
+  ];
+}

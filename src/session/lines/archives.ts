@@ -1,0 +1,59 @@
+/** Archives, which keep lines whose branches are gone: each below the month of its session. */
+import { isDamage } from '../../errors.ts';
+import type { RefTip, RefUpdate, SessionStore, Store } from '../../ports/git.ts';
+import { archivePrefix, archiveRef, parseArchiveRef, type ArchiveName, type Oid, type RefName } from '../../names.ts';
+import { isOnLine } from '../entries/ancestry.ts';
+import type { LineIndex } from './line-index.ts';
+
+export type Archive = RefTip & ArchiveName;
+
+/** Lists the archives in order of the lines' names, and passes over a ref that is called like none. */
+export async function listArchives(store: Pick<Store, 'listRefs'>): Promise<Archive[]> {
+  const archives = (await store.listRefs(archivePrefix)).flatMap((tip): Archive[] => {
+    const parsed = parseArchiveRef(tip.ref);
+    return parsed === null ? [] : [{ ...tip, ...parsed }];
+  });
+  return archives.toSorted((a, b) => (a.line < b.line ? -1 : 1));
+}
+
+/** Reads the tip of what is kept of a line; null when nothing is. */
+export function resolveArchive(store: Pick<Store, 'resolve'>, line: RefName): Promise<Oid | null> {
+  return store.resolve(archiveRef(line));
+}
+
+/** Whether an archive has all of a branch. What git says of two commits never changes, so the index keeps it. */
+export async function isKeptIn(
+  store: SessionStore,
+  index: LineIndex,
+  { ref, oid }: RefTip,
+  archive: Oid,
+): Promise<boolean> {
+  if (oid === archive) return true;
+  const indexed = index.get(ref, oid);
+  const [asked, known] = indexed?.fields?.['kept'] ?? [];
+  if (asked === archive && typeof known === 'boolean') return known;
+  try {
+    const isKept = await isOnLine(store, archive, oid);
+    if (indexed) index.set(ref, oid, { ...indexed, fields: { ...indexed.fields, kept: [archive, isKept] } });
+    return isKept;
+  } catch (error) {
+    if (isDamage(error)) return false;
+    throw error;
+  }
+}
+
+/**
+ * Keeps a line up to `tip`. The archive only ever moves forward: one that is ahead stays where it is. `inTheWay` is an archive
+ * that holds other commits; then nothing can be moved.
+ */
+export async function planArchive(
+  store: SessionStore,
+  line: RefName,
+  tip: Oid,
+): Promise<{ update: RefUpdate; inTheWay: RefTip | null }> {
+  const ref = archiveRef(line);
+  const old = await store.resolve(ref);
+  if (old === null || (await isOnLine(store, tip, old))) return { update: { ref, old, new: tip }, inTheWay: null };
+  const isAhead = await isOnLine(store, old, tip);
+  return { update: { ref, old, new: old }, inTheWay: isAhead ? null : { ref, oid: old } };
+}

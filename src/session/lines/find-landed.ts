@@ -1,0 +1,153 @@
+/** Which of many lines have landed as they stand. However many there are, it takes two git processes for a base branch that has moved, and none for one that has not. */
+import type { SessionSource, SessionStore } from '../../ports/git.ts';
+import { decodeLandings, landingText, listOwnBranches } from './landing.ts';
+import { isOid, isTurnName, sessionDir, type Oid, type RefName, type RepoPath, type SessionId } from '../../names.ts';
+import { comesLater } from '../entries/entry.ts';
+import { isOnLine } from '../entries/ancestry.ts';
+import { findNearestEntry } from '../entries/nearest-entry.ts';
+import { readRows, writeRows } from '../entries/cached-rows.ts';
+import { readDefaultBranches, type KnownLine, type Tips } from './lines.ts';
+import type { SessionStart } from './session-starts.ts';
+
+/** By `hasLandedAsItStands`' rules: a base branch has the line's tip, or a commit that says it brought the line as far as that. */
+export async function findLanded(
+  project: SessionSource,
+  lines: readonly KnownLine[],
+  starts: ReadonlyMap<SessionId, SessionStart>,
+  listed?: Tips,
+): Promise<Set<RefName>> {
+  const { usual, own } = await readBaseTips(project, lines, starts, listed);
+  const bases = new Map<Oid, BaseHistory>();
+  for (const oid of [...usual, ...[...own.values()].flat()])
+    if (!bases.has(oid)) bases.set(oid, await readBase(project, oid));
+  const landed = new Set<RefName>();
+  for (const line of lines) {
+    // Without a turn there is nothing to land.
+    if (line.nearest.entry.turn === null) continue;
+    const started = own.get(starts.get(line.session)?.branch ?? '') ?? [];
+    for (const oid of new Set([...usual, ...started])) {
+      const base = bases.get(oid);
+      // Most lines are not told of there, which takes no question to git.
+      const isTold = base?.entries.has(line.nearest.oid) === true || base?.landings.has(line.session) === true;
+      if (base !== undefined && isTold && (await holds(project, base, line))) landed.add(line.ref);
+    }
+  }
+  return landed;
+}
+
+/**
+ * Where the default branches and the branch that HEAD is on stand, and by its name each branch that one of these sessions started
+ * from; where it is gone, those that may stand in for it.
+ */
+export async function readBaseTips(
+  project: SessionSource,
+  lines: readonly (Pick<KnownLine, 'session'> & { oid?: Oid })[],
+  starts: ReadonlyMap<SessionId, SessionStart>,
+  listed?: Tips,
+): Promise<{ usual: Oid[]; own: ReadonlyMap<string, readonly Oid[]> }> {
+  const { store } = project.repository;
+  const defaults = (await readDefaultBranches(project, listed)).filter(({ ref }) => !ref.endsWith('/teddy/global'));
+  const usual = new Set(defaults.map(({ oid }) => oid));
+  const head = listed === undefined ? await store.resolve('HEAD') : (listed.get('HEAD' as RefName) ?? null);
+  // On the tip of a line it is no base, which takes no reading.
+  const isKnown = head === null || usual.has(head) || lines.some(({ oid }) => oid === head);
+  if (!isKnown && (await findNearestEntry(project, head)) === null) usual.add(head);
+  const named = new Set(lines.map(({ session }) => starts.get(session)?.branch ?? ''));
+  let standIns: Promise<Oid[]> | null = null;
+  const resolve = async (ref: RefName) => (listed === undefined ? store.resolve(ref) : (listed.get(ref) ?? null));
+  const own = await Promise.all(
+    [...named].map(async (branch): Promise<[string, readonly Oid[]]> => {
+      const tip = await resolve(`refs/heads/${branch}` as RefName);
+      if (tip !== null) return [branch, [tip]];
+      standIns ??= listOwnBranches(project, listed).then((refs) => refs.map(({ oid }) => oid));
+      return [branch, await standIns];
+    }),
+  );
+  return { usual: [...usual], own: new Map(own) };
+}
+
+interface BaseHistory {
+  oid: Oid;
+  /** Entries that it reaches: their lines were merged. */
+  entries: ReadonlySet<Oid>;
+  landings: ReadonlyMap<SessionId, Oid[]>;
+}
+
+async function holds(project: SessionSource, base: BaseHistory, line: KnownLine): Promise<boolean> {
+  const { oid, nearest } = line;
+  if (
+    base.entries.has(nearest.oid) &&
+    (nearest.oid === oid || (await project.repository.store.isAncestor(oid, base.oid)))
+  )
+    return true;
+  const tips = base.landings.get(line.session) ?? [];
+  if (tips.includes(oid)) return true;
+  for (const tip of tips)
+    if ((await isBehind(project, line, tip)) || (await addsNothing(project, line, tip))) return true;
+  return false;
+}
+
+/** Whether all that came on the line after what has landed speaks of turns that landed: a verdict, an undo that was undone again. */
+export async function addsNothing(
+  { repository: { store } }: SessionSource,
+  { oid, session, nearest }: Pick<KnownLine, 'oid' | 'session' | 'nearest'>,
+  tip: Oid,
+): Promise<boolean> {
+  if (!comesLater(nearest.entry.kind) || (await store.resolve(tip)) === null) return false;
+  if (!(await isOnLine(store, oid, tip))) return false;
+  const [then, now] = await Promise.all([tip, oid].map((commit) => store.readDir(commit, sessionDir(session))));
+  const turnsOf = (dir: typeof then) => (dir?.entries ?? []).map(({ name }) => name).filter(isTurnName);
+  return turnsOf(then).join() === turnsOf(now).join() && hasSameCode(store, tip, oid);
+}
+
+/** Whether two commits differ in `.teddy` at most. */
+export async function hasSameCode(store: SessionStore, a: Oid, b: Oid): Promise<boolean> {
+  const [one, other] = await Promise.all(
+    [a, b].map(async (commit) => (await store.readDir(commit, '' as RepoPath))?.entries ?? []),
+  );
+  const namesOf = (entries: typeof one = []) =>
+    entries.filter(({ name }) => name !== '.teddy').map(({ mode, oid, name }) => `${mode} ${oid} ${name}`);
+  return namesOf(one).join('\n') === namesOf(other).join('\n');
+}
+
+/** The line is an earlier state of what has landed. Ids of entries are in order of their time, so most are told apart by them. */
+async function isBehind(project: SessionSource, { oid, nearest }: KnownLine, tip: Oid): Promise<boolean> {
+  const { store } = project.repository;
+  if ((await store.resolve(tip)) === null) return false;
+  const landed = await findNearestEntry(project, tip);
+  return landed !== null && landed.entry.id >= nearest.entry.id && (await isOnLine(store, tip, oid));
+}
+
+/** Base branches are few; older tips of them are of use to nobody. */
+const maxKnown = 8;
+
+/** A base branch is searched once; after that, only what is new on it. */
+async function readBase(project: SessionSource, oid: Oid): Promise<BaseHistory> {
+  const { store, cache } = project.repository;
+  const known = await readRows(cache, 'bases');
+  const same = known.find(([base]) => base === oid);
+  if (same !== undefined) return decodeRow(oid, same);
+  let before: string[] | undefined;
+  for (const row of known) if (await isBefore(project, row[0] ?? '', oid)) before = row;
+  const not = before === undefined ? [] : [before[0] as Oid];
+  const [entries, landings] = await Promise.all(
+    ['Teddy-Entry-Id: ', landingText].map((text) => store.findReachable(text, oid, not)),
+  );
+  const row = [oid, ...(before?.slice(1) ?? []), ...(entries ?? [])];
+  for (const commit of landings ?? [])
+    for (const { session, tip } of decodeLandings((await store.readCommit(commit)).message))
+      row.push(`${session}@${tip}`);
+  await writeRows(cache, 'bases', [...known.filter((one) => one !== before), row].slice(-maxKnown));
+  return decodeRow(oid, row);
+}
+
+async function isBefore({ repository: { store } }: SessionSource, base: string, oid: Oid): Promise<boolean> {
+  return isOid(base) && (await store.resolve(base)) !== null && store.isAncestor(base, oid);
+}
+
+function decodeRow(oid: Oid, [, ...words]: readonly string[]): BaseHistory {
+  const landings = new Map<SessionId, Oid[]>();
+  for (const { session, tip } of words.flatMap((word) => decodeLandings(`${landingText}${word}`)))
+    landings.set(session, [...(landings.get(session) ?? []), tip]);
+  return { oid, entries: new Set(words.filter(isOid)), landings };
+}

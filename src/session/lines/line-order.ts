@@ -1,0 +1,128 @@
+/** In which order the entries of a line can follow each other. */
+import type { Entry, EntryKind } from '../entries/entry.ts';
+import { compareTurns, turnNumber, type SessionId, type TurnName } from '../../names.ts';
+
+/** The facts about a line before the first entry that is looked at. */
+export interface OrderBase {
+  /** Null: nothing was there. */
+  created: string | null;
+  turns: readonly { turn: TurnName; hasPlan: boolean; hasReport: boolean }[];
+}
+
+export interface OrderFacts {
+  /** The state of the latest turn before the entry; null when there is none, or when it cannot be told. */
+  latest: 'open' | 'planned' | 'closed' | null;
+  /** Whether the user has said anything in the turn; null: it cannot be told. */
+  hasMessage: boolean | null;
+  /** Another agent has made the plan that the entry brings: it answers no message, and may begin a turn. */
+  isAgentPlan?: boolean;
+}
+
+export interface LineOrder {
+  /** Returns the faults of the entry's place in whole sentences. */
+  add(entry: Entry, facts: OrderFacts): string[];
+  latest(): TurnName | null;
+  has(turn: TurnName): boolean;
+  /** How many there are by now. */
+  turns(): number;
+}
+
+/** With one of these a turn begins. */
+const opening: readonly EntryKind[] = ['message', 'branch', 'reply', 'exchange'];
+/** An answer may come late in a conversation, and any turn may be undone; these belong to the latest turn. */
+const ofLatest: readonly EntryKind[] = ['message', 'plan', 'report', 'memo', 'snapshot', 'write'];
+
+/** `base` null: the line begins with its first entry. */
+export function openOrder(session: SessionId, base: OrderBase | null): LineOrder {
+  const turns = new Map((base?.turns ?? []).map((known) => [known.turn, { ...known }]));
+  const ids = new Set<string>();
+  let latest = [...turns.keys()].toSorted(compareTurns).at(-1) ?? null;
+  let created = base?.created ?? null;
+  let isFirst = base === null;
+
+  function checkTurn({ kind, turn }: Entry, facts: OrderFacts): string[] {
+    if (turn === null) return [];
+    const known = turns.get(turn);
+    if (known === undefined) {
+      const problems = checkOpening({ kind, turn }, latest, facts);
+      turns.set(turn, { turn, hasPlan: kind === 'plan', hasReport: kind === 'report' });
+      if (latest === null || compareTurns(turn, latest) > 0) latest = turn;
+      return problems;
+    }
+    const problems = [
+      ...(turn !== latest && ofLatest.includes(kind)
+        ? [`A ${kind} comes into turn ${turn} after turn ${latest} has begun.`]
+        : []),
+      ...checkNext(kind, known, facts),
+    ];
+    if (kind === 'plan') known.hasPlan = true;
+    if (kind === 'report') known.hasReport = true;
+    return problems;
+  }
+
+  return {
+    add(entry, facts) {
+      if (entry.session !== session) return [`It is an entry of the session ${entry.session}.`];
+      const problems = [
+        ...(isFirst === (entry.kind === 'start')
+          ? []
+          : [isFirst ? 'A session begins with start.' : 'A session starts once.']),
+        ...(ids.has(entry.id) ? [`The entry ${entry.id} is on the line already.`] : []),
+        ...(created !== null && entry.created !== created
+          ? [`The session was created at ${created}, and the entry says ${entry.created}.`]
+          : []),
+        ...checkTurn(entry, facts),
+      ];
+      isFirst = false;
+      created ??= entry.created;
+      ids.add(entry.id);
+      return problems;
+    },
+    latest: () => latest,
+    has: (turn) => turns.has(turn),
+    turns: () => turns.size,
+  };
+}
+
+function checkOpening(
+  { kind, turn }: { kind: EntryKind; turn: TurnName },
+  before: TurnName | null,
+  { latest: status, isAgentPlan = false }: OrderFacts,
+): string[] {
+  const expected = (before === null ? 0 : turnNumber(before)) + 1;
+  const isBranch = turn.includes('-branch-');
+  return [
+    ...(opening.includes(kind) || isAgentPlan ? [] : [`Turn ${turn} cannot begin with an entry of the kind ${kind}.`]),
+    ...(turnNumber(turn) === expected
+      ? []
+      : [`Turn ${turn} follows ${before === null ? 'no turn' : `turn ${before}`}.`]),
+    ...(isBranch === (kind === 'branch') ? [] : [`Turn ${turn} cannot begin with an entry of the kind ${kind}.`]),
+    ...(status === 'open' ? [`Turn ${turn} begins before turn ${before} was answered.`] : []),
+    ...(status === 'planned' ? [`Turn ${turn} begins before turn ${before} has a report.`] : []),
+  ];
+}
+
+function checkNext(
+  kind: EntryKind,
+  { turn, hasPlan, hasReport }: OrderBase['turns'][number],
+  { latest, hasMessage, isAgentPlan = false }: OrderFacts,
+): string[] {
+  switch (kind) {
+    case 'branch':
+      return [`Turn ${turn} was there before it was branched.`];
+    case 'message':
+      return latest === 'closed' ? [`A message comes into turn ${turn}, which is closed.`] : [];
+    case 'plan':
+      if (hasPlan) return [`Turn ${turn} has a plan already.`];
+      return hasMessage === false && !isAgentPlan ? [`Turn ${turn} has a plan and no message.`] : [];
+    case 'report':
+      if (hasReport) return [`Turn ${turn} has a report already.`];
+      return hasPlan ? [] : [`Turn ${turn} has a report and no plan.`];
+    case 'approval':
+      return hasPlan ? [] : [`A verdict on turn ${turn}, which has no plan.`];
+    case 'memo':
+      return hasPlan && !hasReport ? [] : [`Memos of turn ${turn} are decided without a plan that waits.`];
+    default:
+      return [];
+  }
+}

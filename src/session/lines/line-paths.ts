@@ -1,0 +1,88 @@
+/** Which paths a session can hold, and which of them each kind of entry writes. */
+import { foldPart } from '../paths/paths.ts';
+import type { Entry, EntryKind } from '../entries/entry.ts';
+import { attributesPath, globalContextPath, isSessionPath, memosPath } from '../global/global-files.ts';
+import { joinPath, sessionDir, turnDir, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
+
+/** Why no honest tree has such a path, or such a file at it; null: it may. `mode`: of git, six digits. */
+export function whyHostile(path: RepoPath, mode: string | null): string | null {
+  const parts = path.split(/[/\\]/);
+  if (parts.includes('..') || parts.includes('.')) return 'The path leads out of the directory that it stands in.';
+  if (path.split('/').includes('')) return 'A part of the path is empty.';
+  const folded = parts.map(foldPart);
+  if (folded.some((part) => part === '.git' || /^git~\d+$/.test(part))) return 'The path goes into a .git directory.';
+  const [first] = folded;
+  const isOwn = path.startsWith('.teddy/');
+  if (!isOwn && path.includes('/') && (first === '.teddy' || /^teddy~\d+$/.test(first ?? '')))
+    return 'The path is .teddy in another spelling.';
+  return isOwn || path === '.teddy' ? whyHostileMode(path, mode) : null;
+}
+
+function whyHostileMode(path: RepoPath, mode: string | null): string | null {
+  if (path === '.teddy') return '.teddy is a directory, and nothing else may have its name.';
+  if (mode === '120000') return 'A symbolic link stands below .teddy/.';
+  if (mode === '160000') return 'A submodule stands below .teddy/.';
+  return mode === '100755' ? 'A file below .teddy/ is executable.' : null;
+}
+
+/** Teddy's own file of this session, or one that all sessions share; what other sessions hold is not looked at. */
+export function isOfSession(session: SessionId, path: RepoPath): boolean {
+  if (!isSessionPath(path)) return false;
+  return !path.startsWith('.teddy/sessions/') || path.startsWith(`${sessionDir(session)}/`);
+}
+
+/** The user's to edit: by a snapshot, and by a commit of their own. */
+export function isEditable(session: SessionId, path: RepoPath): boolean {
+  return path === memosPath || path === globalContextPath || path === joinPath(sessionDir(session), 'session.context');
+}
+
+const turnFiles: Partial<Record<EntryKind, RegExp>> = {
+  message: /^(?:turn\.context|_context\.log|transcript\.jsonl|raw\.jsonl)$/,
+  exchange: /^(?:transcript|raw)\.jsonl$/,
+  plan: /^(?:plan\.md|transcript\.jsonl)$/,
+  reply: /^(?:transcript|raw)\.jsonl$/,
+  report: /^(?:report\.md|output\/[1-9]\d*\.log|pages\/[1-9]\d*\.txt)$/,
+  approval: /^transcript\.jsonl$/,
+  branch: /^(?:turn\.context|_context\.log)$/,
+};
+
+/** `path`: one of `isOfSession`. */
+export function mayWrite(kind: EntryKind, session: SessionId, turn: TurnName | null, path: RepoPath): boolean {
+  if (kind === 'start') return path === attributesPath || isEditable(session, path);
+  if (kind === 'snapshot') return isEditable(session, path);
+  if (path === memosPath) return kind === 'message' || kind === 'memo';
+  if (path === globalContextPath) return kind === 'message';
+  const dir = turn === null ? null : `${turnDir(session, turn)}/`;
+  return dir !== null && path.startsWith(dir) && (turnFiles[kind]?.test(path.slice(dir.length)) ?? false);
+}
+
+/** Which entries change the project's code, all that lies outside of what teddy keeps. */
+export function mayChangeCode(kind: EntryKind): boolean {
+  return kind === 'snapshot' || kind === 'report' || kind === 'undo' || kind === 'write';
+}
+
+/** The turn of a path below the session's directory, as it is written there; null: it is of none. */
+export function turnOfPath(session: SessionId, path: RepoPath): { turn: string; file: string } | null {
+  const dir = `${sessionDir(session)}/`;
+  if (!path.startsWith(dir)) return null;
+  const rest = path.slice(dir.length);
+  const slash = rest.indexOf('/');
+  return slash === -1 ? null : { turn: rest.slice(0, slash), file: rest.slice(slash + 1) };
+}
+
+/** The status of an undo that took back some files of its turn alone. */
+export const partlyUndone = 'PARTIAL';
+/** The status of an undo that puts back what the ones before it took, or some of it alone. */
+export const [redone, partlyRedone] = ['REDONE', 'PARTLY_REDONE'];
+
+type Labelled = Pick<Entry, 'kind' | 'status'>;
+
+export function takesBack({ kind, status }: Labelled): boolean {
+  return kind === 'undo' && status !== redone && status !== partlyRedone;
+}
+
+/** How much of a turn is taken back after this undo, the last of it; null: nothing. */
+export function howUndone(last: Labelled | null | undefined): 'whole' | 'part' | null {
+  if (last?.kind !== 'undo' || last.status === redone) return null;
+  return last.status === partlyUndone || last.status === partlyRedone ? 'part' : 'whole';
+}

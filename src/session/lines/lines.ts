@@ -1,0 +1,250 @@
+/**
+ * Every line of the repository: each branch, here, on a remote or archived, whose nearest entry belongs to a session; its name
+ * does not matter.
+ */
+import type { RefTip, SessionSource } from '../../ports/git.ts';
+import { decodeEntry } from '../entries/entry.ts';
+import {
+  archivePrefix,
+  globalRef,
+  mainLineRef,
+  parseArchiveRef,
+  parseLineRef,
+  turnNumber,
+  type Oid,
+  type RefName,
+  type SessionId,
+  type TurnName,
+} from '../../names.ts';
+import { isOnLine } from '../entries/ancestry.ts';
+import { findNearestEntry, type NearestEntry } from '../entries/nearest-entry.ts';
+import { isKeptIn, listArchives } from './archives.ts';
+import {
+  findNearestHeads,
+  findOlder,
+  openLineIndex,
+  type LineIndex,
+  type NearestHead,
+  type Newest,
+} from './line-index.ts';
+
+/** So few are read again in no time, and a command that only looks for a line leaves nothing behind for them. */
+const fewTips = 64;
+const remoteHead = 'refs/remotes/origin/HEAD' as RefName;
+
+export interface KnownLine {
+  ref: RefName;
+  oid: Oid;
+  session: SessionId;
+  /** The branch that it is here, or would be: `refs/heads/...`, also of a remote-tracking branch and of an archive. */
+  branchRef: RefName;
+  /** The remote that has it; null: it is a branch here, or archived. */
+  remote: string | null;
+  isArchived: boolean;
+  /** Named `teddy/<session>`. */
+  isMain: boolean;
+  /** The turn in the name of a branch that is named like a conversation branch of the session. */
+  branch: TurnName | null;
+  nearest: NearestHead;
+}
+
+/** Branches first, then what remotes have, then what is archived; each in order of name. Without those that are stale. */
+export async function listLines(project: SessionSource, options: { archived?: boolean } = {}): Promise<KnownLine[]> {
+  return (await listLinesAndTips(project, options)).lines;
+}
+
+/** The tip of each branch here and of each of the remotes, and of HEAD where it is known. */
+export type Tips = ReadonlyMap<RefName, Oid>;
+
+/**
+ * `older`: so many sessions are not among the `newest`. `stale`: a remote had them when it was last seen, there is no branch of them
+ * here, and the archive here has all of them. `listed`: git has just said where all of them stand.
+ */
+export async function listLinesAndTips(
+  project: SessionSource,
+  { archived = false, newest, listed }: { archived?: boolean; newest?: Newest; listed?: readonly RefTip[] } = {},
+): Promise<{ lines: KnownLine[]; stale: KnownLine[]; tips: Tips; older: number }> {
+  const { store } = project.repository;
+  const prefixes = ['refs/heads/', 'refs/remotes/', ...(archived ? [archivePrefix] : [])];
+  const listing = listed ?? store.listRefs(...prefixes);
+  const [index, refs] = await Promise.all([openLineIndex(project.repository.cache), listing]);
+  const candidates = refs.filter(({ ref }) => isCandidate(ref));
+  const older = newest === undefined ? null : await findOlder(project, index, candidates, newest);
+  const tips = older === null ? candidates : candidates.filter(({ ref }) => !older.has(ref));
+  const nearest = await findNearestHeads(project, index, tips);
+  index.setListed(prefixes, candidates);
+  let defaults: Defaults | null = null;
+  const lines: KnownLine[] = [];
+  for (const [at, tip] of tips.entries()) {
+    const found = nearest[at];
+    const line = found ? toLine(tip, found) : null;
+    if (line === null) continue;
+    // One that is named after its session need not be asked about.
+    const isNamed = line.isMain || line.branch !== null;
+    if (isNamed || (await isLine(project, line, (defaults ??= await readDefaults(project))))) lines.push(line);
+  }
+  const stale = await findStale(project, index, lines);
+  await index.save(fewTips);
+  const all = new Map(refs.map(({ ref, oid }) => [ref, oid]));
+  return { lines: lines.filter((line) => !stale.has(line)), stale: [...stale], tips: all, older: older?.size ?? 0 };
+}
+
+async function findStale(
+  project: SessionSource,
+  index: LineIndex,
+  lines: readonly KnownLine[],
+): Promise<Set<KnownLine>> {
+  const { store } = project.repository;
+  const stale = new Set<KnownLine>();
+  const remote = lines.filter((line) => line.remote !== null);
+  if (remote.length === 0) return stale;
+  const here = new Set(lines.flatMap((line) => (line.remote === null && !line.isArchived ? [line.branchRef] : [])));
+  const absent = remote.filter(({ branchRef }) => !here.has(branchRef));
+  if (absent.length === 0) return stale;
+  const kept = new Map((await listArchives(store)).map(({ line, oid }) => [line, oid]));
+  for (const line of absent) {
+    const { isMain, branch, branchRef, session } = line;
+    // A main line of another name is kept under that of its session.
+    const archive = kept.get(isMain || branch !== null ? branchRef : mainLineRef(session));
+    if (archive !== undefined && (await isKeptIn(store, index, line, archive))) stale.add(line);
+  }
+  return stale;
+}
+
+/** `teddy/global` belongs to all sessions; what a remote calls its HEAD is another name for one of its branches. */
+function isCandidate(ref: RefName): boolean {
+  return ref !== globalRef && !/^refs\/remotes\/(?:.*\/teddy\/global|[^/]+\/HEAD)$/.test(ref);
+}
+
+function toLine({ ref, oid }: RefTip, nearest: NearestHead): KnownLine | null {
+  const { session } = nearest.entry;
+  const isArchived = ref.startsWith(archivePrefix);
+  const remote = /^refs\/remotes\/([^/]+)\//.exec(ref)?.[1] ?? null;
+  const branchRef = isArchived
+    ? (parseArchiveRef(ref)?.line ?? null)
+    : remote === null
+      ? ref
+      : (`refs/heads/${ref.slice(`refs/remotes/${remote}/`.length)}` as RefName);
+  if (branchRef === null) return null;
+  const parsed = parseLineRef(branchRef);
+  const named = parsed?.session === session ? parsed : null;
+  const isMain = named?.branch === null;
+  return { ref, oid, session, branchRef, remote, isArchived, isMain, branch: named?.branch ?? null, nearest };
+}
+
+interface Defaults {
+  branches: RefTip[];
+  /** The entries that they stand on, after a landing by fast-forward. */
+  entries: NearestEntry[];
+}
+
+async function readDefaults(project: SessionSource): Promise<Defaults> {
+  const branches = await readDefaultBranches(project);
+  const tips = [...new Set(branches.flatMap(({ ref, oid }) => (ref === globalRef ? [] : [oid])))];
+  const entries = await Promise.all(tips.map((oid) => findNearestEntry(project, oid)));
+  return { branches, entries: entries.filter((entry) => entry !== null) };
+}
+
+/**
+ * False of the default branch, of the branch that the session started from, and of what grows from either: a landing by
+ * fast-forward leaves the session's entries there.
+ */
+export async function isLine(
+  project: SessionSource,
+  line: Pick<KnownLine, 'branchRef' | 'session' | 'nearest'>,
+  known?: Defaults,
+): Promise<boolean> {
+  if (parseLineRef(line.branchRef)?.session === line.session) return true;
+  const { branches, entries } = known ?? (await readDefaults(project));
+  if (branches.some(({ ref }) => ref === line.branchRef)) return false;
+  for (const entry of entries) if (await holds(project, entry, line.nearest)) return false;
+  // A squash merge leaves no `start` below it; the session's own line still has one.
+  const branch =
+    (await readBaseBranch(project, line.nearest.oid)) ?? (await readBaseBranch(project, mainLineRef(line.session)));
+  if (branch === null) return true;
+  const base = `refs/heads/${branch}` as RefName;
+  if (base === line.branchRef) return false;
+  const tip = await project.repository.store.resolve(base);
+  const entry = tip === null ? null : await findNearestEntry(project, tip);
+  return entry === null || !(await holds(project, entry, line.nearest));
+}
+
+/** Whether the first parents of a branch that stands on `entry` have the other one as well. */
+async function holds(
+  project: SessionSource,
+  entry: NearestEntry,
+  { oid }: Pick<NearestEntry, 'oid'>,
+): Promise<boolean> {
+  return entry.oid === oid || isOnLine(project.repository.store, entry.oid, oid);
+}
+
+/**
+ * The remote's and the local ones, which may be ahead of it; and `teddy/global`, whose memos are entries as well. The HEAD of a remote
+ * that stands on a session's branch is none: its `main` is then. `listed`: git has just said where all of them stand.
+ */
+export async function readDefaultBranches(project: SessionSource, listed?: Tips): Promise<RefTip[]> {
+  const { store } = project.repository;
+  const usual = [(await store.setting('init.defaultBranch')) ?? 'main', 'main', 'master'];
+  const names = new Set(usual.map((name) => `refs/heads/${name}`));
+  const resolve = async (ref: RefName) => (listed === undefined ? store.resolve(ref) : (listed.get(ref) ?? null));
+  const find = async (refs: string[]) => {
+    const tips = await Promise.all((refs as RefName[]).map(async (ref) => ({ ref, oid: await resolve(ref) })));
+    return tips.flatMap(({ ref, oid }) => (oid === null ? [] : [{ ref, oid }]));
+  };
+  const [head] = await find([remoteHead]);
+  const isTaken = head !== undefined && (await isOnSession(project.repository, head.oid, listed));
+  const theirs = isTaken ? [...names].map((name) => name.replace('heads/', 'remotes/origin/')) : [remoteHead];
+  return find([...theirs, ...names, globalRef]);
+}
+
+/** Whether sessions' branches are all that the remote has at this commit. */
+async function isOnSession({ store }: SessionSource['repository'], head: Oid, listed?: Tips): Promise<boolean> {
+  const prefix = 'refs/remotes/origin/';
+  const tips = listed === undefined ? await store.listRefs(prefix) : [...listed].map(([ref, oid]) => ({ ref, oid }));
+  const there = tips.filter(({ ref, oid }) => oid === head && ref.startsWith(prefix) && ref !== remoteHead);
+  const names = there.map(({ ref }) => ref.replace(prefix, 'refs/heads/') as RefName);
+  return names.length > 0 && names.every((name) => parseLineRef(name) !== null);
+}
+
+/**
+ * The branch that the session started from; of a session that started on the line of another one, the branch that the whole stack
+ * started from. Null: HEAD was detached, or the history is cut off.
+ */
+export async function readBaseBranch(project: SessionSource, from: Oid | RefName): Promise<string | null> {
+  return (await readBaseStart(project, from))?.branch ?? null;
+}
+
+/** A branch that a session started from, and the commit that says so. */
+export interface BaseStart {
+  branch: string;
+  oid: Oid;
+}
+
+export async function readBaseStart(project: SessionSource, from: Oid | RefName): Promise<BaseStart | null> {
+  const { store } = project.repository;
+  const tip = await store.resolve(from);
+  if (tip === null) return null;
+  for await (const { commit, oid } of store.firstParents(tip)) {
+    const entry = decodeEntry(commit.message);
+    if (entry?.kind !== 'start') continue;
+    const { baseBranch } = entry;
+    if (baseBranch === undefined) return null;
+    // Earlier versions have recorded the line: then the start of its session, below, says more.
+    if (parseLineRef(`refs/heads/${baseBranch}`) === null) return { branch: baseBranch, oid };
+  }
+  return null;
+}
+
+/**
+ * The line that stands for its session: the one that is named so, else the branch of another name that has come furthest (the main
+ * line was renamed), else a conversation branch. `lines`: of one session, and all of the same kind.
+ */
+export function chooseMain<Line extends Pick<KnownLine, 'isMain' | 'branch' | 'nearest' | 'ref'>>(
+  lines: readonly Line[],
+): Line | undefined {
+  const rank = ({ isMain, branch }: Line) => (isMain ? 0 : branch === null ? 1 : 2);
+  const turn = ({ nearest }: Line) => (nearest.entry.turn === null ? 0 : turnNumber(nearest.entry.turn));
+  // Ids of entries are in order of their time.
+  const later = (a: Line, b: Line) => (a.nearest.entry.id < b.nearest.entry.id ? 1 : -1);
+  return lines.toSorted((a, b) => rank(a) - rank(b) || turn(b) - turn(a) || later(a, b))[0];
+}

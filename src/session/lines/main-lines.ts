@@ -1,0 +1,81 @@
+/** Every session, by the line that stands for it: local, known only from a remote, or archived. */
+import { groupBy } from '../text/group-by.ts';
+import type { SessionSource } from '../../ports/git.ts';
+import type { EntryHead } from './line-index.ts';
+import { chooseMain, listLines, type KnownLine } from './lines.ts';
+
+export interface MainLine extends KnownLine {
+  /** ISO 8601, when the session started. */
+  created: string;
+  /** The tip's own entry; null for a commit of the user's. */
+  entry: EntryHead | null;
+  /** The session's other local lines. */
+  others: KnownLine[];
+  /** The remotes that have the line, where it has no branch here. */
+  remotes: string[];
+  /** The line of one's own that is worked on where none is named; null: no branch here is of the session. */
+  own: KnownLine | null;
+}
+
+/** With the time of this machine. */
+export interface DatedSource extends SessionSource {
+  clock: { now(): Date };
+}
+
+/** Clocks of two machines may differ by so much. */
+export const skewMs = 10 * 60 * 1000;
+
+/** In order of creation, oldest first; before them those that say they were made in the future. `archived`: also those whose branches are gone, here and on the remotes. */
+export async function listMainLines(project: DatedSource, options: { archived?: boolean } = {}): Promise<MainLine[]> {
+  return toMainLines(await listLines(project, options), project.clock.now());
+}
+
+export function toMainLines(lines: readonly KnownLine[], now: Date): MainLine[] {
+  const latest = new Date(now.getTime() + skewMs).toISOString();
+  // Nobody makes a session the newest by writing a time to come.
+  const timeOf = ({ created }: MainLine) => (created > latest ? '' : created);
+  return [...groupBy(lines, ({ session }) => session).values()]
+    .flatMap((own) => toMainLine(own) ?? [])
+    .toSorted((a, b) => {
+      const [one, other] = [timeOf(a), timeOf(b)];
+      return one < other || (one === other && a.session < b.session) ? -1 : 1;
+    });
+}
+
+/** A branch counts first, then a remote's; a conversation branch never counts before a main line. */
+function toMainLine(lines: readonly KnownLine[]): MainLine | null {
+  const [first] = lines;
+  // Most sessions have one line.
+  if (first !== undefined && lines.length === 1)
+    return toChosen(first, first.remote === null && !first.isArchived ? first : null, lines, []);
+  const local = lines.filter(({ remote, isArchived }) => remote === null && !isArchived);
+  const own = chooseMain(local) ?? null;
+  const elsewhere = [lines.filter(({ remote }) => remote !== null), lines.filter(({ isArchived }) => isArchived)];
+  const candidates = [own, ...elsewhere.map(chooseMain)].filter((line) => line != null);
+  const main = candidates.find(({ branch }) => branch === null) ?? candidates[0];
+  if (main === undefined) return null;
+  const others = local.filter(({ ref }) => ref !== main.ref);
+  return toChosen(main, own, lines, others);
+}
+
+function toChosen(main: KnownLine, own: KnownLine | null, lines: readonly KnownLine[], others: KnownLine[]): MainLine {
+  const { oid, entry } = main.nearest;
+  const same = main.remote === null ? [] : lines.filter(({ branchRef }) => branchRef === main.branchRef);
+  // To spread what has so many properties takes ten times as long.
+  return {
+    ref: main.ref,
+    oid: main.oid,
+    session: main.session,
+    branchRef: main.branchRef,
+    remote: main.remote,
+    isArchived: main.isArchived,
+    isMain: main.isMain,
+    branch: main.branch,
+    nearest: main.nearest,
+    created: entry.created,
+    entry: oid === main.oid ? entry : null,
+    own,
+    others,
+    remotes: same.flatMap(({ remote }) => remote ?? []),
+  };
+}

@@ -1,0 +1,53 @@
+/** Lines of a text that comes in pieces: short ones whole, of a long one what `clip-line.ts` keeps. */
+import { openLineClip, type LineClip, type LineLimits } from '../text/clip-line.ts';
+
+export interface ReadLine {
+  text: string;
+  /** The length of the whole line. */
+  length: number;
+  cut: number;
+}
+
+export interface LineReader {
+  push(piece: string): void;
+  end(): void;
+  /** Characters of the line that has not ended yet. */
+  heldLength(): number;
+}
+
+/** `take` gets each line without its newline. */
+export function openLineReader(limits: LineLimits, take: (line: ReadLine) => void): LineReader {
+  let held: string[] = [];
+  let clip: LineClip | null = null;
+  let length = 0;
+
+  function add(piece: string): void {
+    length += piece.length;
+    held.push(piece);
+    if (clip === null && length <= limits.text) return;
+    clip ??= openLineClip(limits, held.join('').slice(0, 200));
+    for (const one of held) clip.push(one);
+    held = [];
+  }
+
+  function finish(): void {
+    take({ length, ...(clip?.end() ?? { text: held.join(''), cut: 0 }) });
+    [held, clip, length] = [[], null, 0];
+  }
+
+  return {
+    push(piece) {
+      let from = 0;
+      for (let at = piece.indexOf('\n'); at !== -1; at = piece.indexOf('\n', from)) {
+        add(piece.slice(from, at));
+        finish();
+        from = at + 1;
+      }
+      if (from < piece.length) add(piece.slice(from));
+    },
+    end() {
+      if (length > 0) finish();
+    },
+    heldLength: () => clip?.heldLength() ?? length,
+  };
+}

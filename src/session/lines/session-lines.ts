@@ -1,0 +1,53 @@
+/** The lines of one session: its main line, its conversation branches, and what else stands on them. */
+import type { SessionSource } from '../../ports/git.ts';
+import { compareTurns, nameRef, type Oid, type RefName, type SessionId, type TurnName } from '../../names.ts';
+import { chooseMain, listLinesAndTips, type KnownLine } from './lines.ts';
+
+export interface SessionLine {
+  /** For a person, as git shortens it. */
+  name: string;
+  ref: RefName | null;
+  tip: Oid;
+  kind: 'local' | 'remote' | 'archived';
+  /** The remote that has it, where there is no local branch. */
+  remote: string | null;
+  /** Null: the main line, or one that is not named like a line. */
+  branch: TurnName | null;
+  isMain: boolean;
+}
+
+/** A ref that is no line of its own. */
+export interface RefLabel {
+  name: string;
+  tip: Oid;
+}
+
+/**
+ * The main line first, then conversation branches in order of their turns, then lines of another name. Of a line that is there in several places, the branch counts, then the remote; the others are labels.
+ */
+export async function listSessionLines(
+  project: SessionSource,
+  session: SessionId,
+): Promise<{ lines: SessionLine[]; labels: RefLabel[] }> {
+  const { lines: listed, stale } = await listLinesAndTips(project, { archived: true });
+  const lines = new Map<RefName, KnownLine>();
+  const labels: RefLabel[] = [];
+  for (const line of [...listed, ...stale].filter((one) => one.session === session)) {
+    if (lines.has(line.branchRef) || stale.includes(line)) labels.push({ name: nameRef(line.ref), tip: line.oid });
+    else lines.set(line.branchRef, line);
+  }
+  const main = chooseMain([...lines.values()]);
+  return { lines: [...lines.values()].map((line) => toSessionLine(line, line === main)).toSorted(byTurn), labels };
+}
+
+function toSessionLine(line: KnownLine, isMain: boolean): SessionLine {
+  const { ref, oid, remote, isArchived, branch } = line;
+  const kind = isArchived ? 'archived' : remote === null ? 'local' : 'remote';
+  return { name: nameRef(ref), ref, tip: oid, kind, remote, branch, isMain };
+}
+
+function byTurn(one: SessionLine, other: SessionLine): number {
+  if (one.isMain !== other.isMain) return one.isMain ? -1 : 1;
+  if (one.branch === null || other.branch === null) return Number(one.branch === null) - Number(other.branch === null);
+  return compareTurns(one.branch, other.branch);
+}

@@ -1,0 +1,43 @@
+/** Files that hold secrets, told by their names alone. */
+import { foldPart } from '../paths/paths.ts';
+import type { RepoPath } from '../../names.ts';
+
+const secretDirectories = new Set(['.ssh', '.aws', '.gnupg']);
+const secretFiles = new Set([
+  '.npmrc',
+  '.netrc',
+  '_netrc',
+  '.pgpass',
+  '.pypirc',
+  '.htpasswd',
+  '.dockercfg',
+  '.git-credentials',
+  '.my.cnf',
+  'id_rsa',
+  'id_dsa',
+  'id_ecdsa',
+  'id_ed25519',
+  'credentials.json',
+  'secrets.json',
+  'secrets.yaml',
+  'secrets.yml',
+]);
+const secretExtensions = /\.(?:pem|key|p12|pfx|jks|keystore|kdbx|ppk)$/;
+/** With the names that direnv and editors give it. */
+const environmentFile = /^\.env(?:rc|[._~-].*)?$|\.env$/;
+const environmentExample = /\.(?:example|sample|template|dist|defaults)$/;
+
+/**
+ * True for `.env`, `.env.local`, `id_rsa`, `server.pem`, ...; false for `.env.example`. So is every spelling that some file
+ * system takes for such a name: `.ENV`, `.env.`, `.env::$DATA`.
+ */
+export function isSecretName(path: RepoPath): boolean {
+  const parts = path.split('/').map((part) => foldPart(part.normalize('NFKC')));
+  const name = parts.pop() ?? '';
+  if (parts.some((part) => secretDirectories.has(part))) return true;
+  if (environmentFile.test(name)) return !environmentExample.test(name);
+  return secretFiles.has(name) || secretExtensions.test(name);
+}
+
+/** The model reads this about a file that it may not ask for. */
+export const onlyTheUser = "only the user's own global.context or session.context can show it";

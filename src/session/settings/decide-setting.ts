@@ -1,0 +1,192 @@
+/** Decides the value of a setting by the first source that has one, and whether it can be used. */
+import { TeddyError } from '../../errors.ts';
+import { findTemplateProblem } from '../entries/assisted-by.ts';
+import { hideCredentials } from '../masks/urls.ts';
+import { nearestName } from '../text/name-some.ts';
+import { settingOf, settings, type Setting, type SettingName, type ValueKind } from './settings.ts';
+import { toShellWord } from '../text/shell-word.ts';
+
+/** One place that may say something about a setting. */
+export interface SettingSource {
+  /** `environment OPENAI_BASE_URL`, `git config (local .git/config)`, `.teddy/config.yaml`. */
+  origin: string;
+  /** Missing or empty: it says nothing. */
+  text: string | undefined;
+}
+
+export interface FoundSetting {
+  name: SettingName;
+  /** Null: nothing sets it, and its fallback holds. */
+  value: string | null;
+  /** The source in its own words; `default` when nothing sets it. */
+  origin: string;
+  /** Why the value cannot be used. */
+  problem: string | null;
+}
+
+/** The first source that says something decides, also when what it says is wrong. */
+export function decideSetting(name: SettingName, sources: readonly SettingSource[]): FoundSetting {
+  for (const { origin, text } of sources) {
+    if (text === undefined || text.trim() === '') continue;
+    const parsed = parseSetting(name, text);
+    return 'problem' in parsed
+      ? { name, value: toShown(name, text), origin, problem: parsed.problem }
+      : { name, value: parsed.value, origin, problem: null };
+  }
+  return { name, value: null, origin: 'default', problem: null };
+}
+
+/**
+ * Chooses what asks for most, in the order of the values that the setting takes; one that is wrong decides at once. Null: nothing
+ * sets it.
+ */
+export function chooseStrictest(found: readonly FoundSetting[]): FoundSetting | null {
+  const rank = ({ name, value }: FoundSetting) => settingOf(name).takes.indexOf(value ?? '');
+  const wrong = found.find(({ problem }) => problem !== null);
+  return wrong ?? found.filter(({ value }) => value !== null).toSorted((a, b) => rank(b) - rank(a))[0] ?? null;
+}
+
+/** A URL may be wrong because it holds a password. */
+function toShown(name: SettingName, text: string): string {
+  return settingOf(name).takes === 'url' ? '(not shown)' : text;
+}
+
+/** The value, undefined when nothing sets it. Throws BAD_SETTING, which names the origin. */
+export function requireUsable({ name, value, origin, problem }: FoundSetting): string | undefined {
+  if (problem === null) return value ?? undefined;
+  const { takes, fallback } = settingOf(name);
+  const scope = origin.includes('(global ') ? ' --global' : '';
+  throw new TeddyError(
+    'BAD_SETTING',
+    `teddy.${name} is ${JSON.stringify(shorten(value ?? ''))} (${origin}), and ${problem}.`,
+    origin.startsWith('environment ')
+      ? `Change or unset ${origin.slice('environment '.length)}.`
+      : `Change it: \`git config${scope} teddy.${name} ${/^\d+$/.test(fallback) ? fallback : toExample(takes)}\`.`,
+  );
+}
+
+/** An address would leave no tracking branches, and so nothing that tells what was deleted there. */
+export function noSessionsRemoteError(name: string, names: readonly string[], isSet = true): TeddyError {
+  const label = hideCredentials(name);
+  const isName = /^[\w][\w.-]*$/.test(name);
+  const add = `\`git remote add ${isName ? name : 'sessions'} ${/^[^-].*[/:]/.test(name) ? toShellWord(label) : '<url>'}\``;
+  const set = `\`teddy config set sessionsRemote ${isName ? (findUsualRemote(names) ?? '<name>') : 'sessions'}\``;
+  return new TeddyError(
+    'UNKNOWN_REMOTE',
+    `teddy.sessionsRemote ${isSet ? 'is' : 'cannot be'} ${JSON.stringify(label)}${isSet ? ', and' : ':'} no remote has that name.`,
+    isName ? `Add it: ${add}; or name another one: ${set}.` : `Give it a name: ${add}, then ${set}.`,
+  );
+}
+
+/** Finds the remote that git takes where nothing names one. */
+export function findUsualRemote(names: readonly string[]): string | undefined {
+  return names.length === 1 ? names[0] : names.find((name) => name === 'origin');
+}
+
+/** `value` is normalized: booleans are `true` or `false`. `problem` reads on after `and`. */
+export function parseSetting(name: SettingName, text: string): { value: string } | { problem: string } {
+  const { takes } = settingOf(name);
+  if (takes === 'trailer') return parseTrailer(text.trim());
+  const value = parseValue(takes, text.trim());
+  return value === null ? { problem: `it takes ${toExpectation(takes)}` } : { value };
+}
+
+/** A trailer, or whether there is to be the usual one. */
+function parseTrailer(text: string): ReturnType<typeof parseSetting> {
+  const value = parseBoolean(text.toLowerCase());
+  if (value !== null) return { value };
+  const problem = findTemplateProblem(text);
+  return problem === null ? { value: text } : { problem };
+}
+
+// A longer wait overflows the timers of Node, which then do not wait at all.
+const maxSeconds = 2_147_483;
+const maxTextLength = 1000;
+
+function parseValue(takes: Exclude<Setting['takes'], 'trailer'>, text: string): string | null {
+  switch (takes) {
+    case 'text':
+      return text.length <= maxTextLength && !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(text) ? text : null;
+    case 'url':
+      return isPlainUrl(text) ? text : null;
+    case 'count':
+      return /^[1-9]\d{0,14}$/.test(text) ? text : null;
+    case 'number':
+      return isDecimal(text) ? text : null;
+    case 'seconds':
+      return isDecimal(text) && Number(text) > 0 && Number(text) <= maxSeconds ? text : null;
+    case 'boolean':
+      return parseBoolean(text.toLowerCase());
+    default:
+      return takes.includes(text) ? text : null;
+  }
+}
+
+function isPlainUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, username, password, search, hash } = new URL(text);
+  return /^https?:$/.test(protocol) && `${username}${password}${search}${hash}` === '';
+}
+
+function isDecimal(text: string): boolean {
+  return /^[+-]?(?:\d+\.?\d*|\.\d+)$/.test(text) && Number.isFinite(Number(text));
+}
+
+/** With git's own words for it. */
+function parseBoolean(text: string): string | null {
+  if (['true', 'yes', 'on', '1'].includes(text)) return 'true';
+  return ['false', 'no', 'off', '0'].includes(text) ? 'false' : null;
+}
+
+function toExpectation(takes: Exclude<Setting['takes'], 'trailer'>): string {
+  const expectations: Record<Exclude<ValueKind, 'trailer'>, string> = {
+    text: `one line of at most ${maxTextLength} characters, all of them visible`,
+    url: 'an http or https URL without user name, password or query',
+    count: 'a whole number above 0',
+    number: 'a number',
+    seconds: `a number of seconds above 0, at most ${maxSeconds}`,
+    boolean: 'true or false',
+  };
+  return typeof takes === 'string' ? expectations[takes] : `one of: ${takes.join(', ')}`;
+}
+
+function toExample(takes: Setting['takes']): string {
+  const examples: Record<ValueKind, string> = {
+    text: '<name>',
+    url: '<url>',
+    count: '50',
+    number: '0.2',
+    seconds: '120',
+    boolean: 'true',
+    trailer: 'true',
+  };
+  return typeof takes === 'string' ? examples[takes] : (takes[0] ?? '');
+}
+
+export function shorten(text: string): string {
+  return text.length <= 60 ? text : `${text.slice(0, 60)}...`;
+}
+
+/** Parses a name that a person typed: with or without `teddy.`, in any case, since git takes keys so. Throws BAD_SETTING. */
+export function parseSettingName(text: string): SettingName {
+  const wanted = text.replace(/^teddy\./i, '').toLowerCase();
+  const found = settings.find(({ name }) => name.toLowerCase() === wanted);
+  if (found !== undefined) return found.name;
+  throw new TeddyError(
+    'BAD_SETTING',
+    `There is no setting ${JSON.stringify(text.slice(0, 60))}.`,
+    `${suggestSetting(wanted)}\`teddy config\` lists them all.`,
+  );
+}
+
+/** By its own name, or that of its variable. */
+function suggestSetting(wanted: string): string {
+  const ofVariable = settings.find(({ variable }) => variable?.toLowerCase() === wanted);
+  const name =
+    ofVariable?.name ??
+    nearestName(
+      wanted,
+      settings.map((setting) => setting.name),
+    );
+  return name === null ? '' : `Is it ${name}? `;
+}

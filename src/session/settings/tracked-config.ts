@@ -1,0 +1,97 @@
+/**
+ * `.teddy/config.yaml`: settings that travel with the project. It may come from anybody, so it sets little, and nothing
+ * that is wrong with it stops the work: each fault is a warning.
+ */
+import { parseSetting, shorten } from './decide-setting.ts';
+import { settingOf, settings, type SettingName } from './settings.ts';
+
+export interface TrackedConfig {
+  values: Map<SettingName, string>;
+  warnings: string[];
+}
+
+/** A person writes less than this by hand; a larger file is something else. */
+export const maxTrackedConfigBytes = 16 * 1024;
+
+export const trackedConfigPath = '.teddy/config.yaml';
+const path = trackedConfigPath;
+const allowed = settings.filter(({ tracked }) => tracked).map(({ name }) => name);
+
+export async function parseTrackedConfig(text: string): Promise<TrackedConfig> {
+  const pairs = await readPairs(text);
+  if (typeof pairs === 'string') return ignoredConfig(pairs);
+  const values = new Map<SettingName, string>();
+  const warnings: string[] = [];
+  const refused: string[] = [];
+  for (const [key, value] of pairs) {
+    const name = allowed.find((one) => one === key);
+    if (name === undefined) {
+      refused.push(shorten(key));
+      continue;
+    }
+    const parsed = value === null ? { problem: 'it takes one plain value' } : parseTracked(name, value);
+    if ('problem' in parsed) warnings.push(`${path}: ${name} is left out: ${parsed.problem}.`);
+    else values.set(name, parsed.value);
+  }
+  if (refused.length > 0) warnings.push(toRefusal(refused));
+  return { values, warnings };
+}
+
+function parseTracked(name: SettingName, text: string): ReturnType<typeof parseSetting> {
+  const parsed = parseSetting(name, text);
+  if ('problem' in parsed) return parsed;
+  const { takes, untracked } = settingOf(name);
+  if (takes === 'trailer' && !harmlessTrailer.test(parsed.value))
+    return {
+      problem:
+        'here it begins with Assisted-by, Generated-by or AI-, and has only letters, spaces and -:.,()[] around its placeholders',
+    };
+  if (!untracked?.includes(parsed.value)) return parsed;
+  return { problem: `only your own configuration may say so: \`git config teddy.${name} ${parsed.value}\`` };
+}
+
+/** It goes into commits of the user's: there it speaks for no person, closes no issue, mentions nobody, and links to nothing. */
+const harmlessTrailer = /^(?:true|false|(?:assisted-by|generated-by|ai-[a-z-]+): [a-z :.,()[\]{}-]*)$/i;
+
+/** The result for a file that is not read at all; `reason` reads on after `ignored:`. */
+export function ignoredConfig(reason: string): TrackedConfig {
+  return { values: new Map(), warnings: [`${path} is ignored: ${reason}.`] };
+}
+
+type Yaml = typeof import('yaml');
+
+/** Names and plain values as they are written; null is a value of another kind. A string: why there are none. */
+async function readPairs(text: string): Promise<[string, string | null][] | string> {
+  // Few projects have the file.
+  const [yaml, { isDeeplyNested }] = await Promise.all([import('yaml'), import('../yaml/untrusted-yaml.ts')]);
+  if (isDeeplyNested(new yaml.Lexer().lex(text))) return 'it is nested, and no plain list of `name: value`';
+  const document = parse(yaml, text);
+  if (typeof document === 'string') return document;
+  const { contents } = document;
+  if (contents === null || (yaml.isScalar(contents) && contents.value === null)) return [];
+  if (!yaml.isMap(contents)) return 'it is no plain list of `name: value`';
+  return contents.items.map((pair) => [toPlain(yaml, pair.key) ?? '?', toPlain(yaml, pair.value)]);
+}
+
+function parse({ parseDocument }: Yaml, text: string) {
+  const document = parseDocument(text, { logLevel: 'error', prettyErrors: false });
+  // A warning is a tag that nobody knows.
+  const [fault] = [...document.errors, ...document.warnings];
+  return fault === undefined ? document : `it is no plain YAML (${firstLine(fault.message)})`;
+}
+
+/** Aliases are not followed, so that nothing can grow; a number is taken as it is written. */
+function toPlain({ isScalar }: Yaml, node: unknown): string | null {
+  if (!isScalar(node) || node.value === null || node.anchor !== undefined) return null;
+  return typeof node.value === 'string' ? node.value : (node.source ?? String(node.value));
+}
+
+function toRefusal(names: string[]): string {
+  const shown = names.slice(0, 5).join(', ');
+  const more = names.length > 5 ? ` and ${names.length - 5} more` : '';
+  return `${path} cannot set ${shown}${more}: it is tracked, so anybody may have written it. It may set ${allowed.join(', ')}; \`git config teddy.<name>\` sets the others.`;
+}
+
+function firstLine(text: string): string {
+  return shorten(text.split('\n')[0] ?? '').replace(/[.:]$/, '');
+}

@@ -1,0 +1,86 @@
+/** Counts the cost of answers, as far as the endpoints have reported it. */
+import type { Entry } from '../entries/entry.ts';
+import type { ModelPrice } from '../context/model-facts.ts';
+
+export interface Spending {
+  /** How many times a model, or a person in its place, has answered. */
+  answers: number;
+  /** The number of those whose endpoint did not report tokens. */
+  unreported: number;
+  inputTokens: number;
+  outputTokens: number;
+  /** How many of the input came from the caches of endpoints; missing: none, as far as they have said. */
+  cachedTokens?: number;
+  /** How many of the output the models have thought with. */
+  reasoningTokens?: number;
+  /** US dollars; null: no endpoint has named a price. */
+  costUsd: number | null;
+  /** The cost of all other answers by the prices of their models; missing: none of them has a known price. */
+  estimatedUsd?: number;
+}
+
+/** The part of an entry that its cost is counted from. */
+export type CostedEntry = Pick<Entry, 'id' | 'kind' | 'provider' | 'model' | 'tokens' | 'costUsd'>;
+
+/** Null: the price of the answer's model is not known. */
+export type PriceOf = (entry: CostedEntry) => ModelPrice | null;
+
+const nothingSpent: Spending = { answers: 0, unreported: 0, inputTokens: 0, outputTokens: 0, costUsd: null };
+
+/**
+ * Sums answers. An entry that is there twice, as on two lines or after a rebase, counts once. Without prices, only what endpoints have
+ * said counts.
+ */
+export function sumSpent(entries: readonly CostedEntry[], priceOf: PriceOf = () => null): Spending {
+  const answers = new Map(entries.filter(isAnswer).map((entry) => [entry.id, entry]));
+  return [...answers.values()].map((entry) => toSpending(entry, priceOf)).reduce(addSpendings, nothingSpent);
+}
+
+function toSpending(entry: CostedEntry, priceOf: PriceOf): Spending {
+  const estimatedUsd = estimateCost(entry, priceOf);
+  return {
+    answers: 1,
+    unreported: entry.tokens === undefined ? 1 : 0,
+    inputTokens: entry.tokens?.input ?? 0,
+    outputTokens: entry.tokens?.output ?? 0,
+    ...toParts(entry.tokens?.cached, entry.tokens?.reasoning),
+    costUsd: entry.costUsd ?? null,
+    ...(estimatedUsd === null ? {} : { estimatedUsd }),
+  };
+}
+
+/** Null where the endpoint has named the cost itself, or nobody knows the price. */
+function estimateCost(entry: CostedEntry, priceOf: PriceOf): number | null {
+  const { tokens, costUsd } = entry;
+  const price = tokens === undefined || costUsd !== undefined ? null : priceOf(entry);
+  if (tokens === undefined || price === null) return null;
+  const { input, output, cached = 0 } = tokens;
+  return ((input - cached) * price.input + cached * (price.cached ?? price.input) + output * price.output) / 1_000_000;
+}
+
+function addSpendings(one: Spending, other: Spending): Spending {
+  const costs = [one.costUsd, other.costUsd].filter((cost) => cost !== null);
+  const estimates = [one.estimatedUsd, other.estimatedUsd].filter((cost) => cost !== undefined);
+  return {
+    answers: one.answers + other.answers,
+    unreported: one.unreported + other.unreported,
+    inputTokens: one.inputTokens + other.inputTokens,
+    outputTokens: one.outputTokens + other.outputTokens,
+    ...toParts(
+      (one.cachedTokens ?? 0) + (other.cachedTokens ?? 0),
+      (one.reasoningTokens ?? 0) + (other.reasoningTokens ?? 0),
+    ),
+    costUsd: costs.length === 0 ? null : costs.reduce((sum, cost) => sum + cost, 0),
+    ...(estimates.length === 0 ? {} : { estimatedUsd: estimates.reduce((sum, cost) => sum + cost, 0) }),
+  };
+}
+
+function toParts(cached = 0, reasoning = 0): Pick<Spending, 'cachedTokens' | 'reasoningTokens'> {
+  return { ...(cached > 0 ? { cachedTokens: cached } : {}), ...(reasoning > 0 ? { reasoningTokens: reasoning } : {}) };
+}
+
+/** An imported answer was given elsewhere: it counts only with its tokens. */
+export function isAnswer({ kind, tokens, provider }: CostedEntry): boolean {
+  const isOfModel = kind === 'plan' || kind === 'reply' || kind === 'exchange';
+  return tokens !== undefined || (isOfModel && provider !== undefined);
+}

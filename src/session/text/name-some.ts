@@ -1,0 +1,53 @@
+/** Names of files in a sentence. */
+import type { RepoPath, SessionId } from '../../names.ts';
+
+/** A sentence has room for a few names. */
+export function nameSome(names: readonly string[]): string {
+  return names.length <= 5 ? names.join(', ') : `${names.slice(0, 5).join(', ')} and ${names.length - 5} more`;
+}
+
+/** An edit of a file that no turn of its session made. */
+export interface OwnEdit {
+  path: RepoPath;
+  /** It was there before the session's first message. */
+  isEarly: boolean;
+  /** The session of another agent that left the file so; null: the edit is the user's own. */
+  of: SessionId | null;
+}
+
+/** `your own edits of a.txt`, and `b.txt of <session>`, whoever made them. */
+export function nameEdits(edits: readonly OwnEdit[], own: (names: string) => string): string[] {
+  const sessions = [...new Set(edits.map(({ of }) => of))].toSorted((a, b) =>
+    a === null ? -1 : b === null ? 1 : a < b ? -1 : 1,
+  );
+  return sessions.map((session) => {
+    const names = nameSome(edits.filter(({ of }) => of === session).map(({ path }) => path));
+    return session === null ? own(names) : `${names} of ${session}`;
+  });
+}
+
+/** The known name that is nearest; null when none is near enough to be meant. */
+export function nearestName<Name extends string>(wanted: string, names: readonly Name[]): Name | null {
+  const typed = wanted.toLowerCase().slice(0, maxLength);
+  const distances = names.map((name) => ({ name, distance: editDistance(typed, name.toLowerCase()) }));
+  const [nearest] = distances.toSorted((a, b) => a.distance - b.distance);
+  if (nearest === undefined || nearest.distance > Math.ceil(typed.length / 3)) return null;
+  return nearest.name;
+}
+
+// No name is longer, and the work grows with the square.
+const maxLength = 60;
+
+/** Levenshtein's. */
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, at) => at);
+  for (const [line, letter] of [...a].entries()) {
+    const next = [line + 1];
+    for (const [at, other] of [...b].entries()) {
+      const replaced = (row[at] ?? 0) + (letter === other ? 0 : 1);
+      next.push(Math.min(replaced, (row[at + 1] ?? 0) + 1, (next[at] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}

@@ -1,0 +1,107 @@
+/**
+ * Reads YAML that anybody may have written: reports, memos, the front matter of logs. `parseDocument` takes quadratic time for
+ * anchors and for keys that it compares, and recurses; the `Lexer` and the `Parser` of `yaml` do neither. So the tokens are looked at
+ * first, and what teddy writes nowhere is refused.
+ */
+import { type Document, isScalar, Lexer, LineCounter, parseDocument, Parser, visit } from 'yaml';
+import { formatCount } from '../text/format-count.ts';
+import { countNewlines } from '../masks/mask.ts';
+
+/**
+ * Both bound the time of the parser: a part, as the lexer counts them, takes it some 4 to 15 microseconds. Reports are longer where a
+ * command printed much; `plain-yaml.ts` reads those, and none of these limits is in its way.
+ */
+export const yamlLimits = { length: 8 * 1024 * 1024, parts: 250_000 };
+
+/** Why a text is not read, in half a sentence, and where. */
+export class YamlFault extends Error {
+  readonly reason: string;
+  /** From 1; null: it is the whole text. */
+  readonly line: number | null;
+
+  constructor(reason: string, line: number | null = null) {
+    super(line === null ? reason : `line ${line}: ${reason}`);
+    this.reason = reason;
+    this.line = line;
+  }
+}
+
+/** A document without faults. Takes time in proportion to the text. Throws `YamlFault`. */
+export function parseUntrustedYaml(text: string): { document: Document; lineAt: (offset: number) => number } {
+  if (text.length > yamlLimits.length)
+    throw new YamlFault(
+      `it has ${formatCount(text.length)} characters, and at most ${formatCount(yamlLimits.length)} are read`,
+    );
+  if (isDeeplyNested(inspect(new Lexer().lex(text)))) throw new YamlFault('it is nested more deeply than any report');
+  const lines = new LineCounter();
+  const lineAt = (offset: number) => lines.linePos(offset).line;
+  // Its own messages would name the line a second time, and it compares each key with all others.
+  const options = { lineCounter: lines, prettyErrors: false, uniqueKeys: false, logLevel: 'error' } as const;
+  const document: Document = parseDocument(text, options);
+  const [error] = document.errors;
+  if (error) throw new YamlFault(error.message, lineAt(error.pos[0]));
+  refuseEqualKeys(document, lineAt);
+  return { document, lineAt };
+}
+
+/** Version 2.9.1 makes an error of a stack overflow, but V8 may end the process first, from about 500 levels on. */
+const maxDepth = 100;
+
+/** Tells whether YAML, given as the tokens of the `Lexer`, is nested more deeply than `parseDocument` may be asked to follow. */
+export function isDeeplyNested(tokens: Iterable<string>): boolean {
+  const parser = new Parser();
+  for (const token of tokens) {
+    // It has what it reads on a stack of its own.
+    Array.from(parser.next(token));
+    if (parser.stack.length > maxDepth) return true;
+  }
+  return false;
+}
+
+/** The `Lexer` puts these between its tokens. */
+const marks = { flowError: '\u0018', scalar: '\u001f' };
+
+const refused: Record<string, string> = { '&': 'an anchor', '*': 'an alias', '!': 'a tag', '%': 'a directive' };
+
+/** Passes the tokens on. A token that follows the mark of a scalar is text, whatever it begins with. */
+function* inspect(tokens: Iterable<string>): Generator<string> {
+  let [line, parts, isText, open] = [1, 0, false, 0];
+  for (const token of tokens) {
+    parts += 1;
+    if (parts > yamlLimits.parts) throw new YamlFault(`it has more than ${formatCount(yamlLimits.parts)} parts`);
+    const what = isText ? undefined : refused[token[0] ?? ''];
+    if (what !== undefined) throw new YamlFault(`it has ${what} (${shorten(token)}), which teddy writes nowhere`, line);
+    open = isText ? open : countOpen(open, token);
+    if (open < 0) throw new YamlFault(`it has a ${token} that closes nothing`, line);
+    isText = token === marks.scalar;
+    line += countNewlines(token);
+    yield token;
+  }
+}
+
+/** How many brackets are open after a token. The parser makes an error of each that closes nothing, which takes it long. */
+function countOpen(open: number, token: string): number {
+  if (token === marks.flowError) return 0;
+  if (token === '[' || token === '{') return open + 1;
+  return token === ']' || token === '}' ? open - 1 : open;
+}
+
+function refuseEqualKeys(document: Document, lineAt: (offset: number) => number): void {
+  visit(document, {
+    Map(_, { items }) {
+      const keys = new Set<string>();
+      for (const { key } of items) {
+        const at = lineAt((key as { range?: [number, number, number] | null }).range?.[0] ?? 0);
+        if (!isScalar(key)) throw new YamlFault('it has a key that is no text', at);
+        const name = String(key.value);
+        if (keys.has(name)) throw new YamlFault(`the key ${JSON.stringify(shorten(name))} stands there twice`, at);
+        keys.add(name);
+      }
+    },
+  });
+}
+
+function shorten(text: string): string {
+  const line = text.trim().split('\n', 1)[0] ?? '';
+  return line.length <= 40 ? line : `${line.slice(0, 40)}...`;
+}

@@ -1,0 +1,308 @@
+/** Our hooks in the user's configuration of each agent, and the script that they run. */
+import { chmod, lstat, mkdir, readFile, readlink, realpath, rmdir, stat } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { homeOf, type Agent } from '../../agents/agent.ts';
+import { removeFile, replaceFile } from '../../disk/replace-file.ts';
+import { replaceDurably } from '../../disk/durable-file.ts';
+import { errorCode, errorReason, nullIfGone } from '../../disk/system-error.ts';
+import { TeddyError } from '../../errors.ts';
+import { agentNames, agents, type AgentName } from '../../agents/agents.ts';
+import { agentFiles } from './agent-files.ts';
+import type { AgentSetup, AgentState, HookScript } from '../../ports/agent-setup.ts';
+import type { HookProgram } from '../../ports/git.ts';
+import { parseObject } from '../../session/text/parse-object.ts';
+import { toShellWord } from '../../session/text/shell-word.ts';
+import { findProgram } from '../find-program.ts';
+import { sha256 } from '../ids.ts';
+import {
+  addHooks,
+  describeFault,
+  findOwnHooks,
+  readSetting,
+  removeHooks,
+  stateOfHooks,
+  type HookSpec,
+} from './hook-settings.ts';
+
+type Environment = Record<string, string | undefined>;
+
+/** The files of the package below `hooks/agents`, and the executable that they start. */
+interface AgentSource {
+  program: HookProgram;
+  readScript(name: string): Promise<string>;
+}
+
+interface SetupOptions {
+  env: Environment;
+  source: AgentSource;
+}
+
+/** An agent with its own name and the file of its hooks, as far as this user has them. */
+interface OwnFile extends Agent {
+  name: AgentName;
+  homePath: string;
+  path: string;
+}
+
+const dataHome = (env: Environment) =>
+  join(env['XDG_DATA_HOME'] || join(env['HOME'] ?? '/', '.local', 'share'), 'teddy');
+
+/** It never changes: Codex trusts the hash of a hook, and the settings of others are known by it. */
+const commandOf = (name: AgentName, word = '') =>
+  `sh "\${XDG_DATA_HOME:-$HOME/.local/share}/teddy/agent-hook" ${name}${word} 2>/dev/null || :`;
+
+export function agentSetup(options: SetupOptions): AgentSetup {
+  const find = (name: AgentName): OwnFile => {
+    const homePath = homeOf(agents[name], options.env, options.env['HOME'] ?? '/');
+    return { ...agents[name], name, homePath, path: join(homePath, agents[name].hooks.file) };
+  };
+  return {
+    list: () => Promise.all(agentNames.map((name) => lookAt(find(name), options))),
+    script: () => readScript(options),
+    async installScript() {
+      const { path, state } = await readScript(options);
+      if (state !== 'installed') await write(path, await renderScript(options), 0o755);
+    },
+    async removeScript() {
+      const { path } = await readScript(options);
+      await removeFile(path);
+      for (const dir of [join(dirname(path), 'installed'), dirname(path)]) await rmdir(dir).catch(() => undefined);
+    },
+    install: (name, gate) => install(find(name), options, gate),
+    uninstall: (name) => uninstall(find(name), options),
+  };
+}
+
+/** Null for an agent whose hooks are a file of their own. */
+function specOf({ name, hooks: { entry, events, gate } }: OwnFile, hasGate: boolean): HookSpec | null {
+  if (entry === undefined) return null;
+  // An entry of an older version may have another command; it is ours all the same.
+  const isOurs = (command: string) => new RegExp(`teddy/agent-hook["']? ${name}(?![\\w-])`).test(command);
+  const toEntry = (more: object, word?: string) => ({ ...more, type: 'command', command: commandOf(name, word) });
+  const hooks = Object.keys(events).map((event) => ({ event, entry: toEntry(entry) }));
+  if (gate === undefined || !hasGate) return { hooks, isOurs };
+  const { event, matcher } = gate;
+  return { hooks: [...hooks, { event, matcher, entry: toEntry(gate.entry, ' gate') }], isOurs };
+}
+
+async function ownContent({ name, hooks }: OwnFile, { source }: SetupOptions): Promise<string> {
+  return (await hooks.own?.({ command: commandOf(name), readScript: source.readScript })) ?? '';
+}
+
+/** The gate stays where it is, until somebody says otherwise. */
+function hasGate(agent: OwnFile, text: string): boolean {
+  const spec = specOf(agent, true);
+  return spec !== null && findOwnHooks(text, spec).some(({ command }) => / gate(?![\w-])/.test(command));
+}
+
+async function lookAt(agent: OwnFile, options: SetupOptions): Promise<AgentState> {
+  const { name, title, path } = agent;
+  const program = findProgram(agent.program, options.env);
+  const found = program !== null || (await isThere(agent.homePath));
+  const canGate = agent.hooks.gate !== undefined;
+  const state = { name, title, program, found, path, canGate, trusted: null };
+  try {
+    const text = (await readIfThere(path))?.toString('utf8') ?? null;
+    const hooks = text === null ? 'missing' : await stateOf(agent, text, options);
+    const gate = text !== null && hasGate(agent, text);
+    if (text === null || hooks === 'missing') return { ...state, gate, hooks, problem: null };
+    const { areTrusted, findProblem } = agent.hooks;
+    const spec = specOf(agent, false);
+    const trusted =
+      areTrusted === undefined || spec === null ? null : await areTrusted(findOwnHooks(text, spec), path, agentFiles);
+    const problem = await findProblem?.({ path, get: (key) => readSetting(text, key) }, agentFiles);
+    return { ...state, gate, hooks, trusted, problem: problem ?? null };
+  } catch (error) {
+    if (errorCode(error) === null && !(error instanceof TeddyError)) throw error;
+    const problem = error instanceof TeddyError ? error.message : `${path} cannot be read: ${errorReason(error)}.`;
+    return { ...state, gate: false, hooks: 'unknown', problem };
+  }
+}
+
+async function stateOf(agent: OwnFile, text: string, options: SetupOptions, gate = hasGate(agent, text)) {
+  const spec = specOf(agent, gate);
+  if (spec !== null) {
+    const fault = describeFault(text);
+    if (fault !== null) throw toInTheWay(agent, fault);
+    return stateOfHooks(text, spec);
+  }
+  if (text === (await ownContent(agent, options))) return 'installed';
+  return isMarked(text) ? 'changed' : 'missing';
+}
+
+function isMarked(text: string): boolean {
+  return text.includes('teddy/agent-hook');
+}
+
+/** An installation is undone by this: the bytes between a common start and a common end. */
+interface Installed {
+  path: string;
+  /** sha256 of the file as it was written. */
+  after: string;
+  /** False: there was no file before. */
+  existed: boolean;
+  start: number;
+  end: number;
+  /** In base64. */
+  between: string;
+}
+
+const recordOf = ({ name }: OwnFile, { env }: SetupOptions) => join(dataHome(env), 'installed', `${name}.json`);
+
+async function install(agent: OwnFile, options: SetupOptions, wanted?: boolean): Promise<boolean> {
+  const target = await resolveLink(agent.path);
+  const before = await readForChange(agent, target);
+  const text = before?.toString('utf8') ?? '';
+  if (before !== null && !Buffer.from(text).equals(before)) throw toInTheWay(agent, 'is not UTF-8');
+  const gate = wanted ?? hasGate(agent, text);
+  const state = before === null ? 'missing' : await stateOf(agent, text, options, gate);
+  if (state === 'installed') return false;
+  await requireWritable(agent, target);
+  const spec = specOf(agent, gate);
+  if (spec === null && before !== null && !isMarked(text)) throw toInTheWay(agent, 'is not a file of teddy');
+  const after = Buffer.from(spec === null ? await ownContent(agent, options) : addHooks(text, spec));
+  const original = (await toOriginal(before, recordOf(agent, options))) ?? {
+    bytes: before === null || spec === null ? null : Buffer.from(removeHooks(text, spec)),
+  };
+  // The agent itself may have changed it meanwhile.
+  const now = await readForChange(agent, target);
+  if (now === null ? before !== null : before === null || !now.equals(before)) return install(agent, options, wanted);
+  await write(recordOf(agent, options), JSON.stringify(toRecord(agent.path, original.bytes, after)), 0o600);
+  await write(target, after, before === null ? null : (await stat(target)).mode & 0o777);
+  await layBeside(agent);
+  return true;
+}
+
+async function uninstall(agent: OwnFile, options: SetupOptions): Promise<'restored' | 'removed' | 'missing'> {
+  const target = await resolveLink(agent.path);
+  const record = recordOf(agent, options);
+  const now = await readForChange(agent, target);
+  if (now === null || (await stateOf(agent, now.toString('utf8'), options)) === 'missing') return 'missing';
+  await requireWritable(agent, target);
+  const original = await toOriginal(now, record);
+  const spec = specOf(agent, true);
+  if (original === null && spec === null) {
+    if (now.toString('utf8') !== (await ownContent(agent, options)))
+      throw toInTheWay(agent, 'was installed by teddy and has been changed since', 'Remove it yourself.');
+  }
+  const bytes = original === null ? (spec === null ? null : removeHooks(now.toString('utf8'), spec)) : original.bytes;
+  if (bytes === null) {
+    await removeFile(target);
+    if (spec === null) await rmdir(dirname(target)).catch(() => undefined);
+  } else await write(target, bytes, (await stat(target)).mode & 0o777);
+  await removeBeside(agent);
+  await removeFile(record);
+  return original === null ? 'removed' : 'restored';
+}
+
+function toRecord(path: string, before: Buffer | null, after: Buffer): Installed {
+  const was = before ?? Buffer.alloc(0);
+  const most = Math.min(was.length, after.length);
+  let start = 0;
+  while (start < most && was[start] === after[start]) start += 1;
+  let end = 0;
+  while (end < most - start && was[was.length - 1 - end] === after[after.length - 1 - end]) end += 1;
+  const between = was.subarray(start, was.length - end).toString('base64');
+  return { path, after: sha256(after), existed: before !== null, start, end, between };
+}
+
+/** The file as it was before the installation; `bytes` null: there was none. Null: somebody has changed it since. */
+async function toOriginal(now: Buffer | null, record: string): Promise<{ bytes: Buffer | null } | null> {
+  const text = await readFile(record, 'utf8').catch(() => '');
+  const { after, existed, start, end, between } = parseObject(text) ?? {};
+  if (now === null || after !== sha256(now) || typeof between !== 'string') return null;
+  if (existed !== true) return { bytes: null };
+  const tail = now.subarray(now.length - Number(end));
+  return { bytes: Buffer.concat([now.subarray(0, Number(start)), Buffer.from(between, 'base64'), tail]) };
+}
+
+/** Lays nothing where one of the `unless` is there: that is the user's. */
+async function layBeside({ homePath, hooks: { beside } }: OwnFile): Promise<void> {
+  if (beside === undefined) return;
+  if ((await Promise.all(beside.unless.map((name) => isThere(join(homePath, name))))).includes(true)) return;
+  await mkdir(join(homePath, beside.directory), { recursive: true });
+  for (const [name, content] of Object.entries(beside.files)) await write(join(homePath, name), content, null);
+}
+
+async function removeBeside({ homePath, hooks: { beside } }: OwnFile): Promise<void> {
+  if (beside === undefined) return;
+  for (const [name, content] of Object.entries(beside.files)) {
+    if ((await readIfThere(join(homePath, name)))?.toString('utf8') !== content) return;
+  }
+  for (const name of Object.keys(beside.files)) await removeFile(join(homePath, name));
+  await rmdir(join(homePath, beside.directory)).catch(() => undefined);
+}
+
+const scriptPath = (env: Environment) => join(dataHome(env), 'agent-hook');
+const programLine = /^node=.* main=.*$/m;
+
+async function renderScript({ source }: SetupOptions): Promise<string> {
+  const { node, main } = source.program;
+  const text = await source.readScript('agents/agent-hook');
+  return text.replace(programLine, () => `node=${toShellWord(node)} main=${toShellWord(resolve(main))}`);
+}
+
+async function readScript(options: SetupOptions): Promise<HookScript> {
+  const path = scriptPath(options.env);
+  const text = (await readIfThere(path).catch(() => null))?.toString('utf8') ?? null;
+  if (text === null) return { path, state: 'missing' };
+  const [, node = '', main = ''] = /^node=('.*'|\S*) main=(.*)$/m.exec(text) ?? [];
+  const programs = [node, main].map((word) => word.replace(/^'(.*)'$/, '$1').replaceAll(String.raw`'\''`, "'"));
+  if (!(await Promise.all(programs.map(isThere))).every(Boolean)) return { path, state: 'broken' };
+  return { path, state: text === (await renderScript(options)) ? 'installed' : 'outdated' };
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => null)) !== null;
+}
+
+/** Null when there is none. */
+function readIfThere(path: string): Promise<Buffer | null> {
+  return readFile(path).catch(nullIfGone);
+}
+
+/** Users keep such files elsewhere, and link to them: the link stays. */
+async function resolveLink(path: string): Promise<string> {
+  const real = await realpath(path).catch(() => null);
+  if (real !== null) return real;
+  const link = await lstat(path).catch(() => null);
+  return link?.isSymbolicLink() === true ? resolve(dirname(path), await readlink(path)) : path;
+}
+
+async function readForChange(agent: OwnFile, target: string): Promise<Buffer | null> {
+  try {
+    return await readIfThere(target);
+  } catch (error) {
+    if (errorCode(error) === null) throw error;
+    throw toInTheWay(agent, `cannot be read: ${errorReason(error)}`);
+  }
+}
+
+/** A rename would replace a read-only file all the same, and whoever made it so had a reason. */
+async function requireWritable(agent: OwnFile, target: string): Promise<void> {
+  const found = await stat(target).catch(() => null);
+  if (found !== null && (found.mode & 0o222) === 0)
+    throw toInTheWay(agent, 'is read-only', 'Make it writable, or change the hooks where it comes from.');
+}
+
+/** `mode` null: as other new files. */
+async function write(path: string, content: Buffer | string, mode: number | null): Promise<void> {
+  try {
+    await mkdir(dirname(path), { recursive: true });
+    if (mode === null) return await replaceFile(path, content);
+    await replaceDurably(path, content, mode);
+    await chmod(path, mode);
+  } catch (error) {
+    if (error instanceof TeddyError) throw error;
+    const message = `${path} could not be written: ${errorReason(error)}.`;
+    throw new TeddyError('WRITE_FAILED', message, `Check the permissions of ${dirname(path)}.`, { cause: error });
+  }
+}
+
+function toInTheWay({ title, path }: OwnFile, fault: string, hint?: string): TeddyError {
+  return new TeddyError(
+    'HOOK_IN_THE_WAY',
+    `The hooks of ${title} stay as they are: ${path} ${fault}.`,
+    hint ?? `Correct ${basename(path)}, or move it away, and run the command again.`,
+  );
+}

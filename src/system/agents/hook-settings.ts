@@ -1,0 +1,202 @@
+/**
+ * Hooks in an agent's settings, as Claude Code has them and others have taken over:
+ * `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "..."}]}]}}`.
+ *
+ * Comments, order, indentation and line ends of the rest stay as they are.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import {
+  createScanner,
+  findNodeAtLocation,
+  parse,
+  parseTree,
+  type JSONPath,
+  type Node,
+  type ParseError,
+} from 'jsonc-parser';
+import { isObject } from '../../session/text/parse-object.ts';
+
+interface Hook {
+  event: string;
+  /** The tools that it is called for, as a regular expression; without one, all of them. */
+  matcher?: string;
+  /** Its command tells it from others. */
+  entry: Readonly<Record<string, unknown>>;
+}
+
+export interface HookSpec {
+  hooks: readonly Hook[];
+  isOurs(command: string): boolean;
+}
+
+export interface OwnHook {
+  event: string;
+  command: string;
+  /** The index of its group, and its own in that. */
+  at: readonly [group: number, hook: number];
+  isExact: boolean;
+}
+
+const tolerant = { allowTrailingComma: true, disallowComments: false };
+
+/** Why hooks cannot be put there, as a sentence goes on after the name of the file; null: they can. */
+export function describeFault(text: string): string | null {
+  if (text.trim() === '') return null;
+  const errors: ParseError[] = [];
+  const value: unknown = parse(withoutMark(text), errors, tolerant);
+  if (errors.length > 0) return 'is not JSON';
+  if (!isObject(value)) return 'is JSON, but not an object';
+  const { hooks = {} } = value;
+  if (!isObject(hooks)) return 'has "hooks" that are not an object';
+  const odd = Object.keys(hooks).find((event) => !Array.isArray(hooks[event]));
+  // Some agents keep switches beside the events.
+  return odd !== undefined && isObject(hooks[odd]) ? `has "hooks" whose "${odd}" is not a list` : null;
+}
+
+/** In the order of the file. */
+export function findOwnHooks(text: string, { hooks: wanted, isOurs }: HookSpec): OwnHook[] {
+  const value: unknown = parse(withoutMark(text), [], tolerant);
+  const hooks = isObject(value) && isObject(value['hooks']) ? value['hooks'] : {};
+  return Object.entries(hooks).flatMap(([event, groups]) =>
+    listOf(groups).flatMap((group, groupAt) =>
+      listOf(isObject(group) ? group['hooks'] : []).flatMap((hook, hookAt) => {
+        if (!isObject(hook) || typeof hook['command'] !== 'string' || !isOurs(hook['command'])) return [];
+        const isExact = wanted.some(
+          (one) =>
+            one.event === event &&
+            isObject(group) &&
+            isDeepStrictEqual({ ...group, hooks: hook }, toGroup(one, one.entry)),
+        );
+        return [{ event, command: hook['command'], at: [groupAt, hookAt] as const, isExact }];
+      }),
+    ),
+  );
+}
+
+export function stateOfHooks(text: string, spec: HookSpec): 'installed' | 'changed' | 'missing' {
+  const own = findOwnHooks(text, spec);
+  if (own.length === 0) return 'missing';
+  const isWhole = own.length === spec.hooks.length && own.every(({ isExact }) => isExact);
+  return isWhole && spec.hooks.every(({ event }) => own.some((hook) => hook.event === event)) ? 'installed' : 'changed';
+}
+
+/** Each event gets a group of our own at its end. */
+export function addHooks(text: string, spec: HookSpec): string {
+  if (stateOfHooks(text, spec) === 'installed') return text;
+  const clean = removeHooks(text, spec);
+  return spec.hooks.reduce((edited, hook) => addGroup(edited, hook.event, toGroup(hook, [hook.entry])), clean);
+}
+
+function toGroup({ matcher }: Hook, hooks: unknown): Record<string, unknown> {
+  return { ...(matcher === undefined ? {} : { matcher }), hooks };
+}
+
+function addGroup(text: string, event: string, group: object): string {
+  const mark = text.startsWith(byteOrderMark) ? byteOrderMark : '';
+  const json = withoutMark(text).trim() === '' ? '{}\n' : withoutMark(text);
+  const root = parseTree(json, [], tolerant);
+  if (root === undefined) throw new Error('It was looked at before.');
+  const hooks = findNodeAtLocation(root, ['hooks']);
+  const groups = findNodeAtLocation(root, ['hooks', event]);
+  if (groups !== undefined) return mark + insert(json, groups, { depth: 3, value: group });
+  if (hooks !== undefined) return mark + insert(json, hooks, { depth: 2, key: event, value: [group] });
+  return mark + insert(json, root, { depth: 1, key: 'hooks', value: { [event]: [group] } });
+}
+
+interface NewChild {
+  /** How far it is indented. */
+  depth: number;
+  /** For a child of an object. */
+  key?: string;
+  value: unknown;
+}
+
+/** At the end of an object or a list. The library would also format what stands around it. */
+function insert(json: string, { offset, length, children = [] }: Node, { depth, key, value }: NewChild): string {
+  const unit = json.trim().includes('\n') || children.length === 0 ? (/^([ \t]+)\S/m.exec(json)?.[1] ?? '  ') : '';
+  const end = json.includes('\r\n') ? '\r\n' : '\n';
+  const line = unit === '' ? '' : `${end}${unit.repeat(depth)}`;
+  const rendered = JSON.stringify(value, null, unit).replaceAll('\n', line);
+  const child = `${line}${key === undefined ? '' : `${JSON.stringify(key)}:${unit === '' ? '' : ' '}`}${rendered}`;
+  const last = children.at(-1);
+  if (last !== undefined) {
+    const at = last.offset + last.length;
+    return `${json.slice(0, at)},${child}${json.slice(at)}`;
+  }
+  const rest = json.slice(offset + 1, offset + length - 1);
+  const closing = rest.includes('\n') ? rest : `${rest}${end}${unit.repeat(depth - 1)}`;
+  return `${json.slice(0, offset + 1)}${child}${closing}${json.slice(offset + length - 1)}`;
+}
+
+/** Groups that are empty without them go as well. */
+export function removeHooks(text: string, spec: HookSpec): string {
+  let edited = text;
+  // From the end, so that the indexes of those before stay.
+  for (const { event, at } of findOwnHooks(text, spec).toReversed()) {
+    const [group, hook] = at;
+    edited = removeAt(edited, ['hooks', event, group, 'hooks', hook]);
+    for (const path of [['hooks', event, group, 'hooks'], ['hooks', event], ['hooks']])
+      if (isEmptyAt(edited, path))
+        edited = removeAt(edited, path.at(-1) === 'hooks' && path.length > 1 ? path.slice(0, -1) : path);
+  }
+  return edited;
+}
+
+/** With its comma; comments around it stay, which the library would take away. */
+function removeAt(text: string, path: JSONPath): string {
+  const json = withoutMark(text);
+  const root = parseTree(json, [], tolerant);
+  const found = root === undefined ? undefined : findNodeAtLocation(root, path);
+  if (found === undefined) return text;
+  const child = found.parent?.type === 'property' ? found.parent : found;
+  const siblings = child.parent?.children ?? [];
+  const at = siblings.indexOf(child);
+  const [from, to] = [child.offset, child.offset + child.length];
+  const previous = siblings[at - 1];
+  const next = siblings[at + 1];
+  const mark = text.slice(0, text.length - json.length);
+  if (previous !== undefined) {
+    const comma = findComma(json, previous.offset + previous.length, from);
+    return mark + json.slice(0, comma) + json.slice(comma + 1, from).trimEnd() + json.slice(to);
+  }
+  const end = (child.parent?.offset ?? 0) + (child.parent?.length ?? 0);
+  const comma = findComma(json, to, next?.offset ?? end);
+  const rest = comma < 0 ? json.slice(to) : json.slice(to, comma) + json.slice(comma + 1);
+  return mark + (next === undefined ? json.slice(0, from).trimEnd() + rest : json.slice(0, from) + rest.trimStart());
+}
+
+/** -1: there is none. */
+function findComma(json: string, from: number, to: number): number {
+  const scanner = createScanner(json, true);
+  scanner.setPosition(from);
+  return scanner.scan() === commaToken && scanner.getTokenOffset() < to ? scanner.getTokenOffset() : -1;
+}
+
+/** `SyntaxKind` is a `const enum`, of which no code is left. */
+const commaToken: number = 5;
+
+/** A comment of somebody's keeps it. */
+function isEmptyAt(text: string, path: JSONPath): boolean {
+  const json = withoutMark(text);
+  const root = parseTree(json, [], tolerant);
+  const found = root === undefined ? undefined : findNodeAtLocation(root, path);
+  if (found === undefined) return false;
+  return /^(?:\[\s*\]|\{\s*\})$/.test(json.slice(found.offset, found.offset + found.length));
+}
+
+const byteOrderMark = '\uFEFF';
+
+function withoutMark(text: string): string {
+  return text.startsWith(byteOrderMark) ? text.slice(1) : text;
+}
+
+function listOf(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** Reads one value; undefined when the text is no JSON, or has none there. */
+export function readSetting(text: string, key: string): unknown {
+  const root = parseTree(withoutMark(text), [], tolerant);
+  const value: unknown = root === undefined ? null : parse(withoutMark(text), [], tolerant);
+  return isObject(value) ? value[key] : undefined;
+}

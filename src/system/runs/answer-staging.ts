@@ -1,0 +1,201 @@
+/** Answers on disk while they arrive, and what dead processes have left of theirs. */
+import { isUtf8 } from 'node:buffer';
+import { basename } from 'node:path';
+import { TeddyError } from '../../errors.ts';
+import type { AnswerTarget, AnswerStaging, LeftAnswer, OrphanedAnswer, StagedAnswer } from '../../ports/disk.ts';
+import type { Journal, LeftOperation, Operation, OperationKind, Settling, Staged } from '../../ports/journal.ts';
+import { claimRun } from './run-journal.ts';
+import type { ClaimOptions } from '../../disk/claim-file.ts';
+
+export interface AnswerStagingOptions extends ClaimOptions {
+  journal: Journal;
+  /** The directory of the claims of those who answer. */
+  claims: string;
+  /** The disk does not take an answer (said once), or does not give one back. */
+  warn(text: string): void;
+  pace?: Pace;
+}
+
+interface Pace {
+  /** Lines that are not on disk yet make a save due, ... */
+  lines: number;
+  /** ... and so does text that has waited so long, ... */
+  waitMs: number;
+  /** ... but there is at least this between two saves, and before the first. */
+  gapMs: number;
+}
+
+const usualPace: Pace = { lines: 50, waitMs: 5000, gapMs: 250 };
+
+interface AnswerFacts {
+  place: AnswerTarget;
+}
+
+export const answerKind: OperationKind<AnswerFacts> = { name: 'answer', title: 'an answer' };
+
+export function answerStaging(options: AnswerStagingOptions): AnswerStaging {
+  const { journal, claims } = options;
+  return {
+    claim: (place) => claimRun(claims, place, options, 'answered'),
+    begin: (place) => stageAnswer(options, place),
+    orphans: async () =>
+      ((await orWarn(options, () => journal.left(answerKind))) ?? []).map((left) => toOrphan(options, left)),
+    async arriving(session) {
+      const all = await journal.atWork(answerKind);
+      const ours = all.flatMap(({ facts, read }) => (facts?.place.session === session ? [{ ...facts, read }] : []));
+      // One that has no bytes is just being removed.
+      const found = await Promise.all(ours.map(async ({ place, read }) => ({ place, text: toText(await read()) })));
+      return found.filter(({ text }) => text !== '');
+    },
+  };
+}
+
+function toText({ verified }: { verified: Uint8Array }): string {
+  return Buffer.from(verified).toString('utf8');
+}
+
+function stageAnswer(options: AnswerStagingOptions, place: AnswerTarget): StagedAnswer {
+  const { journal, warn, pace = usualPace } = options;
+  let text = '';
+  let savedLength = 0;
+  let unsavedLines = 0;
+  let operation: Operation<AnswerFacts> | null = null;
+  let earliestMs: number | null = null;
+  let timer: { handle: NodeJS.Timeout; isSoon: boolean } | null = null;
+  let saving = Promise.resolve();
+  let isOver = false;
+  let hasFailed = false;
+
+  function schedule(): void {
+    const isSoon = unsavedLines >= pace.lines;
+    if (isOver || (timer && (timer.isSoon || !isSoon))) return;
+    stopTimer();
+    const waitMs = Math.max(isSoon ? 0 : pace.waitMs, (earliestMs ?? 0) - performance.now());
+    // Where the disk takes nothing, it is tried again and again: no reason for the command not to end.
+    timer = { handle: setTimeout(() => void save(), waitMs).unref(), isSoon };
+  }
+
+  function stopTimer(): void {
+    if (timer) clearTimeout(timer.handle);
+    timer = null;
+  }
+
+  function save(): Promise<void> {
+    stopTimer();
+    saving = saving.then(write);
+    return saving;
+  }
+
+  async function write(): Promise<void> {
+    // Half a character waits for its other half.
+    const whole = text.length - (/[\uD800-\uDBFF]$/.test(text) ? 1 : 0);
+    if (isOver || whole <= savedLength) return;
+    earliestMs = performance.now() + pace.gapMs;
+    unsavedLines = 0;
+    try {
+      operation ??= await journal.open(answerKind, { place });
+      await operation.stage(Buffer.from(text.slice(savedLength, whole)));
+      savedLength = whole;
+    } catch (error) {
+      await noteFailure(error);
+    }
+  }
+
+  async function noteFailure(error: unknown): Promise<void> {
+    if (!(error instanceof TeddyError)) throw error;
+    if (!hasFailed)
+      warn(`The answer cannot be saved while it arrives. ${error.message} It is in memory until it is whole.`);
+    hasFailed = true;
+    // Somebody has removed it: it is made anew soon, with all that was in it.
+    if (error.code === 'STAGING_DAMAGED') {
+      await operation?.done().catch(falseIfRefused);
+      [operation, savedLength, unsavedLines] = [null, 0, pace.lines];
+    }
+    schedule();
+  }
+
+  return {
+    add(more) {
+      text += more;
+      unsavedLines += more.split('\n').length - 1;
+      earliestMs ??= performance.now() + pace.gapMs;
+      schedule();
+    },
+    save,
+    async discard() {
+      isOver = true;
+      stopTimer();
+      await saving;
+      // Until it is gone no command of this process takes it for left: its answer may not be on the line yet.
+      await operation?.done().catch(falseIfRefused);
+    },
+    async leave() {
+      await save();
+      isOver = true;
+      stopTimer();
+      await operation?.leave();
+    },
+  };
+}
+
+/** For `catch`: what cannot be removed is found by the next process, which sees that the answer is kept. */
+function falseIfRefused(error: unknown): false {
+  if (!(error instanceof TeddyError)) throw error;
+  return false;
+}
+
+/** No reason to stop a command: what is there stays there. Null after a warning. */
+async function orWarn<Value>({ warn }: AnswerStagingOptions, read: () => Promise<Value>): Promise<Value | null> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!(error instanceof TeddyError) || error.code === 'LOCKED') throw error;
+    warn(`What interrupted commands have received cannot be taken up. ${error.message}`);
+    return null;
+  }
+}
+
+function toOrphan(
+  options: AnswerStagingOptions,
+  { path, facts, read, take }: LeftOperation<AnswerFacts>,
+): OrphanedAnswer {
+  const id = facts?.place.id ?? basename(path, '.json');
+  let settling: Settling<AnswerFacts> | null = null;
+  return {
+    id,
+    place: facts?.place ?? null,
+    claim: () =>
+      orWarn(options, async () => {
+        settling = await take();
+        return settling === null ? null : toLeftAnswer(await read());
+      }),
+    discard: async () => void (await settling?.done().catch(falseIfRefused)),
+  };
+}
+
+function toLeftAnswer({ verified, tail, isDamaged }: Staged): LeftAnswer {
+  const all = Buffer.concat([verified, tail]);
+  if (isDamaged) return { text: '', unconfirmedBytes: 0, damaged: all };
+  const length = validUtf8Length(tail);
+  return {
+    text: all.toString('utf8', 0, verified.length + length),
+    unconfirmedBytes: length,
+    damaged: length === tail.length ? null : all,
+  };
+}
+
+/**
+ * How many bytes, from the beginning, are text: UTF-8 up to the first byte that is not. A NUL ends it too, since after a power
+ * cut a file may have a hole where nothing was written.
+ */
+function validUtf8Length(bytes: Uint8Array): number {
+  const nul = bytes.indexOf(0);
+  const text = Buffer.from(bytes.subarray(0, nul === -1 ? bytes.length : nul));
+  if (isUtf8(text)) return text.length;
+  const replaced = Buffer.from(text.toString('utf8'));
+  let length = text.findIndex((byte, at) => byte !== replaced[at]);
+  if (length === -1) length = text.length;
+  // The mark for a broken character may begin with the same bytes as that character.
+  while (!isUtf8(text.subarray(0, length))) length -= 1;
+  return length;
+}

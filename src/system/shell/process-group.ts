@@ -1,0 +1,152 @@
+import { spawn } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ProcessGroup } from '../../plan/report/journal.ts';
+import { errorCode } from '../../disk/system-error.ts';
+
+const pollMs = 10;
+
+/** The variable with the marks of the scripts that a process descends from: also one that has left its group by `setsid` has it. */
+const markVariable = 'TEDDY_COMMAND';
+
+/** A script that another script started, by way of teddy, has the marks of both. */
+export function markEnvironment(user: Record<string, string | undefined>, mark: string): Record<string, string> {
+  return { [markVariable]: [user[markVariable], mark].filter(Boolean).join(' ') };
+}
+
+/**
+ * Ends what a script has started: its group first, then the processes outside it that have its mark. Returns the ids of those that
+ * cannot be ended.
+ */
+export async function endScript(groupId: number, mark: string, graceMs: number): Promise<number[]> {
+  await endGroup(groupId, graceMs);
+  const killAt = performance.now() + graceMs;
+  const terminated = new Set<number>();
+  // Two looks: while the first one reads, a process may start another one and end.
+  for (let looks = 0; looks < 2;) {
+    const ids = findMarked(mark);
+    looks = ids.length === 0 ? looks + 1 : 0;
+    const now = performance.now();
+    if (now > killAt + graceMs) return ids;
+    for (const id of ids) {
+      if (now >= killAt) signal(id, 'SIGKILL');
+      else if (!terminated.has(id)) signal(id, 'SIGTERM');
+      terminated.add(id);
+    }
+    if (ids.length > 0) await sleep(pollMs);
+  }
+  return [];
+}
+
+/** Dead processes have no environment, and other users' processes do not show theirs. Empty where there is no /proc. */
+function findMarked(mark: string): number[] {
+  return listProcesses().filter((id) => {
+    try {
+      return readFileSync(`/proc/${id}/environ`).includes(mark);
+    } catch {
+      return false;
+    }
+  });
+}
+
+function listProcesses(): number[] {
+  try {
+    return readdirSync('/proc')
+      .filter((name) => /^\d+$/.test(name))
+      .map(Number);
+  } catch {
+    return [];
+  }
+}
+
+/**
+ * Ends every process of a group: TERM to all of them, and KILL to what is left after the grace. Returns as soon as nothing
+ * of the group runs.
+ */
+async function endGroup(groupId: number, graceMs: number): Promise<void> {
+  if (!signalGroup(groupId, 'SIGTERM')) return;
+  for (const end = performance.now() + graceMs; performance.now() < end;) {
+    await sleep(pollMs);
+    if (!(await isRunning(groupId))) return;
+  }
+  signalGroup(groupId, 'SIGKILL');
+}
+
+/** The most looks at processes that start others faster than they are killed. */
+const maxLooks = 20;
+
+/** At once and without waiting, for when this process ends. */
+export function killScript(groupId: number, mark: string): void {
+  signalGroup(groupId, 'SIGKILL');
+  for (let looks = 0, ids = findMarked(mark); ids.length > 0 && looks < maxLooks; looks += 1, ids = findMarked(mark))
+    for (const id of ids) signal(id, 'SIGKILL');
+}
+
+/** Reads a group that was made just now; its leader gave it its id. */
+export function readGroup(id: number, mark: string): ProcessGroup {
+  return { id, startedAt: readStart(id), mark };
+}
+
+/** Keeps the promises of `Shell.findRunning`. Where the system does not tell when a process has started, its number may be another's by now. */
+export async function findRunning({ id, startedAt, mark }: ProcessGroup): Promise<number[]> {
+  const now = readStart(id);
+  // Without its leader the group keeps its number: no other process gets it as long as one of the group is there.
+  const isSame = startedAt !== null && (now === null || now === startedAt);
+  if (isSame && (await isRunning(id))) return [-id];
+  return mark === undefined ? [] : findMarked(mark);
+}
+
+/** In ticks since the system was started. */
+function readStart(id: number): string | null {
+  try {
+    const stat = readFileSync(`/proc/${id}/stat`, 'utf8');
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? null;
+  } catch {
+    return null;
+  }
+}
+
+/** False when there is nobody (left) in the group that we may signal. */
+export function signalGroup(groupId: number, name: NodeJS.Signals | 0): boolean {
+  return signal(-groupId, name);
+}
+
+function signal(id: number, name: NodeJS.Signals | 0): boolean {
+  try {
+    return process.kill(id, name);
+  } catch (error) {
+    if (['ESRCH', 'EPERM'].includes(errorCode(error) ?? '')) return false;
+    throw error;
+  }
+}
+
+/**
+ * Dead processes stay in the group until init has waited for them, which in a container can take for ever. Where there is
+ * a /proc, they are told from the living.
+ */
+async function isRunning(groupId: number): Promise<boolean> {
+  if (!signalGroup(groupId, 0)) return false;
+  const processIds = listProcesses();
+  if (processIds.length === 0) return true;
+  const stats = await Promise.all(processIds.map((id) => readFile(`/proc/${id}/stat`, 'utf8').catch(() => '')));
+  return stats.some((stat) => {
+    // After the program's name, which may hold anything: state, parent, group.
+    const [state = '', , group] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return Number(group) === groupId && !/^[ZX]$/.test(state);
+  });
+}
+
+/** Starts this program once more, for work that another call does as well; resolves when it runs, or could not be started. */
+export function startDetached(words: readonly string[], cwd: string): Promise<void> {
+  // A script that started teddy, as by a hook, ends before it does.
+  const env = { ...process.env, [markVariable]: undefined };
+  const child = spawn(process.execPath, words, { cwd, env, stdio: 'ignore', detached: true });
+  return new Promise((resolve) => {
+    child.on('error', () => resolve());
+    child.on('spawn', () => {
+      child.unref();
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,359 @@
+/** Runs scripts: bash (or sh), a process group of their own, no input, output captured, an end that always comes. */
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises';
+import { constants, tmpdir } from 'node:os';
+import { join, relative, sep } from 'node:path';
+import { spawn, type ChildProcess } from 'node:child_process';
+import type { Writable } from 'node:stream';
+import { TeddyError } from '../../errors.ts';
+import type { Shell } from '../../ports/disk.ts';
+import type { CommandResult } from '../../ports/files.ts';
+import { scratchHolder, scriptPrefix } from '../../session/paths/scratch-names.ts';
+import { findProgram } from '../find-program.ts';
+import { makePipes, openPipe, type OutputPipe } from './output-pipe.ts';
+import { endScript, findRunning, killScript, markEnvironment, readGroup, signalGroup } from './process-group.ts';
+import {
+  parseFailure,
+  toScriptEnvironment,
+  type Environment,
+  type Failure,
+  type ScriptFiles,
+  renderBashCommand,
+  renderShCommand,
+  gateDescriptor,
+} from './shell-command.ts';
+import { errorReason, ignoreSystemError } from '../../disk/system-error.ts';
+import type { ProcessGroup } from '../../plan/report/journal.ts';
+
+export interface ShellOptions {
+  /** The user's environment. */
+  environment?: Environment;
+  /** Between TERM and KILL. */
+  graceMs?: number;
+  /** How long output is waited for when a script has ended but something it left holds its streams open. */
+  drainMs?: number;
+  /** Kept of each stream. */
+  maxOutputBytes?: number;
+  /** Says whose the directory of a script is: the name of this process, and on a second line the repository. */
+  holder?(): Promise<string>;
+}
+
+type Settings = Required<Omit<ShellOptions, 'holder'>>;
+type RunOptions = Parameters<Shell['run']>[1];
+
+const defaults = { graceMs: 2_000, drainMs: 1_000, maxOutputBytes: 10 * 1024 * 1024 };
+
+/**
+ * Scripts run in the project at `root`. What a script left running, in its process group or outside it, is ended too (TERM, then
+ * KILL) once its output has ended or `drainMs` have passed, so that nothing goes on unseen. A script that fails is a result;
+ * ACTION_FAILED is thrown when it cannot be started.
+ */
+export function shell(root: string, options: ShellOptions = {}): Shell {
+  const { holder, ...others } = options;
+  const settings: Settings = { environment: process.env, ...defaults, ...others };
+  return {
+    findRunning,
+    async run(script, runOptions) {
+      const cwd = await findDirectory(root, runOptions.cwd);
+      const scratch = await mkdtemp(join(tmpdir(), scriptPrefix)).catch(throwUnstarted);
+      try {
+        if (holder !== undefined) await writeFile(join(scratch, scratchHolder), await holder()).catch(throwUnstarted);
+        return await runScript(script, cwd, scratch, runOptions, settings).catch(throwUnstarted);
+      } finally {
+        await rm(scratch, { recursive: true, force: true }).catch(ignoreSystemError);
+      }
+    },
+  };
+}
+
+function throwUnstarted(error: unknown): never {
+  if (error instanceof TeddyError) throw error;
+  throw new TeddyError(
+    'ACTION_FAILED',
+    `The script could not be started: ${errorReason(error)}.`,
+    'Check that `bash` or `sh`, and `mkfifo`, can be found, and that `env` is not too large.',
+    { cause: error },
+  );
+}
+
+function throwUnreadable(error: unknown): never {
+  throw new TeddyError(
+    'ACTION_FAILED',
+    `The directory of the script cannot be looked at: ${errorReason(error)}.`,
+    'See to its permissions, and run it again.',
+    { cause: error },
+  );
+}
+
+async function findDirectory(root: string, cwd: string): Promise<string> {
+  const project = await realpath(root).catch(throwUnreadable);
+  const path = await realpath(join(project, cwd)).catch(() => null);
+  if (path === null || !(await stat(path).catch(throwUnreadable)).isDirectory()) {
+    throw new TeddyError(
+      'ACTION_FAILED',
+      `The directory ${cwd} does not exist.`,
+      'Use a directory of the project as cwd.',
+    );
+  }
+  const inside = relative(project, path);
+  if (inside === '..' || inside.startsWith(`..${sep}`)) {
+    throw new TeddyError('ACTION_FAILED', `The directory ${cwd} is outside the project.`, 'Use a cwd inside it.');
+  }
+  return path;
+}
+
+async function runScript(
+  script: string,
+  cwd: string,
+  scratch: string,
+  { env, timeoutMs, signal, onStart, onOutput }: RunOptions,
+  { environment, graceMs, drainMs, maxOutputBytes }: Settings,
+): Promise<CommandResult> {
+  const files = { script: join(scratch, 'script'), failures: join(scratch, 'failures') };
+  const pipes = { stdout: join(scratch, 'stdout'), stderr: join(scratch, 'stderr') };
+  await writeFile(files.script, script, { mode: 0o600 });
+  await makePipes(pipes.stdout, pipes.stderr);
+  const stdout = openPipe(pipes.stdout, maxOutputBytes, (text) => onOutput?.('stdout', text));
+  const stderr = openPipe(pipes.stderr, maxOutputBytes, (text) => onOutput?.('stderr', text));
+  try {
+    const startedAt = performance.now();
+    const mark = randomUUID();
+    const ending = await runProcess(
+      {
+        ...findInterpreter(files, environment),
+        cwd,
+        environment: toScriptEnvironment(environment, { ...env, ...markEnvironment(environment, mark) }),
+        mark,
+        stdout,
+        stderr,
+        onStart,
+      },
+      { timeoutMs, signal, graceMs, drainMs },
+    );
+    const durationMs = Math.round(performance.now() - startedAt);
+    const failure = ending.exitCode === 0 ? null : await readFailure(files);
+    return {
+      ...ending,
+      stdout: stdout.text(),
+      stderr: stderr.text(),
+      failedCommand: failure?.command ?? null,
+      failedLine: failure?.line ?? null,
+      truncated: stdout.truncated() || stderr.truncated(),
+      durationMs,
+    };
+  } finally {
+    stdout.release();
+    stderr.release();
+  }
+}
+
+/** There is no such file when no command failed. */
+async function readFailure(files: ScriptFiles): Promise<Failure | null> {
+  return parseFailure(await readFile(files.failures, 'utf8').catch(() => ''));
+}
+
+/**
+ * Chooses the program that runs a script: bash, or sh where there is none. It is looked for where the user has it,
+ * not where the script's own PATH leads.
+ */
+function findInterpreter(files: ScriptFiles, user: Environment): { program: string; args: string[] } {
+  const bash = findProgram('bash', user);
+  return bash === null
+    ? { program: findProgram('sh', user) ?? '/bin/sh', args: ['-c', renderShCommand(files), 'sh'] }
+    : { program: bash, args: ['-c', renderBashCommand(files), 'bash'] };
+}
+
+/** The process of one script, from its start until nothing of it is left. */
+interface ScriptStart {
+  program: string;
+  args: string[];
+  /** Absolute. */
+  cwd: string;
+  environment: Environment;
+  /** Every process that it starts has it in its environment. */
+  mark: string;
+  stdout: OutputPipe;
+  stderr: OutputPipe;
+  /** The script waits until it has resolved, and never begins if it rejects. */
+  onStart?: ((group: ProcessGroup) => void | Promise<void>) | undefined;
+}
+
+interface ScriptLimits {
+  timeoutMs: number;
+  signal: AbortSignal;
+  /** Between TERM and KILL. */
+  graceMs: number;
+  /** How long the output of a script that has ended is waited for. */
+  drainMs: number;
+}
+
+interface ScriptEnding {
+  exitCode: number;
+  timedOut: boolean;
+  aborted: boolean;
+  stillRunning?: number[];
+}
+
+const timeoutExitCode = 124;
+const maxTimerMs = 2 ** 31 - 1;
+const terminated: ScriptEnding = { exitCode: 128 + constants.signals.SIGTERM, timedOut: false, aborted: true };
+
+/**
+ * Starts nothing when the signal is aborted already. Rejects with the system's error when the start fails, and with `onStart`'s.
+ * The process waits at a gate until its group is noted: whoever kills this process meanwhile closes the gate, and the script never begins.
+ */
+async function runProcess(start: ScriptStart, limits: ScriptLimits): Promise<ScriptEnding> {
+  if (limits.signal.aborted) return terminated;
+  const pipes = [start.stdout, start.stderr];
+  const child = spawn(start.program, start.args, {
+    cwd: start.cwd,
+    env: start.environment,
+    stdio: ['ignore', start.stdout.writeEnd, start.stderr.writeEnd, 'pipe'],
+    detached: true,
+  });
+  const exited = waitForExit(child);
+  for (const pipe of pipes) pipe.closeWriteEnd();
+  const stop = stopOnLimit(child, start.mark, limits);
+  const leave = stopTogether(child, stop.extend);
+  return withoutSurvivors(child.pid, start.mark, async () => {
+    const [noted, ended] = await Promise.allSettled([
+      openGate(child, start),
+      finish(pipes, exited, stop, limits.drainMs),
+    ]);
+    if (noted.status === 'rejected') throw noted.reason;
+    if (ended.status === 'rejected') throw ended.reason;
+    return ended.value;
+  }).finally(leave);
+}
+
+interface Stoppable {
+  groupId: number;
+  /** Called with the time for which the script stood still. */
+  extend(ms: number): void;
+}
+
+const stoppable = new Set<Stoppable>();
+
+/** Ctrl-Z stops a script with this process, and `fg` lets both go on. Returns a function that undoes it. */
+function stopTogether({ pid }: ChildProcess, extend: Stoppable['extend']): () => void {
+  if (pid === undefined) return () => undefined;
+  const script = { groupId: pid, extend };
+  if (stoppable.size === 0) process.on('SIGTSTP', stopAll);
+  stoppable.add(script);
+  return () => {
+    stoppable.delete(script);
+    if (stoppable.size === 0) process.off('SIGTSTP', stopAll);
+  };
+}
+
+/** The system ignores SIGTSTP in a group that has no parent in its session, as a script's has none. */
+function stopAll(): void {
+  const stoppedAt = performance.now();
+  for (const { groupId } of stoppable) signalGroup(groupId, 'SIGSTOP');
+  // The call returns when this process goes on.
+  process.kill(process.pid, 'SIGSTOP');
+  for (const { groupId, extend } of stoppable) {
+    signalGroup(groupId, 'SIGCONT');
+    extend(performance.now() - stoppedAt);
+  }
+}
+
+async function openGate({ pid, stdio }: ChildProcess, { onStart, mark }: ScriptStart): Promise<void> {
+  // It was never started, and then it has no pipes either.
+  if (pid === undefined) return;
+  const gate = stdio[gateDescriptor] as Writable | null;
+  // A process that was ended meanwhile has closed its side.
+  gate?.on('error', () => undefined);
+  try {
+    await onStart?.(readGroup(pid, mark));
+    await new Promise<void>((resolve) => gate?.write('\n', () => resolve()));
+  } finally {
+    gate?.destroy();
+  }
+}
+
+/** Who leaves at once, without waiting for the script, must leave nothing that goes on to change files. */
+async function withoutSurvivors<Value>(
+  groupId: number | undefined,
+  mark: string,
+  use: () => Promise<Value>,
+): Promise<Value> {
+  const kill = () => groupId !== undefined && killScript(groupId, mark);
+  process.once('exit', kill);
+  try {
+    return await use();
+  } finally {
+    process.off('exit', kill);
+  }
+}
+
+async function finish(
+  pipes: OutputPipe[],
+  exited: Promise<number>,
+  stop: Stop,
+  drainMs: number,
+): Promise<ScriptEnding> {
+  const exitCode = await exited.finally(stop.cancel);
+  const drain = () => Promise.all(pipes.map((pipe) => pipe.waitForEnd(drainMs)));
+  if (stop.reason() === null) await drain();
+  const stillRunning = await stop.end();
+  await drain();
+  const timedOut = stop.reason() === 'timeout';
+  return {
+    exitCode: timedOut ? timeoutExitCode : exitCode,
+    timedOut,
+    aborted: stop.reason() === 'abort',
+    ...(stillRunning.length === 0 ? {} : { stillRunning }),
+  };
+}
+
+function waitForExit(child: ChildProcess): Promise<number> {
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('exit', (code, signal) => resolve(code ?? 128 + (signal === null ? 0 : constants.signals[signal])));
+  });
+}
+
+interface Stop {
+  /** Why the group was ended before the script ended by itself. */
+  reason(): 'timeout' | 'abort' | null;
+  /** Lets it run for longer. */
+  extend(ms: number): void;
+  /** No limit applies any more: the script has ended. */
+  cancel(): void;
+  /** Ends what the script has left, or waits for the end that a limit has begun. Returns what cannot be ended. */
+  end(): Promise<number[]>;
+}
+
+function stopOnLimit({ pid }: ChildProcess, mark: string, { timeoutMs, signal, graceMs }: ScriptLimits): Stop {
+  const state: { reason: 'timeout' | 'abort' | null; ending: Promise<number[]> | null; isOver: boolean } = {
+    reason: null,
+    ending: null,
+    isOver: false,
+  };
+  const end = () => (state.ending ??= pid === undefined ? Promise.resolve([]) : endScript(pid, mark, graceMs));
+  const stop = (reason: 'timeout' | 'abort') => {
+    state.reason ??= reason;
+    void end();
+  };
+  const onAbort = () => stop('abort');
+  const startTimer = (ms: number) => setTimeout(() => stop('timeout'), Math.min(Math.max(ms, 1), maxTimerMs));
+  let endsAt = performance.now() + timeoutMs;
+  let timer = startTimer(timeoutMs);
+  signal.addEventListener('abort', onAbort);
+  return {
+    reason: () => state.reason,
+    extend(ms) {
+      if (state.isOver) return;
+      endsAt += ms;
+      clearTimeout(timer);
+      timer = startTimer(endsAt - performance.now());
+    },
+    cancel() {
+      state.isOver = true;
+      clearTimeout(timer);
+      signal.removeEventListener('abort', onAbort);
+    },
+    end,
+  };
+}

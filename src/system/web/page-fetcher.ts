@@ -1,0 +1,201 @@
+/** Fetches public pages from exactly the addresses that were checked, or through a proxy where the user has allowed it. */
+import { type IncomingMessage, STATUS_CODES } from 'node:http';
+import { isIP, type LookupFunction } from 'node:net';
+import type { LookupAddress } from 'node:dns';
+import { lookup as lookUp } from 'node:dns/promises';
+import { TeddyError } from '../../errors.ts';
+import { isPublicAddress } from '../../session/masks/public-address.ts';
+import { parsePageUrl } from '../../session/masks/urls.ts';
+import type { FetchedPage, Pages } from '../../ports/web.ts';
+import { findProxy, NotSent } from '../../web/proxy.ts';
+import { findTarget, isRedirect, open } from '../../web/request.ts';
+import { readPageText } from './page-text.ts';
+import { errorReason } from '../../disk/system-error.ts';
+
+interface PageFetcherOptions {
+  /** The user's word on `teddy.readThroughProxy`. */
+  readsThroughProxy?(): Promise<boolean>;
+  // For tests: a server on this machine is refused by the defaults. No environment and no setting changes them.
+  lookup?: LookupHost;
+  isPublic?(address: string): boolean;
+  /** Certificates to trust instead of the well-known ones, as PEM. */
+  ca?: string;
+  timeoutMs?: number;
+  maxBytes?: number;
+}
+
+type Limits = Required<Omit<PageFetcherOptions, 'ca'>> & Pick<PageFetcherOptions, 'ca'>;
+
+/** Looks a host up once; what is connected to afterwards is what was checked here. */
+export type LookupHost = (host: string) => Promise<LookupAddress[]>;
+
+export const systemLookup: LookupHost = (host) => lookUp(host, { all: true });
+
+const defaults = {
+  readsThroughProxy: () => Promise.resolve(false),
+  lookup: systemLookup,
+  isPublic: isPublicAddress,
+  timeoutMs: 10_000,
+  maxBytes: 1024 * 1024,
+};
+const maxRedirects = 5;
+const headers = {
+  accept: 'text/html, text/plain, text/markdown, application/json, text/*;q=0.9, application/xml;q=0.8, */*;q=0.1',
+  'accept-encoding': 'gzip, br',
+  'user-agent': 'teddy',
+};
+
+/**
+ * `https:` only; every address of the host must be public, before the first request and after each of 5 redirects; no
+ * cookies and no credentials; the host's certificate is always verified. A proxy looks the name up itself, and what was
+ * checked here would not be where the request ends: a page behind one needs the user's word, and no name is looked up here.
+ */
+export function pageFetcher(options: PageFetcherOptions = {}): Pages {
+  const limits: Limits = { ...defaults, ...options };
+  return {
+    async fetch(url, signal) {
+      const deadline = startDeadline(limits.timeoutMs, signal);
+      try {
+        return await Promise.race([followRedirects(url, limits, deadline.signal), deadline.expired]);
+      } catch (error) {
+        throw toPageError(url, error, { signal, deadline, timeoutMs: limits.timeoutMs });
+      } finally {
+        deadline.stop();
+      }
+    },
+  };
+}
+
+interface Deadline {
+  /** Aborted when the time is over, when the user interrupts, and when it is stopped. */
+  signal: AbortSignal;
+  /** Rejects when the time is over or the user interrupts: not everything that is waited for can be aborted. */
+  expired: Promise<never>;
+  isOver(): boolean;
+  stop(): void;
+}
+
+function startDeadline(timeoutMs: number, user: AbortSignal): Deadline {
+  const controller = new AbortController();
+  let isOver = false;
+  const interrupt = () => controller.abort();
+  const timer = setTimeout(() => {
+    isOver = true;
+    controller.abort();
+  }, timeoutMs);
+  const expired = new Promise<never>((_, reject) => {
+    controller.signal.addEventListener('abort', () => reject(controller.signal.reason as Error), { once: true });
+  });
+  // Nobody waits for it any more once the page is there.
+  expired.catch(() => undefined);
+  user.addEventListener('abort', interrupt, { once: true });
+  if (user.aborted) interrupt();
+  return {
+    signal: controller.signal,
+    expired,
+    isOver: () => isOver,
+    stop() {
+      clearTimeout(timer);
+      user.removeEventListener('abort', interrupt);
+      controller.abort();
+    },
+  };
+}
+
+async function followRedirects(start: string, limits: Limits, signal: AbortSignal): Promise<FetchedPage> {
+  let url = requirePageUrl(start);
+  for (let count = 0; count <= maxRedirects; count += 1) {
+    const response = await send(new URL(url), limits, signal);
+    const target = requireTarget(response, url);
+    if (target === null) {
+      const page = await readPageText(response, limits.maxBytes, signal);
+      return { url, ...page };
+    }
+    response.destroy();
+    url = requirePageUrl(target);
+  }
+  throw new TeddyError('PAGE_FAILED', `it redirects more than ${maxRedirects} times`);
+}
+
+function requirePageUrl(text: string): string {
+  const parsed = parsePageUrl(text);
+  if ('url' in parsed) return parsed.url;
+  throw new TeddyError('PAGE_REFUSED', parsed.problem);
+}
+
+/** Where the response sends to; null for a page. */
+function requireTarget({ statusCode = 0, headers: { location } }: IncomingMessage, url: string): string | null {
+  if (statusCode >= 200 && statusCode < 300) return null;
+  if (!isRedirect(statusCode)) {
+    throw new TeddyError('PAGE_FAILED', `it answered ${statusCode} ${STATUS_CODES[statusCode] ?? ''}`.trimEnd());
+  }
+  const target = findTarget(statusCode, location, new URL(url));
+  if (target === null)
+    throw new TeddyError('PAGE_FAILED', `it answered ${statusCode} and does not say where the page is`);
+  return target.href;
+}
+
+async function send(url: URL, limits: Limits, signal: AbortSignal): Promise<IncomingMessage> {
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  const proxy = findProxy(url);
+  if (proxy !== null && !(await limits.readsThroughProxy()))
+    throw new TeddyError(
+      'PAGE_REFUSED',
+      `behind ${proxy.label} nobody can tell whether ${host} leads into your network`,
+      'If pages may be read through it all the same: `git config teddy.readThroughProxy true`.',
+    );
+  const addresses = proxy === null ? await resolvePublic(host, limits) : [];
+  const { ca } = limits;
+  const lookup: LookupFunction = (_host, { all }, callback) => {
+    const [first] = addresses;
+    if (all || first === undefined) callback(null, addresses);
+    else callback(null, first.address, first.family);
+  };
+  return open(url, {
+    headers,
+    // No connection is kept.
+    agent: false,
+    lookup,
+    signal,
+    // NODE_TLS_REJECT_UNAUTHORIZED would switch it off.
+    rejectUnauthorized: true,
+    // An address has no name to ask for; its certificate has to carry the address.
+    servername: isIP(host) === 0 ? host.replace(/\.$/, '') : '',
+    ...(ca === undefined ? {} : { ca }),
+  });
+}
+
+function toPageError(
+  url: string,
+  error: unknown,
+  { signal, deadline, timeoutMs }: { signal: AbortSignal; deadline: Deadline; timeoutMs: number },
+): TeddyError {
+  if (signal.aborted) return new TeddyError('INTERRUPTED', `${url} was not fetched: interrupted.`);
+  if (deadline.isOver()) {
+    return new TeddyError('PAGE_FAILED', `${url} could not be fetched: it took longer than ${timeoutMs / 1000} s.`);
+  }
+  if (!(error instanceof TeddyError)) {
+    const advice = error instanceof NotSent && error.advice !== undefined ? `${error.advice}.` : undefined;
+    return new TeddyError('PAGE_FAILED', `${url} could not be fetched: ${errorReason(error)}.`, advice, {
+      cause: error,
+    });
+  }
+  const said = error.code === 'PAGE_REFUSED' ? 'is not fetched' : 'could not be fetched';
+  return new TeddyError(error.code, `${url} ${said}: ${error.message}.`, error.hint, { cause: error });
+}
+
+/** All addresses of a host or of an address itself. Throws PAGE_REFUSED when one of them is not public. */
+export async function resolvePublic(
+  host: string,
+  { lookup: find, isPublic }: { lookup: LookupHost; isPublic(address: string): boolean },
+): Promise<LookupAddress[]> {
+  const family = isIP(host);
+  const addresses = family === 0 ? await find(host) : [{ address: host, family }];
+  const refused = addresses.find(({ address }) => !isPublic(address));
+  if (refused) {
+    const what = family === 0 ? `${host} leads to ${refused.address}, which` : refused.address;
+    throw new TeddyError('PAGE_REFUSED', `${what} is not a public address`);
+  }
+  if (addresses.length === 0) throw new TeddyError('PAGE_FAILED', `${host} has no address`);
+  return addresses;
+}

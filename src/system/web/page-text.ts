@@ -1,0 +1,131 @@
+/** The body of a response as text: unpacked, within its limit, decoded. */
+import type { IncomingMessage } from 'node:http';
+import type { Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { TextDecoder } from 'node:util';
+import { TeddyError } from '../../errors.ts';
+import { errorCode } from '../../disk/system-error.ts';
+import { unpacking } from '../../web/response.ts';
+
+const textTypes =
+  /^(?:text\/[^/]+|application\/(?:[^/]+\+)?(?:json|xml|yaml)|application\/(?:x-)?(?:javascript|ecmascript|typescript|yaml|toml|sh|ndjson|sql|graphql|tex|www-form-urlencoded)|[^/]+\/[^/]+\+(?:json|xml|yaml))$/;
+const htmlTypes = ['text/html', 'application/xhtml+xml'];
+
+/** Throws PAGE_FAILED, with the reason alone: what is not text, too large, or broken. */
+export async function readPageText(
+  response: IncomingMessage,
+  maxBytes: number,
+  signal: AbortSignal,
+): Promise<{ contentType: string; text: string }> {
+  try {
+    const { contentType, charset } = readType(response.headers['content-type']);
+    const bytes = await readBytes(response, maxBytes, signal);
+    const text = decode(bytes, charset ?? (htmlTypes.includes(contentType) ? findCharset(bytes) : null));
+    return { contentType, text: htmlTypes.includes(contentType) ? simplifyHtml(text) : text };
+  } finally {
+    response.destroy();
+  }
+}
+
+function readType(header: string | undefined): { contentType: string; charset: string | null } {
+  const [first = '', ...parameters] = (header ?? '').split(';').map((part) => part.trim());
+  const contentType = first.toLowerCase();
+  if (contentType === '') throw failed('it does not say what type it has');
+  if (!textTypes.test(contentType)) throw failed(`it is not text but ${contentType.slice(0, 100)}`);
+  const charset = parameters.find((parameter) => /^charset=/i.test(parameter))?.slice('charset='.length);
+  return { contentType, charset: charset?.replace(/^"(.*)"$/, '$1').trim() || null };
+}
+
+async function readBytes(response: IncomingMessage, maxBytes: number, signal: AbortSignal): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  // Counted after unpacking: a small body may become a very large one.
+  const collect = async (source: AsyncIterable<Uint8Array>) => {
+    for await (const chunk of source) {
+      size += chunk.length;
+      if (size > maxBytes) break;
+      chunks.push(chunk);
+    }
+  };
+  const unpack = toUnpacking(response.headers['content-encoding']);
+  try {
+    if (unpack === null) await pipeline(response, collect, { signal });
+    else await pipeline(response, unpack, collect, { signal });
+  } catch (error) {
+    // A response that stops early counts as aborted, which hides the reason.
+    if (size <= maxBytes) throw toBroken(error);
+  }
+  if (size > maxBytes) throw failed(`it is larger than ${maxBytes} bytes`);
+  return Buffer.concat(chunks);
+}
+
+/** The numbers of zlib's errors are those of other errors of the system. */
+function toBroken(error: unknown): unknown {
+  const isPacking = error instanceof Error && /^(?:Z_|ERR_BROTLI|ERR__ERROR_)/.test(errorCode(error) ?? '');
+  return isPacking ? failed(`it cannot be unpacked: ${error.message}`) : error;
+}
+
+function toUnpacking(encoding: string | undefined): Transform | null {
+  const unpack = unpacking(encoding);
+  if (unpack !== undefined) return unpack;
+  throw failed(`its encoding ${JSON.stringify(encoding?.slice(0, 100))} is not known`);
+}
+
+function decode(bytes: Uint8Array, charset: string | null): string {
+  const text = toDecoder(charset ?? 'utf-8').decode(bytes);
+  if (text.includes('\0')) throw failed('it is not text: it has NUL characters');
+  return text;
+}
+
+function toDecoder(charset: string): TextDecoder {
+  try {
+    return new TextDecoder(charset);
+  } catch {
+    throw failed(`its charset ${JSON.stringify(charset.slice(0, 100))} is not known`);
+  }
+}
+
+/** Browsers look there too: near the start of the page, which is ASCII so far whatever the charset. */
+function findCharset(bytes: Uint8Array): string | null {
+  const start = Buffer.from(bytes.subarray(0, 1024)).toString('latin1');
+  return /<meta[^>]{0,200}charset\s{0,10}=\s{0,10}["']?([\w:.-]+)/i.exec(start)?.[1] ?? null;
+}
+
+function failed(reason: string): TeddyError {
+  return new TeddyError('PAGE_FAILED', reason);
+}
+
+/** Takes out of HTML what nobody reads. What is left is the source as it was. */
+
+const openings = /<(script|style|svg)(?=[\s/>])|<!--/gi;
+
+/**
+ * Without scripts, styles, drawings and comments. Linear: each character is looked at a few times at most. What is
+ * opened and never closed is taken out up to the end, as a browser does it.
+ */
+export function simplifyHtml(html: string): string {
+  const kept: string[] = [];
+  let at = 0;
+  for (;;) {
+    openings.lastIndex = at;
+    const opening = openings.exec(html);
+    if (opening === null) return [...kept, html.slice(at)].join('');
+    kept.push(html.slice(at, opening.index));
+    at = findEnd(html, opening[1], openings.lastIndex);
+  }
+}
+
+/** The offset after the end of what begins before `from`; `name` undefined: a comment. */
+function findEnd(html: string, name: string | undefined, from: number): number {
+  if (name === undefined) {
+    // `<!-->` and `<!--->` are whole comments.
+    const short = /^-?>/.exec(html.slice(from, from + 2));
+    const end = short ? from + short[0].length : html.indexOf('-->', from);
+    return end === -1 ? html.length : short ? end : end + '-->'.length;
+  }
+  const closing = new RegExp(`</${name}(?=[\\s/>])`, 'gi');
+  closing.lastIndex = from;
+  if (closing.exec(html) === null) return html.length;
+  const end = html.indexOf('>', closing.lastIndex);
+  return end === -1 ? html.length : end + 1;
+}

@@ -1,0 +1,122 @@
+/** Looks at write sessions on disk without holding them: what is there, whole or damaged. */
+import { readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { FoundWrite, WriteContent } from '../../ports/disk.ts';
+import { isWriteId } from '../../write/write.ts';
+import { isHeld, toHolder, type Processes } from '../../disk/claim-file.ts';
+import { parseRecord, parseWriteState } from './parse-write.ts';
+import { readFacts, readStaging } from './staged-content.ts';
+import { readStagingMetadata } from './staging-directory.ts';
+import { fallBackTo, ignoreSystemError } from '../../disk/system-error.ts';
+import { readTailsAside } from './tails-aside.ts';
+
+export interface WriteStore extends Processes {
+  /** Holds a directory for each session, `<uuid>`, and the claims. */
+  dir: string;
+}
+
+/** After a directory's name, when it is gone but for its files. */
+export const goneSuffix = '.gone';
+
+export function directoryOf({ dir }: WriteStore, id: string): string {
+  return join(dir, id);
+}
+
+/** Without a look at any of them; what is being removed counts too, until it is gone. */
+export async function isEmpty(place: WriteStore): Promise<boolean> {
+  return (await readNames(place)).every((name) => !isWriteId(name) && !name.endsWith(goneSuffix));
+}
+
+function readNames({ dir }: WriteStore): Promise<string[]> {
+  return readdir(dir).catch(fallBackTo([], 'ENOENT'));
+}
+
+/** Oldest first. */
+export async function listWrites(place: WriteStore): Promise<FoundWrite[]> {
+  return inspectAll(place, readVerified);
+}
+
+/** The same without a look at the contents: whether these are damaged is not known. */
+export async function listStates(place: WriteStore): Promise<FoundWrite[]> {
+  return inspectAll(place, async (path) => ({ facts: await readFacts(path), tailBytes: 0 }));
+}
+
+export async function findWrite(place: WriteStore, id: string): Promise<FoundWrite | null> {
+  return isWriteId(id) ? inspect(place, id, readVerified) : null;
+}
+
+export async function readWriteContent(place: WriteStore, id: string): Promise<WriteContent | null> {
+  if (!(await isThere(place, id))) return null;
+  const path = directoryOf(place, id);
+  const { verified, tail } = await readStaging(path);
+  return { verified, tail, aside: await readTailsAside(path) };
+}
+
+export async function readTails(place: WriteStore, id: string): Promise<WriteContent['aside']> {
+  return (await isThere(place, id)) ? readTailsAside(directoryOf(place, id)) : [];
+}
+
+export async function isThere(place: WriteStore, id: string): Promise<boolean> {
+  return isWriteId(id) && (await lastWritten(directoryOf(place, id))) !== null;
+}
+
+/** `facts` null: damaged. */
+type Read = (path: string) => Promise<{ facts: Record<string, unknown> | null; tailBytes: number }>;
+
+async function readVerified(path: string): ReturnType<Read> {
+  const { facts, tail, isDamaged } = await readStaging(path);
+  return { facts: isDamaged ? null : facts, tailBytes: tail.length };
+}
+
+/** The same as `listWrites`, but a write that is being removed is left as it is. */
+export async function lookAtWrites(place: WriteStore): Promise<FoundWrite[]> {
+  return inspectNamed(place, await readNames(place), readVerified);
+}
+
+async function inspectAll(place: WriteStore, read: Read): Promise<FoundWrite[]> {
+  const names = await readNames(place);
+  for (const name of names.filter((one) => one.endsWith(goneSuffix)))
+    // The next command can remove what cannot be removed now: nothing reads it.
+    await rm(join(place.dir, name), { recursive: true, force: true }).catch(ignoreSystemError);
+  return inspectNamed(place, names, read);
+}
+
+async function inspectNamed(place: WriteStore, names: string[], read: Read): Promise<FoundWrite[]> {
+  const all = await Promise.all(names.filter(isWriteId).map((id) => inspect(place, id, read)));
+  return all.filter((found) => found !== null).toSorted((a, b) => toBegunMs(a) - toBegunMs(b));
+}
+
+function toBegunMs({ record, savedAt }: FoundWrite): number {
+  return record === null ? savedAt.getTime() : Date.parse(record.begunAt);
+}
+
+/** Null: there is none, or it goes just now. */
+async function inspect(place: WriteStore, id: string, read: Read): Promise<FoundWrite | null> {
+  const path = directoryOf(place, id);
+  const savedAt = await lastWritten(path);
+  if (savedAt === null) return null;
+  try {
+    const record = parseRecord(await readStagingMetadata(path), id);
+    const isControlled = record?.hasController === true && (await isHeld(toHolder({ ...record }), place));
+    const { facts, tailBytes } = await read(path);
+    const state = parseWriteState(facts);
+    const isDamaged = record === null || state === null;
+    const isGone = isDamaged && (await lastWritten(path)) === null;
+    return isGone ? null : { id, record, state, savedAt, isControlled, tailBytes, isDamaged };
+  } catch (error) {
+    ignoreSystemError(error);
+    // It belongs to another user, or to a disk that cannot read it: it is there all the same.
+    return { id, record: null, state: null, savedAt, isControlled: false, tailBytes: 0, isDamaged: true };
+  }
+}
+
+/** Null: there is no such directory. */
+async function lastWritten(path: string): Promise<Date | null> {
+  // EACCES: what is in a directory of another user.
+  const nullIfAway = fallBackTo(null, 'ENOENT', 'ENOTDIR', 'EACCES');
+  const [own, ...files] = await Promise.all(
+    [path, join(path, 'content.txt'), join(path, 'state.json')].map((name) => stat(name).catch(nullIfAway)),
+  );
+  if (!own) return null;
+  return new Date(Math.max(own.mtimeMs, ...files.map((found) => found?.mtimeMs ?? 0)));
+}

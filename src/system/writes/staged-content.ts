@@ -1,0 +1,88 @@
+/** Reads a staging directory: the bytes that its state confirms, and those beyond them. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { confirmedPart, type Confirmation } from '../../disk/confirmed-bytes.ts';
+import { unseal } from '../../disk/sealed-json.ts';
+import { fallBackTo } from '../../disk/system-error.ts';
+import type { Staged } from '../../ports/journal.ts';
+
+export const contentName = 'content.txt';
+/** A whole new content, until it stands in the place of the old one. */
+export const replacementName = 'content.new';
+export const stateName = 'state.json';
+
+export interface StagingState extends Confirmation {
+  /** Which file has them, or had until a replacement was put in its place; null: they were dropped. */
+  file: typeof contentName | typeof replacementName | null;
+}
+
+/** With all that opening it again needs. */
+export interface StagingReading extends Staged {
+  /** Null: there is none, or it is damaged. */
+  state: StagingState | null;
+  /** All that stands in the state. */
+  facts: Record<string, unknown> | null;
+  /** Where the verified bytes are. */
+  file: typeof contentName | typeof replacementName;
+  /** The bytes behind them. */
+  beyond: Uint8Array;
+  /** A replacement that no state has confirmed. */
+  replacement: Uint8Array | null;
+}
+
+/** How often a state may change under a reader's eyes. */
+const maxAttempts = 5;
+
+/** Also while another process writes. */
+export async function readStaging(path: string): Promise<StagingReading> {
+  for (let attempt = 1; ; attempt += 1) {
+    const before = await readState(path);
+    const reading = await readOnce(path, before);
+    const isCalm = !reading.isDamaged && reading.tail.length === 0;
+    if (isCalm || attempt === maxAttempts || before === (await readState(path))) return reading;
+  }
+}
+
+/** Reads the facts of the state alone, whatever it confirms; null when there is none, or when it is damaged. */
+export async function readFacts(path: string): Promise<Record<string, unknown> | null> {
+  const facts = unseal((await readState(path)) ?? '');
+  return parseState(facts) === null ? null : facts;
+}
+
+/** Null: there is none. */
+async function readState(path: string): Promise<string | null> {
+  return (await readIfThere(join(path, stateName)))?.toString('utf8') ?? null;
+}
+
+async function readOnce(path: string, stateText: string | null): Promise<StagingReading> {
+  const facts = stateText === null ? null : unseal(stateText);
+  const state = parseState(facts);
+  // The replacement first: should it be put in its place meanwhile, it is found there.
+  const replacement = await readIfThere(join(path, replacementName));
+  const content = (await readIfThere(join(path, contentName))) ?? Buffer.alloc(0);
+  const whole = { state, facts, file: contentName, isDamaged: false } as const;
+  if (state?.file === null) return { ...whole, verified: nothing, tail: nothing, beyond: nothing, replacement: null };
+  const replaced = replacement && state?.file === replacementName ? confirmedPart(replacement, state) : null;
+  if (replaced !== null) {
+    const beyond = replacement?.subarray(replaced.length) ?? nothing;
+    return { ...whole, file: replacementName, verified: replaced, tail: beyond, beyond, replacement: null };
+  }
+  const found = stateText === null ? nothing : state && confirmedPart(content, state);
+  const verified = found ?? nothing;
+  const beyond = content.subarray(verified.length);
+  const tail = replacement === null ? beyond : Buffer.concat([beyond, replacement]);
+  return { ...whole, verified, tail, beyond, replacement, isDamaged: found === null };
+}
+
+const nothing: Uint8Array = new Uint8Array();
+
+/** A state from before there were replacements has no `file`. */
+function parseState(facts: Record<string, unknown> | null): StagingState | null {
+  const { size, sha256, file = contentName } = facts ?? {};
+  if (typeof size !== 'number' || !Number.isSafeInteger(size) || size < 0 || typeof sha256 !== 'string') return null;
+  return file === contentName || file === replacementName || file === null ? { size, sha256, file } : null;
+}
+
+export function readIfThere(path: string): Promise<Buffer | null> {
+  return readFile(path).catch(fallBackTo(null, 'ENOENT'));
+}

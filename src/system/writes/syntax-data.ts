@@ -1,0 +1,51 @@
+/** YAML and TOML. */
+import { parse, TomlError } from 'smol-toml';
+import { Lexer, parseAllDocuments } from 'yaml';
+import { isDeeplyNested } from '../../session/yaml/untrusted-yaml.ts';
+import { locator } from '../../write/positions.ts';
+import type { Finding } from '../../write/write.ts';
+
+/** The parser takes more than a second and some 200 MB for it. */
+const maxLength = 1024 * 1024;
+/** Each key is compared with all others of its map. */
+const maxLinesForUniqueKeys = 2000;
+const maxTold = 100;
+
+/** Any number of documents, with tags of any kind; aliases are not followed. */
+export function checkYaml(text: string): Finding[] | { skipped: string } {
+  if (text.length > maxLength) return { skipped: 'YAML of over 1 MiB is not parsed' };
+  if (/^[ \t]*\{[{%]/m.test(text)) return { skipped: 'it is a template' };
+  if (isDeeplyNested(new Lexer().lex(text))) return { skipped: 'it is nested too deeply' };
+  const uniqueKeys = text.split('\n', maxLinesForUniqueKeys + 1).length <= maxLinesForUniqueKeys;
+  const documents = parseAllDocuments(text, { prettyErrors: false, uniqueKeys, logLevel: 'silent', strict: true });
+  const errors = 'empty' in documents ? (documents.errors ?? []) : documents.flatMap(({ errors: each }) => each);
+  const locate = locator(text);
+  return errors.slice(0, maxTold).map(({ message, pos }) => ({
+    check: 'syntax',
+    message: toSentence(message),
+    ...locate(Math.min(pos[0], text.length)),
+  }));
+}
+
+function toSentence(message: string): string {
+  return /[.!?]$/.test(message) ? message : `${message}.`;
+}
+
+/** TOML 1.0. */
+export function checkToml(text: string): Finding[] | { skipped: string } {
+  try {
+    parse(text);
+    return [];
+  } catch (error) {
+    if (!(error instanceof TomlError)) throw error;
+    if (error.message.includes('excessively nested')) return { skipped: 'it is nested too deeply' };
+    return [{ check: 'syntax', message: toReason(error.message), line: error.line, column: error.column }];
+  }
+}
+
+/** The first line without the place, which is told by itself; TOML's other lines draw it. */
+function toReason(message: string): string {
+  const [line = ''] = message.replace(/^Invalid TOML document: /, '').split('\n', 1);
+  const reason = line.replace(/ \(line \d+, column \d+\)$/, '');
+  return `${reason.charAt(0).toUpperCase()}${reason.slice(1)}.`;
+}
