@@ -1,4 +1,5 @@
 /** The formats that `session import` reads: the logs of agents, and conversations of no agent. */
+import { saidTypes } from '../conversation/records/decode-record.ts';
 import { openJsonlImporter, openOpenaiImporter } from '../conversation/logs/import-plain.ts';
 import { openAgentReader } from '../conversation/logs/agent-reader.ts';
 import { openClosedLog } from '../conversation/logs/closed-log.ts';
@@ -76,7 +77,7 @@ function formatsOf(formats: Formats, line: Fields): ImportFormat[] {
 function isTranscript(type: string, line: Fields): boolean {
   const isForeign = 'uuid' in line || 'sessionId' in line || 'payload' in line;
   if (isForeign) return false;
-  if (['user', 'assistant', 'assistant_partial'].includes(type)) return 'role' in fieldsOf(line['message']);
+  if (saidTypes.some((known) => known === type)) return 'role' in fieldsOf(line['message']);
   if (type === 'tool_use' || type === 'tool_result') return 'tool_call_id' in line;
   return type === 'orchestrator_meta' || type === 'voice_interrupted' || (type === 'note' && 'text' in line);
 }

@@ -8,7 +8,7 @@ import { toShellWord } from '../session/text/shell-word.ts';
 import { AmbiguousSessionError } from '../workflow/line/find.ts';
 import { renderError } from './render/error.ts';
 import { isDebug, readWorkingDirectory, type CliContext } from './context.ts';
-import { openTerminal, toJson, type Terminal } from './terminal.ts';
+import { openTerminal, toJson, type Terminal, type ColorMode } from './terminal.ts';
 import { toVisible } from '../session/text/visible-text.ts';
 import { option } from './option.ts';
 
@@ -131,7 +131,7 @@ export abstract class TeddyCommand extends Command<CliContext> {
     terminal.print(toJson({ schema: `teddy.${schema}/1`, ...value }));
   }
 
-  private toColorMode(): 'auto' | 'always' | 'never' {
+  private toColorMode(): ColorMode {
     if (this.color === undefined) return 'auto';
     if (this.color === true) return 'always';
     if (this.color === false) return 'never';

@@ -29,6 +29,9 @@ export function toDiskError(
   return new TeddyError(isFull ? 'DISK_FULL' : 'WRITE_FAILED', message, isFull ? hintIfFull : hint, { cause: error });
 }
 
+/** The participle of a refused act on the disk, for its message. */
+export type DiskAct = 'written' | 'read' | 'removed';
+
 /** The same result, and its errors as `toDiskError` tells of them. A defect of ours, and what says itself what it is, stay as they are. */
 export async function asDiskErrors<Value>(
   [what, hint, hintIfFull]: readonly [what: string, hint: string, hintIfFull?: string],

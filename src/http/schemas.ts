@@ -1,6 +1,6 @@
 /** Requests and answers about write sessions. These schemas check the requests, and `/openapi.json` is made of them. */
 import { z } from '@hono/zod-openapi';
-import { phases, type Finding } from '../write/write.ts';
+import { phases, type Finding, statuses } from '../write/write.ts';
 import { operations } from '../session/settings/write-limits.ts';
 
 /** JSON can say half of a surrogate pair, which is no character: there are no bytes for it. */
@@ -41,7 +41,7 @@ export const finalizeRequest = z
   .openapi('FinalizeRequest');
 
 const stage = z.enum([...phases, 'orphaned', 'damaged']);
-const status = z.enum(['active', 'completed', 'failed']);
+const status = z.enum(statuses);
 const finding = z
   .object({ check: z.string(), message: z.string(), line: z.int().optional(), column: z.int().optional() })
   .openapi('Finding', { description: 'Lines and columns count from 1.' });

@@ -1,4 +1,5 @@
 /** Sessions on the wire: records as they are sent, and what the calls answer. */
+import { unitKinds } from '../conversation/logs/importer.ts';
 import { z } from '@hono/zod-openapi';
 import { historyFormats } from '../conversation/history/history.ts';
 import { resultReasons } from '../conversation/records/record.ts';
@@ -88,7 +89,7 @@ export const entryAnswer = z
     line,
     turn: z.string().openapi({ example: '02' }),
     commit,
-    entry: z.enum(['message', 'exchange', 'reply']),
+    entry: z.enum(unitKinds).exclude(['plan']),
     isNew: z.boolean().openapi({ description: 'False: it was there already, with the same content.' }),
   })
   .openapi('EntryAnswer');

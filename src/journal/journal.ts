@@ -28,7 +28,7 @@ import {
 import { makePrivateDirectory, removeFile, replaceDurably, syncDirectory, writeDurably } from '../disk/durable-file.ts';
 import { thisMachine } from '../disk/process-identity.ts';
 import { decodeSealed, encodeSealed } from '../disk/sealed-json.ts';
-import { asDiskErrors, fallBackTo, ignoreSystemError } from '../disk/system-error.ts';
+import { asDiskErrors, fallBackTo, ignoreSystemError, type DiskAct } from '../disk/system-error.ts';
 import type { Journal, LeftOperation, Operation, OperationKind, Settling, Staged } from '../ports/journal.ts';
 
 export interface JournalOptions extends Partial<ClaimOptions> {
@@ -225,7 +225,7 @@ async function take<Facts extends object>(
 
 function asNoteErrors<Value>(
   { title }: Pick<OperationKind<object>, 'title'>,
-  act: 'written' | 'removed' | 'read',
+  act: DiskAct,
   run: () => Promise<Value>,
 ): Promise<Value> {
   const hints = ['Check the permissions of `.git/teddy/journal`.', 'Free some space and try it again.'] as const;

@@ -26,6 +26,8 @@ import {
   type ToolCall,
 } from './tool.ts';
 
+const planStatuses = ['approved', 'rejected', 'waiting', 'undecided', 'closed'] as const;
+
 export type InTurn = <Result>(work: () => Promise<Result>) => Promise<Result>;
 
 const commands = z
@@ -139,7 +141,7 @@ function verdictTool(project: Project, read: InTurn, watch: RefWatch): Tool {
       line,
       turn,
       status: z
-        .enum(['approved', 'rejected', 'waiting', 'undecided', 'closed'])
+        .enum(planStatuses)
         .describe(
           'undecided: the agent asked by itself. closed: it was run or refused without a verdict: see `outcome`.',
         ),
@@ -188,7 +190,7 @@ interface PlanEnd {
   outcome: string | null;
 }
 
-function toStatus(end: PlanEnd | null): 'approved' | 'rejected' | 'waiting' | 'undecided' | 'closed' {
+function toStatus(end: PlanEnd | null): (typeof planStatuses)[number] {
   if (end === null) return 'waiting';
   const { verdict } = end;
   if (verdict === null) return 'closed';

@@ -1,5 +1,5 @@
 /** Why an answer has ended. Gateways pass on the words of the models behind them, so both wires know the words of all. */
-import type { ModelEvent } from '../ports/model.ts';
+import { type ModelEvent, finishReasons } from '../ports/model.ts';
 import { field, isObject } from '../session/text/parse-object.ts';
 
 export type Finish = Omit<Extract<ModelEvent, { type: 'finish' }>, 'type'>;
@@ -27,13 +27,11 @@ export function toFinish(said: unknown): Finish | null {
   return Object.hasOwn(known, key) ? { reason: known[key] ?? 'other' } : { reason: 'other', said: word };
 }
 
-const fromGoodToBad = ['stop', 'tool_calls', 'length', 'other'];
-
 /** No later word makes a bad end good. */
 export function worseFinish(before: Finish | null, said: unknown): Finish | null {
   const next = toFinish(said);
   if (before === null || next === null) return next ?? before;
-  return fromGoodToBad.indexOf(next.reason) < fromGoodToBad.indexOf(before.reason) ? before : next;
+  return finishReasons.indexOf(next.reason) < finishReasons.indexOf(before.reason) ? before : next;
 }
 
 /** Null for an answer that came whole and without a reason. One without calls waits for no result, whatever it says. */

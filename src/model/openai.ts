@@ -94,7 +94,7 @@ function toBody(
   const hasEffort = reasoning !== undefined && !without.has('reasoning_effort');
   return {
     ...rest,
-    ...(hasEffort ? { reasoning_effort: reasoning as 'low' | 'medium' | 'high' } : {}),
+    ...(hasEffort ? { reasoning_effort: reasoning as NonNullable<OpenAI.ReasoningEffort> } : {}),
     ...(maxAnswerTokens === undefined || limit === undefined ? {} : { [limit]: maxAnswerTokens }),
     model,
     messages: messages.map(toMessage),

@@ -1,4 +1,5 @@
 /** The list of sessions that `teddy serve` shows, and the page for whoever is not let in. */
+import type { SessionState } from '../session/lines/session-lines.ts';
 import { countOf, formatCost } from '../session/spending/describe-spending.ts';
 import { formatCount } from '../session/text/format-count.ts';
 import type { Spending } from '../session/spending/spending.ts';
@@ -13,7 +14,7 @@ interface ListedRow {
   line: string;
   remote: string | null;
   turns: number;
-  state: 'pending' | 'open' | 'closed' | 'failed' | 'landed' | 'committed' | 'archived' | 'remote';
+  state: SessionState;
   /** The commit, where the state is `committed`. */
   committed: string | null;
   /** Another branch of its, with the plan or the code that the state speaks of. */

@@ -1,7 +1,10 @@
 /** The page of a session as plain values, in which secrets are masked. `workflow/page/` reads them, and the files here render them. */
+import type { TreeChange, DiffKind } from '../ports/git.ts';
+import type { TurnStatus } from '../session/lines/line-order.ts';
 import type { Oid, RepoPath, SessionId, TurnName } from '../names.ts';
 import type { ParsedPlan } from '../plan/plan.ts';
-import type { Report, RunStatus } from '../plan/report/report.ts';
+import type { Report } from '../plan/report/report.ts';
+import type { RunStatus } from '../session/entries/entry-trailers.ts';
 import type { EntryKind, VerdictWord } from '../session/entries/entry.ts';
 import type { Spending } from '../session/spending/spending.ts';
 
@@ -72,7 +75,7 @@ export interface PageTurn {
   line: string;
   /** The turn that it goes on from; null: it is the first. */
   parent: TurnName | null;
-  status: 'open' | 'planned' | 'closed';
+  status: TurnStatus;
   /** The status in its report; null: there is no report. */
   outcome: RunStatus | null;
   /** Who wrote its message. */
@@ -157,11 +160,11 @@ export interface PageReport {
 
 export interface PageFile {
   path: RepoPath;
-  change: 'added' | 'modified' | 'deleted';
+  change: TreeChange['change'];
   /** Lines; 0 where they are not counted. */
   added: number;
   removed: number;
-  kind: 'text' | 'binary' | 'large' | 'submodule' | 'missing';
+  kind: DiffKind;
   /** Unified, in git's style. */
   diff: PageText;
   /** The index of the action that made it, as the report says; null: none did, or the report does not say. */

@@ -40,6 +40,8 @@ export interface AgentSetup {
    * WRITE_FAILED, and has changed nothing then.
    */
   install(name: AgentName, gate?: boolean): Promise<boolean>;
-  /** `restored`: the file is as it was before, to the byte; `removed`: somebody has changed it since, and only ours is gone. */
-  uninstall(name: AgentName): Promise<'restored' | 'removed' | 'missing'>;
+  uninstall(name: AgentName): Promise<UninstallOutcome>;
 }
+
+/** `restored`: the file is as it was before, to the byte; `removed`: somebody has changed it since, and only ours is gone. */
+export type UninstallOutcome = 'restored' | 'removed' | 'missing';

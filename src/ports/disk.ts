@@ -37,7 +37,7 @@ export interface ProjectFiles {
    * Whether what stands there, a file or a directory, came there before `time`, or since. `unsure`: the file is older, and a
    * directory above it has changed since: it may have been moved with that.
    */
-  findAge(path: RepoPath, time: Date): Promise<'before' | 'since' | 'unsure'>;
+  findAge(path: RepoPath, time: Date): Promise<FileAge>;
 }
 
 /** The notes that a run makes as it goes. */
@@ -377,3 +377,6 @@ export interface Remains {
   /** Commits that a ref was at, as far as the reflogs know. */
   reflogCommits(): Promise<ReadonlySet<Oid>>;
 }
+
+/** Whether a file was there at a time; `unsure` where the disk does not tell. */
+export type FileAge = 'before' | 'since' | 'unsure';

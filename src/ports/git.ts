@@ -380,7 +380,8 @@ export interface Repository {
   close(): Promise<void>;
 }
 
-export type HookName = 'prepare-commit-msg' | 'commit-msg' | 'post-rewrite' | 'pre-push' | 'post-checkout';
+export const hookNames = ['prepare-commit-msg', 'commit-msg', 'post-rewrite', 'pre-push', 'post-checkout'] as const;
+export type HookName = (typeof hookNames)[number];
 
 /** A hook finds teddy by this where it is not on PATH. Absolute. */
 export interface HookProgram {
@@ -518,6 +519,9 @@ export interface TextHits {
   path: RepoPath;
   lines: number[];
 }
+
+/** How a change of a file is shown. `text`: its lines are compared; the others are only said to differ. */
+export type DiffKind = 'text' | 'binary' | 'large' | 'submodule' | 'missing';
 
 export interface TreeChange {
   path: RepoPath;

@@ -51,6 +51,9 @@ interface ModelUsage {
   costUsd?: number;
 }
 
+/** The ways in which an answer ends, from the best to the worst. */
+export const finishReasons = ['stop', 'tool_calls', 'length', 'other'] as const;
+
 export type ModelEvent =
   | { type: 'text'; text: string }
   /** The model's thoughts before and between the texts of its answer, as far as the endpoint shows them. */
@@ -62,7 +65,7 @@ export type ModelEvent =
    * `length`: the answer was cut at the model's limit. `tool_calls`: it waits for the results of its calls. `other`: something
    * else has ended it, so that it may lack its end; `said` is the endpoint's own word for that.
    */
-  | { type: 'finish'; reason: 'stop' | 'length' | 'tool_calls' | 'other'; said?: string };
+  | { type: 'finish'; reason: (typeof finishReasons)[number]; said?: string };
 
 export type ProviderName = PresetName | 'manual' | 'recorded';
 

@@ -20,7 +20,8 @@ import type { ParsedPlan } from '../plan/plan.ts';
 import type { SessionStore } from '../ports/git.ts';
 import { decodeEntry, type Entry } from '../session/entries/entry.ts';
 import { listTurn, readTurnFile, toText, unknownTurnError } from './bodies.ts';
-import { parsePending, toStatus, type TurnStatus } from './turn.ts';
+import { parsePending, toStatus } from './turn.ts';
+import type { TurnStatus } from '../session/lines/line-order.ts';
 
 /** A turn as whoever goes on with it reads it: the bytes of its files, and its plan while that waits. */
 export interface TurnState {

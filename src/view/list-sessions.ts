@@ -1,4 +1,5 @@
 /** How far each session's main line has come, and which conversation branches it has. */
+import type { SessionState } from '../session/lines/session-lines.ts';
 import { nameRef, shortRef, turnNumber, type Oid, type RefName, type SessionId, type TurnName } from '../names.ts';
 import type { SessionSource, SessionStore } from '../ports/git.ts';
 import { decodeEntry } from '../session/entries/entry.ts';
@@ -9,7 +10,7 @@ import type { KnownLine, Tips } from '../session/lines/lines.ts';
 import type { MainLine } from '../session/lines/main-lines.ts';
 import { readStarts, type SessionStart } from '../session/lines/session-starts.ts';
 import { awaitsVerdict, readLine } from './line.ts';
-import type { TurnStatus } from './turn.ts';
+import type { TurnStatus } from '../session/lines/line-order.ts';
 
 export interface DescribedSession {
   session: SessionId;
@@ -28,11 +29,7 @@ export interface DescribedSession {
   conversationBranches: string[];
   /** Its branches are gone; all of it is kept. */
   archived: boolean;
-  /**
-   * `pending`: its plan was not run. `failed`: its last run was not a success. `closed`: its last turn is over. `landed`: one of its
-   * lines is, as it stands, on a branch that it lands on. `committed`: somebody has committed what another agent did in it. `remote`: only a remote has it.
-   */
-  state: 'pending' | 'open' | 'closed' | 'failed' | 'landed' | 'committed' | 'archived' | 'remote';
+  state: SessionState;
   /** The commit, where the state is `committed`. */
   committed: Oid | null;
   /** Another of its branches here, of which the state speaks: the newest with a plan that was not run, or with code where this line has none. */

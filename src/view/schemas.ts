@@ -2,6 +2,7 @@
  * The values in which sessions are shown, as schemas of zod: the API and the tools for agents take them from here. No command
  * does, since loading zod takes longer than many of them (25 to 31 ms).
  */
+import { sessionStates } from '../session/lines/session-lines.ts';
 import * as z from 'zod';
 import type { Oid, SessionId, TurnName } from '../names.ts';
 import { verdicts } from '../session/entries/entry.ts';
@@ -54,7 +55,7 @@ export const describedSession = z.object({
   last: z.string().meta({ description: 'What the last entry says.' }),
   conversationBranches: labels,
   archived: z.boolean().meta({ description: 'Its branches are gone, and all of it is kept.' }),
-  state: z.enum(['pending', 'open', 'closed', 'failed', 'landed', 'committed', 'archived', 'remote']),
+  state: z.enum(sessionStates),
   committed: commit.nullable().meta({ description: 'Where that is the state: the commit with what the agent did.' }),
   beside: z
     .object({ line, has: z.enum(['plan', 'code']) })

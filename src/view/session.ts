@@ -1,8 +1,9 @@
 /** Reads a session along one of its lines: its steps, and its turns as far as the labels of their commits tell. */
 import { compareTurns, type Oid, type SessionId, type TurnName } from '../names.ts';
-import { runStatuses, type RunStatus } from '../plan/report/report.ts';
+import { type RunStatus, runStatuses } from '../session/entries/entry-trailers.ts';
 import type { SessionStore, WalkedCommit } from '../ports/git.ts';
-import { comesLater, type Entry, type EntryKind, type VerdictWord } from '../session/entries/entry.ts';
+import { comesLater, type Entry, type VerdictWord } from '../session/entries/entry.ts';
+import { answerKinds } from '../session/lines/line-order.ts';
 import { howUndone } from '../session/lines/line-paths.ts';
 import { isStartOf, toDecoded, type DecodedCommit } from '../session/entries/logged-entry.ts';
 import { isAnswer, sumSpent, type Spending } from '../session/spending/spending.ts';
@@ -177,7 +178,7 @@ export function outlineTurn(turn: TurnName, steps: Step[]): TurnOutline {
     steps,
     title: (entries.find(({ kind }) => kind === 'message') ?? entries[0])?.title ?? '',
     planTitle: plan?.title ?? null,
-    isAnswered: entries.some(({ kind }) => answers.includes(kind)),
+    isAnswered: entries.some(({ kind }) => answerKinds.includes(kind)),
     outcome: report === undefined ? null : (runStatuses.find((status) => status === report.status) ?? 'unknown'),
     verdict: words.findLast((word) => word !== 'none') ?? null,
     // Only the plans of teddy's own name the agent of the request.
@@ -190,8 +191,6 @@ export function outlineTurn(turn: TurnName, steps: Step[]): TurnOutline {
     ...findUndo(steps),
   };
 }
-
-const answers: readonly EntryKind[] = ['plan', 'reply', 'exchange'];
 
 /** The last undo decides. */
 function findUndo(steps: readonly Pick<Step, 'entry' | 'commit'>[]): Pick<TurnOutline, 'undoneBy' | 'partlyUndoneBy'> {

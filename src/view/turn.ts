@@ -1,4 +1,5 @@
 /** Reads one turn: what its commits say of it, how far it has come, what was said in it, its plan, and the report of running that. */
+import type { TurnStatus } from '../session/lines/line-order.ts';
 import { captureSource, type TranscriptRecord } from '../conversation/records/record.ts';
 import { resolveFiles } from '../conversation/history/resolve-files.ts';
 import { endsDenied, endsJudged, hasAgentPlan, lastAnswer, userMessages } from '../conversation/records/transcript.ts';
@@ -79,9 +80,6 @@ export async function readParts(
   if (plan !== null && !isSaid) parts.push({ title: 'Plan', text: plan, language: 'markdown', file: 'plan.md' });
   return { parts, cut };
 }
-
-/** `open`: no complete answer yet. `planned`: a plan without a report. `closed`: anything else. */
-export type TurnStatus = 'open' | 'planned' | 'closed';
 
 /** A plan that has its report is not parsed: nobody executes it any more. */
 export function parsePending(plan: string | null, hasReport: boolean, options: ParseOptions = {}): ParsedPlan | null {

@@ -21,7 +21,6 @@ export {
   isOnlyMessage,
   type Turn,
   type TurnContent,
-  type TurnStatus,
   type TurnSummary,
 } from './turn.ts';
 export {
@@ -56,3 +55,4 @@ export {
 } from './line.ts';
 export { readTurns, findSource, type ConversationSource } from './conversation.ts';
 export { describeSessions, findPlanned, type DescribedSession } from './list-sessions.ts';
+export type { TurnStatus } from '../session/lines/line-order.ts';

@@ -3,6 +3,8 @@ import { mainLineRef, type Oid, type RefName, type RepoPath, type SessionId } fr
 import type { Limits, Operation } from '../session/settings/write-limits.ts';
 import { ContentTooLarge, unknownWriteError } from './write-errors.ts';
 
+export const lineEndings = ['lf', 'crlf', 'mixed', 'none'] as const;
+
 /** The target as it stood when the session began. */
 export interface Base {
   /** Hex. */
@@ -10,7 +12,7 @@ export interface Base {
   size: number;
   /** Permission bits. */
   mode: number;
-  lineEndings: 'lf' | 'crlf' | 'mixed' | 'none';
+  lineEndings: (typeof lineEndings)[number];
   finalNewline: boolean;
   bom: boolean;
 }
@@ -83,7 +85,8 @@ export const phases = [
 ] as const;
 export type Phase = (typeof phases)[number];
 
-export type Status = 'active' | 'completed' | 'failed';
+export const statuses = ['active', 'completed', 'failed'] as const;
+export type Status = (typeof statuses)[number];
 
 interface Skipped {
   check: string;

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, expect } from 'vitest';
 import type * as agents from '../../src/agents/agents.ts';
-import type { loadImportFormats } from '../../src/agents/import-formats.ts';
+import type { ImportFormat, loadImportFormats } from '../../src/agents/import-formats.ts';
 import type { findAgentTrace } from '../../src/agents/traces.ts';
 import type { agentLogs } from '../../src/system/agents/agent-logs.ts';
 import type { agentSetup } from '../../src/system/agents/agent-setup.ts';
@@ -38,9 +38,9 @@ export const eighth: Agent = {
 };
 `,
   'log.ts': `
-import { addToHead } from '../../conversation/agent-reader.ts';
-import { recordsOf } from '../../conversation/agent-records.ts';
-import { asText, hasText } from '../../conversation/import-values.ts';
+import { addToHead } from '../../conversation/logs/agent-reader.ts';
+import { recordsOf } from '../../conversation/logs/agent-records.ts';
+import { asText, hasText } from '../../conversation/records/import-values.ts';
 import type { AgentLogFormat } from '../agent.ts';
 
 export const eighthLog: AgentLogFormat = {
@@ -106,12 +106,14 @@ beforeAll(async () => {
 });
 afterAll(() => rm(dir, { recursive: true }));
 
+const time = '2026-01-24T10:00:00.000Z';
+
 test('its session becomes a branch when its hooks call', async () => {
   const project = await grown.memoryProject();
   const capture = grown.memoryCapture(eighth);
   const path = '/home/user/.eighth/logs/s8.jsonl';
   const line = (who: string, text: string) =>
-    `${JSON.stringify({ eighth: true, who, text, session: 's8', cwd: '/project', at: '2026-01-24T10:00:00.000Z' })}\n`;
+    `${JSON.stringify({ eighth: true, who, text, session: 's8', cwd: '/project', at: time })}\n`;
   capture.files.set(path, line('person', 'Sort the list') + line('model', 'It is sorted.'));
   const spool = project.spool as MemorySpool;
   spool.isOpen = true;
@@ -131,7 +133,7 @@ test('its session becomes a branch when its hooks call', async () => {
   expect(lines.map(({ ref }) => ref)).toEqual(['refs/heads/teddy/20260124-eighth-sort-the-list']);
 });
 
-test('its hooks are installed and taken out, its logs are found, and its traces are known', async () => {
+test('its hooks are installed and taken out, its logs are found and imported, and its traces are known', async () => {
   const home = join(dir, 'home');
   const env = { HOME: home };
   await mkdir(join(home, '.eighth/logs'), { recursive: true });
@@ -150,7 +152,11 @@ test('its hooks are installed and taken out, its logs are found, and its traces 
   expect(found).toEqual([`eighth ${join(home, '.eighth/logs/s8.jsonl')}`]);
   expect(grown.findAgentTrace({ EIGHTH_AGENT: '1' }, [])?.seen).toContain('The Eighth has started this');
   const formats = await grown.loadImportFormats();
-  expect(formats.detect('{"who":"person","eighth":true}')).toBe('eighth');
+  const text = '{"eighth":true,"who":"person","text":"Sort the list","session":"s8"}\n';
+  expect(formats.detect(text)).toBe('eighth');
+  const importer = formats.open('eighth' as ImportFormat, { hash: (bytes) => String(bytes), importedAt: time });
+  const units = [...importer.push(text), ...importer.end()];
+  expect(units.map(({ kind, branch }) => [kind, branch])).toEqual([['message', 0]]);
 });
 
 slowTest('no file but the list of agents has to change for the compiler either', async () => {

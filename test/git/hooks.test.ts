@@ -6,10 +6,10 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { TeddyError } from '../../src/errors.ts';
 import { openRepository } from '../../src/git/repository.ts';
-import type { HookSource } from '../../src/ports/git.ts';
+import { type HookSource, hookNames } from '../../src/ports/git.ts';
 import { sha256 } from '../../src/system/ids.ts';
 import { installHooks, uninstallHooks } from '../../src/workflow/hooks/install.ts';
-import { hookNames, listHooks, type HookedProject } from '../../src/workflow/hooks/list.ts';
+import { listHooks, type HookedProject } from '../../src/workflow/hooks/list.ts';
 import { makeScratchRepository, openScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
 
 let repo: ScratchRepository;

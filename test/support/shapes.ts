@@ -1,6 +1,6 @@
 /** The values that commands print of a session, as schemas; those that the API and the tools for agents print, too, are in src/view. */
 import * as z from 'zod';
-import { runStatuses } from '../../src/plan/report/report.ts';
+import { runStatuses } from '../../src/session/entries/entry-trailers.ts';
 import { entryKinds, verdicts, type Entry } from '../../src/session/entries/entry.ts';
 import type { LoggedEntry } from '../../src/session/entries/logged-entry.ts';
 import type { Spending } from '../../src/session/spending/spending.ts';

@@ -20,6 +20,9 @@ import { colorDiff } from '../render/color-diff.ts';
 import { renderEffect } from '../render/effect.ts';
 import { pairWords } from '../../plan/match/word-diff.ts';
 
+/** `all` with -y; `none` when nobody can be asked. */
+export type ApprovalMode = 'all' | 'ask' | 'none';
+
 /** `signal` aborts a question. */
 export function askingApprover(tools: ActionTools): Approver {
   const { terminal, signal } = tools;

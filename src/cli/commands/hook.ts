@@ -1,4 +1,5 @@
 /** The scripts in `hooks/` call this command. */
+import { hookNames } from '../../ports/git.ts';
 import { text } from 'node:stream/consumers';
 import { openCapture, openMessageFile } from '../../app.ts';
 import { TeddyError } from '../../errors.ts';
@@ -7,8 +8,6 @@ import type { CheckedPush } from '../../workflow/hooks/check-push.ts';
 import { resolvePath } from '../context.ts';
 import { parameter, parameters, TeddyCommand, type Terminal, usage, withInterrupt } from '../teddy-command.ts';
 import { toVisible } from '../../session/text/visible-text.ts';
-
-const hooks = ['prepare-commit-msg', 'commit-msg', 'post-rewrite', 'pre-push', 'post-checkout'];
 
 export class HookCommand extends TeddyCommand {
   static override usage = usage({
@@ -38,14 +37,14 @@ export class HookCommand extends TeddyCommand {
     throw new TeddyError(
       'UNKNOWN_HOOK',
       `There is no hook ${JSON.stringify(this.name)}.`,
-      `It can be ${hooks.slice(0, -1).join(', ')} or ${hooks.at(-1)}.`,
+      `It can be ${hookNames.slice(0, -1).join(', ')} or ${hookNames.at(-1)}.`,
     );
   }
 
   private addTrailer(terminal: Terminal): Promise<number> {
     const [path] = this.args;
     if (path === undefined)
-      throw new TeddyError('USAGE', `${this.name} needs the file with the message.`, 'git passes it to its hooks.');
+      throw new TeddyError('USAGE', `${this.name} needs the file with the message.`, 'git passes it to its hookNames.');
     return this.withProject(terminal, async (project) => {
       const { addDuringTrailer } = await import('../../workflow/hooks/add-during-trailer.ts');
       const { GIT_EDITOR: editor, GIT_INDEX_FILE: index } = this.context.env;

@@ -7,7 +7,7 @@ import { countOf, describeSpending } from '../../session/spending/describe-spend
 import { sum } from './comparison.ts';
 import { escapeMarkdown, toCode } from './escape-markdown.ts';
 import { cutTo, describeAnswerer, describePerson, renderFiles, renderTurnDetails, toOutcome } from './review-turn.ts';
-import { listApprovers, type Worker } from '../../workflow/review/who.ts';
+import { listApprovers, type Worker, type Decided } from '../../workflow/review/who.ts';
 import type { ReviewedLine } from '../../workflow/review/review.ts';
 
 /** GitHub accepts 65,536; some forges count the characters after rendering. */
@@ -93,7 +93,7 @@ function renderPeople({ models, people, turns }: ReviewedLine, read: readonly Sh
   const approvers = listApprovers(read.map(({ turn }) => turn));
   const all = turns.map(({ turn }) => turn);
   const some = read.length === turns.length ? '' : `, of the newest ${countOf(read.length, 'turn')}`;
-  const told = (key: 'approved' | 'byFlag' | 'rejected') =>
+  const told = (key: Decided) =>
     approvers.flatMap((one) => (one[key].length === 0 ? [] : [`${describePerson(one)} (${nameTurns(one[key], all)})`]));
   const rows: [what: string, who: string[]][] = [
     ['Models', models.map((one) => `${describeAnswerer(one)}, ${countOf(one.answers, 'answer')}`)],

@@ -1,7 +1,6 @@
-/** The state that every importer works with, and the one loop over the lines of a source. */
+/** The state that every reader of a foreign conversation works with. */
 import type { Importer, ImportOptions, ImportUnit } from './importer.ts';
-import { openImportIds, toPlace, type ImportIds, type SourcePosition } from '../records/import-ids.ts';
-import { openLines, type SourceLine } from './import-lines.ts';
+import { openImportIds, type ImportIds, type SourcePosition } from '../records/import-ids.ts';
 import { openImportLog, type ImportLog } from './import-report.ts';
 import { openUnits, type ImportUnits, type UnitRecords } from './import-units.ts';
 import { summarySource, type RecordSource } from '../records/record.ts';
@@ -23,16 +22,6 @@ export interface ImportContext extends LineContext {
 }
 
 export const interruptionNote = 'The user interrupted the model here.';
-
-/** Reads what a line holds into the units of its context. */
-export interface LineReader {
-  line(place: SourcePosition): void;
-  /** There is no more. */
-  end?(): void;
-  title(): string | null;
-  /** Lines that are held back. */
-  heldLines?(): number;
-}
 
 /** An importer that tells how much it holds: a number of records and lines that no source can make grow without end. */
 export interface MeasuredImporter extends Importer {
@@ -60,25 +49,10 @@ export function addSummary({ units }: LineContext, base: { id: string; timestamp
   units.say(null, { type: 'assistant', ...base, message: { role: 'assistant', content }, source: summarySource });
 }
 
-export function openLineImporter(context: ImportContext, reader: LineReader): MeasuredImporter {
-  const cutter = openLines();
-  const read = ({ number, text }: SourceLine): void => {
-    context.log.readLine();
-    if (text === null) context.log.skip(number, 'longer than a line can be');
-    else reader.line(toPlace(number, text));
-  };
-  const end = (): void => {
-    cutter.end().forEach(read);
-    reader.end?.();
-  };
-  return toImporter(context, reader, (text) => cutter.push(text).forEach(read), end);
-}
-
+/** `push` and `end` read what comes into the units of the context. */
 export function toImporter(
   context: ImportContext,
-  reader: Pick<LineReader, 'title' | 'heldLines'>,
-  push: (text: string) => void,
-  end: () => void,
+  source: { push(text: string): void; end(): void; title(): string | null },
 ): MeasuredImporter {
   const take = (): ImportUnit[] => {
     const units = context.units.take();
@@ -87,16 +61,16 @@ export function toImporter(
   };
   return {
     push: (text) => {
-      push(text);
+      source.push(text);
       return take();
     },
     end: () => {
-      end();
+      source.end();
       context.units.close();
       return take();
     },
     report: context.log.report,
-    title: reader.title,
-    held: () => context.units.heldRecords() + (reader.heldLines?.() ?? 0),
+    title: source.title,
+    held: context.units.heldRecords,
   };
 }

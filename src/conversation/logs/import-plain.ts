@@ -1,12 +1,7 @@
 /** Imports conversations of no agent: messages in the form of OpenAI's API, and teddy's own transcripts. */
+import { openLines, type SourceLine } from './import-lines.ts';
 import type { ImportOptions } from './importer.ts';
-import {
-  toImporter,
-  openContext,
-  type MeasuredImporter,
-  openLineImporter,
-  type ImportContext,
-} from './import-context.ts';
+import { toImporter, openContext, type MeasuredImporter, type ImportContext } from './import-context.ts';
 import { type SourcePosition, toPlace } from '../records/import-ids.ts';
 import { asText, hasText, isObject, parseJson, toStorable } from '../records/import-values.ts';
 import { openJsonElements, type JsonPart } from './json-elements.ts';
@@ -73,25 +68,31 @@ export function openOpenaiImporter(options: ImportOptions): MeasuredImporter {
     else if (part.kind === 'object') readObject(part.hadElements);
     else tooLong();
   };
-  const reader = { title: () => around.title };
-  return toImporter(
-    context,
-    reader,
-    (text) => elements.push(text).forEach(read),
-    () => elements.end().forEach(read),
-  );
+  return toImporter(context, {
+    push: (text) => elements.push(text).forEach(read),
+    end: () => elements.end().forEach(read),
+    title: () => around.title,
+  });
 }
 
 /** Voice stays voice, and a front end's records stay what they are; everything else comes from an `import`. */
 export function openJsonlImporter(options: ImportOptions): MeasuredImporter {
   const context = openContext('jsonl', options);
-  const line = (place: SourcePosition): void => {
-    const { records, skipped, mended } = decodeTranscript(place.text, splitContent);
+  const cutter = openLines();
+  const readLine = ({ number, text }: SourceLine): void => {
+    context.log.readLine();
+    if (text === null) return context.log.skip(number, 'longer than a line can be');
+    const place = toPlace(number, text);
+    const { records, skipped, mended } = decodeTranscript(text, splitContent);
     for (const { reason } of skipped) context.log.skip(place.line, reason);
     for (const { reason } of mended) context.log.repair(place.line, reason);
     for (const record of records) read(context, record, place);
   };
-  return openLineImporter(context, { line, title: () => null });
+  return toImporter(context, {
+    push: (text) => cutter.push(text).forEach(readLine),
+    end: () => cutter.end().forEach(readLine),
+    title: () => null,
+  });
 }
 
 function read(context: ImportContext, record: TranscriptRecord, place: SourcePosition): void {

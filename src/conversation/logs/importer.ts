@@ -14,6 +14,8 @@ export interface UnitUsage {
   costUsd?: number;
 }
 
+export const unitKinds = ['message', 'exchange', 'reply', 'plan'] as const;
+
 /**
  * A unit becomes one entry. A `message` has one user record; an `exchange` has the text before the calls, if any, all calls of
  * an answer, and then the result of each in the same order; a `reply` has one text, whole or interrupted. Thoughts stand next to the
@@ -21,7 +23,7 @@ export interface UnitUsage {
  * A `plan` has one plan record, and comes before the answer that hands it in; only logs that are followed have any.
  */
 export interface ImportUnit extends UnitUsage {
-  kind: 'message' | 'exchange' | 'reply' | 'plan';
+  kind: (typeof unitKinds)[number];
   records: KnownRecord[];
   /** The text of a `plan`. */
   plan?: string;

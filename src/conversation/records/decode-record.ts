@@ -18,7 +18,8 @@ import { asText } from './import-values.ts';
 export type DecodedRecord = { record: TranscriptRecord; mended?: string } | { skipped: string };
 
 type RecordBase = Pick<NoteRecord, 'id' | 'timestamp'>;
-type SaidType = 'user' | 'assistant' | 'assistant_partial';
+export const saidTypes = ['user', 'assistant', 'assistant_partial'] as const;
+type SaidType = (typeof saidTypes)[number];
 
 /** Writing JSON takes stack, and fails some thousand levels down. */
 const maxDepth = 500;

@@ -3,6 +3,9 @@ import type { LeftOut } from './context.ts';
 import type { SettledFile } from './context-outside.ts';
 import type { Oid, RepoPath } from '../../names.ts';
 
+/** Why a file is only listed. `budget`: the request has no room for it. */
+export type NotShownReason = 'binary' | 'large' | 'budget';
+
 /** Where shown bytes are kept: a blob of the repository, or nowhere else than in the log. */
 export type FileSource = { kind: 'blob'; oid: Oid } | { kind: 'stored' };
 
@@ -12,7 +15,7 @@ export type ShownFile =
    * `masked`: how many secrets of the text are masked.
    */
   | { kind: 'shown'; path: string; source: FileSource; text: string; lossy: boolean; masked: number }
-  | { kind: 'not-shown'; path: RepoPath; bytes: number; reason: 'binary' | 'large' | 'budget' }
+  | { kind: 'not-shown'; path: RepoPath; bytes: number; reason: NotShownReason }
   /** The model asked for it and does not get it. `path` as it was written. */
   | { kind: 'refused'; path: string; reason: string }
   | { kind: 'missing'; path: RepoPath };

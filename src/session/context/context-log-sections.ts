@@ -1,5 +1,5 @@
 /** The sections of `_context.log`: what a marker line says of where the text below it came from, and back. */
-import type { FileSource, ShownFile } from './context-files.ts';
+import type { FileSource, ShownFile, NotShownReason } from './context-files.ts';
 import { fenceLanguage, renderFenced } from '../text/fenced-text.ts';
 import type { Oid } from '../../names.ts';
 import { parsePathWord, renderPathWord } from '../paths/paths.ts';
@@ -15,7 +15,9 @@ export interface SourcedText {
   masked: number;
 }
 
-type SectionName = 'system' | 'memos' | 'history' | 'tree' | 'file' | 'message';
+/** In the order in which a request has them. */
+export const sectionNames = ['system', 'memos', 'history', 'tree', 'file', 'message'] as const;
+type SectionName = (typeof sectionNames)[number];
 
 /** Where the text of a section came from, or why there is none. */
 type Provenance =
@@ -28,7 +30,7 @@ type Provenance =
       clipped?: number;
       masked: number;
     }
-  | { kind: 'not-shown'; bytes: number; reason: 'binary' | 'large' | 'budget' }
+  | { kind: 'not-shown'; bytes: number; reason: NotShownReason }
   | { kind: 'refused'; reason: string }
   | { kind: 'missing' };
 
@@ -120,10 +122,13 @@ export function countMasked(sections: readonly LogSection[]): number {
   return sections.reduce((sum, { provenance }) => sum + (provenance.kind === 'shown' ? provenance.masked : 0), 0);
 }
 
-const sectionNames: readonly SectionName[] = ['system', 'memos', 'history', 'tree', 'file', 'message'];
 const missingBody = 'Missing: the project has no such file.\n';
 const notShown = 'Not shown: ';
-const reasonTexts = { binary: 'it is binary', large: 'it is large', budget: 'it does not fit the budget' };
+const reasonTexts: Record<NotShownReason, string> = {
+  binary: 'it is binary',
+  large: 'it is large',
+  budget: 'it does not fit the budget',
+};
 
 function shown(source: Source | null, masked: number): Provenance & { kind: 'shown' } {
   return { kind: 'shown', source, lossy: false, masked };
@@ -170,7 +175,7 @@ function parseSource(kind: string | undefined, id: string): Source | null {
 }
 
 function parseNotShown(bytes: number, text: string | null): Provenance | null {
-  const reason = (['binary', 'large', 'budget'] as const).find((known) => reasonTexts[known] === text);
+  const reason = (Object.keys(reasonTexts) as NotShownReason[]).find((known) => reasonTexts[known] === text);
   return reason === undefined ? null : { kind: 'not-shown', bytes, reason };
 }
 

@@ -160,7 +160,8 @@ export function judgeEarlyId(entry: Entry, { author, committer }: Ident): 'forge
 const withoutTurn: readonly EntryKind[] = ['start'];
 const mayLackTurn: readonly EntryKind[] = ['start', 'snapshot', 'write'];
 const withSha256: readonly EntryKind[] = ['plan', 'report', 'write', 'approval'];
-const runStatuses = ['SUCCESS', 'FAILURE', 'VALIDATION_FAILED', 'SKIPPED', 'ABORTED'];
+export const runStatuses = ['SUCCESS', 'FAILURE', 'VALIDATION_FAILED', 'SKIPPED', 'ABORTED'] as const;
+export type RunStatus = (typeof runStatuses)[number];
 
 function checkKind({ kind, turn, sha256, importFormat, status, verdict, write, foreign, head }: Entry): string[] {
   return [
@@ -174,7 +175,9 @@ function checkKind({ kind, turn, sha256, importFormat, status, verdict, write, f
       : []),
     ...(head !== undefined && kind !== 'snapshot' ? [`An entry of the kind ${kind} has no Teddy-Head.`] : []),
     ...(sha256 === undefined && withSha256.includes(kind) ? [`An entry of the kind ${kind} has a Teddy-Sha256.`] : []),
-    ...(kind === 'report' && !runStatuses.includes(status ?? '') ? ['A report says how its run has ended.'] : []),
+    ...(kind === 'report' && !runStatuses.some((known) => known === status)
+      ? ['A report says how its run has ended.']
+      : []),
     ...((kind === 'approval') === (verdict === undefined)
       ? ['An entry has a Teddy-Verdict if it is of the kind approval.']
       : []),

@@ -11,7 +11,7 @@ import { entryMs } from '../entries/logged-entry.ts';
 import { findNearestEntries } from '../entries/nearest-entry.ts';
 
 /** The part of an entry that lists need: it does without the commit. */
-export type EntryHead = Pick<Entry, 'kind' | 'session' | 'turn' | 'id' | 'created' | 'title' | 'status'>;
+export type EntryHead = Pick<Entry, (typeof heads)[number]>;
 
 export interface NearestHead {
   oid: Oid;

@@ -2,6 +2,9 @@
 import type { Entry, EntryKind } from '../entries/entry.ts';
 import { compareTurns, turnNumber, type SessionId, type TurnName } from '../../names.ts';
 
+/** `open`: no complete answer yet. `planned`: a plan without a report. `closed`: anything else. */
+export type TurnStatus = 'open' | 'planned' | 'closed';
+
 /** The facts about a line before the first entry that is looked at. */
 export interface OrderBase {
   /** Null: nothing was there. */
@@ -11,7 +14,7 @@ export interface OrderBase {
 
 export interface OrderFacts {
   /** The state of the latest turn before the entry; null when there is none, or when it cannot be told. */
-  latest: 'open' | 'planned' | 'closed' | null;
+  latest: TurnStatus | null;
   /** Whether the user has said anything in the turn; null: it cannot be told. */
   hasMessage: boolean | null;
   /** Another agent has made the plan that the entry brings: it answers no message, and may begin a turn. */
@@ -27,8 +30,12 @@ export interface LineOrder {
   turns(): number;
 }
 
+/** A model has answered. */
+export const answerKinds: readonly EntryKind[] = ['plan', 'exchange', 'reply'];
+/** The code of the line may be another one after it. */
+export const codeKinds: readonly EntryKind[] = ['report', 'write', 'snapshot', 'undo'];
 /** With one of these a turn begins. */
-const opening: readonly EntryKind[] = ['message', 'branch', 'reply', 'exchange'];
+export const openingKinds: readonly EntryKind[] = ['message', 'branch', 'reply', 'exchange'];
 /** An answer may come late in a conversation, and any turn may be undone; these belong to the latest turn. */
 const ofLatest: readonly EntryKind[] = ['message', 'plan', 'report', 'memo', 'snapshot', 'write'];
 
@@ -92,7 +99,9 @@ function checkOpening(
   const expected = (before === null ? 0 : turnNumber(before)) + 1;
   const isBranch = turn.includes('-branch-');
   return [
-    ...(opening.includes(kind) || isAgentPlan ? [] : [`Turn ${turn} cannot begin with an entry of the kind ${kind}.`]),
+    ...(openingKinds.includes(kind) || isAgentPlan
+      ? []
+      : [`Turn ${turn} cannot begin with an entry of the kind ${kind}.`]),
     ...(turnNumber(turn) === expected
       ? []
       : [`Turn ${turn} follows ${before === null ? 'no turn' : `turn ${before}`}.`]),

@@ -3,6 +3,23 @@ import type { SessionSource } from '../../ports/git.ts';
 import { compareTurns, nameRef, type Oid, type RefName, type SessionId, type TurnName } from '../../names.ts';
 import { chooseMain, listLinesAndTips, type KnownLine } from './lines.ts';
 
+/**
+ * `pending`: its plan was not run. `failed`: its last run was not a success. `closed`: its last turn is over. `landed`: one of its lines
+ * is, as it stands, on a branch that it lands on. `committed`: somebody has committed what another agent did in it. `remote`: only a
+ * remote has it.
+ */
+export const sessionStates = [
+  'pending',
+  'open',
+  'closed',
+  'failed',
+  'landed',
+  'committed',
+  'archived',
+  'remote',
+] as const;
+export type SessionState = (typeof sessionStates)[number];
+
 export interface SessionLine {
   /** For a person, as git shortens it. */
   name: string;

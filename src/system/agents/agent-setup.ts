@@ -8,7 +8,7 @@ import { errorCode, errorReason, nullIfGone } from '../../disk/system-error.ts';
 import { TeddyError } from '../../errors.ts';
 import { agentNames, agents, type AgentName } from '../../agents/agents.ts';
 import { agentFiles } from './agent-files.ts';
-import type { AgentSetup, AgentState, HookScript } from '../../ports/agent-setup.ts';
+import type { AgentSetup, AgentState, HookScript, UninstallOutcome } from '../../ports/agent-setup.ts';
 import type { HookProgram } from '../../ports/git.ts';
 import { parseObject } from '../../session/text/parse-object.ts';
 import { toShellWord } from '../../session/text/shell-word.ts';
@@ -173,7 +173,7 @@ async function install(agent: OwnFile, options: SetupOptions, wanted?: boolean):
   return true;
 }
 
-async function uninstall(agent: OwnFile, options: SetupOptions): Promise<'restored' | 'removed' | 'missing'> {
+async function uninstall(agent: OwnFile, options: SetupOptions): Promise<UninstallOutcome> {
   const target = await resolveLink(agent.path);
   const record = recordOf(agent, options);
   const now = await readForChange(agent, target);

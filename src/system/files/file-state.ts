@@ -1,4 +1,5 @@
 /** Reads the state of a path of the project itself: a link is a link here, and is never followed. */
+import type { FileAge } from '../../ports/disk.ts';
 import { randomBytes } from 'node:crypto';
 import { lstat, open, readlink, realpath, rename, symlink, unlink, mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -58,7 +59,7 @@ async function readFileState(path: RepoPath, find: () => Promise<string | null>)
 const lagMs = 50;
 
 /** A file that is not there now came since. */
-export async function findFileAge(root: string, path: RepoPath, time: Date): Promise<'before' | 'since' | 'unsure'> {
+export async function findFileAge(root: string, path: RepoPath, time: Date): Promise<FileAge> {
   const project = await realpath(root);
   const isOld = (ms: number) => ms < time.getTime() - lagMs;
   const stats = await lstat(join(project, path)).catch(() => null);

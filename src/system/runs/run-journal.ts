@@ -28,6 +28,7 @@ import {
   ignoreSystemError,
   nullIfGone,
   toDiskError,
+  type DiskAct,
 } from '../../disk/system-error.ts';
 import type { RunClaim, RunDirs } from '../../ports/git.ts';
 
@@ -231,7 +232,7 @@ function throwUnreadable(error: unknown): never {
   throw toJournalError(error, 'read');
 }
 
-function toJournalError(error: unknown, act: 'written' | 'removed' | 'read' = 'written'): TeddyError {
+function toJournalError(error: unknown, act: DiskAct = 'written'): TeddyError {
   return toDiskError(error, `The journal of the run could not be ${act}`, 'Check the permissions of `.git/teddy`.');
 }
 

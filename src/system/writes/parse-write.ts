@@ -2,7 +2,7 @@
 import { isObject } from '../../session/text/parse-object.ts';
 import { parseRepoPath } from '../../session/paths/paths.ts';
 import { isSessionId } from '../../names.ts';
-import { phases, type Base, type WriteRecord, type WriteState } from '../../write/write.ts';
+import { phases, type WriteRecord, type WriteState, lineEndings } from '../../write/write.ts';
 import { operations } from '../../session/settings/write-limits.ts';
 
 type Fields = Record<string, unknown>;
@@ -78,15 +78,13 @@ function isFinding(value: unknown): boolean {
   );
 }
 
-const lineEndings = new Set<unknown>(['lf', 'crlf', 'mixed', 'none'] satisfies Base['lineEndings'][]);
-
 function isBase(value: unknown): boolean {
   return (
     isObject(value) &&
     isSha256(value['sha256']) &&
     isCount(value['size']) &&
     isCount(value['mode']) &&
-    lineEndings.has(value['lineEndings']) &&
+    lineEndings.some((known) => known === value['lineEndings']) &&
     typeof value['finalNewline'] === 'boolean' &&
     typeof value['bom'] === 'boolean'
   );

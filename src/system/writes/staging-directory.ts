@@ -20,7 +20,7 @@ import {
   stateName,
   type StagingState,
 } from './staged-content.ts';
-import { asDiskErrors, ignoreSystemError } from '../../disk/system-error.ts';
+import { asDiskErrors, ignoreSystemError, type DiskAct } from '../../disk/system-error.ts';
 import { setTailsAside } from './tails-aside.ts';
 
 /** A save gives these; they stand in the state until the next. */
@@ -177,7 +177,7 @@ export async function readStagingMetadata(path: string): Promise<Record<string, 
 }
 
 /** The same result; errors of the system become DISK_FULL or WRITE_FAILED. */
-export function asStagingErrors<Value>(act: 'written' | 'read' | 'removed', run: () => Promise<Value>): Promise<Value> {
+export function asStagingErrors<Value>(act: DiskAct, run: () => Promise<Value>): Promise<Value> {
   const hints = ['Check the permissions of `.git/teddy/write_sessions`.', 'Free some space, and try again.'] as const;
   return asDiskErrors([`The staging of the write session could not be ${act}`, ...hints], run);
 }

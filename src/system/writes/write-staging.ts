@@ -32,7 +32,7 @@ import {
   type StagingDirectory,
   asStagingErrors,
 } from './staging-directory.ts';
-import { fallBackTo, ignoreSystemError } from '../../disk/system-error.ts';
+import { fallBackTo, ignoreSystemError, type DiskAct } from '../../disk/system-error.ts';
 import { isExpired } from '../../write/step.ts';
 import { damagedWriteError } from '../../write/write-errors.ts';
 
@@ -298,7 +298,7 @@ function stagedWrite({ record, directory, clock, ...parts }: StagedWriteParts): 
   let last: Promise<unknown> = Promise.resolve();
 
   /** One after the other: where bytes belong is known only after those before. */
-  function inTurn<Value>(act: 'written' | 'read' | 'removed', run: () => Promise<Value>): Promise<Value> {
+  function inTurn<Value>(act: DiskAct, run: () => Promise<Value>): Promise<Value> {
     if (isClosed) throw new Error('The write session was closed.');
     const result = last.then(() => asStagingErrors(act, run));
     last = result.catch(() => undefined);

@@ -5,6 +5,7 @@
 import { isOid, archivePrefix, type Oid, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
 import type { Grafts, MarkedCommit, Repository } from '../../ports/git.ts';
 import { decodeEntry, type Entry, type EntryKind } from '../../session/entries/entry.ts';
+import { codeKinds } from '../../session/lines/line-order.ts';
 import { decodeLandings, landingText, type LandedFrom } from '../../session/lines/landing.ts';
 
 /** Lines are traced with these: objects and refs, `git blame`, and the cache. */
@@ -159,8 +160,6 @@ interface ReadCommit {
   from: LandedFrom[];
 }
 
-const changingCode: ReadonlySet<EntryKind> = new Set(['report', 'write', 'snapshot', 'undo']);
-
 /** Null for a commit that brought no code of a session, or not as one step. */
 function toRead(commit: MarkedCommit): ReadCommit | null {
   const { oid, seconds, message } = commit;
@@ -169,7 +168,7 @@ function toRead(commit: MarkedCommit): ReadCommit | null {
   const entry = decodeStep(message);
   if (entry !== null) {
     const { kind, id, session, turn, foreign, head } = entry;
-    const isStep = changingCode.has(kind) && files.length > 0;
+    const isStep = codeKinds.includes(kind) && files.length > 0;
     if (!isStep && foreign === undefined) return null;
     const at = head !== undefined && isOid(head) ? head : null;
     return {

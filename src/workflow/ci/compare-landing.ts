@@ -2,7 +2,8 @@
 import type { Commit, Store } from '../../ports/git.ts';
 import type { Oid, RepoPath } from '../../names.ts';
 import { editTree } from '../../session/paths/edit-tree.ts';
-import { decodeEntry, type EntryKind } from '../../session/entries/entry.ts';
+import { decodeEntry } from '../../session/entries/entry.ts';
+import { codeKinds } from '../../session/lines/line-order.ts';
 import { findLandings, type LandedFrom } from '../../session/lines/landing.ts';
 import { nameSome } from '../../session/text/name-some.ts';
 import { startsSession } from '../line/session-start.ts';
@@ -53,14 +54,13 @@ function listBases(store: Store, { commit, earlier }: LandingFacts): FindBase[] 
 }
 
 /** A landing of the newest turns alone, as where it was picked without those before it, begins after one of these entries. */
-const changingCode: ReadonlySet<EntryKind> = new Set(['report', 'write', 'undo', 'snapshot']);
 const maxBases = 40;
 
 async function listLaterBases(store: Store, [tip]: readonly Oid[]): Promise<FindBase[]> {
   const bases: FindBase[] = [];
   for await (const { oid, commit } of store.firstParents(tip as Oid)) {
     const kind = decodeEntry(commit.message)?.kind;
-    if (oid !== tip && kind !== undefined && changingCode.has(kind)) bases.push(() => Promise.resolve(oid));
+    if (oid !== tip && kind !== undefined && codeKinds.includes(kind)) bases.push(() => Promise.resolve(oid));
     if (kind === 'start' || bases.length === maxBases) break;
   }
   return bases;

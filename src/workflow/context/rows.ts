@@ -1,5 +1,5 @@
 /** The files of a context as a person reads them: what is shown of each, how much it is, and which line brought it in. */
-import type { ShownFile } from '../../session/context/context-files.ts';
+import type { NotShownReason, ShownFile } from '../../session/context/context-files.ts';
 import type { LinePosition } from '../../session/context/context-levels.ts';
 import { estimateTokens } from '../../session/text/tokens.ts';
 import type { ReadContext } from './read.ts';
@@ -11,8 +11,7 @@ export interface ContextRow {
   /** An estimate; 0 for what is not shown. */
   tokens: number;
   bytes: number;
-  /** Why it is only listed. `budget`: the request has no room for it. */
-  reason: 'binary' | 'large' | 'budget' | null;
+  reason: NotShownReason | null;
   /** `stored`: git does not track it; it is shown as it is on disk. */
   source: 'blob' | 'stored' | null;
   /** The line that put it there: `session.context:3`, `turn: CREATE in turn 02`. */

@@ -1,15 +1,14 @@
 /** Lists the files where git looks for hooks: ours, somebody else's, or none. */
 import { toShellWord } from '../../session/text/shell-word.ts';
-import type { HookFile, HookName, HookTarget, HookProgram, HookSource } from '../../ports/git.ts';
+import {
+  type HookFile,
+  type HookName,
+  type HookTarget,
+  type HookProgram,
+  type HookSource,
+  hookNames,
+} from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-
-export const hookNames = [
-  'prepare-commit-msg',
-  'commit-msg',
-  'post-rewrite',
-  'pre-push',
-  'post-checkout',
-] as const satisfies readonly HookName[];
 
 /**
  * `outdated`: ours, of another version or without its execute bit. `edited`: it was ours, and somebody has changed it since.

@@ -3,7 +3,8 @@ import { userMessages } from '../../conversation/records/transcript.ts';
 import { DamagedObjectError, TeddyError } from '../../errors.ts';
 import type { Store, TreeChange, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { decodeEntry, type EntryKind } from '../../session/entries/entry.ts';
+import { decodeEntry } from '../../session/entries/entry.ts';
+import { codeKinds } from '../../session/lines/line-order.ts';
 import { encodeLanding, type LandedFrom, type LostCode } from '../../session/lines/landing.ts';
 import { parseArchiveRef, shortRef, type Oid, type RefName, type SessionId, type TurnName } from '../../names.ts';
 import { nameEdits, nameSome, type OwnEdit } from '../../session/text/name-some.ts';
@@ -221,8 +222,6 @@ async function discloseLines(
   }
 }
 
-const changingCode: ReadonlySet<EntryKind> = new Set(['report', 'write', 'undo', 'snapshot']);
-
 /** The last entry of each other session whose code the line brings. */
 async function findAlong(
   { repository: { store } }: Project,
@@ -235,7 +234,7 @@ async function findAlong(
     const entry = decodeEntry(commit.message);
     if (entry === null || entry.session === session) continue;
     if (!last.has(entry.session)) last.set(entry.session, oid);
-    if (changingCode.has(entry.kind)) withCode.add(entry.session);
+    if (codeKinds.includes(entry.kind)) withCode.add(entry.session);
   }
   return [...last].filter(([other]) => withCode.has(other)).map(([other, oid]) => ({ session: other, tip: oid }));
 }

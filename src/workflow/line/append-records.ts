@@ -1,4 +1,5 @@
 /** Appends what was said elsewhere to a line: by a voice front end, an editor, a person at the shell. Nobody is asked. */
+import type { ImportUnit } from '../../conversation/logs/importer.ts';
 import { completeRecords, type GivenRecord } from '../../conversation/records/given-record.ts';
 import { encodeRecord } from '../../conversation/records/transcript.ts';
 import type { KnownRecord, ToolResultRecord, ToolUseRecord } from '../../conversation/records/record.ts';
@@ -147,7 +148,7 @@ async function findCommit(
 }
 
 /** A unit is what is stored together or not at all: a message, calls with all their results, an answer. */
-type UnitKind = 'message' | 'exchange' | 'reply';
+type UnitKind = Exclude<ImportUnit['kind'], 'plan'>;
 
 /**
  * The entry that records become. Throws BAD_RECORD where they are no unit: several that are no exchange, a call without its

@@ -2,7 +2,8 @@
 import type { ImportUnit } from '../../conversation/logs/importer.ts';
 import type { KnownRecord, ResultReason } from '../../conversation/records/record.ts';
 import { findPlanTitle } from '../../plan/plan-comments.ts';
-import { labelLimits, type Entry } from '../../session/entries/entry.ts';
+import { labelLimits, type Entry, type EntryKind } from '../../session/entries/entry.ts';
+import { answerKinds } from '../../session/lines/line-order.ts';
 import { formatCount } from '../../session/text/format-count.ts';
 import type { Draft } from './append.ts';
 import { toLabelLines } from './keep-answer.ts';
@@ -97,9 +98,9 @@ function inNumber(kind: ImportUnit['kind'], count: number): string {
 }
 
 /** A `message` at the tip says that the turn waits: it is one only if nothing was answered. */
-function toKind(units: readonly ImportUnit[]): ImportUnit['kind'] {
-  const kinds = units.map(({ kind }) => kind);
-  return (['plan', 'exchange', 'reply'] as const).find((kind) => kinds.includes(kind)) ?? 'message';
+function toKind(units: readonly ImportUnit[]): EntryKind {
+  const kinds: EntryKind[] = units.map(({ kind }) => kind);
+  return answerKinds.find((kind) => kinds.includes(kind)) ?? 'message';
 }
 
 function cut(line: string): string {

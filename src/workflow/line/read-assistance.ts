@@ -4,7 +4,8 @@ import { decodeTranscript } from '../../conversation/history/decode-transcript.t
 import type { CommitChange } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { joinAssistants, toAssistant, toForeign, type Assistant } from '../../session/entries/assisted-by.ts';
-import { comesLater, decodeEntry, type Entry, type EntryKind } from '../../session/entries/entry.ts';
+import { comesLater, decodeEntry, type Entry } from '../../session/entries/entry.ts';
+import { answerKinds } from '../../session/lines/line-order.ts';
 import { takesBack } from '../../session/lines/line-paths.ts';
 import { readStarts } from '../../session/lines/session-starts.ts';
 import { compareTurns, type Oid, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
@@ -48,8 +49,6 @@ interface ReadTurn {
   /** How many commits of the user's edits were before its first call; null: it has none of teddy's own. */
   calledAt: number | null;
 }
-
-const answering: readonly EntryKind[] = ['plan', 'reply', 'exchange'];
 
 /** Reads the commits of a line up to `tip` that are not below `base`, of whatever session they are. */
 export async function readAssistance(project: Project, tip: Oid, base: Oid | null): Promise<Assistance> {
@@ -106,7 +105,7 @@ function openTurn(turns: Map<string, ReadTurn>, entry: Entry, edits: number): Re
     calledAt: null,
   };
   turns.set(key, found);
-  if (isAsked || answering.includes(kind)) found.answers.push(entry);
+  if (isAsked || answerKinds.includes(kind)) found.answers.push(entry);
   if (kind === 'exchange' && agent !== undefined) found.calledAt ??= edits;
   return found;
 }
@@ -136,7 +135,7 @@ async function readEarlier({ repository: { store } }: Project, base: Oid, turns:
     if (entry === null) continue;
     const { session, turn, kind } = entry;
     for (const one of open)
-      if (one.session === session && one.turn === turn && answering.includes(kind)) one.answers.unshift(entry);
+      if (one.session === session && one.turn === turn && answerKinds.includes(kind)) one.answers.unshift(entry);
     const isBefore = (one: ReadTurn) =>
       turn !== null && one.turn !== null && !comesLater(kind) && compareTurns(turn, one.turn) < 0;
     open = open.filter((one) => one.session !== session || (kind !== 'start' && !isBefore(one)));

@@ -8,6 +8,9 @@ import { toShellWord } from '../../session/text/shell-word.ts';
 import { settleCommands } from './settle-commands.ts';
 import { readLineAt, type LineState } from '../../view/view.ts';
 
+/** The choices for a run that was killed. */
+export const interruptedChoices = ['resume', 'rollback', 'keep'] as const;
+
 /** RUN_INTERRUPTED, for those who can ask what to do. */
 export class InterruptedRun extends TeddyError {
   readonly run: JournaledRun;
@@ -28,7 +31,7 @@ export function describeWays(
   const [place, line] = [toShellWord(root), toShellWord(shortRef(ref))];
   const turnTo = isHere ? `git switch ${line} && ` : `git -C ${place} switch ${line} && `;
   const way = `${isOnLine ? '' : turnTo}${isHere ? '' : `cd ${place} && `}`;
-  const ways = ['resume', 'rollback', 'keep'].map((name) => `\`${way}teddy session execute --interrupted=${name}\``);
+  const ways = interruptedChoices.map((name) => `\`${way}teddy session execute --interrupted=${name}\``);
   return ways.join(' or ');
 }
 

@@ -1,6 +1,6 @@
 /** The result of a replay: line, turn, action, and each difference by itself. */
 import type { ActionType } from '../../plan/plan.ts';
-import type { RunStatus } from '../../plan/report/report.ts';
+import type { RunStatus } from '../../session/entries/entry-trailers.ts';
 import type { Oid, RepoPath, SessionId, TurnName } from '../../names.ts';
 
 export interface Difference {

@@ -1,6 +1,6 @@
 /** Shows the changes of files between two trees in git's form, and counts their lines. */
 import { quoteDiffName, renderUnifiedDiff } from '../../plan/match/diff.ts';
-import type { Store, TreeChange } from '../../ports/git.ts';
+import type { Store, TreeChange, DiffKind } from '../../ports/git.ts';
 import { formatCount } from '../../session/text/format-count.ts';
 import { repoPathFromGit, type Oid, type RepoPath } from '../../names.ts';
 
@@ -10,8 +10,7 @@ export interface FileDiff {
   /** Lines; 0 where they are not counted. */
   added: number;
   removed: number;
-  /** `text`: its lines are compared. The others are only said to differ. */
-  kind: 'text' | 'binary' | 'large' | 'submodule' | 'missing';
+  kind: DiffKind;
   /** Unified, in git's style; ends with a newline. */
   diff: string;
 }

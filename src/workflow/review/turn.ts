@@ -2,7 +2,8 @@
 import type { TurnContent, TurnOutline, Verdict } from '../../view/view.ts';
 import type { TranscriptRecord } from '../../conversation/records/record.ts';
 import { toParams } from '../../plan/actions/actions.ts';
-import type { Report, RunStatus } from '../../plan/report/report.ts';
+import type { Report } from '../../plan/report/report.ts';
+import type { RunStatus } from '../../session/entries/entry-trailers.ts';
 import { parseReport } from '../../plan/report/report-yaml.ts';
 import type { ChangedCommit, Store } from '../../ports/git.ts';
 import type { Oid } from '../../names.ts';

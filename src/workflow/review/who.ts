@@ -34,6 +34,9 @@ export interface Approver extends CommitAuthor {
   rejected: TurnName[];
 }
 
+/** The ways in which somebody decides about a turn. */
+export type Decided = Exclude<keyof Approver, keyof CommitAuthor>;
+
 /** Somebody with work of their own on the line. */
 export interface Worker extends CommitAuthor {
   /** Entries of their edits. */
@@ -88,7 +91,7 @@ interface DecidedTurn {
 /** In the order of what they have said. A person may have said both of one plan. */
 export function listApprovers(turns: readonly DecidedTurn[]): Approver[] {
   const found = new Map<string, Approver>();
-  const add = ({ name, email }: CommitAuthor, turn: TurnName, said: 'approved' | 'byFlag' | 'rejected') => {
+  const add = ({ name, email }: CommitAuthor, turn: TurnName, said: Decided) => {
     const key = toKey({ name, email });
     const one = found.get(key) ?? { name, email, approved: [], byFlag: [], rejected: [] };
     found.set(key, one);

@@ -1,7 +1,8 @@
 /** Leaves a session at the beginning of a turn: a conversation branch with that turn's exact context. */
+import { openingKinds } from '../../session/lines/line-order.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
-import { decodeEntry, type EntryKind } from '../../session/entries/entry.ts';
+import { decodeEntry } from '../../session/entries/entry.ts';
 import {
   archivePrefix,
   conversationBranchRef,
@@ -49,9 +50,6 @@ export async function branchSession(project: Project, request: BranchRequest): P
   return { from: line, ref, turn, commit, switched: place !== null };
 }
 
-/** One of these comes first in a turn; the assistant may have spoken first. */
-const opening: ReadonlySet<EntryKind> = new Set(['message', 'branch', 'reply', 'exchange']);
-
 /**
  * `leave`: the parent of the entry that opened the turn, where the code is exactly what the turn saw. `asked`: has its request; what was
  * asked about its plan came later.
@@ -64,7 +62,7 @@ async function findOpening(project: Project, state: LineState, turn: TurnName): 
     if (entry?.session !== state.session) continue;
     if (entry.turn === turn && entry.kind === 'plan') asked = oid;
     // The oldest of them: what a conversation did late may have come after later turns.
-    if (entry.turn === turn && opening.has(entry.kind)) parent = commit.parents[0] ?? null;
+    if (entry.turn === turn && openingKinds.includes(entry.kind)) parent = commit.parents[0] ?? null;
     if (entry.kind === 'start') break;
   }
   if (parent !== null) return { leave: parent, asked };

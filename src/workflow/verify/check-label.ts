@@ -1,4 +1,5 @@
 /** Compares the words of an entry's label, which `git log` shows, with the files that the entry brings. */
+import { operations } from '../../session/settings/write-limits.ts';
 import type { KnownRecord, TranscriptRecord } from '../../conversation/records/record.ts';
 import { parsePlan } from '../../plan/parse/parse.ts';
 import { findPlanTitle } from '../../plan/plan-comments.ts';
@@ -64,7 +65,7 @@ async function listLabels(walk: WalkedLine, step: Step, added: readonly Transcri
     case 'memo':
       return listMemoLabels(step);
     case 'write':
-      return ['create', 'overwrite', 'append'].flatMap((operation) =>
+      return operations.flatMap((operation) =>
         code.map((path) => ({ title: `${operation} ${path}`, details: entry.details })),
       );
     default:

@@ -23,7 +23,7 @@ export async function checkLog(walk: WalkedLine, step: Step): Promise<void> {
     ? ahead
     : await walk.logs.render({ commit: commit.oid, session, turn, log: toText(content.bytes) });
   if (entry.kind === 'message' && rendered.asked !== null)
-    for (const key of ['agent', 'provider', 'model'] as const)
+    for (const key of keys)
       if (toLabel(rendered.asked[key], 1000) !== entry[key])
         blame('trailers', null, `The log says another ${key} than the entry.`);
   const oid = walk.published.get(path);

@@ -1,4 +1,5 @@
 /** Published files never change, and each kind of entry writes only its own files. */
+import { unitKinds } from '../../conversation/logs/importer.ts';
 import type { CommitChange } from '../../ports/git.ts';
 import { attributesPath, attributesText, isSessionPath } from '../../session/global/global-files.ts';
 import { isEditable, isOfSession, mayChangeCode, mayWrite, turnOfPath } from '../../session/lines/line-paths.ts';
@@ -63,7 +64,7 @@ export async function checkPublished(walk: WalkedLine, step: Step): Promise<void
 
 /** The transcript has the words of an entry at the latest in that entry. */
 function checkSpoken({ session, published }: WalkedLine, { entry: { kind, turn }, blame }: Step): void {
-  if (turn === null || !['message', 'exchange', 'plan', 'reply'].includes(kind)) return;
+  if (turn === null || !unitKinds.some((known) => known === kind)) return;
   const path = joinPath(turnDir(session, turn), 'transcript.jsonl');
   if (!published.has(path)) blame('published', path, `An entry of the kind ${kind}, and the turn has no transcript.`);
 }

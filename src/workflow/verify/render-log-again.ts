@@ -2,7 +2,7 @@
 import { isDamage, TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { parseContextLog, replaceRequest, type ParsedContextLog } from '../../session/context/context-log-parse.ts';
-import { type LogSection, countTokens, renderLabel } from '../../session/context/context-log-sections.ts';
+import { type LogSection, countTokens, renderLabel, sectionNames } from '../../session/context/context-log-sections.ts';
 import { memosPath } from '../../session/global/global-files.ts';
 import type { Oid, SessionId, TurnName } from '../../names.ts';
 import { isBranchTurn } from '../context/build-request.ts';
@@ -230,15 +230,14 @@ function checkFrame(
   if (frontMatter.turn !== turn && !isBranchTurn(turn)) add(`It is of turn ${frontMatter.turn}.`);
   const again = assembleLog(frontMatter, sections, hash, { count, hasDigest: frontMatter.digest !== null });
   if (again.log !== log) add('It is not what the sections give.');
-  const ranks = sections.map(({ name }) => order.indexOf(name));
+  const ranks = sections.map(({ name }) => sectionNames.indexOf(name));
   const isOrdered = ranks.every(
     (rank, at) => at === 0 || rank > (ranks[at - 1] ?? 0) || (rank === filesAt && ranks[at - 1] === filesAt),
   );
   if (!isOrdered) add('The sections do not stand in their order, or one is there twice.');
 }
 
-const order: LogSection['name'][] = ['system', 'memos', 'history', 'tree', 'file', 'message'];
-const filesAt = order.indexOf('file');
+const filesAt = sectionNames.indexOf('file');
 
 async function checkTurnContext(
   { repository }: Project,

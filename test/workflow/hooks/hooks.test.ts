@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { HookName, HookSource, MessageFile } from '../../../src/ports/git.ts';
+import { type HookName, type HookSource, type MessageFile, hookNames } from '../../../src/ports/git.ts';
 import type { RefName } from '../../../src/names.ts';
 import { addDuringTrailer } from '../../../src/workflow/hooks/add-during-trailer.ts';
 import { parsePushedRefs } from '../../../src/workflow/hooks/check-push.ts';
 import { describePlace } from '../../../src/workflow/hooks/tell.ts';
 import { examineHooks, findBrokenHooks } from '../../../src/workflow/hooks/check.ts';
 import { installHooks, uninstallHooks } from '../../../src/workflow/hooks/install.ts';
-import { hookNames, listHooks, renderHook } from '../../../src/workflow/hooks/list.ts';
+import { listHooks, renderHook } from '../../../src/workflow/hooks/list.ts';
 import { newSession } from '../../../src/workflow/line/new-session.ts';
 import { undoTurn } from '../../../src/workflow/turn/undo.ts';
 import { captureTurns } from '../../support/captured-line.ts';

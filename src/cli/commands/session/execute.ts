@@ -1,6 +1,7 @@
 import { exitCodes, TeddyError } from '../../../errors.ts';
 import type { Selection } from '../../../workflow/run/select-actions.ts';
-import { interruptedChoices, parseActionList, type ExecutionOptions } from './execution-options.ts';
+import { parseActionList, type ExecutionOptions } from './execution-options.ts';
+import { interruptedChoices } from '../../../workflow/line/unfinished-run.ts';
 import { requireOne } from '../../plan-options.ts';
 import { parseReplans } from './replanning.ts';
 import { option, sessionOption, TeddyCommand, type Terminal, usage } from '../../teddy-command.ts';

@@ -1,12 +1,9 @@
 /** The options with which a plan is executed, as values. */
+import { interruptedChoices } from '../../../workflow/line/unfinished-run.ts';
 import { TeddyError } from '../../../errors.ts';
 import type { Selection } from '../../../workflow/run/select-actions.ts';
-import type { SettleChoice } from '../../../workflow/run/settle.ts';
 
-/** The choice for a run that was killed. */
-export type InterruptedChoice = SettleChoice | 'rollback';
-
-export const interruptedChoices: readonly InterruptedChoice[] = ['resume', 'rollback', 'keep'];
+export type InterruptedChoice = (typeof interruptedChoices)[number];
 
 /** The options of a run for which nothing else was asked. */
 export function toExecutionOptions(given: Pick<ExecutionOptions, 'selector' | 'yes' | 'printJson'>): ExecutionOptions {

@@ -1,4 +1,5 @@
 /** Has a model write files, and shows how they come along: for `write ask`. */
+import type { ApprovalMode } from '../../ask/approval.ts';
 import type { ChosenModel } from '../../../app.ts';
 import { TeddyError } from '../../../errors.ts';
 import { toFinalizeAnswer } from '../../../http/write-api.ts';
@@ -23,8 +24,7 @@ export interface AskOptions {
   resume: string | undefined;
   session: string | undefined;
   signal: AbortSignal;
-  /** `all`: -y was given; `none`: nobody can be asked. */
-  approval: 'all' | 'ask' | 'none';
+  approval: ApprovalMode;
   /** Null when a person reads the output. */
   printJson: ((schema: string, value: object) => void) | null;
 }

@@ -1,3 +1,4 @@
+import type { ApprovalMode } from '../../ask/approval.ts';
 import { TeddyError } from '../../../errors.ts';
 import type { ChosenModel } from '../../../app.ts';
 import type { Model } from '../../../ports/model.ts';
@@ -64,7 +65,7 @@ export class WriteAskCommand extends TeddyCommand {
   }
 
   /** Before a model is asked, and paid, for what could not be written. What is gone on with was approved already. */
-  private toApproval(terminal: Terminal): 'all' | 'ask' | 'none' {
+  private toApproval(terminal: Terminal): ApprovalMode {
     if (this.yes) return 'all';
     if (terminal.isInteractive) return 'ask';
     if (this.resume !== undefined) return 'none';

@@ -1,4 +1,5 @@
 /** Shows a turn of a conversation as it happens: the answer, the calls and their output, the files that are written. */
+import type { ApprovalMode } from '../../../ask/approval.ts';
 import type { AllowedCommand } from '../../../../conversation/prompts/allowed-commands.ts';
 import type { ResultReason } from '../../../../conversation/records/record.ts';
 import type { CallDecision, ChatListener, ShownCall, ToolOutcome } from '../../../../workflow/chat/chat.ts';
@@ -21,8 +22,7 @@ export interface ChatViewOptions {
   isStreamed: boolean;
   /** Whether nothing is shown. */
   isQuiet: boolean;
-  /** `all` with -y; `none` when nobody can be asked. */
-  approval: 'all' | 'ask' | 'none';
+  approval: ApprovalMode;
 }
 
 export interface CalledTool {
