@@ -25,7 +25,7 @@ import { showTurn } from '../../src/workflow/review/show-turn.ts';
 import { createFsFromVolume, Volume } from 'memfs';
 import type { MemoryProject } from '../support/memory-repository.ts';
 import { memoryProject } from '../support/memory-repository.ts';
-import { openFollower } from '../../src/workflow/capture/follow-log.ts';
+import { openFollower, settle } from '../../src/workflow/capture/follow-log.ts';
 import { claudePlans, secondPlan } from '../support/agent-plan-fixtures.ts';
 import { memoryCapture } from '../support/memory-agent-logs.ts';
 import { recordedSession } from '../support/recorded-session.ts';
@@ -149,7 +149,7 @@ describe('in memory', () => {
     );
     const options = { cwd: null, isOurs: async () => true, isLeftOut: () => false };
     const follower = await openFollower(project, capture, { agent: 'claude-code', path }, options);
-    await follower.settle();
+    await settle(follower);
     expect(await compareAll(project, at())).toBe(4);
     const { session } = (await listSessions(at()))[0] ?? {};
     expect(await readTurn({ ...at(), session, turn: '02' })).toMatchObject({ plan: secondPlan, parsed: null });

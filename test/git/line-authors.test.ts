@@ -11,7 +11,7 @@ import { attributeLines, type Author } from '../../src/workflow/blame/attribute-
 import { blameFile } from '../../src/workflow/blame/blame-file.ts';
 import { startLine, type ForeignSession } from '../../src/workflow/capture/open-line.ts';
 import { appendCode, readCode } from '../../src/workflow/capture/work-tree-snapshot.ts';
-import { writeUnits, type BranchLine } from '../../src/workflow/capture/write-units.ts';
+import type { BranchLine, FollowState } from '../../src/workflow/capture/decide-entries.ts';
 import { toWhyDocument } from '../../src/workflow/blame/document.ts';
 import { explainPlace } from '../../src/workflow/blame/why.ts';
 import { renderWhy } from '../../src/cli/render/why.ts';
@@ -24,7 +24,7 @@ import { branchSession } from '../../src/workflow/turn/branch-session.ts';
 import { undoTurn } from '../../src/workflow/turn/undo.ts';
 import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
 import { headOf, sessionScene } from '../support/session-scene.ts';
-import { captureTurns } from '../support/captured-line.ts';
+import { captureTurns, writeUnits } from '../support/captured-line.ts';
 import { approver, command, create, edit, planOf, run, say } from '../support/turns.ts';
 import { dropCopies, type CodeStep } from '../../src/workflow/blame/code-steps.ts';
 
@@ -407,9 +407,9 @@ async function capture(id = 's1'): Promise<Agent> {
     toUnit('message', { type: 'user', message: { role: 'user', content: text }, source: 'import' });
   const line = await startLine(project, foreign, message(id));
   const workspace = project.repository.workspace!;
-  let position: Parameters<typeof writeUnits>[2] = { turn: null, length: 0, written: 0 };
+  let state: FollowState | undefined;
   const add = async (...units: AgentUnit[]) => {
-    position = (await writeUnits(project, line, position, { units, raw: [] })).position;
+    state = await writeUnits(project, line, units, state);
   };
   const snapshot = async (turnName: string | null) => {
     const code = (await readCode(project, workspace))!;

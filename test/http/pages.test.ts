@@ -1,7 +1,7 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { RefName, SessionId, TurnName } from '../../src/names.ts';
-import { openFollower } from '../../src/workflow/capture/follow-log.ts';
+import { advance, openFollower } from '../../src/workflow/capture/follow-log.ts';
 import { showTurn } from '../../src/workflow/review/show-turn.ts';
 import { claudePlans, secondPlan } from '../support/agent-plan-fixtures.ts';
 import { openEvents } from '../support/event-client.ts';
@@ -429,8 +429,8 @@ describe('what is done from a page', () => {
     capture.files.set(path, lines.slice(0, lines.findIndex((one) => one.includes('"toolu_4"')) + 1).join(''));
     const options = { cwd: null, isOurs: async () => true, isLeftOut: () => false };
     const follower = await openFollower(project, capture, { agent: 'claude-code', path }, options);
-    await follower.advance();
-    const captured = follower.log().session ?? '';
+    await advance(follower);
+    const captured = follower.state.log.session ?? '';
     const at = `/sessions/${captured}`;
     const { text } = await browse('GET', `${at}/controls`);
     expect(text).toContain('Reject the plan');

@@ -1,11 +1,13 @@
 /** Turns of another agent on a line of its own, as capture writes them, without a log to follow. */
+import type { AgentUnit } from '../../src/conversation/logs/agent-log.ts';
 import type { AgentName } from '../../src/agents/agents.ts';
-import type { Oid, RepoPath } from '../../src/names.ts';
+import type { Oid, RepoPath, TurnName } from '../../src/names.ts';
 import type { Project } from '../../src/ports/project.ts';
 import { editTree } from '../../src/session/paths/edit-tree.ts';
-import { startLine } from '../../src/workflow/capture/open-line.ts';
+import { newFollowedLog } from '../../src/workflow/capture/capture.ts';
+import { startState, type BranchLine, type FollowState } from '../../src/workflow/capture/decide-entries.ts';
+import { appendUnits, startLine } from '../../src/workflow/capture/open-line.ts';
 import { appendCode } from '../../src/workflow/capture/work-tree-snapshot.ts';
-import { writeUnits, type BranchLine } from '../../src/workflow/capture/write-units.ts';
 
 export interface CapturedTurn {
   /** Null: the log does not name it. */
@@ -46,16 +48,33 @@ export async function captureTurns(
   const foreign = { agent, id: `${agent}-session`, cwd: null, startedAt: timestamp };
   const first = { kind: 'message' as const, branch: 0, records: [messageOf(0)] };
   const line = await startLine(project, foreign, first as Parameters<typeof startLine>[2]);
-  let position: Parameters<typeof writeUnits>[2] = { turn: null, length: 0, written: 0 };
+  let state: FollowState | undefined;
   for (const [at, turn] of turns.entries()) {
-    const units = toUnits(turn, at) as unknown as Parameters<typeof writeUnits>[3]['units'];
-    ({ position } = await writeUnits(project, line, position, { units, raw: [] }));
+    state = await writeUnits(project, line, toUnits(turn, at) as unknown as AgentUnit[], state);
     if (turn.files === undefined) continue;
     const tree = await withFiles(project, line.tip, turn.files);
     const head = await project.repository.store.resolve('HEAD');
-    await appendCode(project, line, { tree, head, root: '/' }, { turn: position.turn, whose: `changed by ${agent}` });
+    await appendCode(project, line, { tree, head, root: '/' }, { turn: turnOf(state), whose: `changed by ${agent}` });
   }
   return line;
+}
+
+/** Writes units on a line as its follower does; the state after them. */
+export async function writeUnits(
+  project: Project,
+  line: BranchLine,
+  units: readonly AgentUnit[],
+  state = startState(newFollowedLog('claude-code', '/log.jsonl', '')),
+): Promise<FollowState> {
+  const found = { opens: null, before: null, absent: new Set<string>(), isOfSession: false };
+  const facts = { branch: 0, line, ...found };
+  const written = await appendUnits(project, state, units, { facts, raw: [] });
+  return written?.next ?? state;
+}
+
+/** The turn that is open. */
+export function turnOf(state: FollowState): TurnName | null {
+  return state.places[0]?.turn ?? null;
 }
 
 async function withFiles(

@@ -1,7 +1,13 @@
 /** A log of Claude Code in a test's own words, followed in a repository in memory, and what the lines have of it. */
 import { decodeTranscript } from '../../src/conversation/history/decode-transcript.ts';
 import { shortRef } from '../../src/names.ts';
-import { openFollower, type Follower, type FollowOptions } from '../../src/workflow/capture/follow-log.ts';
+import {
+  advance,
+  openFollower,
+  settle,
+  type Follower,
+  type FollowOptions,
+} from '../../src/workflow/capture/follow-log.ts';
 import { verifySession } from '../../src/workflow/verify/session.ts';
 import type { MemoryCapture } from './memory-agent-logs.ts';
 import type { MemoryProject } from './memory-repository.ts';
@@ -25,8 +31,8 @@ export const answered = (uuid: string, parentUuid: string, text: string) =>
 export async function capture(project: MemoryProject, logs: MemoryCapture, text: string): Promise<Follower> {
   logs.files.set(path, text);
   const follower = await openFollower(project, logs, { agent: 'claude-code', path }, options);
-  await follower.advance();
-  await follower.settle();
+  await advance(follower);
+  await settle(follower);
   return follower;
 }
 

@@ -7,7 +7,18 @@ import type { Capture, LogPosition } from '../../ports/agent-logs.ts';
 import { shortRef, type Oid, type RefName, type SessionId, type TurnName } from '../../names.ts';
 import type { Project } from '../../ports/project.ts';
 import { awaitsVerdict, readLine } from '../../view/view.ts';
-import type { TurnPosition } from './write-units.ts';
+
+/** The place in the conversation, as it is noted between two readings of the log. */
+export interface TurnPosition {
+  turn: TurnName | null;
+  /** Characters of the turn's transcript, and of all its versions together. */
+  length: number;
+  written: number;
+  /** The turn has nothing but notes yet: the first message joins it. */
+  isSilent?: boolean;
+  /** The record after which the next one comes. */
+  last?: string;
+}
 
 /** A branch of the conversation in a log, as it stands in the repository. */
 export interface FollowedBranch {
@@ -20,10 +31,7 @@ export interface FollowedBranch {
 }
 
 /** The hashes of what was said last. */
-export interface LastTexts {
-  user: string | null;
-  assistant: string | null;
-}
+export type LastTexts = Record<'user' | 'assistant', string | null>;
 
 /** A log, as far as its reading was noted. Everything in it can be found again from the log and the line. */
 export interface FollowedLog {

@@ -11,10 +11,11 @@ import type { Project } from '../../ports/project.ts';
 import type { Capture } from '../../ports/agent-logs.ts';
 import { shortRef } from '../../names.ts';
 import { repair } from '../line/repair.ts';
-import { openFollower, type Follower, nameOf } from './follow-log.ts';
+import { addUnits, advance, countNoted, findPlace, hasLine, nameOf, openFollower, settle } from './follow-log.ts';
+import type { Follower } from './follow-log.ts';
 import { closeLostGates } from './gate.ts';
-import { interruptedError, noteProblems, isOurSession, leftOutKey, openPauses } from './capture.ts';
-import { workTreeOf } from './work-tree-of.ts';
+import { interruptedError, noteProblems, isOurSession, leftOutKey, openPauses, type FollowedLog } from './capture.ts';
+import { workTreeOf } from './open-line.ts';
 import { appendCode, readCode, type CodeState } from './work-tree-snapshot.ts';
 import { loadAgentLog } from '../../agents/open-log.ts';
 
@@ -187,7 +188,7 @@ async function attend(project: Project, capture: Capture, one: Followed, sum: Dr
   const hasGrown = stat !== null && stat.size !== one.size;
   if (hasGrown) Object.assign(one, { size: stat.size, grewMs: nowMs });
   try {
-    if (hasGrown || one.follower === null) await advance(project, capture, one, sum);
+    if (hasGrown || one.follower === null) await follow(project, capture, one, sum);
     const { awaits } = one;
     const isQuiet = nowMs - one.grewMs >= graceMs;
     // An agent that was killed tells nothing more, and writes nothing more.
@@ -195,7 +196,8 @@ async function attend(project: Project, capture: Capture, one: Followed, sum: Dr
     if (isDead) one.ends ||= one.isOpen;
     if (awaits === null && !(isDead && one.ends)) return;
     const text = awaits?.text ?? null;
-    const isThere = text !== null ? one.follower?.hasLine(text) === true : one.ends ? isQuiet : hasGrown;
+    const isThere =
+      text !== null ? one.follower !== null && hasLine(one.follower, text) : one.ends ? isQuiet : hasGrown;
     if (!isThere && !isDead && awaits !== null && nowMs < awaits.untilMs) return;
     one.awaits = null;
     if (one.ends) await finish(project, capture, one, sum);
@@ -206,7 +208,7 @@ async function attend(project: Project, capture: Capture, one: Followed, sum: Dr
   }
 }
 
-async function advance(project: Project, capture: Capture, one: Followed, sum: Drained): Promise<void> {
+async function follow(project: Project, capture: Capture, one: Followed, sum: Drained): Promise<void> {
   one.follower ??= await openFollower(project, capture, one, {
     id: one.id,
     ...(one.pid > 0 ? { pid: one.pid } : {}),
@@ -219,9 +221,14 @@ async function advance(project: Project, capture: Capture, one: Followed, sum: D
       if (before !== null) await appendCode(project, line, before, { turn: null });
     },
   });
-  const advanced = await one.follower.advance();
-  sum.entries += advanced.entries;
-  sum.records += advanced.records;
+  const before = one.follower.state.log;
+  await advance(one.follower);
+  count(sum, before, one.follower);
+}
+
+function count(sum: Drained, before: FollowedLog, { state: { log } }: Follower): void {
+  sum.entries += log.entries - before.entries;
+  sum.records += log.records - before.records;
 }
 
 /** Ends the turn that is open: everything of it is whole, and the code that it left is on the line. */
@@ -229,12 +236,12 @@ async function finish(project: Project, capture: Capture, one: Followed, sum: Dr
   const { follower, after, ends } = one;
   Object.assign(one, { ends: false, isOpen: false, after: null, awaits: null });
   if (!ends || follower === null) return;
-  const settled = await follower.settle();
+  const before = follower.state.log;
+  await settle(follower);
+  count(sum, before, follower);
   sum.entries += await addWords(project, follower, one);
-  sum.entries += settled.entries;
-  sum.records += settled.records;
   sum.entries += await foldSubAgents(project, capture, follower);
-  const place = after === null ? null : await follower.place();
+  const place = after === null ? null : await findPlace(follower);
   if (after === null || place === null) return;
   const { line, turn } = place;
   if (await appendCode(project, line, after, { turn, whose: `changed by ${one.agent}` })) return;
@@ -244,27 +251,28 @@ async function finish(project: Project, capture: Capture, one: Followed, sum: Dr
 
 /** The log is gone: what the hooks told of the turn is written in its place, unless it was read in time. */
 async function addWords(project: Project, follower: Follower, { path, words }: Followed): Promise<number> {
-  if (follower.log().stopped !== 'vanished') return 0;
-  const { user, assistant } = follower.lastTexts();
+  const { log, texts: last } = follower.state;
+  if (log.stopped !== 'vanished') return 0;
   const timestamp = new Date(words.at * 1000).toISOString();
   const idOf = (text: string) => `hook-${project.hash(`${path}\n${timestamp}\n${text}`).slice(0, 32)}`;
   const said = [
-    { role: 'user', kind: 'message', text: words.prompt, last: user },
-    { role: 'assistant', kind: 'reply', text: words.answer, last: assistant },
+    { role: 'user', kind: 'message', text: words.prompt },
+    { role: 'assistant', kind: 'reply', text: words.answer },
   ] as const;
-  const units = said.flatMap(({ role, kind, text, last }): AgentUnit[] => {
-    if (text === null || project.hash(text.trim()) === last) return [];
+  const units = said.flatMap(({ role, kind, text }): AgentUnit[] => {
+    if (text === null || project.hash(text.trim()) === last[role]) return [];
     const record = { type: role, id: idOf(text), timestamp, source: captureSource, message: { role, content: text } };
     return [{ kind, branch: 0, records: [record as KnownRecord] }];
   });
-  return units.length === 0 ? 0 : follower.add(units);
+  return units.length === 0 ? 0 : addUnits(follower, units);
 }
 
 /** Notes what is new of the sub-agents in the open turn, a note each time. Returns the number of entries. */
 export async function foldSubAgents(project: Project, capture: Capture, follower: Follower): Promise<number> {
-  const { agent, path, folded } = follower.log();
+  const { agent, path, state } = follower;
   const units: AgentUnit[] = [];
-  const earlier = { ...folded };
+  const { folded: earlier } = state.log;
+  const folded = { ...earlier };
   const openLog = await loadAgentLog(agent);
   for (const found of await capture.logs.subAgents(agent, path)) {
     const stat = await capture.logs.stat(agent, found.path);
@@ -279,16 +287,17 @@ export async function foldSubAgents(project: Project, capture: Capture, follower
     const all = reader.take().flatMap((step) => ('unit' in step ? step.unit.records : []));
     let count = before.records;
     // A drainer that was killed has left notes that were not counted yet.
-    for (let there = -1; there !== 0; count += there) there = await follower.noted(toNoteId(found.path, count));
+    for (let there = -1; there !== 0; count += there) there = await countNoted(follower, toNoteId(found.path, count));
     folded[found.path] = { records: all.length, size: stat.size };
     const records = all.slice(count);
     const [first] = records;
     if (first !== undefined) units.push(toUnit(found, count, first, records));
   }
+  follower.state = { ...state, log: { ...state.log, folded } };
   if (units.length === 0) return 0;
-  return follower.add(units).catch((error: unknown) => {
+  return addUnits(follower, units).catch((error: unknown) => {
     // Nothing of it was written: it comes with the next drain or sweep.
-    for (const name of Object.keys(folded)) folded[name] = earlier[name] ?? { records: 0, size: 0 };
+    follower.state = { ...follower.state, log: { ...follower.state.log, folded: earlier } };
     throw error;
   });
 }

@@ -1,76 +1,31 @@
-/** Follows one log: reads what is new since the last time, appends it to the lines, and notes how far it came. */
+/** Follows one log: reads what is new since the last time, appends what is decided of it to the lines, and notes how far it came. */
 import type { AgentLine, AgentLogReader, AgentStep, AgentUnit } from '../../conversation/logs/agent-log.ts';
 import type { ImportReport } from '../../conversation/logs/importer.ts';
 import { fieldsOf, parseJson } from '../../conversation/records/import-values.ts';
 import { loadAgentLog } from '../../agents/open-log.ts';
 import type { Capture, LogPosition } from '../../ports/agent-logs.ts';
 import type { Project } from '../../ports/project.ts';
-import type { RefName, TurnName } from '../../names.ts';
-import {
-  listFollowedLogs,
-  newBranch,
-  newFollowedLog,
-  toFollowedLog,
-  type FollowedLog,
-  type LastTexts,
-  leftOutKey,
-} from './capture.ts';
+import type { RefName } from '../../names.ts';
+import { listFollowedLogs, newFollowedLog, toFollowedLog, leftOutKey } from './capture.ts';
+import type { FollowedLog, TurnPosition } from './capture.ts';
+import { decide, findFresh, maxSteps, noteTexts, placeOf, putBranch } from './decide-entries.ts';
+import { startOfLine, startState } from './decide-entries.ts';
+import type { BranchFacts, BranchLine, Copied, Elsewhere, FollowState } from './decide-entries.ts';
 import { readLineTurns, readRecords } from '../../view/view.ts';
-import { isOthers } from './work-tree-of.ts';
 import {
+  appendUnits,
   findCapturedLine,
   findRecordElsewhere,
   isOfSession,
+  isOthers,
   openBranchLine,
   openFork,
+  refreshBranchLine,
   startLine,
   type ForeignSession,
-  type OpenedFork,
 } from './open-line.ts';
-import {
-  findFresh,
-  isLeft,
-  refreshBranchLine,
-  writeUnits,
-  type BranchLine,
-  type FreshUnit,
-  type TurnPosition,
-} from './write-units.ts';
 
-interface Advance {
-  entries: number;
-  records: number;
-  /** Something was read, whether or not it made an entry. */
-  hasRead: boolean;
-}
-
-export interface Follower {
-  /** The log's state; its `session` is null while there is nothing to keep. */
-  log(): FollowedLog;
-  /** Takes in what has come. Nothing is there twice, whatever happened before. */
-  advance(): Promise<Advance>;
-  /** The same, and whatever is open counts as whole: the agent said that its turn is over, or has been quiet. */
-  settle(): Promise<Advance>;
-  waitsForResult(): boolean;
-  /** Counts what was read and is no part of the conversation, by kind, in the plural: also records from a pause. */
-  leftOut(): ImportReport['leftOut'];
-  /** Appends units that are not in the log to the line that was written last; how many entries they made. */
-  add(units: AgentUnit[]): Promise<number>;
-  /** The line that was read last, and the turn that is open on it; null: nothing was written yet, or the line is gone. */
-  place(): Promise<{ line: BranchLine; turn: TurnName | null } | null>;
-  /** How many records of its own a note has that is on that line; 0: it is not there. */
-  noted(id: string): Promise<number>;
-  /** Whether one of the last lines holds this text, be it on the line already or not, or it is the answer that was read last. */
-  hasLine(text: string): boolean;
-  /** The hashes of the last message and the last text of an answer that were read, without the white space around them. */
-  lastTexts(): LastTexts;
-}
-
-/** The lines of which a hook may tell. */
-const recentLimits = { lines: 16, characters: 256 * 1024 };
-
-/** So many steps are held before they are written. */
-const maxSteps = 512;
+type OpenBranch = Pick<BranchFacts, 'line'> & Partial<BranchFacts>;
 
 export interface FollowOptions {
   /** The session's id, for a log that does not have it. */
@@ -87,430 +42,425 @@ export interface FollowOptions {
   beforeMessage?(line: BranchLine): Promise<void>;
 }
 
-/** A branch of the conversation as it is written to. */
-interface OpenBranch {
-  line: BranchLine;
-  /** The turn of a branch that was made for what comes now, and what that turn repeats. */
-  opens: TurnName | null;
-  before: AgentUnit | null;
-}
+/** The lines of which a hook may tell. */
+const recentLimits = { lines: 16, characters: 256 * 1024 };
 
-interface Copied {
-  line: BranchLine;
-  after: string | null;
-  count: number;
+/** A log that is followed, with all that was opened for it. Each step puts the next state in the place of the last one. */
+export interface Follower {
+  readonly project: Project;
+  readonly capture: Capture;
+  readonly agent: FollowedLog['agent'];
+  readonly path: string;
+  readonly options: FollowOptions;
+  readonly openLog: Awaited<ReturnType<typeof loadAgentLog>>;
+  /** The `session` of its log is null while there is nothing to keep. */
+  state: FollowState;
+  reader: AgentLogReader;
+  /** The reader knows that nothing more comes. */
+  isSettled: boolean;
+  /** Steps that are on no line yet. */
+  readonly pending: AgentStep[];
+  readonly recent: string[];
+  readonly branches: Map<number, BranchFacts>;
+  realCwd: string | null;
 }
-
-const plain = (line: BranchLine): OpenBranch => ({ line, opens: null, before: null });
-const forked = ({ line, turn, repeats }: OpenedFork): OpenBranch => ({ line, opens: turn, before: repeats });
-const startOfLine: TurnPosition = { turn: null, length: 0, written: 0 };
 
 export async function openFollower(
   project: Project,
   capture: Capture,
   { agent, path }: Pick<FollowedLog, 'agent' | 'path'>,
-  { id: givenId, pid, cwd, isOurs, isLeftOut, beforeMessage }: FollowOptions,
+  options: FollowOptions,
 ): Promise<Follower> {
-  const now = () => project.clock.now().toISOString();
   const openLog = await loadAgentLog(agent);
   const known = toFollowedLog(await capture.states.read(path));
-  let log: FollowedLog = known ?? newFollowedLog(agent, path, now());
-  let reader = openReader(log);
-  let paused = 0;
-  let position: LogPosition | null = log.position;
-  /** Where the branches stand by now; the log has them as of its checkpoint. */
-  let places = log.branches.map(({ at }) => at);
-  let raw: AgentLine[] = [];
-  let unknownBefore = log.unknownBefore ?? log.unknown;
-  const texts: LastTexts = { ...(log.lastTexts ?? { user: null, assistant: null }) };
-  let isSettled = false;
-  let isElsewhere = false;
-  let isLineGone = false;
-  let rawWritten = 0;
-  let latest = log.latest ?? 0;
-  let realCwd: string | null = null;
-  const recent: string[] = [];
-  const lines = new Map<number, OpenBranch>();
-  /** Whether it is known which units the log repeats of another one, the place after those, and how many steps wait until then. */
-  let isOwn = log.checkpoint !== null;
-  let copied: Copied | null = null;
-  let heldSteps = maxSteps;
+  const state = startState(known ?? newFollowedLog(agent, path, timeOf(project)));
+  const reader = openReader({ project, openLog, state });
+  const empty = { isSettled: false, pending: [], recent: [], branches: new Map(), realCwd: null };
+  return { project, capture, agent, path, options, openLog, state, reader, ...empty };
+}
 
-  function openReader({ checkpoint }: FollowedLog): AgentLogReader {
-    const options = { hash: project.hash, importedAt: now() };
-    return openLog(checkpoint === null ? options : { ...options, checkpoint });
+function timeOf({ clock }: Project): string {
+  return clock.now().toISOString();
+}
+
+function openReader({ project, openLog, state }: Pick<Follower, 'project' | 'openLog' | 'state'>): AgentLogReader {
+  const { checkpoint } = state.log;
+  const options = { hash: project.hash, importedAt: timeOf(project) };
+  return openLog(checkpoint === null ? options : { ...options, checkpoint });
+}
+
+/** Reads the log from its beginning: what is on the lines already is known by its ids. */
+function restart(one: Follower): void {
+  const branches = one.state.log.branches.map((branch) => ({ ...branch, at: startOfLine }));
+  const log = { ...one.state.log, position: null, checkpoint: null, branches };
+  const places = branches.map(() => startOfLine);
+  const nothing = { position: null, unknownBefore: 0, unknown: 0, rawWritten: 0, isOwn: false };
+  one.state = { ...one.state, log, places, ...nothing };
+  one.reader = openReader(one);
+  one.pending.splice(0);
+  one.branches.clear();
+}
+
+/** Takes in what has come. Nothing is there twice, whatever happened before. */
+export async function advance(one: Follower): Promise<void> {
+  const { capture, agent, path, pending, recent } = one;
+  const { log, position } = one.state;
+  const stat = await capture.logs.stat(agent, path);
+  if (log.stopped === 'elsewhere') return;
+  if (stat === null) {
+    if (log.stopped !== 'vanished') await save(one, { stopped: 'vanished' });
+    return;
   }
+  let reading = await capture.logs.read(path, position);
+  if (reading === null && position !== null) {
+    restart(one);
+    reading = await capture.logs.read(path, null);
+  }
+  if (reading === null) return;
+  for await (const line of reading.lines) {
+    if (line.text !== null && line.text.length <= recentLimits.characters) recent.push(line.text);
+    if (recent.length > recentLimits.lines) recent.shift();
+    one.isSettled = false;
+    one.reader.line(line);
+    if (one.reader.needsStart()) {
+      restart(one);
+      return advance(one);
+    }
+    const steps = pending.push(...one.reader.take());
+    if (steps >= one.state.heldSteps) await write(one, reading.position());
+  }
+  await write(one, reading.position());
+  await save(one, { seen: { size: stat.size, mtimeMs: stat.mtimeMs }, stopped: one.state.stops });
+}
 
-  /** Reads the log from its beginning: what is on the lines already is known by its ids. */
-  const restart = (): void => {
-    const branches = log.branches.map((one) => ({ ...one, at: startOfLine }));
-    log = { ...log, position: null, checkpoint: null, branches };
-    [reader, position, raw, rawWritten, unknownBefore] = [openReader(log), null, [], 0, 0];
+/** The same, and whatever is open counts as whole: the agent said that its turn is over, or has been quiet. */
+export async function settle(one: Follower): Promise<void> {
+  await advance(one);
+  if (one.isSettled) return;
+  one.reader.settle();
+  one.isSettled = true;
+  one.pending.push(...one.reader.take());
+  await write(one, one.state.position);
+  await save(one, one.state.stops === 'line-gone' ? { stopped: 'line-gone' } : {});
+}
+
+/** Writes what has come, as far as the lines for it are there. */
+async function write(one: Follower, readTo: LogPosition | null): Promise<void> {
+  const { capture, options, pending, project, reader } = one;
+  const unknown = reader.unknown().length;
+  one.state = { ...one.state, unknown };
+  const begun = reader.head().cwd ?? one.state.log.cwd ?? options.cwd;
+  one.realCwd = begun === null ? null : await capture.logs.realPath(begun);
+  if (pending.length > 0 && one.state.log.session === null && !(await isWanted(one))) {
+    one.state = { ...one.state, stops: 'elsewhere' };
     pending.splice(0);
-    places = log.branches.map(() => startOfLine);
-    lines.clear();
-    isOwn = false;
-  };
+  }
+  if (!one.state.isOwn && pending.length > 0 && !(await dropCopied(one))) {
+    one.state = { ...one.state, position: readTo, heldSteps: maxSteps + 2 * pending.length };
+    return;
+  }
+  for (let units = takeForks(one); units[0] !== undefined; units = takeForks(one)) {
+    const isPaused = ({ records }: AgentUnit) => options.isLeftOut(records[0]?.timestamp);
+    const kept = units.filter((unit) => !isPaused(unit));
+    const written = await writeBranch(one, units[0].branch, kept);
+    if (written === null) break;
+    pending.splice(0, units.length);
+    const { log } = one.state;
+    const model = units.findLast((unit) => unit.model !== undefined)?.model ?? log.model;
+    const counts = { entries: log.entries + written.entries, records: log.records + written.records };
+    const paused = one.state.paused + units.filter(isPaused).flatMap(({ records }) => records).length;
+    one.state = noteTexts({ ...one.state, paused, log: { ...log, ...counts, model } }, units, project.hash);
+  }
+  one.state = { ...one.state, position: readTo };
+  // Lines that nobody understands wait for the next entry: until then, they are read again.
+  const checkpoint = pending.length > 0 || one.state.rawWritten < unknown ? null : reader.checkpoint();
+  if (checkpoint === null) return;
+  const { log, places, unknownBefore } = one.state;
+  const branches = log.branches.map((branch, at) => ({ ...branch, at: places[at] ?? branch.at }));
+  const read = { branches, checkpoint, position: readTo, unknownBefore: unknownBefore + unknown };
+  one.state = { ...one.state, log: { ...log, ...read } };
+}
 
-  const read = async (): Promise<Advance> => {
-    const sum: Advance = { entries: 0, records: 0, hasRead: false };
-    const stat = await capture.logs.stat(agent, path);
-    if (log.stopped === 'elsewhere') return sum;
-    if (stat === null) {
-      if (log.stopped !== 'vanished') await save({ stopped: 'vanished' });
-      return sum;
+async function isWanted(one: Follower): Promise<boolean> {
+  const { agent, capture, options, reader } = one;
+  const leftOut = await capture.states.read(leftOutKey(agent, toForeign(one).id));
+  return leftOut === null && (await options.isOurs(reader.head().cwd ?? options.cwd));
+}
+
+/** Notes the forks that come next; the units after them that are of one branch. */
+function takeForks(one: Follower): AgentUnit[] {
+  const { pending } = one;
+  for (let [step] = pending; step !== undefined && 'fork' in step; [step] = pending) {
+    const { branch, leaves, after } = step.fork;
+    const isKnown = one.state.log.branches[branch] !== undefined;
+    one.state = putBranch(one.state, branch, isKnown ? {} : { leaves: { branch: leaves, after } });
+    pending.shift();
+  }
+  const end = pending.findIndex((step) => !('unit' in step) || step.unit.branch !== unitsOf(pending)[0]?.branch);
+  return unitsOf(end === -1 ? pending : pending.slice(0, end));
+}
+
+/** Drops the units that another log has as well; false: there is nothing else yet. */
+async function dropCopied(one: Follower): Promise<boolean> {
+  const { log } = one.state;
+  const units = unitsOf(one.pending);
+  const own = units.findIndex(({ records }) => records.some(({ id }) => id === log.firstOwn));
+  const isNew = (log.branches[0]?.ref ?? null) === null || log.firstOwn !== undefined;
+  if (own === -1 && isNew) one.state = { ...one.state, copied: await findCopied(one, units) };
+  const count = own === -1 ? (one.state.copied?.count ?? 0) : own;
+  const first = units[count]?.records[0];
+  if (first === undefined) return false;
+  one.pending.splice(0, count);
+  one.state = { ...one.state, isOwn: true, log: count > 0 ? { ...log, firstOwn: first.id } : log };
+  return true;
+}
+
+/** The place on the line of a log of the same origin after which this one goes on, and how many of its units come before. */
+async function findCopied(one: Follower, units: readonly AgentUnit[]): Promise<Copied | null> {
+  const { id } = toForeign(one);
+  const others = await listOthers(one);
+  const family = new Set([id, ...one.reader.head().copiedFrom]);
+  const isRelated = (other: FollowedLog) => [other.id, ...(other.copiedFrom ?? [])].some((name) => family.has(name));
+  for (let size = 0; size < family.size;) {
+    size = family.size;
+    for (const other of others.filter(isRelated))
+      for (const name of [other.id, ...(other.copiedFrom ?? [])]) family.add(name);
+  }
+  const contents = units.map(toContent);
+  let [found, place]: [Copied | null, number] = [null, -1];
+  for (const { ref, ...other } of others.filter((log) => log.id !== id && isRelated(log))) {
+    const theirs = await readUnits(one, other, null);
+    const differs = contents.findIndex((content, at) => theirs[at] === undefined || content !== toContent(theirs[at]));
+    const count = differs === -1 ? contents.length : differs;
+    const line = await openBranchLine(one.project, ref, startOfLine);
+    const isThere = ({ records }: AgentUnit) => line.known.has(records.at(-1)?.id ?? '');
+    const last = theirs.slice(0, count).findLastIndex(isThere);
+    if (last > place) [found, place] = [{ line, after: theirs[last]?.records.at(-1)?.id ?? null, count }, last];
+  }
+  return found;
+}
+
+/** Appends units that are not in the log to the line that was written last; how many entries they made. */
+export async function addUnits(one: Follower, units: AgentUnit[]): Promise<number> {
+  const written = await writeBranch(one, one.state.latest, units);
+  if (written !== null) one.state = noteTexts(one.state, units, one.project.hash);
+  await save(one, {});
+  return written?.entries ?? 0;
+}
+
+/** Writes units where the agent's conversation goes on by now; null: nowhere, since their line is gone. */
+async function writeBranch(one: Follower, branch: number, units: readonly AgentUnit[]) {
+  const { project, options, reader } = one;
+  const [first] = units;
+  if (first === undefined) return { entries: 0, records: 0 };
+  for (;;) {
+    const facts = await openBranch(one, branch, first);
+    if (facts === null) return null;
+    const { line } = facts;
+    await refreshBranchLine(project, line, placeOf(one.state, branch).turn);
+    line.isTaken ||= await isOthers(project, line, toForeign(one).cwd ?? '/');
+    const decided = decide(one.state, units, facts, project.hash);
+    if ('isGone' in decided) {
+      one.state = { ...one.state, stops: 'line-gone' };
+      one.branches.delete(branch);
+      return null;
     }
-    let reading = await capture.logs.read(path, position);
-    if (reading === null && position !== null) {
-      restart();
-      reading = await capture.logs.read(path, null);
+    if (!('drafts' in decided)) {
+      await goElsewhere(one, facts, decided);
+      continue;
     }
-    if (reading === null) return sum;
-    for await (const line of reading.lines) {
-      sum.hasRead = true;
-      if (line.text !== null && line.text.length <= recentLimits.characters) recent.push(line.text);
-      if (recent.length > recentLimits.lines) recent.shift();
-      isSettled = false;
-      reader.line(line);
-      if (reader.needsStart()) {
-        restart();
-        return read();
-      }
-      const steps = pending.push(...reader.take());
-      if (steps >= heldSteps) await write(sum, reading.position());
+    if (first.kind === 'message') await options.beforeMessage?.(line);
+    const isKept = ({ text }: AgentLine) => text !== null && !options.isLeftOut(fieldsOf(parseJson(text))['timestamp']);
+    const raw = reader.unknown().slice(one.state.rawWritten).filter(isKept);
+    const written = await appendUnits(project, one.state, units, { facts, raw });
+    if (written === null) continue;
+    one.state = written.next;
+    goOn(one, branch, { line }, placeOf(one.state, branch));
+    return written;
+  }
+}
+
+/** Goes on where another branch has the record, or where a new one leaves; or notes that no other one has it. */
+async function goElsewhere(one: Follower, facts: BranchFacts, decided: Elsewhere): Promise<void> {
+  const { project } = one;
+  const { branch, line } = facts;
+  const foreign = toForeign(one);
+  if ('fork' in decided) {
+    const { after = null, unit: first } = decided.fork;
+    const left = await openBranchLine(project, line.ref, startOfLine);
+    goOn(one, branch, await openFork(project, { left, after, first, foreign }), startOfLine);
+    return;
+  }
+  const { seek, after: last } = decided;
+  const elsewhere = await findRecordElsewhere(project, line, seek);
+  facts.absent.add(seek);
+  if (elsewhere !== null) goOn(one, branch, elsewhere, { ...startOfLine, turn: elsewhere.turn, last });
+  else if (!line.known.has(last)) facts.isOfSession = await isOfSession(project, line.tip, foreign);
+}
+
+async function openBranch(one: Follower, branch: number, first: AgentUnit): Promise<BranchFacts | null> {
+  const open = one.branches.get(branch);
+  if (open !== undefined) return open;
+  const found = await findBranch(one, branch, first);
+  if (found === null) return null;
+  const opened = goOn(one, branch, found, placeOf(one.state, branch));
+  const { log } = one.state;
+  const firstRecord = log.firstRecord ?? first.records[0]?.id ?? null;
+  one.state = { ...one.state, log: { ...log, firstRecord, session: log.session ?? found.line.session } };
+  return opened;
+}
+
+/** The branch is there from now on, and nothing else is known of it. */
+function goOn(one: Follower, branch: number, { line, opens = null, before = null }: OpenBranch, at: TurnPosition) {
+  const facts = { branch, line, opens, before, absent: new Set<string>(), isOfSession: false };
+  one.branches.set(branch, facts);
+  one.state = putBranch(one.state, branch, { ref: line.ref, at });
+  return facts;
+}
+
+async function findBranch(one: Follower, branch: number, first: AgentUnit): Promise<OpenBranch | null> {
+  const { project, state } = one;
+  const { ref = null, leaves = null } = state.log.branches[branch] ?? {};
+  if (ref !== null) {
+    // The user has deleted or archived it: what comes is taken when it is there again.
+    const isGone = (await project.repository.store.resolve(ref)) === null;
+    one.state = { ...state, stops: isGone ? 'line-gone' : null };
+    return isGone ? null : { line: await openBranchLine(project, ref, placeOf(state, branch)) };
+  }
+  const foreign = toForeign(one);
+  if (leaves !== null) {
+    const open = await openBranch(one, leaves.branch, first);
+    if (open === null) return null;
+    const left = await openBranchLine(project, open.line.ref, startOfLine);
+    return openFork(project, { left, after: leaves.after, first, foreign });
+  }
+  const there = await findCapturedLine(project, foreign);
+  if (there !== null) return { line: await openBranchLine(project, there, startOfLine) };
+  const base = await findForkedFrom(one, first);
+  if (base !== null) return base.first === null ? null : openFork(project, { ...base, first: base.first, foreign });
+  const message = unitsOf(one.pending).find(({ kind }) => kind === 'message');
+  return { line: await startLine(project, foreign, message ?? first) };
+}
+
+function toForeign({ project, agent, path, options, state: { log }, reader, realCwd }: Follower): ForeignSession {
+  const head = reader.head();
+  // A trailer holds it: it is one word, whatever the log or the hook says.
+  const id = (head.id ?? (log.id || options.id || nameOf(path))).replaceAll(/\s+/g, '-').slice(0, 200);
+  const cwd = realCwd ?? log.cwd ?? options.cwd;
+  return { agent, id, cwd, startedAt: head.startedAt ?? log.startedAt ?? timeOf(project) };
+}
+
+/** Another session of the same agent whose records this one begins with, or that it names as its origin. */
+async function findForkedFrom(one: Follower, first: AgentUnit) {
+  const { copied } = one.state;
+  if (copied !== null) return { left: copied.line, after: copied.after, first };
+  const { forkedFrom } = one.reader.head();
+  const firstId = first.records[0]?.id ?? '';
+  for (const { ref, ...other } of await listOthers(one)) {
+    const isOrigin = forkedFrom === null ? other.firstRecord === firstId : other.id === forkedFrom.id;
+    if (!isOrigin) continue;
+    const left = await openBranchLine(one.project, ref, startOfLine);
+    if (forkedFrom !== null) {
+      const last = (await readUnits(one, other, forkedFrom.endOffset)).at(-1)?.records.at(-1);
+      return { left, after: last?.id ?? null, first };
     }
-    await write(sum, reading.position());
-    const stopped = isElsewhere ? ('elsewhere' as const) : isLineGone ? ('line-gone' as const) : null;
-    await save({ seen: { size: stat.size, mtimeMs: stat.mtimeMs }, stopped });
-    return sum;
-  };
+    // A fork repeats the records of its origin under their own ids. That may be older than a teddy that reads plans.
+    const units = unitsOf(one.pending).filter(({ kind }) => kind !== 'plan');
+    const fresh = findFresh(left, undefined, units);
+    const after = fresh === null ? units.at(-1)?.records.at(-1)?.id : fresh.after;
+    if (after !== undefined) return { left, after, first: fresh?.unit ?? null };
+  }
+  return null;
+}
 
-  const pending: AgentStep[] = [];
+/** The other logs of the agent whose lines are there. */
+async function listOthers({ project, capture, agent, path }: Follower) {
+  const others: (FollowedLog & { ref: RefName })[] = [];
+  for (const other of await listFollowedLogs(capture)) {
+    const ref = other.branches[0]?.ref ?? null;
+    if (other.agent !== agent || other.path === path || ref === null) continue;
+    if ((await project.repository.store.resolve(ref)) !== null) others.push({ ...other, ref });
+  }
+  return others;
+}
 
-  const isWanted = async (): Promise<boolean> => {
-    const leftOut = await capture.states.read(leftOutKey(agent, toForeign().id));
-    return leftOut === null && (await isOurs(reader.head().cwd ?? cwd));
-  };
+/** The units of the line on which a log begins, up to a place in its bytes. */
+async function readUnits(one: Follower, { path }: FollowedLog, endOffset: number | null): Promise<AgentUnit[]> {
+  const reading = await one.capture.logs.read(path, null);
+  if (reading === null) return [];
+  const earlier = one.openLog({ hash: one.project.hash, importedAt: timeOf(one.project) });
+  for await (const line of reading.lines) {
+    if (endOffset !== null && reading.position().offset > endOffset) break;
+    earlier.line(line);
+  }
+  earlier.settle();
+  return unitsOf(earlier.take()).filter(({ branch }) => branch === 0);
+}
 
-  const write = async (sum: Advance, readTo: LogPosition | null): Promise<void> => {
-    const begun = reader.head().cwd ?? log.cwd ?? cwd;
-    realCwd = begun === null ? null : await capture.logs.realPath(begun);
-    raw.push(...reader.unknown().slice(raw.length));
-    if (pending.length > 0 && log.session === null && !(await isWanted())) {
-      isElsewhere = true;
-      pending.splice(0);
-    }
-    if (!isOwn && pending.length > 0 && !(await dropCopied())) {
-      [position, heldSteps] = [readTo, maxSteps + 2 * pending.length];
-      return;
-    }
-    while (pending.length > 0) {
-      const [step] = pending;
-      if (step === undefined) break;
-      if ('fork' in step) {
-        log.branches[step.fork.branch] ??= newBranch({ branch: step.fork.leaves, after: step.fork.after });
-        places[step.fork.branch] ??= startOfLine;
-        pending.shift();
-        continue;
-      }
-      const { branch } = step.unit;
-      const units: AgentUnit[] = [];
-      for (const one of pending) {
-        if (!('unit' in one) || one.unit.branch !== branch) break;
-        units.push(one.unit);
-      }
-      const kept = units.filter(({ records }) => !isLeftOut(records[0]?.timestamp));
-      const written = await writeBranch(branch, kept);
-      if (written === null) break;
-      paused += countRecords(units) - countRecords(kept);
-      pending.splice(0, units.length);
-      sum.entries += written.entries;
-      sum.records += written.records;
-      log = { ...log, entries: log.entries + written.entries, records: log.records + written.records };
-      for (const { model } of units) if (model !== undefined) log = { ...log, model };
-      noteTexts(units);
-    }
-    position = readTo;
-    // Lines that nobody understands wait for the next entry: until then, they are read again.
-    const checkpoint = pending.length > 0 || rawWritten < raw.length ? null : reader.checkpoint();
-    if (checkpoint === null) return;
-    log.branches.forEach((one, at) => (one.at = places[at] ?? one.at));
-    log = { ...log, checkpoint, position, unknownBefore: unknownBefore + reader.unknown().length };
-  };
+function unitsOf(steps: readonly AgentStep[]): AgentUnit[] {
+  return steps.flatMap((step) => ('unit' in step ? [step.unit] : []));
+}
 
-  /** Drops the units that another log has as well; false: there is nothing else yet. */
-  const dropCopied = async (): Promise<boolean> => {
-    const units = pending.flatMap((step) => ('unit' in step ? [step.unit] : []));
-    const own = units.findIndex(({ records }) => records.some(({ id }) => id === log.firstOwn));
-    const isNew = (log.branches[0]?.ref ?? null) === null || log.firstOwn !== undefined;
-    if (own === -1 && isNew) copied = await findCopied(units);
-    const count = own === -1 ? (copied?.count ?? 0) : own;
-    const first = units[count]?.records[0];
-    if (first === undefined) return false;
-    pending.splice(0, count);
-    if (count > 0) log = { ...log, firstOwn: first.id };
-    return (isOwn = true);
+async function save(one: Follower, change: Partial<FollowedLog>): Promise<void> {
+  const { project, capture, path, options, state, reader, pending } = one;
+  const head = reader.head();
+  const log: FollowedLog = {
+    ...state.log,
+    ...change,
+    id: toForeign(one).id,
+    cwd: head.cwd ?? state.log.cwd ?? options.cwd,
+    agentVersion: head.version ?? state.log.agentVersion,
+    startedAt: head.startedAt ?? state.log.startedAt,
+    copiedFrom: head.copiedFrom,
+    unknown: state.unknownBefore + state.unknown,
+    pid: options.pid ?? state.log.pid,
+    latest: state.latest,
+    lastTexts: state.texts,
+    isWhole: pending.length === 0 && reader.checkpoint() !== null,
+    updatedAt: timeOf(project),
   };
+  one.state = { ...state, log };
+  await capture.states.write(path, { ...log });
+}
 
-  /** The place on the line of a log of the same origin after which this one goes on, and how many of its units come before. */
-  const findCopied = async (units: readonly AgentUnit[]): Promise<Copied | null> => {
-    const { id } = toForeign();
-    const others = await listOthers();
-    const family = new Set([id, ...reader.head().copiedFrom]);
-    const isRelated = (other: FollowedLog) => [other.id, ...(other.copiedFrom ?? [])].some((one) => family.has(one));
-    for (let size = 0; size < family.size;) {
-      size = family.size;
-      for (const other of others.filter(isRelated))
-        for (const one of [other.id, ...(other.copiedFrom ?? [])]) family.add(one);
-    }
-    const contents = units.map(toContent);
-    let [found, place]: [Copied | null, number] = [null, -1];
-    for (const { ref, ...other } of others.filter((one) => one.id !== id && isRelated(one))) {
-      const theirs = await readUnits(other, null);
-      const differs = contents.findIndex(
-        (content, at) => theirs[at] === undefined || content !== toContent(theirs[at]),
-      );
-      const count = differs === -1 ? contents.length : differs;
-      const line = await openBranchLine(project, ref, startOfLine);
-      const isThere = ({ records }: AgentUnit) => line.known.has(records.at(-1)?.id ?? '');
-      const last = theirs.slice(0, count).findLastIndex(isThere);
-      if (last > place) [found, place] = [{ line, after: theirs[last]?.records.at(-1)?.id ?? null, count }, last];
-    }
-    return found;
-  };
+/** The line that was read last, and the turn that is open on it; null: nothing was written yet, or the line is gone. */
+export async function findPlace({ project, state, branches }: Follower) {
+  const { store } = project.repository;
+  const ref = state.log.branches[state.latest]?.ref ?? null;
+  if (ref === null || (await store.resolve(ref)) === null) return null;
+  const place = placeOf(state, state.latest);
+  const { turn, last } = place;
+  const line = branches.get(state.latest)?.line ?? (await openBranchLine(project, ref, place));
+  await refreshBranchLine(project, line, turn);
+  const isThere = last === undefined || line.known.has(last);
+  return (isThere ? null : await findRecordElsewhere(project, line, last)) ?? { line, turn };
+}
 
-  const noteTexts = (units: readonly AgentUnit[]): void => {
-    for (const record of units.flatMap(({ records }) => records))
-      if ((record.type === 'assistant' || record.type === 'user') && 'content' in record.message)
-        texts[record.type] = project.hash(record.message.content.trim());
-  };
+/** How many records of its own a note has that is on that line; 0: it is not there. */
+export async function countNoted(one: Follower, id: string): Promise<number> {
+  const { line } = (await findPlace(one)) ?? {};
+  const turn = line?.known.get(id);
+  if (line === undefined || turn === undefined) return 0;
+  const { store } = one.project.repository;
+  const records = await readRecords(store, await readLineTurns(store, line.tip), turn);
+  const note = records.find((record) => record.type === 'note' && record.id === id);
+  return note?.type === 'note' ? (note.records?.length ?? 0) : 0;
+}
 
-  const placeOf = (branch: number): TurnPosition => places[branch] ?? startOfLine;
+/** Whether one of the last lines holds this text, be it on the line already or not, or it is the answer that was read last. */
+export function hasLine({ project, state, recent }: Follower, text: string): boolean {
+  if (state.texts.assistant === project.hash(text.trim())) return true;
+  return recent.some((line) => holdsText(parseJson(line), text.trim()));
+}
 
-  const writeBranch = async (branch: number, units: AgentUnit[]) => {
-    const [first] = units;
-    if (first === undefined) return { entries: 0, records: 0 };
-    for (;;) {
-      const open = await openBranch(branch, first);
-      if (open === null) return null;
-      const { line, opens, before } = open;
-      await refreshBranchLine(project, line, placeOf(branch).turn);
-      line.isTaken ||= await isOthers(project, line, toForeign().cwd ?? '/');
-      const fresh = findFresh(line, placeOf(branch), units);
-      if (fresh !== null && (await moveBranch(branch, line, fresh))) continue;
-      if (!lines.has(branch)) return null;
-      if (first.kind === 'message') await beforeMessage?.(line);
-      const written = await writeUnits(project, line, placeOf(branch), {
-        units: before === null ? units : [before, ...units],
-        raw: raw
-          .slice(rawWritten)
-          .filter(({ text }) => text !== null && !isLeftOut(fieldsOf(parseJson(text))['timestamp'])),
-        ...(opens === null ? {} : { opens }),
-      });
-      if (written.isLeft) continue;
-      Object.assign(open, { opens: null, before: null });
-      if (written.entries > 0) rawWritten = raw.length;
-      places[branch] = written.position;
-      latest = branch;
-      return written;
-    }
-  };
-
-  /** Goes on where the agent's conversation does by now; false: that is here. */
-  const moveBranch = async (branch: number, line: BranchLine, { id, unit, after }: FreshUnit): Promise<boolean> => {
-    if (after === undefined) return false;
-    const { last, ...place } = placeOf(branch);
-    const isHere = line.known.has(after);
-    // Where the log is read from its beginning, another branch may have what comes next.
-    const sought = last === undefined ? id : isHere ? null : after;
-    const elsewhere = sought === null ? null : await findRecordElsewhere(project, line, sought);
-    if (elsewhere !== null) goOn(branch, plain(elsewhere.line), { ...startOfLine, turn: elsewhere.turn, last: after });
-    else if (isHere && isLeft(line, { id, unit, after })) {
-      const left = await openBranchLine(project, line.ref, startOfLine);
-      goOn(branch, forked(await openFork(project, { left, after, first: unit, foreign: toForeign() })), startOfLine);
-    } else if (isHere || (await isOfSession(project, line.tip, toForeign()))) {
-      // Where not even that record is on any branch, the user has moved the line back.
-      places[branch] = isHere ? { ...place, last: after } : place;
-      return !isHere;
-    } else {
-      isLineGone = true;
-      lines.delete(branch);
-      return false;
-    }
-    return true;
-  };
-
-  const openBranch = async (branch: number, first: AgentUnit): Promise<OpenBranch | null> => {
-    const open = lines.get(branch);
-    if (open !== undefined) return open;
-    const found = await findBranch(branch, first);
-    if (found === null) return null;
-    goOn(branch, found, placeOf(branch));
-    const firstRecord = log.firstRecord ?? first.records[0]?.id ?? null;
-    log = { ...log, firstRecord, session: log.session ?? found.line.session };
-    return found;
-  };
-
-  const goOn = (branch: number, open: OpenBranch, place: TurnPosition): void => {
-    lines.set(branch, open);
-    places[branch] = place;
-    log.branches[branch] = { ...(log.branches[branch] ?? newBranch(null)), ref: open.line.ref };
-  };
-
-  const findBranch = async (branch: number, first: AgentUnit) => {
-    const followed = log.branches[branch];
-    if (followed?.ref) {
-      // The user has deleted or archived it: what comes is taken when it is there again.
-      isLineGone = (await project.repository.store.resolve(followed.ref)) === null;
-      return isLineGone ? null : plain(await openBranchLine(project, followed.ref, placeOf(branch)));
-    }
-    const foreign = toForeign();
-    if (followed?.leaves) {
-      const left = await openBranch(followed.leaves.branch, first);
-      if (left === null) return null;
-      const whole = await openBranchLine(project, left.line.ref, startOfLine);
-      return forked(await openFork(project, { left: whole, after: followed.leaves.after, first, foreign }));
-    }
-    const there = await findCapturedLine(project, foreign);
-    if (there !== null) return plain(await openBranchLine(project, there, startOfLine));
-    const base = await findForkedFrom(first);
-    if (base !== null) {
-      if (base.first === null) return null;
-      return forked(await openFork(project, { left: base.line, after: base.after, first: base.first, foreign }));
-    }
-    const message = pending.find((step) => 'unit' in step && step.unit.kind === 'message');
-    return plain(await startLine(project, foreign, message !== undefined && 'unit' in message ? message.unit : first));
-  };
-
-  const toForeign = (): ForeignSession => {
-    const head = reader.head();
-    // A trailer holds it: it is one word, whatever the log or the hook says.
-    const id = (head.id ?? (log.id || givenId || nameOf(path))).replaceAll(/\s+/g, '-').slice(0, 200);
-    return { agent, id, cwd: realCwd ?? log.cwd ?? cwd, startedAt: head.startedAt ?? log.startedAt ?? now() };
-  };
-
-  /** Another session of the same agent whose records this one begins with, or that it names as its origin. */
-  const findForkedFrom = async (first: AgentUnit) => {
-    if (copied !== null) return { ...copied, first };
-    const { forkedFrom } = reader.head();
-    const firstId = first.records[0]?.id ?? '';
-    for (const { ref, ...other } of await listOthers()) {
-      const isOrigin = forkedFrom === null ? other.firstRecord === firstId : other.id === forkedFrom.id;
-      if (!isOrigin) continue;
-      const line = await openBranchLine(project, ref, startOfLine);
-      if (forkedFrom !== null) {
-        const last = (await readUnits(other, forkedFrom.endOffset)).at(-1)?.records.at(-1);
-        return { line, after: last?.id ?? null, first };
-      }
-      // A fork repeats the records of its origin under their own ids. That may be older than a teddy that reads plans.
-      const units = pending.flatMap((step) => ('unit' in step && step.unit.kind !== 'plan' ? [step.unit] : []));
-      const fresh = findFresh(line, startOfLine, units);
-      const after = fresh === null ? units.at(-1)?.records.at(-1)?.id : fresh.after;
-      if (after !== undefined) return { line, after, first: fresh?.unit ?? null };
-    }
-    return null;
-  };
-
-  /** The other logs of the agent whose lines are there. */
-  const listOthers = async () => {
-    const others: (FollowedLog & { ref: RefName })[] = [];
-    for (const other of await listFollowedLogs(capture)) {
-      const ref = other.branches[0]?.ref ?? null;
-      if (other.agent !== agent || other.path === path || ref === null) continue;
-      if ((await project.repository.store.resolve(ref)) !== null) others.push({ ...other, ref });
-    }
-    return others;
-  };
-
-  /** The units of the line on which a log begins, up to a place in its bytes. */
-  const readUnits = async (other: FollowedLog, endOffset: number | null): Promise<AgentUnit[]> => {
-    const reading = await capture.logs.read(other.path, null);
-    if (reading === null) return [];
-    const earlier = openLog({ hash: project.hash, importedAt: now() });
-    for await (const line of reading.lines) {
-      if (endOffset !== null && reading.position().offset > endOffset) break;
-      earlier.line(line);
-    }
-    earlier.settle();
-    return earlier.take().flatMap((step) => ('unit' in step && step.unit.branch === 0 ? [step.unit] : []));
-  };
-
-  const save = async (change: Partial<FollowedLog>): Promise<void> => {
-    const head = reader.head();
-    const unknown = unknownBefore + reader.unknown().length;
-    log = {
-      ...log,
-      ...change,
-      id: toForeign().id,
-      cwd: head.cwd ?? log.cwd ?? cwd,
-      agentVersion: head.version ?? log.agentVersion,
-      startedAt: head.startedAt ?? log.startedAt,
-      copiedFrom: head.copiedFrom,
-      unknown,
-      pid: pid ?? log.pid,
-      latest,
-      lastTexts: { ...texts },
-      isWhole: pending.length === 0 && reader.checkpoint() !== null,
-      updatedAt: now(),
-    };
-    await capture.states.write(path, { ...log });
-  };
-
-  const settle = async (): Promise<Advance> => {
-    const sum = await read();
-    if (isSettled) return sum;
-    reader.settle();
-    isSettled = true;
-    pending.push(...reader.take());
-    await write(sum, position);
-    await save(isLineGone ? { stopped: 'line-gone' } : {});
-    return sum;
-  };
-
-  const place = async () => {
-    const ref = log.branches[latest]?.ref ?? null;
-    if (ref === null || (await project.repository.store.resolve(ref)) === null) return null;
-    const { turn, last } = placeOf(latest);
-    const line = lines.get(latest)?.line ?? (await openBranchLine(project, ref, placeOf(latest)));
-    await refreshBranchLine(project, line, turn);
-    const isThere = last === undefined || line.known.has(last);
-    return (isThere ? null : await findRecordElsewhere(project, line, last)) ?? { line, turn };
-  };
-  const noted = async (id: string): Promise<number> => {
-    const { line } = (await place()) ?? {};
-    const turn = line?.known.get(id);
-    if (line === undefined || turn === undefined) return 0;
-    const { store } = project.repository;
-    const records = await readRecords(store, await readLineTurns(store, line.tip), turn);
-    const note = records.find((record) => record.type === 'note' && record.id === id);
-    return note?.type === 'note' ? (note.records?.length ?? 0) : 0;
-  };
-  const add = async (units: AgentUnit[]): Promise<number> => {
-    const written = await writeBranch(latest, units);
-    if (written !== null) noteTexts(units);
-    await save({});
-    return written?.entries ?? 0;
-  };
-  return {
-    log: () => log,
-    add,
-    advance: read,
-    settle,
-    waitsForResult: () => reader.waitsForResult(),
-    leftOut() {
-      const { leftOut, skipped } = reader.report();
-      const more = [
-        { what: 'lines that could not be read', count: skipped.count },
-        { what: 'records from a pause', count: paused },
-      ];
-      return [...leftOut, ...more.filter(({ count }) => count > 0)];
-    },
-    place,
-    noted,
-    hasLine: (text) =>
-      texts.assistant === project.hash(text.trim()) || recent.some((line) => holdsText(parseJson(line), text.trim())),
-    lastTexts: () => texts,
-  };
+/** Counts what was read and is no part of the conversation, by kind, in the plural: also records from a pause. */
+export function countLeftOut({ reader, state }: Follower): ImportReport['leftOut'] {
+  const { leftOut, skipped } = reader.report();
+  const more = [
+    { what: 'lines that could not be read', count: skipped.count },
+    { what: 'records from a pause', count: state.paused },
+  ];
+  return [...leftOut, ...more.filter(({ count }) => count > 0)];
 }
 
 /** A unit as a copy of its lines gives it: ids, times and the names of calls are the copy's own. */
@@ -520,10 +470,6 @@ function toContent({ kind, plan, records }: AgentUnit): string {
     plan,
     records.map((record) => ({ ...record, id: '', timestamp: '', tool_call_id: '' })),
   ]);
-}
-
-function countRecords(units: readonly AgentUnit[]): number {
-  return units.reduce((sum, { records }) => sum + records.length, 0);
 }
 
 /** A hook may say the text without the white space around it. */

@@ -5,31 +5,16 @@ import { toMessage } from '../../errors.ts';
 import type { Capture } from '../../ports/agent-logs.ts';
 import type { OperationKind, Settling } from '../../ports/journal.ts';
 import type { Project } from '../../ports/project.ts';
-import {
-  joinPath,
-  parseLineRef,
-  shortRef,
-  turnDir,
-  type Oid,
-  type RefName,
-  type SessionId,
-  type TurnName,
-} from '../../names.ts';
+import { joinPath, parseLineRef, shortRef, turnDir } from '../../names.ts';
+import type { Oid, RefName, SessionId, TurnName } from '../../names.ts';
 import { findPlanTitle } from '../../plan/plan-comments.ts';
 import { maskString } from '../line/mask-text.ts';
 import { appendVerdict } from '../line/append-verdict.ts';
 import { readApproval } from '../line/needed-approval.ts';
-import {
-  describeRejection,
-  lastWord,
-  readLine,
-  readTurnState,
-  readVerdicts,
-  toText,
-  type Verdict,
-} from '../../view/view.ts';
+import { describeRejection, lastWord, readLine, readTurnState, readVerdicts, toText } from '../../view/view.ts';
+import type { Verdict } from '../../view/view.ts';
 import { toFollowedLog } from './capture.ts';
-import { workspaceOn } from './work-tree-of.ts';
+import { workspaceOn } from './open-line.ts';
 
 /** An agent asks whether it may go on with a plan. */
 export interface GateCall extends PlanCall {

@@ -1,32 +1,36 @@
-/** The line of a captured session: the one that is there, or a new one that starts where the work did; and its forks. */
-import type { AgentFork, AgentUnit } from '../../conversation/logs/agent-log.ts';
-import type { KnownRecord } from '../../conversation/records/record.ts';
+/** The line of a captured session: the one that is there, or a new one that starts where the work did; its forks, and how it grows. */
+import type { AgentFork, AgentLine, AgentUnit } from '../../conversation/logs/agent-log.ts';
+import { decodeTranscript } from '../../conversation/history/decode-transcript.ts';
+import { captureSource, type KnownRecord } from '../../conversation/records/record.ts';
+import { hasAgentPlan, mayEndOpen } from '../../conversation/records/transcript.ts';
 import { TeddyError } from '../../errors.ts';
+import type { Workspace, WorkTree } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { decodeEntry, type Entry } from '../../session/entries/entry.ts';
 import { readBaseBranch } from '../../session/lines/lines.ts';
 import { identSeconds, idTail } from '../../session/entries/logged-entry.ts';
 import {
   conversationBranchRef,
+  isTurnName,
   mainLineRef,
   parseLineRef,
+  sessionDir,
   shortRef,
+  sortTurns,
   toSessionId,
   toSessionName,
   toTurnName,
   turnNumber,
-  type Oid,
-  type RefName,
-  type SessionId,
-  type TurnName,
 } from '../../names.ts';
-import { beginLine } from '../line/append.ts';
+import type { Oid, RefName, SessionId, TurnName } from '../../names.ts';
+import { append, beginLine, type AppendedEntry, type Line } from '../line/append.ts';
 import type { Base } from '../line/choose-start.ts';
 import { draftOpening, findLeave } from '../line/conversation-branch.ts';
-import { findEntry, readLineTurns, readRecords } from '../../view/view.ts';
+import { findEntry, readLineTurns, readRecords, readTurnState, toText } from '../../view/view.ts';
 import { draftStart, readTakenIds, refuseTrackedFile, toStartPlace } from '../line/new-session.ts';
-import { toDerivedId, isNext, readBranchLine, toPlace, type BranchLine, type TurnPosition } from './write-units.ts';
-import { workTreeOf } from './work-tree-of.ts';
+import type { TurnPosition } from './capture.ts';
+import { decide, isNext, placeOf, toDerivedId } from './decide-entries.ts';
+import type { BranchFacts, BranchLine, FollowState } from './decide-entries.ts';
 
 /** Whose session it is, and where and when it began. */
 export interface ForeignSession {
@@ -129,6 +133,54 @@ export async function openBranchLine(project: Project, ref: RefName, at: TurnPos
   return readBranchLine(project, { ref, session: parsed.session }, at.turn);
 }
 
+/** Reads the branch again, with the records of all turns from `from` on. Throws REF_MOVED where it is gone. */
+async function readBranchLine(
+  project: Project,
+  { ref, session }: Pick<BranchLine, 'ref' | 'session'>,
+  from: TurnName | null,
+): Promise<BranchLine> {
+  const { store } = project.repository;
+  const tip = await store.resolve(ref);
+  if (tip === null) throw new TeddyError('REF_MOVED', `${ref} is gone.`, '`teddy session list` shows the lines.');
+  const place = await readLineTurns(store, tip);
+  const { turns, entryOid } = place;
+  const first = from === null ? 0 : turnNumber(from);
+  const known = new Map<string, TurnName>();
+  const planned = new Set<TurnName>();
+  const last = turns.at(-1);
+  let [isOwn, isShared, hasCode] = [false, false, tip !== entryOid];
+  const isWanted = (path: string): boolean => {
+    const [turn = '', name] = path.split('/');
+    if (!isTurnName(turn) || turnNumber(turn) < first) return false;
+    if (name === 'plan.md') planned.add(turn);
+    if (turn === last) [isShared, hasCode] = [isShared || name === '_context.log', hasCode || name === 'report.md'];
+    return name === 'transcript.jsonl';
+  };
+  for await (const files of store.readFilesBelow(entryOid, sessionDir(session), isWanted)) {
+    for (const { path, bytes } of files) {
+      const turn = path.split('/')[0] as TurnName;
+      const { records } = decodeTranscript(toText(bytes));
+      for (const record of records) if (record.type !== 'other') known.set(record.id, turn);
+      if (turn !== last) continue;
+      isOwn = mayEndOpen(records) && (hasAgentPlan(records) || !planned.has(turn));
+      const said = records.findLast(({ type }) => type === 'user' || type.startsWith('assistant'));
+      isShared ||= said !== undefined && 'source' in said && !['import', captureSource].includes(said.source);
+    }
+  }
+  const latest = last === undefined || isOwn ? null : await readTurnState(store, entryOid, session, last);
+  // A branch that was just opened has nothing in its turn yet.
+  const waits = latest?.status === 'open' && latest.records.length > 0 && !mayEndOpen(latest.records);
+  const isTaken = latest?.status === 'planned' || waits;
+  const lastTurn = Math.max(0, ...turns.map(turnNumber));
+  return { ...place, ref, known, lastTurn, planned, isTaken, isShared, hasCode };
+}
+
+/** Reads it anew where it has moved. */
+export async function refreshBranchLine(project: Project, line: BranchLine, from: TurnName | null): Promise<void> {
+  const tip = await project.repository.store.resolve(line.ref);
+  if (tip !== line.tip) Object.assign(line, await readBranchLine(project, line, from));
+}
+
 /** The other branch of the session that holds a record: the one on which its turn is the last where there are several. */
 export async function findRecordElsewhere(
   project: Project,
@@ -158,14 +210,6 @@ export async function isOfSession(
   return false;
 }
 
-export interface OpenedFork {
-  line: BranchLine;
-  /** The first turn of the conversation branch. */
-  turn: TurnName;
-  /** The part of that turn that the branch repeats, as a unit; null: nothing. */
-  repeats: AgentUnit | null;
-}
-
 export interface ForkRequest {
   /** The branch that it leaves, with all its records. */
   left: BranchLine;
@@ -179,14 +223,17 @@ export interface ForkRequest {
  * the branch leaves before the turn that follows; whatever goes on in the middle of a turn, or after one that somebody else has
  * gone on with, leaves before it, and repeats the turn so far.
  */
-export async function openFork(project: Project, { left, after, first, foreign }: ForkRequest): Promise<OpenedFork> {
+export async function openFork(
+  project: Project,
+  { left, after, first, foreign }: ForkRequest,
+): Promise<Pick<BranchFacts, 'line' | 'opens' | 'before'>> {
   const { store } = project.repository;
   const { session } = left;
   const turn = after === null ? null : (left.known.get(after) ?? null);
   const isTaken = (left.isTaken || left.isShared) && turn !== null && turnNumber(turn) === left.lastTurn;
   const opensNext = isNext(first) && !isTaken;
   const from = toTurnName(turn === null ? 1 : turnNumber(turn) + (opensNext ? 1 : 0));
-  const repeats = opensNext || turn === null ? null : await readRepeats(project, left, turn, after);
+  const before = opensNext || turn === null ? null : await readRepeats(project, left, turn, after);
   const firstId = first.records[0]?.id ?? '';
   const id = toDerivedId(
     project.hash,
@@ -195,11 +242,7 @@ export async function openFork(project: Project, { left, after, first, foreign }
   );
   const known = await findOpening(project, session, id);
   if (known !== null)
-    return {
-      line: await readBranchLine(project, { ref: known.ref, session }, null),
-      turn: known.turn,
-      repeats,
-    };
+    return { line: await readBranchLine(project, { ref: known.ref, session }, null), opens: known.turn, before };
   const leave = await findLeave(project, { tip: (await findEntry(store, left.tip)).oid, opens: null }, from);
   for (let number = 1; ; number += 1) {
     const named = toTurnName(turnNumber(from), number);
@@ -208,7 +251,7 @@ export async function openFork(project: Project, { left, after, first, foreign }
     const draft = draftOpening({ from, turn: named, id, foreign });
     const place = await readLineTurns(store, leave);
     if ((await beginLine(project, ref, place, draft, `capture a fork of ${session}`)) === null) continue;
-    return { line: await readBranchLine(project, { ref, session }, null), turn: named, repeats };
+    return { line: await readBranchLine(project, { ref, session }, null), opens: named, before };
   }
 }
 
@@ -238,4 +281,96 @@ async function readRepeats(
   if (records.length === 0) return null;
   const has = (type: KnownRecord['type']) => records.some((record) => record.type === type);
   return { kind: has('tool_use') ? 'exchange' : has('assistant') ? 'reply' : 'message', records, branch: 0 };
+}
+
+/** The branch as `append` takes it: it is brought up to date first, and nobody is told of it. */
+export function toTarget(project: Project, line: BranchLine, from: TurnName | null): Line<BranchLine> {
+  const { ref, session } = line;
+  const read = async () => {
+    await refreshBranchLine(project, line, from);
+    return line;
+  };
+  return { ref, workspace: () => workspaceOn(project, ref), read, reason: `capture ${session}`, isQuiet: true };
+}
+
+/** The place after an entry that was appended. */
+export function toPlace({ commit, entry }: Pick<AppendedEntry, 'commit' | 'entry'>) {
+  return { tip: commit, entryOid: commit, entry };
+}
+
+/**
+ * Appends what is decided of the units on the line as it stands at that moment, which is brought up to date; `raw`: lines of the log
+ * that no reader understands. Null: nothing was written, since the units have no place there any more.
+ */
+export async function appendUnits(
+  project: Project,
+  state: FollowState,
+  units: readonly AgentUnit[],
+  { facts, raw }: { facts: BranchFacts; raw: readonly AgentLine[] },
+): Promise<{ entries: number; records: number; next: FollowState } | null> {
+  const { branch, line } = facts;
+  const target = toTarget(project, line, placeOf(state, branch).turn);
+  const { commit, entry, value } = await append(project, target, async () => {
+    const decided = decide(state, units, facts, project.hash);
+    if (!('drafts' in decided)) return { leave: null, asRead: true };
+    const [first, ...rest] = decided.drafts;
+    if (first === undefined) return { leave: decided, asRead: true };
+    const fresh = raw.length === 0 ? '' : await readFresh(project, line, raw);
+    const files = { ...first.files, ...(fresh === '' ? {} : { 'raw.jsonl': fresh }) };
+    return { drafts: [{ ...first, files }, ...rest], value: decided };
+  });
+  if (value === null) return null;
+  const { drafts, next } = value;
+  if (commit !== null) {
+    const turns = sortTurns([...new Set([...line.turns, ...drafts.map(({ turn }) => turn)])]);
+    Object.assign(line, toPlace({ commit, entry }), { turns, isTaken: false, isShared: false, hasCode: false });
+    for (const { turn, records, files } of drafts) {
+      for (const { id } of records) line.known.set(id, turn);
+      if ('plan.md' in files) line.planned.add(turn);
+    }
+    line.lastTurn = Math.max(line.lastTurn, ...drafts.map(({ turn }) => turnNumber(turn)));
+  }
+  return { next, entries: drafts.length, records: drafts.flatMap(({ records }) => records).length };
+}
+
+/** The lines that the session does not have yet, masked. */
+async function readFresh(project: Project, line: BranchLine, lines: readonly AgentLine[]): Promise<string> {
+  const known = new Set<string>();
+  const isRaw = (path: string): boolean => path.endsWith('/raw.jsonl');
+  const { store } = project.repository;
+  for await (const files of store.readFilesBelow(line.entryOid, sessionDir(line.session), isRaw))
+    for (const { bytes } of files) for (const text of toText(bytes).split('\n')) known.add(text);
+  const masked = await Promise.all(lines.map(({ text }) => project.masker.mask(text ?? '')));
+  return masked.flatMap(({ text }) => (known.has(text) ? [] : [`${text}\n`])).join('');
+}
+
+/** The work tree that is on the line: its index and files follow. */
+export async function workspaceOn({ repository }: Project, ref: RefName): Promise<Workspace | null> {
+  const tree = (await repository.workTrees()).find((one) => one.ref === ref);
+  return tree === undefined ? null : repository.openWorkspace(tree.root);
+}
+
+/** The work tree that holds a directory, the innermost one; null: it lies outside of all of them. */
+export async function workTreeOf({ repository }: Project, directory: string): Promise<Workspace | null> {
+  const tree = findInnermost(await repository.workTrees(), directory);
+  return tree === undefined ? null : repository.openWorkspace(tree.root);
+}
+
+/**
+ * Whether code from a directory has no place on a line: another work tree is on that, whose files would not follow, or none is, and
+ * the line has code of others that the directory lacks.
+ */
+export async function isOthers(
+  { repository }: Project,
+  { ref, hasCode }: { ref: RefName; hasCode: boolean },
+  directory: string,
+): Promise<boolean> {
+  const trees = await repository.workTrees();
+  const [holder, own] = [trees.find((one) => one.ref === ref), findInnermost(trees, directory)];
+  return holder === undefined || own === undefined ? hasCode : holder.root !== own.root;
+}
+
+function findInnermost(trees: WorkTree[], directory: string): WorkTree | undefined {
+  const holding = trees.filter(({ root }) => `${directory}/`.startsWith(`${root}/`));
+  return holding.toSorted((a, b) => b.root.length - a.root.length)[0];
 }

@@ -6,15 +6,9 @@ import type { Project } from '../../ports/project.ts';
 import type { Capture, FoundLog } from '../../ports/agent-logs.ts';
 import { repair } from '../line/repair.ts';
 import { drain, foldSubAgents } from './drain.ts';
-import {
-  interruptedError,
-  noteProblems,
-  toFollowedLog,
-  type FollowedLog,
-  isOurSession,
-  openPauses,
-} from './capture.ts';
-import { openFollower, type Follower } from './follow-log.ts';
+import { interruptedError, noteProblems, toFollowedLog, isOurSession, openPauses } from './capture.ts';
+import type { FollowedLog } from './capture.ts';
+import { advance, countLeftOut, openFollower, settle, type Follower } from './follow-log.ts';
 
 export interface SweptLog {
   agent: FollowedLog['agent'];
@@ -156,11 +150,10 @@ async function sweepLog(
     isOurs: (cwd) => isOurSession(project, capture, cwd),
     isLeftOut: await openPauses(project),
   });
-  const before = follower.log().entries;
-  const recordsBefore = follower.log().records;
-  await follower.advance();
+  const before = follower.state.log;
+  await advance(follower);
   await settleWhenQuiet(project, capture, found, follower, signal);
-  const { stopped, entries, records, branches, latest = 0, id } = follower.log();
+  const { stopped, entries, records, branches, latest = 0, id } = follower.state.log;
   if (stopped === 'elsewhere') return null;
   const line = branches[latest]?.ref?.replace('refs/heads/', '') ?? null;
   const { agent, path } = found;
@@ -169,9 +162,9 @@ async function sweepLog(
     id,
     path,
     line,
-    entries: entries - before,
-    records: records - recordsBefore,
-    leftOut: follower.leftOut(),
+    entries: entries - before.entries,
+    records: records - before.records,
+    leftOut: countLeftOut(follower),
   };
 }
 
@@ -186,12 +179,12 @@ async function settleWhenQuiet(
   const stat = await capture.logs.stat(agent, path);
   if (stat === null || signal.aborted) return;
   const age = project.clock.now().getTime() - stat.mtimeMs;
-  const { pid } = follower.log();
+  const { pid } = follower.state.log;
   const isDead = pid !== null && !(await capture.isAlive(pid));
-  if (follower.waitsForResult() && age < toolMs && !isDead) return;
+  if (follower.reader.waitsForResult() && age < toolMs && !isDead) return;
   if (age < quietMs) await sleep(quietMs - Math.max(0, age), undefined, { signal }).catch(() => undefined);
   const now = await capture.logs.stat(agent, path);
   if (now?.size !== stat.size) return;
-  await follower.settle();
+  await settle(follower);
   await foldSubAgents(project, capture, follower);
 }

@@ -7,8 +7,8 @@ import { turnNumber, type Oid, type RepoPath, type TurnName } from '../../names.
 import { labelEdits } from '../line/entry-labels.ts';
 import { append } from '../line/append.ts';
 import { addNewFiles } from '../line/snapshot-new-files.ts';
-import { isOthers } from './work-tree-of.ts';
-import { toPlace, toTarget, type BranchLine } from './write-units.ts';
+import type { BranchLine } from './decide-entries.ts';
+import { isOthers, toPlace, toTarget } from './open-line.ts';
 
 /** The code as it was at one time. */
 export interface CodeState {

@@ -5,7 +5,14 @@ import type { Terminal } from '../../../src/cli/terminal.ts';
 import { renderSessionPage } from '../../../src/page/render-page.ts';
 import { decodeEntry } from '../../../src/session/entries/entry.ts';
 import { shortRef, type RefName, type TurnName } from '../../../src/names.ts';
-import { openFollower, type FollowOptions } from '../../../src/workflow/capture/follow-log.ts';
+import {
+  addUnits,
+  advance,
+  findPlace,
+  openFollower,
+  settle,
+  type FollowOptions,
+} from '../../../src/workflow/capture/follow-log.ts';
 import { requirePlan } from '../../../src/workflow/line/pending-plan.ts';
 import { readLine, readTurnState } from '../../../src/view/view.ts';
 import { findPageSource, readPage } from '../../../src/workflow/page/read-page.ts';
@@ -48,9 +55,9 @@ async function open(project: MemoryProject, capture: MemoryCapture, text: string
 
 async function captureAll(project: MemoryProject, capture: MemoryCapture, text: string, file = path) {
   const follower = await open(project, capture, text, file);
-  await follower.advance();
-  await follower.settle();
-  return shortRef(follower.log().branches[0]?.ref as RefName);
+  await advance(follower);
+  await settle(follower);
+  return shortRef(follower.state.log.branches[0]?.ref as RefName);
 }
 
 async function storyAt(project: MemoryProject, line: string): Promise<string[]> {
@@ -117,8 +124,8 @@ describe('the plans of a captured session', () => {
       const project = await memoryProject();
       const capture = memoryCapture('claude-code');
       const follower = await open(project, capture, toText(lines.slice(0, cut)));
-      await follower.advance();
-      const before = follower.log().session === null ? [] : await storyAt(project, (await refOf(project)) ?? '');
+      await advance(follower);
+      const before = follower.state.log.session === null ? [] : await storyAt(project, (await refOf(project)) ?? '');
       const line = await captureAll(project, capture, whole);
       const after = await storyAt(project, line);
       expect(after, `cut at ${cut}`).toEqual(story);
@@ -226,13 +233,13 @@ describe('a plan that is there before its log has it', () => {
     const capture = memoryCapture('claude-code');
     const add = async (upTo: number, callId: string, plan: string) => {
       const follower = await open(project, capture, toText(lines.slice(0, upTo)));
-      await follower.advance();
+      await advance(follower);
       const timestamp = '2026-01-24T10:00:30.000Z';
       const record = { type: 'plan', id: `${callId}/plan`, timestamp, file: 'plan.md', tool_call_id: callId } as const;
       const unit = { kind: 'plan' as const, records: [record], plan, branch: 0 };
-      expect(await follower.add([unit])).toBe(1);
-      expect(await follower.add([unit])).toBe(0);
-      return (await follower.place())?.turn;
+      expect(await addUnits(follower, [unit])).toBe(1);
+      expect(await addUnits(follower, [unit])).toBe(0);
+      return (await findPlace(follower))?.turn;
     };
     expect(await add(firstCall, 'toolu_2', firstPlan)).toBe('01');
     // The agent's earlier work comes late.

@@ -1,7 +1,13 @@
 /** Codex as it was before its logs named the place of a fork: the log of a fork repeats the lines of its origin. */
 import { describe, expect, test } from 'vitest';
 import type { LogPosition } from '../../../src/ports/agent-logs.ts';
-import { openFollower, type Follower, type FollowOptions } from '../../../src/workflow/capture/follow-log.ts';
+import {
+  advance,
+  openFollower,
+  settle,
+  type Follower,
+  type FollowOptions,
+} from '../../../src/workflow/capture/follow-log.ts';
 import { countAllCosts } from '../../../src/workflow/review/count-all-costs.ts';
 import { faultsOf, linesOf, textsOf } from '../../support/followed-log.ts';
 import { memoryCapture } from '../../support/memory-agent-logs.ts';
@@ -82,8 +88,8 @@ async function open() {
   const take = async (session: Session, ids?: Ids): Promise<Follower> => {
     capture.files.set(pathOf(session.id), session.text(ids));
     const follower = await follow(session.id);
-    await follower.advance();
-    await follower.settle();
+    await advance(follower);
+    await settle(follower);
     return follower;
   };
   return { project, capture, follow, take };
@@ -162,7 +168,7 @@ describe.each(forms)('a fork that $signs tells of, with $ids ids', ({ signs, ids
     const fork = origin.fork('ff', 1, signs);
     await take(origin, ids);
     const follower = await take(fork, ids);
-    expect(follower.log()).toMatchObject({ session: null, checkpoint: null, isWhole: false });
+    expect(follower.state.log).toMatchObject({ session: null, checkpoint: null, isWhole: false });
     await expectLines(project, { main: 'a b' }, 40);
     await take(fork.ask('c'), ids);
     await expectLines(project, { main: 'a b', 'main--02-branch-01': 'a c' }, 60);
@@ -180,9 +186,9 @@ describe.each(forms)('a fork that $signs tells of, with $ids ids', ({ signs, ids
       .split(/(?<=\n)/);
     for (let at = 1; at <= lines.length; at += 1) {
       capture.files.set(pathOf('ff'), lines.slice(0, at).join(''));
-      await follower.advance();
+      await advance(follower);
     }
-    await follower.settle();
+    await settle(follower);
     await expectLines(project, { main: 'a b', 'main--02-branch-01': 'a c d' }, 80);
   });
 
@@ -215,7 +221,7 @@ describe.each(forms)('a fork that $signs tells of, with $ids ids', ({ signs, ids
       { agent: 'codex', path: pathOf('p') },
       { ...options, isLeftOut },
     );
-    await paused.settle();
+    await settle(paused);
     await take(origin.fork('ff', 2, signs).ask('c'), ids);
     await expectLines(project, { main: 'a', 'main--02-branch-01': 'a c' }, 40);
   });

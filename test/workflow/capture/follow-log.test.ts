@@ -3,7 +3,7 @@ import { decodeTranscript } from '../../../src/conversation/history/decode-trans
 import type { LogLine } from '../../../src/ports/agent-logs.ts';
 import { decodeEntry } from '../../../src/session/entries/entry.ts';
 import { shortRef, type RefName } from '../../../src/names.ts';
-import { openFollower, type FollowOptions } from '../../../src/workflow/capture/follow-log.ts';
+import { advance, openFollower, settle, type FollowOptions } from '../../../src/workflow/capture/follow-log.ts';
 import { verifySession } from '../../../src/workflow/verify/session.ts';
 import type { AgentUnit } from '../../../src/conversation/logs/agent-log.ts';
 import { startLine } from '../../../src/workflow/capture/open-line.ts';
@@ -52,9 +52,9 @@ const secondAnswer = claudeLine({ uuid: 'a2', parent: 'u2', text: 'Done.' });
 async function captureAll(project: MemoryProject, capture: MemoryCapture, text: string) {
   capture.files.set(path, text);
   const follower = await openFollower(project, capture, log, options);
-  await follower.advance();
-  await follower.settle();
-  return follower.log();
+  await advance(follower);
+  await settle(follower);
+  return follower.state.log;
 }
 
 async function violationsOf(project: MemoryProject, target: string): Promise<string[]> {
@@ -223,8 +223,8 @@ describe('a log becomes a line', () => {
     const capture = memoryCapture('claude-code');
     capture.files.set(path, first + answer);
     const follower = await openFollower(project, capture, log, { ...options, isOurs: async () => false });
-    await follower.advance();
-    expect(follower.log().stopped).toBe('elsewhere');
+    await advance(follower);
+    expect(follower.state.log.stopped).toBe('elsewhere');
     expect(await linesOf(project)).toEqual([]);
   });
 });
@@ -266,8 +266,8 @@ describe('a log that is not what it was', () => {
     await captureAll(project, capture, first + answer);
     capture.files.clear();
     const follower = await openFollower(project, capture, log, options);
-    await follower.advance();
-    expect(follower.log()).toMatchObject({ stopped: 'vanished', entries: 2 });
+    await advance(follower);
+    expect(follower.state.log).toMatchObject({ stopped: 'vanished', entries: 2 });
   });
 });
 
@@ -299,8 +299,8 @@ slowTest('the logs of all agents become lines without a fault', async () => {
     const capture = memoryCapture(agent);
     capture.files.set(path, lines.map(({ text }) => `${text}\n`).join(''));
     const follower = await openFollower(project, capture, { agent, path }, options);
-    await follower.advance();
-    await follower.settle();
+    await advance(follower);
+    await settle(follower);
     for (const line of await linesOf(project))
       expect(await violationsOf(project, line), `${name}: ${line}`).toEqual([]);
   }

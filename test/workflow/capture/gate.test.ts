@@ -13,7 +13,7 @@ import {
   type GateCall,
   type WaitingPlan,
 } from '../../../src/workflow/capture/gate.ts';
-import { openFollower } from '../../../src/workflow/capture/follow-log.ts';
+import { advance, openFollower } from '../../../src/workflow/capture/follow-log.ts';
 import { readVerdicts } from '../../../src/view/view.ts';
 import { giveVerdict } from '../../../src/workflow/run/give-verdict.ts';
 import { verifySession } from '../../../src/workflow/verify/session.ts';
@@ -44,7 +44,7 @@ async function readLog(count: number): Promise<void> {
       .join(''),
   );
   const options = { cwd: null, isOurs: async () => true, isLeftOut: () => false };
-  await (await openFollower(project, capture, { agent: 'claude-code', path }, options)).advance();
+  await advance(await openFollower(project, capture, { agent: 'claude-code', path }, options));
 }
 
 const answer = (verdict: unknown, input: object) => toGateAnswer(call, verdict as never, { tool_input: input });

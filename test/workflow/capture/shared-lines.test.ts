@@ -188,6 +188,6 @@ test('a branch that another session has got by now takes no turn of this one', a
   const theirs = [said('v1', null, 'Add a file'), answered('b1', 'v1', 'There.')].join('').replaceAll('"s1"', '"s2"');
   await capture(project, other, theirs);
   const follower = await capture(project, logs, first + second);
-  expect(follower.log()).toMatchObject({ stopped: 'line-gone', entries: 2 });
+  expect(follower.state.log).toMatchObject({ stopped: 'line-gone', entries: 2 });
   expect(await textsOf(project, main)).toEqual({ '01': ['Add a file', 'There.'] });
 });

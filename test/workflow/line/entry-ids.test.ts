@@ -5,7 +5,7 @@ import type { RefName } from '../../../src/names.ts';
 import { decodeEntry } from '../../../src/session/entries/entry.ts';
 import { entryMs } from '../../../src/session/entries/logged-entry.ts';
 import { systemIds } from '../../../src/system/ids.ts';
-import { openFollower } from '../../../src/workflow/capture/follow-log.ts';
+import { advance, openFollower, settle } from '../../../src/workflow/capture/follow-log.ts';
 import { importSession } from '../../../src/workflow/conversation/import-session.ts';
 import { giveVerdict } from '../../../src/workflow/run/give-verdict.ts';
 import { memoryCapture } from '../../support/memory-agent-logs.ts';
@@ -123,8 +123,8 @@ describe('the log of an agent whose clock was set back', () => {
       logs.files.set(log.path, text);
       const options = { cwd: null, isOurs: async () => true, isLeftOut: () => false };
       const follower = await openFollower(project, logs, log, options);
-      await follower.advance();
-      await follower.settle();
+      await advance(follower);
+      await settle(follower);
     }
   }
 

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { renderSessionPage } from '../../../src/page/render-page.ts';
 import { shortRef } from '../../../src/names.ts';
-import { openFollower } from '../../../src/workflow/capture/follow-log.ts';
+import { advance, openFollower } from '../../../src/workflow/capture/follow-log.ts';
 import { findPageSource, readPage } from '../../../src/workflow/page/read-page.ts';
 import { giveVerdict } from '../../../src/workflow/run/give-verdict.ts';
 import { claudePlans } from '../../support/agent-plan-fixtures.ts';
@@ -71,7 +71,7 @@ test('the plans of another agent are revisions of each other, and wait until the
   const end = lines.findIndex((one) => one.includes('"toolu_4"')) + 1;
   capture.files.set(path, lines.slice(0, end).join(''));
   const options = { cwd: null, isOurs: async () => true, isLeftOut: () => false };
-  await (await openFollower(project, capture, { agent: 'claude-code', path }, options)).advance();
+  await advance(await openFollower(project, capture, { agent: 'claude-code', path }, options));
   const [found] = await project.repository.store.listRefs('refs/heads/teddy/');
   const line = found === undefined ? '' : shortRef(found.ref);
   const before = await read(project, line);

@@ -7,7 +7,7 @@ import { renderTurn } from '../../../src/cli/render/turn.ts';
 import { describeLogged, styleVerdict } from '../../../src/cli/render/verdict.ts';
 import type { Terminal } from '../../../src/cli/terminal.ts';
 import { shortRef } from '../../../src/names.ts';
-import { openFollower } from '../../../src/workflow/capture/follow-log.ts';
+import { advance, openFollower } from '../../../src/workflow/capture/follow-log.ts';
 import { listRecentCaptures } from '../../../src/workflow/capture/capture.ts';
 import { graphSession } from '../../../src/workflow/review/log-graph.ts';
 import { listSessions } from '../../../src/workflow/review/list-sessions.ts';
@@ -56,7 +56,7 @@ async function withPlan(
       .join(''),
   );
   const options = { cwd: null, isOurs: async () => true, isLeftOut: () => false };
-  await (await openFollower(project, capture, { agent: 'claude-code', path }, options)).advance();
+  await advance(await openFollower(project, capture, { agent: 'claude-code', path }, options));
   const [found] = await project.repository.store.listRefs('refs/heads/teddy/');
   return { project, capture, captured: found === undefined ? '' : shortRef(found.ref) };
 }

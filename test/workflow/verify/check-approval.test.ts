@@ -1,7 +1,7 @@
 /** `verify --require-approval` and the plans of agents: whether each agent went on with a plan, or was told no. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { AgentName } from '../../../src/agents/agents.ts';
-import { openFollower } from '../../../src/workflow/capture/follow-log.ts';
+import { advance, openFollower, settle } from '../../../src/workflow/capture/follow-log.ts';
 import { giveVerdict, type VerdictRequest } from '../../../src/workflow/run/give-verdict.ts';
 import { verifySession } from '../../../src/workflow/verify/session.ts';
 import { claudePlans, codexPlans, geminiPlans, qwenPlans } from '../../support/agent-plan-fixtures.ts';
@@ -25,8 +25,8 @@ async function take(agent: AgentName, lines: readonly Line[]): Promise<void> {
   capture.files.set(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
   const options = { cwd: null, isOurs: async () => true, isLeftOut: () => false };
   const follower = await openFollower(project, capture, { agent, path }, options);
-  await follower.advance();
-  await follower.settle();
+  await advance(follower);
+  await settle(follower);
 }
 
 /** The turns whose plan needs an approval and has none. */

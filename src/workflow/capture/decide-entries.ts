@@ -1,0 +1,271 @@
+/** Decides what becomes of the units of a log: from what is known of the log and of the line they are for, and from nothing else. */
+import type { AgentUnit } from '../../conversation/logs/agent-log.ts';
+import { captureSource, type KnownRecord } from '../../conversation/records/record.ts';
+import { encodeRecord, versionLimits } from '../../conversation/records/transcript.ts';
+import type { LogPosition } from '../../ports/agent-logs.ts';
+import type { Hash } from '../../ports/project.ts';
+import { toTurnName, turnNumber, type RefName, type TurnName } from '../../names.ts';
+import type { Draft } from '../line/append.ts';
+import { describeUnits } from '../line/describe-records.ts';
+import type { LineTurns } from '../../view/view.ts';
+import { newBranch, type FollowedBranch, type FollowedLog, type LastTexts, type TurnPosition } from './capture.ts';
+
+/** All that is known of a log that is followed. Nothing in it is changed: each step makes the next one. */
+export interface FollowState {
+  /** The part that is saved. */
+  log: FollowedLog;
+  /** Where the branches stand by now, and how far the log was read; the log has both as of its checkpoint. */
+  places: TurnPosition[];
+  position: LogPosition | null;
+  /** Counts lines that no reader understands: those before the reader began, the later ones, and which of these are on the line. */
+  unknownBefore: number;
+  unknown: number;
+  rawWritten: number;
+  /** The branch that was read last. */
+  latest: number;
+  texts: LastTexts;
+  /** Counts records from a pause. */
+  paused: number;
+  stops: 'elsewhere' | 'line-gone' | null;
+  /** Whether it is known which units the log repeats of another one, the place after those, and how many steps wait until then. */
+  isOwn: boolean;
+  copied: Copied | null;
+  heldSteps: number;
+}
+
+/** The place on the line of a log of the same origin after which this one goes on, and how many of its units come before. */
+export interface Copied {
+  line: BranchLine;
+  after: string | null;
+  count: number;
+}
+
+/** A branch as it is written to: what its ref is at, and the records that it has. */
+export interface BranchLine extends LineTurns {
+  ref: RefName;
+  /** The turn of each record, by its id; those of turns before the first one that was asked for are missing. */
+  known: Map<string, TurnName>;
+  /** The number of the last turn on the line, whoever opened it. */
+  lastTurn: number;
+  /** The turns that have a plan, as far as `known` has their records. */
+  planned: Set<TurnName>;
+  /** The last turn waits for an answer to somebody else's message, or for a run of teddy's: no turn of the agent's can follow. */
+  isTaken: boolean;
+  /** In the last turn, somebody else has gone on after the agent's words: no more of those can follow. */
+  isShared: boolean;
+  /** The newest code on the line is somebody else's: a work tree that is not on the line does not have it. */
+  hasCode: boolean;
+}
+
+/** A branch of the conversation on its line, and what was found out about it: the facts that a decision rests on. */
+export interface BranchFacts {
+  branch: number;
+  line: BranchLine;
+  /** The turn of a branch that was made for what comes now, and what that turn repeats. */
+  opens: TurnName | null;
+  before: AgentUnit | null;
+  /** Records that no other branch of the session has. */
+  absent: Set<string>;
+  /** An entry of the line names the agent's session: no other one has got the name of its branch. */
+  isOfSession: boolean;
+}
+
+/** The first record that the line does not have, its unit, and the record of the agent's after which it comes. */
+interface FreshUnit {
+  id: string;
+  unit: AgentUnit;
+  after: string | undefined;
+}
+
+/** An entry that holds units of a log. */
+type UnitsDraft = Draft & { turn: TurnName; records: KnownRecord[]; files: Record<string, string> };
+
+/**
+ * The entries, which may be none, and the state as soon as they are on the line. Or the units have no place there: it has to be found
+ * out which other branch has the record `seek`, or a branch opened that leaves before `fork`, or the line is another one by now.
+ */
+type Decision = { drafts: UnitsDraft[]; next: FollowState } | Elsewhere | { isGone: true };
+export type Elsewhere = { seek: string; after: string } | { fork: FreshUnit };
+
+/** So many steps are held before they are written. */
+export const maxSteps = 512;
+
+export const startOfLine: TurnPosition = { turn: null, length: 0, written: 0 };
+
+/** The state in which a log is opened. */
+export function startState(log: FollowedLog): FollowState {
+  return {
+    log,
+    places: log.branches.map(({ at }) => at),
+    position: log.position,
+    unknownBefore: log.unknownBefore ?? log.unknown,
+    unknown: 0,
+    rawWritten: 0,
+    latest: log.latest ?? 0,
+    texts: log.lastTexts ?? { user: null, assistant: null },
+    paused: 0,
+    stops: null,
+    isOwn: log.checkpoint !== null,
+    copied: null,
+    heldSteps: maxSteps,
+  };
+}
+
+export function placeOf({ places }: FollowState, branch: number): TurnPosition {
+  return places[branch] ?? startOfLine;
+}
+
+/** The branch stands there by now. */
+export function putBranch(state: FollowState, branch: number, change: Partial<FollowedBranch>): FollowState {
+  const { at = placeOf(state, branch), ...more } = change;
+  const branches = put(state.log.branches, branch, { ...(state.log.branches[branch] ?? newBranch(null)), ...more });
+  return { ...state, log: { ...state.log, branches }, places: put(state.places, branch, at) };
+}
+
+/** The texts of these units were read last. */
+export function noteTexts(state: FollowState, units: readonly AgentUnit[], hash: Hash): FollowState {
+  const texts = { ...state.texts };
+  for (const record of units.flatMap(({ records }) => records))
+    if ((record.type === 'assistant' || record.type === 'user') && 'content' in record.message)
+      texts[record.type] = hash(record.message.content.trim());
+  return { ...state, texts };
+}
+
+/**
+ * A message opens the next turn, unless it was typed while the model was at work; so does a plan where the turn has one already.
+ * Each unit becomes an entry; where the versions of a turn's transcript would grow too large, many become one. A record that the
+ * branch has already is not written again.
+ */
+export function decide(state: FollowState, units: readonly AgentUnit[], facts: BranchFacts, hash: Hash): Decision {
+  const { branch, line, opens, before, absent, isOfSession } = facts;
+  const { last, ...anywhere } = placeOf(state, branch);
+  const fresh = findFresh(line, last, units);
+  if (fresh?.after !== undefined) {
+    const { id, after } = fresh;
+    const isHere = line.known.has(after);
+    // Where the log is read from its beginning, another branch may have what comes next.
+    const sought = last === undefined ? id : isHere ? null : after;
+    if (sought !== null && !absent.has(sought)) return { seek: sought, after };
+    if (!isHere && !isOfSession) return { isGone: true };
+    // Where not even that record is on any branch, the user has moved the line back.
+    if (!isHere) return decide({ ...state, places: put(state.places, branch, anywhere) }, units, facts, hash);
+  }
+  const all = before === null ? units : [before, ...units];
+  const first = findFresh(line, last, all);
+  if (first !== null && isLeft(line, first)) return { fork: first };
+  const { planned, position } = planEntries(line, placeOf(state, branch), all, opens);
+  const rawWritten = planned.length > 0 ? state.unknown : state.rawWritten;
+  const next = { ...state, places: put(state.places, branch, position), latest: branch, rawWritten };
+  return { drafts: planned.map((one) => toDraft(line, one, hash)), next };
+}
+
+/** Null: the line has them all. */
+export function findFresh({ known }: BranchLine, last: string | undefined, units: readonly AgentUnit[]) {
+  let after = last;
+  for (const unit of units)
+    for (const { id } of unit.records) {
+      if (!known.has(id)) return { id, unit, after };
+      after = id;
+    }
+  return null;
+}
+
+/** Whether the agent's conversation goes on elsewhere: others have gone on there, or a sync has moved the turn off the line. */
+function isLeft(line: BranchLine, { unit, after }: FreshUnit): boolean {
+  if (after === undefined) return false;
+  const turn = line.known.get(after);
+  const isInLast = line.isShared && turn !== undefined && turnNumber(turn) === line.lastTurn && !isNext(unit);
+  return line.isTaken || turn === undefined || isInLast;
+}
+
+/** A message opens the next turn, unless it was typed while the model was at work. */
+export function isNext({ kind, queued }: AgentUnit): boolean {
+  return kind === 'message' && queued !== true;
+}
+
+interface PlannedEntry {
+  turn: TurnName;
+  units: AgentUnit[];
+}
+
+function planEntries(line: BranchLine, from: TurnPosition, units: readonly AgentUnit[], opens: TurnName | null) {
+  const planned: PlannedEntry[] = [];
+  let { turn, length, written, isSilent = false, last } = from;
+  let [lastTurn, opening] = [line.lastTurn, opens];
+  // The user has moved the line back: its turn is gone.
+  if (turn !== null && turnNumber(turn) > lastTurn) [turn, written, length] = [null, 0, 0];
+  const withPlan = new Set(line.planned);
+  const added = new Map<string, TurnName>();
+  const find = (id: string) => line.known.get(id) ?? added.get(id);
+  for (const [at, unit] of units.entries()) {
+    const fresh = unit.records.filter(({ id }) => find(id) === undefined);
+    const seenIn = unit.records.map(({ id }) => find(id)).find((one) => one !== undefined);
+    // An earlier attempt has opened the branch.
+    if (seenIn !== undefined && seenIn === opening) opening = null;
+    if (fresh.length > 0 || seenIn !== undefined) last = unit.records.at(-1)?.id ?? last;
+    if (fresh.length === 0) {
+      if (seenIn !== undefined && seenIn !== turn) [turn, written, length] = [seenIn, 0, 0];
+      continue;
+    }
+    // A teddy that did not read plans yet has written what comes after it.
+    if (isPlan(unit) && units.slice(at + 1).some(({ records }) => records.some(({ id }) => line.known.has(id))))
+      continue;
+    const isMessage = isNext(unit) && !isSilent;
+    // A plan belongs to the latest turn, which has no other.
+    const isNextPlan = isPlan(unit) && turn !== null && (withPlan.has(turn) || turnNumber(turn) < lastTurn);
+    const opensTurn = turn === null || isMessage || isNextPlan;
+    if (opening !== null || (opensTurn && seenIn === undefined)) {
+      turn = opening ?? toTurnName(lastTurn + 1);
+      [written, length, opening] = [0, 0, null];
+      lastTurn = Math.max(lastTurn, turnNumber(turn));
+    } else if (seenIn !== undefined) turn = seenIn;
+    const isNote = unit.records.every(({ type }) => type === 'note');
+    isSilent = isNote && (isSilent || length === 0);
+    const name = turn ?? toTurnName(1);
+    if (isPlan(unit)) withPlan.add(name);
+    for (const { id } of fresh) added.set(id, name);
+    length += fresh.reduce((sum, record) => sum + encodeRecord(record).length, 0);
+    const entry = planned.at(-1);
+    const isOver = written + length > versionLimits.free + versionLimits.times * length;
+    const mayJoin = entry?.turn === name && !isPlan(unit) && !entry.units.some(isPlan);
+    if (isOver && mayJoin) entry.units.push({ ...unit, records: fresh });
+    else {
+      planned.push({ turn: name, units: [{ ...unit, records: fresh }] });
+      written += length;
+    }
+  }
+  return { planned, position: { turn, length, written, isSilent, ...(last === undefined ? {} : { last }) } };
+}
+
+const isPlan = ({ kind }: Pick<AgentUnit, 'kind'>): boolean => kind === 'plan';
+
+function toDraft({ session, entry }: BranchLine, { turn, units }: PlannedEntry, hash: Hash): UnitsDraft {
+  const first = units[0]?.records[0];
+  const plan = units.find(isPlan)?.plan;
+  return {
+    ...describeUnits(units),
+    turn,
+    id: toDerivedId(hash, first?.timestamp ?? entry.created, `${session}\n${turn}\n${first?.id ?? ''}`),
+    at: units.at(-1)?.records.at(-1)?.timestamp,
+    records: units.flatMap(({ records }) => records.map(toCaptured)),
+    files: plan === undefined ? {} : { 'plan.md': plan },
+  };
+}
+
+function toCaptured(record: KnownRecord): KnownRecord {
+  return 'source' in record && record.source === 'import' ? { ...record, source: captureSource } : record;
+}
+
+function put<Item>(list: readonly Item[], at: number, item: Item): Item[] {
+  return Object.assign([...list], { [at]: item });
+}
+
+/** A UUID of version 7 with the time of the record, and the rest from a hash of `name`. */
+export function toDerivedId(hash: Hash, time: string, name: string): string {
+  const hex = hash(name);
+  const ms = Math.max(0, Math.trunc(Date.parse(time)) || 0)
+    .toString(16)
+    .padStart(12, '0')
+    .slice(-12);
+  return `${ms.slice(0, 8)}-${ms.slice(8)}-7${hex.slice(0, 3)}-a${hex.slice(3, 6)}-${hex.slice(6, 18)}`;
+}
