@@ -1,15 +1,18 @@
 /** Each start of git takes its time: a command starts it no more often than it has to. */
-import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { appendFile, chmod, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createAction, editAction, executeAction, openTeddyProject, planOf } from '../support/teddy-project.ts';
 import type { TeddyProject } from '../support/teddy-project.ts';
 
 let project: TeddyProject;
 let bin: string;
+/** Added to the environment of what is started. */
+let more: Record<string, string | undefined>;
 
 beforeEach(async () => {
+  more = {};
   project = await openTeddyProject({ files: { 'a.txt': 'a\n', 'b.txt': 'b\n' } });
   bin = await mkdtemp(join(tmpdir(), 'teddy-git-'));
   const script = `#!/bin/sh\necho "$@" >>'${join(bin, 'starts')}'\nPATH=\${PATH#*:} exec git "$@"\n`;
@@ -24,7 +27,7 @@ afterEach(async () => {
 /** The commands of git, in the order of their starts. */
 async function startsOf(...args: string[]): Promise<string[]> {
   await writeFile(join(bin, 'starts'), '');
-  const env = { PATH: `${bin}${delimiter}${process.env['PATH']}` };
+  const env = { ...more, PATH: `${bin}${delimiter}${process.env['PATH']}` };
   const { exitCode, stderr } = await project.run(args, { env, asProcess: true });
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: expect.any(String) as string });
   const lines = (await readFile(join(bin, 'starts'), 'utf8')).trim().split('\n');
@@ -60,6 +63,47 @@ test('planning starts git 11 times', async () => {
   await project.begin('starts');
   await writeFile(join(bin, 'plan.md'), planOf(createAction('c.txt', 'c\n')));
   const starts = await startsOf('session', 'plan', '-m', 'Do it', '--from', join(bin, 'plan.md'));
+  expect(starts.length, starts.join(', ')).toBeLessThanOrEqual(11);
+});
+
+test('draining a turn of an agent starts git 11 times', async () => {
+  const { root } = project.repo;
+  const home = await realpath(bin);
+  more = { HOME: home, XDG_DATA_HOME: undefined, CLAUDE_CONFIG_DIR: undefined };
+  await startsOf('capture', 'install', '--yes', '--agent', 'claude-code');
+  const log = join(home, '.claude/projects', root.replaceAll(/[^A-Za-z0-9]/g, '-'), 's1.jsonl');
+  await mkdir(dirname(log), { recursive: true });
+  const base = { sessionId: 's1', cwd: root, version: '2.1.330', timestamp: new Date().toISOString() };
+  const toBell = (event: object) => {
+    const payload = { session_id: 's1', transcript_path: log, cwd: root, ...event };
+    return `${JSON.stringify({ v: 1, agent: 'claude-code', at: Math.floor(Date.now() / 1000), ppid: 0, payload })}\n`;
+  };
+  /** The hooks have noted the turn, and no drainer has run yet. */
+  const take = async (turn: number) => {
+    const [prompt, text] = [`Message ${turn}`, `Answer ${turn}`];
+    const asked = { uuid: `u${turn}`, parentUuid: turn === 1 ? null : `a${turn - 1}` };
+    const content = [{ type: 'text', text }];
+    const answer = { id: `m${turn}`, role: 'assistant', model: 'claude-opus', content, stop_reason: 'end_turn' };
+    const answered = { uuid: `a${turn}`, parentUuid: `u${turn}`, message: answer };
+    const lines = [
+      { type: 'user', ...base, ...asked, message: { role: 'user', content: prompt } },
+      { type: 'assistant', ...base, ...answered },
+    ];
+    await appendFile(log, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+    await project.repo.write('a.txt', `${turn}\n`);
+    await project.repo.write(`new-${turn}.txt`, 'new\n');
+    const ends = { hook_event_name: 'Stop', last_assistant_message: text };
+    const bells = toBell({ hook_event_name: 'UserPromptSubmit', prompt }) + toBell(ends);
+    await appendFile(join(root, '.git/teddy/spool/claude-code.jsonl'), bells);
+  };
+  await take(1);
+  await startsOf('capture', 'drain');
+  await take(2);
+  const starts = await startsOf('capture', 'drain');
+  const line = await project.repo.git('for-each-ref', '--format=%(refname:short)', 'refs/heads/teddy');
+  expect(await project.subjects(line)).toEqual(
+    expect.arrayContaining([expect.stringMatching(/^turn 02 snapshot: 2 files changed by claude-code/)]),
+  );
   expect(starts.length, starts.join(', ')).toBeLessThanOrEqual(11);
 });
 

@@ -35,6 +35,39 @@ const list = (cwd?: string) => use((repository) => repository.linkedWorkTrees(),
 const find = async (root: string) => (await list()).find((tree) => tree.root === root) as LinkedWorkTree;
 const places = () => repo.list('.git/teddy/worktrees');
 
+test('the list is what git says at that moment, however long the repository is open', async () => {
+  await use(async (repository) => {
+    const expectCurrent = async (...refs: (string | null)[]) => {
+      const trees = await repository.workTrees();
+      expect(trees).toEqual(await use((other) => other.workTrees()));
+      expect(trees.map((tree) => tree.ref)).toEqual(refs.map((name) => name && `refs/heads/${name}`));
+    };
+    await expectCurrent('main');
+    await expectCurrent('main');
+    await repo.git('switch', '--quiet', 'teddy/20260124-add-login');
+    await expectCurrent('teddy/20260124-add-login');
+    await repo.git('switch', '--quiet', 'main');
+    const beside = `${await realpath(repo.root)} beside`;
+    await repo.git('worktree', 'add', '--quiet', beside, 'teddy/20260124-add-login');
+    await expectCurrent('main', 'teddy/20260124-add-login');
+    await repo.git('-C', beside, 'switch', '--quiet', '--detach');
+    await expectCurrent('main', null);
+    await repo.git('-C', beside, 'switch', '--quiet', '-c', 'other');
+    await expectCurrent('main', 'other');
+    await repo.git('branch', '--move', 'other', 'renamed');
+    await expectCurrent('main', 'renamed');
+    // A name that stands for another branch.
+    await repo.git('symbolic-ref', 'refs/heads/alias', 'refs/heads/main');
+    await repo.git('symbolic-ref', 'HEAD', 'refs/heads/alias');
+    await expectCurrent('main', 'renamed');
+    await repo.git('branch', 'third');
+    await repo.git('symbolic-ref', 'refs/heads/alias', 'refs/heads/third');
+    await expectCurrent('third', 'renamed');
+    await rm(beside, { recursive: true });
+    await expectCurrent('third');
+  });
+});
+
 describe('a new work tree', () => {
   test('has the branch and all its files, and the one beside it stays as it is', async () => {
     await repo.write('a.txt', 'edited\n');

@@ -1,7 +1,7 @@
 /** `index.lock`, taken as git takes it; recorded first, so that a crash of ours can be told from somebody else's lock. */
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
-import { copyFile, link, mkdir, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
+import { copyFile, link, lstat, mkdir, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TeddyError } from '../../errors.ts';
@@ -241,4 +241,10 @@ export async function readRecord(path: string): Promise<(AppendRecord & { writte
   } catch {
     return null;
   }
+}
+
+/** Another text as soon as anything has touched the file. */
+export async function printFile(path: string): Promise<string> {
+  const found = await lstat(path, { bigint: true }).catch(nullIfGone);
+  return found ? `${found.ino} ${found.size} ${found.mode} ${found.mtimeNs} ${found.ctimeNs}` : 'gone';
 }

@@ -19,6 +19,7 @@ import {
 import { readCheckouts } from './checkouts.ts';
 import {
   copyIndex,
+  printFile,
   releaseIndexLock,
   removeRecord,
   takeIndexLock,
@@ -289,11 +290,6 @@ async function scan(git: GitRunner, root: string): Promise<{ head: Head; scan: S
     return [path, `${letters} ${print}`];
   });
   return { head, scan: new Map(await Promise.all(prints)) };
-}
-
-async function printFile(path: string): Promise<string> {
-  const found = await lstat(path, { bigint: true }).catch(nullIfGone);
-  return found ? `${found.ino} ${found.size} ${found.mode} ${found.mtimeNs} ${found.ctimeNs}` : 'gone';
 }
 
 async function listUntrackedDirectories(git: GitRunner): Promise<RepoPath[]> {

@@ -70,13 +70,6 @@ export interface BranchFacts {
   isOfSession: boolean;
 }
 
-/** The first record that the line does not have, its unit, and the record of the agent's after which it comes. */
-interface FreshUnit {
-  id: string;
-  unit: AgentUnit;
-  after: string | undefined;
-}
-
 /** An entry that holds units of a log. */
 type UnitsDraft = Draft & { turn: TurnName; records: KnownRecord[]; files: Record<string, string> };
 
@@ -159,7 +152,7 @@ export function decide(state: FollowState, units: readonly AgentUnit[], facts: B
   return { drafts: planned.map((one) => toDraft(line, one, hash)), next };
 }
 
-/** Null: the line has them all. */
+/** The first record that the line does not have, its unit, and the record of the agent's after which it comes; null: it has them all. */
 export function findFresh({ known }: BranchLine, last: string | undefined, units: readonly AgentUnit[]) {
   let after = last;
   for (const unit of units)
@@ -169,6 +162,8 @@ export function findFresh({ known }: BranchLine, last: string | undefined, units
     }
   return null;
 }
+
+type FreshUnit = NonNullable<ReturnType<typeof findFresh>>;
 
 /** Whether the agent's conversation goes on elsewhere: others have gone on there, or a sync has moved the turn off the line. */
 function isLeft(line: BranchLine, { unit, after }: FreshUnit): boolean {

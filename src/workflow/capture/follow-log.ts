@@ -93,9 +93,8 @@ function openReader({ project, openLog, state }: Pick<Follower, 'project' | 'ope
 function restart(one: Follower): void {
   const branches = one.state.log.branches.map((branch) => ({ ...branch, at: startOfLine }));
   const log = { ...one.state.log, position: null, checkpoint: null, branches };
-  const places = branches.map(() => startOfLine);
   const nothing = { position: null, unknownBefore: 0, unknown: 0, rawWritten: 0, isOwn: false };
-  one.state = { ...one.state, log, places, ...nothing };
+  one.state = { ...one.state, log, places: [], ...nothing };
   one.reader = openReader(one);
   one.pending.splice(0);
   one.branches.clear();
@@ -465,11 +464,8 @@ export function countLeftOut({ reader, state }: Follower): ImportReport['leftOut
 
 /** A unit as a copy of its lines gives it: ids, times and the names of calls are the copy's own. */
 function toContent({ kind, plan, records }: AgentUnit): string {
-  return JSON.stringify([
-    kind,
-    plan,
-    records.map((record) => ({ ...record, id: '', timestamp: '', tool_call_id: '' })),
-  ]);
+  const contents = records.map((record) => ({ ...record, id: '', timestamp: '', tool_call_id: '' }));
+  return JSON.stringify([kind, plan, contents]);
 }
 
 /** A hook may say the text without the white space around it. */

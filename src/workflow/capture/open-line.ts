@@ -11,7 +11,7 @@ import { readBaseBranch } from '../../session/lines/lines.ts';
 import { identSeconds, idTail } from '../../session/entries/logged-entry.ts';
 import {
   conversationBranchRef,
-  isTurnName,
+  joinPath,
   mainLineRef,
   parseLineRef,
   sessionDir,
@@ -20,6 +20,7 @@ import {
   toSessionId,
   toSessionName,
   toTurnName,
+  turnDir,
   turnNumber,
 } from '../../names.ts';
 import type { Oid, RefName, SessionId, TurnName } from '../../names.ts';
@@ -149,23 +150,19 @@ async function readBranchLine(
   const planned = new Set<TurnName>();
   const last = turns.at(-1);
   let [isOwn, isShared, hasCode] = [false, false, tip !== entryOid];
-  const isWanted = (path: string): boolean => {
-    const [turn = '', name] = path.split('/');
-    if (!isTurnName(turn) || turnNumber(turn) < first) return false;
-    if (name === 'plan.md') planned.add(turn);
-    if (turn === last) [isShared, hasCode] = [isShared || name === '_context.log', hasCode || name === 'report.md'];
-    return name === 'transcript.jsonl';
-  };
-  for await (const files of store.readFilesBelow(entryOid, sessionDir(session), isWanted)) {
-    for (const { path, bytes } of files) {
-      const turn = path.split('/')[0] as TurnName;
-      const { records } = decodeTranscript(toText(bytes));
-      for (const record of records) if (record.type !== 'other') known.set(record.id, turn);
-      if (turn !== last) continue;
-      isOwn = mayEndOpen(records) && (hasAgentPlan(records) || !planned.has(turn));
-      const said = records.findLast(({ type }) => type === 'user' || type.startsWith('assistant'));
-      isShared ||= said !== undefined && 'source' in said && !['import', captureSource].includes(said.source);
-    }
+  for (const turn of turns.filter((name) => turnNumber(name) >= first)) {
+    const dir = turnDir(session, turn);
+    const names = new Set((await store.readDir(entryOid, dir))?.entries.map(({ name }) => name));
+    if (names.has('plan.md')) planned.add(turn);
+    if (turn === last) [isShared, hasCode] = [names.has('_context.log'), hasCode || names.has('report.md')];
+    const file = await store.readFile(entryOid, joinPath(dir, 'transcript.jsonl'));
+    if (file === null) continue;
+    const { records } = decodeTranscript(toText(file.bytes));
+    for (const record of records) if (record.type !== 'other') known.set(record.id, turn);
+    if (turn !== last) continue;
+    isOwn = mayEndOpen(records) && (hasAgentPlan(records) || !planned.has(turn));
+    const said = records.findLast(({ type }) => type === 'user' || type.startsWith('assistant'));
+    isShared ||= said !== undefined && 'source' in said && !['import', captureSource].includes(said.source);
   }
   const latest = last === undefined || isOwn ? null : await readTurnState(store, entryOid, session, last);
   // A branch that was just opened has nothing in its turn yet.
@@ -176,9 +173,9 @@ async function readBranchLine(
 }
 
 /** Reads it anew where it has moved. */
-export async function refreshBranchLine(project: Project, line: BranchLine, from: TurnName | null): Promise<void> {
+export async function refreshBranchLine(project: Project, line: BranchLine, from: TurnName | null) {
   const tip = await project.repository.store.resolve(line.ref);
-  if (tip !== line.tip) Object.assign(line, await readBranchLine(project, line, from));
+  return tip === line.tip ? line : Object.assign(line, await readBranchLine(project, line, from));
 }
 
 /** The other branch of the session that holds a record: the one on which its turn is the last where there are several. */
@@ -286,10 +283,7 @@ async function readRepeats(
 /** The branch as `append` takes it: it is brought up to date first, and nobody is told of it. */
 export function toTarget(project: Project, line: BranchLine, from: TurnName | null): Line<BranchLine> {
   const { ref, session } = line;
-  const read = async () => {
-    await refreshBranchLine(project, line, from);
-    return line;
-  };
+  const read = () => refreshBranchLine(project, line, from);
   return { ref, workspace: () => workspaceOn(project, ref), read, reason: `capture ${session}`, isQuiet: true };
 }
 

@@ -152,30 +152,18 @@ async function sweepLog(
   });
   const before = follower.state.log;
   await advance(follower);
-  await settleWhenQuiet(project, capture, found, follower, signal);
+  await settleWhenQuiet(follower, signal);
   const { stopped, entries, records, branches, latest = 0, id } = follower.state.log;
   if (stopped === 'elsewhere') return null;
   const line = branches[latest]?.ref?.replace('refs/heads/', '') ?? null;
   const { agent, path } = found;
-  return {
-    agent,
-    id,
-    path,
-    line,
-    entries: entries - before.entries,
-    records: records - before.records,
-    leftOut: countLeftOut(follower),
-  };
+  const counts = { entries: entries - before.entries, records: records - before.records };
+  return { agent, id, path, line, ...counts, leftOut: countLeftOut(follower) };
 }
 
 /** Somebody may be writing at this moment: then what is open stays open, for the next sweep. */
-async function settleWhenQuiet(
-  project: Project,
-  capture: Capture,
-  { agent, path }: FoundLog,
-  follower: Follower,
-  signal: AbortSignal,
-): Promise<void> {
+async function settleWhenQuiet(follower: Follower, signal: AbortSignal): Promise<void> {
+  const { project, capture, agent, path } = follower;
   const stat = await capture.logs.stat(agent, path);
   if (stat === null || signal.aborted) return;
   const age = project.clock.now().getTime() - stat.mtimeMs;
