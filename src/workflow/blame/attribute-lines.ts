@@ -194,7 +194,7 @@ function groupUntraced(runs: readonly TracedRun[], asked: ReadonlyMap<Oid, unkno
 }
 
 /** More ranges than this are no faster than the whole file. */
-const maxRanges = 200;
+export const maxRanges = 200;
 
 async function traceAgain(
   { repository: { blame } }: BlameSource,

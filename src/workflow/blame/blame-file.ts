@@ -4,14 +4,8 @@ import type { Project } from '../../ports/project.ts';
 import { parseIdent, toAuthor, type CommitAuthor } from '../../session/entries/logged-entry.ts';
 import { isOid, type Oid, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
 import { maskString } from '../line/mask-text.ts';
-import {
-  type AttributedRun,
-  type Author,
-  attributeLines,
-  joinRuns,
-  toLines,
-  type AttributeQuery,
-} from './attribute-lines.ts';
+import { attributeLines, joinRuns, maxRanges, toLines } from './attribute-lines.ts';
+import type { AttributedRun, AttributeQuery, Author } from './attribute-lines.ts';
 import { attributeWorkTree } from './attribute-work-tree.ts';
 import type { BlameSource, CodeStep, CodeSteps } from './code-steps.ts';
 import { findFileRange, type FileRange, type FileRangeRequest } from './find-file-range.ts';
@@ -92,9 +86,6 @@ async function guessLines(source: BlameSource, query: AttributeQuery, runs: Attr
   };
   return { runs: joinRuns(runs.flatMap(toLines).map(add)), problems };
 }
-
-/** More ranges than this are no faster than the whole file. */
-const maxRanges = 200;
 
 function isOther(guess: Author, author: Author, ignored: ReadonlySet<Oid>): boolean {
   if (guess.kind !== 'turn' && guess.kind !== 'person') return false;

@@ -2,12 +2,12 @@
 import { decodeText } from '../../session/text/bytes.ts';
 import { listReplaced } from '../../plan/match/diff.ts';
 import type { Project } from '../../ports/project.ts';
-import { parseIdent, toAuthor, type CommitAuthor } from '../../session/entries/logged-entry.ts';
+import { parseIdent, toAuthor } from '../../session/entries/logged-entry.ts';
 import type { Oid, RepoPath, TurnName } from '../../names.ts';
 import { findSelector } from '../line/find-recorded.ts';
 import { maskString } from '../line/mask-text.ts';
 import type { AttributedRun, Author } from './attribute-lines.ts';
-import { blameFile, type BlamedFile, type BlameRequest } from './blame-file.ts';
+import { blameFile, type BlamedFile, type BlameRequest, type CommitStory } from './blame-file.ts';
 import type { CodeSteps } from './code-steps.ts';
 import { groupBy } from '../../session/text/group-by.ts';
 
@@ -29,13 +29,7 @@ interface Replaced {
   isCut: boolean;
 }
 
-interface Landed {
-  commit: Oid;
-  author: CommitAuthor;
-  /** ISO 8601. */
-  at: string;
-  subject: string;
-}
+type Landed = Pick<CommitStory, 'commit' | 'author' | 'at' | 'subject'>;
 
 export interface Why extends BlamedFile {
   stories: PlaceStory[];
