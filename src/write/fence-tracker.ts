@@ -22,62 +22,69 @@ export interface FenceTracker {
   take(byte: number): boolean;
 }
 
-export function trackFences(): FenceTracker {
+/** The fence that is open, and how much of one the line is that comes. */
+interface Fences {
   /** The mark of the open fence; 0 when there is none. */
-  let openMark = 0;
-  let openLength = 0;
-  let part: Part = 'indent';
-  let indent = 0;
-  let mark = 0;
-  let length = 0;
+  openMark: number;
+  openLength: number;
+  part: Part;
+  indent: number;
+  mark: number;
+  length: number;
+}
 
-  function endLine(): void {
-    const isRun = part === 'run' && length >= Math.max(openLength, 3);
-    if (isRun || part === 'info' || part === 'end') {
-      const isClosed = openLength > 0;
-      openMark = isClosed ? 0 : mark;
-      openLength = isClosed ? 0 : length;
-    }
-    part = 'indent';
-    indent = 0;
-  }
-
-  function begin(byte: number): Part {
-    if (byte === space) {
-      indent += 1;
-      return indent > 3 ? 'text' : 'indent';
-    }
-    if (openLength > 0 ? byte !== openMark : byte !== backtick && byte !== tilde) return 'text';
-    mark = byte;
-    length = 1;
-    return 'run';
-  }
-
-  function goOn(byte: number): Part {
-    if (byte === mark) {
-      length += 1;
-      return 'run';
-    }
-    if (openLength > 0) return isBlank(byte) && length >= openLength ? 'end' : 'text';
-    return length >= 3 ? 'info' : 'text';
-  }
-
-  function next(byte: number): Part {
-    if (part === 'indent') return begin(byte);
-    if (part === 'run') return goOn(byte);
-    if (part === 'end') return isBlank(byte) ? 'end' : 'text';
-    // A backtick in what follows makes it code within a line.
-    return part === 'info' && !(mark === backtick && byte === backtick) ? 'info' : 'text';
-  }
-
+export function trackFences(): FenceTracker {
+  const fences: Fences = { openMark: 0, openLength: 0, part: 'indent', indent: 0, mark: 0, length: 0 };
   return {
-    isOpen: () => openLength > 0,
+    isOpen: () => fences.openLength > 0,
     take(byte) {
-      if (byte === newline) endLine();
-      else part = next(byte);
-      return part !== 'text';
+      if (byte === newline) endLine(fences);
+      else fences.part = next(fences, byte);
+      return fences.part !== 'text';
     },
   };
+}
+
+function endLine(fences: Fences): void {
+  const { part, mark, length, openLength } = fences;
+  const isRun = part === 'run' && length >= Math.max(openLength, 3);
+  if (isRun || part === 'info' || part === 'end') {
+    const isClosed = openLength > 0;
+    fences.openMark = isClosed ? 0 : mark;
+    fences.openLength = isClosed ? 0 : length;
+  }
+  fences.part = 'indent';
+  fences.indent = 0;
+}
+
+function next(fences: Fences, byte: number): Part {
+  const { part, mark } = fences;
+  if (part === 'indent') return begin(fences, byte);
+  if (part === 'run') return goOn(fences, byte);
+  if (part === 'end') return isBlank(byte) ? 'end' : 'text';
+  // A backtick in what follows makes it code within a line.
+  return part === 'info' && !(mark === backtick && byte === backtick) ? 'info' : 'text';
+}
+
+function begin(fences: Fences, byte: number): Part {
+  if (byte === space) {
+    fences.indent += 1;
+    return fences.indent > 3 ? 'text' : 'indent';
+  }
+  if (fences.openLength > 0 ? byte !== fences.openMark : byte !== backtick && byte !== tilde) return 'text';
+  fences.mark = byte;
+  fences.length = 1;
+  return 'run';
+}
+
+function goOn(fences: Fences, byte: number): Part {
+  const { mark, length, openLength } = fences;
+  if (byte === mark) {
+    fences.length += 1;
+    return 'run';
+  }
+  if (openLength > 0) return isBlank(byte) && length >= openLength ? 'end' : 'text';
+  return length >= 3 ? 'info' : 'text';
 }
 
 function isBlank(byte: number): boolean {

@@ -40,129 +40,158 @@ interface GeminiState {
 /** So many are known after a checkpoint. */
 const knownMessages = 64;
 
+/** The lines of one log, as far as they have been read. */
+interface GeminiLines {
+  context: AgentContext;
+  state: GeminiState;
+  /** By the id of a message, the one before it. */
+  before: Map<string, string | null>;
+  known: Set<string>;
+  isFromStart: boolean;
+  /** An answer that may be written again. */
+  held: { object: Fields; place: SourcePosition } | null;
+}
+
 /**
  * A message that is written again takes the place of its first version, so that an answer waits until something else begins. A list of
  * messages repeats what stands above, and may hold what no other line has.
  */
 const openLines: OpenAgentLines = (context, saved) => {
-  const { branches, log } = context;
   const state: GeminiState = { last: null, ...saved };
-  /** By the id of a message, the one before it. */
-  const before = new Map<string, string | null>();
-  const known = new Set(state.known);
   const isFromStart = Object.keys(saved).length === 0;
-  let held: { object: Fields; place: SourcePosition } | null = null;
-
-  const begin = (id: string): void => {
-    const { rewindTo } = state;
-    branches.begin(rewindTo === undefined ? { uuid: id } : { uuid: id, parent: rewindTo, goesOn: false });
-    if (rewindTo !== undefined) state.last = rewindTo;
-    delete state.rewindTo;
-    before.set(id, state.last);
-    known.add(id);
-    state.last = id;
+  const lines: GeminiLines = {
+    context,
+    state,
+    before: new Map(),
+    known: new Set(state.known),
+    isFromStart,
+    held: null,
   };
-  const flush = (): void => {
-    if (held === null) return;
-    const { object, place } = held;
-    held = null;
-    const id = asText(object['id']) ?? '';
-    if (state.given?.id === id) branches.begin({});
-    else {
-      begin(id);
-      state.given = { id, text: false, thoughts: false, calls: [], results: [] };
-    }
-    readAnswer(context, object, place, { given: state.given, state });
-    branches.end();
-  };
-  const readUser = (object: Fields, place: SourcePosition): void => {
-    const { id, timestamp, content } = object;
-    const records = recordsOf(context, place, timestamp);
-    const text = geminiText(content, log);
-    if (isContext(text)) return readContext(context, text);
-    for (const response of geminiResponses(content)) readResponse(records, response, id);
-    if (hasText(text)) records.message(text, id);
-    else if (geminiResponses(content).length === 0) log.leaveOut('empty texts');
-  };
-  /** Most of them stand with their calls as well. */
-  const readResponse = (records: AgentRecords, response: Fields, id: unknown): void => {
-    const callId = asText(response['id']) ?? '';
-    if (state.given?.results.includes(callId) === true) return log.leaveOut('results that stand with their calls');
-    state.given?.results.push(callId);
-    addGeminiResult(records, response, { id });
-  };
-  const readMessage = (object: Fields, place: SourcePosition): void => {
-    const { id, type, timestamp, content } = object;
-    const messageId = asText(id) ?? '';
-    if (held !== null && held.object['id'] !== messageId) flush();
-    if (
-      type === 'gemini' &&
-      (state.given?.id === messageId || held !== null || context.ids.isNew('message', messageId))
-    ) {
-      held = { object, place };
-      known.add(messageId);
-      return;
-    }
-    if (type === 'gemini' || !context.ids.isNew('message', messageId)) return log.leaveOut('repeated lines');
-    begin(messageId);
-    if (type === 'user') readUser(object, place);
-    else recordsOf(context, place, timestamp).note(geminiText(content, log), id);
-    branches.end();
-  };
-  const readSettings = (set: Fields, place: SourcePosition): boolean => {
-    const { messages, summary, sessionId, directories } = set;
-    const list = Array.isArray(messages) ? messages.map(fieldsOf) : [];
-    if (hasText(summary)) context.head.title ??= summary;
-    addToHead(context.head, { id: sessionId, cwd: Array.isArray(directories) ? directories[0] : undefined });
-    for (const message of list) readListed(message, place);
-    log.leaveOut('lines of bookkeeping');
-    return Object.keys(set).every((key) => settings.has(key));
-  };
-  const readListed = (message: Fields, place: SourcePosition): void => {
-    const { id, type, content } = message;
-    const text = geminiText(content, log);
-    if (isContext(text)) return readContext(context, text);
-    if (known.has(asText(id) ?? '')) return;
-    if (!types.has(asText(type) ?? '')) return log.leaveOut('messages of unknown types');
-    // It may stand before the checkpoint.
-    if (!isFromStart) branches.begin({ parent: `before ${asText(id) ?? ''}` });
-    else if (text.includes('<state_snapshot>') && !(branches.isEmpty() && held === null))
-      readSummary(message, text, place);
-    else readMessage(message, place);
-  };
-  const readSummary = (message: Fields, text: string, place: SourcePosition): void => {
-    flush();
-    known.add(asText(message['id']) ?? '');
-    branches.begin({});
-    recordsOf(context, place, message['timestamp']).summary(text, message['id']);
-    branches.end();
-  };
-
   return {
-    read: (object, place) => {
-      const { sessionId, startTime, kind, directories, parentSessionId, type, $set: set, $rewindTo: target } = object;
-      if (isObject(set)) return readSettings(set, place);
-      if (hasText(target)) {
-        flush();
-        state.rewindTo = before.has(target) ? (before.get(target) ?? null) : `before ${target}`;
-        return true;
-      }
-      if (types.has(asText(type) ?? '')) {
-        readMessage(object, place);
-        return true;
-      }
-      if (!hasText(sessionId) || type !== undefined) return false;
-      const cwd = Array.isArray(directories) ? directories[0] : undefined;
-      const parentId = kind === 'subagent' ? parentSessionId : undefined;
-      addToHead(context.head, { id: sessionId, startedAt: startTime, cwd, parentId });
-      log.leaveOut('lines of bookkeeping');
-      return true;
-    },
-    settle: flush,
-    heldLines: () => (held === null ? 0 : 1),
-    state: () => ({ ...state, known: [...known].slice(-knownMessages) }),
+    read: (object, place) => readLine(lines, object, place),
+    settle: () => flush(lines),
+    heldLines: () => (lines.held === null ? 0 : 1),
+    state: () => ({ ...state, known: [...lines.known].slice(-knownMessages) }),
   };
 };
+
+/** Returns whether it is known what it means. */
+function readLine(lines: GeminiLines, object: Fields, place: SourcePosition): boolean {
+  const { context, state, before } = lines;
+  const { sessionId, startTime, kind, directories, parentSessionId, type, $set: set, $rewindTo: target } = object;
+  if (isObject(set)) return readSettings(lines, set, place);
+  if (hasText(target)) {
+    flush(lines);
+    state.rewindTo = before.has(target) ? (before.get(target) ?? null) : `before ${target}`;
+    return true;
+  }
+  if (types.has(asText(type) ?? '')) {
+    readMessage(lines, object, place);
+    return true;
+  }
+  if (!hasText(sessionId) || type !== undefined) return false;
+  const cwd = Array.isArray(directories) ? directories[0] : undefined;
+  const parentId = kind === 'subagent' ? parentSessionId : undefined;
+  addToHead(context.head, { id: sessionId, startedAt: startTime, cwd, parentId });
+  context.log.leaveOut('lines of bookkeeping');
+  return true;
+}
+
+function readSettings(lines: GeminiLines, set: Fields, place: SourcePosition): boolean {
+  const { head, log } = lines.context;
+  const { messages, summary, sessionId, directories } = set;
+  const list = Array.isArray(messages) ? messages.map(fieldsOf) : [];
+  if (hasText(summary)) head.title ??= summary;
+  addToHead(head, { id: sessionId, cwd: Array.isArray(directories) ? directories[0] : undefined });
+  for (const message of list) readListed(lines, message, place);
+  log.leaveOut('lines of bookkeeping');
+  return Object.keys(set).every((key) => settings.has(key));
+}
+
+function readListed(lines: GeminiLines, message: Fields, place: SourcePosition): void {
+  const { branches, log } = lines.context;
+  const { id, type, content } = message;
+  const text = geminiText(content, log);
+  if (isContext(text)) return readContext(lines.context, text);
+  if (lines.known.has(asText(id) ?? '')) return;
+  if (!types.has(asText(type) ?? '')) return log.leaveOut('messages of unknown types');
+  // It may stand before the checkpoint.
+  if (!lines.isFromStart) branches.begin({ parent: `before ${asText(id) ?? ''}` });
+  else if (text.includes('<state_snapshot>') && !(branches.isEmpty() && lines.held === null))
+    readSummary(lines, message, text, place);
+  else readMessage(lines, message, place);
+}
+
+function readSummary(lines: GeminiLines, { id, timestamp }: Fields, text: string, place: SourcePosition): void {
+  flush(lines);
+  lines.known.add(asText(id) ?? '');
+  lines.context.branches.begin({});
+  recordsOf(lines.context, place, timestamp).summary(text, id);
+  lines.context.branches.end();
+}
+
+function readMessage(lines: GeminiLines, object: Fields, place: SourcePosition): void {
+  const { context, state, held } = lines;
+  const { id, type, timestamp, content } = object;
+  const messageId = asText(id) ?? '';
+  if (held !== null && held.object['id'] !== messageId) flush(lines);
+  if (
+    type === 'gemini' &&
+    (state.given?.id === messageId || lines.held !== null || context.ids.isNew('message', messageId))
+  ) {
+    lines.held = { object, place };
+    lines.known.add(messageId);
+    return;
+  }
+  if (type === 'gemini' || !context.ids.isNew('message', messageId)) return context.log.leaveOut('repeated lines');
+  begin(lines, messageId);
+  if (type === 'user') readUser(lines, object, place);
+  else recordsOf(context, place, timestamp).note(geminiText(content, context.log), id);
+  context.branches.end();
+}
+
+function readUser({ context, state }: GeminiLines, object: Fields, place: SourcePosition): void {
+  const { id, timestamp, content } = object;
+  const records = recordsOf(context, place, timestamp);
+  const text = geminiText(content, context.log);
+  if (isContext(text)) return readContext(context, text);
+  for (const response of geminiResponses(content)) {
+    const callId = asText(response['id']) ?? '';
+    // Most of them stand with their calls as well.
+    if (state.given?.results.includes(callId) === true) context.log.leaveOut('results that stand with their calls');
+    else {
+      state.given?.results.push(callId);
+      addGeminiResult(records, response, { id });
+    }
+  }
+  if (hasText(text)) records.message(text, id);
+  else if (geminiResponses(content).length === 0) context.log.leaveOut('empty texts');
+}
+
+/** Reads the answer that is held. */
+function flush(lines: GeminiLines): void {
+  const { context, state, held } = lines;
+  if (held === null) return;
+  lines.held = null;
+  const id = asText(held.object['id']) ?? '';
+  if (state.given?.id === id) context.branches.begin({});
+  else {
+    begin(lines, id);
+    state.given = { id, text: false, thoughts: false, calls: [], results: [] };
+  }
+  readAnswer(context, held.object, held.place, { given: state.given, state });
+  context.branches.end();
+}
+
+function begin({ context, state, before, known }: GeminiLines, id: string): void {
+  const { rewindTo } = state;
+  context.branches.begin(rewindTo === undefined ? { uuid: id } : { uuid: id, parent: rewindTo, goesOn: false });
+  if (rewindTo !== undefined) state.last = rewindTo;
+  delete state.rewindTo;
+  before.set(id, state.last);
+  known.add(id);
+  state.last = id;
+}
 
 /** The program says this in the user's name, before the first prompt. */
 function isContext(text: string): boolean {

@@ -3,10 +3,8 @@
  * the newest of its branch begins another branch. A position is a branch and how many of its units had begun.
  */
 import type { AgentStep } from './agent-log.ts';
-import type { ImportIds } from '../records/import-ids.ts';
-import type { ImportLog } from './import-report.ts';
-import { openUnits, type ImportUnits, type UnitRecords } from './import-units.ts';
-import { asText, isObject } from '../records/import-values.ts';
+import { drain, forkAt, isEmpty, lose, type Branch, type BranchTree, type Position } from './branch-tree.ts';
+import type { ImportUnits, UnitRecords } from './import-units.ts';
 
 /** Where a line of a log stands in the tree of its lines. */
 export interface LineOrigin {
@@ -30,8 +28,6 @@ export interface AgentBranches {
   endTurn(): void;
   settle(): void;
   take(): AgentStep[];
-  /** Null while a unit is open. */
-  save(): Record<string, unknown> | null;
   needsStart(): boolean;
   /** A call has no result yet. */
   waits(): boolean;
@@ -41,219 +37,136 @@ export interface AgentBranches {
   isEmpty(): boolean;
 }
 
-interface Branch {
-  number: number;
-  units: ImportUnits;
-  /** How many of its units were given, and the last record of each. */
-  given: number;
-  ends: Map<number, string>;
-  /** A record whose parent was read when so many units had begun goes on in this branch: what came since was said beside it. */
-  floor: number;
-  /** How many units had begun before the line that is being read. */
-  begun: number;
-  /** Lines that a record can follow without a fork, and how many units had begun there. */
-  newest: [uuid: string, begun: number][];
-  touched: number;
+/** The line of the log that is being read. */
+interface Line {
+  tree: BranchTree;
+  origin: LineOrigin;
+  /** The branch of its records. Null: it had none yet. */
+  used: Branch | null;
+  /** Branches that it has reached: a result may belong to another one. */
+  reached: Set<Branch>;
 }
 
-type Position = Record<'branch' | 'begun', number>;
+const keptUuids = 64;
 
-const kept = { uuids: 64, branches: 8 };
-
-/** `follows`: as for `openUnits`. */
-export function openBranches(
-  log: ImportLog,
-  ids: ImportIds,
-  { saved, follows }: { saved: Record<string, unknown> | null; follows: boolean },
-): AgentBranches {
-  const branches = new Map<number, Branch>();
-  const positions = new Map<string, Position>();
-  /** Those that hold something back, and those that the line has reached: a log may have thousands that nobody comes back to. */
-  const busy = new Set<Branch>();
-  const reached = new Set<Branch>();
-  const steps: AgentStep[] = [];
-  let [count, time, needsStart, namesParents] = [1, 0, false, false];
-  let current: Position = { branch: 0, begun: 0 };
-  let origin: LineOrigin = {};
-  let used: Branch | null = null;
-
-  const open = (number: number, begun = 0): Branch => {
-    const units = openUnits(log, ids, { follows, begun });
-    const ends = new Map<number, string>();
-    const branch = { number, units, given: begun, ends, floor: 0, begun, newest: [], touched: time };
-    branches.set(number, branch);
-    return branch;
-  };
-
-  const drain = (branch: Branch): void => {
-    const units = branch.units.take();
-    log.give(units);
-    for (const unit of units) {
-      steps.push({ unit: { ...unit, branch: branch.number } });
-      if (unit.kind === 'plan') continue;
-      branch.given += 1;
-      branch.ends.set(branch.given, unit.records.at(-1)?.id ?? '');
-    }
-    if (branch.units.heldRecords() > 0) busy.add(branch);
-    else busy.delete(branch);
-  };
-
-  const findParent = (): Position | null => {
-    const { parent, goesOn = !namesParents } = origin;
-    if (parent === undefined || (parent === null && goesOn)) return current;
-    if (parent === null) return saved === null || isEmpty() ? { branch: 0, begun: 0 } : null;
-    return positions.get(parent) ?? (saved === null ? current : null);
-  };
-
-  /** Null: it has to be read again from the beginning. */
-  const forkAt = ({ branch: number, begun }: Position): Branch | null => {
-    const leaves = branches.get(number);
-    if (leaves === undefined) return null;
-    leaves.units.closeThrough(begun - 1);
-    drain(leaves);
-    const after = begun === 0 ? null : leaves.ends.get(begun);
-    return after === undefined ? null : addFork(leaves.number, after);
-  };
-  const addFork = (leaves: number, after: string | null): Branch => {
-    const branch = open(count);
-    count += 1;
-    steps.push({ fork: { branch: branch.number, leaves, after } });
-    return branch;
-  };
-
-  const lose = (): Branch => {
-    needsStart = true;
-    return branches.get(0) ?? open(0);
-  };
-
-  /** The branch of the line's parent, or a new one. */
-  const here = (mayFork: boolean): Branch => {
-    if (used !== null) return used;
-    const parent = findParent();
-    const branch = parent === null ? undefined : branches.get(parent.branch);
-    if (parent === null || branch === undefined) used = lose();
-    else if (!mayFork || origin.isQueued === true || parent.begun >= branch.floor) used = branch;
-    else used = forkAt(parent) ?? lose();
-    reached.add(used);
-    return used;
-  };
-  const find = (test: (units: ImportUnits) => boolean): Branch | undefined =>
-    [...busy, ...reached].find(({ units }) => test(units));
-  const ofAnswer = (answer: string | null): ImportUnits => {
-    if (answer !== null) used ??= find((units) => units.hasAnswer(answer)) ?? null;
-    if (used !== null) reached.add(used);
-    return here(true).units;
-  };
-  const isEmpty = (): boolean => count === 1 && (branches.get(0)?.units.begun() ?? 0) === 0;
-
-  if (!restore()) needsStart = true;
-  function restore(): boolean {
-    if (saved === null) return open(0) !== undefined;
-    const { live, current: at } = saved;
-    if (!Array.isArray(live) || !Array.isArray(at)) return false;
-    count = Number(saved['count']);
-    namesParents = saved['namesParents'] !== false;
-    current = { branch: Number(at[0]), begun: Number(at[1]) };
-    for (const value of live.filter(isObject)) {
-      const branch = open(Number(value['number']), Number(value['begun']));
-      const last = asText(value['last']);
-      if (last !== undefined) branch.ends.set(branch.given, last);
-      Object.assign(branch, {
-        floor: Number(value['floor']),
-        newest: value['uuids'],
-        touched: Number(value['touched']),
-      });
-      time = Math.max(time, branch.touched);
-      for (const [uuid, begun] of branch.newest) positions.set(uuid, { branch: branch.number, begun });
-    }
-    return true;
-  }
-
+export function openBranches(tree: BranchTree): AgentBranches {
+  const line: Line = { tree, origin: {}, used: null, reached: new Set() };
+  const { reached } = line;
   return {
-    units: {
-      message: (record) => here(true).units.message(record, origin.isQueued === true),
-      say: (answer, record) => ofAnswer(answer).say(answer, record),
-      think: (answer, record) => ofAnswer(answer).think(answer, record),
-      call: (answer, key, record, place) => ofAnswer(answer).call(answer, key, record, place),
-      result: (key, record, place) => {
-        const branch = find((units) => units.waitsFor(key)) ?? here(false);
-        used ??= branch;
-        reached.add(branch);
-        branch.units.result(key, record, place);
-      },
-      plan: (answer, record, text) => {
-        const { tool_call_id: key } = record;
-        if (key !== undefined) used ??= find((units) => units.waitsFor(key)) ?? null;
-        ofAnswer(answer).plan(answer, record, text);
-      },
-      aside: (record, usage) => here(true).units.aside(record, usage),
-      interrupt: (note) => here(note !== null).units.interrupt(note),
-      usage: (answer, usage) => (used ?? branches.get(findParent()?.branch ?? -1))?.units.usage(answer, usage),
-    },
-    begin: (next) => {
-      [origin, used] = [next, null];
-      namesParents ||= typeof next.parent === 'string';
-      if (findParent() === null) needsStart = true;
-      return next.uuid === undefined || !positions.has(next.uuid);
+    units: unitsOf(line),
+    begin: (origin) => {
+      [line.origin, line.used] = [origin, null];
+      tree.namesParents ||= typeof origin.parent === 'string';
+      if (findParent(line) === null) tree.needsStart = true;
+      return origin.uuid === undefined || !tree.positions.has(origin.uuid);
     },
     end: () => {
-      const position: Position | null =
-        used === null ? findParent() : { branch: used.number, begun: used.units.begun() };
-      if (used !== null) {
-        const [before, begun] = [used.floor, used.units.begun()];
-        if (origin.isQueued !== true && begun > used.begun) used.floor = begun;
-        used.begun = begun;
-        if (used.floor !== before) used.newest = [];
-        time += 1;
-        used.touched = time;
-      }
-      for (const branch of reached) drain(branch);
+      const position = endRecords(line);
+      for (const branch of reached) drain(tree, branch);
       reached.clear();
-      if (position === null) return;
-      current = position;
-      if (origin.uuid === undefined) return;
-      positions.set(origin.uuid, position);
-      const branch = branches.get(position.branch);
-      if (branch === undefined || position.begun < branch.floor) return;
-      branch.newest.push([origin.uuid, position.begun]);
-      if (branch.newest.length > kept.uuids) branch.newest.shift();
+      if (position !== null) keepPosition(line, position);
     },
     endTurn: () => {
-      const branch = used ?? branches.get(findParent()?.branch ?? -1);
+      const branch = line.used ?? branchOfParent(line);
       if (branch === undefined) return;
       reached.add(branch);
       branch.units.close();
     },
     settle: () => {
-      for (const branch of [...new Set([...busy, ...reached])].toSorted((one, other) => one.number - other.number)) {
+      for (const branch of [...new Set([...tree.busy, ...reached])].toSorted(
+        (one, other) => one.number - other.number,
+      )) {
         branch.units.close();
-        drain(branch);
+        drain(tree, branch);
       }
       reached.clear();
     },
-    take: () => steps.splice(0),
-    save: () => {
-      if (busy.size > 0) return null;
-      const live = [...branches.values()].toSorted((one, other) => one.touched - other.touched).slice(-kept.branches);
-      return {
-        count,
-        namesParents,
-        current: [current.branch, current.begun],
-        live: live
-          .toSorted((one, other) => one.number - other.number)
-          .map(({ number, units, ends, given, floor, newest, touched }) => ({
-            number,
-            touched,
-            begun: units.begun(),
-            floor,
-            last: ends.get(given) ?? null,
-            uuids: [...newest],
-          })),
-      };
-    },
-    needsStart: () => needsStart,
-    waits: () => find((units) => units.waitsFor()) !== undefined,
-    heldRecords: () => [...busy].reduce((sum, { units }) => sum + units.heldRecords(), 0),
-    isEmpty,
+    take: () => tree.steps.splice(0),
+    needsStart: () => tree.needsStart,
+    waits: () => find(line, (units) => units.waitsFor()) !== undefined,
+    heldRecords: () => [...tree.busy].reduce((sum, { units }) => sum + units.heldRecords(), 0),
+    isEmpty: () => isEmpty(tree),
   };
+}
+
+function unitsOf(line: Line): UnitRecords {
+  return {
+    message: (record) => here(line, true).units.message(record, line.origin.isQueued === true),
+    say: (answer, record) => ofAnswer(line, answer).say(answer, record),
+    think: (answer, record) => ofAnswer(line, answer).think(answer, record),
+    call: (answer, key, record, place) => ofAnswer(line, answer).call(answer, key, record, place),
+    result: (key, record, place) => {
+      const branch = find(line, (units) => units.waitsFor(key)) ?? here(line, false);
+      line.used ??= branch;
+      line.reached.add(branch);
+      branch.units.result(key, record, place);
+    },
+    plan: (answer, record, text) => {
+      const { tool_call_id: key } = record;
+      if (key !== undefined) line.used ??= find(line, (units) => units.waitsFor(key)) ?? null;
+      ofAnswer(line, answer).plan(answer, record, text);
+    },
+    aside: (record, usage) => here(line, true).units.aside(record, usage),
+    interrupt: (note) => here(line, note !== null).units.interrupt(note),
+    usage: (answer, usage) => (line.used ?? branchOfParent(line))?.units.usage(answer, usage),
+  };
+}
+
+function ofAnswer(line: Line, answer: string | null): ImportUnits {
+  if (answer !== null) line.used ??= find(line, (units) => units.hasAnswer(answer)) ?? null;
+  if (line.used !== null) line.reached.add(line.used);
+  return here(line, true).units;
+}
+
+function find({ tree, reached }: Line, test: (units: ImportUnits) => boolean): Branch | undefined {
+  return [...tree.busy, ...reached].find(({ units }) => test(units));
+}
+
+/** The branch of the line's parent, or a new one. */
+function here(line: Line, mayFork: boolean): Branch {
+  const { tree, origin } = line;
+  if (line.used !== null) return line.used;
+  const parent = findParent(line);
+  const branch = parent === null ? undefined : tree.branches.get(parent.branch);
+  if (parent === null || branch === undefined) line.used = lose(tree);
+  else if (!mayFork || origin.isQueued === true || parent.begun >= branch.floor) line.used = branch;
+  else line.used = forkAt(tree, parent);
+  line.reached.add(line.used);
+  return line.used;
+}
+
+/** Null: it stands before the checkpoint. */
+function findParent({ tree, origin }: Line): Position | null {
+  const { parent, goesOn = !tree.namesParents } = origin;
+  if (parent === undefined || (parent === null && goesOn)) return tree.current;
+  if (parent === null) return tree.isWhole || isEmpty(tree) ? { branch: 0, begun: 0 } : null;
+  return tree.positions.get(parent) ?? (tree.isWhole ? tree.current : null);
+}
+
+function branchOfParent(line: Line): Branch | undefined {
+  return line.tree.branches.get(findParent(line)?.branch ?? -1);
+}
+
+/** Returns where the line stands. */
+function endRecords(line: Line): Position | null {
+  const { tree, origin, used } = line;
+  if (used === null) return findParent(line);
+  const [before, begun] = [used.floor, used.units.begun()];
+  if (origin.isQueued !== true && begun > used.begun) used.floor = begun;
+  used.begun = begun;
+  if (used.floor !== before) used.newest = [];
+  tree.time += 1;
+  used.touched = tree.time;
+  return { branch: used.number, begun };
+}
+
+/** Lines that come may name it as their parent. */
+function keepPosition({ tree, origin: { uuid } }: Line, position: Position): void {
+  tree.current = position;
+  if (uuid === undefined) return;
+  tree.positions.set(uuid, position);
+  const branch = tree.branches.get(position.branch);
+  if (branch === undefined || position.begun < branch.floor) return;
+  branch.newest.push([uuid, position.begun]);
+  if (branch.newest.length > keptUuids) branch.newest.shift();
 }

@@ -1,6 +1,7 @@
 /** The reader of every agent's log: lines, checkpoints and what is known of the log; what a line means is its agent's. */
 import { openBranches, type AgentBranches } from './agent-branches.ts';
 import type { AgentLine, AgentLogHead, AgentLogOptions, AgentLogReader } from './agent-log.ts';
+import { openTree, saveTree } from './branch-tree.ts';
 import { toBase, type LineContext } from './import-context.ts';
 import { openImportIds, toPlace, type IdMemory, type SourcePosition } from '../records/import-ids.ts';
 import { readObjects } from './import-lines.ts';
@@ -53,10 +54,11 @@ export function openAgentReader(
   const log = openImportLog();
   const known = saved === null ? undefined : (saved['ids'] as IdMemory);
   const ids = openImportIds(agent, hash, closed === undefined ? knownIds : undefined, known);
-  const branches = openBranches(log, ids, {
+  const tree = openTree(log, ids, {
     saved: saved === null ? null : fieldsOf(saved['branches']),
     follows: closed === undefined,
   });
+  const branches = openBranches(tree);
   const head = { ...emptyHead, ...(saved === null ? {} : fieldsOf(saved['head'])) } as AgentLogHead;
   const context: AgentContext = {
     ids,
@@ -99,7 +101,7 @@ export function openAgentReader(
     },
     take: branches.take,
     checkpoint: () => {
-      const state = (lines.heldLines?.() ?? 0) > 0 ? null : branches.save();
+      const state = (lines.heldLines?.() ?? 0) > 0 ? null : saveTree(tree);
       if (state === null || branches.needsStart() || !isReadable) return null;
       const [recent, older] = ids.memory();
       return {

@@ -1,6 +1,7 @@
 /** One unit of a foreign log while it grows, and what it becomes. */
 import type { ImportUnit, UnitUsage } from './importer.ts';
 import type { ImportIds, SourcePosition } from '../records/import-ids.ts';
+import type { ImportLog } from './import-report.ts';
 import {
   abortedOutput,
   summarySource,
@@ -50,6 +51,12 @@ export interface OpenUnit {
 export const unitLimits = { queuedUnits: 32, unitRecords: 256, asides: 64 };
 
 export const noResultOutput = 'The source of this conversation holds no result of this call';
+
+export function emptyUnit(): OpenUnit {
+  const records = { before: [], message: null, plan: null, texts: [], calls: [], after: [] };
+  // With the spread in front, V8 keeps every unit until its next full collection.
+  return { answer: null, isQueued: false, usage: {}, isPassed: false, ...records };
+}
 
 export function isAnswered(unit: OpenUnit): boolean {
   return unit.calls.every((call) => call.result !== null);
@@ -129,4 +136,31 @@ export function missingResult(call: OpenCall, ids: ImportIds, reason?: ResultRea
   const output = reason === 'aborted' ? abortedOutput : noResultOutput;
   const base = { type: 'tool_result' as const, id: ids.idFor(call.place), timestamp, tool_call_id, output };
   return { ...base, is_error: true, ...(reason === undefined ? {} : { reason }) };
+}
+
+/** The first of those since the same message: where ids are used again, earlier ones have been given up. */
+export function chooseCall(waiting: readonly OpenCall[]): OpenCall | undefined {
+  return waiting.find(({ messages }) => messages === waiting.at(-1)?.messages);
+}
+
+/** Some sources number their calls anew in every answer. */
+export function withOwnCallId(
+  record: ToolUseRecord,
+  place: SourcePosition,
+  ids: ImportIds,
+  log: ImportLog,
+): ToolUseRecord {
+  const { tool_call_id: callId } = record;
+  if (callId !== '' && ids.isNew('call', callId)) return record;
+  if (callId !== '') log.repair(place.line, `call ${shown(callId)} has the id of an earlier one: it got another`);
+  return { ...record, tool_call_id: ids.idFor(place) };
+}
+
+export function toLateNote(key: string, output: unknown): string {
+  const text = typeof output === 'string' ? output : JSON.stringify(output);
+  return `A result of the call ${shown(key)} came when nothing waited for it:\n\n${text}`;
+}
+
+export function shown(key: string): string {
+  return key.length > 60 ? `${key.slice(0, 60)}...` : key;
 }

@@ -6,15 +6,20 @@ import type { ImportUnit, UnitUsage } from './importer.ts';
 import type { ImportIds, SourcePosition } from '../records/import-ids.ts';
 import type { ImportLog } from './import-report.ts';
 import {
+  chooseCall,
   countRecords,
+  emptyUnit,
   hasRoom,
   isAnswered,
   joinable,
   missingResult,
+  shown,
   thoughtOnly,
+  toLateNote,
   toPartial,
   toUnit,
   unitLimits,
+  withOwnCallId,
   type Aside,
   type OpenCall,
   type OpenUnit,
@@ -68,174 +73,176 @@ export interface ImportUnits extends UnitRecords {
   waitsFor(key?: string): boolean;
 }
 
+/** The units that have begun and were not taken. */
+interface Units {
+  log: ImportLog;
+  ids: ImportIds;
+  follows: boolean;
+  begun: number;
+  /** Those that are whole. */
+  ready: ImportUnit[];
+  queue: OpenUnit[];
+  /** Notes before the first unit. */
+  asides: Aside[];
+  /** Calls without a result, by their key. */
+  waiting: Map<string, OpenCall[]>;
+  messages: number;
+}
+
 /**
  * `follows`: the log is read while it is written. Then a note without a neighbour is a unit at once, and a result whose call does not
  * wait any more becomes a note.
  */
 export function openUnits(log: ImportLog, ids: ImportIds, { follows = false, begun = 0 } = {}): ImportUnits {
-  let ready: ImportUnit[] = [];
-  let queue: OpenUnit[] = [];
-  let asides: Aside[] = [];
-  const waiting = new Map<string, OpenCall[]>();
-  let messages = 0;
-
-  const takeAsides = (): Aside[] => asides.splice(0);
-
-  const release = (unit: OpenUnit, reason?: ResultReason): void => {
-    for (const call of unit.calls) {
-      if (call.result !== null) continue;
-      call.result = missingResult(call, ids, reason);
-      log.repair(call.place.line, `call ${shown(call.key)} has no result: it got one that says so`);
-      stopWaiting(waiting, call);
-    }
-    ready.push(toUnit(unit));
-  };
-
-  const settle = (): void => {
-    while (queue.length > unitLimits.queuedUnits || (queue[0]?.isPassed && isAnswered(queue[0])))
-      release(queue.shift() as OpenUnit);
-  };
-
-  const begin = (answer: string | null, content: Partial<OpenUnit> = {}): OpenUnit => {
-    for (const unit of queue) unit.isPassed = true;
-    const unit = { ...emptyUnit(), answer, before: takeAsides(), ...content };
-    queue.push(unit);
-    begun += 1;
-    settle();
-    return unit;
-  };
-
-  const closeAll = (reason?: ResultReason): void => {
-    for (const unit of queue) release(unit, reason);
-    queue = [];
-  };
-
-  const growing = (answer: string): OpenUnit | undefined =>
-    queue.find((unit) => unit.answer === answer && hasRoom(unit));
-
-  const addAside = (record: Aside): void => {
-    const unit = queue.at(-1);
-    if (unit?.plan === null && unit.after.length < unitLimits.asides) return void unit.after.push(record);
-    if (follows) return void begin(null, { after: [record], isPassed: true });
-    if (!unit && asides.length < unitLimits.asides) return void asides.push(record);
-    begin(null).after.push(record);
-  };
-
+  const units: Units = { log, ids, follows, begun, ready: [], queue: [], asides: [], waiting: new Map(), messages: 0 };
   return {
     message: (record, isQueued = false) => {
-      messages += 1;
-      begin(null, { message: record, isQueued, isPassed: true });
+      units.messages += 1;
+      begin(units, null, { message: record, isQueued, isPassed: true });
     },
-    say: (answer, record) => {
-      const known = answer === null ? thoughtOnly(queue.at(-1)) : growing(answer);
-      (known ?? begin(answer)).texts.push(record);
-    },
-    think: (answer, record) => {
-      const known = answer === null ? joinable(queue.at(-1)) : growing(answer);
-      (known ?? begin(answer)).texts.push(record);
-    },
-    call: (answer, key, record, place) => {
-      const known = answer === null ? joinable(queue.at(-1)) : growing(answer);
-      if (answer !== null && known?.calls.some((call) => call.key === key))
-        return log.skip(place.line, `call ${shown(key)} stands there twice`);
-      const use = withOwnCallId(record, place, ids, log);
-      const call: OpenCall = { key, use, place, result: null, messages };
-      (known ?? begin(answer)).calls.push(call);
-      waiting
-        .set(key, waiting.get(key) ?? [])
-        .get(key)
-        ?.push(call);
-    },
-    result: (key, { id, timestamp, output, is_error, reason }, place) => {
-      const call = chooseCall(waiting.get(key) ?? []);
-      if (call === undefined) {
-        log.skip(place.line, `a result of call ${shown(key)}, which waits for none`);
-        return follows ? addAside({ type: 'note', id, timestamp, text: toLateNote(key, output) }) : undefined;
-      }
-      stopWaiting(waiting, call);
-      const given = reason === undefined ? {} : { reason };
-      const { tool_call_id } = call.use;
-      call.result = { type: 'tool_result', id, timestamp, tool_call_id, output, is_error, ...given };
-      settle();
-    },
-    plan: (answer, record, text) => {
-      if (!follows) return;
-      const key = record.tool_call_id;
-      const named = answer === null ? thoughtOnly(queue.at(-1)) : growing(answer);
-      const own = queue.find(({ calls }) => calls.some((call) => call.key === key)) ?? named;
-      const before = queue.slice(0, own === undefined ? queue.length : queue.indexOf(own));
-      for (const unit of before) unit.isPassed = true;
-      // It is no unit that a line of the log could follow, and is not counted.
-      queue.splice(before.length, 0, { ...emptyUnit(), plan: { record, text }, isPassed: true });
-      settle();
-    },
+    say: (answer, record) => (ofText(units, answer) ?? begin(units, answer)).texts.push(record),
+    think: (answer, record) => (ofCall(units, answer) ?? begin(units, answer)).texts.push(record),
+    call: (answer, key, use, place) => addCall(units, answer, { key, use, place }),
+    result: (key, result, place) => addResult(units, key, result, place),
+    plan: (answer, record, text) => addPlan(units, answer, record, text),
     aside: (record, usage) =>
-      usage === undefined ? addAside(record) : void begin(null, { after: [record], isPassed: true, usage }),
+      usage === undefined
+        ? addAside(units, record)
+        : void begin(units, null, { after: [record], isPassed: true, usage }),
     interrupt: (note) => {
-      const unit = queue.at(-1);
+      const unit = units.queue.at(-1);
       const said = unit?.calls.length === 0 ? unit.texts.at(-1) : undefined;
       if (unit && said && said.type !== 'thinking') unit.texts.splice(-1, 1, toPartial(said));
-      if (note !== null) addAside(note);
-      closeAll('aborted');
+      if (note !== null) addAside(units, note);
+      closeAll(units, 'aborted');
     },
-    usage: (answer, usage) => {
-      const isAnswer = (unit: OpenUnit) => unit.message === null && unit.plan === null;
-      const open = queue.filter((unit) => isAnswer(unit) && (answer === null || unit.answer === answer));
-      const counted = open.find((unit) => Object.keys(unit.usage).length > 0);
-      const unit = answer === null ? open.at(-1) : (counted ?? open.at(-1));
-      if (unit === undefined || (unit !== counted && answer !== null && !ids.isNew('usage', answer))) return;
-      unit.usage = usage;
-    },
+    usage: (answer, usage) => addUsage(units, answer, usage),
     close: () => {
-      if (asides.length > 0) begin(null);
-      closeAll();
+      if (units.asides.length > 0) begin(units, null);
+      closeAll(units);
     },
     closeThrough: (unit) => {
-      const first = () => begun - queue.filter(({ plan }) => plan === null).length;
-      while (queue.length > 0 && first() <= unit) release(queue.shift() as OpenUnit);
+      const { queue } = units;
+      const first = () => units.begun - queue.filter(({ plan }) => plan === null).length;
+      while (queue.length > 0 && first() <= unit) release(units, queue.shift() as OpenUnit);
     },
     take: () => {
-      const units = ready;
-      ready = [];
-      return units;
+      const { ready } = units;
+      units.ready = [];
+      return ready;
     },
-    heldRecords: () => asides.length + queue.reduce((sum, unit) => sum + countRecords(unit), 0),
-    begun: () => begun,
-    hasAnswer: (answer) => growing(answer) !== undefined,
-    waitsFor: (key) => (key === undefined ? waiting.size > 0 : waiting.has(key)),
+    heldRecords: () => units.asides.length + units.queue.reduce((sum, unit) => sum + countRecords(unit), 0),
+    begun: () => units.begun,
+    hasAnswer: (answer) => growing(units, answer) !== undefined,
+    waitsFor: (key) => (key === undefined ? units.waiting.size > 0 : units.waiting.has(key)),
   };
 }
 
-function emptyUnit(): OpenUnit {
-  const records = { before: [], message: null, plan: null, texts: [], calls: [], after: [] };
-  // With the spread in front, V8 keeps every unit until its next full collection.
-  return { answer: null, isQueued: false, usage: {}, isPassed: false, ...records };
+function begin(units: Units, answer: string | null, content: Partial<OpenUnit> = {}): OpenUnit {
+  for (const unit of units.queue) unit.isPassed = true;
+  const unit = { ...emptyUnit(), answer, before: units.asides.splice(0), ...content };
+  units.queue.push(unit);
+  units.begun += 1;
+  settle(units);
+  return unit;
 }
 
-/** The first of those since the same message: where ids are used again, earlier ones have been given up. */
-function chooseCall(waiting: readonly OpenCall[]): OpenCall | undefined {
-  return waiting.find(({ messages }) => messages === waiting.at(-1)?.messages);
+function settle(units: Units): void {
+  const { queue } = units;
+  while (queue.length > unitLimits.queuedUnits || (queue[0]?.isPassed && isAnswered(queue[0])))
+    release(units, queue.shift() as OpenUnit);
 }
 
-/** Some sources number their calls anew in every answer. */
-function withOwnCallId(record: ToolUseRecord, place: SourcePosition, ids: ImportIds, log: ImportLog): ToolUseRecord {
-  const { tool_call_id: callId } = record;
-  if (callId !== '' && ids.isNew('call', callId)) return record;
-  if (callId !== '') log.repair(place.line, `call ${shown(callId)} has the id of an earlier one: it got another`);
-  return { ...record, tool_call_id: ids.idFor(place) };
+function release({ ids, log, waiting, ready }: Units, unit: OpenUnit, reason?: ResultReason): void {
+  for (const call of unit.calls) {
+    if (call.result !== null) continue;
+    call.result = missingResult(call, ids, reason);
+    log.repair(call.place.line, `call ${shown(call.key)} has no result: it got one that says so`);
+    stopWaiting(waiting, call);
+  }
+  ready.push(toUnit(unit));
 }
 
-function toLateNote(key: string, output: unknown): string {
-  const text = typeof output === 'string' ? output : JSON.stringify(output);
-  return `A result of the call ${shown(key)} came when nothing waited for it:\n\n${text}`;
+/** The unit that a text of the answer goes to; undefined: a new one. */
+function ofText(units: Units, answer: string | null): OpenUnit | undefined {
+  return answer === null ? thoughtOnly(units.queue.at(-1)) : growing(units, answer);
+}
+
+/** The same for a call, or a thought. */
+function ofCall(units: Units, answer: string | null): OpenUnit | undefined {
+  return answer === null ? joinable(units.queue.at(-1)) : growing(units, answer);
+}
+
+function growing({ queue }: Units, answer: string): OpenUnit | undefined {
+  return queue.find((unit) => unit.answer === answer && hasRoom(unit));
+}
+
+function addCall(units: Units, answer: string | null, given: Pick<OpenCall, 'key' | 'use' | 'place'>): void {
+  const { log, ids, waiting, messages } = units;
+  const { key, place } = given;
+  const known = ofCall(units, answer);
+  if (answer !== null && known?.calls.some((call) => call.key === key))
+    return log.skip(place.line, `call ${shown(key)} stands there twice`);
+  const call: OpenCall = { key, use: withOwnCallId(given.use, place, ids, log), place, result: null, messages };
+  (known ?? begin(units, answer)).calls.push(call);
+  waiting
+    .set(key, waiting.get(key) ?? [])
+    .get(key)
+    ?.push(call);
+}
+
+function addResult(units: Units, key: string, result: LooseResult, place: SourcePosition): void {
+  const { id, timestamp, output, is_error, reason } = result;
+  const call = chooseCall(units.waiting.get(key) ?? []);
+  if (call === undefined) {
+    units.log.skip(place.line, `a result of call ${shown(key)}, which waits for none`);
+    if (units.follows) addAside(units, { type: 'note', id, timestamp, text: toLateNote(key, output) });
+    return;
+  }
+  stopWaiting(units.waiting, call);
+  const given = reason === undefined ? {} : { reason };
+  const { tool_call_id } = call.use;
+  call.result = { type: 'tool_result', id, timestamp, tool_call_id, output, is_error, ...given };
+  settle(units);
+}
+
+function addPlan(units: Units, answer: string | null, record: PlanRecord, text: string): void {
+  const { queue, follows } = units;
+  if (!follows) return;
+  const key = record.tool_call_id;
+  const own = queue.find(({ calls }) => calls.some((call) => call.key === key)) ?? ofText(units, answer);
+  const before = queue.slice(0, own === undefined ? queue.length : queue.indexOf(own));
+  for (const unit of before) unit.isPassed = true;
+  // It is no unit that a line of the log could follow, and is not counted.
+  queue.splice(before.length, 0, { ...emptyUnit(), plan: { record, text }, isPassed: true });
+  settle(units);
+}
+
+function addAside(units: Units, record: Aside): void {
+  const { queue, asides, follows } = units;
+  const unit = queue.at(-1);
+  if (unit?.plan === null && unit.after.length < unitLimits.asides) return void unit.after.push(record);
+  if (follows) return void begin(units, null, { after: [record], isPassed: true });
+  if (!unit && asides.length < unitLimits.asides) return void asides.push(record);
+  begin(units, null).after.push(record);
+}
+
+function addUsage({ queue, ids }: Units, answer: string | null, usage: UnitUsage): void {
+  const isAnswer = (unit: OpenUnit) => unit.message === null && unit.plan === null;
+  const open = queue.filter((unit) => isAnswer(unit) && (answer === null || unit.answer === answer));
+  const counted = open.find((unit) => Object.keys(unit.usage).length > 0);
+  const unit = answer === null ? open.at(-1) : (counted ?? open.at(-1));
+  if (unit === undefined || (unit !== counted && answer !== null && !ids.isNew('usage', answer))) return;
+  unit.usage = usage;
+}
+
+function closeAll(units: Units, reason?: ResultReason): void {
+  for (const unit of units.queue) release(units, unit, reason);
+  units.queue = [];
 }
 
 function stopWaiting(waiting: Map<string, OpenCall[]>, call: OpenCall): void {
   const calls = waiting.get(call.key) ?? [];
   calls.splice(calls.indexOf(call), 1);
   if (calls.length === 0) waiting.delete(call.key);
-}
-
-function shown(key: string): string {
-  return key.length > 60 ? `${key.slice(0, 60)}...` : key;
 }

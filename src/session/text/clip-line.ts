@@ -28,105 +28,116 @@ export interface LineClip {
   heldLength(): number;
 }
 
+/** The part of a line that has come. */
+interface Clip {
+  limits: LineLimits;
+  kept: string;
+  /** Characters that are left out. */
+  cut: number;
+  /** Lists and objects that are open. */
+  depth: number;
+  /** `text`, `elements`: until the end of this text or list, nothing is kept; `rest`: to the end of the line. */
+  skips: 'nothing' | 'text' | 'elements' | 'rest';
+  /** The depth of the list whose elements are left out. */
+  level: number;
+  inString: boolean;
+  /** Characters that still belong to an escape sequence; -1: the next one says how many. */
+  escape: number;
+  /** Characters that the text may still have; below 0: so many are left out of it. */
+  room: number;
+}
+
+const nothingYet = { kept: '', cut: 0, depth: 0, level: 0, escape: 0, room: 0 };
+
 /** `head`: how the line begins; it is pushed as well. */
 export function openLineClip(limits: LineLimits, head: string): LineClip {
+  const clip: Clip = { ...nothingYet, limits, skips: 'nothing', inString: false };
   const isText = !structured.test(head);
-  const kept: string[] = [];
-  let [length, cut, depth] = [0, 0, 0];
-  /** `text`, `elements`: until the end of this text or list, nothing is kept; `rest`: to the end of the line. */
-  let leavesOut: 'nothing' | 'text' | 'elements' | 'rest' = 'nothing';
-  let leftDepth = 0;
-  let inString = false;
-  /** Characters that still belong to an escape sequence; -1: the next one says how many. */
-  let escape = 0;
-  /** Characters of the text so far, and how many there may be. */
-  let [count, room] = [0, 0];
+  return {
+    push: (piece) => {
+      if (!isText && clip.kept.length > 2 * limits.line) clip.skips = 'rest';
+      if (clip.skips === 'rest') clip.cut += piece.length;
+      else if (isText) pushText(clip, piece);
+      else pushStructured(clip, piece);
+    },
+    end: () => {
+      if (clip.skips === 'text') clip.cut -= clip.room;
+      if (isText && clip.cut > 0) clip.kept += ` ${toCutMark(clip.cut).trimStart()}`;
+      return { text: clip.kept, cut: clip.cut };
+    },
+    heldLength: () => clip.kept.length,
+  };
+}
 
-  function keep(piece: string): void {
-    if (piece !== '') kept.push(piece);
-    length += piece.length;
-  }
+function pushText(clip: Clip, piece: string): void {
+  const stays = piece.slice(0, clip.limits.text - clip.kept.length);
+  clip.kept += stays;
+  clip.cut += piece.length - stays.length;
+  if (clip.cut > 0) clip.skips = 'rest';
+}
 
-  /** Where the text ends, or its room, or the piece. It is passed through character by character, so with variables of its own. */
-  function passText(piece: string, start: number): number {
-    const max = leavesOut === 'nothing' ? room : Infinity;
-    let [at, pending, passed] = [start, escape, count];
-    for (; at < piece.length; at += 1) {
-      const code = piece.charCodeAt(at);
-      if (pending > 0) pending -= 1;
-      else if (pending < 0) pending = code === letterU ? 4 : 0;
-      else if (code === quote || passed === max) break;
-      else {
-        passed += 1;
-        if (code === backslash) pending = -1;
+function pushStructured(clip: Clip, piece: string): void {
+  const { limits } = clip;
+  let from = 0;
+  for (let at = 0; at < piece.length; at += 1) {
+    const left = clip.skips;
+    if (clip.inString) at = passText(clip, piece, at);
+    const code = piece.charCodeAt(at);
+    if (clip.inString) {
+      if (code === quote) endText(clip);
+      else if (at < piece.length) {
+        clip.kept += piece.slice(from, at);
+        clip.skips = 'text';
+        at -= 1;
       }
-    }
-    [escape, count] = [pending, passed];
-    return at;
-  }
-
-  function endText(): void {
-    inString = false;
-    if (leavesOut !== 'text') return;
-    leavesOut = 'nothing';
-    cut += count - room;
-    // Its newline is written as JSON writes it.
-    keep(JSON.stringify(toCutMark(count - room)).slice(1, -1));
-  }
-
-  function pushStructured(piece: string): void {
-    let from = 0;
-    for (let at = 0; at < piece.length; at += 1) {
-      const left = leavesOut;
-      if (inString) at = passText(piece, at);
-      const code = piece.charCodeAt(at);
-      if (inString) {
-        if (code === quote) endText();
-        else if (at < piece.length) {
-          keep(piece.slice(from, at));
-          leavesOut = 'text';
-          at -= 1;
-        }
-      } else if (code === quote) {
-        inString = true;
-        // Whoever has used up the line keeps the beginning of what else is said.
-        [count, room] = [0, length + at - from > limits.line ? 100 : limits.text];
-      } else if (code === openBracket || code === openBrace) depth += 1;
-      else if (code === closeBracket || code === closeBrace) {
-        if (left === 'elements' && depth === leftDepth) leavesOut = 'nothing';
-        depth -= 1;
-      } else if (code === comma && left === 'nothing' && depth > 1 && length + at - from > limits.line) {
-        keep(piece.slice(from, at));
-        [leavesOut, leftDepth, from] = ['elements', depth, at];
-      }
-      if (left === 'nothing' || leavesOut !== 'nothing') continue;
-      if (left === 'elements') cut += at - from;
+    } else if (code === quote) {
+      clip.inString = true;
+      // Whoever has used up the line keeps the beginning of what else is said.
+      clip.room = clip.kept.length + at - from > limits.line ? 100 : limits.text;
+    } else if (code === openBracket || code === openBrace) clip.depth += 1;
+    else if (code === closeBracket || code === closeBrace) {
+      if (left === 'elements' && clip.depth === clip.level) clip.skips = 'nothing';
+      clip.depth -= 1;
+    } else if (code === comma && left === 'nothing' && clip.depth > 1 && clip.kept.length + at - from > limits.line) {
+      clip.kept += piece.slice(from, at);
+      clip.skips = 'elements';
+      clip.level = clip.depth;
       from = at;
     }
-    if (leavesOut === 'nothing') keep(piece.slice(from));
-    else if (leavesOut === 'elements') cut += piece.length - from;
+    if (left === 'nothing' || clip.skips !== 'nothing') continue;
+    if (left === 'elements') clip.cut += at - from;
+    from = at;
   }
+  if (clip.skips === 'nothing') clip.kept += piece.slice(from);
+  else if (clip.skips === 'elements') clip.cut += piece.length - from;
+}
 
-  return {
-    push(piece) {
-      if (leavesOut === 'rest') cut += piece.length;
-      else if (isText) {
-        const stays = piece.slice(0, limits.text - length);
-        keep(stays);
-        cut += piece.length - stays.length;
-        if (cut > 0) leavesOut = 'rest';
-      } else if (length > 2 * limits.line) {
-        leavesOut = 'rest';
-        cut += piece.length;
-      } else pushStructured(piece);
-    },
-    end() {
-      if (leavesOut === 'text') cut += count - room;
-      if (isText && cut > 0) keep(` ${toCutMark(cut).trimStart()}`);
-      return { text: kept.join(''), cut };
-    },
-    heldLength: () => length,
-  };
+/** Where the text ends, or its room, or the piece. It is passed through character by character, so with variables of its own. */
+function passText(clip: Clip, piece: string, start: number): number {
+  const isKept = clip.skips === 'nothing';
+  let [at, pending, room] = [start, clip.escape, clip.room];
+  for (; at < piece.length; at += 1) {
+    const code = piece.charCodeAt(at);
+    if (pending > 0) pending -= 1;
+    else if (pending < 0) pending = code === letterU ? 4 : 0;
+    else if (code === quote || (isKept && room === 0)) break;
+    else {
+      room -= 1;
+      if (code === backslash) pending = -1;
+    }
+  }
+  clip.escape = pending;
+  clip.room = room;
+  return at;
+}
+
+function endText(clip: Clip): void {
+  clip.inString = false;
+  if (clip.skips !== 'text') return;
+  clip.skips = 'nothing';
+  clip.cut -= clip.room;
+  // Its newline is written as JSON writes it.
+  clip.kept += JSON.stringify(toCutMark(-clip.room)).slice(1, -1);
 }
 
 /** A long text is cut with a word, and one that was cut may be cut again: the number is that of all that is missing. */
