@@ -97,14 +97,8 @@ export async function openRepository({ cwd, env, trace, onStep, trustsHead }: Op
     openWorkspace,
     async openScratch(commit, holder) {
       const { openScratch } = await import('./objects/scratch-tree.ts');
-      const gitAt = (place: { root: string; gitDir: string }) => open({ ...layout, ...place, commonDir: place.gitDir });
-      const openAt = (place: { root: string; gitDir: string }) =>
-        openRepository({
-          cwd: place.root,
-          env: { ...env, GIT_DIR: place.gitDir, GIT_WORK_TREE: place.root },
-          ...(trace && { trace }),
-        });
-      return openScratch({ git, layout, gitAt, open: openAt }, commit, holder);
+      const gitAt = (place: GitPlace) => open({ ...layout, ...place, commonDir: place.gitDir });
+      return openScratch({ git, layout, gitAt, open: (place) => openAt(place, env, trace) }, commit, holder);
     },
     async openRemains() {
       const { gitRemains } = await import('./remains.ts');
@@ -129,6 +123,13 @@ export async function openRepository({ cwd, env, trace, onStep, trustsHead }: Op
     credential: async (url) => readCredential(git, await loading, new URL(url)),
     close: () => store.close(),
   });
+}
+
+type GitPlace = { root: string; gitDir: string };
+
+function openAt({ root, gitDir }: GitPlace, env: Environment, trace: OpenOptions['trace']): Promise<OpenedRepository> {
+  const redirected = { ...env, GIT_DIR: gitDir, GIT_WORK_TREE: root };
+  return openRepository({ cwd: root, env: redirected, ...(trace && { trace }) });
 }
 
 function toLayoutEnvironment(env: Environment, layout: RepositoryLayout): Environment {

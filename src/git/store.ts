@@ -43,7 +43,7 @@ const keptCommits = 8192;
 const maxKeptChars = 4096;
 
 export function gitStore(options: StoreOptions): Store & { close(): Promise<void> } {
-  const { git, commonDir, objectFormat } = options;
+  const { git, commonDir, objectsDir, objectFormat, settings } = options;
   const reader = objectReader(git);
   const read = (name: string, type: ObjectType) => readObject(reader, name, type);
   const toTree = treeDecoder(objectFormat === 'sha1' ? 20 : 32);
@@ -53,31 +53,6 @@ export function gitStore(options: StoreOptions): Store & { close(): Promise<void
   });
   const readTree = async (oid: Oid) => toTree(await read(oid, 'tree'));
   const has = async (oid: Oid) => (await reader.info(oid)) !== null;
-
-  const openBatch = (): ObjectBatch => {
-    // The setting is read before the batch is flushed, when the settings have long been loaded.
-    const opened = options.settings().then((settings) =>
-      objectBatch({
-        objectsDir: options.objectsDir,
-        objectFormat,
-        shared: settings.get('core.sharedrepository')?.value,
-        onStep: options.onStep,
-      }),
-    );
-    opened.catch(() => undefined);
-    return withOwnErrors({
-      blob: async (bytes) => (await opened).blob(bytes),
-      tree: async (entries) => (await opened).tree(entries),
-      async commit(commit) {
-        const batch = await opened;
-        if (!isTrue((await options.settings()).get('teddy.sign')?.value)) return batch.commit(commit);
-        // git makes this one itself, and asks for its tree.
-        await batch.flush();
-        return withDurableNames(options.objectsDir, () => signCommit(git, commit));
-      },
-      flush: async () => (await opened).flush(),
-    });
-  };
 
   return withOwnErrors({
     objectFormat,
@@ -106,11 +81,7 @@ export function gitStore(options: StoreOptions): Store & { close(): Promise<void
     findOid: async (treeish, path) => (await reader.info(`${treeish}:${path}`))?.oid ?? null,
     changesOf: (commits) => changesOf(git, { readCommit, readTree }, commits),
     walkChanges: (from, not) => walkChanges(git, { readCommit, readTree }, from, not),
-    async isAncestor(ancestor, descendant) {
-      if ((await followTo({ readCommit }, descendant, [ancestor])) !== null) return true;
-      const { exitCode } = await git.run(['merge-base', '--is-ancestor', ancestor, descendant], { accept: [1] });
-      return exitCode === 0;
-    },
+    isAncestor: (ancestor, descendant) => isAncestor(git, readCommit, ancestor, descendant),
     mergeBase: (commit, others) => mergeBase(git, commit, others),
     findReachable: (text, from, not) => findReachable(git, text, from, not),
     cutCommits: async () => new Set((await readShallow(commonDir)).split('\n').filter(isOid)),
@@ -127,56 +98,82 @@ export function gitStore(options: StoreOptions): Store & { close(): Promise<void
       diffTrees(async (oid) => toTree(await read(`${oid}^{tree}`, 'tree')), before, after, without),
     async mergeTrees(base, ours, theirs) {
       await Promise.all([base, ours, theirs].map((oid) => read(oid, 'tree')));
-      return withDurableNames(options.objectsDir, () => mergeTrees(git, openBatch(), { base, ours, theirs }));
+      return withDurableNames(objectsDir, () => mergeTrees(git, openBatch(options), { base, ours, theirs }));
     },
     search: (treeish, query) => searchTree(git, treeish, query),
     searchTrees: (trees, query) => searchTrees(git, async (tree) => (await reader.info(tree)) !== null, trees, query),
-    batch: openBatch,
+    batch: () => openBatch(options),
     bundle: (ref) => createBundle(git, commonDir, ref),
     async writeLine(parent, commits) {
-      const { objectsDir, onStep } = options;
-      const shared = (await options.settings()).get('core.sharedrepository')?.value;
       const { tree } = decodeCommit(await read(parent, 'commit'));
-      return writeLine({ objectsDir, objectFormat, shared, onStep }, { oid: parent, tree, readTree }, commits);
+      return writeLine(await toTarget(options), { oid: parent, tree, readTree }, commits);
     },
-    async updateRefs(updates, reflog, durable) {
-      const outcome = await withRefRecord(git, options, updates, async (release) => {
-        await durable;
-        options.onStep?.('ref');
-        return updateRefs(git, updates, reflog, release);
-      });
-      // git syncs a ref's content, not its name. A journal keeps what was done to names in order, and the record's name was taken
-      // away after the ref got its own: what makes that durable makes this durable, whichever way git stores refs.
-      if (outcome === 'done') await syncDir(join(commonDir, 'teddy'));
-      options.onStep?.('ref-moved');
-      return outcome;
-    },
-    async packRefs(made) {
-      // To remove the file of a ref that is packed, git takes the locks that it takes to remove the ref.
-      const locked = made.map((ref) => ({ ref, old: null, new: null }));
-      await withRefRecord(git, options, locked, async (release) => {
-        const notedMs = Date.now();
-        try {
-          await git.text(['pack-refs', '--all']);
-        } catch (error) {
-          // A git that died is started again, and meets the locks of the first.
-          await release({ notedMs, latestMs: Date.now() });
-          throw error;
-        }
-      });
-    },
-    ident: identReader(git, options.env, options.settings),
-    setting: async (key) => (await options.settings()).get(toSettingKey(key))?.value,
+    updateRefs: (updates, reflog, durable) => moveRefs(options, updates, reflog, durable),
+    packRefs: (made) => packRefs(options, made),
+    ident: identReader(git, options.env, settings),
+    setting: async (key) => (await settings()).get(toSettingKey(key))?.value,
     settings: async (prefix) =>
-      [...(await options.settings())]
-        .filter(([key]) => key.startsWith(prefix))
-        .map(([key, { value }]) => ({ key, value })),
+      [...(await settings())].filter(([key]) => key.startsWith(prefix)).map(([key, { value }]) => ({ key, value })),
     settingValues: async (key) => {
-      const found = (await options.settings()).get(toSettingKey(key));
+      const found = (await settings()).get(toSettingKey(key));
       return found === undefined ? [] : [...found.earlier, found];
     },
-    settingOrigin: async (key) => (await options.settings()).get(toSettingKey(key))?.origin,
+    settingOrigin: async (key) => (await settings()).get(toSettingKey(key))?.origin,
     close: () => reader.close(),
+  });
+}
+
+/** The place where objects are written, and how. */
+async function toTarget({ objectsDir, objectFormat, settings, onStep }: StoreOptions) {
+  return { objectsDir, objectFormat, shared: (await settings()).get('core.sharedrepository')?.value, onStep };
+}
+
+function openBatch(options: StoreOptions): ObjectBatch {
+  // The setting is read before the batch is flushed, when the settings have long been loaded.
+  const opened = toTarget(options).then(objectBatch);
+  opened.catch(() => undefined);
+  return withOwnErrors({
+    blob: async (bytes) => (await opened).blob(bytes),
+    tree: async (entries) => (await opened).tree(entries),
+    async commit(commit) {
+      const batch = await opened;
+      if (!isTrue((await options.settings()).get('teddy.sign')?.value)) return batch.commit(commit);
+      // git makes this one itself, and asks for its tree.
+      await batch.flush();
+      return withDurableNames(options.objectsDir, () => signCommit(options.git, commit));
+    },
+    flush: async () => (await opened).flush(),
+  });
+}
+
+async function moveRefs(
+  options: StoreOptions,
+  ...[updates, reflog, durable]: Parameters<Store['updateRefs']>
+): ReturnType<Store['updateRefs']> {
+  const outcome = await withRefRecord(options.git, options, updates, async (release) => {
+    await durable;
+    options.onStep?.('ref');
+    return updateRefs(options.git, updates, reflog, release);
+  });
+  // git syncs a ref's content, not its name. A journal keeps what was done to names in order, and the record's name was taken
+  // away after the ref got its own: what makes that durable makes this durable, whichever way git stores refs.
+  if (outcome === 'done') await syncDir(join(options.commonDir, 'teddy'));
+  options.onStep?.('ref-moved');
+  return outcome;
+}
+
+async function packRefs(options: StoreOptions, made: readonly RefName[]): Promise<void> {
+  // To remove the file of a ref that is packed, git takes the locks that it takes to remove the ref.
+  const locked = made.map((ref) => ({ ref, old: null, new: null }));
+  await withRefRecord(options.git, options, locked, async (release) => {
+    const notedMs = Date.now();
+    try {
+      await options.git.text(['pack-refs', '--all']);
+    } catch (error) {
+      // A git that died is started again, and meets the locks of the first.
+      await release({ notedMs, latestMs: Date.now() });
+      throw error;
+    }
   });
 }
 
@@ -195,6 +192,12 @@ function parseTreeRow(row: string): TreeFile {
   const tab = row.indexOf('\t');
   const [mode = '', , oid = ''] = row.slice(0, tab).split(' ');
   return { path: repoPathFromGit(row.slice(tab + 1)), mode: mode as TreeMode, oid: oid as Oid };
+}
+
+async function isAncestor(git: GitRunner, readCommit: Store['readCommit'], ancestor: Oid, descendant: Oid) {
+  if ((await followTo({ readCommit }, descendant, [ancestor])) !== null) return true;
+  const { exitCode } = await git.run(['merge-base', '--is-ancestor', ancestor, descendant], { accept: [1] });
+  return exitCode === 0;
 }
 
 /** git finds the common ancestor, since a line knows only its own first parents. */

@@ -31,179 +31,206 @@ interface Kept {
 const kept = new WeakMap<object, Map<string, Kept>>();
 const hint = 'Look with `git fsck`. What is missing may be in another clone: `git fetch`.';
 
+/** A repository that is open. */
+interface Repo {
+  at: { fs: FileSystem; gitdir: string; cache: object };
+  commits: Kept['commits'];
+  /** Commits at which a shallow clone cuts the history off. */
+  cut: ReadonlySet<string>;
+}
+
 /** Throws NOT_A_REPOSITORY; UNKNOWN_FORMAT for one that isomorphic-git cannot read. */
 export async function openStore(options: RepositoryOptions): Promise<DatedSource> {
   const { fs, cache = {} } = options;
   const gitdir = await findGitdir(options);
   await refuseOtherFormats(options, gitdir);
-  const known = keptOf(cache, gitdir);
-  const at = { fs, gitdir, cache };
+  const { commits, rows } = keptOf(cache, gitdir);
   const cut = new Set((await readText(options, `${gitdir}/shallow`))?.trim().split('\n'));
+  const store = storeOf({ at: { fs, gitdir, cache }, commits, cut });
+  return { clock: { now: () => new Date() }, repository: { store, cache: rows } };
+}
 
-  const readRaw = async (oid: Oid) => {
-    try {
-      // A file that is no object has no type; one of another type is refused by who reads it.
-      return (await readObject({ ...at, oid, format: 'content' })) as { type?: string; object: Uint8Array };
-    } catch (error) {
-      if ((error as { code?: unknown }).code === 'NotFoundError') return null;
-      throw new TeddyError('DAMAGED_SESSION', `The object ${oid} cannot be read: ${reasonOf(error)}`, hint, {
-        cause: error,
-      });
-    }
-  };
-  const read = async (oid: Oid, type: 'blob' | 'tree' | 'commit'): Promise<Buffer> => {
-    const found = await readRaw(oid);
-    if (found?.type === type) return found.object as Buffer;
-    const what = found === null ? `The ${type} ${oid} is missing.` : `${oid} is a ${found.type}, not a ${type}.`;
-    throw new TeddyError('DAMAGED_SESSION', what, hint);
-  };
-  const readCommit = (oid: Oid): Promise<Commit> => {
-    const reading = known.commits.get(oid) ?? read(oid, 'commit').then(decodeCommit);
-    known.commits.set(oid, reading);
-    reading.catch(() => known.commits.delete(oid));
-    return reading;
-  };
-  const isCommit = async (oid: Oid) => known.commits.has(oid) || (await readRaw(oid))?.type === 'commit';
-  /** Null at the end of the history, also where a shallow clone cuts it off. */
-  const parentOf = (oid: Oid, { parents: [parent] }: Commit) => (cut.has(oid) ? null : (parent ?? null));
-
-  const readTree = async (oid: Oid): Promise<TreeEntry[]> => decodeTree(await read(oid, 'tree'), 20);
-  const findEntry = async (treeish: Oid, path: RepoPath): Promise<TreeEntry | null> => {
-    const found = known.commits.has(treeish) ? null : await readRaw(treeish);
-    const root = found?.type === 'tree' ? treeish : (await readCommit(treeish)).tree;
-    let entry: TreeEntry | null = { mode: '40000', name: '', oid: root };
-    for (const part of path.split('/')) {
-      if (entry?.mode !== '40000') return null;
-      entry = (await readTree(entry.oid)).find(({ name }) => name === part) ?? null;
-    }
-    return entry;
-  };
-
-  const listTips = async (prefixes: readonly string[]): Promise<RefTip[]> => {
-    const lists = await Promise.all(
-      prefixes.map(async (prefix) => {
-        const below = prefix.replace(/\/$/, '');
-        const names = await listRefs({ ...at, filepath: below });
-        return Promise.all(
-          names
-            .filter((name) => !name.endsWith('.lock') && !name.startsWith(below))
-            .map(async (name) => ({ ref: `${below}/${name}` as RefName, oid: await toOid(`${below}/${name}`) })),
-        );
-      }),
-    );
-    return lists.flat().flatMap(({ ref, oid }) => (oid === null ? [] : [{ ref, oid }]));
-  };
-  /** Null for what is no ref, or one to nothing. */
-  const toOid = async (ref: string): Promise<Oid | null> => {
-    try {
-      const oid = await resolveRef({ ...at, ref });
-      return isOid(oid) ? oid : null;
-    } catch (error) {
-      const { code } = error as { code?: unknown };
-      if (code === 'NotFoundError' || code === 'InternalError') return null;
-      throw error;
-    }
-  };
-
-  /** Every commit that `from` reaches by any parent, each once. */
-  async function* walkAll(from: Oid): AsyncGenerator<Oid> {
-    const seen = new Set([from]);
-    for (const oid of seen) {
-      yield oid;
-      if (cut.has(oid)) continue;
-      for (const parent of (await readCommit(oid)).parents) seen.add(parent);
-    }
-  }
-  const reachedBy = async (tips: readonly Oid[]) => {
-    const reached = new Set<Oid>();
-    for (const tip of tips) for await (const oid of walkAll(tip)) reached.add(oid);
-    return reached;
-  };
-
-  const store: SessionStore = {
-    readBlob: (oid) => read(oid, 'blob'),
-    passBlob: async (oid, take) => take(await read(oid, 'blob')),
-    readCommit,
+function storeOf(repo: Repo): SessionStore {
+  return {
+    readBlob: (oid) => read(repo, oid, 'blob'),
+    passBlob: async (oid, take) => take(await read(repo, oid, 'blob')),
+    readCommit: (oid) => readCommit(repo, oid),
     async readDir(treeish, path) {
-      const entry = await findEntry(treeish, path);
-      return entry?.mode === '40000' ? { oid: entry.oid, entries: await readTree(entry.oid) } : null;
+      const entry = await findEntry(repo, treeish, path);
+      return entry?.mode === '40000' ? { oid: entry.oid, entries: await readTree(repo, entry.oid) } : null;
     },
-    hasPath: async (treeish, path) => (await findEntry(treeish, path)) !== null,
+    hasPath: async (treeish, path) => (await findEntry(repo, treeish, path)) !== null,
     async resolve(revision) {
-      const oid = isOid(revision) ? revision : await toOid(revision);
-      return oid !== null && (await isCommit(oid)) ? oid : null;
+      const oid = isOid(revision) ? revision : await toOid(repo, revision);
+      return oid !== null && (await isCommit(repo, oid)) ? oid : null;
     },
-    listRefs: (...prefixes) => listTips(prefixes),
+    listRefs: (...prefixes) => listTips(repo, prefixes),
     async readFile(treeish, path) {
-      const entry = await findEntry(treeish, path);
+      const entry = await findEntry(repo, treeish, path);
       if (entry === null || entry.mode === '40000') return null;
-      return { mode: entry.mode, oid: entry.oid, bytes: await read(entry.oid, 'blob') };
+      return { mode: entry.mode, oid: entry.oid, bytes: await read(repo, entry.oid, 'blob') };
     },
-    readSize: async (oid) => (await readRaw(oid))?.object.length ?? null,
-    async *firstParents(from, not = []) {
-      const without = await reachedBy(not);
-      for (let next: Oid | null = from; next !== null && !without.has(next);) {
-        // The walk ends where the history does, whether or not a shallow clone says so.
-        if (next !== from && !(await isCommit(next))) return;
-        const oid: Oid = next;
-        const commit = await readCommit(oid);
-        yield { oid, commit };
-        next = parentOf(oid, commit);
-      }
-    },
-    async *firstParentsOf(tips) {
-      const seen = new Set<Oid>();
-      // In turn, so that no walk goes on to the root while another one would soon end them all.
-      for (let at: readonly Oid[] = [...new Set(tips)]; at.length > 0;) {
-        const next: Oid[] = [];
-        for (const oid of at) {
-          if (seen.has(oid)) continue;
-          seen.add(oid);
-          const commit = await readCommit(oid).catch((error: unknown) => {
-            throw error instanceof TeddyError ? new DamagedObjectError(error.message, error.hint) : error;
-          });
-          const parent = parentOf(oid, commit);
-          yield { ...commit, oid, parent };
-          if (parent !== null) next.push(parent);
-        }
-        at = next;
-      }
-    },
+    readSize: async (oid) => (await readRaw(repo, oid))?.object.length ?? null,
+    firstParents: (from, not = []) => walkFirst(repo, from, not),
+    firstParentsOf: (tips) => walkFirstOf(repo, tips),
     async isAncestor(ancestor, descendant) {
-      for await (const oid of walkAll(descendant)) if (oid === ancestor) return true;
+      for await (const oid of walkAll(repo, descendant)) if (oid === ancestor) return true;
       return false;
     },
     async findReachable(text, from, not) {
-      const without = await reachedBy(not);
+      const without = await reachedBy(repo, not);
       const found: Oid[] = [];
-      for await (const oid of walkAll(from))
-        if (!without.has(oid) && (await readCommit(oid)).message.includes(text)) found.push(oid);
+      for await (const oid of walkAll(repo, from))
+        if (!without.has(oid) && (await readCommit(repo, oid)).message.includes(text)) found.push(oid);
       return found;
     },
     async *readFilesBelow(treeish, dir, isWanted) {
-      const entry = await findEntry(treeish, dir);
-      if (entry?.mode === '40000') yield* readBelow(entry.oid, '', isWanted);
+      const entry = await findEntry(repo, treeish, dir);
+      if (entry?.mode === '40000') yield* readBelow(repo, entry.oid, '', isWanted);
     },
-    setting: async (path): Promise<string | undefined> => getConfig({ ...at, path }),
+    setting: async (path): Promise<string | undefined> => getConfig({ ...repo.at, path }),
   };
+}
 
-  /** The files of one directory at a time. */
-  async function* readBelow(
-    tree: Oid,
-    prefix: string,
-    isWanted: (path: string) => boolean,
-  ): AsyncGenerator<FileBelow[]> {
-    const entries = await readTree(tree);
-    const files = entries.filter(({ mode, name }) => mode.startsWith('100') && isWanted(prefix + name));
-    if (files.length > 0)
-      yield await Promise.all(
-        files.map(async ({ name, oid }) => ({ path: prefix + name, bytes: await read(oid, 'blob') })),
-      );
-    for (const { mode, name, oid } of entries)
-      if (mode === '40000') yield* readBelow(oid, `${prefix}${name}/`, isWanted);
+async function read(repo: Repo, oid: Oid, type: 'blob' | 'tree' | 'commit'): Promise<Buffer> {
+  const found = await readRaw(repo, oid);
+  if (found?.type === type) return found.object as Buffer;
+  const what = found === null ? `The ${type} ${oid} is missing.` : `${oid} is a ${found.type}, not a ${type}.`;
+  throw new TeddyError('DAMAGED_SESSION', what, hint);
+}
+
+async function readRaw({ at }: Repo, oid: Oid) {
+  try {
+    // A file that is no object has no type; one of another type is refused by who reads it.
+    return (await readObject({ ...at, oid, format: 'content' })) as { type?: string; object: Uint8Array };
+  } catch (error) {
+    if ((error as { code?: unknown }).code === 'NotFoundError') return null;
+    throw new TeddyError('DAMAGED_SESSION', `The object ${oid} cannot be read: ${reasonOf(error)}`, hint, {
+      cause: error,
+    });
   }
+}
 
-  return { clock: { now: () => new Date() }, repository: { store, cache: known.rows } };
+function readCommit(repo: Repo, oid: Oid): Promise<Commit> {
+  const reading = repo.commits.get(oid) ?? read(repo, oid, 'commit').then(decodeCommit);
+  repo.commits.set(oid, reading);
+  reading.catch(() => repo.commits.delete(oid));
+  return reading;
+}
+
+async function isCommit(repo: Repo, oid: Oid): Promise<boolean> {
+  return repo.commits.has(oid) || (await readRaw(repo, oid))?.type === 'commit';
+}
+
+async function readTree(repo: Repo, oid: Oid): Promise<TreeEntry[]> {
+  return decodeTree(await read(repo, oid, 'tree'), 20);
+}
+
+async function findEntry(repo: Repo, treeish: Oid, path: RepoPath): Promise<TreeEntry | null> {
+  const found = repo.commits.has(treeish) ? null : await readRaw(repo, treeish);
+  const root = found?.type === 'tree' ? treeish : (await readCommit(repo, treeish)).tree;
+  let entry: TreeEntry | null = { mode: '40000', name: '', oid: root };
+  for (const part of path.split('/')) {
+    if (entry?.mode !== '40000') return null;
+    entry = (await readTree(repo, entry.oid)).find(({ name }) => name === part) ?? null;
+  }
+  return entry;
+}
+
+/** The files of one directory at a time. */
+async function* readBelow(
+  repo: Repo,
+  tree: Oid,
+  prefix: string,
+  isWanted: (path: string) => boolean,
+): AsyncGenerator<FileBelow[]> {
+  const entries = await readTree(repo, tree);
+  const files = entries.filter(({ mode, name }) => mode.startsWith('100') && isWanted(prefix + name));
+  if (files.length > 0)
+    yield await Promise.all(
+      files.map(async ({ name, oid }) => ({ path: prefix + name, bytes: await read(repo, oid, 'blob') })),
+    );
+  for (const { mode, name, oid } of entries)
+    if (mode === '40000') yield* readBelow(repo, oid, `${prefix}${name}/`, isWanted);
+}
+
+async function listTips(repo: Repo, prefixes: readonly string[]): Promise<RefTip[]> {
+  const lists = await Promise.all(
+    prefixes.map(async (prefix) => {
+      const below = prefix.replace(/\/$/, '');
+      const names = await listRefs({ ...repo.at, filepath: below });
+      return Promise.all(
+        names
+          .filter((name) => !name.endsWith('.lock') && !name.startsWith(below))
+          .map(async (name) => ({ ref: `${below}/${name}` as RefName, oid: await toOid(repo, `${below}/${name}`) })),
+      );
+    }),
+  );
+  return lists.flat().flatMap(({ ref, oid }) => (oid === null ? [] : [{ ref, oid }]));
+}
+
+/** Null for what is no ref, or one to nothing. */
+async function toOid({ at }: Repo, ref: string): Promise<Oid | null> {
+  try {
+    const oid = await resolveRef({ ...at, ref });
+    return isOid(oid) ? oid : null;
+  } catch (error) {
+    const { code } = error as { code?: unknown };
+    if (code === 'NotFoundError' || code === 'InternalError') return null;
+    throw error;
+  }
+}
+
+async function* walkFirst(repo: Repo, from: Oid, not: readonly Oid[]) {
+  const without = await reachedBy(repo, not);
+  for (let next: Oid | null = from; next !== null && !without.has(next);) {
+    // The walk ends where the history does, whether or not a shallow clone says so.
+    if (next !== from && !(await isCommit(repo, next))) return;
+    const oid: Oid = next;
+    const commit = await readCommit(repo, oid);
+    yield { oid, commit };
+    next = parentOf(repo, oid, commit);
+  }
+}
+
+async function* walkFirstOf(repo: Repo, tips: Iterable<Oid>) {
+  const seen = new Set<Oid>();
+  // In turn, so that no walk goes on to the root while another one would soon end them all.
+  for (let at: readonly Oid[] = [...new Set(tips)]; at.length > 0;) {
+    const next: Oid[] = [];
+    for (const oid of at) {
+      if (seen.has(oid)) continue;
+      seen.add(oid);
+      const commit = await readCommit(repo, oid).catch((error: unknown) => {
+        throw error instanceof TeddyError ? new DamagedObjectError(error.message, error.hint) : error;
+      });
+      const parent = parentOf(repo, oid, commit);
+      yield { ...commit, oid, parent };
+      if (parent !== null) next.push(parent);
+    }
+    at = next;
+  }
+}
+
+/** Null at the end of the history, also where a shallow clone cuts it off. */
+function parentOf({ cut }: Repo, oid: Oid, { parents: [parent] }: Commit): Oid | null {
+  return cut.has(oid) ? null : (parent ?? null);
+}
+
+async function reachedBy(repo: Repo, tips: readonly Oid[]): Promise<Set<Oid>> {
+  const reached = new Set<Oid>();
+  for (const tip of tips) for await (const oid of walkAll(repo, tip)) reached.add(oid);
+  return reached;
+}
+
+/** Every commit that `from` reaches by any parent, each once. */
+async function* walkAll(repo: Repo, from: Oid): AsyncGenerator<Oid> {
+  const seen = new Set([from]);
+  for (const oid of seen) {
+    yield oid;
+    if (repo.cut.has(oid)) continue;
+    for (const parent of (await readCommit(repo, oid)).parents) seen.add(parent);
+  }
 }
 
 function keptOf(cache: object, gitdir: string): Kept {

@@ -52,137 +52,143 @@ interface Conversation {
 /** Where much is missing indeed, git is not asked again for ever. */
 const maxLooksInAll = 32;
 
+/** The conversation that goes on, and those that end. */
+interface Asker {
+  git: GitRunner;
+  /** Null: the next question begins one. */
+  current: Conversation | null;
+  /** Those that are asked nothing more, until they have ended. */
+  retired: Set<Promise<void>>;
+  looksAgain: number;
+  starts: number;
+  isClosed: boolean;
+}
+
 export function objectReader(git: GitRunner): ObjectReader {
-  let current: Conversation | null = null;
-  let looksAgain = 0;
-  const retired = new Set<Promise<void>>();
-  let isClosed = false;
-  let starts = 0;
-
-  function start(): Conversation {
-    const child = git.start(['cat-file', '--batch-command', '-z']);
-    const conversation: Conversation = { child, waiting: [], unsent: '' };
-    const input = byteQueue();
-    let said = '';
-    child.stdout.on('data', (chunk: Buffer) => {
-      input.push(chunk);
-      answerAll(conversation.waiting, input);
-    });
-    child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString('utf8')));
-    child.stdin.on('error', () => undefined);
-    const end = (error: unknown) => {
-      if (current === conversation) current = null;
-      for (const request of conversation.waiting.splice(0)) request.reject(error);
-    };
-    child.on('error', (error) =>
-      end(toGitFailure('cat-file', { exitCode: null, signal: null, stderr: error.message })),
-    );
-    child.on('close', (code, signal) => {
-      // A piece that was taken cannot be given back.
-      const isBegun = input.isPassing();
-      if (isBeforeStart(signal) && !isClosed && !isBegun && (starts += 1) <= maxStarts) return askAgain(conversation);
-      const error = toGitFailure('cat-file', { exitCode: code, signal, stderr: said });
-      // It does not know what it was asked for.
-      if (code === 129) void refuseOldGit(git).then(() => end(error), end);
-      else end(error);
-    });
-    return conversation;
-  }
-
-  function askAgain(conversation: Conversation): void {
-    if (current === conversation) current = null;
-    for (const request of conversation.waiting.splice(0)) send(request);
-  }
-
-  function send(request: Request): void {
-    current ??= start();
-    const conversation = current;
-    conversation.waiting.push(request);
-    // Each write wakes git, which costs more than most answers: what is asked at once, or for what has just arrived, leaves in one.
-    if (conversation.unsent === '') setImmediate(() => sendAll(conversation));
-    conversation.unsent += `${request.command} ${request.name}\0`;
-  }
-
-  function sendAll(conversation: Conversation): void {
-    if (conversation.unsent !== '') conversation.child.stdin.write(conversation.unsent);
-    conversation.unsent = '';
-  }
-
-  function ask(question: Question): Promise<Answer | null> {
-    // After an error some questions may come late; a new child for them would keep the process alive.
-    if (isClosed) return Promise.reject(new TeddyError('GIT_FAILED', 'The repository is closed.'));
-    return new Promise((resolve, reject) => send({ ...question, resolve, reject }));
-  }
-
-  /** Its questions are answered still; the next one goes to a new child. */
-  function renew(): void {
-    if (current === null) return;
-    sendAll(current);
-    const { child } = current;
-    current = null;
-    const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
-    retired.add(ended);
-    void ended.then(() => retired.delete(ended));
-    child.stdin.end();
-  }
-
-  /** Asks again for an object that should be there. */
-  async function askUntilFound(question: Question): Promise<Answer | null> {
-    let answer = await ask(question);
-    for (let looks = 1; answer === null && looks < maxLooks && looksAgain < maxLooksInAll && !isClosed; looks += 1) {
-      looksAgain += 1;
-      renew();
-      await sleep(lookAgainMs);
-      answer = await ask(question);
-    }
-    return answer;
-  }
-
-  /** git gives one answer where a path does not exist and where a tree on the way to it is missing: the folder decides. */
-  async function askForPath(question: Question, treeish: string, path: string): Promise<Answer | null> {
-    const answer = await ask(question);
-    if (answer !== null) return answer;
-    const slash = path.lastIndexOf('/');
-    const parent = path.slice(0, Math.max(slash, 0));
-    const folder =
-      slash < 0
-        ? await askUntilFound({ command: 'contents', name: `${treeish}^{tree}` })
-        : await askForPath({ command: 'contents', name: `${treeish}:${parent}` }, treeish, parent);
-    if (folder?.info.type !== 'tree') return null;
-    const row = ` ${path.slice(slash + 1)}\0`;
-    // The commit of a submodule is not here, and need not be.
-    const isExpected = folder.bytes.includes(row) && !folder.bytes.includes(`160000${row}`);
-    return isExpected ? askUntilFound(question) : null;
-  }
-
-  /** The answer for a missing object repeats its name, so a newline in it could pass for the next answer. */
-  async function askSafely(question: Question) {
-    const { name } = question;
-    if (name.includes('\0')) return null;
-    if (isOid(name)) return askUntilFound(question);
-    if (!name.includes('\n')) {
-      const colon = name.indexOf(':');
-      const [treeish, path] = [name.slice(0, colon), name.slice(colon + 1)];
-      return colon > 0 && isOid(treeish) && path !== '' ? askForPath(question, treeish, path) : ask(question);
-    }
-    const args = ['rev-parse', '--verify', '--quiet', '--end-of-options', name];
-    const { exitCode, stdout } = await git.run(args, { accept: [1, 128] });
-    return exitCode === 0 ? ask({ ...question, name: stdout.toString('utf8').trim() }) : null;
-  }
-
+  const asker: Asker = { git, current: null, retired: new Set(), looksAgain: 0, starts: 0, isClosed: false };
   return {
-    info: async (name) => (await askSafely({ command: 'info', name }))?.info ?? null,
+    info: async (name) => (await askSafely(asker, { command: 'info', name }))?.info ?? null,
     async contents(name, take) {
-      const answer = await askSafely({ command: 'contents', name, take });
+      const answer = await askSafely(asker, { command: 'contents', name, take });
       return answer && { ...answer.info, bytes: answer.bytes };
     },
-    renew,
+    renew: () => renew(asker),
     async close() {
-      isClosed = true;
-      renew();
-      await Promise.all(retired);
+      asker.isClosed = true;
+      renew(asker);
+      await Promise.all(asker.retired);
     },
   };
+}
+
+/** The answer for a missing object repeats its name, so a newline in it could pass for the next answer. */
+async function askSafely(asker: Asker, question: Question): Promise<Answer | null> {
+  const { name } = question;
+  if (name.includes('\0')) return null;
+  if (isOid(name)) return askUntilFound(asker, question);
+  if (!name.includes('\n')) {
+    const colon = name.indexOf(':');
+    const [treeish, path] = [name.slice(0, colon), name.slice(colon + 1)];
+    const isPath = colon > 0 && isOid(treeish) && path !== '';
+    return isPath ? askForPath(asker, question, treeish, path) : ask(asker, question);
+  }
+  const args = ['rev-parse', '--verify', '--quiet', '--end-of-options', name];
+  const { exitCode, stdout } = await asker.git.run(args, { accept: [1, 128] });
+  return exitCode === 0 ? ask(asker, { ...question, name: stdout.toString('utf8').trim() }) : null;
+}
+
+/** git gives one answer where a path does not exist and where a tree on the way to it is missing: the folder decides. */
+async function askForPath(asker: Asker, question: Question, treeish: string, path: string): Promise<Answer | null> {
+  const answer = await ask(asker, question);
+  if (answer !== null) return answer;
+  const slash = path.lastIndexOf('/');
+  const parent = path.slice(0, Math.max(slash, 0));
+  const folder =
+    slash < 0
+      ? await askUntilFound(asker, { command: 'contents', name: `${treeish}^{tree}` })
+      : await askForPath(asker, { command: 'contents', name: `${treeish}:${parent}` }, treeish, parent);
+  if (folder?.info.type !== 'tree') return null;
+  const row = ` ${path.slice(slash + 1)}\0`;
+  // The commit of a submodule is not here, and need not be.
+  const isExpected = folder.bytes.includes(row) && !folder.bytes.includes(`160000${row}`);
+  return isExpected ? askUntilFound(asker, question) : null;
+}
+
+/** Asks again for an object that should be there. */
+async function askUntilFound(asker: Asker, question: Question): Promise<Answer | null> {
+  let answer = await ask(asker, question);
+  for (let looks = 1; answer === null && looks < maxLooks && mayLookAgain(asker); looks += 1) {
+    asker.looksAgain += 1;
+    renew(asker);
+    await sleep(lookAgainMs);
+    answer = await ask(asker, question);
+  }
+  return answer;
+}
+
+function mayLookAgain({ looksAgain, isClosed }: Asker): boolean {
+  return looksAgain < maxLooksInAll && !isClosed;
+}
+
+/** Its questions are answered still; the next one goes to a new child. */
+function renew(asker: Asker): void {
+  if (asker.current === null) return;
+  const { child } = asker.current;
+  sendAll(asker.current);
+  asker.current = null;
+  const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
+  asker.retired.add(ended);
+  void ended.then(() => asker.retired.delete(ended));
+  child.stdin.end();
+}
+
+function ask(asker: Asker, question: Question): Promise<Answer | null> {
+  // After an error some questions may come late; a new child for them would keep the process alive.
+  if (asker.isClosed) return Promise.reject(new TeddyError('GIT_FAILED', 'The repository is closed.'));
+  return new Promise((resolve, reject) => send(asker, { ...question, resolve, reject }));
+}
+
+function send(asker: Asker, request: Request): void {
+  asker.current ??= start(asker);
+  const conversation = asker.current;
+  conversation.waiting.push(request);
+  // Each write wakes git, which costs more than most answers: what is asked at once, or for what has just arrived, leaves in one.
+  if (conversation.unsent === '') setImmediate(() => sendAll(conversation));
+  conversation.unsent += `${request.command} ${request.name}\0`;
+}
+
+function sendAll(conversation: Conversation): void {
+  if (conversation.unsent !== '') conversation.child.stdin.write(conversation.unsent);
+  conversation.unsent = '';
+}
+
+function start(asker: Asker): Conversation {
+  const child = asker.git.start(['cat-file', '--batch-command', '-z']);
+  const conversation: Conversation = { child, waiting: [], unsent: '' };
+  const input = byteQueue();
+  let said = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    input.push(chunk);
+    answerAll(conversation.waiting, input);
+  });
+  child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString('utf8')));
+  child.stdin.on('error', () => undefined);
+  const leave = () => {
+    if (asker.current === conversation) asker.current = null;
+    return conversation.waiting.splice(0);
+  };
+  const end = (error: unknown) => leave().forEach((request) => request.reject(error));
+  child.on('error', (error) => end(toGitFailure('cat-file', { exitCode: null, signal: null, stderr: error.message })));
+  child.on('close', (code, signal) => {
+    // A piece that was taken cannot be given back.
+    const isAskedAgain = isBeforeStart(signal) && !asker.isClosed && !input.isPassing();
+    if (isAskedAgain && (asker.starts += 1) <= maxStarts) return leave().forEach((request) => send(asker, request));
+    const error = toGitFailure('cat-file', { exitCode: code, signal, stderr: said });
+    // It does not know what it was asked for.
+    if (code === 129) void refuseOldGit(asker.git).then(() => end(error), end);
+    else end(error);
+  });
+  return conversation;
 }
 
 /** Throws DAMAGED_SESSION for what is missing, or another thing. */

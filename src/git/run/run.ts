@@ -139,18 +139,7 @@ export function gitRunner(
   trace?: (line: string) => void,
   mend?: () => Promise<unknown>,
 ): GitRunner {
-  const launch = (args: string[], added: Environment = {}): ChildProcessWithoutNullStreams => {
-    const child = spawn('git', [...fixedSettings.flatMap((setting) => ['-c', setting]), ...args], {
-      cwd,
-      env: { ...env, ...added },
-      stdio: 'pipe',
-      // A group of their own: Ctrl-C at the terminal is for us to answer, and must not kill git in the middle of a write.
-      detached: true,
-      windowsHide: true,
-    });
-    refuseWithoutPipes(child);
-    return child;
-  };
+  const launch = (args: string[], added: Environment = {}) => startChild(cwd, { ...env, ...added }, args);
 
   async function runOnce(args: string[], options: GitRunOptions): Promise<GitResult> {
     for (let starts = 1; ; starts += 1) {
@@ -222,6 +211,19 @@ export function gitRunner(
     list: async (args, options) => splitNul((await run(args, options)).stdout),
     start: (args) => launch(args),
   };
+}
+
+function startChild(cwd: string, env: Environment, args: string[]): ChildProcessWithoutNullStreams {
+  const child = spawn('git', [...fixedSettings.flatMap((setting) => ['-c', setting]), ...args], {
+    cwd,
+    env,
+    stdio: 'pipe',
+    // A group of their own: Ctrl-C at the terminal is for us to answer, and must not kill git in the middle of a write.
+    detached: true,
+    windowsHide: true,
+  });
+  refuseWithoutPipes(child);
+  return child;
 }
 
 export function splitNul(bytes: Buffer): string[] {

@@ -54,88 +54,104 @@ function toText({ verified }: { verified: Uint8Array }): string {
   return Buffer.from(verified).toString('utf8');
 }
 
+/** An answer that arrives, and how far it is on disk. */
+interface Staging {
+  options: AnswerStagingOptions;
+  place: AnswerTarget;
+  pace: Pace;
+  text: string;
+  savedLength: number;
+  unsavedLines: number;
+  /** Null: nothing is on disk. */
+  operation: Operation<AnswerFacts> | null;
+  /** The next save begins no earlier. */
+  earliestMs: number | null;
+  timer: { handle: NodeJS.Timeout; isSoon: boolean } | null;
+  saving: Promise<void>;
+  isOver: boolean;
+  hasFailed: boolean;
+}
+
+const unsaved = { text: '', savedLength: 0, unsavedLines: 0, operation: null, earliestMs: null, timer: null };
+
 function stageAnswer(options: AnswerStagingOptions, place: AnswerTarget): StagedAnswer {
-  const { journal, warn, pace = usualPace } = options;
-  let text = '';
-  let savedLength = 0;
-  let unsavedLines = 0;
-  let operation: Operation<AnswerFacts> | null = null;
-  let earliestMs: number | null = null;
-  let timer: { handle: NodeJS.Timeout; isSoon: boolean } | null = null;
-  let saving = Promise.resolve();
-  let isOver = false;
-  let hasFailed = false;
-
-  function schedule(): void {
-    const isSoon = unsavedLines >= pace.lines;
-    if (isOver || (timer && (timer.isSoon || !isSoon))) return;
-    stopTimer();
-    const waitMs = Math.max(isSoon ? 0 : pace.waitMs, (earliestMs ?? 0) - performance.now());
-    // Where the disk takes nothing, it is tried again and again: no reason for the command not to end.
-    timer = { handle: setTimeout(() => void save(), waitMs).unref(), isSoon };
-  }
-
-  function stopTimer(): void {
-    if (timer) clearTimeout(timer.handle);
-    timer = null;
-  }
-
-  function save(): Promise<void> {
-    stopTimer();
-    saving = saving.then(write);
-    return saving;
-  }
-
-  async function write(): Promise<void> {
-    // Half a character waits for its other half.
-    const whole = text.length - (/[\uD800-\uDBFF]$/.test(text) ? 1 : 0);
-    if (isOver || whole <= savedLength) return;
-    earliestMs = performance.now() + pace.gapMs;
-    unsavedLines = 0;
-    try {
-      operation ??= await journal.open(answerKind, { place });
-      await operation.stage(Buffer.from(text.slice(savedLength, whole)));
-      savedLength = whole;
-    } catch (error) {
-      await noteFailure(error);
-    }
-  }
-
-  async function noteFailure(error: unknown): Promise<void> {
-    if (!(error instanceof TeddyError)) throw error;
-    if (!hasFailed)
-      warn(`The answer cannot be saved while it arrives. ${error.message} It is in memory until it is whole.`);
-    hasFailed = true;
-    // Somebody has removed it: it is made anew soon, with all that was in it.
-    if (error.code === 'STAGING_DAMAGED') {
-      await operation?.done().catch(falseIfRefused);
-      [operation, savedLength, unsavedLines] = [null, 0, pace.lines];
-    }
-    schedule();
-  }
-
+  const { pace = usualPace } = options;
+  const start = { ...unsaved, saving: Promise.resolve(), isOver: false, hasFailed: false };
+  const staging: Staging = { ...start, options, place, pace };
   return {
     add(more) {
-      text += more;
-      unsavedLines += more.split('\n').length - 1;
-      earliestMs ??= performance.now() + pace.gapMs;
-      schedule();
+      staging.text += more;
+      staging.unsavedLines += more.split('\n').length - 1;
+      staging.earliestMs ??= performance.now() + pace.gapMs;
+      schedule(staging);
     },
-    save,
+    save: () => save(staging),
     async discard() {
-      isOver = true;
-      stopTimer();
-      await saving;
+      staging.isOver = true;
+      stopTimer(staging);
+      await staging.saving;
       // Until it is gone no command of this process takes it for left: its answer may not be on the line yet.
-      await operation?.done().catch(falseIfRefused);
+      await staging.operation?.done().catch(falseIfRefused);
     },
     async leave() {
-      await save();
-      isOver = true;
-      stopTimer();
-      await operation?.leave();
+      await save(staging);
+      staging.isOver = true;
+      stopTimer(staging);
+      await staging.operation?.leave();
     },
   };
+}
+
+function schedule(staging: Staging): void {
+  const { pace, timer, earliestMs } = staging;
+  const isSoon = staging.unsavedLines >= pace.lines;
+  if (staging.isOver || (timer && (timer.isSoon || !isSoon))) return;
+  stopTimer(staging);
+  const waitMs = Math.max(isSoon ? 0 : pace.waitMs, (earliestMs ?? 0) - performance.now());
+  // Where the disk takes nothing, it is tried again and again: no reason for the command not to end.
+  staging.timer = { handle: setTimeout(() => void save(staging), waitMs).unref(), isSoon };
+}
+
+function stopTimer(staging: Staging): void {
+  if (staging.timer) clearTimeout(staging.timer.handle);
+  staging.timer = null;
+}
+
+function save(staging: Staging): Promise<void> {
+  stopTimer(staging);
+  staging.saving = staging.saving.then(() => write(staging));
+  return staging.saving;
+}
+
+async function write(staging: Staging): Promise<void> {
+  const { text, savedLength, place, options } = staging;
+  // Half a character waits for its other half.
+  const whole = text.length - (/[\uD800-\uDBFF]$/.test(text) ? 1 : 0);
+  if (staging.isOver || whole <= savedLength) return;
+  staging.earliestMs = performance.now() + staging.pace.gapMs;
+  staging.unsavedLines = 0;
+  try {
+    staging.operation ??= await options.journal.open(answerKind, { place });
+    await staging.operation.stage(Buffer.from(text.slice(savedLength, whole)));
+    staging.savedLength = whole;
+  } catch (error) {
+    await noteFailure(staging, error);
+  }
+}
+
+async function noteFailure(staging: Staging, error: unknown): Promise<void> {
+  if (!(error instanceof TeddyError)) throw error;
+  if (!staging.hasFailed)
+    staging.options.warn(
+      `The answer cannot be saved while it arrives. ${error.message} It is in memory until it is whole.`,
+    );
+  staging.hasFailed = true;
+  // Somebody has removed it: it is made anew soon, with all that was in it.
+  if (error.code === 'STAGING_DAMAGED') {
+    await staging.operation?.done().catch(falseIfRefused);
+    [staging.operation, staging.savedLength, staging.unsavedLines] = [null, 0, staging.pace.lines];
+  }
+  schedule(staging);
 }
 
 /** For `catch`: what cannot be removed is found by the next process, which sees that the answer is kept. */

@@ -116,10 +116,7 @@ function journalIn({ runs, aside, name, exists, step }: JournalOptions): RunJour
   const write = async (): Promise<JournalFiles> => {
     const opened = await use();
     const count = waiting.length;
-    const bytes = Buffer.from(waiting.map(encodeRecord).join(''));
-    // Over what a write that failed in the middle has left.
-    await writeAll(opened.log, bytes, opened.logBytes);
-    opened.logBytes += bytes.length;
+    await appendRecords(opened, waiting);
     waiting = waiting.slice(count);
     return opened;
   };
@@ -151,13 +148,7 @@ function journalIn({ runs, aside, name, exists, step }: JournalOptions): RunJour
     },
     async keep(bytes) {
       try {
-        return await inTurn(async () => {
-          const opened = await use();
-          const at = opened.keptBytes;
-          await writeAll(opened.kept, bytes, at);
-          opened.keptBytes += bytes.length;
-          return `${at}+${bytes.length}`;
-        });
+        return await inTurn(async () => keepBytes(await use(), bytes));
       } catch (error) {
         throw toJournalError(error);
       }
@@ -206,6 +197,21 @@ async function openFiles(dir: string): Promise<JournalFiles> {
   const [log, kept] = [await open(logPath, 'r+'), await open(keptPath, 'r+')];
   await log.truncate(logBytes);
   return { log, logBytes, kept, keptBytes: (await kept.stat()).size, syncedBytes: 0 };
+}
+
+async function appendRecords(files: JournalFiles, records: readonly JournalRecord[]): Promise<void> {
+  const bytes = Buffer.from(records.map(encodeRecord).join(''));
+  // Over what a write that failed in the middle has left.
+  await writeAll(files.log, bytes, files.logBytes);
+  files.logBytes += bytes.length;
+}
+
+/** Returns the key of the bytes. */
+async function keepBytes(files: JournalFiles, bytes: Uint8Array): Promise<string> {
+  const at = files.keptBytes;
+  await writeAll(files.kept, bytes, at);
+  files.keptBytes += bytes.length;
+  return `${at}+${bytes.length}`;
 }
 
 async function syncKept(files: JournalFiles): Promise<void> {

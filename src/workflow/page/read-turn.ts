@@ -142,11 +142,6 @@ export async function toPageTurn(
   const files = await page
     .diff(store, listChanges(steps, faults), (path) => actions.get(path) ?? null)
     .catch(toFault(faults, 'its code'));
-  const entries = steps.flatMap(({ entry }) => entry ?? []);
-  const titles = await maskTexts(
-    project.masker,
-    entries.map(({ title }) => title),
-  );
   return {
     turn,
     name,
@@ -166,17 +161,26 @@ export async function toPageTurn(
     report: reported,
     files: files ?? [],
     request,
-    commits: steps.map(({ commit, at: time, entry }, at) => ({
-      commit,
-      time,
-      kind: entry?.kind ?? 'message',
-      title: titles[at] ?? '',
-    })),
+    commits: await toCommits(project, steps),
     spent: read.spent,
     undoneBy: read.undoneBy,
     partlyUndoneBy: read.partlyUndoneBy,
     faults: await maskTexts(project.masker, faults),
   };
+}
+
+async function toCommits({ masker }: Project, steps: readonly PageStep[]): Promise<PageTurn['commits']> {
+  const entries = steps.flatMap(({ entry }) => entry ?? []);
+  const titles = await maskTexts(
+    masker,
+    entries.map(({ title }) => title),
+  );
+  return steps.map(({ commit, at: time, entry }, at) => ({
+    commit,
+    time,
+    kind: entry?.kind ?? 'message',
+    title: titles[at] ?? '',
+  }));
 }
 
 /** The other program whose session the line has followed. */
