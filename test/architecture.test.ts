@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { parseSync, Visitor, type BindingPattern } from 'oxc-parser';
 import { describe, expect, test } from 'vitest';
 
 const root = new URL('..', import.meta.url).pathname;
@@ -204,6 +205,59 @@ function findCircles(): string[][] {
   return circles;
 }
 
+/** Longer functions, and closures with more that changes, are read by nobody in one go. */
+const functionLimits = { lines: 80, changing: 5 };
+
+/** A function while it is looked at: the variables of its own that change, and whether others stand inside of it. */
+interface LookedAt {
+  start: number;
+  end: number;
+  changing: number;
+  isClosure: boolean;
+}
+
+function findLargeFunctions(path: string, text: string): string[] {
+  const [open, all]: [LookedAt[], LookedAt[]] = [[], []];
+  const enter = ({ start, end }: Pick<LookedAt, 'start' | 'end'>) => {
+    const [outer, looked] = [open.at(-1), { start, end, changing: 0, isClosure: false }];
+    if (outer !== undefined) outer.isClosure = true;
+    open.push(looked);
+    all.push(looked);
+  };
+  const leave = () => void open.pop();
+  new Visitor({
+    FunctionDeclaration: enter,
+    'FunctionDeclaration:exit': leave,
+    FunctionExpression: enter,
+    'FunctionExpression:exit': leave,
+    ArrowFunctionExpression: enter,
+    'ArrowFunctionExpression:exit': leave,
+    VariableDeclaration({ kind, declarations }) {
+      const inner = open.at(-1);
+      if (kind === 'let' && inner !== undefined)
+        inner.changing += declarations.reduce((sum, { id }) => sum + countNames(id), 0);
+    },
+  }).visit(parseSync(path, text).program);
+  const lineOf = (at: number) => text.slice(0, at).split('\n').length;
+  return all.flatMap(({ start, end, changing, isClosure }) => {
+    const [line, length] = [lineOf(start), lineOf(end) - lineOf(start) + 1];
+    return [
+      ...(length > functionLimits.lines ? [`the function in line ${line} has ${length} lines`] : []),
+      ...(isClosure && changing > functionLimits.changing ? [`in line ${line}, ${changing} variables change`] : []),
+    ];
+  });
+}
+
+/** Counts the names that a declaration gives; those of a destructuring as well. */
+function countNames(pattern: BindingPattern): number {
+  const sum = (patterns: BindingPattern[]) => patterns.reduce((count, one) => count + countNames(one), 0);
+  if (pattern.type === 'Identifier') return 1;
+  if (pattern.type === 'AssignmentPattern') return countNames(pattern.left);
+  if (pattern.type === 'ArrayPattern')
+    return sum(pattern.elements.flatMap((one) => (one?.type === 'RestElement' ? one.argument : (one ?? []))));
+  return sum(pattern.properties.map((one) => (one.type === 'RestElement' ? one.argument : one.value)));
+}
+
 function expectAtMost(found: string[], most: number): void {
   expect(found.length, `more than ${most}:\n${found.join('\n')}\n`).toBeLessThanOrEqual(most);
 }
@@ -373,6 +427,18 @@ describe('architecture', () => {
       return core.includes(file.room) && lines > 250 ? [`${lines} lines`] : [];
     });
     expect(wrong).toEqual([]);
+  });
+
+  test('no function is over 80 lines, and no closure has more than five variables that change', () => {
+    const excepted = ['workflow/capture/follow-log.ts', 'workflow/capture/write-units.ts'];
+    const wrong = violations(({ path, text }) =>
+      excepted.includes(inSource(path)) ? [] : findLargeFunctions(path, text),
+    );
+    expect(wrong).toEqual([]);
+    const six = 'let [a, { b, c = 1 }, ...d] = e(); let f, g;';
+    expect(findLargeFunctions('x.ts', `function outer() { ${six} return () => a; }`)).toHaveLength(1);
+    expect(findLargeFunctions('x.ts', `function outer() { ${six} return a; }`)).toEqual([]);
+    expect(findLargeFunctions('x.ts', `const long = () => {${'\n'.repeat(80)}};`)).toHaveLength(1);
   });
 
   test('only main and cli print or end the process', () => {

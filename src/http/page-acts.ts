@@ -92,108 +92,118 @@ const usualAbsentMs = 30_000;
 /** In characters; what is older is left out. */
 const maxKept = 1024 * 1024;
 
-export function pageActs({ tools, onEnd, onEvent, onDefect, absentMs = usualAbsentMs }: PageActsOptions): PageActs {
-  let last: RunningAct | null = null;
-  let questions = 0;
-  let isEnding = false;
-  const attending = new Map<string, number>();
-  let absence: NodeJS.Timeout | undefined;
+/** The acts of a server's pages. */
+interface Acts extends Omit<Required<PageActsOptions>, 'absentMs'> {
+  absentMs: number;
+  last: RunningAct | null;
+  questions: number;
+  isEnding: boolean;
+  /** How many pages look at a session. */
+  attending: Map<string, number>;
+  /** Runs while a question waits that no page shows. */
+  absence: NodeJS.Timeout | undefined;
+}
 
-  function watchAbsence(): void {
-    clearTimeout(absence);
-    const question = last?.question;
-    if (last === null || !question || (attending.get(last.session) ?? 0) > 0) return;
-    absence = setTimeout(() => question.resolve(null), absentMs).unref();
-  }
-
-  function emitTo(act: RunningAct): Emit {
-    return (event, data) => {
-      const added: ServerEvent = { event, data: toVisibleData(data) };
-      act.events.push(added);
-      act.size += sizeOf(added);
-      // An answer comes in tens of thousands of pieces: they are not all counted anew for each.
-      while (act.size > maxKept && act.events.length > 1) {
-        act.size -= sizeOf(act.events.shift() as ServerEvent);
-        act.first += 1;
-      }
-      onEvent();
-    };
-  }
-
-  async function ask(act: RunningAct, emit: Emit, question: object): Promise<string | null> {
-    const { signal } = act.controller;
-    if (signal.aborted) return null;
-    const id = (questions += 1);
-    const answered = new Promise<string | null>((resolve) => {
-      act.question = { id, resolve };
-      signal.addEventListener('abort', () => resolve(null), { once: true });
-    });
-    emit('question', { id, ...question });
-    watchAbsence();
-    const text = await answered;
-    act.question = null;
-    emit('answered', { id });
-    return text;
-  }
-
+export function pageActs(options: PageActsOptions): PageActs {
+  const none = { last: null, questions: 0, isEnding: false, attending: new Map(), absence: undefined };
+  const acts: Acts = { absentMs: usualAbsentMs, ...options, ...none };
   return {
-    async begin(target, request, visitor) {
-      if (last !== null && !last.isOver)
-        throw new TeddyError(
-          'LOCKED',
-          `Something is under way in ${last.session}, begun from a page.`,
-          'Stop it there, or wait until it has ended.',
-        );
-      if (isEnding)
-        throw new TeddyError('INTERRUPTED', 'The server is stopping.', 'Start it again: `teddy session view`.');
-      let onBegun: () => void = () => undefined;
-      const begun = new Promise<void>((resolve) => (onBegun = resolve));
-      const { session } = target;
-      const controller = new AbortController();
-      const empty = { events: [], first: 0, size: 0, isOver: false, question: null, over: Promise.resolve() };
-      const act: RunningAct = { ...empty, kind: request.kind, session, controller };
-      last = act;
-      const emit = emitTo(act);
-      emit('act', { kind: request.kind });
-      const asking = { ask: (question: object) => ask(act, emit, question), emit, onBegun, visitor };
-      // It opens the project anew, as a command does, and may take minutes: nobody else waits for it.
-      const performed = perform(tools, target.line, request, { ...asking, signal: controller.signal });
-      const over = performed.finally(onEnd).then(
-        (title) => ({ title }),
-        (error: unknown) => ({ error }),
-      );
-      act.over = over.then((end) => {
-        act.isOver = true;
-        if ('error' in end && !(end.error instanceof TeddyError)) onDefect(end.error);
-        emit('done', 'error' in end ? toFailureData(end.error) : end);
-      });
-      await Promise.race([begun, over.then((end) => ('error' in end ? Promise.reject(end.error) : undefined))]);
-    },
+    begin: (target, request, visitor) => beginAct(acts, target, request, visitor),
     stop(session) {
+      const { last } = acts;
       if (last === null || last.isOver || last.session !== session) return false;
       last.controller.abort();
       return true;
     },
     answer(session, question, text) {
+      const { last } = acts;
       if (last?.session !== session || last.question?.id !== question) return false;
       last.question.resolve(text);
       return true;
     },
-    find: (session) => (last?.session === session ? last : null),
+    find: (session) => (acts.last?.session === session ? acts.last : null),
     attend(session) {
-      attending.set(session, (attending.get(session) ?? 0) + 1);
-      watchAbsence();
-      return () => {
-        attending.set(session, (attending.get(session) ?? 1) - 1);
-        watchAbsence();
-      };
+      countPages(acts, session, 1);
+      return () => countPages(acts, session, -1);
     },
     async end() {
-      isEnding = true;
-      last?.controller.abort();
-      await last?.over;
+      acts.isEnding = true;
+      acts.last?.controller.abort();
+      await acts.last?.over;
     },
   };
+}
+
+function countPages(acts: Acts, session: string, more: number): void {
+  acts.attending.set(session, (acts.attending.get(session) ?? 0) + more);
+  watchAbsence(acts);
+}
+
+function watchAbsence(acts: Acts): void {
+  clearTimeout(acts.absence);
+  const question = acts.last?.question;
+  if (acts.last === null || !question || (acts.attending.get(acts.last.session) ?? 0) > 0) return;
+  acts.absence = setTimeout(() => question.resolve(null), acts.absentMs).unref();
+}
+
+async function beginAct(acts: Acts, ...[target, request, visitor]: Parameters<PageActs['begin']>): Promise<void> {
+  if (acts.last !== null && !acts.last.isOver)
+    throw new TeddyError(
+      'LOCKED',
+      `Something is under way in ${acts.last.session}, begun from a page.`,
+      'Stop it there, or wait until it has ended.',
+    );
+  if (acts.isEnding)
+    throw new TeddyError('INTERRUPTED', 'The server is stopping.', 'Start it again: `teddy session view`.');
+  let onBegun: () => void = () => undefined;
+  const begun = new Promise<void>((resolve) => (onBegun = resolve));
+  const { session } = target;
+  const controller = new AbortController();
+  const empty = { events: [], first: 0, size: 0, isOver: false, question: null, over: Promise.resolve() };
+  const act: RunningAct = { ...empty, kind: request.kind, session, controller };
+  acts.last = act;
+  const emit: Emit = (event, data) => addEvent(acts, act, { event, data: toVisibleData(data) });
+  emit('act', { kind: request.kind });
+  const asking = { ask: (question: object) => ask(acts, act, emit, question), emit, onBegun, visitor };
+  // It opens the project anew, as a command does, and may take minutes: nobody else waits for it.
+  const performed = perform(acts.tools, target.line, request, { ...asking, signal: controller.signal });
+  const over = performed.finally(acts.onEnd).then(
+    (title) => ({ title }),
+    (error: unknown) => ({ error }),
+  );
+  act.over = over.then((end) => {
+    act.isOver = true;
+    if ('error' in end && !(end.error instanceof TeddyError)) acts.onDefect(end.error);
+    emit('done', 'error' in end ? toFailureData(end.error) : end);
+  });
+  await Promise.race([begun, over.then((end) => ('error' in end ? Promise.reject(end.error) : undefined))]);
+}
+
+function addEvent({ onEvent }: Acts, act: RunningAct, added: ServerEvent): void {
+  act.events.push(added);
+  act.size += sizeOf(added);
+  // An answer comes in tens of thousands of pieces: they are not all counted anew for each.
+  while (act.size > maxKept && act.events.length > 1) {
+    act.size -= sizeOf(act.events.shift() as ServerEvent);
+    act.first += 1;
+  }
+  onEvent();
+}
+
+async function ask(acts: Acts, act: RunningAct, emit: Emit, question: object): Promise<string | null> {
+  const { signal } = act.controller;
+  if (signal.aborted) return null;
+  const id = (acts.questions += 1);
+  const answered = new Promise<string | null>((resolve) => {
+    act.question = { id, resolve };
+    signal.addEventListener('abort', () => resolve(null), { once: true });
+  });
+  emit('question', { id, ...question });
+  watchAbsence(acts);
+  const text = await answered;
+  act.question = null;
+  emit('answered', { id });
+  return text;
 }
 
 type Emit = (event: string, data: object) => void;

@@ -119,102 +119,95 @@ async function toPath({ project, find }: PageTools, selector: string): Promise<s
 }
 
 export function pageRoutes(options: PageRouteOptions): PlainRoute[] {
-  const { tools, access, acts } = options;
-  const readPage = pageReader(tools);
-  const readCosts = costReader(tools.project);
-  const page = '/sessions/:session';
+  return [openRoute(options), listRoute(options), ...viewRoutes(options), ...actRoutes(options)];
+}
+
+function openRoute({ access }: PageRouteOptions): PlainRoute {
+  return {
+    method: 'get',
+    path: '/open',
+    async answer(call) {
+      const found = access.redeem(call.query['code']?.[0] ?? '');
+      if (found !== null) return { status: 303, location: found.path, cookie: access.cookie(call.port, found.visitor) };
+      throw new Refusal('CODE_REFUSED', 'This link was used before, or is more than a minute old. Each opens once.');
+    },
+  };
+}
+
+function listRoute({ tools: { project } }: PageRouteOptions): PlainRoute {
+  const readCosts = costReader(project);
+  return {
+    method: 'get',
+    path: '/',
+    async answer(call) {
+      const listed = sortNewest(await listSessions(project), project.clock.now());
+      const costs = await readCosts(listed);
+      const sessions = listed.map((one) => ({ ...one, spent: costs.get(one.session) ?? null }));
+      const html = renderList(sessions, call.query['q']?.[0] ?? '');
+      return { status: 200, html, formAction: "'self'" };
+    },
+  };
+}
+
+/** The page of a session, and its parts as they change. */
+function viewRoutes(options: PageRouteOptions): PlainRoute[] {
+  const { project } = options.tools;
+  const readPage = pageReader(options.tools);
+  const view = (path: string, render: (shown: SessionPage, call: Call) => string | Promise<string>): PlainRoute => ({
+    ...ofSession('get', path),
+    async answer(call) {
+      return { status: 200, html: await render(await readPage(call.session), call), formAction: "'none'" };
+    },
+  });
+  return [
+    view('', async (shown) =>
+      renderSessionPage(shown, project.hash, renderLive(shown, await readLive(project, shown))),
+    ),
+    view('/turns/:turn', (shown, call) => {
+      const turn = shown.turns.find((one) => one.turn === call.turn);
+      if (turn !== undefined) return renderTurn(turn, shown).markup;
+      throw new TeddyError(
+        'UNKNOWN_TURN',
+        `${shown.source.session} has no turn ${JSON.stringify(call.turn)}.`,
+        'The page of the session shows all of them.',
+      );
+    }),
+    view('/controls', async (shown) => renderControls(shown, await readLive(project, shown)).markup),
+    { ...ofSession('get', '/live'), answer: (call) => followPage(options, readPage, call) },
+  ];
+}
+
+function ofSession<Method extends 'get' | 'post'>(method: Method, path: string) {
+  return { method, path: `/sessions/:session${path}`, statuses };
+}
+
+/** Acts are begun, and answered; `page-acts.ts` does what they ask for. */
+function actRoutes({ tools, acts }: PageRouteOptions): PlainRoute[] {
+  const find = (call: Call) => tools.find(tools.project, call.session);
   const act = (path: string, toRequest: (body: unknown) => ActRequest): PlainRoute => ({
-    method: 'post',
-    path: `${page}/${path}`,
-    statuses,
+    ...ofSession('post', path),
     async answer(call) {
       const request = toRequest(await call.json());
-      await acts.begin(await tools.find(tools.project, call.session), request, call.visitor);
+      await acts.begin(await find(call), request, call.visitor);
       return { status: 202, body: { began: true } };
     },
   });
   return [
+    act('/say', (body) => ({ kind: 'say', ...parse(sayRequest, body) })),
+    act('/ask', (body) => ({ kind: 'ask', ...parse(insteadRequest, body) })),
+    act('/instead', (body) => ({ kind: 'instead', ...parse(insteadRequest, body) })),
+    act('/run', (body) => ({ kind: 'run', ...parse(runRequest, body) })),
+    act('/approve', (body) => ({ kind: 'approve', ...parse(approveRequest, body) })),
+    act('/reject', (body) => ({ kind: 'reject', ...parse(rejectRequest, body) })),
     {
-      method: 'get',
-      path: '/open',
-      answer: async (call) => {
-        const found = access.redeem(call.query['code']?.[0] ?? '');
-        if (found === null)
-          throw new Refusal(
-            'CODE_REFUSED',
-            'This link was used before, or is more than a minute old. Each opens once.',
-          );
-        return { status: 303, location: found.path, cookie: access.cookie(call.port, found.visitor) };
-      },
+      ...ofSession('post', '/stop'),
+      answer: async (call) => ok({ stopped: acts.stop((await find(call)).session) }),
     },
     {
-      method: 'get',
-      path: '/',
-      async answer(call) {
-        const listed = sortNewest(await listSessions(tools.project), tools.project.clock.now());
-        const costs = await readCosts(listed);
-        const sessions = listed.map((one) => ({ ...one, spent: costs.get(one.session) ?? null }));
-        const html = renderList(sessions, call.query['q']?.[0] ?? '');
-        return { status: 200, html, formAction: "'self'" };
-      },
-    },
-    {
-      method: 'get',
-      path: page,
-      statuses,
-      async answer(call) {
-        const shown = await readPage(call.session);
-        const live = renderLive(shown, await readLive(tools.project, shown));
-        return toHtml(renderSessionPage(shown, tools.project.hash, live));
-      },
-    },
-    {
-      method: 'get',
-      path: `${page}/turns/:turn`,
-      statuses,
-      async answer(call) {
-        const shown = await readPage(call.session);
-        const turn = shown.turns.find((one) => one.turn === call.turn);
-        if (turn !== undefined) return toHtml(renderTurn(turn, shown).markup);
-        throw new TeddyError(
-          'UNKNOWN_TURN',
-          `${shown.source.session} has no turn ${JSON.stringify(call.turn)}.`,
-          'The page of the session shows all of them.',
-        );
-      },
-    },
-    {
-      method: 'get',
-      path: `${page}/controls`,
-      statuses,
-      async answer(call) {
-        const shown = await readPage(call.session);
-        return toHtml(renderControls(shown, await readLive(tools.project, shown)).markup);
-      },
-    },
-    { method: 'get', path: `${page}/live`, statuses, answer: (call) => followPage(options, readPage, call) },
-    act('say', (body) => ({ kind: 'say', ...parse(sayRequest, body) })),
-    act('ask', (body) => ({ kind: 'ask', ...parse(insteadRequest, body) })),
-    act('instead', (body) => ({ kind: 'instead', ...parse(insteadRequest, body) })),
-    act('run', (body) => ({ kind: 'run', ...parse(runRequest, body) })),
-    act('approve', (body) => ({ kind: 'approve', ...parse(approveRequest, body) })),
-    act('reject', (body) => ({ kind: 'reject', ...parse(rejectRequest, body) })),
-    {
-      method: 'post',
-      path: `${page}/stop`,
-      statuses,
-      async answer(call) {
-        const { session } = await tools.find(tools.project, call.session);
-        return ok({ stopped: acts.stop(session) });
-      },
-    },
-    {
-      method: 'post',
-      path: `${page}/answer`,
-      statuses,
+      ...ofSession('post', '/answer'),
       async answer(call) {
         const { question, text } = parse(answerRequest, await call.json());
-        const { session } = await tools.find(tools.project, call.session);
+        const { session } = await find(call);
         return ok({ taken: acts.answer(session, question, text) });
       },
     },
@@ -233,10 +226,6 @@ const approveRequest = z.object({ plan, message: z.string().optional(), comments
 const rejectRequest = z.object({ plan, reason: z.string(), comments });
 /** Null: no answer. */
 const answerRequest = z.object({ question: z.int(), text: z.string().nullable() });
-
-function toHtml(html: string): Reply {
-  return { status: 200, html, formAction: "'none'" };
-}
 
 type ReadPage = (selector: string) => Promise<SessionPage>;
 

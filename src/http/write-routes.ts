@@ -25,33 +25,44 @@ const params = z.object({ session_id: z.string() });
 
 export function writeRoutes(writes: WriteApi, inTurn: InTurn, limits: Limits): Route[] {
   return [
-    {
-      config: createRoute({
-        operationId: 'begin',
-        summary: 'Announce a file',
-        method: 'post',
-        path: `${base}/begin`,
-        security,
-        request: { body: { required: true, content: json(beginRequest) } },
-        responses: {
-          200: { description: 'The session has begun.', content: json(beginAnswer) },
-          ...refusals(400, 409),
-        },
-      }),
-      async answer(call) {
-        const {
-          target_file: target,
-          own_end_marker: ownMarker,
-          ...request
-        } = parse(beginRequest, await call.json(), toProblem);
-        const isUnnamed = request.session === undefined;
-        const begun = await inTurn(() =>
-          writes.begin({ ...request, target, ownMarker, isUnnamed, hasController: true }),
-        );
-        call.note(begun.session_id);
-        return ok(begun);
+    beginRoute(writes, inTurn),
+    ...contentRoutes(writes, inTurn, limits),
+    ...lookRoutes(writes),
+    cancelRoute(writes, inTurn),
+  ];
+}
+
+function beginRoute(writes: WriteApi, inTurn: InTurn): Route {
+  return {
+    config: createRoute({
+      operationId: 'begin',
+      summary: 'Announce a file',
+      method: 'post',
+      path: `${base}/begin`,
+      security,
+      request: { body: { required: true, content: json(beginRequest) } },
+      responses: {
+        200: { description: 'The session has begun.', content: json(beginAnswer) },
+        ...refusals(400, 409),
       },
+    }),
+    async answer(call) {
+      const {
+        target_file: target,
+        own_end_marker: ownMarker,
+        ...request
+      } = parse(beginRequest, await call.json(), toProblem);
+      const isUnnamed = request.session === undefined;
+      const begun = await inTurn(() => writes.begin({ ...request, target, ownMarker, isUnnamed, hasController: true }));
+      call.note(begun.session_id);
+      return ok(begun);
     },
+  };
+}
+
+/** A part of the content, and its end. */
+function contentRoutes(writes: WriteApi, inTurn: InTurn, limits: Limits): Route[] {
+  return [
     {
       config: createRoute({
         operationId: 'append',
@@ -97,6 +108,11 @@ export function writeRoutes(writes: WriteApi, inTurn: InTurn, limits: Limits): R
         return { status: body.success ? 200 : 400, body };
       },
     },
+  ];
+}
+
+function lookRoutes(writes: WriteApi): Route[] {
+  return [
     {
       config: createRoute({
         operationId: 'status',
@@ -120,23 +136,26 @@ export function writeRoutes(writes: WriteApi, inTurn: InTurn, limits: Limits): R
       }),
       answer: async () => ok({ sessions: await writes.list() }),
     },
-    {
-      config: createRoute({
-        operationId: 'cancel',
-        summary: 'Throw a session away',
-        method: 'delete',
-        path: `${base}/{session_id}`,
-        security,
-        request: { params },
-        responses: { 200: { description: 'It is gone.', content: json(cancelAnswer) }, ...refusals(404, 409) },
-      }),
-      async answer(call) {
-        const id = parseWriteId(call.sessionId);
-        await inTurn(() => writes.cancel(id));
-        return ok({ success: true });
-      },
-    },
   ];
+}
+
+function cancelRoute(writes: WriteApi, inTurn: InTurn): Route {
+  return {
+    config: createRoute({
+      operationId: 'cancel',
+      summary: 'Throw a session away',
+      method: 'delete',
+      path: `${base}/{session_id}`,
+      security,
+      request: { params },
+      responses: { 200: { description: 'It is gone.', content: json(cancelAnswer) }, ...refusals(404, 409) },
+    }),
+    async answer(call) {
+      const id = parseWriteId(call.sessionId);
+      await inTurn(() => writes.cancel(id));
+      return ok({ success: true });
+    },
+  };
 }
 
 /** A bad target is answered first, then a bad operation. */
