@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+/** Starts teddy: with the code that was compiled before, where there is any. */
 import { join } from 'node:path';
 import { version } from '../package.json';
 

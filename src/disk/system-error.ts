@@ -1,3 +1,4 @@
+/** Turns an error of the system into words and codes of ours. */
 import { getSystemErrorMap } from 'node:util';
 import { TeddyError, toMessage } from '../errors.ts';
 

@@ -1,3 +1,4 @@
+/** Finds a program on PATH. */
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 

@@ -1,3 +1,4 @@
+/** Makes ids, and reads the clock that they begin with. */
 import { randomBytes, randomUUID, createHash } from 'node:crypto';
 import type { Clock, Ids, Hash } from '../ports/project.ts';
 

@@ -1,13 +1,13 @@
 /** Reads a session along one of its lines: its steps, and its turns as far as the labels of their commits tell. */
 import { compareTurns, type Oid, type SessionId, type TurnName } from '../names.ts';
-import { type RunStatus, runStatuses } from '../session/entries/entry-trailers.ts';
 import type { SessionStore, WalkedCommit } from '../ports/git.ts';
 import { comesLater, type Entry, type VerdictWord } from '../session/entries/entry.ts';
-import { answerKinds } from '../session/lines/line-order.ts';
 import { howUndone } from '../session/lines/line-paths.ts';
 import { isStartOf, toDecoded, type DecodedCommit } from '../session/entries/logged-entry.ts';
 import { isAnswer, sumSpent, type Spending } from '../session/spending/spending.ts';
 import { groupBy } from '../session/text/group-by.ts';
+import { answerKinds } from '../session/lines/line-order.ts';
+import { type RunStatus, runStatuses } from '../session/entries/entry-trailers.ts';
 
 /** A commit of the line: an entry of the session, or one of the user's own between them. */
 export interface Step extends DecodedCommit {

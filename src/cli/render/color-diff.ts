@@ -1,3 +1,4 @@
+/** Colors a unified diff for a terminal. */
 import type { Style, Terminal } from '../terminal.ts';
 import { toVisible } from '../../session/text/visible-text.ts';
 import type { Piece } from '../../plan/match/word-diff.ts';

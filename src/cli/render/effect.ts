@@ -1,3 +1,4 @@
+/** Shows what an action would do or has done to files. */
 import type { Effect } from '../../plan/effects/effect.ts';
 import { toVisible } from '../../session/text/visible-text.ts';
 import type { Undone } from '../../workflow/turn/undo.ts';

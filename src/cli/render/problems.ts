@@ -1,3 +1,4 @@
+/** Shows what is wrong with a plan, and texts that other people wrote. */
 import type { Problem } from '../../plan/match/problem.ts';
 import { showHint } from './show-answer.ts';
 import type { Terminal } from '../terminal.ts';

@@ -4,14 +4,14 @@ import { readdir, readFile, rename, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GitKilledError, TeddyError } from '../../errors.ts';
-import type { Oid, RefName } from '../../names.ts';
+import type { Oid } from '../../names.ts';
 import { removeFile, replaceFile } from '../../disk/replace-file.ts';
 import { isHeld, readBootId, toLeftName } from '../../disk/process-identity.ts';
 import { fallBackTo } from '../../disk/system-error.ts';
 import { type RepositoryLayout, readWorkTreeDirs } from '../run/layout.ts';
 import { findLivingGits } from '../run/living-gits.ts';
 import { findHolders } from '../../disk/lock-holders.ts';
-import { findLock, probeUpdates } from './refs.ts';
+import { findLock, probeUpdates, type ProbedUpdate } from './refs.ts';
 import { maxDeaths, type Environment, type GitRunner } from '../run/run.ts';
 
 const lockWaitMs = 1000;
@@ -132,7 +132,7 @@ const configDir = 'config';
 
 /** `config` is the configuration of the repository. `values`: what else than the new id the lock may hold. `gitDir`: of the work tree whose HEAD may be locked with it. */
 export interface NotedUpdate {
-  ref: RefName | 'HEAD' | 'ORIG_HEAD' | 'config';
+  ref: ProbedUpdate['ref'];
   new: Oid | null;
   values?: readonly string[];
   gitDir?: string;

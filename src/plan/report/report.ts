@@ -2,13 +2,13 @@
  * The outcome of a plan, as it stands in `report.md`: the names are those of the file, and they stand there in this order. A report is
  * written, checked and described by this table.
  */
-import { runStatuses } from '../../session/entries/entry-trailers.ts';
 import { isSessionId, isTurnName, type Oid, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
 import { countOf } from '../../session/spending/describe-spending.ts';
 import { actionDetails, param } from '../effects/action-details.ts';
 import { actionNames } from '../actions/actions.ts';
 import { boolean, integer, list, nullable, number, object, oneOf, optional, record, text } from '../effects/fields.ts';
 import type { ValueOf } from '../effects/fields.ts';
+import { runStatuses } from '../../session/entries/entry-trailers.ts';
 
 const texts = list(text());
 const paths = list(text<RepoPath>());

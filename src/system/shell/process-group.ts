@@ -1,3 +1,4 @@
+/** Knows the processes of a script by a mark in their environment, and ends them. */
 import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';

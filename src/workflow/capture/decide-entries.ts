@@ -1,6 +1,6 @@
 /** Decides what becomes of the units of a log: from what is known of the log and of the line they are for, and from nothing else. */
 import type { AgentUnit } from '../../conversation/logs/agent-log.ts';
-import { captureSource, type KnownRecord } from '../../conversation/records/record.ts';
+import type { KnownRecord } from '../../conversation/records/record.ts';
 import { encodeRecord, versionLimits } from '../../conversation/records/transcript.ts';
 import type { LogPosition } from '../../ports/agent-logs.ts';
 import type { Hash } from '../../ports/project.ts';
@@ -183,12 +183,19 @@ interface PlannedEntry {
   units: AgentUnit[];
 }
 
+/** The position while entries are planned. */
+interface PlanningPosition extends TurnPosition {
+  lastTurn: number;
+  /** The first turn of a conversation branch that nothing has opened yet. */
+  opening: TurnName | null;
+}
+
 function planEntries(line: BranchLine, from: TurnPosition, units: readonly AgentUnit[], opens: TurnName | null) {
   const planned: PlannedEntry[] = [];
-  let { turn, length, written, isSilent = false, last } = from;
-  let [lastTurn, opening] = [line.lastTurn, opens];
+  const to: PlanningPosition = { ...from, lastTurn: line.lastTurn, opening: opens };
+  const moveTo = (turn: TurnName | null) => Object.assign(to, { turn, written: 0, length: 0 });
   // The user has moved the line back: its turn is gone.
-  if (turn !== null && turnNumber(turn) > lastTurn) [turn, written, length] = [null, 0, 0];
+  if (to.turn !== null && turnNumber(to.turn) > to.lastTurn) moveTo(null);
   const withPlan = new Set(line.planned);
   const added = new Map<string, TurnName>();
   const find = (id: string) => line.known.get(id) ?? added.get(id);
@@ -196,39 +203,42 @@ function planEntries(line: BranchLine, from: TurnPosition, units: readonly Agent
     const fresh = unit.records.filter(({ id }) => find(id) === undefined);
     const seenIn = unit.records.map(({ id }) => find(id)).find((one) => one !== undefined);
     // An earlier attempt has opened the branch.
-    if (seenIn !== undefined && seenIn === opening) opening = null;
-    if (fresh.length > 0 || seenIn !== undefined) last = unit.records.at(-1)?.id ?? last;
+    if (seenIn !== undefined && seenIn === to.opening) to.opening = null;
+    const last = unit.records.at(-1)?.id;
+    if (last !== undefined && (fresh.length > 0 || seenIn !== undefined)) to.last = last;
     if (fresh.length === 0) {
-      if (seenIn !== undefined && seenIn !== turn) [turn, written, length] = [seenIn, 0, 0];
+      if (seenIn !== undefined && seenIn !== to.turn) moveTo(seenIn);
       continue;
     }
     // A teddy that did not read plans yet has written what comes after it.
     if (isPlan(unit) && units.slice(at + 1).some(({ records }) => records.some(({ id }) => line.known.has(id))))
       continue;
-    const isMessage = isNext(unit) && !isSilent;
+    const isMessage = isNext(unit) && to.isSilent !== true;
     // A plan belongs to the latest turn, which has no other.
-    const isNextPlan = isPlan(unit) && turn !== null && (withPlan.has(turn) || turnNumber(turn) < lastTurn);
-    const opensTurn = turn === null || isMessage || isNextPlan;
-    if (opening !== null || (opensTurn && seenIn === undefined)) {
-      turn = opening ?? toTurnName(lastTurn + 1);
-      [written, length, opening] = [0, 0, null];
-      lastTurn = Math.max(lastTurn, turnNumber(turn));
-    } else if (seenIn !== undefined) turn = seenIn;
+    const isNextPlan = isPlan(unit) && to.turn !== null && (withPlan.has(to.turn) || turnNumber(to.turn) < to.lastTurn);
+    const opensTurn = to.turn === null || isMessage || isNextPlan;
+    if (to.opening !== null || (opensTurn && seenIn === undefined)) {
+      const turn = to.opening ?? toTurnName(to.lastTurn + 1);
+      moveTo(turn);
+      to.opening = null;
+      to.lastTurn = Math.max(to.lastTurn, turnNumber(turn));
+    } else if (seenIn !== undefined) to.turn = seenIn;
     const isNote = unit.records.every(({ type }) => type === 'note');
-    isSilent = isNote && (isSilent || length === 0);
-    const name = turn ?? toTurnName(1);
+    to.isSilent = isNote && (to.isSilent === true || to.length === 0);
+    const name = to.turn ?? toTurnName(1);
     if (isPlan(unit)) withPlan.add(name);
     for (const { id } of fresh) added.set(id, name);
-    length += fresh.reduce((sum, record) => sum + encodeRecord(record).length, 0);
+    to.length += fresh.reduce((sum, record) => sum + encodeRecord(record).length, 0);
     const entry = planned.at(-1);
-    const isOver = written + length > versionLimits.free + versionLimits.times * length;
+    const isOver = to.written + to.length > versionLimits.free + versionLimits.times * to.length;
     const mayJoin = entry?.turn === name && !isPlan(unit) && !entry.units.some(isPlan);
     if (isOver && mayJoin) entry.units.push({ ...unit, records: fresh });
     else {
       planned.push({ turn: name, units: [{ ...unit, records: fresh }] });
-      written += length;
+      to.written += to.length;
     }
   }
+  const { turn, length, written, isSilent = false, last } = to;
   return { planned, position: { turn, length, written, isSilent, ...(last === undefined ? {} : { last }) } };
 }
 
@@ -242,13 +252,9 @@ function toDraft({ session, entry }: BranchLine, { turn, units }: PlannedEntry, 
     turn,
     id: toDerivedId(hash, first?.timestamp ?? entry.created, `${session}\n${turn}\n${first?.id ?? ''}`),
     at: units.at(-1)?.records.at(-1)?.timestamp,
-    records: units.flatMap(({ records }) => records.map(toCaptured)),
+    records: units.flatMap(({ records }) => records),
     files: plan === undefined ? {} : { 'plan.md': plan },
   };
-}
-
-function toCaptured(record: KnownRecord): KnownRecord {
-  return 'source' in record && record.source === 'import' ? { ...record, source: captureSource } : record;
 }
 
 function put<Item>(list: readonly Item[], at: number, item: Item): Item[] {

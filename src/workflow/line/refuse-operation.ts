@@ -1,3 +1,4 @@
+/** Refuses to go on while git is in the middle of something, or a command still runs. */
 import { TeddyError } from '../../errors.ts';
 import type { Workspace } from '../../ports/git.ts';
 import type { RefName } from '../../names.ts';

@@ -1,3 +1,4 @@
+/** Which session a command means, and which it meant when it is run once more. */
 import { TeddyError } from '../../../errors.ts';
 import { sessionDir, shortRef, type RefName, type SessionId } from '../../../names.ts';
 
