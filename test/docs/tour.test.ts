@@ -21,6 +21,20 @@ test('the tour has every room, and every folder of the workflow', () => {
   expect(paths.filter((path) => !path.endsWith('.json') && !named.includes(path))).toEqual([]);
 });
 
+test('the tour says how large each room is, within a tenth, and is no longer than a hundred lines', () => {
+  const rows = [...tour.matchAll(/^\| `([a-z]+)\/` \|.*\| ([\d,]+) \|$/gm)];
+  expect(rows.length).toBeGreaterThan(15);
+  for (const [, room = '', said = ''] of rows) {
+    const files = readdirSync(join(root, 'src', room), { recursive: true, encoding: 'utf8' });
+    const lines = files
+      .filter((name) => name.endsWith('.ts') && !name.endsWith('.d.ts'))
+      .reduce((sum, name) => sum + readFileSync(join(root, 'src', room, name), 'utf8').split('\n').length - 1, 0);
+    const size = Number(said.replaceAll(',', ''));
+    expect(Math.abs(lines - size), `${room}: ${lines}`).toBeLessThanOrEqual(Math.max(50, lines / 10));
+  }
+  expect(tour.split('\n').length - 1).toBeLessThanOrEqual(100);
+});
+
 /** A star in the last part of a path stands for anything. */
 function exists(base: string, path: string): boolean {
   const parts = path.replace(/\/$/, '').split('/');
