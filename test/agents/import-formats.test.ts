@@ -56,6 +56,8 @@ describe('the format of a conversation', () => {
 
   test('of a file that holds lines of two formats is not certain', () => {
     expect(detectFormat(`${readImport('codex.jsonl')}${readImport('claude-code.jsonl')}`)).toBeNull();
+    const logs = new Map(readAgentLogs().map(({ agent, lines }) => [agent, lines.map(({ text }) => text).join('\n')]));
+    expect(detectFormat(`${logs.get('pi')}\n${logs.get('copilot')}`)).toBeNull();
   });
 
   test('of the log of an agent is that agent', () => {

@@ -158,7 +158,7 @@ function readUser({ context, state }: GeminiLines, object: Fields, place: Source
   for (const response of geminiResponses(content)) {
     const callId = asText(response['id']) ?? '';
     // Most of them stand with their calls as well.
-    if (state.given?.results.includes(callId) === true) context.log.leaveOut('results that stand with their calls');
+    if (state.given?.results.includes(callId) === true) context.log.leaveOut('repeated results');
     else {
       state.given?.results.push(callId);
       addGeminiResult(records, response, { id });

@@ -105,7 +105,8 @@ function toPiUsage(model: unknown, provider: unknown, usage: Fields) {
 }
 
 function isPiLine({ type, id, parentId, timestamp, cwd, message, payload }: Fields): boolean {
-  if (!hasText(type) || timestamp === undefined || payload !== undefined) return false;
+  // Copilot's types have a dot.
+  if (!hasText(type) || type.includes('.') || timestamp === undefined || payload !== undefined) return false;
   if (type === 'session') return hasText(cwd);
   return hasText(fieldsOf(message)['role']) || (hasText(id) && parentId !== undefined);
 }

@@ -50,7 +50,7 @@ const harmless = new Set([
   'events',
   'events that items repeat',
   'items that events repeat',
-  'results that stand with their calls',
+  'repeated results',
   'marks of an interruption',
   'repeated lines',
   'titles',
