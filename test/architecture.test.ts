@@ -438,6 +438,14 @@ describe('architecture', () => {
     expect(Object.fromEntries(found)).toEqual(doors);
   });
 
+  test('what a line of a log says is told by its agent and the core alone', () => {
+    const outside = arrows.filter(({ from, to }) => {
+      const agent = /^(agents\/[^/]+\/)lines\.ts$/.exec(from)?.[1];
+      return agent !== undefined && !to.startsWith(agent) && !core.includes(to.split('/')[0] ?? '');
+    });
+    expect(outside.map(show)).toEqual([]);
+  });
+
   test('no shelf of a room is below itself', () => {
     const shelfOf = (path: string) => path.slice(0, path.lastIndexOf('/'));
     const below = new Map<string, Set<string>>();

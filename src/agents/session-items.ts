@@ -3,9 +3,6 @@ import type { AssistantBlock, History, HistoryCall, HistoryTurn } from '../conve
 import { markInterrupted, toProviderIds, toSaidText } from '../conversation/history/provider-parts.ts';
 import { toWellFormed } from '../conversation/records/well-formed.ts';
 
-/** A reader knows a log of teddy's own by this: what has no model there was said all the same. */
-export const ownEntrypoint = 'git-teddy';
-
 /** The records of one line; an answer and its calls share `answer`. */
 export type SessionItem = { id: string; timestamp: string } & (
   | { kind: 'said'; text: string }

@@ -1,5 +1,5 @@
 /** The lines of Claude Code, one by one: what each says goes into the units of the context. */
-import { ownEntrypoint } from '../session-items.ts';
+import { ownEntrypoint } from '../../conversation/logs/agent-records.ts';
 import { addSummary, interruptionNote, type LineContext } from '../../conversation/logs/import-context.ts';
 import { toOutput, toText, toClaudeUsage } from '../../conversation/logs/import-content.ts';
 import type { SourcePosition } from '../../conversation/records/import-ids.ts';

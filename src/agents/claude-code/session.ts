@@ -6,7 +6,8 @@ import { toOutputText, toProviderName } from '../../conversation/history/provide
 import { toWellFormedJson, toWellFormedValue } from '../../conversation/records/well-formed.ts';
 import type { Hash } from '../../ports/project.ts';
 import type { AgentSession } from '../agent.ts';
-import { ownEntrypoint, toSessionItems, type SessionItem } from '../session-items.ts';
+import { toSessionItems, type SessionItem } from '../session-items.ts';
+import { ownEntrypoint } from '../../conversation/logs/agent-records.ts';
 
 /** The version whose format is written. */
 const claudeVersion = '2.1.330';

@@ -5,7 +5,8 @@ import { toProviderName } from '../../conversation/history/provider-parts.ts';
 import { renderResult } from '../../conversation/history/render-openai.ts';
 import { toWellFormedJson } from '../../conversation/records/well-formed.ts';
 import type { AgentSession } from '../agent.ts';
-import { ownEntrypoint, toSessionItems, type SessionItem } from '../session-items.ts';
+import { toSessionItems, type SessionItem } from '../session-items.ts';
+import { ownEntrypoint } from '../../conversation/logs/agent-records.ts';
 
 /** The version whose format is written. */
 const codexVersion = '0.169.0';

@@ -6,6 +6,9 @@ import type { SourcePosition } from '../records/import-ids.ts';
 import { hasText, toInput } from '../records/import-values.ts';
 import type { ResultReason } from '../records/record.ts';
 
+/** A reader knows a log of teddy's own by this: what has no model there was said all the same. */
+export const ownEntrypoint = 'git-teddy';
+
 interface AgentCall {
   callId: string;
   name: string;

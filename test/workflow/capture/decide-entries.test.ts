@@ -17,7 +17,7 @@ const hash = (text: string | Uint8Array) => createHash('sha256').update(text).di
 const timestamp = '2026-01-24T10:00:00.000Z';
 
 function unitOf(type: 'user' | 'assistant', id: string): AgentUnit {
-  const record = { type, id, timestamp, source: 'import', message: { role: type, content: `Text ${id}` } };
+  const record = { type, id, timestamp, source: 'capture', message: { role: type, content: `Text ${id}` } };
   return { kind: type === 'user' ? 'message' : 'reply', branch: 0, records: [record as unknown as KnownRecord] };
 }
 
