@@ -208,9 +208,12 @@ function findPath(words: readonly string[]): string | null {
   return named.toSorted((one, other) => other.length - one.length)[0] ?? null;
 }
 
-/** `teddy help memo add`, as git has it, is `teddy memo add --help`. */
+/** `teddy help memo add`, as git has it, and `teddy memo --help add` are `teddy memo add --help`. */
 function askForHelp(words: string[]): string[] {
-  return words[0] === 'help' && words.length > 1 ? [...words.slice(1), '--help'] : words;
+  const [first = '', second = '', ...rest] = words;
+  if (first === 'help' && words.length > 1) return [...words.slice(1), '--help'];
+  const isGroup = commands[first] === undefined && rest.length > 0 && asksForHelp(second);
+  return isGroup ? [first, ...rest, second] : words;
 }
 
 function asksForHelp(word: string): boolean {

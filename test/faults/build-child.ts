@@ -28,7 +28,7 @@ const oldValue = ' ${update.old ?? zeroOid(update.new)}';
 const withoutOldValue: Plugin = {
   name: 'without-old-value',
   setup({ onLoad }) {
-    onLoad({ filter: /\/src\/git\/refs\.ts$/ }, async ({ path }) => {
+    onLoad({ filter: /\/src\/git\/refs\/refs\.ts$/ }, async ({ path }) => {
       const text = await readFile(path, 'utf8');
       if (text.split(oldValue).length !== 2)
         throw new Error('src/git/refs/refs.ts writes the old value elsewhere now.');

@@ -31,7 +31,11 @@ function isImportStep(name: string): boolean {
 
 function readAllSteps(): string[] {
   const dirs = ['git', 'system', 'disk'].map((room) => fileURLToPath(new URL(`../../src/${room}`, import.meta.url)));
-  const text = dirs.flatMap((dir) => readdirSync(dir).map((name) => readFileSync(join(dir, name), 'utf8')));
+  const text = dirs.flatMap((dir) =>
+    readdirSync(dir, { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.ts'))
+      .map((name) => readFileSync(join(dir, name), 'utf8')),
+  );
   return [...new Set(text.join('\n').matchAll(/(?:\bstep|\bonStep(?:\?\.)?)\('([a-z-]+)'\)/g))].map(
     ([, name = '']) => name,
   );

@@ -12,7 +12,7 @@ import { propertyTest, quickTest as test } from '../support/slow-test.ts';
 const root = new URL('../..', import.meta.url).pathname;
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
 const readAll = (dir: string) =>
-  readdirSync(join(root, dir))
+  readdirSync(join(root, dir), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.ts'))
     .map((name) => read(`${dir}/${name}`));
 const digest = (n: number) => createHash('sha512').update(String(n)).digest();

@@ -41,7 +41,7 @@ const lines = (...text: string[]) => `${text.join('\n')}\n`;
 /** A program of its own that uses a module of `src/system`. */
 async function bundled(name: string, source: string): Promise<string> {
   const outfile = join(base, `${randomUUID()}.mjs`);
-  const path = new URL(`../../src/system/${name}`, import.meta.url).pathname;
+  const path = new URL(`../../src/system/shell/${name}`, import.meta.url).pathname;
   const contents = `import * as module from ${JSON.stringify(path)};\n${source}`;
   const bundle = { bundle: true, platform: 'node', format: 'esm', target: 'node20', outfile } as const;
   await build({ stdin: { contents, resolveDir: base, loader: 'ts' }, ...bundle });

@@ -120,8 +120,10 @@ export async function openSourceFile(path: string, cwd: string): Promise<SourceF
   const file = resolve(cwd, path);
   const stats = await stat(file).catch(refuse(path));
   if (!stats.isFile()) {
-    const what = stats.isDirectory() ? 'a directory' : 'no regular file';
-    throw new TeddyError('FILE_NOT_FOUND', `${path} is ${what}.`, 'Name a file; it is read twice.');
+    const [what, hint] = stats.isDirectory()
+      ? ['a directory', 'Name a file.']
+      : ['no regular file', 'Save it to a file, and name that: it is read twice.'];
+    throw new TeddyError('FILE_NOT_FOUND', `${path === '' ? '""' : path} is ${what}.`, hint);
   }
   return { path, sizeBytes: stats.size, read: () => readSource(path, file) };
 }

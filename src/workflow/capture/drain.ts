@@ -270,6 +270,7 @@ async function addWords(project: Project, follower: Follower, { path, words }: F
 /** Notes what is new of the sub-agents in the open turn, a note each time. Returns the number of entries. */
 export async function foldSubAgents(project: Project, capture: Capture, follower: Follower): Promise<number> {
   const { agent, path, state } = follower;
+  if (state.log.stopped === 'elsewhere') return 0;
   const units: AgentUnit[] = [];
   const { folded: earlier } = state.log;
   const folded = { ...earlier };

@@ -150,7 +150,7 @@ function toNothing(
   const why = first === undefined ? '' : ` Line ${first.line}: ${first.text}.`;
   return new TeddyError(
     'NOTHING_TO_IMPORT',
-    `In ${path} is nothing that was said (${lines === 1 ? '1 line' : `${lines} lines`} read).${why}`,
+    `Nothing was said in ${path} (${lines === 1 ? '1 line' : `${lines} lines`} read).${why}`,
     said === undefined
       ? `It was read as ${format}. If the format is another one, say so: --format ${importFormats.join('|')}.`
       : `It was read as ${format}. Without --format, its beginning tells what it is.`,

@@ -163,6 +163,19 @@ describe('the hooks of a turn', () => {
     );
   });
 
+  test('take nothing of a session that belongs to another repository, and nothing of its sub-agents', async () => {
+    const setting = await setUp();
+    const { files, logs } = setting.capture;
+    const helper = '/home/user/.claude/projects/-project/s1/subagents/agent-x.jsonl';
+    logs.subAgents = async () => [{ path: helper, callId: null, description: '' }];
+    const elsewhere = (prompt + answer).replaceAll('"cwd":"/project"', '"cwd":"/other"');
+    files.set(path, elsewhere);
+    files.set(helper, elsewhere);
+    ring(setting, 'Stop', { last_assistant_message: 'It is there.' });
+    expect(await run(setting)).toMatchObject({ entries: 0, problems: [] });
+    expect(await setting.project.repository.store.listRefs('refs/heads/teddy/')).toEqual([]);
+  });
+
   test('say what was said where the log was deleted before anybody read it', async () => {
     const setting = await setUp();
     ring(setting, 'UserPromptSubmit', { prompt: 'Add a file' });
