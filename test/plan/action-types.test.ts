@@ -18,7 +18,7 @@ const root = new URL('../..', import.meta.url).pathname;
 
 /** The whole of the new type. */
 const greet = `
-import type { AskEffect } from '../effect.ts';
+import type { AskEffect } from '../effects/effect.ts';
 import { described, refuse, type ActionBase, type ActionHandler, type ActionType } from './action.ts';
 import { description } from './spec.ts';
 
