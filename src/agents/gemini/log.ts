@@ -37,7 +37,7 @@ interface GeminiState {
   rewindTo?: string | null | undefined;
 }
 
-/** So many are known after a checkpoint. */
+/** Counts the messages that are known after a checkpoint. */
 const knownMessages = 64;
 
 /** The lines of one log, as far as they have been read. */
@@ -251,7 +251,7 @@ function keepPlan(state: GeminiState, name: string, args: Fields): void {
   const { plan } = state;
   if (name !== 'replace' || plan?.path !== path || typeof old !== 'string' || typeof text !== 'string') return;
   const parts = plan.text.split(old);
-  // Where it is not clear what was replaced, the text is not known any more.
+  // The text is unknown from here on if it is unclear what was replaced.
   if (parts.length === 2) state.plan = { path, text: parts.join(text) };
   else delete state.plan;
 }

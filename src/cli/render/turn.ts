@@ -54,7 +54,7 @@ function renderHead(terminal: Terminal, shown: ShownTurn): string {
   ].join('\n');
 }
 
-/** Null: there are none. */
+/** Returns null when there are none. */
 export function describeAsides({ thoughts, notes }: ShownTurn['asides'], session: string): string | null {
   const counts = [
     ...(thoughts === 0 ? [] : [thoughts === 1 ? '1 thought' : `${formatCount(thoughts)} thoughts`]),

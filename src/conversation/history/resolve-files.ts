@@ -3,7 +3,7 @@ import type { Repair } from './history.ts';
 import { questionSource, type TranscriptRecord } from '../records/record.ts';
 import type { Transcript } from '../records/transcript.ts';
 
-/** Null: the turn has no such file. */
+/** The text of each file of a turn; null when the turn has no such file. */
 export interface TurnFiles {
   plan: string | null;
   report: string | null;

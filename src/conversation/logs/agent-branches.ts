@@ -6,7 +6,7 @@ import type { AgentStep } from './agent-log.ts';
 import { drain, forkAt, isEmpty, lose, type Branch, type BranchTree, type Position } from './branch-tree.ts';
 import type { ImportUnits, UnitRecords } from './import-units.ts';
 
-/** Where a line of a log stands in the tree of its lines. */
+/** The place of a line in the tree of the log's lines. */
 export interface LineOrigin {
   uuid?: string | undefined;
   /** Null: nothing is before it. Undefined: the line before it. */
