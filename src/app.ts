@@ -1,5 +1,5 @@
 /** The only place that builds adapters and wires them. */
-import { readdir, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { TeddyError } from './errors.ts';
@@ -242,11 +242,9 @@ export async function openAgentPlace(
   return (await import('./system/agents/agent-log-directory.ts')).agentLogDirectory(agent, options);
 }
 
-/** Most repositories have one work tree, and git need not be asked for others. */
-async function findOtherRoots({ commonDir, workspace, workTrees }: OpenedRepository): Promise<string[]> {
-  const linked = await readdir(join(commonDir, 'worktrees')).catch(() => []);
-  if (linked.length === 0 && workspace !== null) return [];
-  return (await workTrees()).map(({ root }) => root);
+async function findOtherRoots(repository: OpenedRepository): Promise<string[]> {
+  if (repository.workspace !== null && !(await repository.hasLinkedWorkTrees())) return [];
+  return (await repository.workTrees()).map(({ root }) => root);
 }
 
 export interface ModelOptions {

@@ -351,6 +351,8 @@ export interface Repository {
   readonly workspace: Workspace | null;
   /** The main one first; without those that are gone. */
   workTrees(): Promise<WorkTree[]>;
+  /** Most repositories have none, and git need not be asked then. Some that it tells of may be gone. */
+  hasLinkedWorkTrees(): Promise<boolean>;
   linkedWorkTrees(): Promise<LinkedWorkTree[]>;
   /** Makes a linked work tree with the branch checked out in it; its root. All or nothing. Throws LINE_CHECKED_OUT. */
   addWorkTree(ref: RefName): Promise<string>;

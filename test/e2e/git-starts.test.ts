@@ -66,7 +66,10 @@ test('planning starts git 11 times', async () => {
   expect(starts.length, starts.join(', ')).toBeLessThanOrEqual(11);
 });
 
-test('draining a turn of an agent starts git 11 times', async () => {
+test.each<[string, number, string[]]>([
+  ['edits a file', 12, ['a.txt']],
+  ['edits one and makes one', 13, ['a.txt', 'new.txt']],
+])('draining a turn of an agent that %s starts git %i times', async (_, most, paths) => {
   const { root } = project.repo;
   const home = await realpath(bin);
   more = { HOME: home, XDG_DATA_HOME: undefined, CLAUDE_CONFIG_DIR: undefined };
@@ -90,8 +93,7 @@ test('draining a turn of an agent starts git 11 times', async () => {
       { type: 'assistant', ...base, ...answered },
     ];
     await appendFile(log, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
-    await project.repo.write('a.txt', `${turn}\n`);
-    await project.repo.write(`new-${turn}.txt`, 'new\n');
+    if (turn === 2) for (const path of paths) await project.repo.write(path, `${turn}\n`);
     const ends = { hook_event_name: 'Stop', last_assistant_message: text };
     const bells = toBell({ hook_event_name: 'UserPromptSubmit', prompt }) + toBell(ends);
     await appendFile(join(root, '.git/teddy/spool/claude-code.jsonl'), bells);
@@ -102,9 +104,9 @@ test('draining a turn of an agent starts git 11 times', async () => {
   const starts = await startsOf('capture', 'drain');
   const line = await project.repo.git('for-each-ref', '--format=%(refname:short)', 'refs/heads/teddy');
   expect(await project.subjects(line)).toEqual(
-    expect.arrayContaining([expect.stringMatching(/^turn 02 snapshot: 2 files changed by claude-code/)]),
+    expect.arrayContaining([expect.stringMatching(/^turn 02 snapshot: .* claude-code/)]),
   );
-  expect(starts.length, starts.join(', ')).toBeLessThanOrEqual(11);
+  expect(starts.length, starts.join(', ')).toBeLessThanOrEqual(most);
 });
 
 test('the commands that read a session load no zod, which takes 25 ms', async () => {

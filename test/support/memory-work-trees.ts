@@ -11,7 +11,13 @@ export interface MemoryWorkTree extends LinkedWorkTree {
 
 type WorkTrees = Pick<
   Repository,
-  'workTrees' | 'linkedWorkTrees' | 'addWorkTree' | 'removeWorkTree' | 'ignoredFilesOf' | 'openWorkspace'
+  | 'workTrees'
+  | 'hasLinkedWorkTrees'
+  | 'linkedWorkTrees'
+  | 'addWorkTree'
+  | 'removeWorkTree'
+  | 'ignoredFilesOf'
+  | 'openWorkspace'
 >;
 
 /** `trees` is theirs, and a test may change it. The linked ones have no files of their own. */
@@ -26,6 +32,7 @@ export function memoryWorkTrees(
       await main(),
       ...trees.filter(({ isGone }) => !isGone).map(({ root, ref }) => ({ root, ref })),
     ],
+    hasLinkedWorkTrees: () => Promise.resolve(trees.length > 0),
     linkedWorkTrees: () =>
       Promise.all(
         trees.map(async (tree) => ({ ...tree, oid: tree.ref === null ? tree.oid : await store.resolve(tree.ref) })),

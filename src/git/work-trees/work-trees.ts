@@ -9,7 +9,6 @@ import { nullIfGone } from '../../disk/system-error.ts';
 import { discardWorkTree, withWorkTreeNote } from './half-made-work-trees.ts';
 import { readWorkTreeDirs, type RepositoryLayout } from '../run/layout.ts';
 import { maxDeaths, type GitRunner } from '../run/run.ts';
-import { printFile } from './index-lock.ts';
 
 export interface WorkTreesOptions {
   git: GitRunner;
@@ -20,7 +19,7 @@ export interface WorkTreesOptions {
 
 type WorkTrees = Pick<
   Repository,
-  'workTrees' | 'linkedWorkTrees' | 'addWorkTree' | 'removeWorkTree' | 'ignoredFilesOf'
+  'workTrees' | 'hasLinkedWorkTrees' | 'linkedWorkTrees' | 'addWorkTree' | 'removeWorkTree' | 'ignoredFilesOf'
 >;
 
 /** In the git directory of a linked work tree: the line that teddy made it for. */
@@ -29,7 +28,8 @@ const markPath = join('teddy', 'made-for');
 export function gitWorkTrees(options: WorkTreesOptions): WorkTrees {
   const { git, layout, gitAt } = options;
   return {
-    workTrees: rememberWorkTrees(git, layout),
+    workTrees: () => listWorkTrees(git, layout),
+    hasLinkedWorkTrees: async () => (await readWorkTreeDirs(layout.commonDir)).size > 0,
     linkedWorkTrees: () => listLinked(git, layout),
     addWorkTree: (ref) => addWorkTree(options, ref),
     removeWorkTree: (root) => removeWorkTree(git, layout, root),
@@ -63,27 +63,6 @@ async function listWorkTrees(git: GitRunner, layout: RepositoryLayout): Promise<
     if (root === undefined || lines.includes('bare') || lines.some((line) => line.startsWith('prunable'))) return [];
     return [{ root, ref: (value('branch') as RefName | undefined) ?? null }];
   });
-}
-
-/** git's last answer is good as long as nothing has touched the files that it was made of. */
-function rememberWorkTrees(git: GitRunner, layout: RepositoryLayout): () => Promise<WorkTree[]> {
-  let known: { print: string; trees: WorkTree[] } | null = null;
-  return async () => {
-    const linked = await readWorkTreeDirs(layout.commonDir);
-    const gitDirs = [layout.commonDir, ...linked.values()];
-    const heads = await Promise.all(gitDirs.map((dir) => readFile(join(dir, 'HEAD'), 'utf8').catch(() => null)));
-    const names = ['HEAD', 'config', 'config.worktree', 'gitdir', 'locked'];
-    const files = gitDirs.flatMap((dir) => names.map((name) => join(dir, name)));
-    for (const root of linked.keys()) files.push(join(root, '.git'));
-    const prints = await Promise.all(files.map((path) => printFile(path).catch(() => null)));
-    const print = [...files, ...prints].join('\n');
-    if (known?.print === print) return known.trees;
-    const trees = await listWorkTrees(git, layout);
-    // A branch may stand for another one, and with reftables HEAD is no file.
-    const isSure = !prints.includes(null) && trees.every(({ ref }) => heads.includes(`ref: ${ref}\n`));
-    known = isSure ? { print, trees } : null;
-    return trees;
-  };
 }
 
 /** The first row is the main work tree, or the bare repository. */

@@ -346,6 +346,9 @@ export async function workspaceOn({ repository }: Project, ref: RefName): Promis
 
 /** The work tree that holds a directory, the innermost one; null: it lies outside of all of them. */
 export async function workTreeOf({ repository }: Project, directory: string): Promise<Workspace | null> {
+  const own = repository.workspace;
+  if (own !== null && `${directory}/`.startsWith(`${own.root}/`) && !(await repository.hasLinkedWorkTrees()))
+    return own;
   const tree = findInnermost(await repository.workTrees(), directory);
   return tree === undefined ? null : repository.openWorkspace(tree.root);
 }
@@ -359,6 +362,7 @@ export async function isOthers(
   { ref, hasCode }: { ref: RefName; hasCode: boolean },
   directory: string,
 ): Promise<boolean> {
+  if (!hasCode && !(await repository.hasLinkedWorkTrees())) return false;
   const trees = await repository.workTrees();
   const [holder, own] = [trees.find((one) => one.ref === ref), findInnermost(trees, directory)];
   return holder === undefined || own === undefined ? hasCode : holder.root !== own.root;
