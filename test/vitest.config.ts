@@ -40,6 +40,8 @@ export default defineConfig({
   test: {
     root,
     setupFiles: ['test/support/properties.ts'],
+    // Node's own loader finds no index file of a directory, which clipanion imports.
+    server: { deps: { inline: ['clipanion'] } },
     // The page's style sheet is part of what it renders.
     css: true,
     globalSetup: ['test/support/memory-disk.ts', 'test/support/isolate.ts'],

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import type { BaseContext } from 'clipanion';
 import { TeddyError } from '../errors.ts';
+import type { openProject } from '../app.ts';
 import type { ProcessTree } from '../ports/project.ts';
 
 /** The source of signals, such as `process`. */
@@ -30,6 +31,8 @@ export interface CliContext extends BaseContext {
   cwd(): string;
   /** The processes of the machine; undefined: as it shows them. */
   tree?: ProcessTree | undefined;
+  /** Opens the project that the command works on; without it, the repository that the folder is in. */
+  openProject?: typeof openProject;
   /** The text of `teddy --help`. */
   help?(): Promise<string>;
   /** The file that was started, with which a hook or a server is started again. */

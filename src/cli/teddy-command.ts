@@ -175,7 +175,7 @@ export function openHere(
   notices: Notices,
   trustsHead: 'once' | 'always' | undefined,
 ): Promise<Project> {
-  return openProject({
+  return (terminal.context.openProject ?? openProject)({
     cwd: readWorkingDirectory(terminal.context),
     env: terminal.context.env,
     notices,

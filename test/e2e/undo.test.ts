@@ -1,11 +1,10 @@
 /** Taking a turn back, and going back to one: git agrees with every file, and no edit of the user's is lost. */
 import { execFileSync } from 'node:child_process';
-import { chmod, readlink, rm, stat, symlink } from 'node:fs/promises';
+import { readlink, rm, stat, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import {
   createAction,
-  createPlan,
   editAction,
   executeAction,
   openTeddyProject,
@@ -70,11 +69,6 @@ test('undo puts back content, mode and deleted files, and removes what the turn 
   expect(await repo.git('diff', '--name-only', `${report}~1`, 'HEAD', '--', ':!.teddy')).toBe('');
   expect(await repo.git('rev-parse', 'HEAD~1')).toBe(report);
   expect((await project.subjects())[0]).toBe('turn 01 undo: 4 files of turn 01 taken back');
-  const nothing = await project.refuses('NOTHING_TO_UNDO', 3, ['session', 'undo']);
-  expect(nothing).toContain('`teddy session undo 01` puts turn 01 back');
-  const named = await project.refuses('NOTHING_TO_UNDO', 3, ['session', 'undo', '-s', 'undo']);
-  expect(named).toContain('`teddy session log -s undo` shows the turns; `teddy session undo -s undo 01` puts');
-  await project.refuses('UNKNOWN_TURN', 2, ['session', 'undo', '07']);
 });
 
 test.each([
@@ -124,35 +118,6 @@ test('undo of an undone turn puts it back on the same branch, as often as is wan
   expect(await repo.git('log', '-1', '--format=%s')).toBe('Try it');
 });
 
-test('a file that was edited since the turn, or whose mode was, stops it; --partial takes back the others', async () => {
-  const { repo } = project;
-  await project.begin('partial');
-  await turn(editAction('a.txt', 'a', 'A'), editAction('b.txt', 'b', 'B'), editAction('run.sh', 'echo', 'true'));
-  await repo.write('a.txt', 'mine\n');
-  await chmod(join(repo.root, 'run.sh'), 0o755);
-  await repo.write('untracked.txt', 'untracked\n');
-  const refused = await project.refuses('FILE_MODIFIED', 3, ['session', 'undo']);
-  expect(refused).toContain('a.txt (it has changed since the turn)');
-  expect(await repo.read('b.txt')).toBe('B\n');
-  const result = await project.run(['session', 'undo', '--partial', '--json']);
-  expect(result.exitCode).toBe(0);
-  expect(JSON.parse(result.stdout)).toMatchObject({
-    schema: 'teddy.session-undo/1',
-    turn: '01',
-    restored: ['b.txt'],
-    left: [
-      { path: 'a.txt', reason: 'it has changed since the turn' },
-      { path: 'run.sh', reason: 'it has changed since the turn' },
-    ],
-  });
-  expect(await repo.read('a.txt')).toBe('mine\n');
-  expect(await repo.read('b.txt')).toBe('b\n');
-  expect(await repo.git('show', '--name-only', '--format=')).toBe('b.txt');
-  expect(await repo.git('status', '--porcelain')).toBe(' M a.txt\n M run.sh\n?? untracked.txt');
-  const left = await project.refuses('FILE_MODIFIED', 3, ['session', 'undo', '01', '--partial']);
-  expect(left).toContain('a.txt (it has changed since the turn)');
-});
-
 test('undo goes on to the turn before when the newest is undone, and through the filters of git', async () => {
   const { repo } = project;
   await repo.commit({ '.gitattributes': '*.txt text eol=crlf\n' });
@@ -165,36 +130,6 @@ test('undo goes on to the turn before when the newest is undone, and through the
   expect(await project.ok('session', 'undo')).toContain('of turn 01');
   expect(await repo.git('show', 'HEAD:a.txt')).toBe('a');
   expect(await repo.git('status', '--porcelain')).toBe('');
-});
-
-test('rewind switches to the end of a turn, and the next turn goes on after it', async () => {
-  const { repo } = project;
-  const session = await project.begin('rewind');
-  await turn(editAction('a.txt', 'a', 'A'));
-  const report = await repo.git('rev-parse', 'HEAD');
-  await turn(editAction('a.txt', 'A', 'AA'));
-  const tip = await repo.git('rev-parse', 'HEAD');
-  const branch = `teddy/${session}--02-branch-01`;
-  expect(await project.ok('session', 'rewind', '1')).toBe(`${branch}\n`);
-  expect(await repo.git('symbolic-ref', '--short', 'HEAD')).toBe(branch);
-  expect(await repo.git('rev-parse', 'HEAD', `teddy/${session}`)).toBe(`${report}\n${tip}`);
-  expect(await repo.read('a.txt')).toBe('A\n');
-  expect(await repo.git('status', '--porcelain')).toBe('');
-  await project.plan(createPlan('made.txt', 'made\n'));
-  await project.ok('session', 'execute', '-y');
-  expect((await project.subjects()).slice(0, 4)).toMatchObject([
-    'turn 02 report: SUCCESS Try it',
-    'turn 02 plan: Try it',
-    'turn 02 message: Do it',
-    'turn 01 report: SUCCESS Try it',
-  ]);
-  expect(await repo.git('rev-parse', `teddy/${session}`)).toBe(tip);
-  expect(JSON.parse(await project.ok('session', 'rewind', '01', '--json'))).toMatchObject({
-    schema: 'teddy.session-rewind/1',
-    line: `teddy/${session}--02-branch-02`,
-    turn: '01',
-    commit: report,
-  });
 });
 
 test('the switch that is refused says what can be done with this command', async () => {

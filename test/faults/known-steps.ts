@@ -11,6 +11,22 @@ export function readKnownSteps(): string[] {
 /** The steps of `sync`, `pull`, `push` and `land`. */
 export const sharingSteps: readonly string[] = ['fetched', 'pushed', 'checked-out', 'fast-forwarded'];
 
+/** The steps of any append: `crash.test.ts` kills one at each of them, and the full sweep kills every operation there. */
+export const appendSteps: readonly string[] = [
+  'object',
+  'object-written',
+  'objects-flushed',
+  'record',
+  'lock',
+  'index',
+  'ref',
+  'ref-moved',
+  'unlocked',
+  'files-written',
+  'index-installed',
+  'done',
+];
+
 /** Those of the note of an answer, as long as that arrives. */
 export const answerSteps: readonly string[] = ['answer-begun', 'answer-made', 'answer-staged', 'answer-noted'];
 

@@ -13,23 +13,27 @@ import { startModelServer, type ModelServer } from './model-server.ts';
 import { runTeddy, startTeddy, type RunningTeddy, type RunOptions, type RunResult } from './run-teddy.ts';
 import { copyScratchRepository, makeScratchRepository, type ScratchRepository } from './scratch-repository.ts';
 
-export interface TeddyProject {
+/** Commands of teddy, and what a test expects of each. */
+export interface TeddyVerbs {
+  run(args: string[], options?: Partial<RunOptions>): Promise<RunResult>;
+  /** Expects exit code 0; returns stdout. */
+  ok(...args: string[]): Promise<string>;
+  /** Expects this error, a hint, the exit code, and that nothing in the repository has changed; returns stderr. */
+  refuses(code: string, exitCode: number, args: string[], options?: Partial<RunOptions>): Promise<string>;
+  /** Runs `session new`, and returns the session's id. */
+  begin(name: string, ...args: string[]): Promise<string>;
+  /** Plans a turn that is answered with this text: no model is asked. */
+  plan(answer: string, message?: string, ...args: string[]): Promise<RunResult>;
+  /** Returns the last report of the branch, as `session show --json` prints it. */
+  report(turn?: string): Promise<ShownReport>;
+}
+
+export interface TeddyProject extends TeddyVerbs {
   repo: ScratchRepository;
   server: ModelServer;
-  /** For the model of the server. */
+  /** The environment with which commands ask the model of the server. */
   env: Record<string, string>;
-  run(args: string[], options?: Partial<RunOptions>): Promise<RunResult>;
   start(args: string[], options?: Partial<RunOptions>): RunningTeddy;
-  /** Expects exit code 0; its stdout. */
-  ok(...args: string[]): Promise<string>;
-  /** Expects this error, a hint, the exit code, and that nothing in the repository has changed. */
-  refuses(code: string, exitCode: number, args: string[], options?: Partial<RunOptions>): Promise<string>;
-  /** `session new`, and its id. */
-  begin(name: string, ...args: string[]): Promise<string>;
-  /** A turn that is answered with this text: no model is asked. */
-  plan(answer: string, message?: string, ...args: string[]): Promise<RunResult>;
-  /** The last report of the branch, as parsed by `session show --json`. */
-  report(turn?: string): Promise<ShownReport>;
   subjects(revision?: string): Promise<string[]>;
   close(): Promise<void>;
 }
@@ -101,26 +105,41 @@ export async function openTeddyProject(options: OpenOptions = {}): Promise<Teddy
     ...changes,
     env: { ...env, ...changes.env },
   });
-  const run: TeddyProject['run'] = (args, changes) => runTeddy(args, toOptions(changes));
-  const ok: TeddyProject['ok'] = async (...args) => {
+  return {
+    repo,
+    server,
+    env,
+    ...toVerbs({
+      run: (args, changes) => runTeddy(args, toOptions(changes)),
+      fingerprint: () => repo.fingerprint(),
+    }),
+    start: (args, changes) => startTeddy(args, toOptions(changes)),
+    subjects: async (revision = 'HEAD') =>
+      (await repo.git('log', '--first-parent', '--format=%s', revision, '--')).split('\n'),
+    async close() {
+      await server.close();
+      await repo.close();
+    },
+  };
+}
+
+/** The commands, wherever they run. */
+export function toVerbs({ run, fingerprint }: { run: TeddyVerbs['run']; fingerprint(): Promise<unknown> }): TeddyVerbs {
+  const ok: TeddyVerbs['ok'] = async (...args) => {
     const result = await run(args);
     expect(result, `teddy ${args.join(' ')}`).toMatchObject({ exitCode: 0 });
     return result.stdout;
   };
   return {
-    repo,
-    server,
-    env,
     run,
     ok,
-    start: (args, changes) => startTeddy(args, toOptions(changes)),
     async refuses(code, exitCode, args, changes) {
-      const before = await repo.fingerprint();
+      const before = await fingerprint();
       const result = await run(args, changes);
       expect(result, `teddy ${args.join(' ')}`).toMatchObject({ exitCode, stdout: '' });
       expect(result.stderr).toContain(`[${code}]`);
       expect(result.stderr).toMatch(/^hint: {2}\S/m);
-      expect(await repo.fingerprint()).toEqual(before);
+      expect(await fingerprint()).toEqual(before);
       return result.stderr;
     },
     async begin(name, ...args) {
@@ -134,12 +153,6 @@ export async function openTeddyProject(options: OpenOptions = {}): Promise<Teddy
     async report(turn) {
       const shown = await ok('session', 'show', ...(turn === undefined ? [] : [turn]), '--json');
       return (JSON.parse(shown) as { report: ShownReport }).report;
-    },
-    subjects: async (revision = 'HEAD') =>
-      (await repo.git('log', '--first-parent', '--format=%s', revision, '--')).split('\n'),
-    async close() {
-      await server.close();
-      await repo.close();
     },
   };
 }
