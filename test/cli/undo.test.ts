@@ -28,7 +28,7 @@ test('undo names the turns that there are where there is nothing to take back', 
 });
 
 test('a file that was edited since the turn stops it; --partial takes back the others', async () => {
-  const { project } = teddy;
+  const { memory: project } = teddy;
   await teddy.begin('partial');
   await turn(editAction('a.txt', 'a', 'A'), editAction('b.txt', 'b', 'B'));
   await project.write({ 'a.txt': 'mine\n', 'untracked.txt': 'untracked\n' });
@@ -48,7 +48,7 @@ test('a file that was edited since the turn stops it; --partial takes back the o
 });
 
 test('rewind switches to the end of a turn, and the next turn goes on after it', async () => {
-  const { project } = teddy;
+  const { memory: project } = teddy;
   const session = await teddy.begin('rewind');
   await turn(editAction('a.txt', 'a', 'A'));
   const report = await project.tipOf(`teddy/${session}`);

@@ -47,50 +47,65 @@ export function runInTerminal(
       detached: true,
     },
   );
-  let raw = '';
-  let seen = 0;
-  let ended = false;
-  const listeners = new Set<() => void>();
-  const notify = () => listeners.forEach((listen) => listen());
-  child.stdout.setEncoding('utf8').on('data', (text: string) => ((raw += text), notify()));
+  const screen = watchScreen();
+  child.stdout.setEncoding('utf8').on('data', screen.show);
   child.stdin.on('error', () => undefined);
-  const text = () => stripVTControlCharacters(raw).replaceAll('\r\n', '\n').replaceAll('\r', '');
   const exitCode = new Promise<number>((resolve, reject) => {
     const timer = setTimeout(() => child.kill('SIGKILL'), options.timeoutMs ?? 20_000);
     child.on('error', reject);
     child.on('close', (code) => {
       clearTimeout(timer);
-      ended = true;
-      notify();
+      screen.end(code ?? -1);
       resolve(code ?? -1);
     });
   });
   return {
+    ...screen.run,
     press: (keys) => void child.stdin.write(keys),
-    raw: () => raw,
-    text,
     exitCode,
     close: async () => {
       child.kill('SIGKILL');
       await exitCode;
     },
-    waitFor: (wanted) =>
-      new Promise((resolve, reject) => {
-        const check = () => {
-          const at = text().indexOf(wanted, seen);
-          if (at !== -1) {
-            const until = text().slice(seen, at);
-            seen = at + wanted.length;
-            resolve(until);
-          } else if (ended) {
-            reject(new Error(`Ended without ${JSON.stringify(wanted)}:\n${text()}`));
-          } else {
-            return;
-          }
-          listeners.delete(check);
-        };
-        listeners.add(check);
-        check();
-      }),
+  };
+}
+
+/** Keeps what a terminal shows, and tells those who wait for some of it. */
+export function watchScreen() {
+  let raw = '';
+  let seen = 0;
+  let isOver = false;
+  const listeners = new Set<() => void>();
+  const notify = () => listeners.forEach((listen) => listen());
+  let resolveEnd: (code: number) => void = () => undefined;
+  const ended = new Promise<number>((resolve) => (resolveEnd = resolve));
+  const text = () => stripVTControlCharacters(raw).replaceAll('\r\n', '\n').replaceAll('\r', '');
+  const waitFor = (wanted: string) =>
+    new Promise<string>((resolve, reject) => {
+      const check = () => {
+        const at = text().indexOf(wanted, seen);
+        if (at !== -1) {
+          const until = text().slice(seen, at);
+          seen = at + wanted.length;
+          resolve(until);
+        } else if (isOver) {
+          reject(new Error(`Ended without ${JSON.stringify(wanted)}:\n${text()}`));
+        } else {
+          return;
+        }
+        listeners.delete(check);
+      };
+      listeners.add(check);
+      check();
+    });
+  return {
+    show: (piece: string) => ((raw += piece), notify()),
+    end(code: number) {
+      isOver = true;
+      resolveEnd(code);
+      notify();
+    },
+    ended,
+    run: { raw: () => raw, text, waitFor },
   };
 }
