@@ -1,4 +1,4 @@
-/** Makes of a draft what its commit holds: an entry, and files at their places, without secrets. */
+/** Turns a draft into the content of its commit: an entry, and files at their paths, with secrets masked. */
 import type { KnownRecord } from '../../conversation/records/record.ts';
 import { encodeRecord } from '../../conversation/records/transcript.ts';
 import type { Store } from '../../ports/git.ts';
@@ -12,10 +12,10 @@ import { maskEntry } from './mask-text.ts';
 import type { LineState, LineTurns } from '../../view/view.ts';
 
 type Label = Pick<Entry, 'title' | 'details'>;
-/** Trailers of an entry that its draft, its place and its files do not say already. */
+/** Trailers of an entry that do not follow from its draft, its place or its files. */
 export type EntryTrailers = Partial<Omit<Entry, 'kind' | 'session' | 'turn' | 'id' | 'created' | keyof Label>>;
 
-/** A file of the project or of `.teddy/` by its path. */
+/** A file of the project or of `.teddy/`, by path. */
 export interface FileEdit {
   path: RepoPath;
   /** Null removes the file. */
@@ -23,33 +23,33 @@ export interface FileEdit {
   executable?: boolean;
 }
 
-/** An entry that is to be appended: what it adds, never where. */
+/** An entry to append: says what it adds, never where. */
 export interface Draft {
   kind: EntryKind;
   turn?: TurnName | null;
-  /** Made of the records and of `plan.md` where it quotes them: they have no secrets then. */
+  /** A function makes the label from the records, and from `plan.md` where it quotes the plan, after both were masked. */
   label: Label | ((records: readonly KnownRecord[], plan: string | undefined) => Label);
-  /** Derived from the source's own id where something may come twice; fresh otherwise. */
+  /** Derived from the source's own id where something may arrive twice; otherwise a fresh one is made. */
   id?: string;
-  /** The time at which it came about, ISO 8601, for the author's date; without it, now. */
+  /** When it happened, in ISO 8601, for the author date. Defaults to now. */
   at?: string | undefined;
   trailers?: EntryTrailers;
   /** Appended to the turn's transcript, in this order. */
   records?: readonly KnownRecord[];
-  /** A model has answered this to teddy: its records and its plan stay as they are. */
+  /** A model's answer to teddy: its records and its plan are not masked. */
   isAnswer?: boolean;
-  /** Files of the turn by their names. `raw.jsonl` is appended to. */
+  /** Files of the turn by name. `raw.jsonl` is appended to. */
   files?: Readonly<Record<string, string>>;
   code?: {
-    /** A tree whose code (all but `.teddy/`) the entry takes; without it, the tip's. */
+    /** A tree from which the entry takes the code (everything except `.teddy/`). Defaults to the tip's. */
     tree?: Oid | null;
     files?: readonly FileEdit[];
-    /** Blobs that are there already. */
+    /** Blobs that already exist. */
     edits?: readonly TreeEdit[];
   };
 }
 
-/** The first commit of a session that begins on top of `tip`; null: of all. */
+/** The first commit of a session that begins on top of `tip`; with `tip` null, the first commit of all. */
 export interface StartPlace {
   tip: Oid | null;
   session: SessionId;
@@ -60,7 +60,7 @@ export interface StartPlace {
 /** The place of the next entry: after `entry`, on top of `tip`. */
 export type Place = StartPlace | (LineTurns & Partial<Pick<LineState, 'latest'>>);
 
-/** The commit of a draft. */
+/** The commit made from a draft. */
 export interface EntryContent {
   entry: Entry;
   message: string;
@@ -72,13 +72,13 @@ export interface EntryContent {
 }
 
 export interface Drafts {
-  /** The content of the entry after those that were added. */
+  /** Returns the content of the entry that follows those added so far. */
   add(draft: Draft): Promise<EntryContent>;
-  /** Counts the secrets that were masked in records and plans so far. */
+  /** Counts the secrets masked in records and plans so far. */
   masked(): number;
 }
 
-/** With `isStream`, nothing is held in memory of the turns before the one that grows. */
+/** Opens a builder of commits. With `isStream`, only the files of the turn that is growing are held in memory. */
 export function openDrafts(project: Project, place: Place, { isStream }: { isStream: boolean }): Drafts {
   const { masker, ids, hash } = project;
   const tails = openTails(project.repository.store, place, isStream);
@@ -122,10 +122,10 @@ export function openDrafts(project: Project, place: Place, { isStream }: { isStr
   };
 }
 
-/** A start has none before it, and a memo has its twin of the same id on `teddy/global`. */
+/** Kinds that keep their id: a start has no entry before it, and a memo has a twin with the same id on `teddy/global`. */
 const keepIds: ReadonlySet<EntryKind> = new Set(['start', 'memo']);
 
-/** The file of which an entry names the sha256. */
+/** The file that the sha256 in an entry covers. */
 const subjects: Partial<Record<EntryKind, string>> = {
   message: '_context.log',
   plan: 'plan.md',
@@ -138,7 +138,7 @@ function requireTurn(turn: TurnName | null): TurnName {
 }
 
 interface Tails {
-  /** The file with all that the turn has in it by then; later lines change nothing of the bytes. */
+  /** Returns the file with everything that the turn has in it so far; lines added later do not change the returned bytes. */
   grow(turn: TurnName | null, name: string, lines: string): Promise<FileEdit>;
 }
 
@@ -147,7 +147,7 @@ interface Tail {
   length: number;
 }
 
-/** The files of turns as they grow, from what the line has of them: each is read once. */
+/** The files of turns as they grow, starting from what the line has of them; each is read once. */
 function openTails(store: Store, place: Place, isStream: boolean): Tails {
   const { session } = place;
   const encoder = new TextEncoder();
@@ -172,7 +172,7 @@ function openTails(store: Store, place: Place, isStream: boolean): Tails {
   };
 }
 
-/** A line that another program has torn stays as it is; what comes begins on its own. */
+/** A last line that another program tore off is left alone; new content begins on a line of its own. */
 function toTail(bytes: Uint8Array): Tail {
   const tail = { bytes, length: bytes.length };
   if (bytes.length > 0 && bytes.at(-1) !== newline) addBytes(tail, Uint8Array.of(newline));

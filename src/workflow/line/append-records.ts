@@ -1,4 +1,4 @@
-/** Appends what was said elsewhere to a line: by a voice front end, an editor, a person at the shell. Nobody is asked. */
+/** Appends to a line what was said elsewhere: by a voice front end, an editor, or a person at the shell. No model is asked. */
 import type { ImportUnit } from '../../conversation/logs/importer.ts';
 import { completeRecords, type GivenRecord } from '../../conversation/records/given-record.ts';
 import { encodeRecord } from '../../conversation/records/transcript.ts';
@@ -29,7 +29,7 @@ export interface AppendRequest {
   selector?: string | undefined;
   /** One unit. */
   records: GivenRecord[];
-  /** Their ids were made just now: nobody can have sent them before. */
+  /** The ids of the records were just made, so nobody can have sent them before. */
   isFresh?: boolean;
 }
 
@@ -40,13 +40,14 @@ export interface AppendedRecords {
   turn: TurnName;
   commit: Oid;
   entry: UnitKind;
-  /** False: all of it was there already, with the same content; `commit` is then the one that brought it. */
+  /** False when the line already had all of it with the same content; `commit` is then the one that brought it. */
   isNew: boolean;
 }
 
 /**
- * A message opens the next turn unless one waits for an answer, or a plan waits to be executed; anything else goes to the latest
- * turn. Secrets are masked. Throws BAD_RECORD, ENTRY_EXISTS where an id is there with other content, UNKNOWN_SESSION.
+ * Appends one unit of records. A message opens the next turn unless one waits for an answer, or a plan waits to be
+ * executed; anything else goes to the latest turn. Secrets are masked. Throws BAD_RECORD, ENTRY_EXISTS when an id
+ * already exists with other content, UNKNOWN_SESSION.
  */
 export async function appendRecords(project: Project, request: AppendRequest): Promise<AppendedRecords> {
   const given = completeRecords(request.records, project.clock.now().toISOString(), project.hash);
@@ -55,7 +56,7 @@ export async function appendRecords(project: Project, request: AppendRequest): P
   const isPartial = given.some(({ type }) => type === 'assistant_partial');
   const trailers = isPartial ? { status: 'PARTIAL' } : {};
   const appended = await append(project, line, async (state) => {
-    // Somebody may have sent them already, perhaps in this moment.
+    // Somebody may have sent them already, perhaps at this very moment.
     const known = request.isFresh === true ? null : await findKnown(project, state, given);
     if (known !== null) return { leave: known };
     const turn = toTurn(state, kind);
@@ -66,7 +67,10 @@ export async function appendRecords(project: Project, request: AppendRequest): P
   return { session: line.session, line: shortRef(line.ref), turn, commit, entry: kind, isNew };
 }
 
-/** Null: none of the ids is there. Throws ENTRY_EXISTS where one is, and not all of it is the same. */
+/**
+ * Returns null when the line has none of the ids. Throws ENTRY_EXISTS when it has one and not all of the content is the
+ * same.
+ */
 async function findKnown(project: Project, state: LineState, given: KnownRecord[]): Promise<FoundRecord | null> {
   const found = await findRecords(project.repository.store, state, new Set(given.map(({ id }) => id)));
   if (found.length === 0) return null;
@@ -77,12 +81,12 @@ async function findKnown(project: Project, state: LineState, given: KnownRecord[
   const other = records.find((record) => !same.includes(record));
   throw new TeddyError(
     'ENTRY_EXISTS',
-    `The record ${JSON.stringify(other?.id ?? '')} is not what ${state.session} has of it.`,
-    'What was said is never rewritten: send another record under a new id.',
+    `The record ${JSON.stringify(other?.id ?? '')} differs from the one that ${state.session} has.`,
+    'Records are never rewritten. Send yours under a new id.',
   );
 }
 
-/** Whoever sends it again may have taken the time anew. */
+/** Compares without the time: a client that sends a record again may have set a new one. */
 function isSameRecord(one: KnownRecord, other: KnownRecord): boolean {
   return encodeRecord({ ...one, timestamp: '' }) === encodeRecord({ ...other, timestamp: '' });
 }
@@ -93,7 +97,7 @@ function toTurn(state: LineState, kind: UnitKind): TurnName {
   return kind === 'message' && latest.status === 'closed' ? nextTurn(state) : latest.turn;
 }
 
-/** Finds records of a session by their ids: what was sent again is known by them. */
+/** A record of a session, found by its id; this is how records sent again are recognized. */
 export interface FoundRecord {
   record: KnownRecord;
   turn: TurnName;
@@ -101,14 +105,14 @@ export interface FoundRecord {
   commit: Oid;
 }
 
-/** In the order of the line; the commits are looked for only where there is one. */
+/** Returns the records with these ids in the order of the line. Looks for their commits only when there are any. */
 export async function findRecords(store: Store, state: LineState, ids: ReadonlySet<string>): Promise<FoundRecord[]> {
   const found: Omit<FoundRecord, 'commit'>[] = [];
   const written = [...ids].map((id) => JSON.stringify(id));
   for await (const files of store.readFilesBelow(state.entryOid, sessionDir(state.session), isTranscript)) {
     for (const { path, bytes } of files) {
       const text = toText(bytes);
-      // Most turns hold none of them, and need not be decoded.
+      // Most turns hold none of them, so they need not be decoded.
       if (written.some((id) => text.includes(id))) found.push(...pick(path.split('/')[0] as TurnName, text, ids));
     }
   }
@@ -127,7 +131,7 @@ function pick(turn: TurnName, text: string, ids: ReadonlySet<string>): Omit<Foun
   );
 }
 
-/** The oldest entry of the turn whose transcript has it. */
+/** Returns the oldest entry of the turn that has the record in its transcript. */
 async function findCommit(
   store: Store,
   state: LineState,
@@ -147,16 +151,16 @@ async function findCommit(
   return last;
 }
 
-/** A unit is what is stored together or not at all: a message, calls with all their results, an answer. */
+/** A unit is stored as a whole or not at all: a message, calls with all their results, or an answer. */
 type UnitKind = Exclude<ImportUnit['kind'], 'plan'>;
 
 /**
- * The entry that records become. Throws BAD_RECORD where they are no unit: several that are no exchange, a call without its
- * result, a result without its call, two results of one call.
+ * Returns the kind of entry that the records become. Throws BAD_RECORD when they do not form a unit: several records
+ * that are not an exchange, a call without its result, a result without its call, or two results of one call.
  */
 function toUnitKind(records: readonly KnownRecord[]): UnitKind {
   const [first] = records;
-  if (first === undefined) throw new TeddyError('BAD_RECORD', 'There is no record.', 'Send one.');
+  if (first === undefined) throw new TeddyError('BAD_RECORD', 'The request has no record.', 'Send at least one.');
   requireIds(records);
   if (records.some(isOfExchange)) return requireExchange(records);
   if (records.length > 1) {
@@ -169,19 +173,19 @@ function toUnitKind(records: readonly KnownRecord[]): UnitKind {
   return first.type === 'user' ? 'message' : 'reply';
 }
 
-/** A client may send records again; their ids tell that they are known. */
+/** A client may send records again; they are recognized by their ids. */
 function requireIds(records: readonly KnownRecord[]): void {
   const bad = records.find(({ id }) => !/^[\x21-\x7e]{1,200}$/.test(id));
   if (bad !== undefined) {
     throw new TeddyError(
       'BAD_RECORD',
-      `${JSON.stringify(bad.id.slice(0, 60))} is no id of a record.`,
+      `${JSON.stringify(bad.id.slice(0, 60))} is not a record id.`,
       'An id is 1 to 200 visible ASCII characters, e.g. a UUID.',
     );
   }
   const ids = records.map(({ id }) => id);
   if (new Set(ids).size !== ids.length)
-    throw new TeddyError('BAD_RECORD', 'Two records have the same id.', 'Each record needs an id of its own.');
+    throw new TeddyError('BAD_RECORD', 'Two records have the same id.', 'Give each record its own id.');
 }
 
 function isOfExchange({ type }: KnownRecord): boolean {
@@ -193,11 +197,11 @@ function requireExchange(records: readonly KnownRecord[]): 'exchange' {
   const results = records.filter((record): record is ToolResultRecord => record.type === 'tool_result');
   const said = records.filter((record) => !isOfExchange(record));
   if (said.length > 1 || (said[0] && (said[0].type !== 'assistant' || records[0] !== said[0])))
-    throw toNoExchange('Beside calls and results there may be one text of the assistant, before them.');
+    throw toNoExchange('Calls and results may be preceded by one text of the assistant, and by nothing else.');
   const ids = calls.map((call) => call.tool_call_id);
   const answered = results.map((result) => result.tool_call_id);
   if (new Set(ids).size !== ids.length) throw toNoExchange('Two calls have the same tool_call_id.');
-  if (new Set(answered).size !== answered.length) throw toNoExchange('Two results are of the same call.');
+  if (new Set(answered).size !== answered.length) throw toNoExchange('Two results belong to the same call.');
   const open = ids.filter((id) => !answered.includes(id));
   if (open.length > 0) throw toNoExchange(`The call ${JSON.stringify(open[0])} has no result.`);
   const orphans = answered.filter((id) => !ids.includes(id));

@@ -1,4 +1,4 @@
-/** Writes a commit whose tree is the code as of that step, what the session has published, and the files that are new. */
+/** Writes a commit whose tree combines the code as of that step, the files the session has published, and the new files. */
 import type { Ident, ObjectBatch, Store } from '../../ports/git.ts';
 import { attributesPath, configPath } from '../../session/global/global-files.ts';
 import { joinPath, sessionDir, type Oid, type RepoPath, type SessionId } from '../../names.ts';
@@ -6,9 +6,9 @@ import { editTree, type TreeEdit } from '../../session/paths/edit-tree.ts';
 import type { EntryContent, FileEdit } from './append-drafts.ts';
 
 export interface CommitBase {
-  /** Null: the commit has no parent. */
+  /** Null when the commit has no parent. */
   tip: Oid | null;
-  /** The newest entry at or below the tip, whose published files stay; null where no session goes on. */
+  /** The newest entry at or below the tip; its published files stay. Null when no session continues. */
   entryOid: Oid | null;
   session: SessionId | null;
 }
@@ -16,13 +16,13 @@ export interface CommitBase {
 export type CommitContent = Pick<EntryContent, 'message' | 'files'> &
   Partial<Pick<EntryContent, 'tree' | 'edits' | 'at'>>;
 
-/** `edits`: all that it changes of the tip's tree; null where that has to be looked for. */
+/** A commit that was written. `edits` is everything it changes in the tip's tree; null when that has to be computed. */
 export interface WrittenCommit {
   commit: Oid;
   edits: TreeEdit[] | null;
 }
 
-/** Its objects are in `batch`, which is not flushed. */
+/** Adds the objects of the commit to `batch`, without flushing it. */
 export async function writeCommit(
   store: Store,
   batch: ObjectBatch,
@@ -38,7 +38,7 @@ export async function writeCommit(
   return { commit, edits: from.isTip ? edits : null };
 }
 
-/** The author's date becomes `at`, in UTC; the committer's stays. */
+/** Sets the author date to `at`, in UTC, and leaves the committer date alone. */
 export function dateAuthor({ author, committer }: Ident, at: string | undefined): Ident {
   const seconds = Math.floor(Date.parse(at ?? '') / 1000);
   return { author: seconds > 0 ? author.replace(/ \d+ [+-]\d{4}$/, ` ${seconds} +0000`) : author, committer };
@@ -54,8 +54,8 @@ async function writeFiles(batch: ObjectBatch, files: readonly FileEdit[]): Promi
 }
 
 /**
- * The tree that an entry builds on: the code of `code` or of the tip, with the session's published files as the last
- * entry has them. A commit of the user's that lost or changed them is so put right.
+ * Returns the tree that an entry builds on: the code of `code` or of the tip, with the session's published files as the
+ * last entry has them. This repairs files that a commit of the user's lost or changed.
  */
 async function readBase(
   store: Store,
@@ -73,7 +73,7 @@ async function readBase(
   return { tree: made, isTip: false };
 }
 
-/** In `.teddy/`, the code's tree decides about nothing but the user's own file. */
+/** Within `.teddy/`, takes only the user's own config file from the code's tree. */
 async function keepSessionFiles(store: Store, tip: Oid, code: Oid): Promise<TreeEdit[]> {
   const teddyDir = '.teddy' as RepoPath;
   const [kept, own] = await Promise.all([tip, code].map((tree) => store.readDir(tree, teddyDir)));

@@ -24,7 +24,10 @@ export interface SaidVerdict {
   comments: { line: number; text: string }[];
 }
 
-/** The plan must be as it was judged: nobody else may have closed its turn, or put another one there. Throws REF_MOVED. */
+/**
+ * Appends the verdict. The plan must be the one that was judged: throws REF_MOVED when somebody else has closed its
+ * turn or replaced the plan.
+ */
 export async function appendVerdict(
   project: Project,
   line: { ref: RefName; workspace: Workspace | null; state?: LineState },
@@ -66,7 +69,7 @@ export async function appendVerdict(
 export function movedTurnError(turn: TurnName, ref: RefName): TeddyError {
   return new TeddyError(
     'REF_MOVED',
-    `Turn ${turn} is not as it was any more: another process has gone on with it.`,
+    `Turn ${turn} has changed: another process has continued it.`,
     `Look at it again: \`teddy session show ${turn} -s ${toShellWord(shortRef(ref))}\`.`,
   );
 }

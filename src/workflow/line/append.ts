@@ -1,4 +1,4 @@
-/** The one way a line grows: objects first, then one ref update by compare-and-swap, then index and files. */
+/** The only way a line grows: objects first, then one ref update by compare-and-swap, then index and files. */
 import { TeddyError } from '../../errors.ts';
 import type { LineCommit, ObjectBatch, Publication, Store, TreeMode, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -13,42 +13,43 @@ import { readLineAt, type LineState, type LineTurns } from '../../view/view.ts';
 
 export type { Draft, EntryTrailers, FileEdit, Place, StartPlace } from './append-drafts.ts';
 
-/** A line that entries are appended to. `State`: what is known of it when it is decided what to append. */
+/** A line to append entries to. `State` is what `decide` gets to see of the line. */
 export interface Line<State extends LineTurns = LineState> {
   ref: RefName;
-  /** The work tree whose HEAD is on the line, if any: its index and files follow. */
+  /** The work tree that has the line checked out, if any; its index and files follow. */
   workspace: Workspace | null | (() => Promise<Workspace | null>);
-  /** The line as the caller has read it. */
+  /** The line as the caller read it. */
   state?: LineState;
-  /** Reads the line in another way; the entries go on top of the tip that it returns. */
+  /** Reads the line in a different way; the entries go on top of the tip in the state it returns. */
   read?(tip: Oid): Promise<State>;
-  /** The reason in the reflog; without it, the title of the last entry. */
+  /** The reason for the reflog. Defaults to the title of the last entry. */
   reason?: string;
-  /** Nobody is told of secrets that were masked. */
+  /** Gives no notice of secrets that were masked. */
   isQuiet?: boolean;
 }
 
 /**
- * The entries to append, or nothing; `value` and what it is left at come back to the caller. Where nothing is appended, the line is
- * looked at once more, but with `asRead`.
+ * The entries to append, or none; the caller gets back `value` or `leave`. When nothing is appended, the ref is checked
+ * once more, unless `asRead` is set.
  */
 type Decision = readonly Draft[] | { drafts: readonly Draft[]; value: unknown } | { leave: unknown; asRead?: true };
 
 export interface AppendedEntry {
   commit: Oid;
   entry: Entry;
-  /** Its records as they were appended. */
+  /** The records of the entry as they were appended. */
   records: readonly KnownRecord[];
 }
 
-/** The last entry, null where nothing was appended. */
+/** The last entry; its fields are null when nothing was appended. */
 type Appended<Decided extends Decision> = Decided extends { leave: infer Left }
   ? { [key in keyof AppendedEntry]: null } & { value: Left }
   : AppendedEntry & { value: Decided extends { value: infer Value } ? Value : undefined };
 
 /**
- * `decide` gets the line as it is and says what to append, all of it by one move of the ref; after a lost race the line is read
- * anew and it is asked again. It throws if its entries no longer fit. Throws REF_MOVED after ten lost races.
+ * Appends entries to a line with a single move of the ref. `decide` gets the current state of the line and returns what
+ * to append; after a lost race it is called again with the new state, and throws if its entries no longer fit. Throws
+ * REF_MOVED after ten lost races.
  */
 export async function append<Decided extends Decision, State extends LineTurns = LineState>(
   project: Project,
@@ -60,10 +61,14 @@ export async function append<Decided extends Decision, State extends LineTurns =
   let { workspace } = line;
   let masked = 0;
   const appended = await retryWhileMoved(project, ref, async () => {
-    // The caller's reading may be old: the entry is compared against the tip of this moment.
+    // The caller may have read the line a while ago, so the entry is checked against the current tip.
     const tip = await store.resolve(ref);
     if (tip === null)
-      throw new TeddyError('REF_MOVED', `${shortRef(ref)} is gone.`, '`teddy session list` shows the lines.');
+      throw new TeddyError(
+        'REF_MOVED',
+        `The branch ${shortRef(ref)} is gone.`,
+        '`teddy session list` shows the sessions and their branches.',
+      );
     const state = await readState(project, line, tip);
     const decided = await decide(state);
     if ('leave' in decided) {
@@ -76,15 +81,15 @@ export async function append<Decided extends Decision, State extends LineTurns =
     const follower = typeof workspace === 'function' ? await workspace() : workspace;
     if (await publish(store, { ref, workspace: follower, reason }, state.tip, written))
       return { ...toAppended(written), value };
-    // A command of a plan, or the user in another terminal, may have switched branches: then only the ref has to move.
+    // A command of a plan, or the user in another terminal, may have switched branches; then only the ref has to move.
     if (workspace === follower && follower !== null && (await follower.head()).ref !== ref) {
-      project.notices.warn(`HEAD has left ${shortRef(ref)}; the entry goes there all the same.`);
+      project.notices.warn(`HEAD is no longer on ${shortRef(ref)}; the entry was still added there.`);
       workspace = null;
     }
     return null;
   });
   if (masked > 0 && appended.commit !== null && !isQuiet)
-    project.notices.warn(`${masked} ${masked === 1 ? 'secret in it was' : 'secrets in it were'} masked.`);
+    project.notices.warn(`${masked} ${masked === 1 ? 'secret was' : 'secrets were'} masked in it.`);
   return appended as Appended<Decided>;
 }
 
@@ -95,13 +100,13 @@ function readState<State extends LineTurns>(project: Project, line: Line<State>,
   return state as Promise<State>;
 }
 
-/** Looks at the ref again where nothing is appended: for an entry, git compares the tip once more itself. */
+/** Checks the ref again when nothing is appended. For an entry, git itself compares the tip once more. */
 async function isStill(store: Store, ref: RefName, tip: Oid): Promise<boolean> {
   store.readAnew();
   return (await store.resolve(ref)) === tip;
 }
 
-/** Begins a branch with an entry: null when there is one of that name. */
+/** Begins a branch with an entry. Returns null when a branch of that name already exists. */
 export async function beginLine(
   project: Project,
   ref: RefName,
@@ -114,7 +119,7 @@ export async function beginLine(
   return (await publish(project.repository.store, target, null, written)) ? toAppended(written) : null;
 }
 
-/** Writes the entries that `append` would, durable, on no branch; `masked`: how many secrets they had. */
+/** Writes the entries that `append` would, durably but on no branch. `masked` counts the secrets found in them. */
 export async function writeEntries(
   project: Project,
   place: Place,
@@ -125,15 +130,18 @@ export async function writeEntries(
   return { ...toAppended(written), masked: written.masked };
 }
 
-/** A commit of a branch that is no line, with the files of the one before it but for these. */
+/** A commit on a branch that is not a line; it keeps the files of its parent except for `files`. */
 export interface PlainCommit {
   message: string;
   files: FileEdit[];
-  /** The work tree whose HEAD is on the branch, if any. */
+  /** The work tree that has the branch checked out, if any. */
   workspace?: Workspace | null;
 }
 
-/** The same for such a branch, which is begun where it is not there: `tip` is null then. Null: nothing was to be committed. */
+/**
+ * Appends a commit to such a branch. When the branch does not exist, `decide` gets a null tip and the commit begins it.
+ * Returns null when there was nothing to commit.
+ */
 export async function appendCommit(
   project: Pick<Project, 'repository'>,
   { ref, reason }: { ref: RefName; reason?: string },
@@ -151,7 +159,7 @@ export async function appendCommit(
   return commit;
 }
 
-/** The last of the commits that are written, with what a publication has to know of it. */
+/** The last of the written commits, with what is needed to publish it. */
 interface Written extends WrittenCommit {
   message: string;
   files: FileEdit[];
@@ -166,10 +174,13 @@ function toAppended({ commit, entry, records }: WrittenEntries): AppendedEntry {
   return { commit, entry, records };
 }
 
-/** Entries after the first, up to this number, are objects of their own; more are one pack. */
+/** Up to this many entries after the first are written as loose objects; more go into one pack. */
 const looseEntries = 8;
 
-/** The first commit puts right what a commit of the user's has changed. Where there are several, all are durable already. */
+/**
+ * Writes the drafts as commits. The first commit repairs what a commit of the user's has changed. When there are
+ * several, all are durable on return.
+ */
 async function writeDrafts(
   project: Project,
   place: Place,
@@ -192,7 +203,7 @@ async function writeDrafts(
     written = { ...content, ...made, masked: drafts.masked() };
     base = { tip: made.commit, entryOid: made.commit, session };
   }
-  if (written === null) throw new Error('There is an entry to write.');
+  if (written === null) throw new Error('At least one entry has to be written.');
   if (wanted.length === 1) return written;
   await written.durable;
   return { ...written, edits: null };
@@ -205,15 +216,15 @@ async function writeOne<Content extends Parameters<typeof writeCommit>[3]>(
 ): Promise<Content & WrittenCommit & { durable: Promise<void> }> {
   const batch: ObjectBatch = store.batch();
   const made = await writeCommit(store, batch, base, content);
-  // Written while the publication is prepared, which waits for them before the ref moves.
+  // The objects are written while the publication is prepared, which waits for them before the ref moves.
   const durable = batch.flush();
   durable.catch(() => undefined);
   return { ...content, ...made, durable };
 }
 
-/** The entry after which a stream of them follows. */
+/** The entry that a stream of entries follows. */
 function toWritten({ tip, entry }: Place): WrittenEntries {
-  if (tip === null || entry === null) throw new Error('Many entries follow one that is there.');
+  if (tip === null || entry === null) throw new Error('A stream of entries needs an existing entry to follow.');
   return {
     commit: tip,
     entry,
@@ -226,7 +237,7 @@ function toWritten({ tip, entry }: Place): WrittenEntries {
   };
 }
 
-/** Writes one pack: no process, no file and no sync for each entry. */
+/** Writes a single pack, which saves a process, a file and a sync for each entry. */
 async function writePack(
   store: Store,
   drafts: Drafts,
@@ -246,7 +257,10 @@ async function writePack(
   return { ...before, ...last, commit, edits: null, masked: drafts.masked() };
 }
 
-/** One attempt to move the ref from `old`; null: it must not exist. False: it was elsewhere, and nothing has changed. */
+/**
+ * Tries once to move the ref from `old` (null: the ref must not exist). Returns false when the ref was elsewhere;
+ * nothing has changed then.
+ */
 async function publish(
   store: Store,
   { ref, workspace, reason }: { ref: RefName; workspace: Workspace | null; reason: string | undefined },

@@ -1,6 +1,6 @@
 /**
- * `teddy.approvals` as it counts for a line: the strictest of what the base branch asks for, as last fetched, and what git's
- * configuration says. The file in the work tree does not count: whoever plans can edit it.
+ * The effective `teddy.approvals` of a line: the strictest of what the base branch, as last fetched, and git's
+ * configuration ask for. The file in the work tree does not count, because whoever plans can edit it.
  */
 import type { RefTip } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -20,7 +20,7 @@ export interface ApprovalPolicy extends FoundSetting {
   notes: string[];
 }
 
-/** `base`: the branch that the session started from; null: nothing says which. */
+/** Reads the policy. `base` is the branch that the session started from; null when it is unknown. */
 export async function readApprovalPolicy(project: Project, base: string | null): Promise<ApprovalPolicy> {
   const sources = await project.settings.findAll('approvals');
   const own = sources.filter(({ origin }) => origin !== trackedConfigPath);
@@ -50,7 +50,7 @@ export async function readApprovalPolicy(project: Project, base: string | null):
   return { ...policy, notes };
 }
 
-/** The same for a session that would be gone on with, or begun, here. */
+/** Reads the policy for a session that would be continued, or started, here. */
 export async function readPolicyHere(project: Project): Promise<FoundSetting> {
   const ref = (await project.repository.workspace?.head())?.ref ?? null;
   const isLine = ref !== null && parseLineRef(ref) !== null;
@@ -64,13 +64,13 @@ function describe(value: string | null): string {
 }
 
 /**
- * The base branch as it was last fetched, from each remote that has it. Where none has, the local one, which anybody here can
- * change or make, counts together with the default branches.
+ * Returns the base branch as last fetched, from each remote that has it. When no remote has it, the local branch, which
+ * anybody here can change or create, counts together with the default branches.
  */
 async function listBaseRefs(project: Project, base: string | null): Promise<RefTip[]> {
   const { store, remotes } = project.repository;
   const names = await remotes.names();
-  // A name from a commit is never read as a revision.
+  // A name from a commit is never parsed as a revision.
   const find = async (refs: string[]) => {
     const tips = refs.filter(isRefName).map(async (ref) => ({ ref, oid: await store.resolve(ref) }));
     return (await Promise.all(tips)).flatMap(({ ref, oid }) => (oid === null ? [] : [{ ref, oid }]));
@@ -91,7 +91,7 @@ async function readAsked({ repository: { store } }: Project, { ref, oid }: RefTi
   const { values, warnings } = await parse((await store.readFile(oid, trackedConfigPath as RepoPath))?.bytes);
   const value = values.get('approvals') ?? null;
   const setting: FoundSetting = { name: 'approvals', value, origin: `${trackedConfigPath} of ${name}`, problem: null };
-  // The file in the work tree is warned about as well: of its other faults nothing is said twice.
+  // The file in the work tree is warned about as well, so its other faults are not reported twice.
   const about = warnings.filter((warning) => /^\S+(?:: approvals | is ignored)/.test(warning));
   return { name, setting, warnings: about.map((warning) => `In ${name}, ${warning}`) };
 }

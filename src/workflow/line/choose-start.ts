@@ -1,4 +1,4 @@
-/** Where a session starts: at HEAD, at a branch that is named, or at the base of a line that has landed. */
+/** Chooses where a session starts: at HEAD, at a named branch, or at the base of a line that has landed. */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { globalRef, shortRef, type Oid, type RefName } from '../../names.ts';
@@ -9,17 +9,17 @@ import { findNearestEntry, type NearestEntry } from '../../session/entries/neare
 
 export interface Base {
   oid: Oid | null;
-  /** Never a line: of a session on top of another one, the branch that the whole stack started from. */
+  /** Never a line: for a session on top of another one, the branch that the whole stack started from. */
   branch: string | null;
 }
 
 export interface ChosenStart {
   base: Base;
-  /** A sentence about it for a person. */
+  /** A sentence for the user about the choice. */
   note: string | null;
 }
 
-/** `from` is a branch or a session. Throws UNKNOWN_BRANCH; USAGE for `teddy/global`, which holds no code. */
+/** Chooses the start. `from` is a branch or a session. Throws UNKNOWN_BRANCH; USAGE for `teddy/global`, which holds no code. */
 export async function chooseStart(project: Project, from?: string): Promise<ChosenStart> {
   const { ref, oid } = from === undefined ? await readHead(project) : await findNamed(project, from);
   if (ref === globalRef) throw await globalError(project, from !== undefined);
@@ -46,12 +46,12 @@ async function startOnLine(
       base: { oid: base, branch },
       note: `Starts at ${branch}, where ${session} has landed.`,
     };
-  const note = `Starts on top of ${session}, which ${hasLanded ? 'has' : 'is not'} landed.`;
+  const note = `Starts on top of ${session}, which has ${hasLanded ? '' : 'not '}landed.`;
   const other = isNamed || branch === null ? '' : ` To start without it: --from ${toShellWord(branch)}`;
   return { base: { oid, branch }, note: `${note}${other}` };
 }
 
-/** In a bare repository, what its HEAD names. */
+/** Reads HEAD; in a bare repository, the commit that its HEAD points to. */
 async function readHead({
   repository: { store, workspace },
 }: Project): Promise<{ ref: RefName | null; oid: Oid | null }> {
@@ -59,7 +59,7 @@ async function readHead({
   return head ?? { ref: null, oid: await store.resolve('HEAD') };
 }
 
-/** A branch here, or one that a remote has, under its name there or the whole of it; else the main line of a session. */
+/** Finds a local branch, or a remote one by its short or its full name, or else the main line of a session. */
 async function findNamed(project: Project, from: string): Promise<{ ref: RefName; oid: Oid }> {
   const { store } = project.repository;
   const name = from.replace(/^refs\/heads\//, '');
@@ -68,7 +68,7 @@ async function findNamed(project: Project, from: string): Promise<{ ref: RefName
     refs.find(({ ref }) => ref === `refs/heads/${name}`) ??
     refs.find(({ ref }) => ref === `refs/remotes/${name}` || ref.replace(/^refs\/remotes\/[^/]+\//, '') === name);
   if (found === undefined) return findSession(project, from);
-  // A remote's branch lands on the local one of its name.
+  // A session started from a remote's branch lands on the local branch of the same name.
   const ref = found.ref.replace(/^refs\/remotes\/[^/]+\//, 'refs/heads/') as RefName;
   return { ref, oid: found.oid };
 }
@@ -91,9 +91,9 @@ async function globalError(project: Project, isNamed: boolean): Promise<TeddyErr
   const name = branch === undefined ? '<branch>' : toShellWord(shortRef(branch.ref));
   return new TeddyError(
     'USAGE',
-    'teddy/global holds what all sessions share, and no code to start from.',
+    'teddy/global holds what all sessions share; it has no code to start from.',
     isNamed
       ? `Name a branch with code: \`teddy session new <name> --from ${name}\`.`
-      : `Switch to the code first: \`git switch ${name}\`.`,
+      : `Switch to a branch with code first: \`git switch ${name}\`.`,
   );
 }

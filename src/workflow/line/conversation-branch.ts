@@ -1,18 +1,21 @@
-/** Conversation branches of a session that another program wrote: where one leaves a line, and the entry that opens it. */
+/** Conversation branches of a session recorded from another program: where one leaves its line, and the entry that opens it. */
 import type { Project } from '../../ports/project.ts';
 import { decodeEntry, type Entry } from '../../session/entries/entry.ts';
 import { turnNumber, type Oid, type TurnName } from '../../names.ts';
 import type { Draft } from './append.ts';
 import { labelBranch } from './entry-labels.ts';
 
-/** A line that attempts may leave. */
+/** A line that attempts may branch off from. */
 export interface WrittenLine {
   tip: Oid;
-  /** The first turn of its own, and what it has before that. */
+  /** The first turn of its own, and the commit before that turn. */
   opens: { turn: TurnName; leave: Oid } | null;
 }
 
-/** Where an attempt leaves a line: before the turn in which its prompt was typed, or at the end where there is no such turn. */
+/**
+ * Returns the commit where an attempt leaves a line: before the turn of its prompt, or the tip when the line does not
+ * have that turn.
+ */
 export async function findLeave(project: Project, { tip, opens }: WrittenLine, from: TurnName): Promise<Oid> {
   if (opens !== null && turnNumber(opens.turn) === turnNumber(from)) return opens.leave;
   let leave = tip;

@@ -1,4 +1,4 @@
-/** Memos that a plan proposes: decided on their own, applied to `teddy/global` and to the line under one id. */
+/** Memos that a plan proposes: decided separately, and applied to `teddy/global` and to the line under one id. */
 import type { ReportedMemos } from '../../plan/report/report.ts';
 import { countOf } from '../../session/spending/describe-spending.ts';
 import { TeddyError } from '../../errors.ts';
@@ -23,15 +23,18 @@ export type DecidedMemos = ReportedMemos;
 
 const noMemos: DecidedMemos = { added: [], removed: [], rejected: [] };
 
-/** `ask`: a person decides. `none`: nobody can be asked, so new ones wait for the user, and that is said. */
+/**
+ * With `ask`, a person decides. With `none`, there is nobody to ask: new memos are kept as proposals for the user, with
+ * a notice.
+ */
 export type MemoDecision =
   { kind: 'yes' | 'no' | 'none' } | { kind: 'ask'; ask(changes: MemoChange[]): Promise<boolean> };
 
-/** How many commits of `teddy/global` are looked at for the half of a pair: a crash is not long ago. */
+/** How many commits of `teddy/global` are searched for one half of a pair; a crash was recent. */
 const maxSearched = 50;
 const globalMemosPath = 'memos.yaml' as RepoPath;
 
-/** The line may have one more entry then, with the memos that were taken. */
+/** Decides on the memos. When any were accepted, the line gets one more entry with them. */
 export async function decideMemos(
   project: Project,
   line: ReadyLine,
@@ -51,7 +54,7 @@ export async function decideMemos(
   return applyMemos(project, line, turn, open);
 }
 
-/** Returns the new memos that wait for the user from now on. */
+/** Returns the memos that now wait for the user. */
 async function proposeAll(project: Project, changes: readonly MemoChange[]): Promise<string[]> {
   const proposed: string[] = [];
   let refused = 0;
@@ -61,20 +64,20 @@ async function proposeAll(project: Project, changes: readonly MemoChange[]): Pro
     } catch (error) {
       if (!(error instanceof TeddyError)) throw error;
       refused += 1;
-      project.notices.warn(`A memo of the plan was not kept: ${error.message}`);
+      project.notices.warn(`A memo of the plan was not saved: ${error.message}`);
     }
   if (proposed.length > 0)
     project.notices.warn(
-      `${countOf(proposed.length, 'memo')} of the plan ${proposed.length === 1 ? 'waits' : 'wait'} for you, since there is nobody to ask: \`teddy memo list\`. --memos=yes takes them at once.`,
+      `${countOf(proposed.length, 'memo')} of the plan ${proposed.length === 1 ? 'waits' : 'wait'} for you, because nobody could be asked: \`teddy memo list\`. To accept them at once, use --memos=yes.`,
     );
   else if (refused < changes.length)
     project.notices.warn(
-      'The changes of memos that the plan proposes are left out: there is nobody to ask. --memos=yes takes them.',
+      'The memo changes that the plan proposes were skipped, because nobody could be asked. To accept them, use --memos=yes.',
     );
   return proposed;
 }
 
-/** The changes to decide on: a memo that is known, or the removal of one that is not there, is only reported. */
+/** Returns the changes to decide on. Adding a memo that exists, or removing one that does not, is only reported. */
 async function findOpen(project: Project, changes: MemoChange[]): Promise<MemoChange[]> {
   if (changes.length === 0) return [];
   const changed = changeMemos((await readGlobal(project))?.memos ?? '', changes);
@@ -92,13 +95,13 @@ async function applyMemos(
   turn: TurnName,
   changes: MemoChange[],
 ): Promise<{ memos: DecidedMemos; state: LineState }> {
-  // The line's copy is written anew: what the user has changed in it on disk must be on the line, and in the list, first.
+  // The line's copy is rewritten, so the user's own changes to it on disk must be on the line, and in the list, first.
   const state = await takeSnapshot(project, line, turn);
   const { session, entry: last } = state;
   const id = toLaterId(project.ids.entryId(), last);
   const entry: Entry = { kind: 'memo', session, id, created: last.created, turn, ...labelMemos(changes) };
   const memos: DecidedMemos = { added: [], removed: [], rejected: [] };
-  // teddy/global comes first: where a crash comes in between, the next command finds its commit and finishes the pair.
+  // teddy/global is written first: after a crash in between, the next command finds its commit and completes the pair.
   await changeGlobal(project, encodeEntry(await maskEntry(project.masker, entry)), (current) => {
     const changed = changeMemos(current.memos, changes);
     memos.added = changed.added;
@@ -118,8 +121,8 @@ async function appendCopy(project: Project, line: ReadyLine, { id, turn, title, 
 }
 
 /**
- * The memos that an earlier run of the pending turn has taken, without a report of its own. After a crash between the two
- * commits of a pair, the line gets its own; the line is returned as it is then.
+ * Returns the memos that an earlier run of the pending turn accepted without writing a report. After a crash between
+ * the two commits of a pair, appends the missing one to the line, and returns the line with it.
  */
 export async function finishMemos(
   project: Project,
@@ -131,18 +134,18 @@ export async function finishMemos(
   const decided = latest?.status === 'planned' ? await findDecided(project, latest.turn, line.session) : null;
   if (latest === null || decided === null) return { memos: noMemos, state };
   if (await isOnLine(store, decided.entry, tip)) return { memos: await readTaken(store, decided.commit), state };
-  // Two lines of a session may have a turn of the same name.
+  // Two lines of a session may each have a turn of the same name.
   for (const { oid, session, remote } of await listLines(project)) {
     if (remote === null && session === line.session && (await isOnLine(store, decided.entry, oid)))
       return { memos: noMemos, state };
   }
   const snapped = await takeSnapshot(project, line, latest.turn);
   const copied = await appendCopy(project, { ...line, state: snapped }, decided.entry);
-  project.notices.warn('Memos that an interrupted command had taken are now on this line as well.');
+  project.notices.warn('Memos that an interrupted command had accepted are now on this branch as well.');
   return { memos: await readTaken(store, decided.commit), state: copied };
 }
 
-/** The change that a commit of `teddy/global` made to the list: nobody else's change is in it. */
+/** Returns what this one commit of `teddy/global` changed in the list, without anybody else's changes. */
 async function readTaken(store: Store, commit: Commit): Promise<DecidedMemos> {
   const read = async (treeish: Oid | undefined) =>
     treeish === undefined ? [] : parseMemos(toText((await store.readFile(treeish, globalMemosPath))?.bytes ?? null));
@@ -151,7 +154,7 @@ async function readTaken(store: Store, commit: Commit): Promise<DecidedMemos> {
   return { added: without(after, before), removed: without(before, after), rejected: [] };
 }
 
-/** The proposals of a plan on which no earlier run has decided. */
+/** Returns the proposals of a plan that no earlier run has decided on. */
 export function listUndecided(changes: MemoChange[], { added, removed }: DecidedMemos): MemoChange[] {
   return changes.filter(({ kind, fact }) => !(kind === 'add' ? added : removed).includes(fact.trim()));
 }
@@ -176,7 +179,7 @@ async function isOnLine(store: Store, { id, turn }: Entry, tip: Oid): Promise<bo
   return false;
 }
 
-/** The half of the pair on `teddy/global`; others may have changed the memos since. */
+/** Finds the half of the pair on `teddy/global`; others may have changed the memos since. */
 async function findDecided(
   project: Project,
   turn: TurnName,
@@ -184,7 +187,7 @@ async function findDecided(
 ): Promise<{ entry: Entry; commit: Commit } | null> {
   const { store } = project.repository;
   const tip = await store.resolve(globalRef);
-  // After a sync what was decided here may stand on either side of a merge.
+  // After a sync, what was decided here may be on either side of a merge.
   const waiting = tip === null ? [] : [tip];
   const seen = new Set<Oid>(waiting);
   for (let next = waiting.shift(); next !== undefined && seen.size <= maxSearched; next = waiting.shift()) {

@@ -1,4 +1,4 @@
-/** Labels of entries that hold records of a conversation, teddy's or that of another program. */
+/** Labels of entries that hold records of a conversation with teddy or with another program. */
 import type { ImportUnit } from '../../conversation/logs/importer.ts';
 import type { KnownRecord, ResultReason } from '../../conversation/records/record.ts';
 import { findPlanTitle } from '../../plan/plan-comments.ts';
@@ -14,12 +14,12 @@ type Label = Pick<Entry, 'title' | 'details'>;
 const asides: KnownRecord['type'][] = ['note', 'thinking', 'orchestrator_meta', 'voice_interrupted'];
 
 /**
- * A line is kept up to this length: more than any label shows, whatever of it is left out. The rest need not be masked and
- * measured again.
+ * The length that a line is cut to. Labels show less, even after they leave something out, and a cut line is cheaper to
+ * mask and measure again.
  */
 const keptCharacters = 4 * labelLimits.detail;
 
-/** Describes an entry for its commit; its label is made of the records when they are masked. At least one unit. */
+/** Describes an entry for its commit; its label is made from the records once they are masked. Needs at least one unit. */
 export function describeUnits(units: readonly ImportUnit[]): Pick<Draft, 'kind' | 'label' | 'trailers'> {
   const isPartial = units.at(-1)?.records.some(({ type }) => type === 'assistant_partial') === true;
   return {
@@ -29,7 +29,7 @@ export function describeUnits(units: readonly ImportUnit[]): Pick<Draft, 'kind' 
   };
 }
 
-/** The same units with these records, which are theirs in the same order. */
+/** Returns the units with their records replaced by these, which are in the same order. */
 function withMasked(units: readonly ImportUnit[], records: readonly KnownRecord[], plan: string | undefined) {
   let at = 0;
   return units.map((unit) => {
@@ -45,7 +45,7 @@ function labelUnits(units: readonly ImportUnit[]): Label {
   return { title: cut(title), details: details.slice(0, labelLimits.details).map(cut) };
 }
 
-/** The model that answered last, and what all answers together have used. */
+/** Returns the model that answered last, and the usage of all answers together. */
 function sumUsage(units: readonly ImportUnit[]): Usage {
   const last = units.findLast(({ model }) => model !== undefined);
   const tokens = units.map((unit) => unit.tokens).filter((one) => one !== undefined);
@@ -80,7 +80,7 @@ function describeUnit({ records, plan }: ImportUnit): Label {
   return describeRecords(said.length === 0 ? records : said);
 }
 
-/** `36 exchanges, 1 message`, and below what the first of them are. */
+/** `36 exchanges, 1 message`, with a description of the first few below. */
 function describeMany(units: readonly ImportUnit[]): Label {
   const counts = (['exchange', 'message', 'reply'] as const).flatMap((kind) => {
     const count = units.filter((unit) => unit.kind === kind).length;
@@ -97,7 +97,10 @@ function inNumber(kind: ImportUnit['kind'], count: number): string {
   return kind === 'reply' ? 'replies' : `${kind}s`;
 }
 
-/** A `message` at the tip says that the turn waits: it is one only if nothing was answered. */
+/**
+ * A `message` at the tip means that the turn waits for an answer, so units are a message only when none of them is an
+ * answer.
+ */
 function toKind(units: readonly ImportUnit[]): EntryKind {
   const kinds: EntryKind[] = units.map(({ kind }) => kind);
   return answerKinds.find((kind) => kinds.includes(kind)) ?? 'message';
@@ -107,7 +110,7 @@ function cut(line: string): string {
   return line.slice(0, keptCharacters);
 }
 
-/** Describes records for a commit: the first lines of a text, the calls by name. */
+/** Describes records for a commit: the first lines of a text, or the calls by name. */
 export function describeRecords(records: readonly KnownRecord[]): Label {
   const calls = records.flatMap((record) => (record.type === 'tool_use' ? [record] : []));
   if (calls.length > 0) return describeCalls(records, calls);

@@ -22,19 +22,23 @@ export type CheckedOutLine = ReadyLine & { workspace: Workspace };
 /** The user's edits as an entry that could be appended. */
 export interface DraftedSnapshot {
   draft: Draft;
-  /** The session's files that the user has edited; the draft has them. */
+  /** The session's files that the user has edited; the draft includes them. */
   files: FileEdit[];
   count: number;
   staged: number;
   added: number;
 }
 
-/** `drafted` null: there is nothing to commit. Throws what `takeSnapshot` throws; then nothing has changed. */
+/**
+ * Drafts the snapshot; `drafted` is null when there is nothing to commit. Throws what `takeSnapshot` throws; nothing
+ * has changed then.
+ */
 export async function draftSnapshot(...line: Parameters<typeof draftOnce>): ReturnType<typeof draftOnce> {
   try {
     return await draftOnce(...line);
   } catch (error) {
-    // A file that another command is just publishing looks changed; the second look waits until nobody writes the index.
+    // A file that another command is just publishing looks changed. The second attempt waits until nobody writes the
+    // index.
     if (!(error instanceof TeddyError && ['PLAN_MODIFIED', 'FILE_MODIFIED'].includes(error.code))) throw error;
     return draftOnce(...line);
   }
@@ -49,14 +53,14 @@ async function draftOnce(
   const { ref, session, workspace } = line;
   const wanted = await project.settings.get('snapshot');
   const takesTracked = wanted === undefined || wanted === 'tracked';
-  // Before a message the user hears what it leaves out.
+  // Before a message, the user is told what it leaves out.
   const names = takesTracked && turn === null;
   const { head, status } = await workspace.headAndStatus({ untracked: wanted === 'all' || names });
-  // Edits on another branch are not this line's.
+  // Edits on another branch do not belong to this line.
   if (head.ref !== ref || head.oid === null)
     throw new TeddyError(
       'NOT_ON_LINE',
-      `HEAD has left ${shortRef(ref)} meanwhile.`,
+      `HEAD is no longer on ${shortRef(ref)}.`,
       `Switch back: \`git switch ${toShellWord(shortRef(ref))}\`.`,
     );
   const tip = head.oid;
@@ -76,7 +80,7 @@ async function draftOnce(
   const code = edits.filter(({ path }) => !isSessionPath(path));
   const submodules = code.filter(({ submodule }) => submodule).map(({ path }) => path);
   const edited = code.filter(({ submodule }) => !submodule);
-  if (submodules.length > 0) project.notices.warn(`Submodules are left as they are: ${submodules.join(', ')}.`);
+  if (submodules.length > 0) project.notices.warn(`Changes to submodules are left out: ${submodules.join(', ')}.`);
   const count = edited.length + files.length;
   if (wanted === 'none' && count > 0)
     throw new TeddyError(
@@ -98,7 +102,7 @@ async function draftOnce(
 }
 
 interface SnapshotCode {
-  /** Null: the code is that of the tip. */
+  /** Null when the code is the tip's. */
   tree: Oid | null;
   added: RepoPath[];
   leftOut: LeftOutFile[];
@@ -117,7 +121,7 @@ async function addUntracked(
   return { tree: added.length === 0 ? tracked : tree, added, leftOut };
 }
 
-/** An edit may come to nothing: `git add -N` of a file that is gone by now. */
+/** An edit may turn out to change nothing, such as `git add -N` of a file that is gone again. */
 async function changesCode(store: Store, tip: Oid, codeTree: Oid): Promise<boolean> {
   return (await store.diffTrees(tip, codeTree)).some(({ path }) => !isSessionPath(path));
 }
@@ -127,21 +131,21 @@ export async function refuseUnfit(workspace: Workspace, status: WorkspaceStatus)
   if (status.unmerged.length > 0)
     throw new TeddyError(
       'OPERATION_IN_PROGRESS',
-      `Unmerged: ${status.unmerged.slice(0, 5).join(', ')}.`,
+      `These files have merge conflicts: ${status.unmerged.slice(0, 5).join(', ')}.`,
       'Resolve the conflicts and commit, then run the command again.',
     );
-  // The paths of a snapshot are written into the index again.
+  // A snapshot writes its paths into the index again.
   const names = status.edits.flatMap(({ quotedName }) => quotedName ?? []);
   if (names.length > 0)
     throw new TeddyError(
       'SNAPSHOT_FAILED',
-      `Edited files whose names are not UTF-8: ${nameSome(names)}. A snapshot cannot hold them.`,
+      `A snapshot cannot hold edited files with names that are not UTF-8: ${nameSome(names)}.`,
       'Commit them with git first; teddy then leaves them alone.',
     );
   await refusePartlyStaged(workspace, status);
 }
 
-/** Throws PARTIALLY_STAGED: one commit would take both what is staged and what is not. */
+/** Throws PARTIALLY_STAGED, because one commit would contain both what is staged and what is not. */
 export async function refusePartlyStaged(workspace: Workspace, status: WorkspaceStatus): Promise<void> {
   const own = status.edits.filter(({ path, submodule }) => !submodule && !isSessionPath(path));
   const code: Edit[] = [];
@@ -149,21 +153,21 @@ export async function refusePartlyStaged(workspace: Workspace, status: Workspace
   if (code.length > 0) {
     throw new TeddyError(
       'PARTIALLY_STAGED',
-      `Partly staged: ${nameSome(code.map(({ path }) => path))}. A snapshot would mix what you staged with what you did not.`,
+      `Some files are only partly staged: ${nameSome(code.map(({ path }) => path))}. A snapshot would mix what you staged with what you did not.`,
       'Commit, stage the rest (`git add`), or unstage (`git restore --staged <file>`, `git reset`), then run the command again.',
     );
   }
 }
 
-/** A file that is staged as deleted may still be there: after `git rm --cached`, or when the index is gone. */
+/** A file that is staged as deleted may still exist: after `git rm --cached`, or when the index is gone. */
 async function isPartlyStaged(workspace: Workspace, { path, staged, unstaged }: Edit): Promise<boolean> {
   if ((staged !== '.' && unstaged !== '.') || unstaged === 'A') return true;
   return staged === 'D' && (await workspace.readDisk(path)) !== null;
 }
 
 /**
- * The user may edit three of the session's files in `.teddy/`. A missing one of the others is written again; any other
- * difference is refused, since no published file ever changes.
+ * Returns the user's edits to session files. The user may edit three of them in `.teddy/`. Any missing one is written
+ * again; any other difference is refused, because a published file never changes.
  */
 async function readSessionEdits(
   { repository: { store } }: Project,
@@ -174,7 +178,7 @@ async function readSessionEdits(
   const changed: FileEdit[] = [];
   for (const { path, unstaged } of edits.filter((edit) => isSessionPath(edit.path))) {
     const published = await store.readFile(tip, path);
-    // A file that git calls deleted is gone, also where a directory on the way has become a link.
+    // A file that git calls deleted is gone, even where a directory on the way has become a link.
     const disk = unstaged === 'D' ? null : await workspace.readDisk(path);
     if (published === null || (disk !== null && equalBytes(disk, published.bytes))) continue;
     if (disk === null) await workspace.writeSessionFile(path, published.bytes);
@@ -189,14 +193,14 @@ function modifiedError(path: RepoPath): TeddyError {
   return new TeddyError(
     isPlan ? 'PLAN_MODIFIED' : 'FILE_MODIFIED',
     `${path} differs from what was published${isPlan ? ', and a published plan never changes' : ''}.`,
-    `Take it back: \`git restore --source=HEAD --staged --worktree ${toShellWord(path)}\`.`,
+    `Undo the change: \`git restore --source=HEAD --staged --worktree ${toShellWord(path)}\`.`,
   );
 }
 
-/** A message that came in between has opened a turn of its own. */
+/** A message in between opens a turn of its own, so the turn before that counts too. */
 const turnsBack = 2;
 
-/** New files that commands of the line's last turns have made: they are on disk, and git neither has nor ignores them. */
+/** Finds new files that commands of the line's last turns made and that are still on disk, neither tracked nor ignored. */
 async function findMade(project: Project, workspace: Workspace, state: LineState): Promise<RepoPath[]> {
   const { tip, turns, latest } = state;
   const earlier = turns.slice(-turnsBack, -1).map((turn) => readRecords(project.repository.store, state, turn));

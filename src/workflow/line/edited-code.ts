@@ -1,4 +1,7 @@
-/** The code of a commit, all of its tree but `.teddy/`, changed path by path in memory. Its id is git's; nothing is written. */
+/**
+ * The code of a commit (its tree without `.teddy/`), edited path by path in memory. Computes git's id for it and writes
+ * nothing.
+ */
 import { equalBytes } from '../../session/text/bytes.ts';
 import type { FileState, NewFile } from '../../ports/files.ts';
 import type { ObjectBatch, Store, TreeEntry, TreeMode } from '../../ports/git.ts';
@@ -12,20 +15,20 @@ export interface CodeFile {
 
 export interface EditedCode {
   get(path: RepoPath): Promise<CodeFile | null>;
-  /** Null removes the file, and the directories that are empty without it. A file or directory in the way is replaced. */
+  /** Null removes the file, and the directories that this leaves empty. A file or directory in the way is replaced. */
   set(path: RepoPath, file: CodeFile | null): Promise<void>;
-  /** Reads and hashes only the directories on the way to what has changed since it was asked last. */
+  /** Reads and hashes only the directories on the way to what has changed since the last call. */
   oid(): Promise<Oid>;
 }
 
-/** `oid` null: not hashed since the last change. */
+/** A directory in memory. `oid` is null when it was not hashed since the last change. */
 interface Dir {
   entries: Map<string, TreeEntry>;
   below: Map<string, Dir>;
   oid: Oid | null;
 }
 
-/** `root`: the tree of a commit. */
+/** Opens the code of a commit; `root` is its tree. */
 export async function openEditedCode(store: Store, root: Oid): Promise<EditedCode> {
   const top = await readDir(store, root);
   if (top.entries.delete('.teddy')) top.oid = null;
@@ -58,7 +61,7 @@ export async function openEditedCode(store: Store, root: Oid): Promise<EditedCod
       return;
     }
     dir.below.set(name, made);
-    // Its id is filled in when it is hashed.
+    // The id is filled in when the directory is hashed.
     dir.entries.set(name, { name, mode: '40000', oid: made.oid ?? ('' as Oid) });
   }
 
@@ -75,7 +78,7 @@ export async function openEditedCode(store: Store, root: Oid): Promise<EditedCod
   };
 }
 
-/** The files of a tree at these paths, in their order; null where there is none. */
+/** Returns the files of a tree at these paths, in the same order; null for a path without a file. */
 export async function readCodeFiles(store: Store, tree: Oid, paths: RepoPath[]): Promise<(CodeFile | null)[]> {
   const code = await openEditedCode(store, tree);
   const files: (CodeFile | null)[] = [];
@@ -88,13 +91,13 @@ async function readDir(store: Store, oid: Oid): Promise<Dir> {
   return { entries: new Map(entries.map((entry) => [toEntryKey(entry), entry])), below: new Map(), oid };
 }
 
-/** A mode on disk with the execute bit of git's. As git does it, whoever may read the file may execute it. */
+/** Returns a mode on disk with git's execute bit applied. As in git, everyone who may read the file may execute it. */
 export function withExecutable(mode: number, executable: boolean): number {
   if (executable === ((mode & 0o100) !== 0)) return mode;
   return executable ? mode | ((mode & 0o444) >> 2) : mode & ~0o111;
 }
 
-/** Whether nothing would change if `wanted` were put there. What is neither a file nor a link never counts as what is wanted. */
+/** Returns whether writing `wanted` there would change nothing. Anything other than a file or a link never counts as equal. */
 export function isInState(found: FileState, wanted: FileState | NewFile): boolean {
   if (found.kind === 'file' && wanted.kind === 'new-file')
     return ((found.mode & 0o100) !== 0) === wanted.executable && equalBytes(found.bytes, wanted.bytes);

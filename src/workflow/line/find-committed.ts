@@ -1,4 +1,7 @@
-/** Finds the commits in which people have committed what other agents left in the work tree: such a session is done, as one that has landed. */
+/**
+ * Finds the commits in which people committed what other agents left in the work tree. Such a session is done, like one
+ * that has landed.
+ */
 import { parseLineRef, type Oid, type RefName, type RepoPath, type SessionId } from '../../names.ts';
 import type { Project } from '../../ports/project.ts';
 import { decodeEntry } from '../../session/entries/entry.ts';
@@ -12,13 +15,14 @@ import { readStarts, type SessionStart } from '../../session/lines/session-start
 
 type CommittableLine = Pick<KnownLine, 'ref' | 'oid' | 'session' | 'nearest'>;
 
-/** Commits are looked for in so long a time behind the last step of a session, and of so many files. */
+/** Limits of the search: how long after the last step of a session a commit may be, and how many files it may have. */
 const [longestMs, mostFiles] = [30 * 24 * 60 * 60 * 1000, 200];
 
 /**
- * The commit by which the last version of every file that the agent's turns changed is on the branch where the session began, on a
- * default branch, or where HEAD is; of several commits the last. Lines that are not another agent's, or whose code is nowhere in
- * full, have none. What was found is kept: a call costs nothing where no branch has moved, and two git processes otherwise. Throws GIT_FAILED.
+ * Returns, by line, the commit that brought the last version of every file that the agent's turns changed to the branch
+ * where the session began, to a default branch, or to HEAD; when several commits did, the last of them. Lines that are
+ * not another agent's, or whose code is nowhere in full, have none. Results are cached: a call costs nothing while no
+ * branch has moved, and two git processes otherwise. Throws GIT_FAILED.
  */
 export async function findCommitted(
   project: Source,
@@ -39,7 +43,7 @@ export async function findCommitted(
     for (const line of open) {
       const left = changes.get(line.ref) ?? [];
       const commit = left.length === 0 ? null : await search(line, left);
-      // A commit of these days may yet be amended.
+      // A recent commit may yet be amended.
       const isDone = left.length === 0 || lastMs(line) < now;
       keep(index, line, { committed: [isDone ? forGood : key, commit] });
     }
@@ -53,7 +57,7 @@ export async function findCommitted(
   );
 }
 
-/** The same of one line, however it was found; null: there is none. */
+/** Finds the commit of a single line, or null. */
 export async function findCommit(
   project: Source,
   line: Pick<CommittableLine, 'ref' | 'oid' | 'session'>,
@@ -64,7 +68,7 @@ export async function findCommit(
   return (await findCommitted(project, [{ ...line, nearest }], starts)).get(line.ref) ?? null;
 }
 
-/** By its path, the session of another agent whose turn left a file in this version: the earliest. `but`: not this one. */
+/** Returns, by path, the earliest session of another agent that left this version of the file. `but` is a session to skip. */
 export async function findMakers(
   project: Source,
   versions: readonly Version[],
@@ -100,11 +104,11 @@ type Source = Pick<Project, 'repository' | 'clock'>;
 type CapturedLine = CommittableLine & { start: SessionStart };
 interface Version {
   path: RepoPath;
-  /** Null: the file was deleted. */
+  /** Null when the file was deleted. */
   blob: Oid | null;
 }
 
-/** No branch has to be looked at again. */
+/** Marks a result that holds no matter how the branches move. */
 const forGood = '-';
 
 function readKept(index: LineIndex, { ref, oid }: CommittableLine) {
@@ -131,7 +135,10 @@ async function listBases(
   return [...new Set([...usual, ...[...own.values()].flat(), here].filter((oid) => oid !== null))].toSorted();
 }
 
-/** The last versions of the files that the agent's turns changed since the session began; none where they are more than `mostFiles`. */
+/**
+ * Returns the last versions of the files that the agent's turns changed since the session began; none when there are
+ * more than `mostFiles`.
+ */
 async function readChanges(
   { repository: { store, blame } }: Source,
   index: LineIndex,
@@ -164,7 +171,10 @@ function toVersions(kept: readonly unknown[]): Version[] {
   return paths.map((path, at) => ({ path, blob: kept[2 * at + 1] as Oid | null }));
 }
 
-/** The last of the commits that brought these versions first since the session began. Null: one is nowhere. */
+/**
+ * Opens a search for the last of the commits that first brought these versions since the session began. The search
+ * returns null when one version is nowhere.
+ */
 async function openSearch(
   { repository: { blame, store } }: Source,
   bases: readonly Oid[],

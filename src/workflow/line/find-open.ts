@@ -1,4 +1,7 @@
-/** The session that a command takes where HEAD is on no line and none is named: the newest open one of one's own. */
+/**
+ * Finds the session that a command uses when HEAD is not on a session's branch and none is named: the user's newest
+ * open one.
+ */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { decodeLandings, landingText } from '../../session/lines/landing.ts';
@@ -12,9 +15,9 @@ import { readStarts } from '../../session/lines/session-starts.ts';
 import { listLines, readBaseStart, type BaseStart, type KnownLine } from '../../session/lines/lines.ts';
 
 /**
- * A local line of teddy's own that has not landed as it stands; one without turns is open. Sessions of other agents are taken only
- * by name, or where HEAD is on them. `lines`: as they have just been listed. Throws NO_OPEN_SESSION, and UNKNOWN_SESSION where
- * there is no session at all.
+ * Returns the newest local line of a session of teddy's own that has not landed in its present state; a session without
+ * turns is open. Sessions of other agents are used only by name, or when HEAD is on them. `lines` are the lines, when
+ * the caller has just listed them. Throws NO_OPEN_SESSION, and UNKNOWN_SESSION when there is no session at all.
  */
 export async function findOpenLine(project: Project, lines?: readonly KnownLine[]): Promise<KnownLine> {
   const sessions = toMainLines(lines ?? (await listLines(project)), project.clock.now());
@@ -33,7 +36,10 @@ export async function findOpenLine(project: Project, lines?: readonly KnownLine[
   throw await noOpenSessionError(project, sessions, others);
 }
 
-/** The branch to go on with. A session of which one branch has landed is open only for a plan that waits on another one. */
+/**
+ * Returns the branch to continue. When one branch of a session has landed, the session is open only for a plan that
+ * waits on another one.
+ */
 async function findOpenBranch(
   project: Project,
   own: KnownLine,
@@ -44,7 +50,10 @@ async function findOpenBranch(
   return own;
 }
 
-/** Whether the branch that the session started from, or the default branch, has all that is on the line; or one of `bases`. */
+/**
+ * Returns whether the branch that the session started from, or a default branch, has everything on the line. `bases`
+ * replaces these branches.
+ */
 export async function hasLandedAsItStands(
   project: Project,
   { oid, session, nearest }: Pick<KnownLine, 'oid' | 'session' | 'nearest'>,
@@ -55,7 +64,7 @@ export async function hasLandedAsItStands(
   const dir = await store.readDir(nearest.oid, sessionDir(session));
   if (dir?.entries.some(({ name }) => isTurnName(name)) !== true) return false;
   const start = await findBaseStart(project, nearest);
-  // A branch that has not moved since the session began has nothing of it, which takes no question to git.
+  // A branch that has not moved since the session began has nothing of it, so git need not be asked.
   const before = start === null ? undefined : (await store.readCommit(start.oid)).parents[0];
   for (const base of bases ?? (await listBaseTips(project, session, start))) {
     if (base === before) continue;
@@ -75,7 +84,7 @@ export async function hasLandedAsItStands(
   return false;
 }
 
-/** The newest other branch of a session that has code which has not landed; null: there is none. */
+/** Returns the newest other branch of a session that has code which has not landed, or null. */
 export async function findOtherWithCode(
   project: Project,
   { session, ref }: Pick<KnownLine, 'session' | 'ref'>,
@@ -88,7 +97,10 @@ export async function findOtherWithCode(
   return null;
 }
 
-/** Whether a line has anything to land: other code than it began with, or the undo of what has landed. */
+/**
+ * Returns whether a line has anything to land: code that differs from where it began, or the undo of something that has
+ * landed.
+ */
 export async function hasCodeToLand(project: Project, line: Pick<KnownLine, 'oid' | 'nearest'>): Promise<boolean> {
   if (await differsFromStart(project, line)) return true;
   const { session } = line.nearest.entry;
@@ -106,7 +118,7 @@ async function differsFromStart(
   return start === undefined || !(await hasSameCode(project.repository.store, start.oid, oid));
 }
 
-/** A long line is not walked for a start that is known. */
+/** Returns where a session started; does not walk a long line when the start is known. */
 export async function findBaseStart(project: Project, { oid, entry }: KnownLine['nearest']): Promise<BaseStart | null> {
   const start = (await readStarts(project, [{ ...entry, oid }])).get(entry.session);
   if (start === undefined || start.branch === null) return readBaseStart(project, oid);
@@ -136,11 +148,11 @@ async function noOpenSessionError(
       'Start one: `teddy session new <name>`.',
     );
   const head = await workspace?.head();
-  const place = head?.ref == null ? 'HEAD is on no line' : `You are on ${shortRef(head.ref)}`;
+  const place = head?.ref == null ? "HEAD is not on a session's branch" : `You are on ${shortRef(head.ref)}`;
   const some = [first, ...rest.slice(0, 3)].join(', ') + (rest.length > 3 ? `, and ${rest.length - 3} more` : '');
   return new TeddyError(
     'NO_OPEN_SESSION',
     `${place}, and no session of yours is open: ${some}.`,
-    `Start one: \`teddy session new <name>\`; or name one with \`-s ${first.split(' ')[0]}\`.`,
+    `Start one with \`teddy session new <name>\`, or name one with \`-s ${first.split(' ')[0]}\`.`,
   );
 }

@@ -1,4 +1,7 @@
-/** Finds the target of a look back: a line, also one that is archived or only on a remote; a commit; a range of commits. */
+/**
+ * Finds what a command looks back at: a line, including one that is archived or only on a remote; a commit; or a range
+ * of commits.
+ */
 import { TeddyError } from '../../errors.ts';
 import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -24,9 +27,9 @@ import { listSessionLines, type SessionLine } from '../../session/lines/session-
 
 export interface RecordedLine {
   session: SessionId;
-  /** For a person: a branch, an archive, or the commit or range as it was asked for. */
+  /** For display: a branch, an archive, or the commit or range as the user gave it. */
   name: string;
-  /** Null: a commit was asked for. */
+  /** Null when the user gave a commit. */
   ref: RefName | null;
   tip: Oid;
   /** A range begins after this commit. */
@@ -34,8 +37,9 @@ export interface RecordedLine {
 }
 
 /**
- * Nothing: what HEAD is on, else the newest open session. Throws UNKNOWN_SESSION for what is neither a line nor a commit
- * of one, UNKNOWN_COMMIT for the beginning of a range, AMBIGUOUS_SESSION.
+ * Finds the target. Without one, takes the line that HEAD is on, or else the newest open session. Throws
+ * UNKNOWN_SESSION for a target that is neither a line nor a commit of one, UNKNOWN_COMMIT for the beginning of a range,
+ * AMBIGUOUS_SESSION.
  */
 export async function findRecorded(
   project: Project,
@@ -49,7 +53,7 @@ export async function findRecorded(
   return { ...line, name: target, after: from === '' ? null : await requireCommit(project.repository.store, from) };
 }
 
-/** Null for what is no range. Throws UNKNOWN_COMMIT for one of three dots. */
+/** Returns null when the target is not a range. Throws UNKNOWN_COMMIT for a range with three dots. */
 export function parseRange(target: string | undefined): { from: string; to: string } | null {
   const range = isPath(target) ? null : /^(.*?)\.\.(.*)$/.exec(target ?? '');
   if (range === null) return null;
@@ -58,26 +62,29 @@ export function parseRange(target: string | undefined): { from: string; to: stri
     throw new TeddyError(
       'UNKNOWN_COMMIT',
       `A range has two dots, and ${JSON.stringify(target)} has three.`,
-      'Say a..b.',
+      'Write it as a..b.',
     );
   return { from, to };
 }
 
-/** `../x` is no range. */
+/** A path such as `../x` is not a range. */
 function isPath(target = ''): boolean {
   return /^\.{0,2}\//.test(target);
 }
 
-/** Every line of the repository: its branches, those that are only on a remote, those that are archived. Those that teddy has named first, in order of name. */
+/**
+ * Lists every line of the repository: its branches, those only on a remote, and those archived. Branches that teddy
+ * named come first, in order of name.
+ */
 export async function listRecorded(project: Project): Promise<RecordedLine[]> {
   const lines = new Map<RefName, RecordedLine>();
   for (const { ref, branchRef, oid, session, isArchived } of await listLines(project, { archived: true })) {
     const known = lines.get(branchRef);
-    // The listing has branches first: what is on them counts, then what is kept, since a remote's may be older.
+    // The listing has branches first. A local branch wins, then an archived one, because a remote's may be older.
     if (known !== undefined && !(isArchived && known.ref?.startsWith('refs/remotes/') === true)) continue;
     lines.set(branchRef, { session, name: nameRef(ref), ref, tip: oid, after: null });
   }
-  // Those that teddy has named come first: the others grow from them.
+  // Branches that teddy named come first: the others grow from them.
   const names = [...lines].map(([branchRef, line]) => ({ line, isNamed: parseLineRef(branchRef) !== null }));
   return names
     .toSorted((a, b) => Number(b.isNamed) - Number(a.isNamed) || (a.line.name < b.line.name ? -1 : 1))
@@ -100,12 +107,12 @@ async function findBranch(project: Project, target: string | undefined, options:
   const line = await findLine(project, target, options);
   const tip = line.tip ?? line.remoteTip;
   if (tip === null) throw new TeddyError('UNKNOWN_SESSION', `${lineName(line)} has no commit.`);
-  // A detached HEAD is a commit, and no line.
+  // A detached HEAD is a commit, not a line.
   const ref = line.found === 'detached' ? null : line.ref;
   return { session: line.session, name: lineName(line), ref, tip, after: null };
 }
 
-/** By its id, by a part of it that no other archived session has, or by the branch that it was. */
+/** Finds an archived session by its id, by a part of its id that is unique among archived sessions, or by its former branch. */
 export async function findArchived(store: Store, target: string): Promise<RecordedLine | null> {
   const wanted = (target.replace(/\/+$/, '').split('/').at(-1) ?? '').normalize('NFC');
   const kept = await listArchives(store);
@@ -136,7 +143,7 @@ async function findCommit({ repository: { store } }: Project, target: string): P
   return null;
 }
 
-/** Its commits about memos are entries as well, and it is no line. */
+/** Returns whether this is the tip of `teddy/global`. Its commits about memos are entries as well, yet it is not a line. */
 async function isGlobal(store: Store, tip: Oid): Promise<boolean> {
   const tips = await store.listRefs(globalRef, 'refs/remotes/*/teddy/global');
   return tips.some(({ oid }) => oid === tip);
@@ -149,12 +156,13 @@ export async function requireCommit(
 ): Promise<Oid> {
   const commit = await store.resolve(revision);
   if (commit !== null) return commit;
-  throw new TeddyError('UNKNOWN_COMMIT', `git knows no commit ${JSON.stringify(revision)}.`, hint);
+  throw new TeddyError('UNKNOWN_COMMIT', `git does not know the commit ${JSON.stringify(revision)}.`, hint);
 }
 
 /**
- * Finds the line of a session that has a turn: the conversation branch that is named after it, else the only one; lines that share
- * the turn count as one. Null: no line has it. Throws UNKNOWN_TURN where several have turns of that name.
+ * Finds the line of a session that has a turn: the conversation branch named after the turn, or else the only line with
+ * it; lines that share the turn count as one. Returns null when no line has it. Throws UNKNOWN_TURN when several lines
+ * have different turns of that name.
  */
 export async function findLineWith(project: Project, session: SessionId, turn: TurnName): Promise<RecordedLine | null> {
   const { having, isOne } = await listLinesWith(project, session, turn);
@@ -165,7 +173,10 @@ export async function findLineWith(project: Project, session: SessionId, turn: T
   return { session, name, ref, tip, after: null };
 }
 
-/** Finds what `-s` takes for a line that has this very turn, as its entry `at` has it: the session, its branch, or else that entry. */
+/**
+ * Returns the value of `-s` for a line that has this very turn, with its entry `at`: the session, its branch, or else
+ * that entry.
+ */
 export async function findSelector(project: Project, session: SessionId, turn: TurnName, at: Oid): Promise<string> {
   const { having } = await listLinesWith(project, session, turn);
   for (const { tip, isMain, name } of having)
@@ -177,12 +188,15 @@ function ambiguousTurnError(session: SessionId, turn: TurnName, having: readonly
   const options = having.slice(0, 2).map(({ name }) => `\`-s ${toShellWord(name)}\``);
   return new TeddyError(
     'UNKNOWN_TURN',
-    `Turn ${turn} of ${session} is not on this line, and there are several: on ${nameSome(having.map(({ name }) => name))}.`,
-    `Name the line as well: ${options.join(' or ')}.`,
+    `Turn ${turn} of ${session} is not on this branch, and several others have one: ${nameSome(having.map(({ name }) => name))}.`,
+    `Name the branch as well: ${options.join(' or ')}.`,
   );
 }
 
-/** The lines of a session that have a turn of this name, the main line first. `isOne`: all of them have the same one. */
+/**
+ * The lines of a session that have a turn of this name, the main line first. `isOne` says whether they all share the
+ * same turn.
+ */
 async function listLinesWith(
   project: Project,
   session: SessionId,
@@ -197,13 +211,13 @@ async function listLinesWith(
   };
 }
 
-/** Warns where the session began before the commits that are here: an answer that looks whole would be wrong. */
+/** Warns when this clone lacks the first commits of a session; an answer would look complete and be wrong. */
 export function warnOfCut(
   { notices }: Pick<Project, 'notices'>,
   read: Pick<Session, 'session' | 'steps' | 'isCut'>,
 ): void {
   if (!read.isCut) return;
   const first = read.steps[0]?.commit.slice(0, 10);
-  const missing = `The history of ${read.session} is cut off here: nothing before ${first} is known.`;
-  notices.warn(`${missing} \`git fetch --unshallow\` brings it.`);
+  const missing = `The history of ${read.session} is cut off in this clone: it has nothing before ${first}.`;
+  notices.warn(`${missing} \`git fetch --unshallow\` gets the rest.`);
 }

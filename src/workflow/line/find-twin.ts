@@ -1,4 +1,7 @@
-/** Finds names that are those of other files on macOS and Windows, for a plan that is checked. What git ignores has no twin. */
+/**
+ * Finds names that macOS and Windows take for those of other files, for checking a plan. Files that git ignores are no
+ * twins.
+ */
 import type { Inspect } from '../../plan/effects/virtual-files.ts';
 import type { Store, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -9,19 +12,22 @@ import { readGlobal } from './global-branch.ts';
 import { maskString } from './mask-text.ts';
 import { agentNames } from '../../conversation/prompts/agents.ts';
 
-/** Null: no file that git sees has a name that differs from this one only in case or Unicode form. */
+/**
+ * Returns a file, not ignored by git, with a name that differs from this one only in case or Unicode form; null when
+ * there is none.
+ */
 export async function findTwin(project: Project, workspace: Workspace, path: RepoPath): Promise<RepoPath | null> {
   const twin = await project.filesOf(workspace.root).findTwin(path);
   return twin === null || (await workspace.ignored([twin])).length > 0 ? null : twin;
 }
 
-/** The same among the files of a commit. */
+/** Finds a twin among the files of a commit. */
 export function findTwinIn(store: Store, tip: Oid, path: RepoPath): Promise<RepoPath | null> {
   const list = async (directory: string) => (await store.readDir(tip, directory as RepoPath))?.entries ?? [];
   return twinNames.findTwin(path, async (directory) => (await list(directory)).map(({ name }) => name));
 }
 
-/** Also says of a path that is absent whether it has a twin. */
+/** Inspects paths, and for an absent one also reports whether it has a twin. */
 export function inspectWithTwins(project: Project, workspace: Workspace): Inspect {
   const { inspect } = project.filesOf(workspace.root);
   return async (path) => {
@@ -31,7 +37,7 @@ export function inspectWithTwins(project: Project, workspace: Workspace): Inspec
   };
 }
 
-/** A plan is checked against this in a work tree. */
+/** The work tree that a plan is checked against. */
 export function worldOf(project: Project, workspace: Workspace): World {
   return {
     inspect: inspectWithTwins(project, workspace),

@@ -1,4 +1,4 @@
-/** Which line a command acts on: the one that was named, the one that HEAD is on, or the newest open session of one's own. */
+/** Finds the line a command acts on: the one named, the one HEAD is on, or the user's newest open session. */
 import { agentNames } from '../../agents/agents.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Head, Workspace } from '../../ports/git.ts';
@@ -22,34 +22,34 @@ import { findNearestEntry, type NearestEntry } from '../../session/entries/neare
 import { toMainLines, type MainLine } from '../../session/lines/main-lines.ts';
 
 export interface Line {
-  /** `HEAD` where it is detached: then nothing can be appended. */
+  /** `HEAD` when it is detached; nothing can be appended then. */
   ref: RefName;
   session: SessionId;
-  /** Null while the line exists only on a remote: `ref` is then still to be made, at `remoteTip`. */
+  /** Null while the line exists only on a remote; `ref` has yet to be created at `remoteTip`. */
   tip: Oid | null;
   remoteTip: Oid | null;
-  /** The work tree whose HEAD is on the line, if any. */
+  /** The work tree that has the line checked out, if any. */
   workspace: Workspace | null;
-  /** `open`: HEAD is on no line, and nothing was named. */
+  /** `open` when HEAD is not on a line and none was named. */
   found: 'head' | 'detached' | 'named' | 'open';
 }
 
 export interface FindOptions {
-  /** The command changes the line: off every line a person is asked, and a detached HEAD is refused. */
+  /** The command changes the line: when HEAD is not on a line, the user is asked, and a detached HEAD is refused. */
   appends?: boolean;
-  /** It makes a branch of its own, for which a detached HEAD will do. */
+  /** The command makes a branch of its own, so a detached HEAD is accepted. */
   forks?: boolean;
-  /** It refuses a line that is checked out nowhere: then nothing is asked. */
+  /** The command refuses a line that is not checked out anywhere; then the user is not asked. */
   needsFiles?: boolean;
-  /** All lines, where they have just been listed. */
+  /** All lines, when the caller has just listed them. */
   lines?: readonly KnownLine[];
 }
 
 const detachedRef = 'HEAD' as RefName;
 
 /**
- * Throws UNKNOWN_SESSION, AMBIGUOUS_SESSION for a selector; NO_OPEN_SESSION where none is given and HEAD is on no line;
- * NOT_APPROVED where a person says no; NOT_ON_LINE where a command would append to a detached HEAD.
+ * Finds the line. Throws UNKNOWN_SESSION, AMBIGUOUS_SESSION for a selector; NO_OPEN_SESSION when none is given and HEAD
+ * is not on a line; NOT_APPROVED when the user says no; NOT_ON_LINE when a command would append to a detached HEAD.
  */
 export async function findLine(project: Project, selector?: string, options: FindOptions = {}): Promise<Line> {
   if (selector !== undefined) return openLine(project, await findNamedTip(project, selector), 'named');
@@ -62,7 +62,7 @@ export async function findLine(project: Project, selector?: string, options: Fin
   return detached.line;
 }
 
-/** The line that HEAD of this work tree is on, or null. */
+/** Returns the line that HEAD of this work tree is on, or null. */
 export async function findHeadLine(project: Project): Promise<Line | null> {
   return toHeadLine(project, await project.repository.workspace?.head());
 }
@@ -75,7 +75,7 @@ async function toHeadLine(project: Project, head: Head | undefined): Promise<Lin
   return { ref: head.ref, session, tip: head.oid, remoteTip: null, workspace, found: 'head' };
 }
 
-/** The session that a branch is a line of; null: it is none. */
+/** Returns the session that a branch is a line of; null when it is not a line. */
 export async function readSession(project: Project, ref: RefName, tip: Oid): Promise<SessionId | null> {
   if (ref === globalRef) return null;
   const nearest = await findNearestEntry(project, tip, { mayLackFiles: parseLineRef(ref) !== null });
@@ -89,7 +89,7 @@ interface Detached {
   nearest: NearestEntry;
 }
 
-/** HEAD at a commit of a session, on no branch; in a bare repository there is no such thing. */
+/** Finds a HEAD that is detached at a commit of a session. A bare repository never has one. */
 async function findDetached(project: Project, head: Head | undefined): Promise<Detached | null> {
   const { workspace } = project.repository;
   if (!workspace || head === undefined || head.ref !== null || head.oid === null) return null;
@@ -101,7 +101,7 @@ async function findDetached(project: Project, head: Head | undefined): Promise<D
   return { line, nearest };
 }
 
-/** A name for a branch that goes on from an older entry. */
+/** Returns a free name for a branch that continues from an older entry. */
 export async function findFreeBranch({ repository: { store } }: Project, session: SessionId): Promise<string> {
   const taken = new Set((await store.listRefs('refs/heads/')).map(({ ref }) => shortRef(ref)));
   const name = `${session.slice('20260124-'.length)}-again`;
@@ -111,7 +111,10 @@ export async function findFreeBranch({ repository: { store } }: Project, session
   }
 }
 
-/** A branch of the session whose tip a detached HEAD is at, and the work tree that holds it; null: there is none. */
+/**
+ * Finds a branch of the session with its tip where HEAD is detached, and the work tree that has it checked out; null
+ * when there is none.
+ */
 export async function findBranchAt(
   project: Project,
   { session, tip }: Pick<Line, 'session' | 'tip'>,
@@ -129,7 +132,9 @@ async function detachedError(project: Project, { line, nearest: { entry, oid } }
       ? `Make one here: \`git switch -c ${await findFreeBranch(project, line.session)}\``
       : `${there.workspace === null ? 'Switch' : 'Go'} to its branch: \`${await findWayTo(project, there)}\``;
   const branch =
-    entry.turn === null ? '' : `, or leave turn ${entry.turn} for another try: \`teddy session branch ${entry.turn}\``;
+    entry.turn === null
+      ? ''
+      : `, or branch off at turn ${entry.turn} for another try: \`teddy session branch ${entry.turn}\``;
   return new TeddyError(
     'NOT_ON_LINE',
     `HEAD is detached at ${oid.slice(0, 12)}, an entry of ${line.session}, and this command needs a branch.`,
@@ -137,7 +142,7 @@ async function detachedError(project: Project, { line, nearest: { entry, oid } }
   );
 }
 
-/** One command may look for its line several times, and says or asks it once. */
+/** A command may look for its line several times, but asks or reports it once. */
 const chosenBefore = new WeakMap<Notices, Set<RefName>>();
 
 function isFirstTime(notices: Notices, ref: RefName): boolean {
@@ -157,19 +162,22 @@ async function findOpen(
   const named = nameWithPlace(project, line);
   const { confirm, info } = project.notices;
   if (!isFirstTime(project.notices, line.ref)) return line;
-  if (!appends) info(`Session ${named}: the newest that is open. ${place}.`);
+  if (!appends) info(`Using ${named}, the newest open session. ${place}.`);
   else if (confirm === undefined || (needsFiles && line.workspace === null))
-    info(`Session ${named}: the newest that is open. ${place}; \`-s\` names another one.`);
-  else if (!(await confirm(`${place}. Go on with ${named}?`)))
+    info(`Using ${named}, the newest open session. ${place}. To use another one: \`-s\`.`);
+  else if (!(await confirm(`${place}. Continue with ${named}?`)))
     throw new TeddyError(
       'NOT_APPROVED',
       'Nothing was done.',
-      'Name the session with `-s`, or start one: `teddy session new <name>`. `teddy session list` shows them.',
+      'Name a session with `-s` (`teddy session list` shows them), or start one: `teddy session new <name>`.',
     );
   return line;
 }
 
-/** A session id, a branch, a path to a session directory, the name after the date, or a unique part of a session id. */
+/**
+ * Finds a line by session id, branch, path to a session directory, the name after the date, or a unique part of a
+ * session id.
+ */
 export async function findNamedTip(project: Project, selector: string, known?: readonly KnownLine[]): Promise<LineTip> {
   const found = await findNamed(project, selector, known);
   if (found.remote !== null) await refuseOlder(project, found);
@@ -177,10 +185,10 @@ export async function findNamedTip(project: Project, selector: string, known?: r
 }
 
 async function findNamed(project: Project, typed: string, known?: readonly KnownLine[]): Promise<LineTip> {
-  // A file system may give a name back in parts; those of sessions are composed.
+  // A file system may return a name in decomposed form; session names are composed.
   const selector = typed.normalize('NFC');
   const { store } = project.repository;
-  // The whole name of a branch is nothing else's: the sessions need not be listed for it.
+  // The full name of a branch names nothing else, so the sessions need not be listed for it.
   const whole = typed.startsWith('refs/heads/') ? await findBranch(project, typed, known) : null;
   if (whole !== null) return whole;
   const lines = known ?? (await listLines(project));
@@ -196,7 +204,7 @@ async function findNamed(project: Project, typed: string, known?: readonly Known
   if (exact) return exact;
   const branch = (await findBranch(project, typed, lines)) ?? (await findBranch(project, selector, lines));
   if (branch !== null) return branch;
-  // Its id may be a part of another one's.
+  // Its id may be a part of another session's id.
   const id = selector.replace(/^(?:refs\/heads\/)?teddy\//, '');
   if (isSessionId(id) && (await resolveArchive(store, mainLineRef(id))) !== null) throw archivedError(id);
   const namesakes = sessions.filter(({ session }) => session.slice('20260124-'.length) === selector);
@@ -207,7 +215,7 @@ async function findNamed(project: Project, typed: string, known?: readonly Known
   if (matching.length === 1 && matching[0]) return matching[0];
   const newest = matching.at(-1);
   if (newest !== undefined && beginAlike(matching.map(({ session }) => session))) {
-    const said = `Session ${newest.session}: the newest of ${matching.length} that begin alike.`;
+    const said = `Using ${newest.session}, the newest of ${matching.length} sessions with this name.`;
     if (isFirstTime(project.notices, newest.ref)) project.notices.info(said);
     return newest;
   }
@@ -218,7 +226,10 @@ async function findNamed(project: Project, typed: string, known?: readonly Known
     : unknownError(selector, sessions);
 }
 
-/** Whether all are captured and have one name but for a number, for which the end of the name may have made room. */
+/**
+ * Returns whether all are captured and have the same name apart from a number; the end of the name may have been cut to
+ * make room for it.
+ */
 function beginAlike(sessions: readonly SessionId[]): boolean {
   const names = sessions.map((session) => session.slice('20260124-'.length));
   const stems = names.map((name) => name.replace(/-\d+$/, ''));
@@ -227,13 +238,13 @@ function beginAlike(sessions: readonly SessionId[]): boolean {
   return isCaptured && stems.every((stem, at) => stem === whole || (stem !== names[at] && whole.startsWith(stem)));
 }
 
-/** An archived session that has exactly this name; a part of another one's id comes after it. */
+/** Finds an archived session with exactly this name, which wins over a part of another session's id. */
 async function findArchivedName({ repository: { store } }: Project, name: string): Promise<SessionId | null> {
   const kept = (await listArchives(store)).map(({ session }) => session);
   return kept.findLast((session) => session.slice('20260124-'.length) === name) ?? null;
 }
 
-/** A branch here, by its name or its whole name; else one that a remote has. */
+/** Finds a local branch by its short or full name, or else one that a remote has. */
 async function findBranch(project: Project, selector: string, lines?: readonly KnownLine[]): Promise<LineTip | null> {
   const ref = (selector.startsWith('refs/heads/') ? selector : `refs/heads/${selector}`) as RefName;
   if (!isRefLike(ref)) return null;
@@ -249,11 +260,11 @@ function isRefLike(ref: string): boolean {
   return !/[\s~^:?*[\\\p{Cc}]|\.\.|@\{|\/\/|\.lock$|\/$/u.test(ref);
 }
 
-/** The one branch of a line whose name holds the selector; a line may have been renamed. */
+/** Returns the only branch of a line with a name that contains the selector; a line may have been renamed. */
 function findSimilarBranch(lines: readonly KnownLine[], selector: string): LineTip | null {
   const similar = lines.filter(({ branchRef }) => shortRef(branchRef).includes(selector));
   const names = new Set(similar.map(({ branchRef }) => branchRef));
-  // A branch here comes before the same one of a remote.
+  // A local branch comes before the same branch of a remote.
   return names.size === 1 ? (similar[0] ?? null) : null;
 }
 
@@ -271,13 +282,13 @@ async function openLine(project: Project, at: LineTip, found: Line['found'], hea
   };
 }
 
-/** Going on from what a remote has would leave out turns that are archived here. */
+/** Refuses a remote's branch when continuing from it would leave out turns that are archived here. */
 async function refuseOlder({ repository: { store } }: Project, { branchRef, session, oid }: LineTip): Promise<void> {
   const kept = parseLineRef(branchRef) === null ? null : await resolveArchive(store, branchRef);
   if (kept !== null && !(await isOnLine(store, oid, kept))) throw archivedError(session);
 }
 
-/** A branch is checked out in one work tree at most; that is where its files and index are. */
+/** Finds the work tree with the branch's files and index; a branch is checked out in at most one. */
 async function findWorkspace(project: Project, ref: RefName, head?: Head): Promise<Workspace | null> {
   const { repository } = project;
   const { workspace } = repository;
@@ -297,7 +308,7 @@ export class AmbiguousSessionError extends TeddyError {
   }
 }
 
-/** `matching`: in order of their creation. */
+/** Returns the error; `matching` is in order of creation. */
 export function ambiguousError(
   selector: string,
   matching: readonly Pick<MainLine, 'session'>[],
@@ -314,22 +325,22 @@ function unknownError(selector: string, sessions: { session: SessionId }[]): Ted
   const newest = sessions.slice(-3).toReversed();
   return new TeddyError(
     'UNKNOWN_SESSION',
-    `No session or line is called ${JSON.stringify(selector)}.`,
+    `No session or branch is called ${JSON.stringify(selector)}.`,
     newest.length === 0
       ? 'Start one: `teddy session new <name>`.'
-      : `The newest: ${newest.map(({ session }) => session).join(', ')}. All of them: \`teddy session list\`.`,
+      : `The newest sessions: ${newest.map(({ session }) => session).join(', ')}. To see all: \`teddy session list\`.`,
   );
 }
 
 function archivedError(session: SessionId): TeddyError {
   return new TeddyError(
     'UNKNOWN_SESSION',
-    `${session} is archived, and has no branch.`,
-    `Bring it back: \`teddy session archive --restore ${session}\`.`,
+    `${session} is archived and has no branch.`,
+    `Restore it: \`teddy session archive --restore ${session}\`.`,
   );
 }
 
-/** Names a line for the next step of the same command; undefined where HEAD is on it, which needs no name. */
+/** Names a line for the next step of the same command; undefined when HEAD is on it and no name is needed. */
 export function toSelector(
   { repository }: Project,
   { ref, workspace }: Pick<Line, 'ref' | 'workspace'>,
@@ -337,7 +348,10 @@ export function toSelector(
   return workspace !== null && workspace === repository.workspace ? undefined : shortRef(ref);
 }
 
-/** `20260124-foo (mine), in /other/tree`: the branch of another name, and the work tree that is not this one. */
+/**
+ * `20260124-foo (mine), in /other/tree`: adds the branch when it is named differently, and the work tree when it is not
+ * this one.
+ */
 export function nameWithPlace(
   { repository }: Project,
   { ref, session, workspace }: Pick<Line, 'ref' | 'session' | 'workspace'>,

@@ -1,4 +1,4 @@
-/** Agents and context lists that came from elsewhere: shown once, and used only after a yes. */
+/** Agents and context lists from elsewhere: shown once, and used only after the user accepts them. */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { globalContextPath, isUsualContext } from '../../session/global/global-files.ts';
@@ -6,17 +6,17 @@ import { fetchedRef, joinPath, sessionDir, type Oid } from '../../names.ts';
 import type { GlobalBranch } from './global-branch.ts';
 import { toText, type LineState } from '../../view/view.ts';
 
-/** A text that decides what a model is told or shown. `name` says where it stands: `agents/dev.md on teddy/global`. */
+/** A text that decides what a model is told or shown. `name` says where it is stored: `agents/dev.md on teddy/global`. */
 export interface SteeringText {
   kind: 'agent' | 'context';
   name: string;
   text: string;
 }
 
-/** Shows texts that nobody here has seen yet; true: they may be used. */
+/** Shows texts that nobody here has seen yet. Returns true when they may be used. */
 export type ApproveForeign = (texts: SteeringText[]) => Promise<boolean>;
 
-/** Throws NOT_APPROVED without a yes to those of `texts` that came from elsewhere. A yes is remembered. */
+/** Asks about those of `texts` that came from elsewhere, and remembers a yes. Throws NOT_APPROVED without one. */
 export async function requireTrust(
   project: Project,
   line: string,
@@ -28,12 +28,12 @@ export async function requireTrust(
   if ((await approve?.(foreign)) === true) return trustTexts(project, foreign);
   throw new TeddyError(
     'NOT_APPROVED',
-    `From elsewhere, and not accepted here yet: ${foreign.map(({ name }) => name).join(', ')}.`,
-    `Read and accept: \`teddy global trust -s ${line}\`, or answer yes in a terminal.`,
+    `Some texts came from elsewhere and were not accepted here yet: ${foreign.map(({ name }) => name).join(', ')}.`,
+    `Read and accept them: \`teddy global trust -s ${line}\`, or answer yes in a terminal.`,
   );
 }
 
-/** The texts that neither this user has written or accepted, nor teddy makes by itself. */
+/** Returns the texts that this user has neither written nor accepted, and that teddy does not make itself. */
 export async function findForeign(project: Project, texts: SteeringText[]): Promise<SteeringText[]> {
   const unknown: SteeringText[] = [];
   for (const one of texts) if (!(await isTrusted(project, one))) unknown.push(one);
@@ -45,26 +45,29 @@ export async function isTrusted(project: Project, { kind, text }: Omit<SteeringT
   return project.trust.has(await toOid(project, text));
 }
 
-/** They are this user's own words, or accepted. */
+/** Marks texts as trusted, because the user wrote or accepted them. */
 export async function trustTexts(project: Project, texts: Pick<SteeringText, 'text'>[]): Promise<void> {
   await project.trust.add(await Promise.all(texts.map(({ text }) => toOid(project, text))));
 }
 
-/** Nothing is written: only its name is wanted. */
+/** Returns the text's object id and writes nothing. */
 function toOid(project: Project, text: string): Promise<Oid> {
   return project.repository.store.batch().blob(text);
 }
 
-/** A repository that was not cloned, and never fetched, holds nothing but what its user has put there. */
+/**
+ * Returns whether the repository may hold anything from elsewhere. One that was not cloned and never fetched holds only
+ * what its user put there.
+ */
 export async function hasRemote(project: Project): Promise<boolean> {
   const { store } = project.repository;
-  // A bare or mirrored clone has the setting and no remote-tracking branch.
+  // A bare or mirrored clone has the setting but no remote-tracking branch.
   if ((await store.setting('remote.origin.url')) !== undefined) return true;
-  // A fetch from an address or a bundle leaves nothing else behind; a pull of ours leaves a ref.
+  // A fetch from an address or a bundle leaves only FETCH_HEAD; a pull of ours leaves a ref.
   return (await store.listRefs('refs/remotes/', fetchedRef)).length > 0 || (await store.resolve('FETCH_HEAD')) !== null;
 }
 
-/** Reads the texts that will steer the line's next request. `keepsContext`: its files were chosen and stored before. */
+/** Reads the texts that will steer the line's next request. With `keepsContext`, its files were chosen and stored before. */
 export async function readSteering(
   project: Project,
   state: Pick<LineState, 'tip' | 'session'>,
@@ -76,7 +79,7 @@ export async function readSteering(
   return own === undefined ? lists : [...lists, toAgentText(agent, own)];
 }
 
-/** The context lists of a line, as its next request will follow them. */
+/** Returns the context lists of a line that its next request will follow. */
 export async function readContextLists(
   project: Project,
   { tip, session }: Pick<LineState, 'tip' | 'session'>,

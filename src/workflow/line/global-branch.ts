@@ -20,7 +20,7 @@ export interface GlobalBranch extends GlobalFiles {
   tip: Oid;
 }
 
-/** Makes the branch if there is none: from the only remote that has one, else anew. Says what it made, or null. */
+/** Makes the branch if it is missing: from the first remote that has one, or else a new one. Returns what it made, or null. */
 export async function ensureGlobal(project: Project): Promise<string | null> {
   const { store } = project.repository;
   if ((await store.resolve(globalRef)) !== null) return null;
@@ -35,17 +35,17 @@ export async function ensureGlobal(project: Project): Promise<string | null> {
     : 'teddy/global with global.context and memos.yaml';
 }
 
-/** git cannot hold both `teddy` and `teddy/x`. */
+/** Refuses a branch called `teddy`, because git cannot have both `teddy` and `teddy/x`. */
 export async function refuseTeddyBranch(store: Store): Promise<void> {
   if ((await store.resolve('refs/heads/teddy')) === null) return;
   throw new TeddyError(
     'BRANCH_IN_THE_WAY',
-    'A branch called `teddy` is in the way: git cannot hold teddy/<session> beside it.',
+    'A branch called `teddy` is in the way: git cannot have teddy/<session> at the same time.',
     'Rename it: `git branch -m teddy <other>`.',
   );
 }
 
-/** Null where another process has begun it. */
+/** Returns null when another process has begun the branch. */
 async function beginGlobal(project: Project): Promise<Oid | null> {
   const { store } = project.repository;
   const head = await store.resolve('HEAD');
@@ -65,7 +65,7 @@ async function beginGlobal(project: Project): Promise<Oid | null> {
   );
 }
 
-/** `orRemote`: what a remote has will do while there is no local branch; nothing is made. */
+/** Reads the branch. With `orRemote`, reads a remote's while there is no local branch. Makes nothing. */
 export async function readGlobal(project: Project, options: { orRemote?: boolean } = {}): Promise<GlobalBranch | null> {
   const { store } = project.repository;
   const tip = (await store.resolve(globalRef)) ?? (options.orRemote === true ? await findRemoteGlobal(store) : null);
@@ -79,7 +79,7 @@ async function readAgents(store: Store, tip: Oid): Promise<Map<string, string>> 
   const agents = new Map<string, string>();
   for (const { name, oid, mode } of (await store.readDir(tip, 'agents' as RepoPath))?.entries ?? []) {
     const agent = name.endsWith('.md') ? name.slice(0, -'.md'.length) : '';
-    // A README.md beside them is no agent.
+    // A README.md in the same directory is not an agent.
     if (isAgentName(agent) && mode.startsWith('100')) agents.set(agent, toText(await store.readBlob(oid)));
   }
   return agents;
@@ -89,15 +89,15 @@ async function findRemoteGlobal(store: Store): Promise<Oid | null> {
   return (await store.listRefs('refs/remotes/*/teddy/global'))[0]?.oid ?? null;
 }
 
-/** A file of the branch as it shall be; `text` null removes it. */
+/** A file of the branch with its new content; `text` null removes it. */
 interface GlobalEdit {
   name: string;
   text: string | null;
 }
 
 /**
- * `change` returns the files to set, or null when there is nothing to do; it is asked again after a lost race. Returns
- * the new commit, or null when there was nothing to do. Throws REF_MOVED after ten lost races.
+ * Changes the branch. `change` returns the files to set, or null when there is nothing to do; it is called again after
+ * a lost race. Returns the new commit, or null when there was nothing to do. Throws REF_MOVED after ten lost races.
  */
 export async function changeGlobal(
   project: Project,
@@ -117,7 +117,10 @@ export async function changeGlobal(
   });
 }
 
-/** The work tree whose HEAD is on `teddy/global`: its index and files have to follow, or git would show the change as undone. */
+/**
+ * Finds the work tree with `teddy/global` checked out: its index and files have to follow, or git would show the change
+ * as undone.
+ */
 async function findGlobalWorkspace({ repository }: Project): Promise<Workspace | null> {
   const tree = (await repository.workTrees()).find(({ ref }) => ref === globalRef);
   return tree === undefined ? null : repository.openWorkspace(tree.root);
@@ -129,13 +132,13 @@ async function refuseEdited(workspace: Workspace, files: readonly { path: RepoPa
     if (edits.length + untracked.length === 0) continue;
     throw new TeddyError(
       'UNCOMMITTED_EDITS',
-      `${path} is edited in ${workspace.root}, where teddy/global is checked out.`,
+      `${path} has uncommitted edits in ${workspace.root}, where teddy/global is checked out.`,
       `Commit it there: \`git -C ${toShellWord(workspace.root)} commit -m "Edit ${path}" -- ${toShellWord(path)}\`.`,
     );
   }
 }
 
-/** Says what was made; null when everything was there. */
+/** Sets up the repository. Returns what was made; null when everything existed. */
 export async function initProject(project: Project): Promise<string | null> {
   await project.repository.store.ident();
   const made = await ensureGlobal(project);

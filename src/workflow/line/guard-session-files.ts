@@ -1,7 +1,7 @@
 /**
- * Guards the files of `.teddy/`, which no command of a plan or a conversation may change. Three of them are the user's to edit and
- * say what a model is shown, and one has settings. Whatever a command has written there is taken back before anybody takes it
- * for an edit of the user's.
+ * Guards the files of `.teddy/`, which no command of a plan or a conversation may change. The user may edit three of
+ * them, which decide what a model is shown, and one that has settings. Anything a command wrote there is reverted
+ * before it can be mistaken for an edit of the user's.
  */
 import { equalBytes } from '../../session/text/bytes.ts';
 import { TeddyError } from '../../errors.ts';
@@ -27,15 +27,15 @@ export interface SessionTarget {
 }
 
 export interface RestoredFiles {
-  /** They are again as they were. */
+  /** The files that were restored. */
   restored: RepoPath[];
-  /** They should be, and cannot be; why. */
+  /** Why the files could not be restored, or null. */
   failure: string | null;
-  /** New files in `.teddy/`: they stay, and no commit takes them. */
+  /** New files in `.teddy/`: they stay, but no commit includes them. */
   strays: RepoPath[];
 }
 
-/** The session's files that the user edits. */
+/** The session's files that the user may edit. */
 export function editableFiles(session: SessionId): RepoPath[] {
   return [joinPath(sessionDir(session), 'session.context'), memosPath, globalContextPath];
 }
@@ -52,15 +52,15 @@ export async function keepSessionFiles(place: SessionTarget): Promise<KeptFiles>
   return { head, scan, bytes, config: await workspace.readDisk(configPath) };
 }
 
-/** The files as a command has left them. */
+/** The files after a command. */
 export interface FilesAfter extends RestoredFiles {
   head: Head;
   scan: Scan;
-  /** Those that it may change, sorted. */
+  /** The changed files outside of `.teddy/`, sorted. */
   changed: RepoPath[];
 }
 
-/** Takes stock after a command, before anything else can fail. `who` as `restoreSessionFiles` has it. */
+/** Compares the files after a command, before anything else can fail. `who` is as in `restoreSessionFiles`. */
 export async function takeStock(place: SessionTarget, kept: KeptFiles, who: string): Promise<FilesAfter> {
   const after = await place.workspace.headAndScan();
   const changed = listChanged(kept.scan, after.scan).filter((path) => !isGuardedPath(path));
@@ -68,9 +68,9 @@ export async function takeStock(place: SessionTarget, kept: KeptFiles, who: stri
 }
 
 /**
- * Puts back what a command changed in `.teddy/`, and says so. What it found there is kept as a tree: it may have been
- * the user, in an editor, all the same. What it staged there is unstaged. Nothing is put back where the command has left
- * the line. `who` begins a sentence.
+ * Puts back what a command changed in `.teddy/`, and warns about it. The content it found there is stored as a tree,
+ * because it may still have been the user's, from an editor. What the command staged there is unstaged. Nothing is put
+ * back when the command has left the line. `who` begins a sentence.
  */
 export async function restoreSessionFiles(
   place: SessionTarget,
@@ -90,13 +90,16 @@ export async function restoreSessionFiles(
   if (restored.length === 0 && failure === null) return { restored, failure, strays };
   place.project.notices.warn(
     failure === null
-      ? `${who} changed ${nameSome(restored)}. No command changes .teddy/, so it is as it was before.${texts}`
-      : `${who} changed ${nameSome(restored)}, and that could not be taken back: ${failure}${texts}`,
+      ? `${who} changed ${nameSome(restored)}. Commands may not change .teddy/, so the change was reverted.${texts}`
+      : `${who} changed ${nameSome(restored)}, and the change could not be reverted: ${failure}${texts}`,
   );
   return failure === null ? { restored, failure, strays } : { restored: [], failure, strays };
 }
 
-/** After a run that was killed nobody can tell its commands' changes from the user's: all of them are put back. */
+/**
+ * After a run that was killed, the changes of its commands cannot be told apart from the user's, so all of them are
+ * reverted.
+ */
 export async function restoreInterrupted(place: SessionTarget): Promise<void> {
   const after = await place.workspace.headAndScan();
   const config = await readPublishedConfig(place, after.head, after.scan);
@@ -104,7 +107,7 @@ export async function restoreInterrupted(place: SessionTarget): Promise<void> {
   await restoreSessionFiles(place, kept, after, 'The interrupted run, or you since then,');
 }
 
-/** Null as well where a sparse checkout keeps them away. */
+/** Returns the published settings; null also when a sparse checkout leaves them out. */
 async function readPublishedConfig(
   { project, workspace }: SessionTarget,
   { oid }: Head,
@@ -116,13 +119,13 @@ async function readPublishedConfig(
 }
 
 interface Published {
-  /** The commit that says what the files are. */
+  /** The commit that has the files as they should be. */
   base: Oid;
-  /** The files that teddy itself has published while the command ran: they stay. */
+  /** The files that teddy itself published while the command ran; they stay. */
   byTeddy: Set<RepoPath>;
 }
 
-/** Null: HEAD is not at or above the commit that the command started on. */
+/** Returns null when HEAD is not at or above the commit that the command started on. */
 async function findPublished({ project }: SessionTarget, before: Head, after: Head): Promise<Published | null> {
   const { store } = project.repository;
   const [from, now] = [before.oid, after.oid];
@@ -136,9 +139,9 @@ async function findPublished({ project }: SessionTarget, before: Head, after: He
 
 interface ChangedFile {
   path: RepoPath;
-  /** The content that it has to have; null when it must not be there. */
+  /** The content that the file should have; null when it should not exist. */
   wanted: Uint8Array | null;
-  /** The content that it has; null when it is gone. */
+  /** The content that the file has; null when it is gone. */
   found: Uint8Array | null;
 }
 
@@ -149,7 +152,7 @@ async function findChanged(
   { base, byTeddy }: Published,
 ): Promise<{ changed: ChangedFile[]; strays: RepoPath[] }> {
   const touched = new Set(listChanged(kept.scan, after).filter(isSessionPath));
-  // The user's own are looked at in any case: a command may have hidden its change from git, or committed it.
+  // The user's own files are always compared: a command may have hidden its change from git, or committed it.
   const changed: ChangedFile[] = [];
   const strays: RepoPath[] = [];
   for (const path of new Set([...editableFiles(session), ...touched])) {
@@ -160,7 +163,7 @@ async function findChanged(
     }
     const wanted = byTeddy.has(path) ? published : (kept.bytes.get(path) ?? published);
     const found = await workspace.readDisk(path);
-    // A sparse checkout keeps it away.
+    // A sparse checkout leaves the file out.
     const wasMissing = !touched.has(path) && !kept.bytes.has(path);
     if (found === null ? !wasMissing : !equalBytes(found, wanted)) changed.push({ path, wanted, found });
   }
@@ -169,13 +172,13 @@ async function findChanged(
   return { changed, strays };
 }
 
-/** Paths whose difference from HEAD is not what it was before the command. */
+/** Returns the paths that differ from HEAD in another way than before the command. */
 export function listChanged(before: Scan, after: Scan): RepoPath[] {
   const paths = new Set([...before.keys(), ...after.keys()]);
   return [...paths].filter((path) => before.get(path) !== after.get(path));
 }
 
-/** The paths of `.teddy/` that are in the index and were not before the command. */
+/** Returns the paths of `.teddy/` that are staged now and were not before the command. */
 function listStaged(before: Scan, after: Scan): RepoPath[] {
   const letter = (print = '..') => (print.startsWith('.A') ? 'A' : print.charAt(0).replace('?', '.'));
   return listChanged(before, after).filter((path) => {
@@ -184,7 +187,7 @@ function listStaged(before: Scan, after: Scan): RepoPath[] {
   });
 }
 
-/** Why it could not be done, or null. */
+/** Returns why it failed, or null. */
 async function takeOutOfIndex(workspace: Workspace, paths: RepoPath[]): Promise<string | null> {
   try {
     await workspace.unstage(paths);
@@ -195,7 +198,7 @@ async function takeOutOfIndex(workspace: Workspace, paths: RepoPath[]): Promise<
   }
 }
 
-/** Says where they are; empty when there is none. */
+/** Stores the texts and returns a sentence that says where; empty when there are none. */
 async function keepTexts({ repository: { store } }: Project, changed: ChangedFile[]): Promise<string> {
   const batch = store.batch();
   const edits = [];
@@ -206,10 +209,10 @@ async function keepTexts({ repository: { store } }: Project, changed: ChangedFil
   const tree = await editTree(store, batch, null, edits);
   await batch.flush();
   const shown = edits.length === 1 ? `${tree}:${edits[0]?.path}` : `${tree}:<path>`;
-  return ` If it was you who edited: \`git show ${shown}\` has the text.`;
+  return ` If the edit was yours, \`git show ${shown}\` has the text.`;
 }
 
-/** Why not all of them could be written, or null. */
+/** Returns why some of them could not be written, or null. */
 async function writeBack(workspace: Workspace, changed: ChangedFile[]): Promise<string | null> {
   let failure: string | null = null;
   for (const { path, wanted } of changed) {

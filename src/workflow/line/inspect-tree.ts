@@ -1,19 +1,19 @@
-/** The files of a commit, seen as a plan sees those of a work tree: links are followed, and never out of the project. */
+/** The files of a commit as a plan sees those of a work tree: links are followed, but never out of the project. */
 import type { Inspect } from '../../plan/effects/virtual-files.ts';
 import type { FileTarget } from '../../ports/files.ts';
 import type { Store, TreeEntry } from '../../ports/git.ts';
 import type { Oid, RepoPath } from '../../names.ts';
 
-/** A system follows as many before it reports a loop. */
+/** How many links a system follows before it reports a loop. */
 const maxLinks = 40;
 
-/** `large`: a file beyond the limit, which is not read. */
+/** With `large`, the file is over the limit and was not read. */
 export type FoundInTree = FileTarget | { kind: 'large' };
 
 interface Tree {
   store: Store;
   maxBytes: number;
-  /** The entry that stands at a path with no link before it. */
+  /** Returns the entry at a path that has no link in it. */
   find(path: string): Promise<TreeEntry | null>;
 }
 
@@ -50,7 +50,7 @@ async function look(tree: Tree, path: string, links: number): Promise<FoundInTre
   return { kind: 'absent' };
 }
 
-/** `rest`: of the path, what lies below the entry. */
+/** Returns what an entry leads to; `rest` is the part of the path below it. */
 async function toTarget(
   tree: Tree,
   path: string,
@@ -70,7 +70,7 @@ async function toTarget(
   return found.kind === 'file' || found.kind === 'absent' ? { real: real as RepoPath, ...found } : found;
 }
 
-/** Null where it leads out of the project, or into what is not the project's. */
+/** Returns null when the link leads out of the project, or into `.git` or `.teddy`. */
 function resolveLink(path: string, target: string): string | null {
   if (target.startsWith('/')) return null;
   const parts = path.split('/').slice(0, -1);

@@ -1,4 +1,4 @@
-/** Puts an answer on its line, whole or in part, if the turn still waits for it; else keeps it where it can be found. */
+/** Adds an answer, whole or in part, to its line if the turn still waits for it. */
 import type { AssistantRecord, KnownRecord, NoteRecord, PartialRecord } from '../../conversation/records/record.ts';
 import { countSaid, lastMessageId } from '../../conversation/records/transcript.ts';
 import type { AnswerTarget } from '../../ports/disk.ts';
@@ -13,7 +13,7 @@ import { describeEnd, type Received, type Usage } from './receive-answer.ts';
 
 export type ReceivedText = Pick<Received, 'text' | 'thoughts' | 'usage' | 'continuations' | 'said'>;
 
-/** Null: the turn does not wait for it any more, and nothing was kept. */
+/** Appends a whole answer. Returns null when the turn no longer waits for it; nothing is kept then. */
 export async function keepWhole(
   project: Project,
   target: Line,
@@ -34,7 +34,7 @@ export async function keepWhole(
   }));
 }
 
-/** An interrupted answer stays on the line, flagged; the turn stays open. Null: as for `keepWhole`. */
+/** Appends an interrupted answer, flagged as one; the turn stays open. Returns null as `keepWhole` does. */
 export async function keepPart(
   project: Project,
   target: Line,
@@ -60,7 +60,7 @@ export function toLabelLines(text: string): { title: string; details: string[] }
   return { title, details };
 }
 
-/** Null: the turn does not wait for it any more, and nothing was kept. */
+/** Appends the draft. Returns null when the turn no longer waits for it; nothing is kept then. */
 export async function appendIfAwaited(
   project: Project,
   target: Line,
@@ -76,13 +76,16 @@ export async function appendIfAwaited(
   return commit;
 }
 
-/** The turn, as it was when the model was asked. */
+/** Returns the turn if it is unchanged since the model was asked. */
 function findAwaiting({ session, latest }: LineState, place: AnswerTarget): TurnState | null {
   const isSame = session === place.session && latest?.turn === place.turn && latest.status === 'open';
   return isSame && countSaid(latest.records) === place.recordCount ? latest : null;
 }
 
-/** A conversation keeps what it has said or done in its turn, whoever has spoken there since; but a turn gets no second plan. */
+/**
+ * Returns the turn of a conversation, which keeps what was said or done in it even if somebody else has spoken there
+ * since; but a turn gets no second plan.
+ */
 async function findSpoken(
   store: Store,
   state: LineState,
@@ -95,12 +98,12 @@ async function findSpoken(
   return isLatest ? state.latest : readTurnState(store, state.entryOid, state.session, place.turn);
 }
 
-/** Where another message has come meanwhile, that one still waits. */
+/** When another message has arrived meanwhile, that one still waits. */
 function toReplyTo({ messageId }: AnswerTarget, { records }: TurnState): { reply_to?: string } {
   return messageId === undefined || lastMessageId(records) === messageId ? {} : { reply_to: messageId };
 }
 
-/** The record has the id of the place: so it is known again when the answer is found in staging. */
+/** Gives the record the id of the place, so that it is recognized when the answer is found in staging. */
 function toRecords(
   project: Project,
   { id }: AnswerTarget,
@@ -112,7 +115,10 @@ function toRecords(
   return [...noteAnswer(project, received), said];
 }
 
-/** Notes for the transcript: what the model thought, where its answer was cut and went on, and how a bad end was told. */
+/**
+ * Notes for the transcript: the model's thoughts, where its answer was cut and continued, and how the endpoint reported
+ * a bad end.
+ */
 export function noteAnswer(project: Project, received: Omit<ReceivedText, 'text'>): NoteRecord[] {
   const timestamp = project.clock.now().toISOString();
   const thoughts = received.thoughts.trim() === '' ? [] : [`The model thought:\n\n${received.thoughts.trim()}`];
@@ -121,7 +127,7 @@ export function noteAnswer(project: Project, received: Omit<ReceivedText, 'text'
   return texts.map((text) => ({ type: 'note', id: project.ids.entryId(), timestamp, text }));
 }
 
-/** The tokens of an answer as its record has them. */
+/** The tokens of an answer in the form of its record. */
 export function toTokens(usage: Usage | null): Pick<AssistantRecord, 'tokens'> {
   if (usage === null) return {};
   const { costUsd: _costUsd, ...tokens } = usage;

@@ -1,9 +1,12 @@
-/** Bytes that are on no line, kept under a ref of teddy's own, where git's garbage collection leaves them alone. */
+/** Keeps bytes that are not on a line under a ref of teddy's own, where git's garbage collection leaves them alone. */
 import type { Project } from '../../ports/project.ts';
 import type { Oid, RefName } from '../../names.ts';
 import { moveRefs } from './move-refs.ts';
 
-/** `name`: below `refs/teddy/keep/`. The same bytes twice are one ref; other bytes of the same name get a number. */
+/**
+ * Keeps the bytes as `name` below `refs/teddy/keep/`. The same bytes get one ref; different bytes of the same name get
+ * a number.
+ */
 export async function keepBytes(project: Project, name: string, bytes: Uint8Array | string): Promise<Oid> {
   const { store } = project.repository;
   const oid = await writeBytes(project, bytes);
@@ -16,7 +19,7 @@ export async function keepBytes(project: Project, name: string, bytes: Uint8Arra
   }
 }
 
-/** A blob that is durable, and that no ref keeps yet. */
+/** Writes a durable blob, without a ref that keeps it. */
 export async function writeBytes(project: Project, bytes: Uint8Array | string): Promise<Oid> {
   const batch = project.repository.store.batch();
   const oid = await batch.blob(bytes);

@@ -1,4 +1,7 @@
-/** Puts the calls of an answer and all their results on the line, as one entry: none of them is ever there without the others. */
+/**
+ * Adds the calls of an answer and all their results to the line as one entry, so that none is ever there without the
+ * others.
+ */
 import { decodeTranscript } from '../../conversation/history/decode-transcript.ts';
 import {
   recoveredOutput,
@@ -15,7 +18,7 @@ import { appendIfAwaited, toAnswerTrailers } from './keep-answer.ts';
 import type { Usage } from './receive-answer.ts';
 import { describeRecords } from './describe-records.ts';
 
-/** Null: the turn does not wait for it any more, and nothing was kept. */
+/** Appends the exchange. Returns null when the turn no longer waits for it; nothing is kept then. */
 export async function keepExchange(
   project: Project,
   target: Line,
@@ -32,7 +35,7 @@ export async function keepExchange(
   }));
 }
 
-/** Text comes first, then the calls, then their results in the order of the calls, whichever ended first. */
+/** Puts text first, then the calls, then their results in the order of the calls, no matter which ended first. */
 function inOrder(records: readonly KnownRecord[]): KnownRecord[] {
   const calls = records.filter(isCall);
   const results = records.filter(isResult);
@@ -45,8 +48,8 @@ function inOrder(records: readonly KnownRecord[]): KnownRecord[] {
 }
 
 /**
- * The records of a journal that a crash has ended: each call that has no result gets one that says so. Empty: no call had been
- * noted.
+ * Completes the records of a journal that a crash ended: each call without a result gets one that says so. Empty when
+ * the journal has no call.
  */
 export function closeExchange(project: Project, journal: string): KnownRecord[] {
   const records = decodeTranscript(journal).records.filter(isKnown);

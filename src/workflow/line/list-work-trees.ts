@@ -1,4 +1,4 @@
-/** The linked work trees in which lines are worked on, and what would be in the way of removing each. */
+/** Lists the linked work trees that sessions use, and what would be in the way of removing each. */
 import type { LinkedWorkTree } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { parseLineRef, type RefName, type SessionId } from '../../names.ts';
@@ -6,21 +6,21 @@ import { readSession } from './find.ts';
 import { readEnd, type LineEnd } from './read-end.ts';
 
 export interface ListedWorkTree extends LinkedWorkTree {
-  /** The line that is checked out there, else the one that it was made for. */
+  /** The line that is checked out there, or else the one that the work tree was made for. */
   line: RefName;
   session: SessionId | null;
   end: LineEnd | null;
   /** How many paths differ from HEAD or are untracked and not ignored. */
   changes: number;
-  /** The files that git ignores, a directory as one: they would go with the work tree. */
+  /** The files that git ignores, a directory counted as one; removing the work tree would delete them. */
   ignored: string[];
-  /** `merge`, `rebase`, ... when git is in the middle of one. */
+  /** `merge`, `rebase`, ... while git is in the middle of one. */
   operation: string | null;
-  /** The command stands in it. */
+  /** The command runs in this work tree. */
   isCurrent: boolean;
 }
 
-/** Those that teddy made, and those of others that are on a line. */
+/** Lists the work trees that teddy made, and others that have a line checked out. */
 export async function listWorkTrees(project: Project): Promise<ListedWorkTree[]> {
   const trees = await project.repository.linkedWorkTrees();
   const listed = await Promise.all(trees.map((tree) => look(project, tree)));

@@ -1,4 +1,4 @@
-/** Masks secrets in records of a transcript: whatever they hold may be shown to a model later. */
+/** Masks secrets in records of a transcript, because anything in them may be shown to a model later. */
 import type { KnownRecord } from '../../conversation/records/record.ts';
 import type { Masker } from '../../ports/project.ts';
 
@@ -9,8 +9,8 @@ interface Said {
 }
 
 /**
- * The same without secrets: every text as a whole; ids and times stay as they are. `count`: how many were masked. Throws
- * MASKING_FAILED.
+ * Returns the records and the plan without secrets. Each text is masked as a whole; ids and times do not change.
+ * `count` is the number of secrets masked. Throws MASKING_FAILED.
  */
 export async function maskSaid(
   masker: Masker,
@@ -41,13 +41,13 @@ async function maskValue(masker: Masker, value: unknown): Promise<{ value: unkno
   return maskObject(masker, value);
 }
 
-/** Keys as well. What is one key after it was masked stays two. */
+/** Masks keys as well. Two keys that become equal by masking stay two. */
 async function maskObject(masker: Masker, value: object): Promise<{ value: object; count: number }> {
   const masked: Record<string, unknown> = {};
   let count = 0;
   for (const [key, inner] of Object.entries(value)) {
     const [name, content] = await Promise.all([masker.mask(key), maskValue(masker, inner)]);
-    // `token = ...` is a secret by its name, which neither half shows by itself.
+    // In `token = ...` the name makes the value a secret, which neither half shows by itself.
     const named = typeof content.value === 'string' ? await maskNamed(masker, key, content.value) : null;
     count += name.count + content.count + (named?.count ?? 0);
     masked[toFreeKey(masked, name.text)] = named?.text ?? content.value;

@@ -1,4 +1,7 @@
-/** Masks secrets in what teddy itself writes, labels of commits, reports and problems, and in whatever of a session leaves the machine. */
+/**
+ * Masks secrets in what teddy itself writes (labels of commits, reports, problems) and in everything of a session that
+ * leaves the machine.
+ */
 import type { Problem } from '../../plan/match/problem.ts';
 import type { ActionDetails } from '../../plan/effects/action-details.ts';
 import type { Report, ReportedRollback } from '../../plan/report/report.ts';
@@ -7,7 +10,7 @@ import type { Entry } from '../../session/entries/entry.ts';
 import { cutText } from '../../session/text/clip-line.ts';
 import type { RepoPath } from '../../names.ts';
 
-/** Before a label is cut: half a secret is not recognised any more. */
+/** Masks a label before it is cut, because half a secret is no longer recognized. */
 export async function maskEntry(masker: Masker, entry: Entry): Promise<Entry> {
   const { text, count } = await masker.mask([entry.title, ...entry.details].join('\n'));
   const { write } = entry;
@@ -28,7 +31,7 @@ export async function maskProblems(masker: Masker, problems: Problem[]): Promise
   );
 }
 
-/** All but the output, which is masked before it is cut. */
+/** Masks everything except the output, which is masked before it is cut. */
 export async function maskDetails(masker: Masker, details: ActionDetails): Promise<ActionDetails> {
   const { reason, comment, failed_command, answer, restored } = details;
   return {
@@ -41,7 +44,7 @@ export async function maskDetails(masker: Masker, details: ActionDetails): Promi
   };
 }
 
-/** The parts that were copied from the plan stay unchanged; actions are masked as they are logged. */
+/** Masks a report. The parts copied from the plan stay unchanged; actions are masked when they are logged. */
 export async function maskReport(masker: Masker, report: Report): Promise<Report> {
   const { error } = report.run_summary;
   const { rollback } = report;
@@ -66,16 +69,16 @@ async function maskRollback(
   };
 }
 
-/** Paths that a command may have made: for a person to read, since a masked one leads nowhere. */
+/** Masks paths that a command may have made. The result is only for people to read, because a masked path leads nowhere. */
 export async function maskPaths(masker: Masker, paths: readonly RepoPath[]): Promise<RepoPath[]> {
-  // Most have nothing to hide, and all of them are looked through at once.
+  // Most have nothing to hide, so all of them are checked at once first.
   if ((await masker.mask(paths.join('\n'))).count === 0) return [...paths];
   return Promise.all(paths.map(async (path) => (await maskString(masker, path)) as RepoPath));
 }
 
 /**
- * Masks each text of a plain value. Of a text with more than `most` characters the beginning stays; twice as much is looked through, so
- * that no half of a secret stands at its end.
+ * Masks each text of a plain value. A text with more than `most` characters is cut to that; twice as much is searched,
+ * so that it never ends with half a secret.
  */
 export async function maskTexts<Value>(masker: Masker, value: Value, most = Infinity): Promise<Value> {
   const texts: string[] = [];
@@ -83,7 +86,7 @@ export async function maskTexts<Value>(masker: Masker, value: Value, most = Infi
     texts.push(text);
     return text;
   });
-  // Most values have no secret: one look at all of their texts together says so.
+  // Most values have no secret, which one check of all their texts together shows.
   const isShort = texts.every((text) => text.length <= most);
   if (isShort && (await masker.mask(texts.join('\n\n'))).count === 0) return value;
   return mapTexts(value, async (text) => cutText(text, most, await maskString(masker, text.slice(0, 2 * most))));
@@ -110,7 +113,7 @@ export async function maskString(masker: Masker, text: string): Promise<string> 
   return (await masker.mask(text)).text;
 }
 
-/** A secret in a message goes no further than here. */
+/** Masks secrets in the user's message, so that they go no further than this. */
 export async function maskMessage<Options extends { message?: string | undefined }>(
   project: Project,
   options: Options,

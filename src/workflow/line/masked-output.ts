@@ -1,4 +1,4 @@
-/** Output of a command for the terminal, as it comes, without its secrets. */
+/** Shows the output of a command on the terminal as it arrives, without its secrets. */
 import { maskString } from './mask-text.ts';
 import type { CommandResult } from '../../ports/files.ts';
 import type { Masker } from '../../ports/project.ts';
@@ -7,15 +7,15 @@ type Stream = 'stdout' | 'stderr';
 
 export interface MaskedOutput {
   add(stream: Stream, text: string): void;
-  /** Shows what is left, and resolves when everything was shown. Rejects when something could not be masked. */
+  /** Shows the rest, and resolves when everything was shown. Rejects when something could not be masked. */
   end(): Promise<void>;
 }
 
-/** A secret may come in pieces; a line of output is whole, and a private key has as many lines as this at most. */
+/** A secret may arrive in pieces, so output is shown in whole lines; a private key has at most this many of them. */
 const maxKeyLines = 400;
-/** A longer line is no text for people, and in one piece it would take all memory there is. */
+/** A longer line is not text for people, and holding it in one piece could take all memory. */
 const maxHeldLength = 1024 * 1024;
-const tooLongNote = '[a line of over 1 MiB is not shown]\n';
+const tooLongNote = '[a line longer than 1 MiB is not shown]\n';
 const keyBegin = /-----BEGIN [A-Z0-9 ]*PRIVATE KEY/;
 const keyEnd = /-----END [A-Z0-9 ]*PRIVATE KEY/;
 
@@ -38,7 +38,7 @@ export function maskedOutput(masker: Masker, show: (stream: Stream, text: string
       held.pieces.push(next);
       held.length += next.length;
       held.isTooLong = false;
-      // Joined only when a line ends: a long line may come in very many pieces.
+      // Joined only when a line ends, because a long line may arrive in very many pieces.
       if (/[\r\n]/.test(next)) {
         const { whole, rest } = takeLines(held.pieces.join(''));
         pass(stream, whole);
@@ -56,11 +56,11 @@ export function maskedOutput(masker: Masker, show: (stream: Stream, text: string
   };
 }
 
-/** Output that is not shown yet, because the line has not ended. */
+/** Output that is not shown yet because its line has not ended. */
 interface Held {
   pieces: string[];
   length: number;
-  /** The line is left out: what comes before its end goes nowhere. */
+  /** The line is too long; everything up to its end is dropped. */
   isTooLong: boolean;
 }
 
@@ -68,13 +68,13 @@ function hold(text: string): Held {
   return { pieces: text === '' ? [] : [text], length: text.length, isTooLong: false };
 }
 
-/** Null while the line goes on. */
+/** Returns what follows the end of the line; null while the line has not ended. */
 function afterLine(text: string): string | null {
   const end = text.search(/[\r\n]/);
   return end === -1 ? null : text.slice(end + 1);
 }
 
-/** The lines that are complete; those of a private key only together. */
+/** Splits off the complete lines; those of a private key only all together. */
 function takeLines(text: string): { whole: string; rest: string } {
   const end = Math.max(text.lastIndexOf('\n'), text.lastIndexOf('\r')) + 1;
   const lines = text.slice(0, end);
@@ -90,7 +90,7 @@ function findLastBegin(lines: string, from: number): number {
   return keyBegin.test(lines.slice(last)) ? last : from;
 }
 
-/** Shows what a command prints as it comes, to its end. */
+/** Shows what a command prints as it arrives, until the command ends. */
 export async function showMasked(
   masker: Masker,
   show: (stream: Stream, text: string) => void,
@@ -102,7 +102,7 @@ export async function showMasked(
   return result;
 }
 
-/** The output is masked as a whole: where it is cut first, a piece of a secret might stay. */
+/** Masks the output as a whole; if it were cut first, a piece of a secret could stay. */
 export async function maskResult(masker: Masker, result: CommandResult): Promise<CommandResult> {
   const [stdout, stderr] = await Promise.all([result.stdout, result.stderr].map((text) => maskString(masker, text)));
   return { ...result, stdout: stdout ?? '', stderr: stderr ?? '' };

@@ -1,4 +1,4 @@
-/** Moves refs among commits that are there: to bring, to keep and to put away what lines have. */
+/** Moves refs among existing commits: for lines that are fetched, kept or archived. */
 import { TeddyError } from '../../errors.ts';
 import type { RefUpdate, Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -7,9 +7,10 @@ import { archivePrefix, shortRef, type Oid, type RefName } from '../../names.ts'
 const maxAttempts = 10;
 
 /**
- * Moves all of the refs or none, by compare-and-swap; `reason` is for their reflogs. False: one of them was not at its old value, and
- * nothing has changed. A function says what is to move, and after a lost race it is asked again, up to ten times. A branch or an
- * archive leaves its commits only where another one keeps them, or where the caller `drops` what it has just made.
+ * Moves all of the refs or none, by compare-and-swap; `reason` goes into their reflogs. Returns false when one of them
+ * was not at its old value; nothing has changed then. A function returns what to move, and is called again after a lost
+ * race, up to ten times. A branch or an archive may leave its commits only where another one keeps them, or where the
+ * caller `drops` what it has just made.
  */
 export async function moveRefs(
   { repository: { store } }: Pick<Project, 'repository'>,
@@ -28,7 +29,10 @@ export async function moveRefs(
   return false;
 }
 
-/** `attempt` returns null after a lost race, and then starts from what is there now. Throws REF_MOVED after ten. */
+/**
+ * Retries `attempt`, which returns null after a lost race, starting from the new state. Throws REF_MOVED after ten lost
+ * races.
+ */
 export async function retryWhileMoved<Value>(
   { repository: { store } }: Pick<Project, 'repository'>,
   ref: RefName,
@@ -42,17 +46,17 @@ export async function retryWhileMoved<Value>(
   throw new TeddyError(
     'REF_MOVED',
     `${shortRef(ref)} moved ${maxAttempts} times while an entry was appended.`,
-    'Another program is busy on this line; run the command again.',
+    'Another program keeps writing to this branch. Run the command again.',
   );
 }
 
-/** Grows, so that many writers spread out instead of losing to each other again. */
+/** Waits longer each time, so that many writers spread out instead of losing to each other again. */
 async function waitForOthers(store: Store, count: number): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, Math.random() * 15 * 2 ** Math.min(count, 6)));
   store.readAnew();
 }
 
-/** Throws on a caller's mistake, which no user can make. */
+/** Throws on a caller's mistake; a user cannot cause it. */
 async function refuseDrops(store: Store, updates: readonly RefUpdate[]): Promise<void> {
   const made = updates.flatMap(({ new: oid }) => oid ?? []);
   for (const { ref, old, new: oid } of updates) {
@@ -65,7 +69,7 @@ async function refuseDrops(store: Store, updates: readonly RefUpdate[]): Promise
   }
 }
 
-/** Whether a branch or an archive that stays where it is has this tip. */
+/** Returns whether a branch or an archive that does not move has this tip. */
 async function isHeldElsewhere(store: Store, updates: readonly RefUpdate[], tip: Oid): Promise<boolean> {
   const refs = await store.listRefs('refs/heads/', archivePrefix);
   return refs.some(({ ref, oid }) => oid === tip && updates.every((update) => update.ref !== ref));

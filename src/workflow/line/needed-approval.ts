@@ -1,4 +1,4 @@
-/** `teddy.approvals`: whose yes a plan needs before it is executed. */
+/** `teddy.approvals`: who has to approve a plan before it is executed. */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { shortRef, type Oid, type SessionId, type TurnName } from '../../names.ts';
@@ -12,22 +12,25 @@ import { readApprovalPolicy } from './approval-policy.ts';
 import type { ReadyLine } from './prepare.ts';
 import { readVerdicts, type Verdict } from '../../view/view.ts';
 
-/** Whether the plan may go on, as `teddy.approvals` has it. */
+/** Whether the plan may be executed, according to `teddy.approvals`. */
 export interface NeededApproval {
   isNeeded: boolean;
-  /** A person who is asked about each action has approved the plan as well. */
+  /** A person who is asked about each action thereby approves the plan as well. */
   isOwnEnough: boolean;
-  /** The verdicts that count as a yes. */
+  /** The verdicts that count as an approval. */
   counted: readonly Verdict[];
-  /** All of them, oldest first. */
+  /** All verdicts, oldest first. */
   verdicts: readonly Verdict[];
-  /** Whose yes does not count, since they wrote the message; null: anybody's counts, or nobody knows. */
+  /** The author of the message, whose approval does not count; null when anybody's counts, or the author is unknown. */
   asker: string | null;
-  /** Why others do not count, for the error. */
+  /** Why the other approvals do not count, for the error. */
   reason: string | null;
-  /** Why no signature shows who wrote the message, so that nobody can be somebody else; null: one does, or none is needed. */
+  /**
+   * Why no signature shows who wrote the message, so that nobody can count as somebody else; null when one does, or
+   * none is needed.
+   */
   doubt: Doubt | null;
-  /** Sentences, each about something that would ask for less and is ignored. */
+  /** Sentences, each about a setting that would ask for less and is ignored. */
   notes: readonly string[];
 }
 
@@ -56,14 +59,14 @@ export async function readApproval(project: Project, line: LineTip, turn: TurnNa
   const { counted, doubt } = isSigning ? await listSigned(project, asker, others) : { counted: others, doubt: null };
   const reason =
     others.length > counted.length
-      ? (doubt?.reason ?? 'Somebody else has approved it, but without a good signature by a key of their own.')
+      ? (doubt?.reason ?? 'Somebody else has approved it, but without a good signature from a key of their own.')
       : approved.length > others.length
-        ? `So far, only ${asker?.email ?? 'the author of the message'} has approved it, who wrote the message.`
+        ? `So far, only ${asker?.email ?? 'the author of the message'}, who wrote the message, has approved it.`
         : null;
   return { isNeeded: true, isOwnEnough: false, counted, asker: asker?.email ?? null, reason, verdicts, doubt, notes };
 }
 
-/** Throws APPROVAL_MISSING, and AGENT_MAY_NOT_APPROVE where it is an agent that would go on; nothing was run then. */
+/** Throws APPROVAL_MISSING, or AGENT_MAY_NOT_APPROVE when the caller is an agent; nothing has run then. */
 export async function requireApproval(
   project: Project,
   { isNeeded, isOwnEnough, counted, asker, reason, doubt }: NeededApproval,
@@ -81,24 +84,24 @@ export async function requireApproval(
     'APPROVAL_MISSING',
     `The plan of turn ${turn} needs ${whose} before it is executed (teddy.approvals).${reason === null ? '' : ` ${reason}`}`,
     isOwnEnough
-      ? `Approve it: \`${command}\`; or execute it at a terminal without -y, where each action is asked about.`
+      ? `Approve it: \`${command}\`; or execute it at a terminal without -y, where you are asked about each action.`
       : doubt !== null
         ? doubt.wayOut
-        : `${add}Push the line (\`teddy session push -s ${toShellWord(shortRef(line.ref))}\`), have somebody else approve it with \`${command}\` and push, then pull it.`,
+        : `${add}Push the branch (\`teddy session push -s ${toShellWord(shortRef(line.ref))}\`), have somebody else approve it with \`${command}\` and push, then pull it.`,
   );
 }
 
-/** Whether a session can be pushed without a word about where to. */
+/** Returns whether a session can be pushed without naming a remote. */
 export async function hasRemote({ repository: { remotes } }: Project): Promise<boolean> {
   return findUsualRemote(await remotes.names()) !== undefined;
 }
 
-/** Whether what was found of who asks keeps nobody from approving a plan. */
+/** Returns whether the caller may approve a plan, given the agent that was detected, if any. */
 export async function mayApprove({ settings }: Project, trace: AgentTrace | null): Promise<boolean> {
   return trace === null || (await settings.get('agentsMayApprove')) === 'true';
 }
 
-/** Throws AGENT_MAY_NOT_APPROVE where something shows that an agent asks for it. `turn`: of the plan, where it is known. */
+/** Throws AGENT_MAY_NOT_APPROVE when something shows that the caller is an agent. `turn` is the plan's, if known. */
 export async function refuseAgent(
   project: Project,
   { name, turn }: { name?: string | undefined; turn?: string | undefined } = {},
@@ -123,7 +126,7 @@ interface Asker {
   commit: Oid;
 }
 
-/** Who wrote the last message before the plan of the turn; where an agent planned without one, who has its plan. */
+/** Finds who wrote the last message before the plan of the turn; when an agent planned without one, who committed the plan. */
 async function findAsker(
   { repository: { store } }: Project,
   { session, tip }: LineTip,
@@ -144,7 +147,10 @@ function isSamePerson(one: string, other: string | undefined): boolean {
   return one === '' || one.toLowerCase() === other?.toLowerCase();
 }
 
-/** With signatures, a name is not enough: git has to trust the key, and neither it nor its owner may be that of the message. */
+/**
+ * With signatures, a name is not enough: git has to trust the key, and neither the key nor its owner may be the one of
+ * the message.
+ */
 async function listSigned(
   { repository: { store } }: Project,
   asker: Asker | null,
@@ -171,17 +177,17 @@ interface Doubt {
   wayOut: string;
 }
 
-/** `untrusted`: whoever has signed the message with a key that git knows nothing of. */
+/** Explains the doubt. `untrusted` is the author who signed the message with a key that git does not know. */
 function toDoubt(untrusted: Asker | null): Doubt {
   const before = 'Somebody else has approved it, but the message has no good signature';
   if (untrusted !== null)
     return {
-      reason: `${before}: git does not trust the key of ${untrusted.email}, or has not been told of it.`,
-      wayOut: `\`git log -1 --show-signature ${untrusted.commit.slice(0, 10)}\` says what git lacks; for an ssh key, the file that gpg.ssh.allowedSignersFile names lists it.`,
+      reason: `${before}: git does not know or trust the key of ${untrusted.email}.`,
+      wayOut: `\`git log -1 --show-signature ${untrusted.commit.slice(0, 10)}\` shows what git lacks; an ssh key has to be listed in the file that gpg.ssh.allowedSignersFile names.`,
     };
   return {
     reason: `${before}: nothing shows that they did not write it.`,
     wayOut:
-      'Say it again, signed: `teddy session plan --instead -m "..."`; then somebody else can approve the new plan.',
+      'Send the message again, signed: `teddy session plan --instead -m "..."`; then somebody else can approve the new plan.',
   };
 }

@@ -1,4 +1,4 @@
-/** Files that git does not know yet: what keeps one of them out of a commit that nobody has looked through. */
+/** Untracked files: what keeps one of them out of a commit that nobody has reviewed. */
 import { TeddyError } from '../../errors.ts';
 import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -13,35 +13,38 @@ export interface LeftOutFile {
   reason: string;
 }
 
-/** A new file is committed up to about this size. */
+/** The size from which a new file is not committed. */
 export const maxNewFileBytes = 1024 * 1024;
 
-/** The one reason for files of `.teddy/`. */
+/** The only reason for files of `.teddy/`. */
 export const notTeddys = 'only teddy itself adds files to .teddy/';
 
 export const anotherRepository = 'it is another repository';
 
-/** git and a scan name a repository so: a submodule, or one that git does not know. */
+/** git and a scan name a repository this way, whether it is a submodule or one that git does not know. */
 export function isRepository(path: RepoPath): boolean {
   return path.endsWith('/');
 }
 
-/** With `teddy.snapshot=tracked`, of each file that git does not know. */
+/** The reason for each untracked file with `teddy.snapshot=tracked`. */
 export const notTracked = 'git does not track it';
 
-/** git's names are bytes; such a name cannot be written in a report, nor be given back to git. */
+/** git's names are bytes; such a name can be neither written into a report nor passed back to git. */
 export const notUtf8 = 'its name is not UTF-8';
 
 export function findNameReason(path: RepoPath): string | null {
   return isSecretName(path) ? 'named like a secret' : null;
 }
 
-/** A path may hold a secret as well as a file may; one that is told of goes through the masker, too. */
+/**
+ * Returns why a path keeps its file out. A path may hold a secret just as a file may; a path that is reported is
+ * masked, too.
+ */
 export async function findPathReason(project: Project, path: RepoPath): Promise<string | null> {
   return findNameReason(path) ?? ((await project.masker.mask(path)).count > 0 ? 'its name holds a secret' : null);
 }
 
-/** Looks at a file whose size is known to be small. */
+/** Returns why the content keeps a file out. The caller has checked that the file is small. */
 export async function findContentReason(project: Project, path: RepoPath, bytes: Uint8Array): Promise<string | null> {
   const text = new TextDecoder().decode(bytes);
   // A secret in UTF-16 has a NUL between its letters.
@@ -50,7 +53,7 @@ export async function findContentReason(project: Project, path: RepoPath, bytes:
   return null;
 }
 
-/** Null: the file is gone. */
+/** Reads the file. Returns null when it is gone. */
 export async function readNewFile(workspace: Workspace, path: RepoPath): Promise<Uint8Array | 'unreadable' | null> {
   return workspace.readDisk(path).catch((error: unknown) => {
     if (error instanceof TeddyError) return 'unreadable' as const;
@@ -58,10 +61,10 @@ export async function readNewFile(workspace: Workspace, path: RepoPath): Promise
   });
 }
 
-/** How many untracked files are asked for their age: a forgotten build folder may hold any number. */
+/** How many untracked files are checked for their age; a forgotten build folder may hold any number. */
 const maxAsked = 500;
 
-/** Names each untracked file once: before the first message all of them, later those that came since the last entry. */
+/** Names each untracked file once: all of them before the first message, later those created since the last entry. */
 export async function findUntracked(
   workspace: Workspace,
   { turns, entry }: LineState,

@@ -1,4 +1,4 @@
-/** Starts a session: its branch, its `start` entry on top of where it starts, and HEAD switched to it. */
+/** Starts a session: makes its branch with a `start` entry, and switches HEAD to it. */
 import { TeddyError } from '../../errors.ts';
 import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -41,24 +41,27 @@ export interface NewSession {
   /** Relative to the root of the work tree. */
   directory: RepoPath;
   switched: boolean;
-  /** The root of the linked work tree that was made for it, absolute. */
+  /** The absolute root of the linked work tree that was made for it, or null. */
   workTree: string | null;
-  /** The ref that was made; null when it was there. */
+  /** What was made of `teddy/global`; null when the branch existed. */
   made: string | null;
 }
 
 export interface NewSessionRequest {
   name: string;
   switch: boolean;
-  /** In a linked work tree of its own; then nothing is switched. */
+  /** Makes a linked work tree for the session; nothing is switched then. */
   worktree?: boolean;
-  /** The branch to start from; without it, HEAD, or the base of a line that has landed. */
+  /** The branch to start from. Defaults to HEAD, or to the base of a line that has landed. */
   from?: string | undefined;
-  /** Whose session it is, where that is not the user: no command takes it without its name. */
+  /** The owner of the session when it is not the user; commands use such a session only by name. */
   foreign?: Entry['foreign'];
 }
 
-/** Uncommitted work stays as it is. Throws BAD_NAME, UNKNOWN_BRANCH, USAGE on `teddy/global`, BRANCH_IN_THE_WAY, FILES_IN_THE_WAY, OPERATION_IN_PROGRESS. */
+/**
+ * Starts the session and leaves uncommitted work alone. Throws BAD_NAME, UNKNOWN_BRANCH, USAGE on `teddy/global`,
+ * BRANCH_IN_THE_WAY, FILES_IN_THE_WAY, OPERATION_IN_PROGRESS.
+ */
 export async function newSession(project: Project, request: NewSessionRequest): Promise<NewSession> {
   const { repository, notices } = project;
   const name = toSessionName(request.name);
@@ -77,20 +80,20 @@ export async function newSession(project: Project, request: NewSessionRequest): 
   const ref = mainLineRef(session);
   if (workspace) await switchOrTakeBack(project, workspace, ref, commit, canStay);
   const workTree = inWorkTree ? await addOrTakeBack(project, ref, commit) : null;
-  if (name !== request.name) notices.info(`The name was made ${name}.`);
+  if (name !== request.name) notices.info(`The name was changed to ${name}.`);
   if (note !== null) notices.info(note);
   if (!session.endsWith(`-${name}`)) notices.info(await describeTaken(project, session, name));
   return { session, ref, commit, directory: sessionDir(session), switched: workspace !== null, workTree, made };
 }
 
-/** Why the session has a number at its end, and how to go on with the one that was there. */
+/** Explains why the session's name ends with a number, and how to continue the existing one. */
 async function describeTaken({ repository }: Project, session: SessionId, name: string): Promise<string> {
   const first = `${session.slice(0, '20260124-'.length)}${name}`;
   const [there] = await repository.store.listRefs(mainLineRef(first as SessionId), `refs/remotes/*/teddy/${first}`);
   const tree = (await repository.workTrees()).find(({ ref }) => ref === there?.ref);
   const step = tree ? `cd ${toShellWord(tree.root)}` : there && toSwitchCommand(shortRef(there.ref));
-  const way = step === undefined ? '' : ` To go on with that one: ${step}`;
-  const taken = there === undefined ? `There was a session ${first} before` : `There is a session ${first} already`;
+  const way = step === undefined ? '' : ` To continue that one: ${step}`;
+  const taken = there === undefined ? `There was a session ${first} before` : `There already is a session ${first}`;
   return `${taken}, so this one is ${session}.${way}`;
 }
 
@@ -101,30 +104,30 @@ async function refuseBusyWorkspace(workspace: Workspace): Promise<void> {
   if (unmerged.length > 0) {
     throw new TeddyError(
       'OPERATION_IN_PROGRESS',
-      `Unmerged: ${unmerged.slice(0, 5).join(', ')}.`,
+      `These files have merge conflicts: ${unmerged.slice(0, 5).join(', ')}.`,
       'Resolve the conflicts and commit first.',
     );
   }
-  // Ignored ones too: git would overwrite them without a word.
+  // Includes ignored files, which git would overwrite silently.
   const inTheWay = await workspace.untrackedBelow('.teddy' as RepoPath);
   if (inTheWay.length === 0) return;
   throw new TeddyError(
     'FILES_IN_THE_WAY',
-    `Files of .teddy/ that git does not know are in the way: ${inTheWay.slice(0, 3).join(', ')}.`,
+    `Untracked files in .teddy/ are in the way: ${inTheWay.slice(0, 3).join(', ')}.`,
     inTheWay.includes(configPath)
-      ? `Settings of the project are committed: \`git add --force ${configPath}\`, \`git commit -m "Settings of teddy" -- ${configPath}\`. Move other files away.`
+      ? `Commit the settings of the project: \`git add --force ${configPath}\`, \`git commit -m "Settings of teddy" -- ${configPath}\`. Move other files away.`
       : 'Move them away, or commit them, and run the command again.',
   );
 }
 
-/** A file or link of the project's own that is called `.teddy`. */
+/** Refuses a project that has a file or link called `.teddy`. */
 export async function refuseTrackedFile(project: Project, { oid }: Base): Promise<void> {
   const root = oid === null ? null : await project.repository.store.readDir(oid, '' as RepoPath);
   const found = root?.entries.find(({ name }) => name === '.teddy');
   if (found === undefined || found.mode === '40000') return;
   throw new TeddyError(
     'FILES_IN_THE_WAY',
-    'The project has a file called .teddy, where the session would have its directory.',
+    'The project has a file called .teddy, where the session needs a directory.',
     'Rename it and commit: `git mv .teddy <other>`.',
   );
 }
@@ -141,7 +144,7 @@ async function publishStart(
     const session = toSessionId(now, name, attempt);
     if (taken.has(session)) continue;
     const draft = await draftStart(project, session, now, base, foreign === undefined ? {} : { foreign });
-    // Two processes may want the same name at the same time: the ref is made only where there was none.
+    // Two processes may want the same name at the same time, so the ref is made only if it does not exist.
     const begun = await beginLine(project, mainLineRef(session), toStartPlace(session, now, base), draft);
     if (begun !== null) return { session, commit: begun.commit };
     taken.add(session);
@@ -163,7 +166,7 @@ export function toStartPlace(session: SessionId, now: Date, { oid }: Base): Star
   return { tip: oid, session, created: now.toISOString(), entry: null };
 }
 
-/** `origin`: what the session is made of, where that is no commit. */
+/** Drafts the `start` entry. The trailers in `origin` say what the session was made from, when that is not a commit. */
 export async function draftStart(
   project: Project,
   session: SessionId,

@@ -1,4 +1,4 @@
-/** Gives a line a linked work tree of its own, so that the files of the user's work tree stay as they are. */
+/** Gives a line a linked work tree of its own, so that the files of the user's work tree do not change. */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { shortRef, type Oid, type RefName } from '../../names.ts';
@@ -17,8 +17,8 @@ export interface OpenedWorkTree {
 }
 
 /**
- * The linked work tree that the line is checked out in; made where it is checked out nowhere. With `needsPlan`, only for a
- * line that has a plan to execute. Throws LINE_CHECKED_OUT where the main work tree is on the line, NO_PENDING_PLAN.
+ * Returns the linked work tree that has the line checked out, and makes one when none has. With `needsPlan`, only for a
+ * line that has a plan to execute. Throws LINE_CHECKED_OUT when the main work tree is on the line, NO_PENDING_PLAN.
  */
 export async function openWorkTree(
   project: Project,
@@ -36,7 +36,7 @@ export async function openWorkTree(
     throw new TeddyError(
       'LINE_CHECKED_OUT',
       `${shortRef(ref)} is checked out in the main work tree, ${workspace.root}.`,
-      'Leave --worktree out to work there, or switch that work tree to another branch first.',
+      'Omit --worktree to work there, or switch that work tree to another branch first.',
     );
   await refuseElsewhere(project, { ref, session, workspace });
   return { ref, ...(await addOrJoin(project, ref)) };
@@ -47,7 +47,7 @@ async function findLinked(project: Project, ref: RefName): Promise<string | null
   return trees.find((tree) => tree.ref === ref && !tree.isGone)?.root ?? null;
 }
 
-/** Two commands may make one at the same time: the second then works in the one that the first has made. */
+/** Two commands may make one at the same time; the second then works in the one that the first made. */
 async function addOrJoin(project: Project, ref: RefName): Promise<{ root: string; made: boolean }> {
   await forgetGone(project, ref);
   try {
@@ -61,7 +61,7 @@ async function addOrJoin(project: Project, ref: RefName): Promise<{ root: string
   }
 }
 
-/** git takes the line for checked out in a work tree that is gone until it is told so. */
+/** Removes a work tree whose directory is gone, because git would still consider the line checked out there. */
 async function forgetGone(project: Project, ref: RefName): Promise<void> {
   const trees = await project.repository.linkedWorkTrees();
   const gone = trees.find((tree) => tree.ref === ref && tree.isGone);
@@ -70,14 +70,14 @@ async function forgetGone(project: Project, ref: RefName): Promise<void> {
   if (gone.madeFor === null)
     throw new TeddyError(
       'LINE_CHECKED_OUT',
-      `${shortRef(ref)} is checked out in ${gone.root}, which is not there.`,
-      'If it is gone for good, `git worktree prune` forgets it.',
+      `${shortRef(ref)} is checked out in ${gone.root}, which does not exist.`,
+      'If it is not coming back, have git forget it: `git worktree prune`.',
     );
   await project.repository.removeWorkTree(gone.root);
-  project.notices.warn(`The work tree ${gone.root} is gone, with what was not committed in it.`);
+  project.notices.warn(`The work tree ${gone.root} is gone, with any uncommitted changes in it.`);
 }
 
-/** For a line that was just made: without its work tree it goes again. */
+/** Adds a work tree for a line that was just made, and deletes the line again if that fails. */
 export async function addOrTakeBack(project: Project, ref: RefName, commit: Oid): Promise<string> {
   try {
     return await project.repository.addWorkTree(ref);

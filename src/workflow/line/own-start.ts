@@ -1,6 +1,6 @@
 /**
- * Which branch a session goes back to is a word of its first commit. That of a session from elsewhere is somebody else's word: it
- * moves no branch but the default one unless a person agrees.
+ * The first commit of a session names the branch to land on. In a session from elsewhere, somebody else chose that
+ * branch, so it moves no branch but the default one unless the user agrees.
  */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
@@ -10,12 +10,15 @@ import { shortRef, type Oid, type RefName, type SessionId } from '../../names.ts
 import { moveRefs } from './move-refs.ts';
 import { cutBeforeStart, cutOffError } from './session-start.ts';
 
-/** Notes that the session was begun here, where that will matter: on another branch than the default one. */
+/** Notes that the session was begun here. This matters only for a branch other than the default one. */
 export async function rememberStart(project: Project, { branch, oid }: BaseStart): Promise<void> {
   if (!(await isDefault(project, branch))) await project.trust.add([oid]);
 }
 
-/** `command`: it lands there without a question. Throws NOT_APPROVED. */
+/**
+ * Asks before a session from elsewhere lands on such a branch. `command` lands it there without a question. Throws
+ * NOT_APPROVED.
+ */
 export async function requireOwnStart(
   project: Project,
   name: string,
@@ -32,7 +35,10 @@ export async function requireOwnStart(
   );
 }
 
-/** Also the one that `origin/HEAD` stands for, as far as their commits tell. */
+/**
+ * Returns whether the branch is a default one; includes the branch that `origin/HEAD` points to, as far as the commits
+ * show.
+ */
 async function isDefault(project: Project, branch: string): Promise<boolean> {
   const defaults = await readDefaultBranches(project);
   if (defaults.some(({ ref }) => ref === `refs/heads/${branch}`)) return true;
@@ -40,7 +46,7 @@ async function isDefault(project: Project, branch: string): Promise<boolean> {
   return head !== undefined && (await project.repository.store.resolve(`refs/remotes/origin/${branch}`)) === head.oid;
 }
 
-/** Makes the local branch of a line that only a remote has, as `git switch` does; a plain `git fetch` has brought it, and nobody has looked at it. */
+/** A line that only a remote has: a plain `git fetch` got it, and nobody has looked at it. */
 interface RemoteLine {
   ref: RefName;
   session: SessionId;
@@ -48,16 +54,23 @@ interface RemoteLine {
   remoteTip: Oid | null;
 }
 
-/** The branch's tip. It is checked as `pull` checks what arrives. Throws SHALLOW_CLONE, HOSTILE_SESSION, UNKNOWN_SESSION. */
+/**
+ * Makes the local branch, as `git switch` does, and returns its tip. Checks it as `pull` checks what arrives. Throws
+ * SHALLOW_CLONE, HOSTILE_SESSION, UNKNOWN_SESSION.
+ */
 export async function makeLocal(project: Project, { ref, session, remoteTip }: RemoteLine): Promise<Oid> {
   if (remoteTip === null)
-    throw new TeddyError('UNKNOWN_SESSION', `${ref} has no commit.`, '`teddy session list` shows the lines.');
+    throw new TeddyError(
+      'UNKNOWN_SESSION',
+      `${ref} has no commit.`,
+      '`teddy session list` shows the sessions and their branches.',
+    );
   const reason = await project.judgeLine(project, { ref, tip: remoteTip, session });
-  if (reason === cutBeforeStart) throw cutOffError(`No local branch was made of ${shortRef(ref)}`);
+  if (reason === cutBeforeStart) throw cutOffError(`No local branch was made for ${shortRef(ref)}`);
   if (reason !== null)
     throw new TeddyError(
       'HOSTILE_SESSION',
-      `No local branch was made of ${shortRef(ref)}: it fails the checks (${reason.replace(/\.$/, '')}).`,
+      `No local branch was made for ${shortRef(ref)}: it fails the checks (${reason.replace(/\.$/, '')}).`,
       `To look at it: \`teddy session verify ${remoteTip.slice(0, 16)}\`. Ask whoever pushed it.`,
     );
   await moveRefs(project, [{ ref, old: null, new: remoteTip }], 'from the remote');

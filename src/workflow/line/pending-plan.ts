@@ -1,4 +1,4 @@
-/** The plan that a line waits to have executed, and the files to execute it in. */
+/** The plan that waits to be executed on a line, and the files to execute it in. */
 import { equalBytes } from '../../session/text/bytes.ts';
 import { hasAgentPlan, userMessages } from '../../conversation/records/transcript.ts';
 import { TeddyError, type ErrorCode } from '../../errors.ts';
@@ -11,7 +11,10 @@ import { lineName } from './find.ts';
 import { findWayTo } from './way-to-line.ts';
 import { awaitsVerdict, type LineState, type TurnState } from '../../view/view.ts';
 
-/** In a bare repository nothing can be switched. Throws NOT_ON_LINE where the line is checked out nowhere. */
+/**
+ * Returns the work tree of the line. Throws NOT_ON_LINE when the line is not checked out anywhere; the hint suggests no
+ * switch in a bare repository.
+ */
 export async function requireWorkspace(
   project: Project,
   line: { ref: RefName; workspace: Workspace | null },
@@ -20,42 +23,42 @@ export async function requireWorkspace(
   const own = `\`teddy session execute -s ${toShellWord(lineName(line))} --worktree\``;
   throw new TeddyError(
     'NOT_ON_LINE',
-    `${lineName(line)} is checked out nowhere, and a plan is executed in files.`,
+    `${lineName(line)} is not checked out anywhere, and executing a plan needs its files.`,
     project.repository.workspace === null
       ? `Give it a work tree: ${own}.`
       : `Give it a work tree: ${own}; or switch yours to it: \`${await findWayTo(project, line)}\`.`,
   );
 }
 
-/** A turn whose plan waits to be executed. */
+/** A turn with a plan that waits to be executed. */
 export type PendingTurn = TurnState & { plan: Uint8Array; parsed: ParsedPlan };
 
-/** Throws NO_PENDING_PLAN; `hint`: what to do where nothing waits. */
+/** Returns the pending plan. Throws NO_PENDING_PLAN; `hint` says what to do when no plan waits. */
 export function requirePlan(
   { ref, state }: { ref: RefName; state: LineState },
-  hint = 'Say what is next: `teddy session plan -m "..."`.',
+  hint = 'Say what to do next: `teddy session plan -m "..."`.',
 ): PendingTurn {
   const { latest } = state;
   if (latest?.status === 'planned' && latest.plan !== null && latest.parsed !== null)
     return { ...latest, plan: latest.plan, parsed: latest.parsed };
-  const last = latest === null ? 'It has no turn yet.' : `Its last turn, ${latest.turn}, is ${latest.status}.`;
+  const last = latest === null ? 'It has no turns yet.' : `Its last turn, ${latest.turn}, is ${latest.status}.`;
   if (latest !== null && awaitsVerdict(state)) throw verdictError('NO_PENDING_PLAN', { ref, turn: latest.turn });
   if (latest !== null && latest.report === null && hasAgentPlan(latest.records))
     throw new TeddyError(
       'NO_PENDING_PLAN',
       `The plan of turn ${latest.turn} on ${shortRef(ref)} was made by another agent, which carries it out itself: teddy does not execute it.`,
-      `Read it: \`teddy session show ${latest.turn} -s ${toShellWord(shortRef(ref))}\`. For a plan of teddy's: \`teddy session plan -s ${toShellWord(shortRef(ref))} -m "..."\`.`,
+      `Read it: \`teddy session show ${latest.turn} -s ${toShellWord(shortRef(ref))}\`. To get a plan from teddy: \`teddy session plan -s ${toShellWord(shortRef(ref))} -m "..."\`.`,
     );
   throw new TeddyError(
     'NO_PENDING_PLAN',
     `${shortRef(ref)} has no plan to execute. ${last}`,
     latest?.status === 'open' && userMessages(latest.records).length > 0
-      ? '`teddy session plan` asks the model again; with `--from <file>` it takes an answer of your own.'
+      ? '`teddy session plan` asks the model again; with `--from <file>` it uses an answer of your own.'
       : hint,
   );
 }
 
-/** The plan of another agent, which goes on when it is approved. */
+/** Returns the error for another agent's plan; the agent continues once the plan is approved. */
 export function verdictError(code: ErrorCode, { ref, turn }: { ref: RefName; turn: TurnName }): TeddyError {
   const option = `-s ${toShellWord(shortRef(ref))}`;
   return new TeddyError(
@@ -65,7 +68,7 @@ export function verdictError(code: ErrorCode, { ref, turn }: { ref: RefName; tur
   );
 }
 
-/** Called before anything is asked or written: what will run is what was published. Throws PLAN_MODIFIED. */
+/** Checks, before anything is asked or written, that the plan to run is the published one. Throws PLAN_MODIFIED. */
 export async function refuseModified(
   workspace: Workspace,
   session: SessionId,
@@ -77,6 +80,6 @@ export async function refuseModified(
   throw new TeddyError(
     'PLAN_MODIFIED',
     `${path} differs from what was published, and a published plan never changes.`,
-    `Take it back: \`git restore --source=HEAD --staged --worktree ${path}\`.`,
+    `Undo the change: \`git restore --source=HEAD --staged --worktree ${path}\`.`,
   );
 }

@@ -1,4 +1,7 @@
-/** Prepares a line for whatever adds to it: its branch is there, a crash is repaired, nothing is in the way. */
+/**
+ * Prepares a line for anything that adds to it: makes its branch if needed, repairs the effects of a crash, and checks
+ * that nothing is in the way.
+ */
 import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { joinPath, parseTurnName, turnDir, type RefName, type SessionId, type TurnName } from '../../names.ts';
@@ -23,16 +26,16 @@ interface PrepareOptions {
 export interface ReadyLine {
   ref: RefName;
   session: SessionId;
-  /** The work tree whose HEAD is on the line, if any. */
+  /** The work tree that has the line checked out, if any. */
   workspace: Workspace | null;
-  /** The line as it was when everything in its way had been put right. */
+  /** The line after everything in its way was repaired. */
   state: LineState;
 }
 
 /**
- * With `forks`, the command makes a branch of its own, and HEAD may be detached at an entry. With `recover: false` the line is only
- * looked at: the answer that a killed command had received stays where it is. Throws RUN_INTERRUPTED where a run was killed,
- * unless the caller `settles` it.
+ * Prepares the line. With `forks`, the command makes a branch of its own, and HEAD may be detached at an entry. With
+ * `recover: false`, the line is only looked at: an answer that a killed command had received stays in staging. Throws
+ * RUN_INTERRUPTED when a run was killed, unless the caller `settles` it.
  */
 export async function prepareLine(
   project: Project,
@@ -40,10 +43,10 @@ export async function prepareLine(
   { recover = true, settles = false, forks = false, needsFiles = false }: PrepareOptions = {},
 ): Promise<ReadyLine> {
   const { repository, notices } = project;
-  // Asked while the line is looked for: without an identity nothing is to be begun.
+  // Asked for while the line is looked for: without an identity, nothing may be begun.
   const identified = repository.store.ident();
   identified.catch(() => undefined);
-  // Repaired before HEAD is read: a crash of ours may have left the index behind it.
+  // Repaired before HEAD is read: after a crash of ours, the index may lag behind HEAD.
   await repair(project, repository.workspace);
   const line = await findLine(project, selector, { appends: recover, forks, needsFiles });
   await identified;
@@ -51,10 +54,10 @@ export async function prepareLine(
   const place = line.workspace ?? repository.workspace;
   if (place) await refuseOperation(place, line.ref);
   await ensureGlobal(project);
-  // A clone has the lines, but not the attributes that protect their bytes.
+  // A clone has the lines but not the attributes that protect their bytes.
   await repository.installAttributes();
   const tip = line.tip ?? (await makeLocal(project, line));
-  // The user knows the branch that HEAD is on, and an open session was named when it was found.
+  // The user knows the branch that HEAD is on, and an open session was reported when it was found.
   if (line.found === 'named') notices.info(`Session ${nameWithPlace(project, line)}.`);
   const { ref, session, workspace } = line;
   await settleCommands(project, { ref, workspace }, { onlyLooking: !recover });
@@ -68,7 +71,10 @@ export async function prepareLine(
     : ready;
 }
 
-/** The same of the line that has a turn: where the one that is meant does not have it, of the one of its session that does. */
+/**
+ * Prepares the line that has a turn: the selected line, or, when it does not have the turn, the line of its session
+ * that does.
+ */
 export async function prepareLineOf(
   project: Project,
   { selector, turn }: { selector?: string | undefined; turn?: string | undefined },
@@ -80,7 +86,10 @@ export async function prepareLineOf(
   return other?.ref == null ? line : prepareLine(project, other.name, options);
 }
 
-/** The file with a turn's request, for a person: in the work tree of the line, or a copy where none has it. */
+/**
+ * Returns the path of the file with a turn's request, for the user to read: in the line's work tree, or a copy when it
+ * has none.
+ */
 export async function findRequestFile(
   { repository, scratch }: Project,
   { ref, session, workspace }: ReadyLine,

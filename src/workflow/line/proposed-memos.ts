@@ -1,4 +1,4 @@
-/** Memos that agents propose: kept in this repository alone, and told to no session, until the user adds or removes each. */
+/** Memos that agents propose: kept only in this repository, and shown to no session, until the user adds or removes each. */
 import { TeddyError } from '../../errors.ts';
 import type { Oid, RefName } from '../../names.ts';
 import type { Project } from '../../ports/project.ts';
@@ -8,11 +8,11 @@ import { writeBytes } from './keep-bytes.ts';
 import { moveRefs } from './move-refs.ts';
 import { toText } from '../../view/view.ts';
 
-/** A list in YAML. */
+/** Points to a YAML list. */
 const proposedRef = 'refs/teddy/keep/proposed-memos' as RefName;
 const maxProposed = 50;
 
-/** In the order in which they were proposed. */
+/** Returns the proposals in the order in which they were made. */
 export async function listProposed(project: Project): Promise<string[]> {
   return (await readProposed(project)).facts;
 }
@@ -22,7 +22,7 @@ async function readProposed({ repository: { store } }: Project): Promise<{ oid: 
   return { oid, facts: oid === null ? [] : parseMemos(toText(await store.readBlob(oid))) };
 }
 
-/** `known`: it is a memo already. Throws USAGE for an empty fact or too many, SECRET_FOUND. */
+/** Adds a proposal; `known` means that it already is a memo. Throws USAGE for an empty fact or too many, SECRET_FOUND. */
 export async function proposeMemo(project: Project, text: string): Promise<{ fact: string; state: 'waits' | 'known' }> {
   const fact = text.trim();
   if (fact === '') throw new TeddyError('USAGE', 'The fact is empty.', 'Say what every session should be told.');
@@ -43,7 +43,7 @@ export async function proposeMemo(project: Project, text: string): Promise<{ fac
   return { fact, state: 'waits' };
 }
 
-/** The user has decided on it. False: it was not proposed. */
+/** Removes a proposal that the user has decided on. Returns false when it was not proposed. */
 export async function dropProposal(project: Project, fact: string): Promise<boolean> {
   const { facts } = await readProposed(project);
   if (!facts.includes(fact)) return false;
@@ -60,5 +60,5 @@ async function changeProposed(project: Project, change: (facts: string[]) => str
     return [{ ref: proposedRef, old: oid, new: wanted }];
   };
   if (await moveRefs(project, plan, 'propose a memo')) return;
-  throw new TeddyError('REF_MOVED', `${proposedRef} moves all the time.`, 'Run the command again.');
+  throw new TeddyError('REF_MOVED', `${proposedRef} keeps moving.`, 'Run the command again.');
 }

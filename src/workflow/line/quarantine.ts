@@ -1,4 +1,7 @@
-/** Where what a remote has stays until it is checked: refs that nothing else reads, and that keep git from pruning it. */
+/**
+ * Holds what was fetched from a remote until it is checked: refs that nothing else reads, and that keep git from
+ * pruning it.
+ */
 import type { RefTip } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import type { RefName } from '../../names.ts';
@@ -6,7 +9,7 @@ import { moveRefs } from './move-refs.ts';
 
 export const quarantinePrefix = 'refs/teddy/quarantine/';
 
-/** Gives names for refs in quarantine; whatever happens, they are gone afterwards. */
+/** Provides names for refs in quarantine, and removes these refs in any case afterwards. */
 export async function withQuarantine<Value>(
   project: Project,
   use: (toRef: (index: number) => RefName) => Promise<Value>,
@@ -15,14 +18,17 @@ export async function withQuarantine<Value>(
   try {
     return await use((index) => `${own}${index}` as RefName);
   } finally {
-    // The next pull tries again; a failure of the work itself says more.
+    // A failure here is only a warning: the next pull tries again, and an error of the work itself says more.
     await removeRefs(project, await project.repository.store.listRefs(own)).catch((error: Error) =>
-      project.notices.warn(`Refs below ${own} are left: ${error.message}`),
+      project.notices.warn(`Refs below ${own} could not be removed: ${error.message}`),
     );
   }
 }
 
-/** Those of processes that are dead. Foreign refs below `refs/teddy/quarantine/`, which say of nobody, are not among them. */
+/**
+ * Returns the quarantined refs of dead processes. Foreign refs below `refs/teddy/quarantine/`, which name no process,
+ * are not included.
+ */
 export async function listLeftInQuarantine(project: Project, listed: readonly RefTip[]): Promise<RefTip[]> {
   const tips = listed.filter(({ ref }) => ref.startsWith(quarantinePrefix));
   const names = [...new Set(tips.map(({ ref }) => toProcessName(ref)))];
@@ -40,7 +46,7 @@ function toProcessName(ref: RefName): string {
   return ref.slice(quarantinePrefix.length).split('/')[0] ?? '';
 }
 
-/** Another process may have removed some of them: they are looked for again. */
+/** Another process may have removed some of the refs, so a retry lists them again. */
 async function removeRefs(project: Project, tips: readonly RefTip[]): Promise<void> {
   if (tips.length === 0) return;
   const wanted = new Set(tips.map(({ ref }) => ref));

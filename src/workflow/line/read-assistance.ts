@@ -1,4 +1,4 @@
-/** Who had a part in the code of a line: for each turn the models that have answered in it, and the files that it has changed. */
+/** Who had a part in the code of a line: for each turn, the models that answered in it and the files that it changed. */
 import { findAgent } from '../../agents/agents.ts';
 import { decodeTranscript } from '../../conversation/history/decode-transcript.ts';
 import type { CommitChange } from '../../ports/git.ts';
@@ -13,19 +13,19 @@ import { readTurnFile } from '../../view/view.ts';
 
 export interface AssistedTurn {
   session: SessionId;
-  /** Null: a file that a model was asked for outside of every turn, or beside one. */
+  /** Null for a file that a model was asked for outside of every turn, or alongside one. */
   turn: TurnName | null;
   /** In the order of their answers. */
   assistants: Assistant[];
-  /** The files that its entries have changed, without those that an undo has taken back. */
+  /** The files that its entries changed, without those that an undo took back. */
   changes: ReadonlyMap<RepoPath, FileChange>;
-  /** Files that the commands of its model have changed, which no entry of the turn has. */
+  /** Files that the commands of its model changed and that no entry of the turn has. */
   commandFiles: ReadonlySet<string>;
-  /** One of these is in an entry of the user's edits, or in a commit of theirs. */
+  /** One of `commandFiles` is in an entry of the user's edits, or in one of the user's commits. */
   isTaken: boolean;
 }
 
-/** Blobs; null: no file. */
+/** Blobs before and after; null when the file does not exist. */
 interface FileChange {
   before: Oid | null;
   after: Oid | null;
@@ -44,13 +44,13 @@ interface ReadTurn {
   created: string;
   answers: Entry[];
   changes: Map<RepoPath, FileChange>;
-  /** Files that were written in the turn: by its model, if that is one which calls tools. */
+  /** Files that were written in the turn; they are its model's if that model calls tools. */
   writes: CommitChange[];
-  /** How many commits of the user's edits were before its first call; null: it has none of teddy's own. */
+  /** How many commits of the user's edits came before its first call; null when it has no call of teddy's own. */
   calledAt: number | null;
 }
 
-/** Reads the commits of a line up to `tip` that are not below `base`, of whatever session they are. */
+/** Reads the commits of a line, of any session, up to `tip` that are not below `base`. */
 export async function readAssistance(project: Project, tip: Oid, base: Oid | null): Promise<Assistance> {
   const turns = new Map<string, ReadTurn>();
   const blobs = new Map<RepoPath, Oid | null>();
@@ -87,7 +87,7 @@ export async function readAssistance(project: Project, tip: Oid, base: Oid | nul
   return { turns: await Promise.all(read.map(toAssisted)), ownMessages };
 }
 
-/** Null: the entry is of no turn and of no model, or says something of an earlier turn. */
+/** Returns null when the entry belongs to no turn and no model, or refers to an earlier turn. */
 function openTurn(turns: Map<string, ReadTurn>, entry: Entry, edits: number): ReadTurn | null {
   const { session, kind, created, agent } = entry;
   const isAsked = kind === 'write' && entry.model !== undefined;
@@ -110,7 +110,7 @@ function openTurn(turns: Map<string, ReadTurn>, entry: Entry, edits: number): Re
   return found;
 }
 
-/** A snapshot in a turn has what another agent did there, and in a turn of teddy's own what the user did. */
+/** A snapshot within a turn holds what another agent did there, or, in a turn of teddy's own, what the user did. */
 function isOfUser({ kind, head }: Entry, { answers }: ReadTurn): boolean {
   const isForeign = head !== undefined || (answers.length > 0 && answers.every(({ agent }) => agent === undefined));
   return kind === 'snapshot' && !isForeign;
@@ -121,7 +121,7 @@ function addChanges({ changes }: ReadTurn, made: readonly CommitChange[]): void 
     changes.set(path, { before: changes.has(path) ? (changes.get(path)?.before ?? null) : before, after });
 }
 
-/** An undo may have left some of the files of the turn. */
+/** An undo may have kept some of the files of the turn. */
 function takeBack({ changes }: ReadTurn, blobs: ReadonlyMap<RepoPath, Oid | null>): void {
   for (const [path, { before }] of changes) if (blobs.get(path) === before) changes.delete(path);
 }
@@ -143,7 +143,7 @@ async function readEarlier({ repository: { store } }: Project, base: Oid, turns:
   }
 }
 
-/** The other agents whose sessions these are, by the names that are disclosed. */
+/** Finds the other agents that these sessions belong to, by the names to disclose. */
 async function readAgents(project: Project, tip: Oid, turns: readonly ReadTurn[]): Promise<Map<SessionId, string>> {
   const lines = turns.filter(({ changes }) => changes.size > 0).filter(mayBeForeign);
   const wanted = new Map(lines.map(({ session, created }) => [session, { session, created, oid: tip }]));
@@ -156,7 +156,7 @@ async function readAgents(project: Project, tip: Oid, turns: readonly ReadTurn[]
   );
 }
 
-/** An agent hands in its plan as a person does. */
+/** A turn may be another agent's even with `manual` answers: an agent submits its plan as a person does. */
 function mayBeForeign({ turn, answers }: ReadTurn): boolean {
   return turn !== null && answers.every(({ agent, provider }) => agent === undefined || provider === 'manual');
 }

@@ -1,4 +1,4 @@
-/** Reads objects that may be missing, damaged or huge: each of that is an answer here. */
+/** Reads objects that may be missing, damaged or huge, and returns each of these as a result. */
 import { isDamage } from '../../errors.ts';
 import type { Store } from '../../ports/git.ts';
 import { parseOid, type Oid } from '../../names.ts';
@@ -11,30 +11,30 @@ export type Content =
 
 type ReadContent = (oid: Oid, maxBytes: number) => Promise<Content>;
 
-/** A content that will be asked for. */
+/** Content that will be needed later. */
 export interface AwaitedContent {
-  /** Each time anew where there was no room to keep it. */
+  /** Returns the content; reads it again each time if there was no room to keep it. */
   read(): Promise<Content>;
-  /** Returns the content if it is known without reading it now; `unread`: it is there, and not too large. */
+  /** Returns the content without reading it now; `unread` when it exists, is not too large, and was not kept. */
   peek(): Promise<Content>;
-  /** It is not asked for any more, and its room is for others. */
+  /** Gives up the content and its room. */
   release(): void;
 }
 
 export interface ContentReader {
-  /** Reads what is not too large. */
+  /** Reads the object unless it is too large. */
   read: ReadContent;
-  /** Looks at the size alone. */
+  /** Checks only the size. */
   measure: ReadContent;
-  /** Reads at once what there is room for, so that git is never waited for. */
+  /** Starts reading at once whatever there is room for, so that nobody has to wait for git later. */
   await(oid: Oid, maxBytes: number): AwaitedContent;
 }
 
-/** Awaited contents may take so much together: memory has a limit, and a few objects of a hostile pack can be gigabytes. */
+/** How much all awaited content may take together: memory is limited, and a few objects of a hostile pack can be gigabytes. */
 const awaitedBytes = 64 * 1024 * 1024;
 
 export function contentReader(store: Store): ContentReader {
-  // A damaged object ends the reader for all who were waiting; they ask again, one after the other.
+  // A damaged object ends git's reader for all who were waiting; they ask again, one after the other.
   let again: Promise<unknown> = Promise.resolve();
   const retry = <Value>(ask: () => Promise<Value>): Promise<Value> => {
     const next = again.then(ask);
@@ -78,7 +78,7 @@ export function contentReader(store: Store): ContentReader {
         return true;
       };
       const early = look(take)(oid, maxBytes);
-      // Whoever looks at it is told; until then it is nobody's failure.
+      // Whoever awaits it gets the error; until then it is not an unhandled rejection.
       early.catch(() => undefined);
       return {
         peek: () => early,
@@ -96,7 +96,7 @@ export function contentReader(store: Store): ContentReader {
   };
 }
 
-/** The object that was not there; null: something else is wrong. */
+/** Returns the object that was missing; null when the error is a different one. */
 export function missingOf(error: unknown): Oid | null {
   const found = error instanceof Error ? /^The \w+ ([0-9a-f]{40,64}) is missing\./.exec(error.message)?.[1] : undefined;
   return found === undefined ? null : parseOid(found);

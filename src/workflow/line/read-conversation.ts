@@ -1,4 +1,7 @@
-/** All that was said in a session up to one commit: the records of its turns, in order, out of the tree of that commit alone. */
+/**
+ * Reads everything said in a session up to one commit: the records of its turns, in order, from the tree of that commit
+ * alone.
+ */
 import type { TurnRecords } from '../../conversation/history/fold-history.ts';
 import type { Repair } from '../../conversation/history/history.ts';
 import { findSource, readTurns, type ConversationSource } from '../../view/view.ts';
@@ -8,9 +11,9 @@ import { parseLineRef, type Oid } from '../../names.ts';
 import { findLine, lineName } from './find.ts';
 import { findArchived, requireCommit, type RecordedLine } from './find-recorded.ts';
 
-/** Where a conversation stands. */
+/** Where a conversation is stored. */
 export interface ConversationTarget extends ConversationSource {
-  /** Null: a commit was asked for. */
+  /** Null when the user asked for a commit. */
   line: string | null;
   commit: Oid;
 }
@@ -21,13 +24,16 @@ export interface Conversation extends Omit<ConversationTarget, 'source'> {
   repairs: Repair[];
 }
 
-/** `selector`: as of `-s`; `commit`: anything that git takes for one. Neither: the line that HEAD is on, else the newest session. */
+/**
+ * `selector` is the value of `-s`; `commit` is anything that git resolves to a commit. Without either: the line that
+ * HEAD is on, or else the newest session.
+ */
 export interface ConversationOptions {
   selector?: string | undefined;
   commit?: string | undefined;
 }
 
-/** Throws UNKNOWN_SESSION, AMBIGUOUS_SESSION, UNKNOWN_COMMIT, NOT_ON_LINE, DAMAGED_SESSION. */
+/** Reads the conversation. Throws UNKNOWN_SESSION, AMBIGUOUS_SESSION, UNKNOWN_COMMIT, NOT_ON_LINE, DAMAGED_SESSION. */
 export async function readConversation(project: Project, options: ConversationOptions): Promise<Conversation> {
   const { source, ...place } = await findConversation(project, options);
   return { ...place, ...(await readTurns(project.repository.store, { ...place, source })) };
@@ -42,7 +48,7 @@ export async function findConversation(
   return { ...(await findSource(project.repository.store, line.tip, line.session)), line: line.name, commit: line.tip };
 }
 
-/** A session whose branch is gone is found where it is archived. */
+/** Finds the line, or, when its branch is gone, the archived session. */
 async function findLineOrArchive(
   project: Project,
   selector: string | undefined,

@@ -1,4 +1,4 @@
-/** Whether a line has come to its end, as far as the refs of this repository say. */
+/** Whether a line has ended, as far as the refs of this repository show. */
 import type { RefTip } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { mainLineRef, parseLineRef, shortRef, type Oid, type RefName } from '../../names.ts';
@@ -8,13 +8,13 @@ import { readBaseBranch, readDefaultBranches } from '../../session/lines/lines.t
 import { findNearestEntry } from '../../session/entries/nearest-entry.ts';
 
 /**
- * `merged`: every commit of it is in the branch that the session started from or in the default branch, here or as last
- * fetched (a squash merge leaves no trace that could be told from another commit). `landed`: a landing there has brought
- * its code. `archived`: `refs/teddy/archive/` has it. `deleted`: its branch is gone.
+ * `merged`: the branch that the session started from, or a default branch, has every commit of it, here or as last
+ * fetched (a squash merge leaves no trace that can be recognized). `landed`: a landing there has brought its code.
+ * `archived`: `refs/teddy/archive/` has it. `deleted`: its branch is gone.
  */
 export type LineEnd = 'merged' | 'landed' | 'archived' | 'deleted';
 
-/** `tip` null: there is no such branch. */
+/** Returns how the line ended; null when it has not. `tip` is null when the branch does not exist. */
 export async function readEnd(project: Project, ref: RefName, tip: Oid | null): Promise<LineEnd | null> {
   const { store } = project.repository;
   const session = parseLineRef(ref)?.session;
@@ -26,7 +26,7 @@ export async function readEnd(project: Project, ref: RefName, tip: Oid | null): 
   return null;
 }
 
-/** A landing keeps the line in the archive as well. */
+/** Returns whether the line has landed; a landing archives the line as well. */
 async function hasLanded(project: Project, tip: Oid): Promise<boolean> {
   const nearest = await findNearestEntry(project, tip);
   return nearest !== null && hasLandedAsItStands(project, { oid: tip, session: nearest.entry.session, nearest });
@@ -40,7 +40,7 @@ async function readBases(project: Project, ref: RefName, tip: Oid): Promise<RefT
   return [...named, ...(await readDefaultBranches(project))].filter((one) => one.ref !== ref);
 }
 
-/** `refs/remotes/origin/main`, and not `refs/remotes/origin/main/other`. */
+/** Accepts `refs/remotes/origin/main`, but not `refs/remotes/origin/main/other`. */
 function isOfRemote(ref: RefName, branch: string): boolean {
   return shortRef(ref).endsWith(`/${branch}`);
 }

@@ -1,4 +1,4 @@
-/** Receives an answer from a model, and asks it to go on where its limit has cut it. */
+/** Receives an answer from a model, and asks the model to continue where its limit cut the answer. */
 import { TeddyError } from '../../errors.ts';
 import { maxPlanBytes } from '../../plan/parse/parse.ts';
 import type { Model, ModelEvent, ModelMessage, ModelRequest, ModelToolCall } from '../../ports/model.ts';
@@ -8,46 +8,46 @@ import { countBytes } from '../../session/text/bytes.ts';
 export interface Usage {
   input: number;
   output: number;
-  /** How many of the input were read from the endpoint's cache; missing: none, or nobody has said. */
+  /** How many input tokens were read from the endpoint's cache; missing when none were, or it is unknown. */
   cached?: number;
-  /** How many of the output the model has thought with. */
+  /** How many of the output tokens were spent on thinking. */
   reasoning?: number;
-  /** US dollars, where the endpoint reports them. */
+  /** In US dollars, if the endpoint reports the cost. */
   costUsd?: number;
 }
 
-/** An answer that was cut was gone on with. */
+/** A point where an answer was cut and continued. */
 interface Continuation {
-  /** Where in the answer, in characters. */
+  /** The position in the answer, in characters. */
   at: number;
-  /** The bytes of the answer's end that it repeated. */
+  /** How many bytes of the answer's end it repeated. */
   droppedBytes: number;
 }
 
-/** An answer as far as it has come. */
+/** The part of an answer received so far. */
 export interface Received {
   text: string;
-  /** The model's thoughts, as far as the endpoint shows them: no part of the answer. */
+  /** The model's thoughts, as far as the endpoint shows them; not part of the answer. */
   thoughts: string;
-  /** After the text. */
+  /** Calls follow the text. */
   calls: ModelToolCall[];
   /** The sum of all requests. */
   usage: Usage | null;
   finish: Extract<ModelEvent, { type: 'finish' }>['reason'] | null;
-  /** The endpoint's own word, where `finish` is `other`. */
+  /** The endpoint's own word when `finish` is `other`. */
   said?: string | undefined;
   continuations: Continuation[];
 }
 
-/** Who hears the answer as it comes, and may stop it. */
+/** Gets the answer as it arrives, and may stop it. */
 export interface Listener {
   signal: AbortSignal;
   onText(text: string): void;
-  /** Called with the sum of all requests until now. */
+  /** Called with the sum of all requests so far. */
   onUsage?(usage: Usage): void;
 }
 
-/** In characters: what a person may still want to look up. */
+/** In characters; as much as a person may still want to look up. */
 const maxThoughts = 262_144;
 
 export function nothingReceived(): Received {
@@ -59,9 +59,9 @@ const maxAnswerBytes = maxPlanBytes;
 const encoder = new TextEncoder();
 
 /**
- * Fills `received`, so that the part that has come is there whatever is thrown. It is cut when `finish` is `length` in the
- * end: also eight continuations were not enough, or one brought nothing. Throws MODEL_FAILED beyond 10 MiB, since an endpoint
- * that never stops would fill the memory, and what the model throws.
+ * Fills `received`, so that the part that has arrived is available whatever is thrown. The answer is incomplete when
+ * `finish` still is `length` at the end: eight continuations were not enough, or one added nothing. Throws MODEL_FAILED
+ * beyond 10 MiB, because an endpoint that never stops would fill the memory, and anything that the model throws.
  */
 export async function receiveAnswer(
   model: Model,
@@ -80,13 +80,13 @@ export async function receiveAnswer(
     const { again = '`teddy session plan` without -m tries again.' } = request;
     throw new TeddyError(
       'MODEL_FAILED',
-      `The answer of ${model.label} is larger than 10 MiB (10,485,760 bytes), so it was stopped there.`,
+      `The answer of ${model.label} is larger than 10 MiB (10,485,760 bytes), so teddy stopped it there.`,
       `Ask for less at once; ${again}`,
     );
   }
 }
 
-/** At the end of a character. */
+/** Cuts at the end of a character. */
 function cutToBytes(text: string, bytes: number): string {
   return text.slice(0, encoder.encodeInto(text, new Uint8Array(bytes)).read);
 }
@@ -94,15 +94,15 @@ function cutToBytes(text: string, bytes: number): string {
 export interface Hearing {
   onUsage?: Listener['onUsage'] | undefined;
   maxContinuations: number;
-  /** Whether an answer that was cut by its limit is gone on with. Always if not given. */
+  /** Returns whether to continue an answer that its limit cut. Defaults to always. */
   isWanted?(): boolean;
-  /** The answer until now, as the model may see it again. */
+  /** Returns the answer so far in the form that the model may see. */
   toShown?(text: string): string;
 }
 
 /**
- * Yields the answer in pieces, with its continuations, and fills `received` before. What is in it already, cut, is gone on with:
- * only the rest is yielded. Throws what the model throws.
+ * Yields the answer in pieces, with its continuations, and fills `received` before each. If `received` already holds a
+ * cut answer, continues that and yields only the rest. Throws what the model throws.
  */
 export async function* hearAnswer(
   model: Model,
@@ -119,23 +119,26 @@ export async function* hearAnswer(
   }
 }
 
-/** A call that was cut is answered as one that cannot be read: to go on within it is more than models can do. */
+/**
+ * Returns whether to continue the answer. A call that was cut is handled as an unreadable one, because models cannot
+ * continue within a call.
+ */
 export function isCut({ finish, calls }: Received): boolean {
   return finish === 'length' && calls.length === 0;
 }
 
-/** How an endpoint has ended an answer that may lack its end: after "ended it". */
+/** Says how an endpoint ended an answer that may lack its end; follows "ended it". */
 export function describeEnd({ said }: Pick<Received, 'said'>): string {
   return said === undefined ? 'without a reason' : `with ${JSON.stringify(said)}`;
 }
 
-/** Why an answer says nothing: after "an empty answer". */
+/** Says why an answer is empty; follows "an empty answer". */
 export function whyEmpty({ finish, said }: Pick<Received, 'finish' | 'said'>): string {
   if (finish === 'other') return `, and ended it ${describeEnd({ said })}`;
   return finish === 'length' ? ': it reached its limit before it said anything' : '';
 }
 
-/** Leaves out the lines with which the model repeats the end of the answer. */
+/** Yields a continuation without the lines that repeat the end of the answer. */
 async function* hearContinuation(...[model, request, received, onUsage]: Request): AsyncGenerator<string> {
   const before = received.text;
   const seam = openSeam(before);
@@ -156,7 +159,7 @@ type Request = [Model, ModelRequest, Received, Listener['onUsage']];
 async function* hear(
   ...[model, request, received, onUsage, toNew = (text) => text]: [...Request, toNew?: (text: string) => string]
 ): AsyncGenerator<string> {
-  // The word of the answer before must not stand for one that ends without any.
+  // The reason of the previous answer must not remain for one that ends without any.
   received.finish = null;
   for await (const event of model.answer(request)) {
     if (event.type === 'text') {
@@ -201,7 +204,7 @@ function addUsage(sum: Usage | null, event: Extract<ModelEvent, { type: 'usage' 
   return sum === null ? more : joinUsage(sum, more);
 }
 
-/** Null: nobody has told. */
+/** Returns the sum; null when neither is known. */
 export function sumUsage(one: Usage | null, other: Usage | null): Usage | null {
   return one === null || other === null ? (one ?? other) : joinUsage(one, other);
 }
@@ -222,23 +225,23 @@ export const continueMessage =
 const minRepeatBytes = 40;
 
 interface Seam {
-  /** The next piece of the continuation; returns what of it is to be added now. */
+  /** Takes the next piece of the continuation, and returns the part to add now. */
   next(piece: string): string;
-  /** The continuation is over: returns what was held back. */
+  /** Ends the continuation, and returns what was held back. */
   end(): string;
-  /** Bytes at the beginning of the continuation that were left out, because they repeat the end of the answer. */
+  /** Returns how many bytes at the beginning of the continuation were dropped because they repeat the end of the answer. */
   droppedBytes(): number;
 }
 
 /**
- * Takes a continuation in pieces, and drops the lines with which it repeats the end of `before`: exactly, from the
- * beginning of a line, at least 40 bytes. The pieces are held back only while they may still be such a repetition; how they
- * are cut makes no difference.
+ * Takes a continuation in pieces, and drops the lines that repeat the end of `before`: exactly, from the beginning of a
+ * line, and at least 40 bytes. Pieces are held back only while they may still be such a repetition; where they are cut
+ * makes no difference.
  */
 export function openSeam(before: string): Seam {
   const lines = `\n${before}`;
   let held: string | null = '';
-  // Before the first line of the answer that begins like what is held; a longer beginning is never found further up.
+  // Before the first line of the answer that begins like the held text; a longer beginning is never found further up.
   let place = 0;
   let droppedBytes = 0;
   function decide(text: string): string {
@@ -252,7 +255,7 @@ export function openSeam(before: string): Seam {
       if (held === null) return piece;
       const goesOn = lines.startsWith(piece, place + 1 + held.length);
       held += piece;
-      // Searched for only then: a model that begins its whole answer anew comes in very many pieces.
+      // Searched only here: a model that begins its whole answer again arrives in very many pieces.
       if (!goesOn) place = lines.indexOf(`\n${held}`, place + 1);
       return place === -1 ? decide(held) : '';
     },
@@ -261,10 +264,13 @@ export function openSeam(before: string): Seam {
   };
 }
 
-/** The length of the longest end of `before` that `continuation` begins with; 0 when it is not worth being called that. */
+/**
+ * Returns the length of the longest end of `before` that `continuation` begins with; 0 when it is too short to count as
+ * a repetition.
+ */
 function repeatedLength(before: string, continuation: string): number {
   const end = before.slice(Math.max(0, before.length - continuation.length));
-  // An answer may be a million times the same line.
+  // An answer may be the same line a million times.
   const borders = toBorders(continuation);
   let length = 0;
   for (let at = 0; at < end.length; at += 1) length = extend(continuation, borders, length, end[at]!);

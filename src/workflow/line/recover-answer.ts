@@ -1,4 +1,7 @@
-/** Keeps what a command that was killed had received of an answer: on its line, or anchored where the line has gone on. */
+/**
+ * Saves what a killed command had received of an answer: on its line, or under a ref of its own when the turn no longer
+ * waits for it.
+ */
 import { decodeTranscript } from '../../conversation/history/decode-transcript.ts';
 import type { TranscriptRecord } from '../../conversation/records/record.ts';
 import type { AnswerTarget, LeftAnswer, OrphanedAnswer } from '../../ports/disk.ts';
@@ -11,8 +14,8 @@ import { closeExchange, keepExchange } from './keep-exchange.ts';
 import { readLine, readTurnState } from '../../view/view.ts';
 
 /**
- * Answers of this line, and those whose line is gone. True: the line may have moved. A crash in here leaves them for the next
- * command, which keeps none twice.
+ * Recovers answers of this line, and those that belong to no existing line. Returns true when the line may have moved.
+ * A crash in here leaves them for the next command, which saves none twice.
  */
 export async function recoverAnswers(project: Project, line: Line): Promise<boolean> {
   let hasRecovered = false;
@@ -27,13 +30,13 @@ export async function recoverAnswers(project: Project, line: Line): Promise<bool
   return hasRecovered;
 }
 
-/** Calls first: the text before them is in their journal too, and then known by its id. */
+/** Puts calls first: the text before them is in their journal too, and is then recognized by its id. */
 function inOrder(orphans: OrphanedAnswer[]): OrphanedAnswer[] {
   const isExchange = ({ place }: OrphanedAnswer) => place?.unit === 'exchange';
   return [...orphans.filter(isExchange), ...orphans.filter((orphan) => !isExchange(orphan))];
 }
 
-/** An answer of another line waits until somebody comes back to that. */
+/** Returns whether to recover the answer here; an answer of another line waits until a command works on that line. */
 async function isOurs(project: Project, { ref }: Line, { place }: OrphanedAnswer): Promise<boolean> {
   return place === null || place.ref === ref || (await project.repository.store.resolve(place.ref)) === null;
 }
@@ -44,15 +47,15 @@ async function recover(project: Project, line: Line, { id, place }: OrphanedAnsw
   const said: string[] = [];
   if (text !== '') said.push(await keepOrAnchor(project, line, id, place, left));
   if (damaged?.length === 0)
-    said.push('What was saved of an interrupted answer is gone: somebody has removed its bytes.');
+    said.push('The saved part of an interrupted answer is gone: somebody has removed its bytes.');
   else if (damaged !== null) {
     const oid = await keepBytes(project, `answers/${text === '' ? id : `${id}-damaged`}`, damaged);
-    said.push(`What was saved of an interrupted answer is damaged; as it was found: \`git cat-file -p ${oid}\`.`);
+    said.push(`The saved part of an interrupted answer is damaged. To see what was found: \`git cat-file -p ${oid}\`.`);
   }
   for (const notice of said) project.notices.warn(notice);
 }
 
-/** The command was killed after the answer was on the line. */
+/** Returns whether the answer already is on the line, because the command was killed after that. */
 async function isKept(project: Project, { ref }: Line, place: AnswerTarget, { text }: LeftAnswer): Promise<boolean> {
   const { store } = project.repository;
   const tip = place.ref === ref ? await store.resolve(ref) : null;
@@ -77,19 +80,20 @@ async function keepOrAnchor(
 ): Promise<string> {
   if (place?.unit === 'exchange') return keepCalls(project, line, place, text);
   const what = `An answer that an interrupted command had received (${formatCount(text.length)} characters)`;
-  const doubt = unconfirmedBytes === 0 ? '' : ` No save had confirmed its last ${formatCount(unconfirmedBytes)} bytes.`;
+  const doubt =
+    unconfirmedBytes === 0 ? '' : ` Its last ${formatCount(unconfirmedBytes)} bytes had not been confirmed as saved.`;
   const isOfLine = place !== null && place.ref === line.ref;
   const received = { text, thoughts: '', usage: null, continuations: [] };
   if (isOfLine && (await keepPart(project, line, place, received)) !== null) {
-    return `${what} is kept in turn ${place.turn}.${doubt}`;
+    return `${what} was saved in turn ${place.turn}.${doubt}`;
   }
   const oid = await keepBytes(project, `answers/${id}`, text);
   const why =
-    place === null ? 'Nothing says where it belongs' : `Turn ${place.turn} of ${place.session} has gone on without it`;
-  return `${what} is kept aside: \`git cat-file -p ${oid}\`. ${why}.${doubt}`;
+    place === null ? 'It is unknown where it belongs' : `Turn ${place.turn} of ${place.session} no longer waits for it`;
+  return `${what} was saved separately: \`git cat-file -p ${oid}\`. ${why}.${doubt}`;
 }
 
-/** The results that are there stay; a call that was running gets one that says that nobody knows what it did. */
+/** Saves the calls. Existing results stay; a call that was running gets one that says that its effect is unknown. */
 async function keepCalls(project: Project, line: Line, place: AnswerTarget, journal: string): Promise<string> {
   const records = closeExchange(project, journal);
   const calls = records.filter(({ type }) => type === 'tool_use').length;
@@ -97,8 +101,8 @@ async function keepCalls(project: Project, line: Line, place: AnswerTarget, jour
   const what = `${calls} tool ${calls === 1 ? 'call' : 'calls'} of an interrupted command, ${lost} without a result,`;
   const isOfLine = place.ref === line.ref && calls > 0;
   if (isOfLine && (await keepExchange(project, line, place, records, null)) !== null) {
-    return `${what} ${calls === 1 ? 'is' : 'are'} kept in turn ${place.turn}.`;
+    return `${what} ${calls === 1 ? 'was' : 'were'} saved in turn ${place.turn}.`;
   }
   const oid = await keepBytes(project, `answers/${place.id}`, journal);
-  return `${what} ${calls === 1 ? 'is' : 'are'} kept aside: \`git cat-file -p ${oid}\`. Turn ${place.turn} of ${place.session} has gone on without.`;
+  return `${what} ${calls === 1 ? 'was' : 'were'} saved separately: \`git cat-file -p ${oid}\`. Turn ${place.turn} of ${place.session} no longer waits for ${calls === 1 ? 'it' : 'them'}.`;
 }

@@ -1,4 +1,4 @@
-/** Refuses to go on while git is in the middle of something, or a command still runs. */
+/** Refuses to continue while git is in the middle of something, or while a command is still running. */
 import { TeddyError } from '../../errors.ts';
 import type { Workspace } from '../../ports/git.ts';
 import type { RefName } from '../../names.ts';
@@ -7,8 +7,8 @@ import type { ProcessGroup } from '../../plan/report/journal.ts';
 import type { Project } from '../../ports/project.ts';
 
 /**
- * Refuses while git is in the middle of something; a commit of ours there would end up in the wrong place. `here`: the root of the work
- * tree where the user is, if it may be another one.
+ * Refuses while git is in the middle of something, because a commit of ours would end up in the wrong place. `here` is
+ * the root of the user's work tree, when it may be a different one.
  */
 export async function refuseOperation(workspace: Workspace, ref: RefName, here = workspace.root): Promise<void> {
   const operation = await workspace.operationInProgress(ref);
@@ -21,18 +21,21 @@ export async function refuseOperation(workspace: Workspace, ref: RefName, here =
   );
 }
 
-/** The commands by which a person gets out of what git is in the middle of; with unmerged files, it cannot go on yet. */
+/**
+ * Returns the commands that get the user out of the operation git is in the middle of; with unmerged files, it cannot
+ * be continued yet.
+ */
 export function toOperationSteps(operation: string, isUnmerged: boolean): string[] {
   if (operation === 'bisect') return ['git bisect reset'];
-  // Another work tree is at it.
+  // The rebase runs in another work tree.
   if (operation.startsWith('rebase of ')) return ['git worktree list'];
   const command = operation.startsWith('git ') ? operation : `git ${operation}`;
   return [isUnmerged ? 'git status' : `${command} --continue`, `${command} --abort`];
 }
 
 /**
- * Whoever killed teddy may not have killed the command that it ran: what that changes is not known before it has ended. Throws LOCKED.
- * `starter`: what has started it, for a sentence.
+ * Throws LOCKED while the command of a killed teddy is still running, because its changes are not known before it ends.
+ * `starter` names what started it, for a sentence.
  */
 export async function refuseRunning(
   project: Project,
@@ -46,7 +49,7 @@ export async function refuseRunning(
   const what = first < 0 ? `process group ${-first}` : `outside its process group, as ${running.join(', ')}`;
   throw new TeddyError(
     'LOCKED',
-    `${command} still runs (${what}); the ${starter} that started it was killed.`,
+    `${command} is still running (${what}); the ${starter} that started it was killed.`,
     `Wait for it, or stop it: \`kill -- ${running.join(' ')}\`.`,
   );
 }

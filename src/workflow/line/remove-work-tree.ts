@@ -1,4 +1,4 @@
-/** Removes linked work trees that teddy made; never one that somebody works in, or with changes in it. */
+/** Removes linked work trees that teddy made, but never one that is in use or has changes. */
 import { TeddyError } from '../../errors.ts';
 import type { LeftRun } from '../../ports/disk.ts';
 import type { RunClaim } from '../../ports/git.ts';
@@ -12,16 +12,16 @@ import { describeInterrupted } from './unfinished-run.ts';
 
 export interface RemovedWorkTrees {
   removed: ListedWorkTree[];
-  /** With `ended`: those that stay, and why. */
+  /** With `ended`: the work trees that stay, and why. */
   kept: { tree: ListedWorkTree; reason: TeddyError }[];
 }
 
-/** Which one: its path, its line, its session, or a unique part of the line's name. */
+/** Selects a work tree by its path, its line, its session, or a unique part of the line's name. */
 export type RemoveRequest = { kind: 'one'; selector: string; path: string } | { kind: 'ended' };
 
 /**
- * The branch stays. Throws UNKNOWN_WORK_TREE, AMBIGUOUS_SESSION; for one that is named also WORK_TREE_IN_USE, LOCKED,
- * UNCOMMITTED_EDITS, OPERATION_IN_PROGRESS, RUN_INTERRUPTED.
+ * Removes the work trees and keeps their branches. Throws UNKNOWN_WORK_TREE, AMBIGUOUS_SESSION; for a single one also
+ * WORK_TREE_IN_USE, LOCKED, UNCOMMITTED_EDITS, OPERATION_IN_PROGRESS, RUN_INTERRUPTED.
  */
 export async function removeWorkTrees(project: Project, request: RemoveRequest): Promise<RemovedWorkTrees> {
   const trees = await listWorkTrees(project);
@@ -53,13 +53,13 @@ function findOne(trees: ListedWorkTree[], { selector, path }: { selector: string
   if (named.length > 1 && selector !== '') {
     throw new TeddyError(
       'AMBIGUOUS_SESSION',
-      `${JSON.stringify(selector)} is part of ${named.length} work trees' lines: ${nameSome(named.map(({ line }) => shortRef(line)))}.`,
+      `${JSON.stringify(selector)} matches the branches of ${named.length} work trees: ${nameSome(named.map(({ line }) => shortRef(line)))}.`,
       'Give the whole name, or the path of the work tree.',
     );
   }
   throw new TeddyError(
     'UNKNOWN_WORK_TREE',
-    `No session is worked on in a linked work tree called ${JSON.stringify(selector)}.`,
+    `No session has a linked work tree called ${JSON.stringify(selector)}.`,
     '`git worktree list` shows them all.',
   );
 }
@@ -80,7 +80,7 @@ function refuseForeign({ root, madeFor }: ListedWorkTree): void {
   if (madeFor !== null) return;
   throw new TeddyError(
     'WORK_TREE_IN_USE',
-    `${root} was not made by teddy, which removes its own work trees alone.`,
+    `${root} was not made by teddy, which removes only its own work trees.`,
     `Remove it with git: \`git worktree remove ${toShellWord(root)}\`.`,
   );
 }
@@ -90,7 +90,7 @@ function refuseUsed({ root, isCurrent, lock, operation }: ListedWorkTree): void 
     throw new TeddyError('WORK_TREE_IN_USE', `You are in ${root}.`, 'Change to another directory of the repository.');
   }
   if (lock !== null) {
-    const hint = `If nobody needs it: \`git worktree unlock ${toShellWord(root)}\`.`;
+    const hint = `If nobody needs it, unlock it: \`git worktree unlock ${toShellWord(root)}\`.`;
     throw new TeddyError('LOCKED', `${root} is locked${lock === '' ? '' : `: ${lock}`}.`, hint);
   }
   if (operation === null) return;
@@ -102,19 +102,22 @@ function refuseChanged({ root, isUnfinished, changes }: ListedWorkTree): void {
   if (isUnfinished) {
     throw new TeddyError(
       'WORK_TREE_IN_USE',
-      `${root} was not finished: the command that made it was killed, or is at it now.`,
-      `If it was killed, and nothing in it is yours: \`git worktree remove --force ${toShellWord(root)}\`.`,
+      `${root} is incomplete: the command that makes it was killed or is still running.`,
+      `If it was killed, and nothing in the work tree is yours, remove it: \`git worktree remove --force ${toShellWord(root)}\`.`,
     );
   }
   if (changes === 0) return;
   throw new TeddyError(
     'UNCOMMITTED_EDITS',
-    `${root} has ${changes} ${changes === 1 ? 'change' : 'changes'} that no commit has.`,
-    `See them with \`git -C ${toShellWord(root)} status\`; commit them or take them away first.`,
+    `${root} has ${changes} uncommitted ${changes === 1 ? 'change' : 'changes'}.`,
+    `See them with \`git -C ${toShellWord(root)} status\`, and commit or discard them first.`,
   );
 }
 
-/** Held while the work tree goes, so that its plan is not executed meanwhile. Throws LOCKED, RUN_INTERRUPTED. */
+/**
+ * Holds the turn while the work tree is removed, so that its plan is not executed meanwhile. Throws LOCKED,
+ * RUN_INTERRUPTED.
+ */
 async function claimPending(project: Project, tree: ListedWorkTree): Promise<RunClaim | null> {
   const { repository, journals } = project;
   const { ref, oid, line } = tree;

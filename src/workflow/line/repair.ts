@@ -1,4 +1,4 @@
-/** Puts right what a command that was killed has left in a work tree: a lock of its own would be in the way. */
+/** Repairs what a killed command left in a work tree: its lock would be in the way. */
 import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 

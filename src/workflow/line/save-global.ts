@@ -1,4 +1,4 @@
-/** The user's edit of a file of `teddy/global`, kept together with what others have changed in it meanwhile. */
+/** The user's edit of a file of `teddy/global`, merged with what others have changed in it meanwhile. */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { parseGlobalFile } from '../../session/global/global-files.ts';
@@ -11,13 +11,13 @@ export interface GlobalEdit {
   /** A file of `teddy/global`. */
   name: string;
   base: string;
-  /** Made by the user from `base`. An agent that is empty is removed. */
+  /** The user's version, edited from `base`. An empty agent is removed. */
   mine: string;
 }
 
 /**
- * Returns the new commit, or null when the file says so already. Throws REF_MOVED when both sides have changed an agent;
- * DAMAGED_SESSION when the memos cannot be read.
+ * Saves the edit. Returns the new commit, or null when the file already has this content. Throws REF_MOVED when both
+ * sides have changed an agent; DAMAGED_SESSION when the memos cannot be read.
  */
 export async function saveGlobalFile(
   project: Project,
@@ -32,7 +32,7 @@ export async function saveGlobalFile(
   });
 }
 
-/** `teddy/global` as it would be with a user's edit of memos or context; nothing is saved. Throws as `saveGlobalFile`. */
+/** Returns `teddy/global` as a user's edit of memos or context would make it, and saves nothing. Throws as `saveGlobalFile`. */
 export async function previewGlobalFile(
   project: Project,
   current: GlobalBranch,
@@ -56,14 +56,14 @@ async function mergeEdit(project: Project, current: GlobalBranch, { name, base, 
       `${name} was changed by somebody else while you edited it.`,
       `Edit it again: \`teddy global edit ${name}\`.`,
     );
-  // A merge of two texts that are trusted brings in nothing new.
+  // A merge of two trusted texts brings in nothing new.
   if (name === 'global.context' && (await isTrusted(project, { kind: 'context', text: theirs }))) {
     await trustTexts(project, [{ text }]);
   }
   return text;
 }
 
-/** Empty when there is no such file. */
+/** Returns the content of the file; empty when it does not exist. */
 export function readGlobalFile(global: GlobalBranch | null, name: string): string {
   if (name === 'memos.yaml') return global?.memos ?? '';
   if (name === 'global.context') return global?.globalContext ?? '';

@@ -1,4 +1,4 @@
-/** Where a session starts: a second `start` in the middle of a line hides nothing that comes before it. */
+/** Finds where a session starts: a second `start` in the middle of a line hides nothing that comes before it. */
 import { TeddyError } from '../../errors.ts';
 import type { Commit, Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -7,7 +7,7 @@ import { sessionDir, type Oid, type SessionId } from '../../names.ts';
 import { hasLandedAsItStands } from './find-open.ts';
 import { findNearestEntry } from '../../session/entries/nearest-entry.ts';
 
-/** The reason why nobody can judge a line whose start is missing from a shallow clone. */
+/** The reason why a line cannot be checked when its start is missing from a shallow clone. */
 export const cutBeforeStart = 'its history is cut off here before the start of its session';
 
 /** Returns the error for such a line; `told` says what could not be done. */
@@ -21,22 +21,22 @@ export function noStartError(name: string): TeddyError {
   return new TeddyError(
     'DAMAGED_SESSION',
     `The history of ${name} does not go back to the start of its session.`,
-    'In a shallow clone: `git fetch --unshallow`; in CI, check out with the whole history.',
+    'In a shallow clone, run `git fetch --unshallow`; in CI, check out the full history.',
   );
 }
 
-/** Whether the entry of this commit is a start, with nothing of its session before it. */
+/** Returns whether the entry of this commit is a start, with nothing of its session before it. */
 export async function startsSession(store: Store, entry: Entry | null, { parents }: Commit): Promise<boolean> {
   return entry?.kind === 'start' && !(await holdsSession(store, parents[0] ?? null, entry.session));
 }
 
-/** Null, or a commit that is not in this clone: no. */
+/** Returns whether the commit has the session; false for null and for a commit that is not in this clone. */
 export async function holdsSession(store: Store, commit: Oid | null, session: SessionId): Promise<boolean> {
   if (commit === null || (await store.readSize(commit)) === null) return false;
   return (await store.readDir(commit, sessionDir(session))) !== null;
 }
 
-/** The session whose line a session was begun on top of, if that has not landed. `base`: the commit before the start. */
+/** Returns the session that this one was begun on top of, if that has not landed. `base` is the commit before the start. */
 export async function findUnlandedBase(project: Project, session: SessionId, base: Oid): Promise<SessionId | null> {
   const nearest = await findNearestEntry(project, base);
   const other = nearest?.entry.session;

@@ -1,4 +1,7 @@
-/** Commands of conversations that a crash has cut off: what they wrote in `.teddy/` is put back before anything builds on it. */
+/**
+ * Settles commands of conversations that a crash cut off: reverts what they wrote in `.teddy/` before anything builds
+ * on it.
+ */
 import { TeddyError } from '../../errors.ts';
 import type { KeptFiles } from '../../ports/disk.ts';
 import type { RunDirs, Workspace } from '../../ports/git.ts';
@@ -10,34 +13,35 @@ import { toShellWord } from '../../session/text/shell-word.ts';
 import { restoreSessionFiles } from './guard-session-files.ts';
 import { refuseRunning } from './refuse-operation.ts';
 
-/** A command that a conversation runs, and what puts `.teddy/` back. */
+/** A command that a conversation runs, and what is needed to restore `.teddy/`. */
 export interface CommandFacts extends RunDirs {
-  /** Absolute: the work tree that it runs in. */
+  /** The absolute root of the work tree that it runs in. */
   root: string;
-  /** That is not the main one. */
+  /** Whether that is a linked work tree. */
   isLinked: boolean;
   /** ISO 8601. */
   startedAt: string;
   kept: KeptFiles;
-  /** Null until it is about to start. */
+  /** Null until the command is about to start. */
   group: ProcessGroup | null;
 }
 
-/** Noted from before its start until `.teddy/` is as it was. */
+/** The note exists from before the command starts until `.teddy/` is restored. */
 export const commandKind: OperationKind<CommandFacts> = { name: 'command', title: 'a command' };
 
 type LeftCommand = LeftOperation<CommandFacts>;
 
-/** Where somebody is about to write, or to look. */
+/** Where a command is about to write, or to look. */
 export interface SettleTarget {
-  /** Null: the files alone matter. */
+  /** Null when only the files matter. */
   ref: RefName | null;
   workspace: { root: string } | null;
 }
 
 /**
- * Those of the line, and those that ran in its work tree. Throws LOCKED while one still runs; RUN_INTERRUPTED where one has to be
- * settled elsewhere, or, `onlyLooking`, at all; DAMAGED_SESSION; WRITE_FAILED. Nothing has changed then.
+ * Settles the commands that ran on this line or in its work tree. Throws LOCKED while one is still running;
+ * RUN_INTERRUPTED when one has to be settled elsewhere, or, with `onlyLooking`, at all; DAMAGED_SESSION; WRITE_FAILED.
+ * Nothing has changed then.
  */
 export async function settleCommands(
   project: Project,
@@ -45,7 +49,6 @@ export async function settleCommands(
   { onlyLooking = false }: { onlyLooking?: boolean } = {},
 ): Promise<void> {
   const left = await project.journal.left(commandKind);
-  // The newest first.
   left.sort((a, b) => ((a.facts?.startedAt ?? '') < (b.facts?.startedAt ?? '') ? 1 : -1));
   for (const command of left) await settle(project, place, command, onlyLooking);
 }
@@ -83,28 +86,28 @@ async function putBack(
     throw new TeddyError(
       'RUN_INTERRUPTED',
       `A command of turn ${facts.turn} on ${shortRef(facts.ref)} was interrupted, and what it changed in .teddy/ is still there.`,
-      '`teddy session resume`, and whatever else goes on there, puts that back first.',
+      '`teddy session resume`, or any other command that continues the session, reverts that first.',
     );
   if (!(await isOnNote(project, workspace, facts))) throw elsewhereError(facts, workspace, left);
   await restore(project, workspace, facts);
 }
 
-/** The work tree that it ran in. Null: that is gone. */
+/** Finds the work tree that the command ran in; null when it is gone. */
 async function findWorkspace({ repository }: Project, { root, isLinked }: CommandFacts): Promise<Workspace | null> {
   if (repository.workspace?.root === root) return repository.workspace;
   const trees = await repository.workTrees();
   if (trees.some((tree) => tree.root === root)) return repository.openWorkspace(root);
-  // A repository that was moved has another root, and the same files.
+  // A repository that was moved has a different root but the same files.
   const main = isLinked ? undefined : trees[0];
   if (main === undefined) return null;
   return main.root === repository.workspace?.root ? repository.workspace : repository.openWorkspace(main.root);
 }
 
 function warnOfGone({ notices }: Project, { turn, root }: CommandFacts): void {
-  notices.warn(`${root} is gone, and a command of turn ${turn} that was interrupted there is forgotten.`);
+  notices.warn(`${root} is gone, so the command of turn ${turn} that was interrupted there is forgotten.`);
 }
 
-/** Only above the commit that it started on the kept files say anything. */
+/** Returns whether HEAD is at or above the commit that the command started on; only then are the kept files meaningful. */
 async function isOnNote(
   { repository: { store } }: Project,
   workspace: Workspace,
@@ -121,7 +124,7 @@ async function restore(project: Project, workspace: Workspace, { session, kept }
   if (failure === null) return;
   throw new TeddyError(
     'WRITE_FAILED',
-    `What an interrupted command changed in .teddy/ could not be put back: ${failure}`,
+    `The changes of an interrupted command in .teddy/ could not be reverted: ${failure}`,
     'Nothing else was done. Make .teddy/ writable, and run the command again.',
   );
 }
@@ -130,19 +133,19 @@ function elsewhereError({ turn, ref }: CommandFacts, { root }: Workspace, { path
   const line = shortRef(ref);
   return new TeddyError(
     'RUN_INTERRUPTED',
-    `A command of turn ${turn} was interrupted on ${line}, and what it changed in .teddy/ may be in ${root} still.`,
-    `Go back, and run any command there: \`git -C ${toShellWord(root)} switch ${toShellWord(line)}\`. Where that cannot be: ${toWayOut(`git -C ${toShellWord(root)}`, path)}`,
+    `A command of turn ${turn} was interrupted on ${line}, and its changes in .teddy/ may still be in ${root}.`,
+    `Go back, and run any teddy command there: \`git -C ${toShellWord(root)} switch ${toShellWord(line)}\`. If that is not possible, ${toWayOut(`git -C ${toShellWord(root)}`, path)}`,
   );
 }
 
 function damagedNoteError({ path }: LeftCommand): TeddyError {
   return new TeddyError(
     'DAMAGED_SESSION',
-    `The note of a command that was interrupted cannot be read: ${path}.`,
+    `The note about an interrupted command cannot be read: ${path}.`,
     toWayOut('git', path).replace('look', 'Look'),
   );
 }
 
 function toWayOut(git: string, path: string): string {
-  return `look at \`${git} diff HEAD -- .teddy\`, take back what is not yours, then remove the note: \`rm ${toShellWord(path)}\`.`;
+  return `look at \`${git} diff HEAD -- .teddy\`, revert what is not yours, then remove the note: \`rm ${toShellWord(path)}\`.`;
 }

@@ -1,4 +1,4 @@
-/** With `teddy.snapshot=all`: files that git does not know yet join the user's snapshot, if nothing speaks against it. */
+/** With `teddy.snapshot=all`, adds untracked files to the user's snapshot, unless something speaks against it. */
 import { equalBytes } from '../../session/text/bytes.ts';
 import { GitKilledError, TeddyError } from '../../errors.ts';
 import type { Workspace } from '../../ports/git.ts';
@@ -19,15 +19,15 @@ import {
 } from './new-files.ts';
 
 export interface NewFiles {
-  /** The tree with them. */
+  /** The tree with the new files. */
   tree: Oid;
   added: RepoPath[];
   leftOut: LeftOutFile[];
 }
 
 /**
- * `base` with those of `untracked` that may be committed. What git stored is what was looked through: a file that is
- * written meanwhile is left out. Throws SNAPSHOT_FAILED.
+ * Adds those of `untracked` that may be committed to `base`. Exactly the bytes that were checked are stored: a file
+ * that is being written meanwhile is left out. Throws SNAPSHOT_FAILED.
  */
 export async function addNewFiles(
   project: Project,
@@ -47,7 +47,7 @@ export async function addNewFiles(
   return dropWritten(project, workspace, { base, tree, seen, leftOut });
 }
 
-/** Its bytes, why it is left out, or null when it is gone. */
+/** Returns the file's bytes, why it is left out, or null when it is gone. */
 async function lookThrough(
   project: Project,
   workspace: Workspace,
@@ -70,7 +70,7 @@ function refuse(error: unknown): never {
   throw new TeddyError(
     'SNAPSHOT_FAILED',
     `git could not record your new files: ${error.message}`,
-    'Mend that, have git ignore the file, or run `git config teddy.snapshot tracked`; nothing was changed.',
+    'Nothing was changed. Fix that, have git ignore the file, or run `git config teddy.snapshot tracked`.',
     { cause: error },
   );
 }
@@ -94,7 +94,7 @@ async function dropWritten(
   for (const [path, bytes] of seen) {
     const oid = stored.get(path);
     if (oid === undefined || oid === (await nameOf(project, bytes))) continue;
-    // A filter of git's may have changed it as well: then it still is as it was seen.
+    // A git filter may have changed the stored bytes; then the file on disk still is what was checked.
     if (!(await isAsSeen(workspace, path, bytes))) written.push(path);
   }
   const added = [...seen.keys()].filter((path) => stored.has(path) && !written.includes(path));
@@ -106,7 +106,7 @@ async function dropWritten(
   return { tree: without, added, leftOut: [...leftOut, ...changing] };
 }
 
-/** Nothing is written: only its name is wanted. */
+/** Returns the object id and writes nothing. */
 function nameOf({ repository }: Project, bytes: Uint8Array): Promise<Oid> {
   return repository.store.batch().blob(bytes);
 }

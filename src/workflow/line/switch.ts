@@ -7,24 +7,31 @@ import { toShellWord } from '../../session/text/shell-word.ts';
 import { refuseRunsIn } from './unfinished-run.ts';
 import { moveRefs } from './move-refs.ts';
 
-/** The command that switches to a branch, by its short name; one that only a remote has gets a branch here first. */
+/**
+ * Returns the command that switches to a branch, by its short name; a branch that only a remote has is first created
+ * locally.
+ */
 export function toSwitchCommand(branch: string): string {
   const option = branch.startsWith('teddy/') ? '' : ' --track';
   return `git switch${option} ${toShellWord(branch)}`;
 }
 
-/** `git` as a person here types it to act on a branch. `root`: of the work tree that has the branch checked out, if any. */
+/**
+ * Returns `git` as the user has to type it here to act on a branch. `root` is the root of the work tree that has the
+ * branch checked out, if any.
+ */
 export function toGitOn({ repository }: Pick<Project, 'repository'>, ref: RefName, root: string | null): string {
   if (root === null) return `git switch ${toShellWord(shortRef(ref))} && git`;
   return root === repository.workspace?.root ? 'git' : `git -C ${toShellWord(root)}`;
 }
 
-/** The hint for whoever may also stay: `session new` and `session branch`. */
-export const canStay = 'With --no-switch it is made all the same.';
+/** The hint of `session new` and `session branch`, where the user need not switch. */
+export const canStay = 'To make it without switching: --no-switch.';
 
 /**
- * If git refuses, the line, which was just made, is gone again. `otherWay` is added to the hint where files are in the way. Throws FILES_IN_THE_WAY or LOCKED, as `Workspace.switchTo` does;
- * LOCKED or RUN_INTERRUPTED for a run in these files.
+ * Switches to a line that was just made, and deletes the line if git refuses. `otherWay` is added to the hint when
+ * files are in the way. Throws FILES_IN_THE_WAY or LOCKED, as `Workspace.switchTo` does; LOCKED or RUN_INTERRUPTED for
+ * a run in these files.
  */
 export async function switchOrTakeBack(
   project: Project,
@@ -37,7 +44,7 @@ export async function switchOrTakeBack(
     await refuseRunsIn(project, workspace);
     await workspace.switchTo(ref);
   } catch (error) {
-    // git may have switched before it failed; a branch that HEAD is on must not go.
+    // git may have switched before it failed; the branch that HEAD is on must not be deleted.
     if ((await workspace.head()).ref === ref) throw error;
     await moveRefs(project, [{ ref, old: commit, new: null }], 'taken back', { drops: true });
     throw otherWay === undefined ? error : withOtherWay(error, otherWay);

@@ -1,4 +1,4 @@
-/** The user's own edits become a commit of theirs before a turn builds on them. Their index and files stay as they are. */
+/** Commits the user's own edits before a turn builds on them. Their index and files do not change. */
 import type { Project } from '../../ports/project.ts';
 import { globalContextPath, memosPath } from '../../session/global/global-files.ts';
 import { parseMemos } from '../../session/global/memos.ts';
@@ -15,15 +15,15 @@ import { toText, withEntry, type LineState } from '../../view/view.ts';
 import { previewGlobalFile, saveGlobalFile, type GlobalEdit } from './save-global.ts';
 
 /**
- * Appends a `snapshot` entry if there are edits, and returns the line as it is then. `turn` is null before a message. A line that
- * is checked out nowhere has no edits. Throws PARTIALLY_STAGED, UNCOMMITTED_EDITS, PLAN_MODIFIED, FILE_MODIFIED,
- * SNAPSHOT_FAILED; then nothing has changed.
+ * Appends a `snapshot` entry if there are edits, and returns the line with it. `turn` is null before a message. A line
+ * that is not checked out has no edits. Throws PARTIALLY_STAGED, UNCOMMITTED_EDITS, PLAN_MODIFIED, FILE_MODIFIED,
+ * SNAPSHOT_FAILED; nothing has changed then.
  */
 export async function takeSnapshot(project: Project, line: ReadyLine, turn: TurnName | null): Promise<LineState> {
   const { ref, workspace } = line;
   if (workspace === null) return line.state;
   const checkedOut = { ...line, workspace };
-  // After a lost race the edits have to be compared with the new tip.
+  // After a lost race, the edits have to be compared with the new tip.
   const read = async () => {
     const { state, ...edits } = await draftSnapshot(project, checkedOut, turn);
     return { ...state, ...edits };
@@ -41,14 +41,17 @@ export async function takeSnapshot(project: Project, line: ReadyLine, turn: Turn
   return commit === null ? state : withEntry(state, commit, entry);
 }
 
-/** The line with the snapshot that `takeSnapshot` would append, whose commit is on no branch, and what would be merged. */
+/**
+ * The line with the snapshot that `takeSnapshot` would append, in a commit that is on no branch, and the merged global
+ * files.
+ */
 export interface SnapshotPreview {
   state: LineState;
   global: GlobalBranch | null;
   count: number;
 }
 
-/** Moves no branch, and writes nothing but objects. Throws as `takeSnapshot` does. */
+/** Previews the snapshot: moves no branch, and writes only objects. Throws as `takeSnapshot` does. */
 export async function previewSnapshot(project: Project, line: CheckedOutLine): Promise<SnapshotPreview> {
   const [{ state, drafted, leftOut }, global] = await Promise.all([
     draftSnapshot(project, line, null),
@@ -57,7 +60,7 @@ export async function previewSnapshot(project: Project, line: CheckedOutLine): P
   await tellLeftOut(project, leftOut);
   if (drafted === null) return { state, global, count: 0 };
   const { draft, files, count } = drafted;
-  // The user has read what they have edited, also before it is committed.
+  // The user has read their own edits, even before they are committed.
   await trustOwnList(project, files);
   let merged = global;
   for (const edit of await readGlobalEdits(project, state.tip, files)) {
@@ -73,7 +76,7 @@ function tellTaken({ notices }: Project, { count, staged, added }: DraftedSnapsh
     ...(added === 0 ? [] : [`${added} of them new`]),
   ];
   const also = parts.length === 0 ? '' : ` (${parts.join(', ')})`;
-  notices.info(`${count} ${count === 1 ? 'file' : 'files'} of your own edits committed as a snapshot${also}.`);
+  notices.info(`Your own edits of ${count} ${count === 1 ? 'file' : 'files'} were committed as a snapshot${also}.`);
 }
 
 async function tellLeftOut({ notices, masker }: Project, leftOut: LeftOutFile[]): Promise<void> {
@@ -81,17 +84,17 @@ async function tellLeftOut({ notices, masker }: Project, leftOut: LeftOutFile[])
   const unknown = leftOut.filter(({ reason }) => reason === notTracked);
   if (refused.length > 0) {
     const named = nameSome(refused.map(({ path, reason }) => `${path} (${reason})`));
-    notices.warn(`Not in the snapshot: ${await maskString(masker, named)}.`);
+    notices.warn(`Left out of the snapshot: ${await maskString(masker, named)}.`);
   }
   if (unknown.length > 0) {
     const named = await maskString(masker, nameSome(unknown.map(({ path }) => path)));
     notices.info(
-      `Not in the session, since git does not track them: ${named}. \`git add\` the ones that belong in it.`,
+      `Left out of the session, because git does not track them: ${named}. \`git add\` the ones that belong in it.`,
     );
   }
 }
 
-/** The user has read a list that they have edited. */
+/** Trusts a list that the user has edited, because they have read it. */
 async function trustOwnList(project: Project, files: FileEdit[]): Promise<void> {
   const lists = files.filter(({ path }) => path.endsWith('/session.context'));
   await trustTexts(
@@ -100,12 +103,15 @@ async function trustOwnList(project: Project, files: FileEdit[]): Promise<void> 
   );
 }
 
-/** Memos and the global context are everybody's: an edit of a line's copy goes to `teddy/global`, entry by entry. */
+/**
+ * Merges the user's edits of memos and global context, which everybody shares, from the line's copy into
+ * `teddy/global`, entry by entry.
+ */
 async function mergeIntoGlobal(project: Project, tip: Oid, files: FileEdit[]): Promise<void> {
   for (const edit of await readGlobalEdits(project, tip, files)) await saveGlobalFile(project, edit.name, edit);
 }
 
-/** Throws DAMAGED_SESSION before anything is written: a list that cannot be read would stop every later turn. */
+/** Throws DAMAGED_SESSION before anything is written, because an unreadable list would stop every later turn. */
 async function readGlobalEdits(project: Project, tip: Oid, files: FileEdit[]): Promise<GlobalEdit[]> {
   const copies = files.filter(({ path }) => path === memosPath || path === globalContextPath);
   return Promise.all(

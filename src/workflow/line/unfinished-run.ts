@@ -11,7 +11,7 @@ import { readLineAt, type LineState } from '../../view/view.ts';
 /** The choices for a run that was killed. */
 export const interruptedChoices = ['resume', 'rollback', 'keep'] as const;
 
-/** RUN_INTERRUPTED, for those who can ask what to do. */
+/** RUN_INTERRUPTED with the run, for callers that can ask what to do. */
 export class InterruptedRun extends TeddyError {
   readonly run: JournaledRun;
 
@@ -21,7 +21,7 @@ export class InterruptedRun extends TeddyError {
   }
 }
 
-/** The commands that settle a run, from where the user stands. It takes the files of the run, with HEAD on its line. */
+/** Returns the commands that settle a run, from where the user is. They need the files of the run, with HEAD on its line. */
 export function describeWays(
   { repository }: Project,
   { ref, root }: Pick<RunRecord, 'ref' | 'root'>,
@@ -35,32 +35,35 @@ export function describeWays(
   return ways.join(' or ');
 }
 
-/** In a sentence. */
+/** Describes the interruption in a sentence. */
 export function describeInterrupted({ run, interrupted, ended, isRollingBack }: JournaledRun): string {
   const start = `The run of turn ${run.turn} was interrupted`;
-  if (isRollingBack) return `${start} while its files were put back.`;
+  if (isRollingBack) return `${start} while its files were being restored.`;
   if (interrupted) return `${start} in action ${interrupted.action} (${interrupted.target}).`;
-  return `${start} after action ${ended.at(-1)?.log.index ?? 0}, before its report was there.`;
+  return `${start} after action ${ended.at(-1)?.log.index ?? 0}, before its report was written.`;
 }
 
 export interface LineInFiles {
   ref: RefName;
   session: SessionId;
   tip: Oid;
-  /** The work tree whose HEAD is on the line, if any. */
+  /** The work tree that has the line checked out, if any. */
   workspace: { root: string } | null;
-  /** The line as the caller has read it. */
+  /** The line as the caller read it. */
   state?: LineState;
 }
 
-/** Whether the run is of the line's own plan, also where its branch was renamed since, or left for another one at the same place. */
+/**
+ * Returns whether the run is of the line's own plan, even if its branch was renamed since, or left for another one in
+ * the same work tree.
+ */
 export function isOfLine(run: RunRecord, { ref, session, workspace }: Omit<LineInFiles, 'tip'>): boolean {
   return run.ref === ref || (run.session === session && run.root === workspace?.root);
 }
 
 /**
- * Throws LOCKED while a run of the line, or in its files, is on its way, and RUN_INTERRUPTED where one was killed whose plan
- * is pending, but for whoever `settles` that of the line. What is left of a run that has its report is removed.
+ * Throws LOCKED while a run of the line, or in its files, is in progress, and RUN_INTERRUPTED when one with a pending
+ * plan was killed, unless the caller `settles` the line's own. Removes what is left of a run that has its report.
  */
 export async function checkUnfinishedRuns(
   project: Project,
@@ -78,8 +81,8 @@ export async function checkUnfinishedRuns(
 }
 
 /**
- * For whoever is about to exchange the files of a work tree. What an interrupted command of a conversation changed in `.teddy/` there
- * is put back. Throws LOCKED, RUN_INTERRUPTED.
+ * Checks for runs before the files of a work tree are replaced. Reverts what an interrupted command of a conversation
+ * changed in `.teddy/` there. Throws LOCKED, RUN_INTERRUPTED.
  */
 export async function refuseRunsIn(project: Project, { root }: { root: string }): Promise<void> {
   await settleCommands(project, { ref: null, workspace: { root } });
@@ -89,7 +92,10 @@ export async function refuseRunsIn(project: Project, { root }: { root: string })
   }
 }
 
-/** Null where the run has its report, or its line is gone: then what is left of it is removed. Throws LOCKED. */
+/**
+ * Returns the run if its plan is pending. Returns null when the run has its report, or its line is gone, and removes
+ * what is left of it. Throws LOCKED.
+ */
 async function findPending(project: Project, run: RunRecord, line: LineInFiles | null): Promise<LeftRun | null> {
   const claim = await project.journals.claim(run);
   try {
@@ -109,16 +115,16 @@ function otherLineError(project: Project, left: LeftRun): TeddyError {
   const line = shortRef(left.run.ref);
   return new TeddyError(
     'RUN_INTERRUPTED',
-    `${describeInterrupted(left).replace(/\.$/, '')}, on ${line}, and what it has done is in ${left.run.root}.`,
+    `${describeInterrupted(left).replace(/\.$/, '')}, on ${line}, and its changes are in ${left.run.root}.`,
     `Settle it first: ${describeWays(project, left.run, { isOnLine: false })}.`,
   );
 }
 
-/** Refuses a line that is checked out nowhere now, or elsewhere: what the run left lies where it ran. */
+/** Refuses a line that is now checked out elsewhere or not at all, because the run left its changes where it ran. */
 export async function refuseElsewhere(project: Project, line: Omit<LineInFiles, 'tip'>): Promise<void> {
   const run = (await project.journals.list()).find((one) => isOfLine(one, line));
   if (run === undefined || run.root === line.workspace?.root) return;
-  // Where that is gone, or was moved, there is only this one.
+  // If that work tree is gone or was moved, this one is the only choice.
   if (!(await project.repository.workTrees()).some(({ root }) => root === run.root)) return;
   const left = await findPending(project, run, null);
   if (left === null) return;
@@ -126,8 +132,8 @@ export async function refuseElsewhere(project: Project, line: Omit<LineInFiles, 
   const branch = toShellWord(shortRef(run.ref));
   throw new TeddyError(
     'RUN_INTERRUPTED',
-    `The run of turn ${run.turn} was interrupted in ${run.root}, and its line is checked out in ${line.workspace.root} now.`,
-    `Switch this one to another branch, then that one back: \`git -C ${toShellWord(run.root)} switch ${branch}\`.`,
+    `The run of turn ${run.turn} was interrupted in ${run.root}, and its branch is now checked out in ${line.workspace.root}.`,
+    `Switch this work tree to another branch, then the other one back: \`git -C ${toShellWord(run.root)} switch ${branch}\`.`,
   );
 }
 
@@ -150,7 +156,7 @@ async function isReported(
 function tellForgotten({ notices }: Project, { run }: LeftRun): void {
   const line = shortRef(run.ref);
   notices.warn(
-    `The plan of turn ${run.turn} is not on ${line} any more, so its interrupted run is forgotten; what it has changed stays in ${run.root}.`,
+    `The plan of turn ${run.turn} is no longer on ${line}, so its interrupted run is forgotten; its changes stay in ${run.root}.`,
   );
 }
 
@@ -160,7 +166,7 @@ async function isPending(
   tip: Oid,
   turn: TurnName,
 ): Promise<boolean> {
-  // A journal may be that of another line, or of this one after its branch was renamed.
+  // A journal may belong to another line, or to this one before its branch was renamed.
   const { latest } = await readLineAt(store, line ?? { workspace: null }, tip);
   return latest?.turn === turn && latest.status === 'planned';
 }

@@ -1,4 +1,7 @@
-/** Names the commands by which a person gets to a line, and lets go of it, from where they stand: git then does what it is asked. */
+/**
+ * Names the commands that take the user from where they are to a line, or make a work tree leave it, so that git
+ * accepts the next command.
+ */
 import type { TreeChange, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { parentsOf, shortRef, type RefName, type RepoPath, type SessionId } from '../../names.ts';
@@ -6,8 +9,8 @@ import { toOperationSteps } from './refuse-operation.ts';
 import { toShellWord } from '../../session/text/shell-word.ts';
 
 /**
- * `cd` to the work tree that the line is checked out in; else `git switch`, after what git asks for first. `workspace`: the work
- * tree whose HEAD is on the line, where that is known.
+ * Returns `cd` to the work tree that has the line checked out, or else `git switch`, after whatever git needs first.
+ * `workspace` is the work tree that has the line checked out, if known.
  */
 export async function findWayTo(
   project: Project,
@@ -17,7 +20,7 @@ export async function findWayTo(
   const holder = (await project.repository.linkedWorkTrees()).find((tree) => tree.ref === ref);
   if (holder !== undefined && !holder.isGone) return `cd ${toShellWord(holder.root)}`;
   const steps = [
-    // git takes a branch for checked out in a work tree that is gone until it is told so.
+    // git considers a branch checked out in a work tree that is gone until it is pruned.
     ...(holder === undefined ? [] : toForgetSteps(holder)),
     ...(await toClearSteps(project, ref)),
     `git switch ${await toBranchWords(project, ref)}`,
@@ -25,12 +28,15 @@ export async function findWayTo(
   return steps.join(' && ');
 }
 
-/** The command that archives a session: another work tree that is on the line has to let go of it first. */
+/** Returns the command that archives a session; another work tree that is on the line has to leave it first. */
 export function toArchiveCommand(project: Project, line: { ref: RefName; session: SessionId }): Promise<string> {
   return afterLeaving(project, line.ref, `teddy session archive ${line.session}`);
 }
 
-/** A command that may leave the line in the main work tree by itself, with what any other work tree has to do before it. */
+/**
+ * Returns a command that may itself leave the line in the main work tree, preceded by what any other work tree has to
+ * do first.
+ */
 export async function afterLeaving({ repository }: Project, ref: RefName, command: string): Promise<string> {
   const trees = await repository.workTrees();
   const holder = trees.find((tree) => tree.ref === ref);
@@ -52,8 +58,9 @@ export function toForgetSteps({ root, lock }: { root: string; lock: string | nul
 }
 
 /**
- * git refuses to switch in the middle of a merge or the like, with unmerged files, and where an edited or untracked file is another
- * one on the branch. Nothing that is not committed is lost, but for what an operation has done so far.
+ * Returns the commands that git needs before it switches: it refuses in the middle of a merge or the like, with
+ * unmerged files, and when an edited or untracked file differs on the branch. No uncommitted change is lost, except
+ * what an operation has done so far.
  */
 async function toClearSteps({ repository: { store, workspace } }: Project, ref: RefName): Promise<string[]> {
   if (workspace === null) return [];
@@ -70,7 +77,7 @@ async function toClearSteps({ repository: { store, workspace } }: Project, ref: 
   return [...abort, ...(isUnmerged ? ['git add -u'] : []), ...stash];
 }
 
-/** A file in the way of a file, of a directory, or in a directory that is a file on the branch. */
+/** Returns whether an untracked file is in the way of a file or a directory, or in a directory that is a file on the branch. */
 function hasUntrackedInTheWay(changes: readonly TreeChange[], untracked: readonly RepoPath[]): boolean {
   if (untracked.length === 0) return false;
   const added = new Set(changes.flatMap(({ path, change }) => (change === 'added' ? [path] : [])));
@@ -78,7 +85,7 @@ function hasUntrackedInTheWay(changes: readonly TreeChange[], untracked: readonl
   return untracked.some((path) => added.has(path) || above.has(path) || parentsOf(path).some((one) => added.has(one)));
 }
 
-/** git does not choose between two remotes that have a branch of the name. */
+/** Names the remote's branch in full when two remotes have it, because git does not choose between them. */
 async function toBranchWords({ repository: { store } }: Project, ref: RefName): Promise<string> {
   const name = shortRef(ref);
   if ((await store.resolve(ref)) !== null) return toShellWord(name);
