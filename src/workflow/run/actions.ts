@@ -1,4 +1,4 @@
-/** Runs a plan's actions in order: ask, do, note what came of it. Nothing is committed here. */
+/** Runs a plan's actions in order: asks, performs, and notes the outcome. Commits nothing. */
 import type { Action, Plan } from '../../plan/plan.ts';
 import type { ActionLog } from '../../plan/report/report.ts';
 import { withText, type Effect, type WriteEffect } from '../../plan/effects/effect.ts';
@@ -32,11 +32,11 @@ interface ActionsContext {
   ref: RefName;
   session: SessionId;
   log: RunLog;
-  /** The run of an earlier process; its actions are not run again. */
+  /** The run, perhaps begun by an earlier process; actions that it already has are not run again. */
   run: Run;
 }
 
-/** Adds to `run`, action by action. */
+/** Runs the actions and adds each to `run`. */
 export async function runActions(
   project: Project,
   { workspace, ref, session, log: runLog, run }: ActionsContext,
@@ -88,7 +88,7 @@ async function runOrSkip(...[project, runner, plan, action, approvesAll]: Parame
   return runAction(project, runner, plan, action, approvesAll);
 }
 
-/** The log of an action that is not run because of how the run has ended. */
+/** Returns the log of an action that is not run because of how the run ended. */
 export function toSkippedLog(action: Action, ended: Run['ended']): ActionLog {
   return newLog(action, skipped(skipReasons[ended === 'done' ? 'interrupted' : ended]));
 }
@@ -97,7 +97,7 @@ export function toUnselectedLog(action: Action): ActionLog {
   return newLog(action, skipped(notSelected));
 }
 
-/** Whether there is anything to report. */
+/** Returns whether there is anything to report. */
 export function hasRun({ logs }: Run): boolean {
   return logs.some(({ status, duration_ms }) => status !== 'SKIPPED' || duration_ms !== undefined);
 }
@@ -119,7 +119,7 @@ async function runAction(
 ): Promise<Step> {
   const { approver, files, settings } = runner;
   if (runner.run.isOffLine) return endOffLine(runner);
-  // Looked at again: a command that ran before may have changed what the plan was checked against.
+  // Checked again, because a command that ran before may have changed what the plan was checked against.
   const mask = (text: string) => maskString(project.masker, text);
   const outcome = await toEffect(action, { inspect: files.inspect, mask });
   if ('problems' in outcome) {
@@ -133,7 +133,8 @@ async function runAction(
   if (settings.signal.aborted || decision === 'end') return endUnanswered(runner);
   if (decision === 'quit') return { decision, log: skipped(declines ? 'declined' : skipReasons.quit, comment) };
   if (decision !== 'yes' && decision !== 'all') return { decision, log: skipped('declined', comment) };
-  // Time has passed since HEAD was seen on the line: a person was asked. After a command, and the web, it is looked at too.
+  // Time has passed since HEAD was seen on the line, because the user was asked. It is checked after a command and
+  // after web requests, too.
   if (!approvesAll && approver.by === 'user' && (await hasLeft(runner))) return endOffLine(runner);
   const started = project.clock.now().getTime();
   const wanted =
@@ -154,7 +155,10 @@ async function runAction(
   return { decision, log: { ...performed, ...modified, approved_by: approver.by, duration_ms } };
 }
 
-/** A full disk or a missing permission is an outcome of the action, which the report has to tell; only a defect is thrown. */
+/**
+ * Performs the action. A full disk or a missing permission is an outcome of the action, for the report; only a defect
+ * is thrown.
+ */
 async function performOnDisk(runner: Runner, action: Action, effect: Effect): Promise<Performed> {
   try {
     return await perform(action, effect, openDiskWorld(runner, action));
@@ -166,7 +170,7 @@ async function performOnDisk(runner: Runner, action: Action, effect: Effect): Pr
   }
 }
 
-/** Ends the run where the user has left: nobody answers any more. */
+/** Ends the run when the user has left and nobody answers anymore. */
 function endUnanswered({ run, settings: { signal } }: Runner): Step {
   if (signal.aborted) return { decision: 'quit', log: skipped(skipReasons.interrupted) };
   return { decision: 'end', log: skipped(hasRun(run) ? skipReasons.quit : skipReasons.interrupted) };
@@ -177,7 +181,7 @@ async function hasLeft({ place: { workspace }, ref, run }: Runner): Promise<bool
   return run.isOffLine;
 }
 
-/** The work tree is another branch's by now. */
+/** Ends the run because the work tree now belongs to another branch. */
 function endOffLine({ ref }: Runner): Step {
   return { decision: 'end', log: skipped(`HEAD has left ${shortRef(ref)}`) };
 }
@@ -186,13 +190,16 @@ function isLast({ actions }: Plan, { index }: Action, { chosen }: RunSettings): 
   return !actions.some((other) => other.index > index && chosen.has(other.index));
 }
 
-/** Unlike a plan's script, the user's was masked by nobody yet. */
+/** Returns the parameters for the report. Unlike the plan's script, the user's has not been masked yet. */
 async function reportEdited(action: Action, mask: (text: string) => Promise<string>): Promise<ActionLog['params']> {
   const params = toParams(action);
   return typeof params.command === 'string' ? { ...params, command: await mask(params.command) } : params;
 }
 
-/** The world that the actions of a run work on: the work tree. What they change is noted in the run, and in its journal before. */
+/**
+ * The world that the actions of a run work on: the work tree. Their changes are noted in the run, and beforehand in its
+ * journal.
+ */
 function openDiskWorld(runner: Runner, action: Action): ActionWorld {
   const { pages, masker, settings, run, log, approver, place } = runner;
   return {
@@ -239,7 +246,7 @@ async function write(runner: Runner, action: Action, effect: WriteEffect): Promi
     const reason = `${effect.path} was changed while the approval was asked for; nothing was written`;
     return { status: 'FAILURE', details: { reason } };
   }
-  // Noted before: an install that fails in its last step has changed the file all the same.
+  // Noted beforehand, because an install that fails in its last step has still changed the file.
   run.changed.set(path, effect.action);
   run.left.set(path, `sha256:${sha256}`);
   run.files.set(effect.action, null);
@@ -248,7 +255,10 @@ async function write(runner: Runner, action: Action, effect: WriteEffect): Promi
   return { status: 'SUCCESS' };
 }
 
-/** Somebody may have edited the file in the meantime: what they see on the screen is what is written, or nothing. */
+/**
+ * Returns whether the file is as it was shown. Somebody may have edited it meanwhile, and only what the user saw on the
+ * screen may be written.
+ */
 async function isAsShown(files: ProjectFiles, action: Action, shown: WriteEffect): Promise<boolean> {
   const outcome = await toEffect(action, { inspect: files.inspect });
   return 'effect' in outcome && outcome.effect.kind === 'write' && equalBytes(outcome.effect.before, shown.before);

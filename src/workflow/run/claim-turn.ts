@@ -1,4 +1,4 @@
-/** The right to execute a line's pending plan, for as long as it takes. */
+/** The exclusive right to execute a line's pending plan, for as long as that takes. */
 import { TeddyError } from '../../errors.ts';
 import type { LeftRun } from '../../ports/disk.ts';
 import type { RunDirs, Workspace } from '../../ports/git.ts';
@@ -16,7 +16,10 @@ export interface ClaimedTurn {
   left: LeftRun | null;
 }
 
-/** Throws NOT_ON_LINE, NO_PENDING_PLAN, LOCKED while another process executes the turn, and what preparing a line throws. */
+/**
+ * Claims the turn for `use`. Throws NOT_ON_LINE, NO_PENDING_PLAN, LOCKED while another process executes the turn, and
+ * what preparing a line throws.
+ */
 export async function withClaim<Value>(
   project: Project,
   selector: string | undefined,
@@ -24,7 +27,7 @@ export async function withClaim<Value>(
 ): Promise<Value> {
   const line = await prepareLine(project, selector, { settles: true, needsFiles: true });
   await refuseElsewhere(project, line);
-  // Where nothing waits, a work tree would not help.
+  // Checked first: when no plan waits, a work tree would not help.
   const { turn } = requirePlan(line);
   const workspace = await requireWorkspace(project, line);
   const begun = (await project.journals.list()).find((run) => run.turn === turn && isOfLine(run, line));
@@ -47,7 +50,7 @@ export async function withClaim<Value>(
   }
 }
 
-/** Where the disk took no more and a run is left, the same command would only be told of that run. */
+/** Adds a hint when the disk is full and a run is left behind; running the same command again would only report that run. */
 async function toWayOut(project: Project, place: RunDirs, error: unknown): Promise<unknown> {
   if (!(error instanceof TeddyError) || error.code !== 'DISK_FULL') return error;
   const run = await project.journals.find(place).catch(() => null);

@@ -1,4 +1,4 @@
-/** The end of a run that has a journal: its files are put back where that was asked for, its report is there, its journal is gone. */
+/** Ends a run that has a journal: rolls its files back if asked to, publishes its report, and removes its journal. */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import type { TurnName } from '../../names.ts';
@@ -14,7 +14,7 @@ export interface JournaledOutcome {
   memos: DecidedMemos;
 }
 
-/** Whatever prevents the report leaves the journal: the next command says so. */
+/** Closes the run. If anything prevents the report, the journal stays, and the next command reports the run. */
 export async function closeRun(
   draft: RunDraft,
   { run, log, memos }: JournaledOutcome,
@@ -24,7 +24,7 @@ export async function closeRun(
   try {
     const rolledBack = rollsBack ? await putBack(draft, run, log) : null;
     const executed = await finishRun(draft, run, memos, rolledBack);
-    // The next command removes what is left of it.
+    // If that fails, the next command removes the rest.
     await log.journal.discard().catch((error: unknown) => project.notices.warn(toWarning(error)));
     return executed;
   } finally {
@@ -33,36 +33,38 @@ export async function closeRun(
 }
 
 async function putBack({ project, line: { workspace } }: RunDraft, run: Run, log: RunLog): Promise<RolledBack> {
-  // On a full disk the files are put back all the same; only a crash in the middle of it would be told less well.
+  // On a full disk the files are still put back; only a crash in the middle of it would be reported less precisely.
   await log.rollBack().catch((error: unknown) => project.notices.warn(toWarning(error)));
   const rolledBack = await rollBack({ project, workspace, journal: log.journal }, log.journaled());
-  // With a report the journal goes, and with it what it has kept of the files that are not put back.
+  // Once there is a report, the journal is removed, and with it the saved content of files that could not be put back.
   tellRolledBack(project, log.journaled().run, rolledBack);
   const left = new Set(rolledBack.left.map(({ path }) => path));
   for (const path of run.changed.keys()) if (!left.has(path)) run.changed.delete(path);
   return rolledBack;
 }
 
-/** Throws ROLLBACK_INCOMPLETE where another try may come further. */
+/** Reports a rollback. Throws ROLLBACK_INCOMPLETE when another try may get further. */
 export function tellRolledBack(
   { notices }: Project,
   { turn }: { turn: TurnName },
   { left, failed, aside, kept }: RolledBack,
 ): void {
   const remaining = [...left, ...failed].map(({ path, reason }) => `${path} (${reason})`);
-  if (remaining.length > 0) notices.warn(`Not put back: ${nameSome(remaining)}.`);
+  if (remaining.length > 0) notices.warn(`Could not be restored: ${nameSome(remaining)}.`);
   if (aside.length > 0) notices.warn(describeAside(aside));
   const [first] = kept;
   if (first !== undefined) {
     const files = kept.length === 1 ? '1 file' : `${kept.length} files`;
     const directory = first.to.slice(0, -first.path.length - 1);
-    notices.info(`What commands had left in ${files} is kept in ${directory}, in case somebody else has edited there.`);
+    notices.info(
+      `The content that commands left in ${files} was saved in ${directory}, in case somebody else has edited it.`,
+    );
   }
   if (failed.length > 0)
     throw new TeddyError(
       'ROLLBACK_INCOMPLETE',
-      `Not all of turn ${turn} is put back: ${nameSome(failed.map(({ path }) => path))}.`,
-      'Mend that, then `teddy session execute --interrupted=rollback` puts the rest back; =keep leaves it as it is.',
+      `Turn ${turn} could not be rolled back completely. Not restored: ${nameSome(failed.map(({ path }) => path))}.`,
+      'Fix that, then restore the rest: `teddy session execute --interrupted=rollback`. To leave the files alone, use =keep.',
     );
 }
 
@@ -70,8 +72,8 @@ function describeAside(aside: RolledBack['aside']): string {
   const shown = nameSome(aside.map(({ path }) => path));
   const places = nameSome(aside.map(({ to }) => to));
   return aside.length === 1
-    ? `${shown} may hold an edit that is not the run's: what was there is kept as ${places}.`
-    : `${shown} may hold edits that are not the run's: what was there is kept as ${places}.`;
+    ? `${shown} may have an edit that is not the run's: its content was saved as ${places}.`
+    : `${shown} may have edits that are not the run's: their content was saved as ${places}.`;
 }
 
 export function toWarning(error: unknown): string {

@@ -1,4 +1,4 @@
-/** Executes the pending plan; where it is not valid asks for another one and executes that, as often as is allowed. */
+/** Executes the pending plan; when it is not valid, asks for another one and executes that, up to a limit. */
 import { TeddyError } from '../../errors.ts';
 import { parsePlan } from '../../plan/parse/parse.ts';
 import type { Project } from '../../ports/project.ts';
@@ -14,19 +14,19 @@ import type { Action, Plan } from '../../plan/plan.ts';
 import { describeAction } from '../../plan/actions/actions.ts';
 
 export interface Replanning extends Pick<PlanRequest, 'approveForeign'> {
-  /** How many other plans are asked for at most. */
+  /** The maximum number of other plans to ask for. */
   maxTries: number;
-  /** Called once, when the first plan is not valid. Without a model nobody is asked. */
+  /** Called once, when the first plan is not valid. If it returns no model, no other plan is asked for. */
   chooseModel(): Promise<PlanRequest['choice']>;
-  /** Who hears the answer of one try; tries count from 1. */
+  /** Returns the listener for the answer of one try; tries count from 1. */
   listen(attempt: number): Pick<PlanRequest, 'onText' | 'onUsage' | 'onAsk'>;
-  /** When an answer is on its line. */
+  /** Called when an answer is on its line. */
   onAnswered?(answer: Answer): void;
-  /** When a turn is closed by its report. */
+  /** Called when a report has closed a turn. */
   onExecuted?(executed: Executed): void;
 }
 
-/** Why no other plan was executed, though the last one was not valid. */
+/** Why no other plan was executed although the last one was not valid. */
 export type ReplanStop =
   | { reason: 'limit'; maxTries: number }
   | { reason: 'same_problems' }
@@ -34,17 +34,18 @@ export type ReplanStop =
   | { reason: 'no_plan'; turn: TurnName };
 
 export interface ExecutedOrReplanned {
-  /** The last one: it decides. */
+  /** The last execution, which decides the outcome. */
   executed: Executed;
-  /** The plans before it, oldest first: none of them was valid. */
+  /** The executions before it, oldest first; none of their plans was valid. */
   tries: Executed[];
-  /** Null unless the last one is not valid, and other plans could be asked for. */
+  /** Null unless the last plan is not valid and other plans could be asked for. */
   stopped: ReplanStop | null;
 }
 
 /**
- * Each try is a turn of its own, of the same agent, with its own report. Throws what `executePlan` and `planTurn` throw,
- * but for a spent budget, which ends the tries as their limit does; the reports that are there by then stay.
+ * Executes and replans. Each try is a turn of its own, of the same agent, with its own report. Throws what
+ * `executePlan` and `planTurn` throw, except for a spent budget, which ends the tries just as their limit does; reports
+ * written before that stay.
  */
 export async function executeOrReplan(
   project: Project,
@@ -68,18 +69,19 @@ export async function executeOrReplan(
   return { executed, tries, stopped: null };
 }
 
-/** A plan that was refused for another one. */
+/** A plan that was refused in favor of another one. */
 export interface Replaced {
   turn: TurnName;
   /** The commit of its report. */
   commit: Oid;
-  /** The actions that the new plan does otherwise; null where the answer is no plan. */
+  /** What the new plan does differently; null when the answer is not a plan. */
   difference: PlanDifference | null;
 }
 
 /**
- * Closes the pending plan without running any of it, with the message as the reason, and asks for another one. The model
- * sees its plan and why it was refused. Throws NO_PENDING_PLAN, and what `planTurn` throws; the report stays then.
+ * Closes the pending plan without running any of it, with the message as the reason, and asks for another one. The
+ * model sees its plan and why it was refused. Throws NO_PENDING_PLAN, and what `planTurn` throws; the report stays
+ * then.
  */
 export async function planInstead(
   project: Project,
@@ -88,7 +90,7 @@ export async function planInstead(
 ): Promise<{ replaced: Replaced; outcome: PlanOutcome }> {
   const { planTurn, refuseUnready } = await import('../turn/plan.ts');
   const line = await findLine(project, request.selector, { appends: true });
-  // Whatever could be refused later is refused before the plan is closed.
+  // Anything that could be refused later is refused before the plan is closed.
   await refuseUnready(project, line, request);
   const { message, signal, onStart } = request;
   const selector = toSelector(project, line);
@@ -127,7 +129,7 @@ function isInvalid({ report }: Executed): boolean {
   return report.run_summary.status === 'VALIDATION_FAILED';
 }
 
-/** Compared with every try: two plans that take turns come to nothing either. */
+/** Compares with every try, because two plans that alternate lead nowhere either. */
 function findStop(tries: readonly Executed[], executed: Executed, { maxTries }: Replanning): ReplanStop | null {
   const problems = executed.report.validation_errors;
   if (tries.some(({ report }) => haveSameProblems(report.validation_errors, problems))) {
@@ -136,7 +138,7 @@ function findStop(tries: readonly Executed[], executed: Executed, { maxTries }: 
   return tries.length < maxTries ? null : { reason: 'limit', maxTries };
 }
 
-/** Null when there is another plan to execute. */
+/** Returns null when there is another plan to execute. */
 async function askAgain(
   project: Project,
   { selector, signal }: ExecuteRequest,
@@ -165,9 +167,9 @@ async function composeMessage({ repository }: Project, { report, commit }: Execu
   return renderReplanMessage({ turn: report.turn, problems: report.validation_errors, text: text ?? '' });
 }
 
-/** A budget is checked before anything is written. */
+/** Asks for a plan; returns the error when the budget is spent, which is checked before anything is written. */
 async function planWithinBudget(project: Project, request: PlanRequest): Promise<PlanOutcome | TeddyError> {
-  // Few runs ask a model.
+  // Loaded only here, because few runs ask a model.
   const { planTurn } = await import('../turn/plan.ts');
   try {
     return await planTurn(project, request);
@@ -182,20 +184,20 @@ function refuseInterrupted(signal: AbortSignal): void {
   throw new TeddyError(
     'INTERRUPTED',
     'Interrupted before another plan was asked for.',
-    'The report is written; `teddy session plan -m "..."` goes on.',
+    'The report was written. To continue: `teddy session plan -m "..."`.',
   );
 }
 
-/** Tells the model about a plan that is not valid, so that it writes another one. */
+/** A plan that is not valid, for telling the model, so that it writes another one. */
 interface InvalidPlan {
   turn: TurnName;
-  /** At least one; places are those of the plan. */
+  /** At least one problem, with places in the plan. */
   problems: readonly Problem[];
   /** `plan.md`, byte for byte. */
   text: string;
 }
 
-/** The problems, each with its place and what to do about it, then the plan as it was. Ends in a newline. */
+/** Returns the problems, each with its place and what to do about it, followed by the plan as it was. Ends in a newline. */
 export function renderReplanMessage({ turn, problems, text }: InvalidPlan): string {
   const count = problems.length === 1 ? 'this problem' : `these ${problems.length} problems`;
   return [
@@ -213,26 +215,26 @@ function renderProblem({ line, column, action, message, hint }: Problem): string
   return `- ${place}: ${texts.join('\n').replaceAll('\n', '\n  ')}`;
 }
 
-/** Whether the same things are wrong, in any order and at any place: a plan that was only moved about is no better. */
+/** Returns whether the same things are wrong, in any order and at any place; a plan that was only rearranged is no better. */
 export function haveSameProblems(some: readonly Problem[], others: readonly Problem[]): boolean {
   const [a, b] = [some, others].map((problems) => problems.map(describeWhat).toSorted());
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
-/** A hint shows how FIND and the file differ: another FIND that is missed too is another problem. */
+/** Includes the hint, which shows how FIND and the file differ: another FIND that does not match either is another problem. */
 function describeWhat({ message, hint = '' }: Problem): string {
   return `${message}\n${hint}`;
 }
 
-/** Compares plans by what they do. */
+/** The difference between plans in what they do. */
 interface PlanDifference {
   removed: string[];
   added: string[];
-  /** The same action on the same thing, otherwise. */
+  /** Actions of the same kind on the same target that differ otherwise. */
   changed: string[];
 }
 
-/** Compares what two plans do, action by action; their places in the plans and their descriptions do not count. */
+/** Compares what two plans do, action by action; places in the plans and descriptions do not count. */
 export function comparePlans(before: Plan, after: Plan): PlanDifference {
   const left = before.actions.map((action) => ({ name: describeAction(action), action }));
   const difference: PlanDifference = { removed: [], added: [], changed: [] };

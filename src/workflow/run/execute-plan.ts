@@ -1,4 +1,7 @@
-/** Executes the pending plan of a line: check, approve, act, and publish one report together with the code it changed. */
+/**
+ * Executes the pending plan of a line: checks it, gets approval, runs the actions, and publishes one report together
+ * with the code that changed.
+ */
 import { TeddyError } from '../../errors.ts';
 import type { RunRecord } from '../../plan/report/journal.ts';
 import type { Problem } from '../../plan/match/problem.ts';
@@ -30,27 +33,28 @@ import { InterruptedRun, notInterruptedError } from '../line/unfinished-run.ts';
 
 export interface ExecuteRequest extends Selection {
   selector?: string | undefined;
-  /** Null: nobody can be asked, and no flag has said yes. */
+  /** Null when there is nobody to ask and no flag has approved the plan. */
   approver: Approver | null;
   memos: MemoDecision;
-  /** Run nothing and close the turn; the reason may be empty. */
+  /** Runs nothing and closes the turn; the reason may be empty. */
   reject?: string | undefined;
-  /** A run that does not come to its end puts back what it has changed. */
+  /** A run that does not complete puts back what it changed. */
   rollback?: boolean;
-  /** Says how to settle an earlier run of the plan that was killed. */
+  /** How to settle an earlier run of the plan that was killed. */
   interrupted?: SettleChoice | undefined;
   signal: AbortSignal;
-  /** When it is known what will be run. */
+  /** Called when it is known what will run. */
   onStart?(started: { line: ReadyLine; turn: string; plan: ParsedPlan }): void;
 }
 
 const defaultTimeoutS = 120;
 
 /**
- * Throws USAGE for a selection that the plan does not have, NO_PENDING_PLAN, NOT_ON_LINE, PLAN_MODIFIED, NOT_APPROVED (nothing
- * has run then) and what a snapshot throws; RUN_INTERRUPTED where an earlier run was killed and nothing says what to do about
- * it, NO_INTERRUPTED_RUN for the opposite; ROLLBACK_INCOMPLETE, and there is no report yet. A plan that fails validation is
- * not executed; its report says why. Where the selection leaves actions out, that throws VALIDATION_FAILED instead.
+ * Executes the plan. Throws USAGE for a selection that the plan does not have, NO_PENDING_PLAN, NOT_ON_LINE,
+ * PLAN_MODIFIED, NOT_APPROVED (nothing has run then) and what a snapshot throws; RUN_INTERRUPTED when an earlier run
+ * was killed and the request does not say what to do about it, NO_INTERRUPTED_RUN for the opposite;
+ * ROLLBACK_INCOMPLETE, in which case there is no report yet. A plan that fails validation is not executed; its report
+ * says why. If the selection leaves actions out, such a plan throws VALIDATION_FAILED instead.
  */
 export async function executePlan(project: Project, request: ExecuteRequest): Promise<Executed> {
   return withClaim(project, request.selector, async (claimed) => {
@@ -75,13 +79,14 @@ async function executeTurn(project: Project, request: ExecuteRequest, claimed: C
   const approval = await readApproval(project, { session: line.session, tip: line.state.tip }, turn.turn);
   for (const note of approval.notes) project.notices.warn(note);
   const rejected = lastWord(approval.verdicts);
-  // A crash came between the verdict and its report, or it was pulled from a clone that had come no further.
+  // A crash came between the verdict and its report, or the verdict was pulled from a clone without the report.
   if (rejected?.verdict === 'rejected') return rejectTurn(draft, taken, describeRejection(rejected));
   const isAsked = request.approver?.by === 'user';
   if (chosen.plan.actions.length > 0) await requireApproval(project, approval, { line, turn: turn.turn, isAsked });
   const { problems } = await runVirtually(chosen, worldOf(project, workspace));
   const isPart = chosen.plan.actions.length < parsed.plan.actions.length;
-  // A selection is refused before anything is written or asked; of a whole plan the report says it, after the snapshot.
+  // A selection is refused before anything is written or asked; for a whole plan the report says it, after the
+  // snapshot.
   if (isPart)
     refuseSelection([...problems, ...(await findHidden(project, { tip: line.state.tip, workspace }, chosen))]);
   if (problems.length > 0) {
@@ -92,7 +97,7 @@ async function executeTurn(project: Project, request: ExecuteRequest, claimed: C
     throw notApprovedError(turn, chosen.plan.actions.length);
   const decided = await decideMemos(project, line, turn.turn, undecided, request.memos);
   const memos = joinMemos(taken, decided.memos);
-  // A person may have taken a while to decide: the plan is checked again, against what the user has edited meanwhile.
+  // The user may have taken a while to decide, so the plan is checked again, against what they have edited meanwhile.
   const snapshot = await takeSnapshot(project, { ...line, state: decided.state }, turn.turn);
   const snapped = { ...draft, line: { ...line, state: snapshot } };
   const checked = await runVirtually(chosen, worldOf(project, workspace));
@@ -117,7 +122,7 @@ async function executeTurn(project: Project, request: ExecuteRequest, claimed: C
   return runAndClose(snapped, request, chosen, { run: newRun(), log, memos });
 }
 
-/** Goes on with a run that was killed: what is left of it is run, or nothing more is. */
+/** Settles a run that was killed: runs the rest of it, or nothing more. */
 async function settleTurn(
   project: Project,
   request: ExecuteRequest,
@@ -141,7 +146,7 @@ async function settleTurn(
   const resumed = { ...draft, started: new Date(left.run.startedAt) };
   if (isOver) {
     const rollsBackOn = left.isRollingBack && choice === 'resume';
-    // Nothing of it stays, whatever its actions came to.
+    // Nothing of the run stays, no matter how its actions ended.
     if (rollsBackOn && run.ended === 'done') run.ended = 'failed';
     stopRun(plan, run);
     const rollsBack = rollsBackOn || (choice === 'resume' && wantsRollback && run.ended !== 'done');
@@ -157,7 +162,7 @@ async function draftRun(
   request: ExecuteRequest,
   { line: found, workspace }: ClaimedTurn,
 ): Promise<{ draft: RunDraft; chosen: ParsedPlan }> {
-  // The claim came after the line was read: a run that has ended in between has moved the line and closed the turn.
+  // The claim came after the line was read: a run that ended in between has moved the line and closed the turn.
   const line = { ...found, workspace, state: await refreshLine(project.repository.store, found) };
   const turn = requirePlan(line);
   await refuseModified(workspace, line.session, turn);
@@ -199,7 +204,7 @@ function toIndexes({ plan }: ParsedPlan): number[] {
 function notApprovedError(turn: PendingTurn, count: number): TeddyError {
   return new TeddyError(
     'NOT_APPROVED',
-    `Turn ${turn.turn} has ${count} ${count === 1 ? 'action' : 'actions'} to approve, and there is no terminal to ask in.`,
+    `Turn ${turn.turn} has ${count} ${count === 1 ? 'action' : 'actions'} to approve, and there is no terminal to ask on.`,
     'Use -y to approve every action, or --reject to close the turn without running any.',
   );
 }
@@ -208,13 +213,16 @@ export async function readTimeoutMs(project: Project): Promise<number> {
   return Number((await project.settings.get('timeout')) ?? defaultTimeoutS) * 1000;
 }
 
-/** Ctrl-C, the end of input, and a HEAD that leaves the line, before the first action: the plan stays pending, since there is nothing to report. */
+/**
+ * Handles Ctrl-C, the end of input, and a HEAD that leaves the line before the first action: the plan stays pending,
+ * because there is nothing to report.
+ */
 function refuseStoppedBeforeStart(run: Run, ref: RefName): void {
   if (run.ended === 'interrupted' && !hasRun(run)) {
     if (run.isOffLine)
       throw new TeddyError(
         'NOT_ON_LINE',
-        `HEAD has left ${shortRef(ref)} meanwhile, so nothing was run. The plan is still pending.`,
+        `HEAD is no longer on ${shortRef(ref)}, so nothing was run. The plan is still pending.`,
         `Switch back, and run it there: \`git switch ${toShellWord(shortRef(ref))} && teddy session execute\`.`,
       );
     throw new TeddyError(
@@ -229,13 +237,13 @@ function describeOffLine({ changed }: Run, ref: RefName): string {
   const files =
     changed.size === 0
       ? ''
-      : ` The files that it had changed (${nameSome([...changed.keys()])}) are in the commit of its report, and still in this work tree, which is on another branch now.`;
-  return `HEAD has left ${shortRef(ref)}, so the rest of the plan is not run.${files}`;
+      : ` The files that it had changed (${nameSome([...changed.keys()])}) are in the commit of its report, and also still in this work tree, which is now on another branch.`;
+  return `HEAD is no longer on ${shortRef(ref)}, so the rest of the plan was not run.${files}`;
 }
 
 /**
- * Refuses chosen actions that cannot be run without the others; that is no verdict on the plan, so the turn is not closed for
- * it. Throws VALIDATION_FAILED.
+ * Refuses chosen actions that cannot run without the others. This is not a verdict on the plan, so the turn stays open.
+ * Throws VALIDATION_FAILED.
  */
 function refuseSelection(problems: Problem[]): void {
   const [first] = problems.toSorted(comparePositions);
@@ -244,7 +252,7 @@ function refuseSelection(problems: Problem[]): void {
   const more = others === 0 ? '' : ` It is the first of ${problems.length} problems.`;
   throw new TeddyError(
     'VALIDATION_FAILED',
-    `The chosen actions alone are not valid: plan.md:${first.line}:${first.column}: ${first.message}${more}`,
+    `The chosen actions are not valid by themselves: plan.md:${first.line}:${first.column}: ${first.message}${more}`,
     'Nothing was run, and the plan is still pending. Choose other actions, or all of them; `--dry-run` shows every problem.',
   );
 }

@@ -1,6 +1,6 @@
 /**
- * Finds the files that a journaled run has touched, how each of them was before it, and whether the present one is the run's
- * own.
+ * Finds the files that a journaled run has touched, how each of them was before it, and whether the present one is the
+ * run's own.
  */
 import type { BeginRecord, JournaledRun, KeptState } from '../../plan/report/journal.ts';
 import type { Scan, Workspace } from '../../ports/git.ts';
@@ -10,11 +10,14 @@ import { parentsOf, type Oid, type RepoPath } from '../../names.ts';
 import { listChanged } from '../line/guard-session-files.ts';
 import { anotherRepository, isRepository } from '../line/new-files.ts';
 
-/** `commit`: as that commit has it, which is the case for everything that no scan named. `committed`: in the meantime. */
+/**
+ * How a file was before the run. `commit`: as that commit has it, which holds for everything that no scan named.
+ * `committed`: it was committed in the meantime.
+ */
 type Origin =
   KeptState | { kind: 'commit'; oid: Oid | null } | { kind: 'committed' } | { kind: 'not-kept'; reason: string };
 
-/** Once it was looked up. */
+/** An origin after it was looked up. */
 export type KnownOrigin =
   | Extract<Origin, { kind: 'absent' | 'file' | 'link' }>
   | { kind: 'blob'; mode: string; oid: Oid }
@@ -23,17 +26,17 @@ export type KnownOrigin =
 export interface TouchedFile {
   path: RepoPath;
   before: Origin;
-  /** Prints of what actions of the run left there, as far as that is known. */
+  /** Fingerprints of what actions of the run left there; null when unknown. */
   lefts: (string | null)[];
-  /** Parents that are the run's when they are empty without it. */
+  /** Parent directories that the run made; removed when they are empty without the file. */
   directories: RepoPath[];
-  /** Those that lie in a directory of the user's of which git knows nothing: they may be the user's. */
+  /** Parent directories inside a directory of the user's that git does not know; they may be the user's. */
   unsureDirectories: RepoPath[];
-  /** By nothing else. */
+  /** Only commands touched the file. */
   byCommand: boolean;
 }
 
-/** Each path once: as it was before the first action that touched it, and as the last one left it. */
+/** Returns each path once: as it was before the first action that touched it, and as the last one left it. */
 export async function findTouched(
   { project, workspace }: { project: Project; workspace: Workspace },
   { begun, ended, interrupted }: JournaledRun,
@@ -65,7 +68,7 @@ function join(known: TouchedFile, file: TouchedFile): TouchedFile {
   };
 }
 
-/** `left` null: nobody knows what the action has changed. `users`: directories that were there before the first command. */
+/** `left` is null when it is unknown what the action changed. `users` are directories that existed before the first command. */
 async function findByAction(
   project: Project,
   workspace: Workspace,
@@ -76,9 +79,9 @@ async function findByAction(
   if (before.kind === 'none') return [];
   if (before.kind === 'write') {
     const { path, state, afterSha256, madeDirectories } = before;
-    // It was changed while the approval was asked for, and nothing was written.
+    // The file was changed while the user was asked for approval, so nothing was written.
     if (left !== null && !left.has(path)) return [];
-    // A write is done as a whole or not at all: its content tells.
+    // A write is done as a whole or not at all, so the content shows which.
     const lefts = [`sha256:${afterSha256}`];
     return [{ path, before: state, lefts, directories: madeDirectories, unsureDirectories: [], byCommand: false }];
   }
@@ -107,7 +110,7 @@ function toOrigin(
   return kept.get(path) ?? { kind: 'commit', oid: head };
 }
 
-/** Commits stay, whoever made them. */
+/** Returns what was committed since; commits stay, no matter who made them. */
 async function findCommitted(
   { repository: { store } }: Project,
   workspace: Workspace,

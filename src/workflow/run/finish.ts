@@ -1,4 +1,4 @@
-/** The end of an execution: a report for what was run, or for why nothing was. */
+/** Ends an execution with a report of what was run, or of why nothing was. */
 import { TeddyError } from '../../errors.ts';
 import { newestGrammar } from '../../session/text/grammar.ts';
 import type { Problem } from '../../plan/match/problem.ts';
@@ -20,7 +20,7 @@ export interface Executed extends Published {
   line: ReadyLine;
 }
 
-/** A run needs files; a turn can be closed wherever its line is. */
+/** What a report is made from. A run needs a checked-out line; a turn can be closed without one. */
 export interface RunDraft<Line extends ReadyLine = CheckedOutLine> {
   project: Project;
   line: Line;
@@ -54,7 +54,7 @@ function toRunError({ logs, ended, crashedIn }: Run): string | null {
   return null;
 }
 
-/** Nothing of the plan is run, and of its memos only those that were taken before count. */
+/** Closes the turn without running any of the plan; of its memos, only those accepted before count. */
 export function rejectTurn(draft: RunDraft<ReadyLine>, taken: DecidedMemos, error: string): Promise<Executed> {
   const undecided = listUndecided(draft.turn.parsed.plan.memos, taken);
   const memos = { ...taken, rejected: undecided.map(({ fact }) => fact) };
@@ -124,15 +124,15 @@ function toReported({ restored, left, aside }: RolledBack): ReportedRollback {
   return { restored, left, moved_aside: aside.map(({ path }) => path) };
 }
 
-/** The report is kept as a blob where that is still possible. */
+/** Returns the error for a report that could not be published. Keeps the report as a blob if that is still possible. */
 async function unreportedError(project: Project, report: Report, error: TeddyError): Promise<TeddyError> {
   const batch = project.repository.store.batch();
   const oid = await batch.blob(renderReport(report));
   const kept = await batch.flush().then(
-    () => ` This run's report is kept: \`git cat-file -p ${oid}\`.`,
+    () => ` The report of this run was saved: \`git cat-file -p ${oid}\`.`,
     () => '',
   );
-  const message = `The actions were done, but their report could not be published: ${error.message}`;
+  const message = `The actions were run, but their report could not be published: ${error.message}`;
   return new TeddyError(error.code, message, `${error.hint ?? ''}${kept}`.trim(), { cause: error });
 }
 

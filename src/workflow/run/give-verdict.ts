@@ -1,4 +1,7 @@
-/** Approves or rejects the plan of a turn, as an entry of its own: who said it is the author, and it binds these bytes alone. */
+/**
+ * Approves or rejects the plan of a turn with an entry of its own: its author gave the verdict, and it applies only to
+ * these exact bytes.
+ */
 import { hasAgentPlan } from '../../conversation/records/transcript.ts';
 import { TeddyError } from '../../errors.ts';
 import { parsePlan } from '../../plan/parse/parse.ts';
@@ -29,13 +32,13 @@ import { rejectTurn } from './finish.ts';
 
 export interface VerdictRequest {
   selector?: string | undefined;
-  /** Without it, the latest turn. */
+  /** Defaults to the latest turn. */
   turn?: string | undefined;
   verdict: VerdictWord;
   text?: string | undefined;
-  /** `line`: of plan.md, from 1. */
+  /** `line` is a line of plan.md, from 1. */
   comments?: readonly { line: number; text: string }[];
-  /** Hexadecimal, or its beginning: the plan that the person has seen. */
+  /** The hash of the plan that the person has seen, in hexadecimal; may be abbreviated. */
   sha256?: string | undefined;
 }
 
@@ -43,18 +46,19 @@ export interface GivenVerdict {
   line: ReadyLine;
   verdict: Verdict;
   plan: { title: string; isForeign: boolean };
-  /** The report that has closed the turn: a plan of teddy's own was rejected. */
+  /** The report that closed the turn, when a pending plan of teddy's own was rejected. */
   report: Report | null;
-  /** The same person had said the same before: there is no new entry. */
+  /** False when the same person had already given the same verdict; there is no new entry then. */
   isNew: boolean;
-  /** `teddy.approvals` asks for no more than the verdicts that are there. */
+  /** The verdicts given so far satisfy `teddy.approvals`. */
   isEnough: boolean;
 }
 
 /**
- * Throws NO_PENDING_PLAN where there is no plan to judge, or nothing is left to reject; EMPTY_MESSAGE for a rejection that says
- * nothing, USAGE for a comment on a line that the plan does not have, PLAN_REPLACED where the plan is not the one that was seen,
- * PLAN_MODIFIED, LOCKED while the plan is executed, AGENT_MAY_NOT_APPROVE, and what preparing a line throws.
+ * Gives the verdict. Throws NO_PENDING_PLAN when there is no plan to judge, or nothing left to reject; EMPTY_MESSAGE
+ * for a rejection without a reason, USAGE for a comment on a line that the plan does not have, PLAN_REPLACED when the
+ * plan is not the one that was seen, PLAN_MODIFIED, LOCKED while the plan is executed, AGENT_MAY_NOT_APPROVE, and what
+ * preparing a line throws.
  */
 export async function giveVerdict(project: Project, request: VerdictRequest): Promise<GivenVerdict> {
   if (request.verdict === 'approved') await refuseAgent(project, { name: request.selector, turn: request.turn });
@@ -64,7 +68,7 @@ export async function giveVerdict(project: Project, request: VerdictRequest): Pr
   const place = { session: line.session, turn: judged.turn, ref: line.ref };
   const claim = await project.journals.claim(place);
   try {
-    // A run that has ended in between has closed the turn.
+    // A run that ended in between has closed the turn.
     const state = await refreshLine(project.repository.store, line);
     const now = { ...line, state };
     return await judge(project, now, await findJudged(project, now, request), request);
@@ -73,7 +77,7 @@ export async function giveVerdict(project: Project, request: VerdictRequest): Pr
   }
 }
 
-/** The plan that would be judged, to be read before. Throws as `giveVerdict` does. */
+/** Finds the plan that would be judged, so that it can be read before. Throws as `giveVerdict` does. */
 export async function findPlan(
   project: Project,
   request: VerdictRequest,
@@ -99,7 +103,7 @@ async function findJudged(project: Project, line: ReadyLine, request: VerdictReq
   if (turn === null || turn.plan === null)
     throw new TeddyError(
       'NO_PENDING_PLAN',
-      turn === null ? `${name} has no turn yet.` : `Turn ${turn.turn} of ${name} has no plan.`,
+      turn === null ? `${name} has no turns yet.` : `Turn ${turn.turn} of ${name} has no plan.`,
       `\`teddy session log -s ${toShellWord(name)}\` shows the turns.`,
     );
   const isForeign = hasAgentPlan(turn.records);
@@ -111,13 +115,13 @@ async function findJudged(project: Project, line: ReadyLine, request: VerdictReq
   if (request.sha256 !== undefined && !sha256.startsWith(request.sha256.toLowerCase()))
     throw new TeddyError(
       'PLAN_REPLACED',
-      `The plan of turn ${turn.turn} is not the one that you have seen: its sha256 is ${sha256.slice(0, 12)}.`,
+      `The plan of turn ${turn.turn} is not the one you have seen: its sha256 is ${sha256.slice(0, 12)}.`,
       `Look at it again: \`teddy session show ${turn.turn} -s ${toShellWord(name)}\`.`,
     );
   return judged;
 }
 
-/** A plan that was run, or only spoke, can be approved after the fact, by its turn, and not be rejected. */
+/** A plan that was run, or had only words, can be approved after the fact if its turn is named, but not rejected. */
 function refuseClosed({ turn, report }: JudgedTurn, line: ReadyLine, { turn: named, verdict }: VerdictRequest): void {
   const word = toShellWord(shortRef(line.ref));
   if (verdict === 'rejected')
@@ -125,14 +129,14 @@ function refuseClosed({ turn, report }: JudgedTurn, line: ReadyLine, { turn: nam
       'NO_PENDING_PLAN',
       `Turn ${turn} is closed: there is nothing left to reject.`,
       report === null || /^changes: \[\]$/m.test(toText(report))
-        ? `Say what is next: \`teddy session plan -s ${word} -m "..."\`.`
-        : `Say what is next: \`teddy session plan -s ${word} -m "..."\`; \`teddy session undo ${turn} -s ${word}\` takes back what it changed.`,
+        ? `Say what to do next: \`teddy session plan -s ${word} -m "..."\`.`
+        : `Say what to do next: \`teddy session plan -s ${word} -m "..."\`; \`teddy session undo ${turn} -s ${word}\` undoes its changes.`,
     );
   if (named === undefined)
     throw new TeddyError(
       'NO_PENDING_PLAN',
-      `${shortRef(line.ref)} has no plan that waits. Its last turn, ${turn}, is closed.`,
-      `To approve its plan all the same: \`teddy session approve ${turn} -s ${word}\`.`,
+      `${shortRef(line.ref)} has no pending plan. Its last turn, ${turn}, is closed.`,
+      `To approve its plan anyway: \`teddy session approve ${turn} -s ${word}\`.`,
     );
 }
 
@@ -176,7 +180,7 @@ async function append(
   return { line: closed, verdict: given, plan, report, isNew: true };
 }
 
-/** It was said before `teddy.sign` was set: whoever says it again wants to sign it. */
+/** Returns whether the verdict is unsigned although `teddy.sign` is set by now; a person who repeats it wants to sign it. */
 async function lacksSignature({ repository: { store }, settings }: Project, { commit }: Verdict): Promise<boolean> {
   if ((await settings.get('sign')) !== 'true') return false;
   const { parents } = await store.readCommit(commit);
@@ -198,25 +202,25 @@ function refuseOdd(
   if (odd !== undefined)
     throw new TeddyError(
       'USAGE',
-      `The plan has ${formatCount(count)} ${count === 1 ? 'line' : 'lines'}, and no line ${odd.line}.`,
-      'A comment names the line of plan.md that it is about, from 1.',
+      `The plan has ${formatCount(count)} ${count === 1 ? 'line' : 'lines'}, so there is no line ${odd.line}.`,
+      'Give the line of plan.md that the comment is about, counted from 1.',
     );
   const empty = comments.find((comment) => comment.text === '');
   if (empty !== undefined)
     throw new TeddyError(
       'EMPTY_MESSAGE',
       `The comment on line ${empty.line} is empty.`,
-      `Put the words after the colon: --comment ${empty.line}:"..."`,
+      `Put the text after the colon: --comment ${empty.line}:"..."`,
     );
   if (verdict === 'rejected' && text.trim() === '' && comments.length === 0)
     throw new TeddyError(
       'EMPTY_MESSAGE',
-      'A rejection says why: the model reads it before it plans again.',
-      '`-m "..."` says it, or `--comment 12:"..."` for a line of the plan; `-e` opens the plan in your editor.',
+      'A rejection needs a reason: the model reads it before it plans again.',
+      'Give it with `-m "..."`, or with `--comment 12:"..."` for a line of the plan; `-e` opens the plan in your editor.',
     );
 }
 
-/** The turn of a plan of teddy's own ends with a report; memos that it proposed are discarded. */
+/** Ends the turn of a plan of teddy's own with a report; memos that it proposed are discarded. */
 async function close(project: Project, line: ReadyLine, verdict: Verdict) {
   const started = project.clock.now();
   const { memos: taken, state } = await finishMemos(project, line);

@@ -1,4 +1,4 @@
-/** Keeps the files that an action may change before it starts, so that they can be put back, also after a crash. */
+/** Saves the files that an action may change before it starts, so that they can be restored, even after a crash. */
 import { TeddyError } from '../../errors.ts';
 import type { Before, JournaledRun, KeptState } from '../../plan/report/journal.ts';
 import type { KeptFiles, ProjectFiles, RunJournal } from '../../ports/disk.ts';
@@ -14,7 +14,7 @@ type Command = Extract<Before, { kind: 'command' }>;
 /** Untracked files up to this size are copied before a command. */
 const maxKeptBytes = 1024 * 1024;
 
-/** `path` is where the file lies itself, not a link to it. */
+/** Saves one file. `path` is the file itself, not a link to it. */
 export async function keepFile(
   files: ProjectFiles,
   journal: RunJournal,
@@ -26,7 +26,7 @@ export async function keepFile(
   return { kind: 'write', path, state: state ?? { kind: 'absent' }, afterSha256, madeDirectories };
 }
 
-/** Before a command: whatever is not as HEAD has it. What is as HEAD has it is there to be had again. */
+/** Saves everything that differs from HEAD before a command. The rest can be restored from HEAD. */
 export async function keepEdits(
   workspace: Workspace,
   files: ProjectFiles,
@@ -47,14 +47,14 @@ export async function keepEdits(
   return { kind: 'command', head: head.oid, scan: [...scan], kept, notKept, directories: await directories };
 }
 
-/** The journal's files from the command before that have not changed since: there may be thousands of files. */
+/** Returns the files saved before the previous command that have not changed since; there may be thousands. */
 function findKept({ begun }: JournaledRun, now: Scan): Map<RepoPath, KeptState> {
   const last = begun.map(({ before }) => before).findLast((before) => before.kind === 'command');
   const prints = new Map(last?.scan);
   return new Map(last?.kept.filter(([path]) => prints.get(path) === now.get(path)));
 }
 
-/** A string: why it is not kept. */
+/** Returns the state, or a string that says why the file is not saved. */
 async function keepEdit(
   workspace: Workspace,
   files: ProjectFiles,
@@ -69,25 +69,25 @@ async function keepEdit(
   return state === null ? 'it cannot be read' : ((await keepState(journal, state)) ?? 'it is no file');
 }
 
-/** A failure of ours, that is no reason to stop: null. */
+/** Turns a teddy error into null where it is no reason to stop. */
 export function nullIfRefused(error: unknown): null {
   if (error instanceof TeddyError) return null;
   throw error;
 }
 
-/** A scan's print says it. */
+/** Returns whether a scan's fingerprint marks the file as untracked. */
 export function isUntracked(print: string): boolean {
   return print.startsWith('??');
 }
 
-/** Null for what cannot be kept: a directory, a device. */
+/** Returns null for anything that cannot be saved, such as a directory or a device. */
 async function keepState(journal: RunJournal, state: FileState): Promise<KeptState | null> {
   if (state.kind === 'other') return null;
   if (state.kind !== 'file') return state;
   return { kind: 'file', key: await journal.keep(state.bytes), mode: state.mode };
 }
 
-/** The outermost first. */
+/** Returns the outermost parent first. */
 async function findMissingParents(files: ProjectFiles, path: RepoPath): Promise<RepoPath[]> {
   const missing: RepoPath[] = [];
   for (let parent = parentOf(path); parent !== null; parent = parentOf(parent)) {

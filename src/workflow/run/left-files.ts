@@ -27,7 +27,7 @@ export async function noteWrite(
   };
 }
 
-/** Null: there are too many, or one of them is no file. */
+/** Returns null when there are too many files, or when one of them is neither a file nor a link. */
 export async function noteFiles({ place, files }: Runner, paths: RepoPath[]): Promise<LeftFile[] | null> {
   if (paths.length > maxFiles) return null;
   const { project, workspace } = place;
@@ -47,7 +47,7 @@ export async function noteFiles({ place, files }: Runner, paths: RepoPath[]): Pr
   return noted;
 }
 
-/** The actions that may change files, and of which the report says that they began. */
+/** Returns whether the action may change files and, by the report, was begun. */
 export function mayChangeFiles({ action_type: type, status }: Pick<ActionLog, 'action_type' | 'status'>): boolean {
   const isHarmless = typeOf({ type }).writes === undefined && handlerOf({ type }).runs === undefined;
   return status !== 'SKIPPED' && !isHarmless;
@@ -55,14 +55,14 @@ export function mayChangeFiles({ action_type: type, status }: Pick<ActionLog, 'a
 
 interface TreeContext {
   store: Store;
-  /** Trees of the commits before the report and of it; null: it changes no code. */
+  /** The tree before the report, and that of the report; null when it changes no code. */
   before: Oid;
   after: Oid | null;
-  /** They are in no commit. */
+  /** Paths that are in no commit. */
   leftOut: ReadonlySet<RepoPath>;
 }
 
-/** The same logs with a tree for each action after which it is known. */
+/** Returns the logs with a tree for each action after which the tree is known. */
 export async function addTrees(
   place: TreeContext,
   logs: ActionLog[],
@@ -103,7 +103,10 @@ async function listTrees(
   return trees;
 }
 
-/** `finalOf`: where the commit has the file as the action left it. False: on disk it was not as git has it. */
+/**
+ * Applies the files. `finalOf` returns the code of the commit if it has the file as the action left it. Returns false
+ * when a file on disk was not as git has it.
+ */
 async function applyFiles(
   code: EditedCode,
   files: LeftFile[],
@@ -119,7 +122,7 @@ async function applyFiles(
   return true;
 }
 
-/** Whether a report has trees at all: one from before there were any proves nothing by their absence. */
+/** Returns whether a report has any trees; in a report from before trees were recorded, their absence proves nothing. */
 export function hasTrees({ action_logs: logs }: Report): boolean {
   return logs.some(({ tree }) => tree !== undefined);
 }

@@ -1,4 +1,4 @@
-/** Notes in the run's journal each action before it starts, and its outcome. */
+/** Notes each action in the run's journal before it starts, and its outcome afterwards. */
 import { foldJournal, type EndRecord, type JournaledRun, type JournalRecord } from '../../plan/report/journal.ts';
 import type { ActionLog } from '../../plan/report/report.ts';
 import type { RunJournal } from '../../ports/disk.ts';
@@ -9,7 +9,10 @@ import { maskString } from '../line/mask-text.ts';
 import { nullIfRefused } from './keep-before.ts';
 import type { Run, RunLog } from './run.ts';
 
-/** `isNew`: the journal has no record yet. Of a run that is gone on with, `journaled` is what there is of it. */
+/**
+ * Opens the log. With `isNew`, the journal has no records yet; for a run that is continued, `journaled` is what the
+ * journal has of it.
+ */
 export function logRun(
   { clock, masker }: Project,
   journal: RunJournal,
@@ -55,7 +58,7 @@ export function logRun(
   };
 }
 
-/** Tells the action's own changes from files that it has only written again. */
+/** Separates the action's own changes from files that it only wrote again. */
 function noteChanged(noted: Map<RepoPath, string | null>, index: number, run: Run): EndRecord['changed'] {
   const rows: EndRecord['changed'] = [];
   for (const [path, owner] of run.changed) {
@@ -67,7 +70,7 @@ function noteChanged(noted: Map<RepoPath, string | null>, index: number, run: Ru
   return rows;
 }
 
-/** On a full disk they stay in memory alone: what was done is to be reported all the same. */
+/** Saves the texts. On a full disk they stay only in memory, because the run still has to be reported. */
 async function keepTexts(journal: RunJournal, log: ActionLog, run: Run): Promise<{ output?: string; page?: string }> {
   const keys: { output?: string; page?: string } = {};
   const texts = { output: run.outputs, page: run.pages };

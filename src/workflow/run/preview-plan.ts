@@ -1,4 +1,4 @@
-/** Previews what executing a line's pending plan would do. Nothing is changed to find it out, and nobody is asked. */
+/** Previews what executing a line's pending plan would do, without changing anything or asking anybody. */
 import { TeddyError } from '../../errors.ts';
 import { renderUnifiedDiff } from '../../plan/match/diff.ts';
 import { type Effect, joinWrites } from '../../plan/effects/effect.ts';
@@ -29,22 +29,22 @@ export interface PlanPreview {
   title: string;
   /** How many actions the plan has, chosen or not. */
   count: number;
-  /** The chosen ones, in order. */
+  /** The chosen actions, in order. */
   actions: PreviewedAction[];
   memos: PreviewedMemo[];
-  /** Each file that would be another one afterwards, in the order of first writes. */
+  /** The files that would change, in the order of first writes. */
   files: PreviewedFile[];
-  /** In the order of the plan's text. With any of them, nothing of the plan would be run. */
+  /** In the order of the plan's text. If there is any problem, nothing of the plan would run. */
   problems: Problem[];
 }
 
 export interface PreviewedAction {
   action: Action;
-  /** Null: it cannot run. */
+  /** Null when the action cannot run. */
   effect: Effect | null;
 }
 
-/** `applies` false: what is to be added is a memo already, or what is to be removed is none. */
+/** `applies` is false when the memo to add already exists, or the one to remove does not. */
 export interface PreviewedMemo extends MemoChange {
   applies: boolean;
 }
@@ -57,8 +57,8 @@ export interface PreviewedFile {
 }
 
 /**
- * The files are as they are now, the user's edits included; what a command would change is not known. Throws USAGE for a
- * selection that the plan does not have, NO_PENDING_PLAN, NOT_ON_LINE and PLAN_MODIFIED.
+ * Previews the plan against the files as they are now, including the user's edits; what a command would change is
+ * unknown. Throws USAGE for a selection that the plan does not have, NO_PENDING_PLAN, NOT_ON_LINE and PLAN_MODIFIED.
  */
 export async function previewPlan(project: Project, request: PreviewRequest): Promise<PlanPreview> {
   const line = await findLine(project, request.selector);
@@ -89,18 +89,20 @@ function requireLocal(line: Line): Oid {
   if (line.tip !== null) return line.tip;
   throw new TeddyError(
     'NO_PENDING_PLAN',
-    `${lineName(line)} is only on a remote: it has no files here to execute a plan in.`,
+    `${lineName(line)} is only on a remote, so there are no files here to execute a plan in.`,
     `Make the branch: \`git switch -c ${toShellWord(lineName(line))} ${line.remoteTip?.slice(0, 12)}\`.`,
   );
 }
 
-/** Whether its process is alive is not for us to find out: to do that is to claim the run. */
+/** Warns about a run that has begun. Whether its process is alive cannot be checked here, because that would claim the run. */
 async function tellBegun({ journals, notices }: Project, place: RunDirs): Promise<void> {
   const left = await journals.find(place);
   const last = left?.begun.at(-1);
   if (last === undefined) return;
   const action = `action ${last.action} (${last.target})`;
-  notices.warn(`A run of turn ${place.turn} has come to ${action} already; what it did is shown as if it were yours.`);
+  notices.warn(
+    `A run of turn ${place.turn} has already reached ${action}; its changes are shown as if they were yours.`,
+  );
 }
 
 async function check(
@@ -115,7 +117,7 @@ async function check(
 
 async function previewMemos(project: Project, changes: MemoChange[]): Promise<PreviewedMemo[]> {
   if (changes.length === 0) return [];
-  // A clone has teddy/global from its remote as soon as a command writes.
+  // A clone gets teddy/global from its remote as soon as a command writes.
   const { memos = '' } = (await readGlobal(project, { orRemote: true })) ?? {};
   const { added, removed } = changeMemos(memos, changes);
   return changes.map(({ kind, fact }) => {

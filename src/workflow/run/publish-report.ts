@@ -1,4 +1,4 @@
-/** The end of a run: one `report` entry with the outcome and exactly the code that the run changed. */
+/** Ends a run with one `report` entry that has the outcome and exactly the code that the run changed. */
 import { GitKilledError, TeddyError } from '../../errors.ts';
 import { labelReport } from '../line/entry-labels.ts';
 import { renderReport } from '../../plan/report/report-yaml.ts';
@@ -66,29 +66,32 @@ async function maskLeftOut({ masker }: Project, leftOut: LeftOutFile[]): Promise
   return leftOut.map(({ path, reason }, at) => ({ path: paths[at] ?? path, reason }));
 }
 
-/** The plan is not pending any more: another process has executed it, or a command has rewritten the line. */
+/**
+ * Returns the error for a plan that is no longer pending: another process has executed it, or a command has rewritten
+ * the line.
+ */
 function lostPlanError(turn: TurnName, { isReported }: { isReported: boolean }): TeddyError {
   return isReported
     ? new TeddyError('REF_MOVED', `Turn ${turn} was executed by another process meanwhile.`)
     : new TeddyError(
         'REF_MOVED',
-        `The plan of turn ${turn} is no longer on the line: something has rewritten the branch during the run.`,
+        `The plan of turn ${turn} is no longer on its branch: something has rewritten the branch during the run.`,
         '`git reflog` shows where the branch was.',
       );
 }
 
 interface TakenCode {
-  /** Null: the run changed nothing that can be committed. */
+  /** Null when the run changed nothing that can be committed. */
   tree: Oid | null;
   changes: ReportedChange[];
   leftOut: LeftOutFile[];
-  /** Why git would not take the changes. */
+  /** Why git would not take the changes, or null. */
   failure: string | null;
 }
 
 const noCode: TakenCode = { tree: null, changes: [], leftOut: [], failure: null };
 
-/** The code of the tip's tree with exactly the paths that the run changed, as they are on disk. */
+/** Returns the code of the tip's tree with exactly the paths that the run changed, as they are on disk. */
 async function takeCode(project: Project, workspace: Workspace, before: Oid, run: Run): Promise<TakenCode> {
   const { store } = project.repository;
   const leftOut = await findLeftOut(project, workspace, before, run);
@@ -99,8 +102,9 @@ async function takeCode(project: Project, workspace: Workspace, before: Oid, run
     const changes = (await store.diffTrees(before, tree)).filter(({ path }) => !isSessionPath(path));
     return { tree, changes: changes.map((change) => toReported(change, run)), leftOut, failure: null };
   } catch (error) {
-    // A filter that fails, core.safecrlf: what ran has run, and the report has to say so even without the code. A git that was
-    // killed has refused nothing: the run stays interrupted, with everything noted, and is taken up by the next command.
+    // A filter that fails, or core.safecrlf: the actions have run, and the report has to say so even without the code.
+    // A git that was killed has refused nothing: the run stays interrupted, with everything noted, and the next command
+    // settles it.
     if (!(error instanceof TeddyError) || error.code !== 'GIT_FAILED' || error instanceof GitKilledError) throw error;
     const refused = paths.map((path) => ({ path, reason: 'git would not take it' }));
     return {
@@ -112,7 +116,7 @@ async function takeCode(project: Project, workspace: Workspace, before: Oid, run
   }
 }
 
-/** git is asked twice: it refuses a file again where it means it, and not where something was in its way for a moment. */
+/** Asks git twice: it refuses a file again when it means it, but not when something was only in its way for a moment. */
 async function treeOfPaths(workspace: Workspace, before: Oid, paths: RepoPath[]): Promise<Oid> {
   return workspace.treeOfPaths(before, paths).catch((error: unknown) => {
     if (!(error instanceof TeddyError) || error.code !== 'GIT_FAILED') throw error;
@@ -124,7 +128,7 @@ function toFailure({ run_summary }: Report, failure: string | null): Pick<Report
   return { run_summary: failure === null ? run_summary : { ...run_summary, status: 'FAILURE', error: failure } };
 }
 
-/** Nothing of this gets into a commit by itself: what git ignores, secrets, and big new files. */
+/** Finds what is never committed automatically: files that git ignores, secrets, and big new files. */
 async function findLeftOut(project: Project, workspace: Workspace, before: Oid, run: Run): Promise<LeftOutFile[]> {
   const { store } = project.repository;
   const paths = [...run.changed.keys()];
@@ -135,7 +139,7 @@ async function findLeftOut(project: Project, workspace: Workspace, before: Oid, 
   const left: LeftOutFile[] = repositories.map((path) => ({ path, reason: anotherRepository }));
   for (const path of fresh) {
     if ((await workspace.sizeOnDisk(path)) === null) {
-      // Under the name as it is shown there is no file: it has other bytes.
+      // No file has the name as displayed, because its real name has other bytes.
       if (path.includes('\uFFFD')) left.push({ path, reason: notUtf8 });
       continue;
     }
@@ -145,7 +149,7 @@ async function findLeftOut(project: Project, workspace: Workspace, before: Oid, 
   return [...left, ...[...run.strays].map((path) => ({ path, reason: notTeddys }))];
 }
 
-/** Whoever approves a plan reads the files that it writes itself, but not those that its commands make. */
+/** A person who approves a plan reads the files that it writes itself, but not those that its commands make. */
 async function findReason(project: Project, workspace: Workspace, path: RepoPath, run: Run): Promise<string | null> {
   const byCommand = run.logs.find(({ index }) => index === run.changed.get(path))?.action_type === 'EXECUTE';
   const named = byCommand ? await findPathReason(project, path) : findNameReason(path);

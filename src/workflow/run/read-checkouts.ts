@@ -1,18 +1,21 @@
-/** Reads the files of a commit in the form that git would write: by the hundred, since they are in memory together. */
+/**
+ * Reads files of a commit in the form that git would check out, some hundred at a time, because they are in memory
+ * together.
+ */
 import { TeddyError } from '../../errors.ts';
 import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Oid, RepoPath } from '../../names.ts';
 import type { KnownOrigin, TouchedFile } from './find-touched.ts';
 
-/** An error: why there is nothing to put at this path. */
+/** The content by path; an error says why there is nothing to put at the path. */
 export type Checkouts = ReadonlyMap<RepoPath, Uint8Array | TeddyError>;
 
 const maxFiles = 200;
-/** The limit for git's own form; filters may make more of it. One file may have more. */
+/** The limit for git's own form; filters may make it larger. A single file may exceed it. */
 const maxBytes = 64 * 1024 * 1024;
 
-/** Files that are put back together, in their order. */
+/** Yields groups of files to restore together, in their order. */
 export async function* slice(
   { repository: { store } }: Project,
   touched: TouchedFile[],
@@ -48,7 +51,7 @@ interface Blob {
   oid: Oid;
 }
 
-/** A link goes through no filter. */
+/** Returns null for a link, which goes through no filter. */
 function toBlob({ path }: TouchedFile, origin: KnownOrigin | undefined): Blob | null {
   return origin?.kind === 'blob' && origin.mode !== '120000' ? { path, oid: origin.oid } : null;
 }
@@ -61,7 +64,7 @@ async function readBlobs(workspace: Workspace, blobs: Blob[]): Promise<Checkouts
   } catch (error) {
     if (!(error instanceof TeddyError)) throw error;
     if (blobs.length === 1) return new Map([[first.path, error]]);
-    // By halves: a file that its filter refuses takes no other with it.
+    // Halves the list, so that a file that its filter refuses does not affect the others.
     const half = Math.ceil(blobs.length / 2);
     const read = await readBlobs(workspace, blobs.slice(0, half));
     return new Map([...read, ...(await readBlobs(workspace, blobs.slice(half)))]);

@@ -1,6 +1,7 @@
 /**
- * Puts back what a run changed: content, mode, links, deletions, and the directories that it made. What is not provably the
- * run's own is moved aside first, so that nobody's work is lost. Commits, and what git ignores, stay as they are.
+ * Restores what a run changed: content, mode, links, deletions, and the directories that it made. Anything that is not
+ * provably the run's own is moved aside first, so that nobody's work is lost. Commits, and files that git ignores, do
+ * not change.
  */
 import { TeddyError } from '../../errors.ts';
 import type { JournaledRun } from '../../plan/report/journal.ts';
@@ -18,13 +19,13 @@ import { toText } from '../../view/view.ts';
 
 export interface RolledBack {
   restored: RepoPath[];
-  /** They are not as they were before the run, and why. */
+  /** Paths that are not as they were before the run, and why. */
   left: LeftPath[];
-  /** The same, where another try may come further. */
+  /** Such paths for which another try may get further. */
   failed: LeftPath[];
-  /** The files that were found there and may be somebody's own, with the absolute paths where they are now. */
+  /** Files found there that may be somebody's own, with the absolute paths where they are now. */
   aside: { path: RepoPath; to: string }[];
-  /** The same for what commands had left there: nobody else is known to have edited it. */
+  /** Files that commands had left there and that nobody else is known to have edited, with their new paths. */
   kept: { path: RepoPath; to: string }[];
 }
 
@@ -39,7 +40,7 @@ export interface RollbackContext {
   journal: RunJournal;
 }
 
-/** May be done again after a crash: what is as it was before the run already is passed over. */
+/** Rolls the run back. Can be repeated after a crash: it skips whatever is already as it was before the run. */
 export async function rollBack(place: RollbackContext, run: JournaledRun): Promise<RolledBack> {
   const { project, workspace } = place;
   const files = project.filesOf(workspace.root);
@@ -60,15 +61,16 @@ export async function rollBack(place: RollbackContext, run: JournaledRun): Promi
 
   const directories = await findMadeDirectories(place, touched, since);
   for (const path of onePerDirectory(touched)) await files.removeLeftovers(path);
-  // Before git is asked what it ignores: what is in the index it does not ignore.
+  // Done before git is asked what it ignores, because git does not ignore files in the index.
   if (ranCommand) await workspace.unstage(touched.map(({ path }) => path).filter((path) => !isRepository(path)));
-  // git reads the others by these.
+  // These come first, because git reads the other files by them.
   for (const level of byDepth(touched.filter(isNamed('.gitattributes')))) await put(level);
   await put(touched.filter(isNamed('.gitignore')));
-  // Files that were not there before.
+  // Files that did not exist before.
   const made = new Set(touched.filter((file) => origins.get(file)?.kind === 'absent'));
   await put(touched.filter((file) => !made.has(file)));
-  // With its .gitignore back, git ignores again what it ignored before: such a file was there, or is nobody's concern.
+  // With its .gitignore restored, git ignores again what it ignored before: such a file existed already, or does not
+  // matter.
   const ignored = new Set(await workspace.ignored([...made].map(({ path }) => path)));
   await put([...made].filter(({ path, byCommand }) => !byCommand || !ignored.has(path)));
   await files.removeEmptyDirectories(directories);
@@ -84,7 +86,7 @@ export async function rollBack(place: RollbackContext, run: JournaledRun): Promi
     true,
   );
   await files.removeEmptyDirectories(directories);
-  // Attributes are put back twice where they hold for themselves: the first time, those of the run still did.
+  // Attributes that apply to themselves are restored twice: the first time, those of the run still applied.
   return { ...outcome, restored: [...new Set(outcome.restored)] };
 }
 
@@ -92,7 +94,7 @@ function isNamed(name: string): (touched: TouchedFile) => boolean {
   return ({ path }) => path === name || path.endsWith(`/${name}`);
 }
 
-/** Attributes hold for what lies below them, other such files included. The outermost first. */
+/** Groups attributes files by depth, the outermost first: they apply to everything below them, including other such files. */
 function byDepth(touched: TouchedFile[]): TouchedFile[][] {
   const levels: TouchedFile[][] = [];
   for (const file of touched) (levels[file.path.split('/').length - 1] ??= []).push(file);
@@ -103,7 +105,7 @@ function onePerDirectory(touched: TouchedFile[]): RepoPath[] {
   return [...new Map(touched.map(({ path }) => [parentOf(path), path])).values()];
 }
 
-/** The deepest first. What may be the user's is told by its age. */
+/** Returns the deepest first. Directories that may be the user's are judged by their age. */
 async function findMadeDirectories(
   { project, workspace }: RollbackContext,
   touched: TouchedFile[],
@@ -124,7 +126,7 @@ interface Putting extends RollbackContext {
   now: Scan;
   /** When the run began. */
   since: Date;
-  /** sha256 of what is back at its place. */
+  /** The sha256 of each content that is back in its place. */
   contents: Set<string>;
   written: Map<RepoPath, string>;
   isLastTry: boolean;
@@ -141,7 +143,7 @@ async function putBack(place: Putting, file: TouchedFile, outcome: RolledBack): 
   }
 }
 
-/** Why it stays as it is, or null. */
+/** Returns why the file was left alone, or null. */
 async function tryPutBack(place: Putting, file: TouchedFile, outcome: RolledBack): Promise<string | null> {
   const { project, files, contents, written, origins } = place;
   const { path } = file;
@@ -151,7 +153,7 @@ async function tryPutBack(place: Putting, file: TouchedFile, outcome: RolledBack
   const found = await files.readState(path);
   const wanted = await readWanted(place, path, origin, found);
   const reason = isInState(found, wanted) ? null : await exchange(place, file, { found, wanted }, outcome);
-  // Not before it is there: a copy of it elsewhere is given up for it.
+  // Noted only now that the file is restored, because a copy elsewhere is given up for it.
   if (reason === null && 'bytes' in wanted) {
     const sha256 = project.hash(wanted.bytes);
     contents.add(sha256);
@@ -193,8 +195,8 @@ async function exchange(
 }
 
 /**
- * On a file that a command has laid open, and not made: one that git had ignored by a list that is not in the project.
- * `copy`: its content is back at the place from which it was moved.
+ * Judges a file that a command uncovered rather than made: one that git had ignored by a list outside of the project.
+ * `copy` means that its content is back at the place from which it was moved.
  */
 async function findClaim(
   { project, files, since, contents, isLastTry }: Putting,
@@ -209,8 +211,8 @@ async function findClaim(
 }
 
 /**
- * Whose it is: the plan's, word for word, or this roll back's; as a command has left it, or somebody who edited while the
- * command ran; null: changed since.
+ * Returns the owner of the content: `plan` when the plan or this rollback wrote it, word for word; `command` when a
+ * command, or somebody editing during it, left it; null when it has changed since.
  */
 function findOwner(
   { project, now, written }: Putting,
@@ -223,20 +225,20 @@ function findOwner(
   return lefts.some((left) => toFingerprint(left) === print) ? 'command' : null;
 }
 
-/** Without git's letters: what is staged has changed nothing in the file. */
+/** Drops git's status letters, because staging changes nothing in the file. */
 function toFingerprint(print: string | null): string | null {
   return print === null || print.startsWith('sha256:') ? print : print.slice(print.indexOf(' ') + 1);
 }
 
-/** How a file was before a run: as the journal kept it, or as the commit has it that the run began on. */
+/** Finds how a file was before a run: as the journal saved it, or as it is in the commit that the run began on. */
 interface OriginContext {
   project: Project;
   journal: RunJournal;
-  /** The content that git would write to the paths whose origin is a blob. */
+  /** The content that git would check out at the paths with a blob as origin. */
   checkouts: Checkouts;
 }
 
-/** Each directory of a commit is read once: thousands of files may lie in it. */
+/** Reads each directory of a commit once, because it may have thousands of files. */
 async function readOrigins(
   { repository: { store } }: Project,
   touched: TouchedFile[],
@@ -274,7 +276,7 @@ async function findOrigin(
   return entry === undefined ? { kind: 'absent' } : { kind: 'blob', mode: entry.mode, oid: entry.oid };
 }
 
-/** git keeps no more of a file's mode than whether it can be executed: the rest is as it is `found`. */
+/** Returns the state to restore. git records only whether a file is executable; the rest of its mode is taken from `found`. */
 async function readWanted(
   { project, journal, checkouts }: OriginContext,
   path: RepoPath,

@@ -1,4 +1,4 @@
-/** A run of a plan: what it is given, who says yes or no, and what it comes to. */
+/** A run of a plan: what it is given, who approves, and what comes of it. */
 import type { Before, JournaledRun, LeftFile, ProcessGroup, RunEnd } from '../../plan/report/journal.ts';
 import { toParams } from '../../plan/actions/actions.ts';
 import type { Action } from '../../plan/plan.ts';
@@ -15,30 +15,30 @@ export interface Run {
   /** Path -> the index of the last action that changed it. */
   changed: Map<RepoPath, number>;
   /**
-   * A print of what the run left at each changed path: `sha256:...` of a content, or that of a scan; null when it is as in
-   * HEAD.
+   * A fingerprint of what the run left at each changed path: `sha256:...` of the content, or the one from a scan; null
+   * when it is as in HEAD.
    */
   left: Map<RepoPath, string | null>;
   /** New files in `.teddy/` that commands made. */
   strays: Set<RepoPath>;
-  /** Whole outputs that are too long for the report, by action. */
+  /** Complete outputs that are too long for the report, by action. */
   outputs: { action: number; text: string }[];
-  /** Pages of the web that were read, masked, by action. */
+  /** Web pages that were read, masked, by action. */
   pages: { action: number; text: string }[];
-  /** By action: the files that it changed, as it left them; null: nobody knows. */
+  /** By action, the files that it changed, as it left them; null when unknown. */
   files: Map<number, LeftFile[] | null>;
   ended: RunEnd;
-  /** HEAD has left the line: nothing more is done here. */
+  /** HEAD has left the line, so nothing more is done here. */
   isOffLine?: boolean;
   /** The action in which an earlier process of this run was killed. */
   crashedIn?: number;
-  /** Actions of which nobody knows what they changed. */
+  /** Actions with unknown changes. */
   unseen: Set<number>;
 }
 
 export interface RunSettings {
   timeoutMs: number;
-  /** Indexes of the actions that are run; the others are skipped. */
+  /** Indexes of the actions to run; the others are skipped. */
   chosen: ReadonlySet<number>;
   signal: AbortSignal;
 }
@@ -58,51 +58,54 @@ export interface Runner {
   log: RunLog;
 }
 
-/** `end`: nobody answers now; before anything was run it decides nothing. */
+/** `end` means that nobody answers anymore; before anything has run, it decides nothing. */
 type Decision = 'yes' | 'no' | 'all' | 'quit' | 'end';
 
 export interface Approval {
   decision: Decision;
-  /** With a yes: what the user has made of it, the whole new content of a file or the script. */
+  /** With a yes: the user's version, either the whole new content of a file or the script. */
   edited?: string;
-  /** With `quit`: this action was refused, and the run stopped after it. */
+  /** With `quit`: this action was declined, and the run stopped after it. */
   declines?: boolean;
-  /** With a no: the user's words, for the report and so for the model. */
+  /** With a no: the user's words, for the report and thereby for the model. */
   comment?: string;
 }
 
 export interface Approver {
-  /** `flag` when -y has decided for all. */
+  /** `flag` when -y has approved everything. */
   readonly by: 'user' | 'flag';
-  /** Before the first question: all that the plan will do, as far as it can be known. */
+  /** Called before the first question with everything that the plan will do, as far as that is known. */
   begin(effects: Effect[]): Promise<void>;
-  /** `isLast`: nothing is asked about after it. */
+  /** Asks about an action. With `isLast`, no question follows. */
   action(asked: { action: Action; effect: Effect; count: number; isLast: boolean }): Promise<Approval>;
-  /** The answer to CHAT_WITH_USER or PROMPT; null without somebody to ask. Throws INTERRUPTED where somebody gives none. */
+  /**
+   * Returns the answer to CHAT_WITH_USER or PROMPT; null when there is nobody to ask. Throws INTERRUPTED when the user
+   * gives none.
+   */
   answer(text: string): Promise<string | null>;
-  /** Announces an action that nobody was asked about, and shows that it runs until `use` is over. */
+  /** Announces an action that nobody was asked about, and shows that it is running until `use` is done. */
   during<Value>(started: { action: Action; count: number }, use: () => Promise<Value>): Promise<Value>;
-  /** Live output of a command. */
+  /** Shows live output of a command. */
   output(stream: 'stdout' | 'stderr', text: string): void;
-  /** After each action. */
+  /** Called after each action. */
   done(log: ActionLog, count: number): void;
 }
 
 /** The journal of this run, action by action. */
 export interface RunLog {
   journal: RunJournal;
-  /** The journal's records by now. */
+  /** Returns the journal's records so far. */
   journaled(): JournaledRun;
-  /** Before anything of the action happens. Throws DISK_FULL or WRITE_FAILED: nothing may start then. */
+  /** Called before anything of the action happens. Throws DISK_FULL or WRITE_FAILED; nothing may start then. */
   begin(action: Action, before: Before): Promise<void>;
-  /** Before a script of the action begins. Throws DISK_FULL or WRITE_FAILED: it must not begin then. */
+  /** Called before a script of the action begins. Throws DISK_FULL or WRITE_FAILED; the script must not begin then. */
   started(group: ProcessGroup): Promise<void>;
   end(log: ActionLog, run: Run): Promise<void>;
-  /** Before the first file is put back. */
+  /** Called before the first file is restored. */
   rollBack(): Promise<void>;
 }
 
-/** Begins the log of an action with what the plan says of it. */
+/** Begins the log of an action with what the plan says about it. */
 export function newLog<Rest extends Omit<ActionLog, 'index' | 'action_type' | 'params'>>(action: Action, rest: Rest) {
   return { index: action.index, action_type: action.type, params: toParams(action), ...rest };
 }

@@ -1,4 +1,4 @@
-/** Runs an action's scripts: output shown and masked, and what they changed attributed to the action. */
+/** Runs an action's scripts, shows their output masked, and attributes their changes to the action. */
 import type { Action } from '../../plan/plan.ts';
 import type { Before, KeptState } from '../../plan/report/journal.ts';
 import type { KeptFiles, Shell } from '../../ports/disk.ts';
@@ -17,7 +17,7 @@ type Start = (
   options: Pick<Parameters<Shell['run']>[1], 'cwd' | 'env' | 'timeoutMs'>,
 ) => Promise<CommandResult>;
 
-/** `work` starts the scripts, one after the other; their results are masked. */
+/** Runs `work`, which starts the scripts one after the other; their results are masked. */
 export async function runScripts<T>(
   runner: Runner,
   action: Action,
@@ -28,7 +28,7 @@ export async function runScripts<T>(
   const before = await keepEdits(place.workspace, files, log, kept);
   await log.begin(action, before);
   const [worked] = await Promise.allSettled([work((script, options) => runScript(runner, script, options))]);
-  // Before anything else can fail: what the command changed belongs into the report, or back.
+  // Done before anything else can fail: the command's changes belong in the report, or have to be reverted.
   const restored = await attribute(runner, action.index, kept, before).catch((error: unknown) => {
     runner.run.unseen.add(action.index);
     runner.run.files.set(action.index, null);
@@ -38,7 +38,7 @@ export async function runScripts<T>(
   return { ...restored, value: worked.value };
 }
 
-/** A script's `failure` to leave `.teddy/` alone, as a report says it. */
+/** Words for a report a script's failure to leave `.teddy/` alone. */
 export function toReason(failure: string): string {
   return `the command changed files of .teddy/, and that could not be taken back: ${failure}`;
 }
@@ -73,7 +73,10 @@ async function attribute(runner: Runner, index: number, kept: KeptFiles, before:
   return after;
 }
 
-/** Written again with the same bytes and mode, and tracked or not as it was: whose change it is has not changed. */
+/**
+ * Returns whether the file was only written again, with the same bytes and mode, and is tracked or untracked as before;
+ * the change then keeps its owner.
+ */
 async function isAsBefore(
   { files, log }: Runner,
   path: RepoPath,

@@ -1,4 +1,4 @@
-/** Selects the actions of a plan that are run, and finds the files that a sparse checkout hides from them. */
+/** Selects the actions of a plan to run, and finds the files that a sparse checkout hides from them. */
 import { TeddyError } from '../../errors.ts';
 import type { Problem } from '../../plan/match/problem.ts';
 import type { Action, ParsedPlan } from '../../plan/plan.ts';
@@ -6,15 +6,15 @@ import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Oid } from '../../names.ts';
 
-/** Indexes of actions, from 1. Absent: every action; none. */
+/** Indexes of actions, from 1. `only` defaults to every action, `skip` to none. */
 export interface Selection {
   only?: readonly number[] | undefined;
   skip?: readonly number[] | undefined;
 }
 
 /**
- * The plan with the chosen actions alone; they keep their indexes, and what the parser found counts all the same. Throws
- * USAGE for an index that the plan does not have, and when nothing is left.
+ * Returns the plan with only the chosen actions. They keep their indexes, and the parser's findings still count. Throws
+ * USAGE for an index that the plan does not have, and when no action is left.
  */
 export function selectActions(parsed: ParsedPlan, { only, skip = [] }: Selection): ParsedPlan {
   const { actions } = parsed.plan;
@@ -25,13 +25,13 @@ export function selectActions(parsed: ParsedPlan, { only, skip = [] }: Selection
     throw new TeddyError(
       'USAGE',
       'No action of the plan is left to run.',
-      'To close the turn without running any: `teddy session execute --reject`.',
+      'To close the turn without running anything: `teddy session execute --reject`.',
     );
   }
   return { ...parsed, plan: { ...parsed.plan, actions: chosen } };
 }
 
-/** An action that cannot be read is not there, and those after it keep their indexes. */
+/** Refuses an index without an action. An action that could not be parsed is missing, and those after it keep their indexes. */
 function refuseUnknown(flag: string, indexes: readonly number[], actions: readonly Action[]): void {
   const unknown = indexes.find((index) => actions.every((action) => action.index !== index));
   if (unknown === undefined) return;
@@ -42,7 +42,7 @@ function refuseUnknown(flag: string, indexes: readonly number[], actions: readon
   );
 }
 
-/** A problem for each CREATE of a file that the commit has and the disk has not, unless the user has deleted it. */
+/** Returns a problem for each CREATE of a file that the commit has but the disk does not, unless the user has deleted it. */
 export async function findHidden(
   { repository: { store } }: Project,
   { tip, workspace }: { tip: Oid; workspace: Workspace },

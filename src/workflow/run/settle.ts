@@ -1,4 +1,7 @@
-/** Goes on with a run that was killed, closes it as it stands, or takes it back. No action that had begun is run again. */
+/**
+ * Settles a run that was killed: continues it, closes it in its present state, or rolls it back. No action that had
+ * begun is run again.
+ */
 import { TeddyError } from '../../errors.ts';
 import type { BeginRecord } from '../../plan/report/journal.ts';
 import type { Plan } from '../../plan/plan.ts';
@@ -18,7 +21,7 @@ import { newLog, newRun, type Run, type RunLog } from './run.ts';
 import { toSkippedLog, toUnselectedLog } from './actions.ts';
 import { notInterruptedError } from '../line/unfinished-run.ts';
 
-/** `resume`: its interrupted action is reported as failed and the rest is run. `keep`: it is reported as it stands. */
+/** `resume`: its interrupted action is reported as failed and the rest is run. `keep`: it is reported in its present state. */
 export type SettleChoice = 'resume' | 'keep';
 
 export interface RolledBackRun extends RolledBack {
@@ -27,7 +30,7 @@ export interface RolledBackRun extends RolledBack {
 }
 
 /**
- * The files are as they were before the run that was killed, and its plan is pending. Throws NO_INTERRUPTED_RUN, and
+ * Restores the files as they were before the killed run; its plan stays pending. Throws NO_INTERRUPTED_RUN, and
  * ROLLBACK_INCOMPLETE, after which it can be tried again.
  */
 export async function rollBackRun(
@@ -37,7 +40,7 @@ export async function rollBackRun(
   return withClaim(project, request.selector, async ({ line, workspace, place, left }) => {
     if (left === null) throw notInterruptedError(place);
     await restoreInterrupted({ project, workspace, session: line.session });
-    // Resumed after a crash in the middle of this, the run would go on upon files that are half put back.
+    // Without this record, a run resumed after a crash in the middle of this would continue on half-restored files.
     await left.journal.append({ record: 'rollback' }).catch((error: unknown) => project.notices.warn(toWarning(error)));
     const rolledBack = await rollBack({ project, workspace, journal: left.journal }, left);
     tellRolledBack(project, place, rolledBack);
@@ -46,7 +49,7 @@ export async function rollBackRun(
   });
 }
 
-/** The run as far as it had come, with an end for the action that it was killed in. */
+/** Returns the run as far as it got, with an end for the action that it was killed in. */
 export async function takeUpRun(
   project: Project,
   workspace: Workspace,
@@ -69,32 +72,32 @@ export async function takeUpRun(
   return { run, log };
 }
 
-/** A file that was being put back when the run was killed has its temporary file beside it. */
+/** Removes the temporary file of a file that was being restored when the run was killed. */
 async function removeLeftovers(files: ProjectFiles, paths: RepoPath[]): Promise<void> {
   for (const path of paths) await files.removeLeftovers(path);
 }
 
-/** The actions that are neither done nor begun. */
+/** Returns the actions that were not begun. */
 function listRest({ actions }: Plan, { logs }: Run): Plan['actions'] {
   const known = new Set(logs.map(({ index }) => index));
   return actions.filter(({ index }) => !known.has(index));
 }
 
-/** Nothing more is run. */
+/** Ends the run without running anything more. */
 export function stopRun(plan: Plan, run: Run): void {
   const rest = listRest(plan, run);
   if (run.ended === 'done' && (run.crashedIn !== undefined || rest.length > 0)) run.ended = 'interrupted';
   for (const action of rest) run.logs.push(toSkippedLog(action, run.ended));
 }
 
-/** The actions that are left were not chosen, and there is nobody to ask about them. */
+/** Logs the remaining actions as not selected: they were not chosen, or there is nobody to ask about them. */
 export function skipRest(plan: Plan, run: Run): void {
   for (const action of listRest(plan, run)) run.logs.push(toUnselectedLog(action));
 }
 
 async function readRun({ ended, journal }: LeftRun): Promise<Run> {
   const run = newRun();
-  // After a power cut the bytes of the last action may not be there; its log is, and says what came of it.
+  // After a power cut, the bytes of the last action may be missing; its log exists and says what came of it.
   const read = async (key: string) => toText(await journal.read(key).catch(toLost));
   for (const { log, ended: how, changed, strays, output, page, crashed, files } of ended) {
     run.logs.push(log);
@@ -105,7 +108,7 @@ async function readRun({ ended, journal }: LeftRun): Promise<Run> {
     }
     if (crashed) run.crashedIn = log.index;
     for (const path of strays) run.strays.add(path);
-    // A journal of an earlier teddy has none.
+    // A journal written by an earlier teddy has none.
     if (files !== undefined || changed.some(([, , owner]) => owner === undefined))
       run.files.set(log.index, files ?? null);
     if (output !== undefined) run.outputs.push({ action: log.index, text: await read(output) });
@@ -119,7 +122,10 @@ function toLost(error: unknown): Uint8Array {
   throw error;
 }
 
-/** Whatever differs from how the action began is its doing: nobody can tell it from an edit made since. Says what is known. */
+/**
+ * Attributes every difference since the action began to the action, because edits made since cannot be told apart.
+ * Returns what is known, in words.
+ */
 async function noteChanges(
   project: Project,
   workspace: Workspace,
