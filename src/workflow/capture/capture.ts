@@ -1,4 +1,4 @@
-/** All of capture shares this: the state of a log that is followed, and the ways to list such states. */
+/** Shared by all of capture: the state of a followed log, and the ways to list such states. */
 import { findAgentName, type AgentName } from '../../agents/agents.ts';
 import type { AgentCheckpoint } from '../../conversation/logs/agent-log.ts';
 import { TeddyError } from '../../errors.ts';
@@ -8,44 +8,47 @@ import { shortRef, type Oid, type RefName, type SessionId, type TurnName } from 
 import type { Project } from '../../ports/project.ts';
 import { awaitsVerdict, readLine } from '../../view/view.ts';
 
-/** The place in the conversation, as it is noted between two readings of the log. */
+/** The place in the conversation, as noted between two readings of the log. */
 export interface TurnPosition {
   turn: TurnName | null;
   /** Characters of the turn's transcript, and of all its versions together. */
   length: number;
   written: number;
-  /** The turn has nothing but notes yet: the first message joins it. */
+  /** The turn has only notes so far, so the first message joins it. */
   isSilent?: boolean;
-  /** The record after which the next one comes. */
+  /** The record that the next one follows. */
   last?: string;
 }
 
-/** A branch of the conversation in a log, as it stands in the repository. */
+/** A branch of the conversation in a log, and its state in the repository. */
 export interface FollowedBranch {
-  /** The number of the branch that it leaves, and the record after which it does; null: it is where the log begins. */
+  /**
+   * The number of the branch that it leaves, and the record after which it does; null for the branch on which the log
+   * begins.
+   */
   leaves: { branch: number; after: string | null } | null;
-  /** Null: nothing was written on it yet. */
+  /** Null while nothing has been written on it. */
   ref: RefName | null;
   /** The place at which the next unit is written, at the checkpoint. */
   at: TurnPosition;
 }
 
-/** The hashes of what was said last. */
+/** The hashes of the latest text of each role. */
 export type LastTexts = Record<'user' | 'assistant', string | null>;
 
-/** A log, as far as its reading was noted. Everything in it can be found again from the log and the line. */
+/** A log, up to where its reading was noted. Everything in it can be recomputed from the log and the line. */
 export interface FollowedLog {
   version: 1;
   agent: AgentName;
   /** The agent's own id of the session. */
   id: string;
   path: string;
-  /** Where a reader with this checkpoint goes on; null: at the beginning. */
+  /** Where a reader with this checkpoint continues; null at the beginning. */
   position: LogPosition | null;
   checkpoint: AgentCheckpoint | null;
   /** The size and time of the file when it was read to its end. */
   seen: { size: number; mtimeMs: number } | null;
-  /** Everything that was read is on the lines: nothing waits for more. */
+  /** Everything that was read is on the lines; nothing waits for more. */
   isWhole: boolean;
   session: SessionId | null;
   branches: FollowedBranch[];
@@ -55,7 +58,7 @@ export interface FollowedLog {
   copiedFrom?: string[];
   /** The first record that it does not repeat. */
   firstOwn?: string;
-  /** The process of the agent, as its hooks have told; null: none has. */
+  /** The process of the agent, as reported by its hooks; null when none has. */
   pid: number | null;
   /** The directory in which the session began. */
   cwd: string | null;
@@ -65,7 +68,7 @@ export interface FollowedLog {
   records: number;
   /** Lines that no reader understands. */
   unknown: number;
-  /** Those before the checkpoint. */
+  /** The part of these before the checkpoint. */
   unknownBefore?: number;
   /** The branch that was read last. */
   latest?: number;
@@ -73,7 +76,7 @@ export interface FollowedLog {
   /** ISO 8601. */
   startedAt: string | null;
   updatedAt: string;
-  /** Why nothing more is taken from it; null: it is followed. */
+  /** Why nothing more is read from it; null while it is followed. */
   stopped: 'vanished' | 'line-gone' | 'elsewhere' | null;
   /** How much of the log of each sub-agent is on the line, by its path. */
   folded: Record<string, { records: number; size: number }>;
@@ -110,14 +113,14 @@ export function newFollowedLog(agent: AgentName, path: string, now: string): Fol
   };
 }
 
-/** Null for a state of another version: the log is then read from its beginning. */
+/** Returns null for a state of another version; the log is then read from its beginning. */
 export function toFollowedLog(state: Record<string, unknown> | null): FollowedLog | null {
   if (state?.['version'] !== 1 || findAgentName(state['agent']) === null) return null;
   const isWhole = Array.isArray(state['branches']) && state['branches'].every(isObject) && isObject(state['folded']);
   return isWhole ? (state as unknown as FollowedLog) : null;
 }
 
-/** A log that teddy wrote itself is no new session until the agent goes on with it. */
+/** Notes a log that teddy wrote itself; it is not a new session until the agent continues it. */
 export async function noteOwnLog(
   { logs, states }: Capture,
   agent: AgentName,
@@ -130,44 +133,44 @@ export async function noteOwnLog(
   await states.write(path, { ...newFollowedLog(agent, path, now), seen, isWhole: true });
 }
 
-/** The state that says what the last drainer could not do. */
+/** The key of the state that says what the last drainer could not do. */
 export const lastDrainKey = 'last-drain';
 
-/** Nobody sees what a drainer prints that a hook has started: `status` shows it. */
+/** Notes problems for `status`, because nobody sees the output of a drainer that a hook started. */
 export async function noteProblems({ clock }: Project, { states }: Capture, problems: string[]): Promise<void> {
   await states.write(lastDrainKey, { at: clock.now().toISOString(), problems: problems.slice(0, 5) });
 }
 
-/** The logs that are followed in this repository, the one that was read last first. */
+/** Lists the logs that are followed in this repository, the one read last first. */
 export async function listFollowedLogs({ states }: Pick<Capture, 'states'>): Promise<FollowedLog[]> {
   const logs = (await states.list()).map(toFollowedLog).filter((log) => log !== null);
   return logs.toSorted((a, b) => (a.updatedAt < b.updatedAt ? 1 : -1));
 }
 
-/** Where somebody commits what an agent has done, it was one of these. */
+/** A person who commits an agent's work most likely commits that of one of these. */
 const maxListed = 8;
 
-/** The branches of the lines that were written last. */
+/** Lists the lines written last, by branch. */
 export async function listCapturedLines(capture: Pick<Capture, 'states'>): Promise<RefName[]> {
   const logs = await listFollowedLogs(capture);
   return logs.flatMap(({ branches, latest = 0 }) => branches[latest]?.ref ?? []).slice(0, maxListed);
 }
 
-/** A session of another agent that was worked on lately. */
+/** A session of another agent with recent activity. */
 export interface RecentCapture {
   agent: AgentName;
   /** `teddy/20260124-claude-code-add-login`. */
   line: string;
   turn: TurnName | null;
   model: string | null;
-  /** Its agent has handed in a plan that nobody has judged. */
+  /** Its agent has submitted a plan that nobody has judged. */
   awaitsVerdict: boolean;
 }
 
-/** So long is lately, and so many are shown. */
+/** What counts as recent, and how many logs are shown. */
 const recent = { ms: 60 * 60 * 1000, logs: 3 };
 
-/** A line that was landed and archived, or deleted, is none that anybody looks for. */
+/** Lists recent sessions of other agents. Leaves out lines without a branch, which were landed and archived, or deleted. */
 export async function listRecentCaptures(
   { repository, clock }: Pick<Project, 'repository' | 'clock'>,
   capture: Pick<Capture, 'states'>,
@@ -190,10 +193,10 @@ export async function listRecentCaptures(
 }
 
 export function interruptedError(): TeddyError {
-  return new TeddyError('INTERRUPTED', 'Interrupted.', 'Nothing is lost: `teddy capture sweep` takes in the rest.');
+  return new TeddyError('INTERRUPTED', 'Interrupted.', 'Nothing is lost: `teddy capture sweep` captures the rest.');
 }
 
-/** A session belongs to the repository in which it began, in any of its work trees. */
+/** Returns whether the session belongs to this repository: it began there, in any of its work trees. */
 export async function isOurSession(
   { repository }: Project,
   { logs }: Pick<Capture, 'logs'>,
@@ -205,13 +208,13 @@ export async function isOurSession(
   const roots = (await repository.workTrees()).map(({ root }) => root);
   const top = await logs.topOf(cwd);
   if (top !== null) return roots.includes(top);
-  // The directory is gone, as that of a work tree that was removed: a hook that was called in it vouches for it.
+  // The directory is gone, as when a work tree was removed; a hook that was called in it is the proof.
   const real = await logs.realPath(cwd);
   if (real === hooked) return true;
   return roots.some((root) => `${real}/`.startsWith(`${root}/`));
 }
 
-/** Whether capturing was paused at a time. */
+/** Returns a function that says whether capture was paused at a time. */
 export async function openPauses({ spool }: Pick<Project, 'spool'>): Promise<(time: unknown) => boolean> {
   const pauses = await spool.pauses();
   return (time) => {
@@ -220,7 +223,7 @@ export async function openPauses({ spool }: Pick<Project, 'spool'>): Promise<(ti
   };
 }
 
-/** The state that says that a session is left out: TEDDY_CAPTURE=0 was set where it ran. */
+/** The key of the state that says that a session is left out, because TEDDY_CAPTURE=0 was set where it ran. */
 export function leftOutKey(agent: string, id: string): string {
   return `left-out/${agent}/${id}`;
 }

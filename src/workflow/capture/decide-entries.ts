@@ -1,4 +1,4 @@
-/** Decides what becomes of the units of a log: from what is known of the log and of the line they are for, and from nothing else. */
+/** Decides what becomes of the units of a log, based only on what is known of the log and of the line they are for. */
 import type { AgentUnit } from '../../conversation/logs/agent-log.ts';
 import type { KnownRecord } from '../../conversation/records/record.ts';
 import { encodeRecord, versionLimits } from '../../conversation/records/transcript.ts';
@@ -10,14 +10,17 @@ import { describeUnits } from '../line/describe-records.ts';
 import type { LineTurns } from '../../view/view.ts';
 import { newBranch, type FollowedBranch, type FollowedLog, type LastTexts, type TurnPosition } from './capture.ts';
 
-/** All that is known of a log that is followed. Nothing in it is changed: each step makes the next one. */
+/** Everything known of a followed log. It is immutable: each step makes the next state. */
 export interface FollowState {
   /** The part that is saved. */
   log: FollowedLog;
-  /** Where the branches stand by now, and how far the log was read; the log has both as of its checkpoint. */
+  /** The current places of the branches, and how far the log was read; `log` has both as of its checkpoint. */
   places: TurnPosition[];
   position: LogPosition | null;
-  /** Counts lines that no reader understands: those before the reader began, the later ones, and which of these are on the line. */
+  /**
+   * Counts lines that no reader understands: those before the reader began, the later ones, and how many of the later
+   * ones are on the line.
+   */
   unknownBefore: number;
   unknown: number;
   rawWritten: number;
@@ -27,46 +30,52 @@ export interface FollowState {
   /** Counts records from a pause. */
   paused: number;
   stops: 'elsewhere' | 'line-gone' | null;
-  /** Whether it is known which units the log repeats of another one, the place after those, and how many steps wait until then. */
+  /**
+   * Whether it is known which units the log repeats from another one, the place after those, and how many steps to hold
+   * until then.
+   */
   isOwn: boolean;
   copied: Copied | null;
   heldSteps: number;
 }
 
-/** The place on the line of a log of the same origin after which this one goes on, and how many of its units come before. */
+/** The place on the line of a log of the same origin after which this log continues, and how many of its units come before. */
 export interface Copied {
   line: BranchLine;
   after: string | null;
   count: number;
 }
 
-/** A branch as it is written to: what its ref is at, and the records that it has. */
+/** A branch to write to: where its ref is, and the records that it has. */
 export interface BranchLine extends LineTurns {
   ref: RefName;
-  /** The turn of each record, by its id; those of turns before the first one that was asked for are missing. */
+  /** The turn of each record, by id, without turns before the first one that was asked for. */
   known: Map<string, TurnName>;
-  /** The number of the last turn on the line, whoever opened it. */
+  /** The number of the last turn on the line, no matter who opened it. */
   lastTurn: number;
-  /** The turns that have a plan, as far as `known` has their records. */
+  /** The turns that have a plan, among those with records in `known`. */
   planned: Set<TurnName>;
-  /** The last turn waits for an answer to somebody else's message, or for a run of teddy's: no turn of the agent's can follow. */
+  /**
+   * The last turn waits for an answer to somebody else's message, or for a run of teddy's, so the agent cannot open a
+   * turn after it.
+   */
   isTaken: boolean;
-  /** In the last turn, somebody else has gone on after the agent's words: no more of those can follow. */
+  /** In the last turn, somebody else has continued after the agent's words, so no more of those can follow. */
   isShared: boolean;
-  /** The newest code on the line is somebody else's: a work tree that is not on the line does not have it. */
+  /** The newest code on the line is somebody else's; a work tree that is not on the line does not have it. */
   hasCode: boolean;
 }
 
-/** A branch of the conversation on its line, and what was found out about it: the facts that a decision rests on. */
+/** A branch of the conversation on its line, and the facts that a decision about it rests on. */
 export interface BranchFacts {
   branch: number;
   line: BranchLine;
-  /** The turn of a branch that was made for what comes now, and what that turn repeats. */
+  /** The turn of a branch that was made for the next units, and what that turn repeats. */
   opens: TurnName | null;
   before: AgentUnit | null;
   /** Records that no other branch of the session has. */
   absent: Set<string>;
-  /** An entry of the line names the agent's session: no other one has got the name of its branch. */
+  /** An entry of the line names the agent's session, so the branch's name has not been reused by another session. */
   isOfSession: boolean;
 }
 
@@ -74,13 +83,14 @@ export interface BranchFacts {
 type UnitsDraft = Draft & { turn: TurnName; records: KnownRecord[]; files: Record<string, string> };
 
 /**
- * The entries, which may be none, and the state as soon as they are on the line. Or the units have no place there: it has to be found
- * out which other branch has the record `seek`, or a branch opened that leaves before `fork`, or the line is another one by now.
+ * Either the entries, perhaps none, and the state once they are on the line; or the units have no place there: the
+ * caller has to find the other branch that has the record `seek`, or open a branch that leaves before `fork`, or the
+ * line has become another one.
  */
 type Decision = { drafts: UnitsDraft[]; next: FollowState } | Elsewhere | { isGone: true };
 export type Elsewhere = { seek: string; after: string } | { fork: FreshUnit };
 
-/** So many steps are held before they are written. */
+/** How many steps are held before they are written. */
 export const maxSteps = 512;
 
 export const startOfLine: TurnPosition = { turn: null, length: 0, written: 0 };
@@ -108,14 +118,14 @@ export function placeOf({ places }: FollowState, branch: number): TurnPosition {
   return places[branch] ?? startOfLine;
 }
 
-/** The branch stands there by now. */
+/** Records the current place of a branch. */
 export function putBranch(state: FollowState, branch: number, change: Partial<FollowedBranch>): FollowState {
   const { at = placeOf(state, branch), ...more } = change;
   const branches = put(state.log.branches, branch, { ...(state.log.branches[branch] ?? newBranch(null)), ...more });
   return { ...state, log: { ...state.log, branches }, places: put(state.places, branch, at) };
 }
 
-/** The texts of these units were read last. */
+/** Records the texts of these units as the latest ones. */
 export function noteTexts(state: FollowState, units: readonly AgentUnit[], hash: Hash): FollowState {
   const texts = { ...state.texts };
   for (const record of units.flatMap(({ records }) => records))
@@ -125,9 +135,9 @@ export function noteTexts(state: FollowState, units: readonly AgentUnit[], hash:
 }
 
 /**
- * A message opens the next turn, unless it was typed while the model was at work; so does a plan where the turn has one already.
- * Each unit becomes an entry; where the versions of a turn's transcript would grow too large, many become one. A record that the
- * branch has already is not written again.
+ * Decides on the entries. A message opens the next turn, unless it was typed while the model was working; so does a
+ * plan when the turn already has one. Each unit becomes an entry; when the versions of a turn's transcript would grow
+ * too large, several units share one. A record that the branch already has is not written again.
  */
 export function decide(state: FollowState, units: readonly AgentUnit[], facts: BranchFacts, hash: Hash): Decision {
   const { branch, line, opens, before, absent, isOfSession } = facts;
@@ -136,11 +146,11 @@ export function decide(state: FollowState, units: readonly AgentUnit[], facts: B
   if (fresh?.after !== undefined) {
     const { id, after } = fresh;
     const isHere = line.known.has(after);
-    // Where the log is read from its beginning, another branch may have what comes next.
+    // When the log is read from its beginning, another branch may have what comes next.
     const sought = last === undefined ? id : isHere ? null : after;
     if (sought !== null && !absent.has(sought)) return { seek: sought, after };
     if (!isHere && !isOfSession) return { isGone: true };
-    // Where not even that record is on any branch, the user has moved the line back.
+    // When no branch has even that record, the user has moved the line back.
     if (!isHere) return decide({ ...state, places: put(state.places, branch, anywhere) }, units, facts, hash);
   }
   const all = before === null ? units : [before, ...units];
@@ -152,7 +162,10 @@ export function decide(state: FollowState, units: readonly AgentUnit[], facts: B
   return { drafts: planned.map((one) => toDraft(line, one, hash)), next };
 }
 
-/** The first record that the line does not have, its unit, and the record of the agent's after which it comes; null: it has them all. */
+/**
+ * Returns the first record that the line does not have, its unit, and the agent's record before it; null when the line
+ * has them all.
+ */
 export function findFresh({ known }: BranchLine, last: string | undefined, units: readonly AgentUnit[]) {
   let after = last;
   for (const unit of units)
@@ -165,7 +178,10 @@ export function findFresh({ known }: BranchLine, last: string | undefined, units
 
 type FreshUnit = NonNullable<ReturnType<typeof findFresh>>;
 
-/** Whether the agent's conversation goes on elsewhere: others have gone on there, or a sync has moved the turn off the line. */
+/**
+ * Returns whether the agent's conversation continues elsewhere: others have continued the line, or a sync has moved the
+ * turn off it.
+ */
 function isLeft(line: BranchLine, { unit, after }: FreshUnit): boolean {
   if (after === undefined) return false;
   const turn = line.known.get(after);
@@ -173,7 +189,7 @@ function isLeft(line: BranchLine, { unit, after }: FreshUnit): boolean {
   return line.isTaken || turn === undefined || isInLast;
 }
 
-/** A message opens the next turn, unless it was typed while the model was at work. */
+/** Returns whether the unit opens the next turn: a message that was not typed while the model was working. */
 export function isNext({ kind, queued }: AgentUnit): boolean {
   return kind === 'message' && queued !== true;
 }
@@ -186,7 +202,7 @@ interface PlannedEntry {
 /** The position while entries are planned. */
 interface PlanningPosition extends TurnPosition {
   lastTurn: number;
-  /** The first turn of a conversation branch that nothing has opened yet. */
+  /** The first turn of a conversation branch, until something opens it. */
   opening: TurnName | null;
 }
 
@@ -194,7 +210,7 @@ function planEntries(line: BranchLine, from: TurnPosition, units: readonly Agent
   const planned: PlannedEntry[] = [];
   const to: PlanningPosition = { ...from, lastTurn: line.lastTurn, opening: opens };
   const moveTo = (turn: TurnName | null) => Object.assign(to, { turn, written: 0, length: 0 });
-  // The user has moved the line back: its turn is gone.
+  // The user has moved the line back, so its turn is gone.
   if (to.turn !== null && turnNumber(to.turn) > to.lastTurn) moveTo(null);
   const withPlan = new Set(line.planned);
   const added = new Map<string, TurnName>();
@@ -210,11 +226,11 @@ function planEntries(line: BranchLine, from: TurnPosition, units: readonly Agent
       if (seenIn !== undefined && seenIn !== to.turn) moveTo(seenIn);
       continue;
     }
-    // A teddy that did not read plans yet has written what comes after it.
+    // An earlier teddy, which did not read plans yet, has written what follows it.
     if (isPlan(unit) && units.slice(at + 1).some(({ records }) => records.some(({ id }) => line.known.has(id))))
       continue;
     const isMessage = isNext(unit) && to.isSilent !== true;
-    // A plan belongs to the latest turn, which has no other.
+    // A plan belongs to the latest turn, and only if that has none.
     const isNextPlan = isPlan(unit) && to.turn !== null && (withPlan.has(to.turn) || turnNumber(to.turn) < to.lastTurn);
     const opensTurn = to.turn === null || isMessage || isNextPlan;
     if (to.opening !== null || (opensTurn && seenIn === undefined)) {
@@ -261,7 +277,7 @@ function put<Item>(list: readonly Item[], at: number, item: Item): Item[] {
   return Object.assign([...list], { [at]: item });
 }
 
-/** A UUID of version 7 with the time of the record, and the rest from a hash of `name`. */
+/** Returns a UUID version 7 with the time of the record, and the rest from a hash of `name`. */
 export function toDerivedId(hash: Hash, time: string, name: string): string {
   const hex = hash(name);
   const ms = Math.max(0, Math.trunc(Date.parse(time)) || 0)

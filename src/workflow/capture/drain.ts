@@ -1,4 +1,4 @@
-/** Takes what the hooks have noted, follows the logs that they tell of while turns are open, and ends when nothing is left to do. */
+/** Processes the notes of hooks, follows the logs they name while turns are open, and ends when nothing is left to do. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { toMessage } from '../../errors.ts';
 import type { BellMeaning } from '../../agents/agent.ts';
@@ -24,49 +24,52 @@ export interface Drained {
   sessions: number;
   entries: number;
   records: number;
-  /** Sentences for the person: what could not be taken, and why. */
+  /** Sentences for the user about what could not be captured, and why. */
   problems: string[];
 }
 
 export interface DrainOptions {
   signal: AbortSignal;
-  /** How long an open turn is followed after its log has grown last, in milliseconds. */
+  /** How long an open turn is followed after its log last grew, in milliseconds. */
   lingerMs: number;
-  /** How long a line is waited for that a hook has told of. */
+  /** How long to wait for a line that a hook has announced. */
   waitMs?: number;
 }
 
-/** A hook comes before the line that it tells of, by seconds under load. */
+/** A hook is called before its line is written, seconds before it under load. */
 const usualWaitMs = 10_000;
-/** Where a hook does not say what to wait for, the log has to be quiet for so long: agents write it every tenth of a second. */
+/** How long the log has to be quiet when a hook does not say what to wait for; agents write it every tenth of a second. */
 const graceMs = 500;
 const [busyMs, idleMs] = [40, 400];
 
 interface Followed {
   agent: AgentName;
   path: string;
-  /** The session's id, as the hooks say it. */
+  /** The session's id, as the hooks give it. */
   id: string;
   cwd: string | null;
-  /** The agent's process; 0: nobody knows. */
+  /** The agent's process; 0 when unknown. */
   pid: number;
   follower: Follower | null;
-  /** A line that a hook has told of, and that the log does not have yet. */
+  /** A line that a hook has announced and that the log does not have yet. */
   awaits: { text: string | null; untilMs: number } | null;
-  /** The turn is over as soon as the line is there. */
+  /** The turn is over as soon as the line has arrived. */
   ends: boolean;
   isOpen: boolean;
   /** The code when the user sent the message, until that is written. */
   before: CodeState | null;
   /** The code when the turn ended. */
   after: CodeState | null;
-  /** The words that came with the hooks of this turn: all that is left where the log vanishes. */
+  /** The words that arrived with the hooks of this turn; the only ones left if the log vanishes. */
   words: { prompt: string | null; answer: string | null; at: number };
   size: number;
   grewMs: number;
 }
 
-/** Null: another process drains already, and takes care of what is there now. Throws INTERRUPTED, with all kept that had come. */
+/**
+ * Drains the spool. Returns null when another process is already draining and will handle what is there now. Throws
+ * INTERRUPTED; everything that had arrived is saved then.
+ */
 export async function drain(project: Project, capture: Capture, options: DrainOptions): Promise<Drained | null> {
   const sum: Drained = { bells: 0, sessions: 0, entries: 0, records: 0, problems: [] };
   for (;;) {
@@ -78,7 +81,7 @@ export async function drain(project: Project, capture: Capture, options: DrainOp
     } finally {
       await claim.release();
     }
-    // A hook that saw the claim starts no drainer: what it left before the release is here by now.
+    // A hook that saw the claim starts no drainer, but its note, written before the release, is here now.
     const { waiting, paused } = await project.spool.look();
     if (options.signal.aborted) throw interruptedError();
     if (waiting.length === 0 || paused) return sum;
@@ -125,7 +128,7 @@ async function hear(
 ): Promise<void> {
   const agent = findAgentName(name);
   const id = sessionOf(payload);
-  if (agent === null) return void sum.problems.push(`The hook of an agent that teddy does not know: ${name}.`);
+  if (agent === null) return void sum.problems.push(`A hook was called by an agent that teddy does not know: ${name}.`);
   if (payload['left_out'] === true) return capture.states.write(leftOutKey(agent, id), { agent, id });
   const named = asText(payload['transcript_path']) ?? asText(payload['transcriptPath']);
   const path = named ?? (await capture.logs.locate(agent, id));
@@ -141,7 +144,7 @@ async function hear(
   if (event === 'turn-begins') {
     await finish(project, capture, one, sum);
     const words = { prompt: asText(payload['prompt']) ?? null, answer: null, at };
-    // The agent has been at work since: nobody can tell the user's edits from its own any more.
+    // The agent has been working since, so the user's edits can no longer be told from its own.
     const isLate = later.some((bell) => sessionOf(bell.payload) === id && meaningOf(agent, bell.payload) !== 'other');
     Object.assign(one, {
       isOpen: true,
@@ -155,7 +158,7 @@ async function hear(
     one.words.answer = text ?? asText(payload['prompt_response']) ?? null;
     Object.assign(one, { ends: true, after: await readCodeOf(project, cwd), awaits: { text, untilMs } });
   } else if (event === 'other' && asText(payload['tool_use_id']) !== undefined) {
-    // The call that hands in a plan: the agent is held until the plan is on the line, and judged.
+    // The call that submits a plan: the agent is held until the plan is on the line and judged.
     Object.assign(one, { isOpen: true, awaits: { text: asText(payload['tool_use_id']), untilMs } });
   } else if (event === 'session-ends')
     Object.assign(one, { ends: true, awaits: one.awaits ?? { text: null, untilMs } });
@@ -181,7 +184,10 @@ async function readCodeOf(project: Project, cwd: string | null): Promise<CodeSta
   return workspace === null ? null : readCode(project, workspace);
 }
 
-/** Reads what has come; when the turn is over, and its last line is there or does not come, what is open is whole. */
+/**
+ * Reads what has arrived. When the turn is over, and its last line has arrived or no longer will, treats everything
+ * open as complete.
+ */
 async function attend(project: Project, capture: Capture, one: Followed, sum: Drained): Promise<void> {
   const stat = await capture.logs.stat(one.agent, one.path);
   const nowMs = performance.now();
@@ -191,7 +197,7 @@ async function attend(project: Project, capture: Capture, one: Followed, sum: Dr
     if (hasGrown || one.follower === null) await follow(project, capture, one, sum);
     const { awaits } = one;
     const isQuiet = nowMs - one.grewMs >= graceMs;
-    // An agent that was killed tells nothing more, and writes nothing more.
+    // An agent that was killed neither calls hooks nor writes anymore.
     const isDead = isQuiet && one.pid > 0 && !(await capture.isAlive(one.pid));
     if (isDead) one.ends ||= one.isOpen;
     if (awaits === null && !(isDead && one.ends)) return;
@@ -231,7 +237,7 @@ function count(sum: Drained, before: FollowedLog, { state: { log } }: Follower):
   sum.records += log.records - before.records;
 }
 
-/** Ends the turn that is open: everything of it is whole, and the code that it left is on the line. */
+/** Ends the open turn: treats everything in it as complete, and appends the code that it left. */
 async function finish(project: Project, capture: Capture, one: Followed, sum: Drained): Promise<void> {
   const { follower, after, ends } = one;
   Object.assign(one, { ends: false, isOpen: false, after: null, awaits: null });
@@ -246,10 +252,13 @@ async function finish(project: Project, capture: Capture, one: Followed, sum: Dr
   const { line, turn } = place;
   if (await appendCode(project, line, after, { turn, whose: `changed by ${one.agent}` })) return;
   const why = `${shortRef(line.ref)} is checked out elsewhere, or has somebody else's code`;
-  sum.problems.push(`${why}: what ${one.agent} changed in turn ${turn ?? '01'} comes with its next turn.`);
+  sum.problems.push(`${why}: the changes that ${one.agent} made in turn ${turn ?? '01'} are added with its next turn.`);
 }
 
-/** The log is gone: what the hooks told of the turn is written in its place, unless it was read in time. */
+/**
+ * Writes the turn's words from the hooks in place of a log that is gone, unless they were read in time. Returns the
+ * number of entries.
+ */
 async function addWords(project: Project, follower: Follower, { path, words }: Followed): Promise<number> {
   const { log, texts: last } = follower.state;
   if (log.stopped !== 'vanished') return 0;
@@ -267,7 +276,7 @@ async function addWords(project: Project, follower: Follower, { path, words }: F
   return units.length === 0 ? 0 : addUnits(follower, units);
 }
 
-/** Notes what is new of the sub-agents in the open turn, a note each time. Returns the number of entries. */
+/** Notes what is new from the sub-agents in the open turn, one note each time. Returns the number of entries. */
 export async function foldSubAgents(project: Project, capture: Capture, follower: Follower): Promise<number> {
   const { agent, path, state } = follower;
   if (state.log.stopped === 'elsewhere') return 0;
@@ -283,7 +292,7 @@ export async function foldSubAgents(project: Project, capture: Capture, follower
     if (reading === null) continue;
     const reader = openLog({ hash: project.hash, importedAt: project.clock.now().toISOString() });
     for await (const line of reading.lines) reader.line(line);
-    // A tool may be at work still: its call comes with the next note.
+    // A tool may still be running; its call is included in the next note.
     if (!reader.waitsForResult()) reader.settle();
     const all = reader.take().flatMap((step) => ('unit' in step ? step.unit.records : []));
     let count = before.records;
@@ -297,13 +306,13 @@ export async function foldSubAgents(project: Project, capture: Capture, follower
   follower.state = { ...state, log: { ...state.log, folded } };
   if (units.length === 0) return 0;
   return addUnits(follower, units).catch((error: unknown) => {
-    // Nothing of it was written: it comes with the next drain or sweep.
+    // Nothing of it was written, so the next drain or sweep does it.
     follower.state = { ...follower.state, log: { ...follower.state.log, folded: earlier } };
     throw error;
   });
 }
 
-/** `before`: how many records the earlier notes have. */
+/** Returns the id of a note; `before` is how many records the earlier notes have. */
 function toNoteId(path: string, before: number): string {
   return before === 0 ? nameOf(path) : `${nameOf(path)}-${before}`;
 }

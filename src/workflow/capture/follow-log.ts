@@ -1,4 +1,7 @@
-/** Follows one log: reads what is new since the last time, appends what is decided of it to the lines, and notes how far it came. */
+/**
+ * Follows one log: reads what is new since the last time, appends the resulting entries to the lines, and notes how far
+ * it got.
+ */
 import type { AgentLine, AgentLogReader, AgentStep, AgentUnit } from '../../conversation/logs/agent-log.ts';
 import type { ImportReport } from '../../conversation/logs/importer.ts';
 import { fieldsOf, parseJson } from '../../conversation/records/import-values.ts';
@@ -32,20 +35,23 @@ export interface FollowOptions {
   id?: string;
   /** The agent's process. */
   pid?: number;
-  /** Where the session began, for a log that does not say so. */
+  /** Where the session began, for a log that does not say. */
   cwd: string | null;
-  /** Whether the session belongs to this repository, by the directory in which it began; asked before its line is made. */
+  /**
+   * Returns whether the session belongs to this repository, by the directory in which it began; called before its line
+   * is made.
+   */
   isOurs(cwd: string | null): Promise<boolean>;
-  /** Records from a pause are left out; `time` in ISO 8601. */
+  /** Returns whether a record is left out because capture was paused; `time` is in ISO 8601. */
   isLeftOut(time: unknown): boolean;
-  /** Called before a message is written, with the line as it stands. */
+  /** Called before a message is written, with the current state of the line. */
   beforeMessage?(line: BranchLine): Promise<void>;
 }
 
-/** The lines of which a hook may tell. */
+/** The latest lines to remember, because a hook may name one. */
 const recentLimits = { lines: 16, characters: 256 * 1024 };
 
-/** A log that is followed, with all that was opened for it. Each step puts the next state in the place of the last one. */
+/** A followed log, with everything that was opened for it. Each step replaces the state. */
 export interface Follower {
   readonly project: Project;
   readonly capture: Capture;
@@ -53,12 +59,12 @@ export interface Follower {
   readonly path: string;
   readonly options: FollowOptions;
   readonly openLog: Awaited<ReturnType<typeof loadAgentLog>>;
-  /** The `session` of its log is null while there is nothing to keep. */
+  /** `session` of its log is null while there is nothing to keep. */
   state: FollowState;
   reader: AgentLogReader;
-  /** The reader knows that nothing more comes. */
+  /** The reader knows that nothing more follows. */
   isSettled: boolean;
-  /** Steps that are on no line yet. */
+  /** Steps that are not on a line yet. */
   readonly pending: AgentStep[];
   readonly recent: string[];
   readonly branches: Map<number, BranchFacts>;
@@ -89,7 +95,7 @@ function openReader({ project, openLog, state }: Pick<Follower, 'project' | 'ope
   return openLog(checkpoint === null ? options : { ...options, checkpoint });
 }
 
-/** Reads the log from its beginning: what is on the lines already is known by its ids. */
+/** Starts reading the log from its beginning; what is already on the lines is recognized by its ids. */
 function restart(one: Follower): void {
   const branches = one.state.log.branches.map((branch) => ({ ...branch, at: startOfLine }));
   const log = { ...one.state.log, position: null, checkpoint: null, branches };
@@ -100,7 +106,7 @@ function restart(one: Follower): void {
   one.branches.clear();
 }
 
-/** Takes in what has come. Nothing is there twice, whatever happened before. */
+/** Captures what has arrived. Writes nothing twice, no matter what happened before. */
 export async function advance(one: Follower): Promise<void> {
   const { capture, agent, path, pending, recent } = one;
   const { log, position } = one.state;
@@ -132,7 +138,10 @@ export async function advance(one: Follower): Promise<void> {
   await save(one, { seen: { size: stat.size, mtimeMs: stat.mtimeMs }, stopped: one.state.stops });
 }
 
-/** The same, and whatever is open counts as whole: the agent said that its turn is over, or has been quiet. */
+/**
+ * Captures what has arrived and treats everything open as complete, because the agent said that its turn is over, or
+ * has been quiet.
+ */
 export async function settle(one: Follower): Promise<void> {
   await advance(one);
   if (one.isSettled) return;
@@ -143,7 +152,7 @@ export async function settle(one: Follower): Promise<void> {
   await save(one, one.state.stops === 'line-gone' ? { stopped: 'line-gone' } : {});
 }
 
-/** Writes what has come, as far as the lines for it are there. */
+/** Writes the pending steps, as far as their lines exist. */
 async function write(one: Follower, readTo: LogPosition | null): Promise<void> {
   const { capture, options, pending, project, reader } = one;
   const unknown = reader.unknown().length;
@@ -171,7 +180,7 @@ async function write(one: Follower, readTo: LogPosition | null): Promise<void> {
     one.state = noteTexts({ ...one.state, paused, log: { ...log, ...counts, model } }, units, project.hash);
   }
   one.state = { ...one.state, position: readTo };
-  // Lines that nobody understands wait for the next entry: until then, they are read again.
+  // Lines that no reader understands wait for the next entry, and are read again until then.
   const checkpoint = pending.length > 0 || one.state.rawWritten < unknown ? null : reader.checkpoint();
   if (checkpoint === null) return;
   const { log, places, unknownBefore } = one.state;
@@ -186,7 +195,7 @@ async function isWanted(one: Follower): Promise<boolean> {
   return leftOut === null && (await options.isOurs(reader.head().cwd ?? options.cwd));
 }
 
-/** Notes the forks that come next; the units after them that are of one branch. */
+/** Notes the forks that come next, and returns the following units of a single branch. */
 function takeForks(one: Follower): AgentUnit[] {
   const { pending } = one;
   for (let [step] = pending; step !== undefined && 'fork' in step; [step] = pending) {
@@ -199,7 +208,7 @@ function takeForks(one: Follower): AgentUnit[] {
   return unitsOf(end === -1 ? pending : pending.slice(0, end));
 }
 
-/** Drops the units that another log has as well; false: there is nothing else yet. */
+/** Drops the units that another log has as well. Returns false when there are no others yet. */
 async function dropCopied(one: Follower): Promise<boolean> {
   const { log } = one.state;
   const units = unitsOf(one.pending);
@@ -214,7 +223,10 @@ async function dropCopied(one: Follower): Promise<boolean> {
   return true;
 }
 
-/** The place on the line of a log of the same origin after which this one goes on, and how many of its units come before. */
+/**
+ * Finds the place on the line of a log of the same origin after which this log continues, and how many of its units
+ * come before.
+ */
 async function findCopied(one: Follower, units: readonly AgentUnit[]): Promise<Copied | null> {
   const { id } = toForeign(one);
   const others = await listOthers(one);
@@ -239,7 +251,7 @@ async function findCopied(one: Follower, units: readonly AgentUnit[]): Promise<C
   return found;
 }
 
-/** Appends units that are not in the log to the line that was written last; how many entries they made. */
+/** Appends units that are not in the log to the line written last. Returns the number of entries. */
 export async function addUnits(one: Follower, units: AgentUnit[]): Promise<number> {
   const written = await writeBranch(one, one.state.latest, units);
   if (written !== null) one.state = noteTexts(one.state, units, one.project.hash);
@@ -247,7 +259,7 @@ export async function addUnits(one: Follower, units: AgentUnit[]): Promise<numbe
   return written?.entries ?? 0;
 }
 
-/** Writes units where the agent's conversation goes on by now; null: nowhere, since their line is gone. */
+/** Writes units where the agent's conversation continues now. Returns null when their line is gone. */
 async function writeBranch(one: Follower, branch: number, units: readonly AgentUnit[]) {
   const { project, options, reader } = one;
   const [first] = units;
@@ -279,7 +291,7 @@ async function writeBranch(one: Follower, branch: number, units: readonly AgentU
   }
 }
 
-/** Goes on where another branch has the record, or where a new one leaves; or notes that no other one has it. */
+/** Continues on the other branch that has the record, or on a new one; or notes that no other branch has it. */
 async function goElsewhere(one: Follower, facts: BranchFacts, decided: Elsewhere): Promise<void> {
   const { project } = one;
   const { branch, line } = facts;
@@ -309,7 +321,7 @@ async function openBranch(one: Follower, branch: number, first: AgentUnit): Prom
   return opened;
 }
 
-/** The branch is there from now on, and nothing else is known of it. */
+/** Sets the branch to this line, with no other facts known. */
 function goOn(one: Follower, branch: number, { line, opens = null, before = null }: OpenBranch, at: TurnPosition) {
   const facts = { branch, line, opens, before, absent: new Set<string>(), isOfSession: false };
   one.branches.set(branch, facts);
@@ -321,7 +333,7 @@ async function findBranch(one: Follower, branch: number, first: AgentUnit): Prom
   const { project, state } = one;
   const { ref = null, leaves = null } = state.log.branches[branch] ?? {};
   if (ref !== null) {
-    // The user has deleted or archived it: what comes is taken when it is there again.
+    // The user has deleted or archived the branch; what arrives is written once it exists again.
     const isGone = (await project.repository.store.resolve(ref)) === null;
     one.state = { ...state, stops: isGone ? 'line-gone' : null };
     return isGone ? null : { line: await openBranchLine(project, ref, placeOf(state, branch)) };
@@ -343,13 +355,13 @@ async function findBranch(one: Follower, branch: number, first: AgentUnit): Prom
 
 function toForeign({ project, agent, path, options, state: { log }, reader, realCwd }: Follower): ForeignSession {
   const head = reader.head();
-  // A trailer holds it: it is one word, whatever the log or the hook says.
+  // Stored in a trailer, so it must be a single word, no matter what the log or the hook says.
   const id = (head.id ?? (log.id || options.id || nameOf(path))).replaceAll(/\s+/g, '-').slice(0, 200);
   const cwd = realCwd ?? log.cwd ?? options.cwd;
   return { agent, id, cwd, startedAt: head.startedAt ?? log.startedAt ?? timeOf(project) };
 }
 
-/** Another session of the same agent whose records this one begins with, or that it names as its origin. */
+/** Finds another session of the same agent that has the first records of this one, or that this one names as its origin. */
 async function findForkedFrom(one: Follower, first: AgentUnit) {
   const { copied } = one.state;
   if (copied !== null) return { left: copied.line, after: copied.after, first };
@@ -363,7 +375,7 @@ async function findForkedFrom(one: Follower, first: AgentUnit) {
       const last = (await readUnits(one, other, forkedFrom.endOffset)).at(-1)?.records.at(-1);
       return { left, after: last?.id ?? null, first };
     }
-    // A fork repeats the records of its origin under their own ids. That may be older than a teddy that reads plans.
+    // A fork repeats the records of its origin under their own ids. The origin may be older than the reading of plans.
     const units = unitsOf(one.pending).filter(({ kind }) => kind !== 'plan');
     const fresh = findFresh(left, undefined, units);
     const after = fresh === null ? units.at(-1)?.records.at(-1)?.id : fresh.after;
@@ -372,7 +384,7 @@ async function findForkedFrom(one: Follower, first: AgentUnit) {
   return null;
 }
 
-/** The other logs of the agent whose lines are there. */
+/** Lists the other logs of the agent that have existing lines. */
 async function listOthers({ project, capture, agent, path }: Follower) {
   const others: (FollowedLog & { ref: RefName })[] = [];
   for (const other of await listFollowedLogs(capture)) {
@@ -383,7 +395,7 @@ async function listOthers({ project, capture, agent, path }: Follower) {
   return others;
 }
 
-/** The units of the line on which a log begins, up to a place in its bytes. */
+/** Reads the units of the branch on which a log begins, up to a byte offset. */
 async function readUnits(one: Follower, { path }: FollowedLog, endOffset: number | null): Promise<AgentUnit[]> {
   const reading = await one.capture.logs.read(path, null);
   if (reading === null) return [];
@@ -422,7 +434,7 @@ async function save(one: Follower, change: Partial<FollowedLog>): Promise<void> 
   await capture.states.write(path, { ...log });
 }
 
-/** The line that was read last, and the turn that is open on it; null: nothing was written yet, or the line is gone. */
+/** Returns the line that was read last and its open turn; null when nothing was written yet, or the line is gone. */
 export async function findPlace({ project, state, branches }: Follower) {
   const { store } = project.repository;
   const ref = state.log.branches[state.latest]?.ref ?? null;
@@ -435,7 +447,7 @@ export async function findPlace({ project, state, branches }: Follower) {
   return (isThere ? null : await findRecordElsewhere(project, line, last)) ?? { line, turn };
 }
 
-/** How many records of its own a note has that is on that line; 0: it is not there. */
+/** Returns how many records a note on that line contains; 0 when the line does not have the note. */
 export async function countNoted(one: Follower, id: string): Promise<number> {
   const { line } = (await findPlace(one)) ?? {};
   const turn = line?.known.get(id);
@@ -446,13 +458,13 @@ export async function countNoted(one: Follower, id: string): Promise<number> {
   return note?.type === 'note' ? (note.records?.length ?? 0) : 0;
 }
 
-/** Whether one of the last lines holds this text, be it on the line already or not, or it is the answer that was read last. */
+/** Returns whether one of the latest lines contains this text, or the latest answer is this text. */
 export function hasLine({ project, state, recent }: Follower, text: string): boolean {
   if (state.texts.assistant === project.hash(text.trim())) return true;
   return recent.some((line) => holdsText(parseJson(line), text.trim()));
 }
 
-/** Counts what was read and is no part of the conversation, by kind, in the plural: also records from a pause. */
+/** Counts what was read but is not part of the conversation, including records from a pause, by kind, in the plural. */
 export function countLeftOut({ reader, state }: Follower): ImportReport['leftOut'] {
   const { leftOut, skipped } = reader.report();
   const more = [
@@ -462,20 +474,20 @@ export function countLeftOut({ reader, state }: Follower): ImportReport['leftOut
   return [...leftOut, ...more.filter(({ count }) => count > 0)];
 }
 
-/** A unit as a copy of its lines gives it: ids, times and the names of calls are the copy's own. */
+/** Returns the content to compare copies of a unit by; a copy has its own ids, times and call ids. */
 function toContent({ kind, plan, records }: AgentUnit): string {
   const contents = records.map((record) => ({ ...record, id: '', timestamp: '', tool_call_id: '' }));
   return JSON.stringify([kind, plan, contents]);
 }
 
-/** A hook may say the text without the white space around it. */
+/** Ignores white space around the text, which a hook may leave out. */
 function holdsText(value: unknown, text: string, depth = 0): boolean {
   if (typeof value === 'string') return value.trim() === text;
   if (typeof value !== 'object' || value === null || depth > 32) return false;
   return Object.values(value).some((inner) => holdsText(inner, text, depth + 1));
 }
 
-/** The name of a log's file, which stands for the id of a session that has none. */
+/** Returns the name of a log's file, which serves as the id of a session that has none. */
 export function nameOf(path: string): string {
   return (path.split('/').at(-1) ?? path).replace(/\.jsonl?$/, '').replace(/\s/g, '-');
 }

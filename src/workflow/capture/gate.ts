@@ -1,4 +1,4 @@
-/** Holds an agent at its plan until somebody has said yes or no to it. It never says yes by itself. */
+/** Holds an agent at its plan until somebody has approved or rejected it. It never approves by itself. */
 import type { PlanCall } from '../../agents/agent.ts';
 import { agents, type AgentName } from '../../agents/agents.ts';
 import { toMessage } from '../../errors.ts';
@@ -16,14 +16,14 @@ import type { Verdict } from '../../view/view.ts';
 import { toFollowedLog } from './capture.ts';
 import { workspaceOn } from './open-line.ts';
 
-/** An agent asks whether it may go on with a plan. */
+/** An agent's question whether it may carry out a plan. */
 export interface GateCall extends PlanCall {
   agent: AgentName;
   /** The process that waits for the answer. */
   pid: number;
 }
 
-/** A plan as it stands on its line. */
+/** A plan on its line. */
 export interface WaitingPlan {
   ref: RefName;
   session: SessionId;
@@ -33,7 +33,7 @@ export interface WaitingPlan {
 }
 
 interface GateOptions {
-  /** Resolves when it is time to look again; false: the agent waits no longer, or nobody is to be waited for. */
+  /** Resolves when it is time to look again; false when the agent no longer waits, or there is nobody to wait for. */
   pause(): Promise<boolean>;
 }
 
@@ -43,12 +43,18 @@ export function readGateCall(agent: AgentName, pid: number, payload: Record<stri
   return call === null ? null : { ...call, agent, pid };
 }
 
-/** False: the call says neither the plan nor where it is, so that nobody's yes can be about what the agent has. */
+/**
+ * Returns false when the call gives neither the plan nor its place, so that no approval can be matched to what the
+ * agent has.
+ */
 export function namesPlan({ plan, planFile }: GateCall): boolean {
   return plan !== undefined || planFile !== undefined;
 }
 
-/** Waits until the drainer, which the same hook has started, has the plan on its line; null: it does not come. */
+/**
+ * Waits until the drainer, which the same hook has started, has put the plan on its line. Returns null when that does
+ * not happen.
+ */
 export async function findWaitingPlan(
   project: Project,
   capture: Capture,
@@ -75,7 +81,7 @@ async function lookForPlan(
     const isThere = latest?.records.some((record) => record.type === 'plan' && record.id === `${callId}/plan`) === true;
     if (latest === null || latest.plan === null || !isThere) continue;
     const text = toText(latest.plan);
-    // Older logs do not have the plan, only what was written last of its file: the user may have edited that since.
+    // Older logs do not have the plan, only the last content written to its file, which the user may have edited since.
     if (plan !== undefined && !(await isSamePlan(masker, plan, text))) return null;
     const { title } = findPlanTitle(text);
     return { ref, session, turn: latest.turn, sha256: hash(latest.plan), title };
@@ -84,8 +90,8 @@ async function lookForPlan(
 }
 
 /**
- * The verdict that counts, as `teddy.approvals` has it; null: the agent waits no longer, or the line was moved so that it has
- * this plan no more.
+ * Waits for the verdict that counts, according to `teddy.approvals`. Returns null when the agent no longer waits, or
+ * the line was moved and no longer has this plan.
  */
 export async function awaitVerdict(
   project: Project,
@@ -112,8 +118,8 @@ export async function awaitVerdict(
 }
 
 /**
- * Why a yes does not let the agent go on, as a sentence; null: what the agent has now is what was shown. An agent reads its file
- * once more when it may go on, so the file may have changed while it waited.
+ * Returns why an approval does not let the agent continue, as a sentence; null when the agent still has what was shown.
+ * An agent reads its file again when it may continue, so the file may have changed while it waited.
  */
 export async function findChange(
   { repository: { store }, masker }: Project,
@@ -136,7 +142,7 @@ async function isSamePlan(masker: Project['masker'], plan: string, shown: string
   return (await maskString(masker, plan)).trim() === shown.trim();
 }
 
-/** The answer in the form of the agent's hooks; `payload` is the call's own. */
+/** Returns the answer in the form of the agent's hooks; `payload` is the call's own. */
 export function toGateAnswer(
   { agent }: GateCall,
   verdict: Verdict,
@@ -152,17 +158,20 @@ export function toGateAnswer(
   return agents[agent].hooks.gate?.answer({ isApproved, reason: said === '' ? head : `${head}\n${said}` }, payload);
 }
 
-/** `isSaid`: the person knows that its end could not be noted. */
+/** `isSaid` means that the user was told that its end could not be noted. */
 type WaitingGate = WaitingPlan & { isSaid?: true };
 
 const gateKind: OperationKind<WaitingGate> = { name: 'gate', title: 'a plan that an agent waits with' };
 
-/** Notes that the agent waits: whatever ends the gate, the line says in the end that nobody has decided. */
+/** Notes that the agent waits, so that however the gate ends, the line eventually says that nobody has decided. */
 export function openGate({ journal }: Project, plan: WaitingPlan): Promise<Settling<WaitingGate>> {
   return journal.open(gateKind, plan);
 }
 
-/** `reason`: why no verdict has counted, as a sentence; null: one has. `isJudged`: there is one, which did not count. */
+/**
+ * Closes the gate. `reason` says, as a sentence, why no verdict has counted; null when one has. `isJudged` means that
+ * there is a verdict, which did not count.
+ */
 export async function closeGate(
   project: Project,
   gate: Settling<WaitingGate>,
@@ -172,7 +181,7 @@ export async function closeGate(
   try {
     if (reason !== null) await noteUndecided(project, plan, reason, isJudged);
   } catch (error) {
-    // The next drain tries it again, and the person has heard of it.
+    // The next drain tries again, and the user has been told.
     await gate.note({ isSaid: true });
     await gate.leave();
     throw error;
@@ -180,13 +189,13 @@ export async function closeGate(
   await gate.done();
 }
 
-/** Gates that were killed have left their notes. Returns what kept one from being closed, as sentences. */
+/** Closes gates that were killed, by their notes. Returns what kept any from being closed, as sentences. */
 export async function closeLostGates(project: Project): Promise<string[]> {
   const problems: string[] = [];
   for (const { facts: plan, take } of await project.journal.left(gateKind)) {
     const gate = await take();
     const reason = 'The wait ended before anybody had decided.';
-    // Nothing says of a damaged one which plan waited.
+    // A damaged note does not say which plan waited.
     if (plan === null) await gate?.done();
     else if (gate !== null)
       await closeGate(project, gate, plan, { reason }).catch((error: unknown) => {
@@ -204,7 +213,7 @@ async function noteUndecided(project: Project, plan: WaitingPlan, text: string, 
   const { session, turn } = plan;
   const bytes = (await store.readFile(tip, joinPath(turnDir(session, turn), 'plan.md')))?.bytes ?? null;
   const verdicts = await readVerdicts(project, { session, tip, turn });
-  // The line may have been moved, so that it has this plan no more.
+  // The line may have been moved and no longer have this plan.
   if (bytes === null || project.hash(bytes) !== sha256 || (verdicts.length > 0 && !isJudged)) return;
   const judged = await readTurnState(store, (await readLine(store, tip)).entryOid, session, turn);
   const line = { ref, workspace: await workspaceOn(project, ref) };

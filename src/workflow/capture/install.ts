@@ -1,4 +1,4 @@
-/** Turns capture on in this repository, and puts our hooks into the user's configuration of the agents; and takes both away. */
+/** Turns capture on in this repository and adds our hooks to the user's configuration of the agents, or removes both. */
 import { TeddyError } from '../../errors.ts';
 import type { AgentName } from '../../agents/agents.ts';
 import type { AgentSetup, AgentState } from '../../ports/agent-setup.ts';
@@ -11,39 +11,43 @@ export interface AgentOutcome {
   title: string;
   path: string;
   outcome: 'installed' | 'unchanged' | 'restored' | 'removed' | 'missing' | 'failed';
-  /** Why it has failed; the others were done all the same. */
+  /** Why it failed, or null; the other agents were still handled. */
   error: TeddyError | null;
 }
 
-/** The agents that are named, or else those that are found. Throws UNKNOWN_AGENT. */
+/** Returns the agents that are named, or else those found on this machine. Throws UNKNOWN_AGENT. */
 export async function chooseAgents(setup: AgentSetup, names: readonly string[]): Promise<AgentState[]> {
   const agents = await setup.list();
   const known = agents.map(({ name }) => name).join(', ');
   for (const name of names)
     if (!agents.some((agent) => agent.name === name))
-      throw new TeddyError('UNKNOWN_AGENT', `teddy captures no agent ${JSON.stringify(name)}.`, `It can be ${known}.`);
+      throw new TeddyError(
+        'UNKNOWN_AGENT',
+        `teddy cannot capture an agent called ${JSON.stringify(name)}.`,
+        `It can be ${known}.`,
+      );
   const chosen = agents.filter(({ name, found }) => (names.length === 0 ? found : names.includes(name)));
   if (chosen.length === 0)
     throw new TeddyError(
       'UNKNOWN_AGENT',
-      'None of the agents that teddy captures is on this machine.',
-      `Name one to install its hooks all the same: \`teddy capture install --agent claude-code\`. It can be ${known}.`,
+      'None of the agents that teddy can capture is installed on this machine.',
+      `To install the hooks of one anyway, name it: \`teddy capture install --agent claude-code\`. It can be ${known}.`,
     );
   return chosen;
 }
 
-/** An agent whose file cannot be changed keeps none of the others from it. */
+/** Installs capture. An agent with a file that cannot be changed does not stop the others. */
 export async function installCapture(
   { repository, spool }: CapturedProject,
   setup: AgentSetup,
   agents: readonly AgentState[],
-  /** Whether plans wait for a verdict, where an agent's can; undefined: as it is. */
+  /** Whether plans wait for a verdict, for agents that can do that; undefined leaves the setting alone. */
   gate?: boolean,
 ): Promise<AgentOutcome[]> {
   if (gate === true && !agents.some(({ canGate }) => canGate))
     throw new TeddyError(
       'UNKNOWN_AGENT',
-      `${agents.map(({ title }) => title).join(', ')}: no hook there lets a plan wait.`,
+      `${agents.map(({ title }) => title).join(', ')}: no hook of that agent can hold a plan.`,
       'Only Claude Code has a gate for plans: `teddy capture install --gate --agent claude-code`.',
     );
   await setup.installScript();
@@ -55,7 +59,7 @@ export async function installCapture(
   return outcomes;
 }
 
-/** `kept`: where the bells are that nobody has dealt with; they come back with the next installation. */
+/** Stops capture. `kept` is where the unprocessed notes of hooks are; the next installation restores them. */
 export async function stopCapture({
   repository,
   spool,
@@ -66,7 +70,7 @@ export async function stopCapture({
   return { was: exists || wasSet, kept };
 }
 
-/** The script goes with the last hooks that run it. */
+/** Removes the hooks, and the script with the last hooks that run it. */
 export async function uninstallHooksOf(setup: AgentSetup, agents: readonly AgentState[]): Promise<AgentOutcome[]> {
   const outcomes = await forEach(agents, (name) => setup.uninstall(name));
   if ((await setup.list()).every(({ hooks }) => hooks === 'missing')) await setup.removeScript();

@@ -1,4 +1,7 @@
-/** The line of a captured session: the one that is there, or a new one that starts where the work did; its forks, and how it grows. */
+/**
+ * The line of a captured session: the existing one, or a new one that starts where the work did; its forks, and how it
+ * grows.
+ */
 import type { AgentFork, AgentLine, AgentUnit } from '../../conversation/logs/agent-log.ts';
 import { decodeTranscript } from '../../conversation/history/decode-transcript.ts';
 import { captureSource, type KnownRecord } from '../../conversation/records/record.ts';
@@ -33,7 +36,7 @@ import type { TurnPosition } from './capture.ts';
 import { decide, isNext, placeOf, toDerivedId } from './decide-entries.ts';
 import type { BranchFacts, BranchLine, FollowState } from './decide-entries.ts';
 
-/** Whose session it is, and where and when it began. */
+/** The agent's session, and where and when it began. */
 export interface ForeignSession {
   agent: string;
   id: string;
@@ -44,8 +47,8 @@ export interface ForeignSession {
 type Foreign = NonNullable<Entry['foreign']>;
 
 /**
- * The line that holds the session of an agent, found by the trailer of its start, or of the branch on which it begins where it was
- * forked from another one. Lines that only a remote has do not count.
+ * Finds the line of an agent's session by the trailer of its start, or, for a fork of another session, of the branch on
+ * which it begins. Lines that only a remote has do not count.
  */
 export async function findCapturedLine(
   { repository: { store } }: Project,
@@ -67,7 +70,7 @@ export async function findCapturedLine(
   return found;
 }
 
-/** Starts a line for the session. HEAD stays where it is. Throws FILES_IN_THE_WAY, NO_IDENTITY. */
+/** Starts a line for the session without moving HEAD. Throws FILES_IN_THE_WAY, NO_IDENTITY. */
 export async function startLine(project: Project, foreign: ForeignSession, first: AgentUnit): Promise<BranchLine> {
   const base = await findBase(project, foreign);
   await refuseTrackedFile(project, base);
@@ -77,7 +80,7 @@ export async function startLine(project: Project, foreign: ForeignSession, first
   for (let attempt = 1; ; attempt += 1) {
     const number = attempt === 1 ? '' : `-${attempt}`;
     const session = toSessionId(started, toSessionName(title, longestName - number.length), attempt);
-    // A branch of the user's may stand where the line's name would be a folder.
+    // A branch of the user's may need the line's name as a folder.
     const isFolder = (await project.repository.store.listRefs(`${mainLineRef(session)}/`)).length > 0;
     if (taken.has(session) || isFolder) continue;
     const id = toDerivedId(project.hash, foreign.startedAt, `${foreign.agent}\n${foreign.id}`);
@@ -96,7 +99,7 @@ const emptyLine = () => ({ turns: [], known: new Map(), lastTurn: 0, planned: ne
 /** Work that began a while ago began on an older commit of the branch. */
 const recentMs = 10 * 60 * 1000;
 
-/** The commit that the user was on when the session began, as far as the history of HEAD tells. */
+/** Finds the commit that the user was on when the session began, as far as the history of HEAD shows. */
 async function findBase(project: Project, { cwd, startedAt }: ForeignSession): Promise<Base> {
   const { store, workspace: own } = project.repository;
   const workspace = (cwd === null ? null : await workTreeOf(project, cwd)) ?? own;
@@ -116,7 +119,7 @@ async function findBase(project: Project, { cwd, startedAt }: ForeignSession): P
 /** A branch is not longer than 40 characters, with `teddy/`, the date and a number. */
 const longestName = 40 - 'teddy/20260124-'.length;
 
-/** `claude-code Fix the login`; a message that holds a secret gives no title. */
+/** Returns a title like `claude-code Fix the login`; a message with a secret is not used for it. */
 async function chooseTitle({ masker }: Project, agent: string, { records }: AgentUnit): Promise<string> {
   const message = records.find((record) => record.type === 'user');
   const text = message?.type === 'user' && 'content' in message.message ? message.message.content : '';
@@ -125,16 +128,20 @@ async function chooseTitle({ masker }: Project, agent: string, { records }: Agen
   return [agent, ...(count > 0 ? [] : [line])].join(' ');
 }
 
-/** The line of a ref that is there. Throws REF_MOVED where it is gone. */
+/** Opens the line of an existing ref. Throws REF_MOVED when it is gone. */
 export async function openBranchLine(project: Project, ref: RefName, at: TurnPosition): Promise<BranchLine> {
   const parsed = parseLineRef(ref);
   const tip = await project.repository.store.resolve(ref);
   if (parsed === null || tip === null)
-    throw new TeddyError('REF_MOVED', `${shortRef(ref)} is gone.`, '`teddy session list` shows the lines.');
+    throw new TeddyError(
+      'REF_MOVED',
+      `${shortRef(ref)} is gone.`,
+      '`teddy session list` shows the sessions and their branches.',
+    );
   return readBranchLine(project, { ref, session: parsed.session }, at.turn);
 }
 
-/** Reads the branch again, with the records of all turns from `from` on. Throws REF_MOVED where it is gone. */
+/** Reads the branch again, with the records of all turns from `from` on. Throws REF_MOVED when it is gone. */
 async function readBranchLine(
   project: Project,
   { ref, session }: Pick<BranchLine, 'ref' | 'session'>,
@@ -142,7 +149,8 @@ async function readBranchLine(
 ): Promise<BranchLine> {
   const { store } = project.repository;
   const tip = await store.resolve(ref);
-  if (tip === null) throw new TeddyError('REF_MOVED', `${ref} is gone.`, '`teddy session list` shows the lines.');
+  if (tip === null)
+    throw new TeddyError('REF_MOVED', `${ref} is gone.`, '`teddy session list` shows the sessions and their branches.');
   const place = await readLineTurns(store, tip);
   const { turns, entryOid } = place;
   const first = from === null ? 0 : turnNumber(from);
@@ -172,13 +180,13 @@ async function readBranchLine(
   return { ...place, ref, known, lastTurn, planned, isTaken, isShared, hasCode };
 }
 
-/** Reads it anew where it has moved. */
+/** Reads the line again if it has moved. */
 export async function refreshBranchLine(project: Project, line: BranchLine, from: TurnName | null) {
   const tip = await project.repository.store.resolve(line.ref);
   return tip === line.tip ? line : Object.assign(line, await readBranchLine(project, line, from));
 }
 
-/** The other branch of the session that holds a record: the one on which its turn is the last where there are several. */
+/** Finds the other branch of the session that has a record; when several do, the one on which its turn is the last. */
 export async function findRecordElsewhere(
   project: Project,
   { ref: own, session }: BranchLine,
@@ -194,7 +202,7 @@ export async function findRecordElsewhere(
   return found.find(({ line, turn }) => line.lastTurn === turnNumber(turn)) ?? found[0] ?? null;
 }
 
-/** Whether the line has an entry that names the agent's session: another one may have got the name of its branch. */
+/** Returns whether an entry of the line names the agent's session; another session may have taken over the branch name. */
 export async function isOfSession(
   { repository: { store } }: Project,
   tip: Oid,
@@ -208,7 +216,7 @@ export async function isOfSession(
 }
 
 export interface ForkRequest {
-  /** The branch that it leaves, with all its records. */
+  /** The branch to leave, with all its records. */
   left: BranchLine;
   after: AgentFork['after'];
   first: AgentUnit;
@@ -216,9 +224,9 @@ export interface ForkRequest {
 }
 
 /**
- * Opens a conversation branch after a record of another branch, or finds it where it is there already. A message begins a turn, so
- * the branch leaves before the turn that follows; whatever goes on in the middle of a turn, or after one that somebody else has
- * gone on with, leaves before it, and repeats the turn so far.
+ * Opens a conversation branch after a record of another branch, or finds it if it exists. A message begins a turn, so
+ * its branch leaves before the turn that follows; anything that continues in the middle of a turn, or after a turn that
+ * somebody else has continued, leaves before that turn and repeats the turn so far.
  */
 export async function openFork(
   project: Project,
@@ -252,7 +260,10 @@ export async function openFork(
   }
 }
 
-/** The conversation branch that an earlier attempt opened, by the id of its first entry, which may have got a later time. */
+/**
+ * Finds the conversation branch that an earlier attempt opened, by the id of its first entry, which may have been given
+ * a later time.
+ */
 async function findOpening({ repository: { store } }: Project, session: SessionId, id: string) {
   for (const oid of await store.findCommits(idTail(id), `refs/heads/teddy/${session}--*`)) {
     const entry = decodeEntry((await store.readCommit(oid)).message);
@@ -272,7 +283,7 @@ async function readRepeats(
   const all = (
     await readRecords(project.repository.store, await readLineTurns(project.repository.store, tip), turn)
   ).filter((record): record is KnownRecord => record.type !== 'other');
-  // The plan and what was said of it stay where they are.
+  // The plan, and what was said about it, stay where they are.
   const isRepeated = ({ type }: KnownRecord) => type !== 'plan' && type !== 'approval';
   const records = all.slice(0, all.findIndex(({ id }) => id === after) + 1).filter(isRepeated);
   if (records.length === 0) return null;
@@ -280,21 +291,21 @@ async function readRepeats(
   return { kind: has('tool_use') ? 'exchange' : has('assistant') ? 'reply' : 'message', records, branch: 0 };
 }
 
-/** The branch as `append` takes it: it is brought up to date first, and nobody is told of it. */
+/** Returns the branch in the form that `append` takes; it is brought up to date first, and no notices are given. */
 export function toTarget(project: Project, line: BranchLine, from: TurnName | null): Line<BranchLine> {
   const { ref, session } = line;
   const read = () => refreshBranchLine(project, line, from);
   return { ref, workspace: () => workspaceOn(project, ref), read, reason: `capture ${session}`, isQuiet: true };
 }
 
-/** The place after an entry that was appended. */
+/** Returns the place after an entry that was appended. */
 export function toPlace({ commit, entry }: Pick<AppendedEntry, 'commit' | 'entry'>) {
   return { tip: commit, entryOid: commit, entry };
 }
 
 /**
- * Appends what is decided of the units on the line as it stands at that moment, which is brought up to date; `raw`: lines of the log
- * that no reader understands. Null: nothing was written, since the units have no place there any more.
+ * Appends what is decided about the units to the current line, which is brought up to date; `raw` are lines of the log
+ * that no reader understands. Returns null when nothing was written because the units no longer have a place there.
  */
 export async function appendUnits(
   project: Project,
@@ -327,7 +338,7 @@ export async function appendUnits(
   return { next, entries: drafts.length, records: drafts.flatMap(({ records }) => records).length };
 }
 
-/** The lines that the session does not have yet, masked. */
+/** Returns the lines that the session does not have yet, masked. */
 async function readFresh(project: Project, line: BranchLine, lines: readonly AgentLine[]): Promise<string> {
   const known = new Set<string>();
   const isRaw = (path: string): boolean => path.endsWith('/raw.jsonl');
@@ -338,13 +349,13 @@ async function readFresh(project: Project, line: BranchLine, lines: readonly Age
   return masked.flatMap(({ text }) => (known.has(text) ? [] : [`${text}\n`])).join('');
 }
 
-/** The work tree that is on the line: its index and files follow. */
+/** Returns the work tree that has the line checked out; its index and files follow. */
 export async function workspaceOn({ repository }: Project, ref: RefName): Promise<Workspace | null> {
   const tree = (await repository.workTrees()).find((one) => one.ref === ref);
   return tree === undefined ? null : repository.openWorkspace(tree.root);
 }
 
-/** The work tree that holds a directory, the innermost one; null: it lies outside of all of them. */
+/** Returns the innermost work tree that contains a directory; null when none does. */
 export async function workTreeOf({ repository }: Project, directory: string): Promise<Workspace | null> {
   const own = repository.workspace;
   if (own !== null && `${directory}/`.startsWith(`${own.root}/`) && !(await repository.hasLinkedWorkTrees()))
@@ -354,8 +365,8 @@ export async function workTreeOf({ repository }: Project, directory: string): Pr
 }
 
 /**
- * Whether code from a directory has no place on a line: another work tree is on that, whose files would not follow, or none is, and
- * the line has code of others that the directory lacks.
+ * Returns whether code from a directory has no place on a line: another work tree has the line checked out, and its
+ * files would not follow; or none has, and the line has other people's code that the directory lacks.
  */
 export async function isOthers(
   { repository }: Project,

@@ -1,4 +1,4 @@
-/** Says whether capture works: in this repository, and for each agent. */
+/** Reports whether capture works in this repository, and for each agent. */
 import type { AgentName } from '../../agents/agents.ts';
 import type { AgentSetup, AgentState, HookScript } from '../../ports/agent-setup.ts';
 import type { SpoolState } from '../../ports/capture.ts';
@@ -14,9 +14,9 @@ type StatusProject = Pick<Project, 'repository' | 'settings' | 'spool' | 'clock'
 type StatusCapture = Pick<Capture, 'states' | 'logs'>;
 
 interface CapturedAgent extends AgentState {
-  /** When it called last in this repository, in seconds since 1970. */
+  /** When the agent last called a hook in this repository, in seconds since 1970. */
   lastBell: number | null;
-  /** Sessions of its that are lines of this repository. */
+  /** How many of its sessions are lines of this repository. */
   sessions: number;
 }
 
@@ -25,15 +25,15 @@ export interface CaptureStatus {
   paused: boolean;
   script: HookScript;
   drainer: number | null;
-  /** Bytes in the spool that wait for a drainer. */
+  /** How many bytes in the spool wait for a drainer. */
   waiting: number;
   unreadable: number;
   agents: CapturedAgent[];
-  /** Each is a sentence that names what is wrong, and the way out. */
+  /** Sentences, each naming a problem and its solution. */
   warnings: string[];
 }
 
-/** A drainer starts at once where a hook calls. */
+/** A drainer starts as soon as a hook is called. */
 const lateAfterSeconds = 60;
 
 export async function readCaptureStatus(
@@ -79,11 +79,11 @@ function warnOfDrainer(drained: Record<string, unknown> | null): string[] {
   const problems = drained?.['problems'];
   if (!Array.isArray(problems)) return [];
   return problems.map(
-    (problem) => `The last drainer met this: ${String(problem)} \`teddy capture sweep\` looks again.`,
+    (problem) => `The last drainer reported a problem: ${String(problem)} To try again: \`teddy capture sweep\`.`,
   );
 }
 
-/** So many are named. */
+/** How many logs are named. */
 const namedLogs = 3;
 
 function warnOfLogs(followed: readonly FollowedLog[], refs: readonly { ref: RefName }[]): string[] {
@@ -94,7 +94,7 @@ function warnOfLogs(followed: readonly FollowedLog[], refs: readonly { ref: RefN
     ...vanished
       .slice(0, namedLogs)
       .map(({ agent, path }) => `A log of ${agent} vanished before all of it was read: ${path}.`),
-    ...gone.slice(0, namedLogs).map((log) => `A session of ${log.agent} goes on, and ${toWayBack(log, refs)}.`),
+    ...gone.slice(0, namedLogs).map((log) => `A session of ${log.agent} continues, but ${toWayBack(log, refs)}.`),
     ...strange
       .slice(0, namedLogs)
       .map(
@@ -104,7 +104,10 @@ function warnOfLogs(followed: readonly FollowedLog[], refs: readonly { ref: RefN
   ];
 }
 
-/** Where neither an archive nor a deletion of teddy's keeps the line, git has renamed or deleted its branch. */
+/**
+ * Says how to get the line back. If neither an archive nor a deletion of teddy's has it, git has renamed or deleted its
+ * branch.
+ */
 function toWayBack({ session, branches }: FollowedLog, refs: readonly { ref: RefName }[]): string {
   const isArchived = session !== null && refs.some(({ ref }) => ref === archiveRef(mainLineRef(session)));
   const isDeleted = refs.some(({ ref }) => ref.startsWith(deletedPrefix) && ref.endsWith(`/${session}`));
@@ -118,10 +121,10 @@ function toWayBack({ session, branches }: FollowedLog, refs: readonly { ref: Ref
   return `its branch ${name} is not here: \`git branch -m <its new name> ${name}\` if you have renamed it, else \`teddy doctor --fix\` looks for it; then the rest is taken`;
 }
 
-/** So many of an agent's newest logs, and of the lines of each, are read to learn where it has worked. */
+/** How many of an agent's newest logs, and how many lines of each, are read to learn where it has worked. */
 const [maxLogs, maxLines] = [20, 50];
 
-/** When each agent last wrote the log of a session in this repository, in seconds since 1970. */
+/** Finds when each agent last wrote the log of a session in this repository, in seconds since 1970. */
 async function findNewestLogs(project: StatusProject, logs: Capture['logs'], since: number) {
   const newest = new Map<AgentName, number>();
   const roots = (await project.repository.workTrees()).map(({ root }) => root);
@@ -154,10 +157,10 @@ function warnOfRepository(spool: SpoolState, isSet: boolean, now: Date): string[
     );
   const oldest = Math.min(...spool.waiting.map((one) => one.oldest));
   if (spool.drainer === null && oldest < now.getTime() / 1000 - lateAfterSeconds)
-    warnings.push('What hooks have noted waits, and nothing reads it: `teddy capture sweep`.');
+    warnings.push('Notes of hooks are waiting, and nothing is reading them: `teddy capture sweep`.');
   if (spool.unreadable > 0)
     warnings.push(
-      `${spool.unreadable} ${spool.unreadable === 1 ? 'note of a hook' : 'notes of hooks'} could not be read, and ${spool.unreadable === 1 ? 'lies' : 'lie'} in the spool below unreadable/.`,
+      `${spool.unreadable} ${spool.unreadable === 1 ? 'note of a hook' : 'notes of hooks'} could not be read, and ${spool.unreadable === 1 ? 'is' : 'are'} kept in the spool below unreadable/.`,
     );
   return warnings;
 }
@@ -169,10 +172,10 @@ function warnOfScript({ state, path }: HookScript, agents: readonly AgentState[]
   return [];
 }
 
-/** Logs are written a little after the call that announces them. */
+/** Logs are written a little after the hook call that announces them. */
 const marginSeconds = 120;
 
-/** `log`: when it last wrote one here; `since`: when capture began. */
+/** `log` is when the agent last wrote one here; `since` is when capture began. */
 function warnOfAgent(
   { title, hooks, trusted, problem, lastBell }: CapturedAgent,
   log: number,
@@ -187,7 +190,7 @@ function warnOfAgent(
       ? [`${title} does not run the hooks until you trust them: start it, and answer \`/hooks\` once.`]
       : []),
     ...(isInstalled && log > Math.max(lastBell ?? 0, since) + marginSeconds
-      ? [`${title} has worked here, ${missed}: \`teddy capture sweep\` takes in what was missed.`]
+      ? [`${title} has worked here, ${missed}: \`teddy capture sweep\` captures what was missed.`]
       : []),
   ];
 }

@@ -1,4 +1,4 @@
-/** Finds the logs of sessions in this repository that no hook told of, and takes in what is new in them. */
+/** Finds the logs of sessions in this repository that no hook announced, and captures what is new in them. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { notCapturedError, TeddyError, toMessage } from '../../errors.ts';
 import type { ImportReport } from '../../conversation/logs/importer.ts';
@@ -14,16 +14,16 @@ export interface SweptLog {
   agent: FollowedLog['agent'];
   id: string;
   path: string;
-  /** The line, without `refs/heads/`; null: nothing of it was kept. */
+  /** The line, without `refs/heads/`; null when nothing was captured. */
   line: string | null;
   entries: number;
   records: number;
-  /** Counts what was read and is no part of the conversation, by kind, in the plural. */
+  /** Counts what was read but is not part of the conversation, by kind, in the plural. */
   leftOut: ImportReport['leftOut'];
 }
 
 export interface Swept {
-  /** Logs that were looked at; those that have not changed since are not among them. */
+  /** Logs that were read, without those that have not changed since the last time. */
   logs: SweptLog[];
   unchanged: number;
   problems: string[];
@@ -31,19 +31,19 @@ export interface Swept {
 
 export interface SweepOptions {
   signal: AbortSignal;
-  /** Logs that were last written before are left alone; null: before capturing was switched on here. */
+  /** Logs last written before this time are left alone; null means the time when capture was turned on here. */
   sinceMs: number | null;
   onLog?: (log: SweptLog) => void;
 }
 
-/** A log that nobody has written to for so long counts as whole; with a call that has no result yet, for longer. */
+/** How long a log has to be unchanged to count as complete; longer when a call has no result yet. */
 const [quietMs, toolMs] = [2_000, 10 * 60 * 1000];
 
 const lastSweepKey = 'last-sweep';
-/** So often a command that lists sessions has logs looked for that no hook told of. */
+/** How often a command that lists sessions looks for logs that no hook announced. */
 const sweepEveryMs = 60_000;
 
-/** Whether it is time for a sweep. Then no other command is told so for a minute. */
+/** Returns whether it is time for a sweep. After a yes, no other command gets one for a minute. */
 export async function isSweepDue({ spool, clock }: Project, { states }: Capture): Promise<boolean> {
   const { exists, paused, drainer } = await spool.look();
   if (!exists || paused || drainer !== null) return false;
@@ -54,7 +54,10 @@ export async function isSweepDue({ spool, clock }: Project, { states }: Capture)
   return true;
 }
 
-/** Takes in what hooks have noted first; waits for a drainer that is at work. Throws NOT_CAPTURED where capturing is not switched on here, and INTERRUPTED. */
+/**
+ * Processes the notes of hooks first, and waits for a drainer that is running. Throws NOT_CAPTURED when capture is not
+ * turned on here, and INTERRUPTED.
+ */
 export async function sweepWhenFree(
   project: Project,
   capture: Capture,
@@ -62,11 +65,7 @@ export async function sweepWhenFree(
 ): Promise<Swept> {
   const { exists, paused, waiting } = await project.spool.look();
   if (paused)
-    throw new TeddyError(
-      'NOT_CAPTURED',
-      'Capturing is paused in this repository.',
-      'Go on with it: `teddy capture resume`.',
-    );
+    throw new TeddyError('NOT_CAPTURED', 'Capture is paused in this repository.', 'Resume it: `teddy capture resume`.');
   if (!exists) throw notCapturedError();
   const drained =
     waiting.length === 0
@@ -124,12 +123,12 @@ async function sweepClaimed(
 }
 
 function isUnchanged({ seen, isWhole, stopped }: FollowedLog, { stat }: FoundLog): boolean {
-  // The line may be back by now.
+  // The line may exist again.
   const isOver = isWhole || (stopped !== null && stopped !== 'line-gone');
   return isOver && seen?.size === stat.size && seen.mtimeMs === stat.mtimeMs;
 }
 
-/** The work of a sub-agent goes on beside the log, and may not have been written on the line. */
+/** A sub-agent writes its own log, and its latest work may not be on the line yet. */
 async function isFolded({ logs }: Capture, { agent, path, folded }: FollowedLog): Promise<boolean> {
   for (const one of await logs.subAgents(agent, path)) {
     const stat = await logs.stat(agent, one.path);
@@ -138,7 +137,7 @@ async function isFolded({ logs }: Capture, { agent, path, folded }: FollowedLog)
   return true;
 }
 
-/** Null: it is the log of a session that began elsewhere. */
+/** Returns null for the log of a session that began elsewhere. */
 async function sweepLog(
   project: Project,
   capture: Capture,
@@ -161,7 +160,7 @@ async function sweepLog(
   return { agent, id, path, line, ...counts, leftOut: countLeftOut(follower) };
 }
 
-/** Somebody may be writing at this moment: then what is open stays open, for the next sweep. */
+/** Settles the log unless an agent may be writing right now; then what is open stays open for the next sweep. */
 async function settleWhenQuiet(follower: Follower, signal: AbortSignal): Promise<void> {
   const { project, capture, agent, path } = follower;
   const stat = await capture.logs.stat(agent, path);

@@ -1,4 +1,7 @@
-/** The code of a work tree on a captured line: what the user edited before a message, and what the agent changed in a turn. */
+/**
+ * Records the code of a work tree on a captured line: what the user edited before a message, and what the agent changed
+ * in a turn.
+ */
 import { TeddyError } from '../../errors.ts';
 import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -10,7 +13,7 @@ import { addNewFiles } from '../line/snapshot-new-files.ts';
 import type { BranchLine } from './decide-entries.ts';
 import { isOthers, toPlace, toTarget } from './open-line.ts';
 
-/** The code as it was at one time. */
+/** The code at one point in time. */
 export interface CodeState {
   tree: Oid;
   /** The commit that HEAD was on. */
@@ -20,9 +23,9 @@ export interface CodeState {
 }
 
 /**
- * Reads the tracked files and the new ones that git does not ignore; secrets and large files are left out. The user's index and
- * files are not touched. Null where there is nothing that can be read now: a merge with conflicts, no file at all, or
- * `teddy.snapshot` is `none`.
+ * Reads the tracked files and the new ones that git does not ignore; secrets and large files are left out. Does not
+ * touch the user's index and files. Returns null when nothing can be read now: during a merge with conflicts, when
+ * there are no files, or when `teddy.snapshot` is `none`.
  */
 export async function readCode(project: Project, workspace: Workspace): Promise<CodeState | null> {
   const wanted = await project.settings.get('snapshot');
@@ -39,15 +42,15 @@ export async function readCode(project: Project, workspace: Workspace): Promise<
     const { tree } = await addNewFiles(project, workspace, tracked, untracked);
     return { tree, head: head.oid, root: workspace.root };
   } catch (error) {
-    // The files are being changed, or git cannot record one of them: the next snapshot takes them in.
+    // The files are being changed, or git cannot record one of them; the next snapshot includes them.
     if (error instanceof TeddyError && error.code === 'SNAPSHOT_FAILED') return null;
     throw error;
   }
 }
 
 /**
- * Appends a snapshot where the code differs from the line's; `who` made the edits. `line` is brought up to date. False: the code has
- * no place there, and nothing was written.
+ * Appends a snapshot if the code differs from the line's, and brings `line` up to date. Returns false when the code has
+ * no place there; nothing was written then.
  */
 export async function appendCode(
   project: Project,
@@ -63,7 +66,7 @@ export async function appendCode(
     if (await isOthers(project, line, root)) return { leave: false, asRead: true };
     const draft = {
       kind: 'snapshot' as const,
-      // A later turn may be there by now, of somebody else.
+      // Somebody else may have opened a later turn by now.
       turn: turn !== null && turnNumber(turn) < line.lastTurn ? null : turn,
       label: labelEdits(paths, whose),
       trailers: head === null ? {} : { head },
