@@ -1,4 +1,4 @@
-/** Asks the model for an open turn, and keeps what it answers: a plan, a reply, or the part that arrived. */
+/** Asks the model for an open turn, and saves its answer: a plan, a reply, or the part that arrived. */
 import { TeddyError, toMessage } from '../../errors.ts';
 import { isPlan, parsePlan } from '../../plan/parse/parse.ts';
 import type { AnswerTarget, StagedAnswer } from '../../ports/disk.ts';
@@ -37,22 +37,22 @@ export interface Answered extends CheckedAnswer {
   text: string;
   usage: Usage | null;
   actions: number;
-  /** A plan waits for `execute`, this one or that of the question: one that only speaks does not. */
+  /** A plan waits for `execute`, either this one or the one that was asked about; a plan without actions does not wait. */
   isPending: boolean;
 }
 
-/** A whole answer that is in staging, and not on the line yet. */
+/** A whole answer that is in staging but not on the line yet. */
 export interface StagedReception {
   place: AnswerTarget;
   received: Received;
   staged: StagedAnswer;
-  /** Set for a whole plan whose answer may lack its end all the same: `keepAnswer` throws it once the plan is on the line. */
+  /** Set for a whole plan when the answer may still lack its end; `keepAnswer` throws it once the plan is on the line. */
   interruption: TeddyError | null;
 }
 
 /**
- * Throws EMPTY_ANSWER and the MODEL_ codes. What had arrived by then is on the line, if it could be: as a plan that waits where
- * it is a whole one and the endpoint has ended it, else flagged as partial.
+ * Asks the model and saves the answer. Throws EMPTY_ANSWER and the MODEL_ codes. Whatever had arrived is put on the
+ * line if possible: as a pending plan when it is a whole one and the endpoint ended it, otherwise flagged as partial.
  */
 export async function askModel(
   project: Project,
@@ -66,7 +66,7 @@ export async function askModel(
   return keepAnswer(project, line, reception);
 }
 
-/** The same for an answer that may call tools, and is not kept yet. */
+/** Receives an answer that may call tools, and leaves it in staging. */
 export async function receiveStaged(
   project: Project,
   line: ReadyLine,
@@ -115,7 +115,7 @@ export function toRequest(project: Project, open: OpenTurn, signal: AbortSignal)
   return { messages, parameters, session, turn, messageSha256: project.hash(open.message), signal, again };
 }
 
-/** Null: the answer is whole. Throws where it is not, but for a whole plan: its interruption is given back. */
+/** Returns null when the answer is whole. Throws when it is not, except for a whole plan: then returns the interruption. */
 function checkEnd(
   model: Model,
   received: Received,
@@ -128,10 +128,10 @@ function checkEnd(
   if (finish === 'other') {
     const ended = `${model.label} ended its answer ${characters} ${describeEnd(received)}`;
     if (calls.length > 0 || place.isQuestion === true || !isWholePlan(text))
-      throw new TeddyError('MODEL_INTERRUPTED', `${ended}; what came is kept, and nothing was run.`, again);
+      throw new TeddyError('MODEL_INTERRUPTED', `${ended}; what arrived was saved, and nothing was run.`, again);
     return new TeddyError(
       'MODEL_INTERRUPTED',
-      `${ended}. What came is a whole plan, but its end may be missing: it waits in turn ${place.turn}, and nothing was run.`,
+      `${ended}. What arrived is a whole plan, but its end may be missing: it is pending in turn ${place.turn}, and nothing was run.`,
       '`teddy session show` shows it, `teddy session execute` runs it, and `teddy session plan --instead -m "..."` asks for another.',
     );
   }
@@ -139,7 +139,7 @@ function checkEnd(
   const times = continuations.length === 0 ? '' : ` and ${continuations.length} continuations`;
   throw new TeddyError(
     'MODEL_INTERRUPTED',
-    `The answer was cut at the limit of ${model.label}, ${characters}${times}; they are kept.`,
+    `The answer was cut at the limit of ${model.label}, ${characters}${times}; what arrived was saved.`,
     `Ask for less at once, or raise the limit of the model; ${again}`,
   );
 }
@@ -154,7 +154,10 @@ function whyNothing(received: Received): string {
   return whyEmpty(received);
 }
 
-/** Thoughts are a note of ours, and no answer that is kept byte for byte. What cannot be masked is not kept. */
+/**
+ * Masks the thoughts, which are a note of ours, not part of the answer that is saved byte for byte. Drops them if they
+ * cannot be masked.
+ */
 async function maskThoughts({ masker, notices }: Project, received: Received): Promise<void> {
   const { thoughts } = received;
   received.thoughts = '';
@@ -163,12 +166,15 @@ async function maskThoughts({ masker, notices }: Project, received: Received): P
     received.thoughts = (await masker.mask(thoughts)).text;
   } catch (error) {
     notices.warn(
-      `What the model thought is not kept, since it could not be searched for secrets: ${describeFailure(error)}`,
+      `The model's thoughts were not saved, because they could not be searched for secrets: ${describeFailure(error)}`,
     );
   }
 }
 
-/** The interruption stays the error: it tells why there is no answer, whatever becomes of the part. */
+/**
+ * Saves the part that arrived. The interruption stays the error, because it says why there is no answer, no matter what
+ * becomes of the part.
+ */
 async function keepInterrupted(
   project: Project,
   line: ReadyLine,
@@ -179,20 +185,23 @@ async function keepInterrupted(
   const { text } = received;
   if (text.trim() === '') return staged.discard();
   const part = `what arrived (${formatCount(text.length)} characters)`;
-  // Who stops it is impatient, and may end the process in the next moment.
+  // A user who interrupts is impatient, and may end the process at any moment.
   await staged.save();
   await maskThoughts(project, received);
   try {
     await keepStaged(project, place, text, staged, () => keepPart(project, line, place, received));
-    project.notices.warn(`The answer was interrupted; ${part} is kept in turn ${place.turn}.`);
+    project.notices.warn(`The answer was interrupted; ${part} was saved in turn ${place.turn}.`);
   } catch (error) {
     project.notices.warn(
-      `The answer was interrupted, and ${part} could not be kept in turn ${place.turn}: ${describeFailure(error)}`,
+      `The answer was interrupted, and ${part} could not be saved in turn ${place.turn}: ${describeFailure(error)}`,
     );
   }
 }
 
-/** If what is to keep it fails, it stays on disk: the next command finds it there, in this process as well. */
+/**
+ * Saves a staged text with `keep`. If that fails, the text stays on disk, where the next command finds it, even one in
+ * the same process.
+ */
 export async function keepStaged(
   project: Project,
   place: AnswerTarget,
@@ -214,11 +223,11 @@ export async function keepStaged(
   throw new TeddyError(
     'REF_MOVED',
     `Turn ${place.turn} was answered by another process meanwhile.`,
-    anchor === null ? undefined : `This answer is kept: \`git cat-file -p ${anchor}\`.`,
+    anchor === null ? undefined : `This answer was saved: \`git cat-file -p ${anchor}\`.`,
   );
 }
 
-/** Keeps the answer as one entry: a plan, or a reply where it is no plan. Throws the interruption of a plan that it has kept. */
+/** Saves the answer as one entry: a plan, or a reply if it is not a plan. Throws the interruption of a plan after saving it. */
 export async function keepAnswer(
   project: Project,
   line: ReadyLine,
@@ -245,23 +254,23 @@ export async function keepAnswer(
   };
 }
 
-/** An answer that is on its line already: a check of it that fails is a warning, not an error. */
+/** An answer that is on its line already, so a check that fails is a warning, not an error. */
 interface KeptAnswer {
   commit: Oid;
   text: string;
-  /** Null: it is no plan. */
+  /** Null when it is not a plan. */
   parsed: ParsedPlan | null;
 }
 
 interface CheckedAnswer {
-  /** Names what `execute` would refuse of a plan. */
+  /** Problems for which `execute` would refuse a plan. */
   problems: Problem[];
   notes: Problem[];
-  /** The secrets that the answer holds, and where: it is kept as it came. */
+  /** The secrets in the answer, and where; it is saved as it arrived. */
   secrets: MaskedSecret[];
 }
 
-/** Throws nothing. Without a workspace a plan is checked by itself alone. */
+/** Checks the answer without throwing anything. Without a workspace, a plan is checked only by itself. */
 async function checkAnswer(
   project: Project,
   workspace: Workspace | null,
@@ -301,7 +310,7 @@ async function findProblems(
   return (await runVirtually(parsed, worldOf(project, workspace))).problems;
 }
 
-/** A failure as part of a warning: its reason, and the next step where the error has one. */
+/** Describes a failure for a warning: its reason, and the error's hint if it has one. */
 function describeFailure(error: unknown): string {
   return `${toMessage(error)}${error instanceof TeddyError && error.hint !== undefined ? ` ${error.hint}` : ''}`;
 }

@@ -1,4 +1,7 @@
-/** The beginning of every question to a model: the line is ready, nothing is in the way, the message is on it. */
+/**
+ * The beginning of every question to a model: prepares the line, checks that nothing is in the way, and puts the
+ * message on the line.
+ */
 import { TeddyError } from '../../errors.ts';
 import type { UserRecord } from '../../conversation/records/record.ts';
 import type { RunClaim } from '../../ports/git.ts';
@@ -14,15 +17,16 @@ import { formatCount } from '../../session/text/format-count.ts';
 
 type BeginOptions = TurnOptions & { selector?: string | undefined };
 
-/** Throws PLAN_PENDING, EMPTY_MESSAGE, BUDGET_SPENT, UNKNOWN_AGENT and what a snapshot throws. */
+/** Begins a turn. Throws PLAN_PENDING, EMPTY_MESSAGE, BUDGET_SPENT, UNKNOWN_AGENT and what a snapshot throws. */
 export async function beginTurn(project: Project, request: BeginOptions): Promise<{ line: ReadyLine; open: OpenTurn }> {
   const line = await prepareTurn(project, request);
   return { line, open: await openTurn(project, line, request) };
 }
 
 /**
- * The same in a conversation, with the right to answer the turn until it is released. While another process answers it the message
- * is added to the turn all the same, and LOCKED is thrown then, with `goesOn` as the command that asks for its answer.
+ * Begins a turn of a conversation, with the exclusive right to answer it until that is released. While another process
+ * is answering it, the message is still added to the turn, and LOCKED is thrown, with `goesOn` as the command that asks
+ * for its answer.
  */
 export async function beginTalk(
   project: Project,
@@ -33,7 +37,7 @@ export async function beginTalk(
   const place = { session, ref, turn: nextTurn(state) };
   const claim = await project.answers.claim(place).catch((error: unknown) => addMessage(project, line, request, error));
   try {
-    // Whoever had the right until now has moved the line.
+    // The previous holder of the right has moved the line.
     const now = { ...line, state: await refreshLine(project.repository.store, line) };
     return { line: now, open: await openTurn(project, now, request), claim };
   } catch (error) {
@@ -50,7 +54,7 @@ async function prepareTurn(project: Project, request: BeginOptions): Promise<Rea
   return line;
 }
 
-/** The message is kept, whoever has the turn. */
+/** Saves the message no matter who holds the turn. */
 async function addMessage(
   project: Project,
   { ref }: ReadyLine,
@@ -69,15 +73,15 @@ async function addMessage(
   const { turn } = await appendRecords(project, wanted);
   throw new TeddyError(
     'LOCKED',
-    `${error.message} Your message is added to turn ${turn}, and waits.`,
-    `\`${goesOn}\` asks for its answer when that one has ended.`,
+    `${error.message} Your message was added to turn ${turn}, where it waits.`,
+    `When that process has ended, ask for the answer: \`${goesOn}\`.`,
     { cause: error },
   );
 }
 
 /**
- * Refuses a step that would pass a limit that the user has set to the session: turns, or tokens of all its answers. An answer
- * by hand spends nothing, and nothing is counted without a limit. Throws BUDGET_SPENT.
+ * Refuses a step that would exceed a limit that the user has set for the session: turns, or tokens of all its answers.
+ * A manual answer spends nothing, and nothing is counted without a limit. Throws BUDGET_SPENT.
  */
 export async function refuseSpent(
   project: Project,
@@ -104,7 +108,7 @@ export function refuseEmpty({ message, mode }: Pick<TurnOptions, 'message' | 'mo
 }
 
 type LimitName = 'maxTurns' | 'maxTokens';
-/** Tokens. */
+/** In tokens. */
 type Spent = { input: number; output: number };
 
 async function readLimit(project: Project, name: LimitName): Promise<number | null> {
@@ -112,7 +116,10 @@ async function readLimit(project: Project, name: LimitName): Promise<number | nu
   return text === undefined ? null : Number(text);
 }
 
-/** The tokens of this line along its first parents; a conversation branch counts what led there as well. Each entry counts once. */
+/**
+ * Counts the tokens of this line along its first parents; a conversation branch includes what led to it. Each entry
+ * counts once.
+ */
 async function countSpent(project: Project, state: LineState): Promise<Spent> {
   const spent: Spent = { input: 0, output: 0 };
   const seen = new Set<string>();

@@ -1,4 +1,4 @@
-/** Leaves a session at the beginning of a turn: a conversation branch with that turn's exact context. */
+/** Branches off a session at the beginning of a turn: a conversation branch with exactly that turn's context. */
 import { openingKinds } from '../../session/lines/line-order.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
@@ -36,7 +36,10 @@ export interface Branched {
   switched: boolean;
 }
 
-/** Throws UNKNOWN_TURN; FILES_IN_THE_WAY when edits prevent the switch, and the new branch is taken back then. */
+/**
+ * Makes the branch. Throws UNKNOWN_TURN; FILES_IN_THE_WAY when edits prevent the switch, in which case the new branch
+ * is deleted again.
+ */
 export async function branchSession(project: Project, request: BranchRequest): Promise<Branched> {
   parseTurnName(request.turn);
   const line = await prepareLineOf(project, request, { forks: true });
@@ -51,8 +54,8 @@ export async function branchSession(project: Project, request: BranchRequest): P
 }
 
 /**
- * `leave`: the parent of the entry that opened the turn, where the code is exactly what the turn saw. `asked`: has its request; what was
- * asked about its plan came later.
+ * `leave` is the parent of the entry that opened the turn, with exactly the code that the turn saw. `asked` is the
+ * entry with its request; questions about its plan came later.
  */
 async function findOpening(project: Project, state: LineState, turn: TurnName): Promise<{ leave: Oid; asked: Oid }> {
   let parent: Oid | null = null;
@@ -61,7 +64,7 @@ async function findOpening(project: Project, state: LineState, turn: TurnName): 
     const entry = decodeEntry(commit.message);
     if (entry?.session !== state.session) continue;
     if (entry.turn === turn && entry.kind === 'plan') asked = oid;
-    // The oldest of them: what a conversation did late may have come after later turns.
+    // The oldest one counts: late entries of a conversation may have come after later turns.
     if (entry.turn === turn && openingKinds.includes(entry.kind)) parent = commit.parents[0] ?? null;
     if (entry.kind === 'start') break;
   }
@@ -82,7 +85,7 @@ async function readContext(
     const text = await readTurnFile(store, { commit: asked, session: state.session, turn }, name);
     if (text !== null) files[name] = text;
   }
-  // Without a file the turn would not be on the line, and the next message would open another one of its number.
+  // Without a file, the turn would not be on the line, and the next message would open another turn with its number.
   return Object.keys(files).length > 0 ? files : { 'turn.context': '' };
 }
 
@@ -95,7 +98,7 @@ async function beginBranch(
 ): Promise<{ ref: RefName; turn: TurnName; commit: Oid }> {
   const taken = await readTakenBranches(project, state.session);
   const trailers = await readAgent(project, state, original);
-  // Its id is later than all that the line has.
+  // Its id is later than any that the line has.
   const place = { ...(await readLineTurns(project.repository.store, leave)), entry: state.entry };
   for (let number = 1; ; number += 1) {
     const turn = toTurnName(turnNumber(original), number);
@@ -108,7 +111,7 @@ async function beginBranch(
   }
 }
 
-/** The branch goes on with the agent of the turn that it leaves from. */
+/** Returns the agent of the turn that the branch leaves from; the branch continues with it. */
 async function readAgent(project: Project, state: LineState, turn: TurnName): Promise<{ agent?: string }> {
   for await (const { commit } of project.repository.store.firstParents(state.entryOid)) {
     const entry = decodeEntry(commit.message);

@@ -8,18 +8,18 @@ import { findLine, lineName, type Line } from '../line/find.ts';
 import { findWaiting, readLine, readTurnFile, type LineState } from '../../view/view.ts';
 
 /**
- * `execute`: a plan has no report, also where its run was killed. `ask`: a message has no complete answer. `message`: nothing
- * waits; a turn that has no message yet is one to be said.
+ * `execute`: a plan has no report, perhaps because its run was killed. `ask`: a message has no complete answer.
+ * `message`: nothing waits, or the turn has no message yet.
  */
 export type NextStep = { line: Line } & Waiting;
 
 type Waiting =
   | { kind: 'execute'; turn: TurnName }
-  /** `provider`: who was to answer. `mode`: what was asked for then; a message that nobody was asked about yet has none. */
+  /** `provider`: who was to answer. `mode`: what was asked for; missing when nobody has been asked about the message yet. */
   | { kind: 'ask'; turn: TurnName; mode?: 'chat' | 'plan'; provider?: string }
   | { kind: 'message' };
 
-/** Only looks: whoever takes the step repairs what a crash has left. Throws UNKNOWN_SESSION, AMBIGUOUS_SESSION. */
+/** Only looks: the command that takes the step repairs what a crash has left. Throws UNKNOWN_SESSION, AMBIGUOUS_SESSION. */
 export async function findNextStep(project: Project, selector: string | undefined): Promise<NextStep> {
   const line = await findLine(project, selector, { appends: true });
   const tip = line.tip ?? line.remoteTip;
@@ -27,7 +27,7 @@ export async function findNextStep(project: Project, selector: string | undefine
     throw new TeddyError(
       'UNKNOWN_SESSION',
       `${lineName(line)} has no commit.`,
-      '`teddy session list` shows the lines.',
+      '`teddy session list` shows the sessions and their branches.',
     );
   const { store } = project.repository;
   return { line, ...(await toStep(store, await readLine(store, tip))) };
@@ -40,7 +40,7 @@ async function toStep(store: Store, state: LineState): Promise<Waiting> {
   if (waiting === null || userMessages(waiting.records).length === 0) return { kind: 'message' };
   const { turn } = waiting;
   const log = await readTurnFile(store, { commit: state.entryOid, session: state.session, turn }, '_context.log');
-  // The front matter alone: a log is long.
+  // Searches only the front matter, because a log is long.
   const isChat = log !== null && /^mode: chat$/m.test(log.slice(0, Math.max(log.indexOf('\n---\n'), 0)));
   const { provider } = state.entry;
   const mode = log === null ? {} : { mode: isChat ? ('chat' as const) : ('plan' as const) };

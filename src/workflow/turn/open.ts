@@ -1,4 +1,4 @@
-/** The open turn of a line: its request, as it was stored or as it is composed anew. */
+/** The open turn of a line: its request, either as it was stored or newly composed. */
 import { questionSource, type TranscriptRecord, type UserRecord } from '../../conversation/records/record.ts';
 import {
   afterLastMessage,
@@ -31,11 +31,11 @@ export interface OpenTurn {
   messages: ModelMessage[];
   message: string;
   info: RequestInfo;
-  /** The record of the message. */
+  /** The id of the message's record. */
   messageId: string;
   /** The records since the message: calls with their results, interrupted answers. */
   records: TranscriptRecord[];
-  /** How many records of the turn say something: by it a late answer finds that somebody else was faster. */
+  /** How many records of the turn say something; a late answer sees by it that somebody else was faster. */
   recordCount: number;
 }
 
@@ -50,7 +50,7 @@ export async function openTurn(project: Project, line: ReadyLine, options: TurnO
   };
   const { value: opened } = await append(project, snapped, async (state) => {
     await refusePending(project, line, state, request);
-    // In a conversation all that was said meanwhile is part of it.
+    // A conversation includes everything that was said meanwhile.
     if (request.mode !== 'chat') refuseOtherTurn(line.state, state);
     const composed = await composeRequest(project, line, state, request);
     const record = toUserRecord(project, state, composed);
@@ -61,7 +61,7 @@ export async function openTurn(project: Project, line: ReadyLine, options: TurnO
     const value = { ...composed, messages: composed.built.messages, messageId, records, recordCount };
     return { drafts: [await toMessageDraft(project, state, composed, record)], value };
   });
-  // They are shown once, however many times the race was lost.
+  // The notes are shown once, no matter how many times the race was lost.
   for (const note of opened.built.notes) project.notices.warn(note);
   if (opened.built.advice !== null) project.notices.info(opened.built.advice);
   return opened;
@@ -78,7 +78,7 @@ export async function refusePending(
   if (request.mode === 'ask') return requireQuestion({ ref: line.ref, state }, request);
   if (latest !== null && awaitsVerdict(state)) throw verdictError('PLAN_PENDING', { ref: line.ref, turn: latest.turn });
   if (latest?.status === 'planned') {
-    // Where HEAD is on the line, a command means it without being told.
+    // When HEAD is on the line, a command uses it without being told.
     const isHere = line.workspace !== null && line.workspace === repository.workspace;
     const name = toShellWord(shortRef(line.ref));
     const option = isHere ? '' : ` -s ${name}`;
@@ -117,18 +117,21 @@ function hasMessage(turn: TurnState): boolean {
   return userMessages(turn.records).length > 0;
 }
 
-/** The newcomers of a lost race may be snapshots, memos and the user's commits; another turn is not ours to answer. */
+/** After a lost race, the new entries may be snapshots, memos and the user's commits; another turn is not ours to answer. */
 function refuseOtherTurn(before: LineState, now: LineState): void {
   const same = before.latest?.turn === now.latest?.turn && before.latest?.status === now.latest?.status;
   if (same && countSaid(before.latest?.records ?? []) === countSaid(now.latest?.records ?? [])) return;
   throw new TeddyError(
     'REF_MOVED',
     'Another process has taken this turn meanwhile.',
-    '`teddy session show` shows it; then say it again.',
+    'Look at it with `teddy session show`, then send your message again.',
   );
 }
 
-/** With nothing new to say, an open turn is asked again exactly as before. An answer by hand changes no request. */
+/**
+ * Returns the stored request of an open turn, to be asked again exactly as before when there is nothing new to say. A
+ * manual answer changes no request.
+ */
 export async function reuseStored(
   project: Project,
   line: ReadyLine,
@@ -144,10 +147,10 @@ export async function reuseStored(
   const { provider, name, parameters } = request.choice;
   const changesRequest = provider !== 'manual' && provider !== 'none';
   if (changesRequest && request.mode !== stored.info.mode) return null;
-  // Somebody has said more since it was made.
+  // Somebody has said more since the request was made.
   if (changesRequest && stored.message !== message.replace(/\p{Surrogate}/gu, '\uFFFD')) return null;
   if (changesRequest && (provider !== stored.info.provider || name !== stored.info.model)) return null;
-  // A log that somebody has pushed must not choose what an answer may cost.
+  // A log that somebody has pushed must not decide what an answer may cost.
   if (changesRequest && !hasSameValues(parameters, stored.info.parameters)) return null;
   await requirePrompt(project, line, latest.turn, stored.log, request);
   return {
@@ -162,7 +165,7 @@ export async function reuseStored(
   };
 }
 
-/** An answer that is there already follows no prompt. */
+/** Checks that the stored prompt is trusted. A manual answer exists already and follows no prompt. */
 async function requirePrompt(
   project: Project,
   line: ReadyLine,
@@ -180,7 +183,7 @@ function hasSameValues(a: Record<string, unknown>, b: Record<string, unknown>): 
   return keys.length === Object.keys(b).length && keys.every((key) => a[key] === b[key]);
 }
 
-/** Null when the turn has this message already: asked of another model or agent, it is still said once. */
+/** Returns null when the turn already has this message: if another model or agent is asked, it is still said only once. */
 function toUserRecord(project: Project, state: LineState, { turn, message, info }: Composed): UserRecord | null {
   const known = state.latest?.turn === turn ? state.latest.records : [];
   if (isUnanswered(known, message)) return null;
@@ -213,7 +216,7 @@ async function toMessageDraft(
   };
 }
 
-/** A commit is complete in itself: what `teddy/global` holds now is in it. */
+/** Returns the copies of `teddy/global` to update, because a commit is complete in itself. */
 async function readFreshCopies(project: Project, tip: Oid): Promise<FileEdit[]> {
   const { store } = project.repository;
   const global = await readGlobal(project);

@@ -1,4 +1,4 @@
-/** One turn with the model: the message is committed before the request leaves, the answer as soon as it is whole. */
+/** One turn with the model: the message is committed before the request is sent, and the answer as soon as it is whole. */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import type { TurnName } from '../../names.ts';
@@ -19,7 +19,7 @@ import { previewSnapshot } from '../line/take-snapshot.ts';
 
 export interface PlanRequest extends TurnOptions, Listener {
   selector?: string | undefined;
-  /** When the message is on the line, before the request leaves. */
+  /** Called when the message is on the line, before the request is sent. */
   onAsk?(asked: { line: ReadyLine; turn: TurnName; agent: string; label: string }): void;
 }
 
@@ -27,10 +27,13 @@ export type Answer = { kind: 'answered'; line: ReadyLine; turn: TurnName } & Ans
 
 export type PlanOutcome =
   | Answer
-  /** The message is committed and nobody was asked. */
+  /** The message was committed and nobody was asked. */
   | { kind: 'open'; line: ReadyLine; turn: TurnName; logPath: string };
 
-/** Throws PLAN_PENDING, EMPTY_MESSAGE, BUDGET_SPENT, UNKNOWN_AGENT, the MODEL_ codes and what a snapshot throws. */
+/**
+ * Runs one turn. Throws PLAN_PENDING, EMPTY_MESSAGE, BUDGET_SPENT, UNKNOWN_AGENT, the MODEL_ codes and what a snapshot
+ * throws.
+ */
 export async function planTurn(project: Project, request: PlanRequest): Promise<PlanOutcome> {
   const { line, open } = await beginTurn(project, request);
   const { model } = request.choice;
@@ -60,7 +63,7 @@ export async function refuseUnready(
   if (workspace !== null) await refuseUnfit(workspace, await workspace.status({ untracked: false }));
 }
 
-/** Commits the message and asks nobody: the turn stays open. Throws as `planTurn` does. */
+/** Commits the message without asking a model; the turn stays open. Throws as `planTurn` does. */
 export async function recordMessage(
   project: Project,
   request: TurnOptions & Pick<PlanRequest, 'selector'>,
@@ -71,7 +74,7 @@ export async function recordMessage(
   return openTurn(project, line, request);
 }
 
-/** The request as it would be sent, the user's edits included. No branch of the line moves; objects may be written. */
+/** Returns the request as it would be sent, including the user's edits. Moves no branch of the line; may write objects. */
 export async function previewRequest(
   project: Project,
   options: TurnOptions & Pick<PlanRequest, 'selector'>,
@@ -87,14 +90,14 @@ export async function previewRequest(
   return built.log;
 }
 
-/** A real turn commits the user's edits first, and shows them. */
+/** Composes the request with the user's edits, which a real turn would commit first. */
 async function composePreview(project: Project, line: ReadyLine, request: TurnOptions) {
   const { workspace } = line;
   if (workspace === null) return composeRequest(project, line, line.state, request);
   const { state, global, count } = await previewSnapshot(project, { ...line, workspace });
   if (count > 0) {
-    const edits = count === 1 ? 'Your edit of 1 file is' : `Your edits of ${count} files are`;
-    project.notices.info(`${edits} counted in; plan commits them first.`);
+    const edits = count === 1 ? 'Your edits of 1 file are' : `Your edits of ${count} files are`;
+    project.notices.info(`${edits} included; \`teddy session plan\` commits them first.`);
   }
   return composeRequest(project, line, state, request, global);
 }

@@ -1,4 +1,7 @@
-/** Finds the code that a turn has changed: its report against the commit before, or all that another agent did in it. */
+/**
+ * Finds the code that a turn has changed: its report compared with the commit before, or everything that another agent
+ * did in it.
+ */
 import { TeddyError } from '../../errors.ts';
 import type { Store } from '../../ports/git.ts';
 import { decodeEntry } from '../../session/entries/entry.ts';
@@ -10,9 +13,9 @@ import type { LineState } from '../../view/view.ts';
 
 export interface UndoChange {
   path: RepoPath;
-  /** Null: the turn added it. */
+  /** Null when the turn added the file. */
   before: CodeFile | null;
-  /** Null: the turn deleted it. */
+  /** Null when the turn deleted the file. */
   after: CodeFile | null;
 }
 
@@ -23,7 +26,10 @@ export interface TurnCode {
   lastUndo: Entry | null;
 }
 
-/** The code of this turn, else of those that have some and are not undone as a whole, newest first. Throws NOTHING_TO_UNDO after the last. */
+/**
+ * Yields the code of the wanted turn, or else of the turns that have some and are not completely undone, newest first.
+ * Throws NOTHING_TO_UNDO after the last.
+ */
 export async function* listUndoable(
   store: Store,
   state: LineState,
@@ -49,7 +55,7 @@ export async function* listUndoable(
   }
   throw new TeddyError(
     'NOTHING_TO_UNDO',
-    wanted === null ? `No turn of this line has code to take back.` : `Turn ${wanted} has changed no code.`,
+    wanted === null ? `No turn of this session's branch has code to undo.` : `Turn ${wanted} has changed no code.`,
     describeWayOut([...undone].find(([, last]) => howUndone(last) !== null)?.[0]),
   );
 }
@@ -59,7 +65,7 @@ function describeWayOut(undone: TurnName | undefined): string {
   return undone === undefined ? `${log}.` : `${log}; \`teddy session undo ${undone}\` puts turn ${undone} back.`;
 }
 
-/** Reads what undos of the turn took, without what is back already. */
+/** Reads what undos of the turn took back, without what has been restored already. */
 export async function findTaken(store: Store, state: LineState, turn: TurnName): Promise<UndoChange[]> {
   const taken = new Map<RepoPath, UndoChange | null>();
   for await (const { oid, commit } of store.firstParents(state.tip)) {

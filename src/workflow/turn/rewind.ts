@@ -1,4 +1,4 @@
-/** Goes back to the end of a turn, on a conversation branch of its own: nothing is added, and nothing is lost. */
+/** Goes back to the end of a turn, on a conversation branch of its own. Nothing is added, and nothing is lost. */
 import { userMessages } from '../../conversation/records/transcript.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
@@ -33,9 +33,9 @@ export interface Rewound {
 }
 
 /**
- * The branch is numbered by the turn that comes next on it. Throws UNKNOWN_TURN, NO_WORK_TREE; TURN_OPEN or
- * PLAN_PENDING when the turn has no end yet; FILES_IN_THE_WAY when edits
- * prevent the switch, and the new branch is taken back then.
+ * Makes the branch and switches to it. The branch is numbered after the next turn on it. Throws UNKNOWN_TURN,
+ * NO_WORK_TREE; TURN_OPEN or PLAN_PENDING when the turn has not ended yet; FILES_IN_THE_WAY when edits prevent the
+ * switch, in which case the new branch is deleted again.
  */
 export async function rewindTurn(project: Project, request: RewindRequest): Promise<Rewound> {
   parseTurnName(request.turn);
@@ -57,23 +57,23 @@ export async function rewindTurn(project: Project, request: RewindRequest): Prom
   return { from: line, ref, turn, commit };
 }
 
-/** Only the latest turn of a line can be without an end. */
+/** Refuses a turn that has not ended; only the latest turn of a line can be one. */
 function refuseUnended({ latest }: LineState, turn: TurnName, line: ReadyLine): void {
   if (latest?.turn !== turn || (latest.status !== 'open' && latest.status !== 'planned')) return;
   const isSaid = userMessages(latest.records).length > 0;
   const waiting = isSaid ? 'it waits for an answer' : 'it has no message yet';
   const reason = latest.status === 'open' ? waiting : 'its plan is pending';
-  // A detached HEAD has no name of a line, and a command takes it unasked.
+  // A detached HEAD has no branch name, and a command uses it without being told.
   const name = line.ref === 'HEAD' ? null : shortRef(line.ref);
   const option = name === null ? '' : ` -s ${toShellWord(name)}`;
   throw new TeddyError(
     latest.status === 'open' ? 'TURN_OPEN' : 'PLAN_PENDING',
-    `Turn ${turn} of ${name ?? line.session} has no end to go back to: ${reason}.`,
-    `\`teddy session branch ${turn}${option}\` goes back to its beginning.`,
+    `Turn ${turn} of ${name ?? line.session} has not ended, so you cannot go back to its end: ${reason}.`,
+    `To go back to its beginning: \`teddy session branch ${turn}${option}\`.`,
   );
 }
 
-/** The newest entry of the turn, but for those that came later, as an undo, which took its code back. */
+/** Finds the newest entry of the turn, except later ones such as an undo of its code. */
 async function findEnd(project: Project, state: LineState, turn: TurnName): Promise<Oid> {
   for await (const { oid, commit } of project.repository.store.firstParents(state.tip)) {
     const entry = decodeEntry(commit.message);

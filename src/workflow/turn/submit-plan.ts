@@ -1,4 +1,4 @@
-/** Takes a plan that somebody hands in, so that a person can look at it and decide. Nobody is asked, and nothing is run. */
+/** Accepts a plan that somebody submits, so that a person can look at it and decide. No model is asked, and nothing is run. */
 import { TeddyError } from '../../errors.ts';
 import { shortRef, type Oid, type SessionId, type TurnName } from '../../names.ts';
 import { isPlan, maxPlanBytes, parsePlan } from '../../plan/parse/parse.ts';
@@ -16,11 +16,11 @@ export interface SubmitRequest {
   /** In teddy's grammar, or any Markdown. */
   plan: string;
   message: string;
-  /** A line that no turn waits on; without it, the plan gets a session of its own. */
+  /** A line on which no turn waits. Without it, the plan gets a session of its own. */
   selector?: string | undefined;
-  /** The name of that session is made of it; without it, of the message. */
+  /** The name of that session is made from it, or else from the message. */
   title?: string | undefined;
-  /** How the answer is given by hand. */
+  /** Returns the choice with which the plan is a manual answer. */
   toChoice(plan: string): PlanRequest['choice'];
   signal: AbortSignal;
 }
@@ -30,19 +30,22 @@ export interface SubmittedPlan {
   line: string;
   turn: TurnName;
   commit: Oid;
-  /** Hexadecimal, of plan.md. */
+  /** The hash of plan.md, in hexadecimal. */
   planSha256: string;
   /** `teddy`: it waits to be executed; `markdown`: it waits for a verdict, and teddy does not run it. */
   kind: 'teddy' | 'markdown';
   /** How many actions it has; 0 for Markdown. */
   actions: number;
-  /** Why a plan that looks like teddy's is taken as Markdown. */
+  /** Why a plan that looks like teddy's was accepted as Markdown. */
   problems: string[];
-  /** How many secrets in it were masked. */
+  /** How many secrets were masked in it. */
   masked: number;
 }
 
-/** Throws USAGE, CONTENT_TOO_LARGE, TURN_OPEN, PLAN_PENDING, NOT_APPROVED, and what keeps a line from taking an entry. */
+/**
+ * Submits the plan. Throws USAGE, CONTENT_TOO_LARGE, TURN_OPEN, PLAN_PENDING, NOT_APPROVED, and whatever prevents an
+ * entry on the line.
+ */
 export async function submitPlan(project: Project, request: SubmitRequest): Promise<SubmittedPlan> {
   const { message } = request;
   if (message.trim() === '')
@@ -50,7 +53,7 @@ export async function submitPlan(project: Project, request: SubmitRequest): Prom
   if (request.plan.trim() === '') throw new TeddyError('USAGE', 'The plan is empty.', 'Give its text as `plan`.');
   const { text: plan, count: masked } = await project.masker.mask(request.plan, 'plan.md');
   if (Buffer.byteLength(plan) > maxPlanBytes)
-    throw new TeddyError('CONTENT_TOO_LARGE', `The plan is over ${maxPlanBytes} bytes.`, 'Hand in a shorter one.');
+    throw new TeddyError('CONTENT_TOO_LARGE', `The plan is over ${maxPlanBytes} bytes.`, 'Submit a shorter one.');
   const parsed = isPlan(plan) ? parsePlan(plan) : null;
   const isTeddys = parsed !== null && parsed.problems.length === 0;
   const line = await openLine(project, request);
@@ -77,14 +80,14 @@ async function openLine(project: Project, { selector, title, message }: SubmitRe
   }
   const first = (title ?? message).trim().split('\n')[0] ?? '';
   const { count } = await project.masker.mask(first);
-  // Its own, as the session of a captured agent is: nothing that the user says goes there by itself.
+  // A session of its own, like that of a captured agent: nothing that the user says goes there automatically.
   const foreign = { agent: 'mcp', id: project.ids.entryId() };
   const name = toName(count > 0 ? '' : first);
   const { session } = await newSession(project, { name, switch: false, foreign });
   return prepareLine(project, session);
 }
 
-/** A text without letters gives no name, and neither does a secret. */
+/** Returns a name for the session; a text without letters or digits gives none, and neither does a secret. */
 function toName(text: string): string {
   return /[\p{L}\p{Nd}]/u.test(text) ? text : 'plan';
 }
@@ -102,7 +105,7 @@ function refuseWaiting({ ref, session, state: { latest } }: ReadyLine): void {
   );
 }
 
-/** The same as `session plan --from`. */
+/** Adds the plan as an answer, as `session plan --from` does. */
 async function keepAsAnswer(
   project: Project,
   line: ReadyLine,
@@ -117,10 +120,10 @@ async function keepAsAnswer(
     onText: () => undefined,
   });
   if (outcome.kind === 'answered') return { turn: outcome.turn, commit: outcome.commit };
-  throw new Error('There is an answer.');
+  throw new Error('A manual choice always gives an answer.');
 }
 
-/** The message, and then the plan as another agent's. */
+/** Adds the message, and then the plan as another agent's. */
 async function keepMarkdown(
   project: Project,
   line: ReadyLine,
@@ -137,7 +140,7 @@ async function keepMarkdown(
   const { commit } = await append(project, { ref, workspace: line.workspace }, async (state) => {
     const { plan: known } = await readTurnState(project.repository.store, state.entryOid, session, turn);
     if (known !== null)
-      throw new TeddyError('REF_MOVED', `Turn ${turn} has got another plan meanwhile.`, 'Hand the plan in again.');
+      throw new TeddyError('REF_MOVED', `Turn ${turn} was given another plan meanwhile.`, 'Submit the plan again.');
     const record = { type: 'plan', id: project.ids.entryId(), timestamp: toTime(), file: 'plan.md' } as const;
     return [{ kind: 'plan', turn, label: labelHandedIn(plan), records: [record], files: { 'plan.md': plan } }];
   });

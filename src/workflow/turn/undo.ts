@@ -1,4 +1,7 @@
-/** Takes back the code of a turn, or puts it back again, where the files are as the turn left them; an edit of the user's is never lost. */
+/**
+ * Undoes the code of a turn, or restores it again, as long as the files are as the turn left them; never loses an edit
+ * of the user's.
+ */
 import { TeddyError, toMessage } from '../../errors.ts';
 import type { Store, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -18,28 +21,29 @@ import type { ProjectFiles } from '../../ports/disk.ts';
 import type { FileState, NewFile } from '../../ports/files.ts';
 
 export interface UndoRequest {
-  /** Without it: the newest turn that changed code and is not undone, or not all of it. */
+  /** Defaults to the newest turn that changed code and is not, or only partly, undone. */
   turn?: string | undefined;
   selector?: string | undefined;
-  /** Takes back what can be taken back, where some files are not as the turn left them. */
+  /** Undoes what can be undone when some files are not as the turn left them. */
   isPartial?: boolean;
 }
 
 export interface Undone {
   line: ReadyLine;
   turn: TurnName;
-  /** The turn had been undone, and its code is there again. */
+  /** The turn had been undone, and its code was restored. */
   isRedo: boolean;
   commit: Oid;
   restored: RepoPath[];
-  /** Not as the turn left them; nothing has been done to them. */
+  /** Files that are not as the turn left them and were not touched. */
   left: LeftFile[];
 }
 
 /**
- * Takes back the code of a turn, or puts it back where the turn is undone; one that has left some files goes on with the rest. Throws NOT_ON_LINE, UNKNOWN_TURN, NOTHING_TO_UNDO;
- * FILE_MODIFIED, before anything was changed, when files are not as the turn left them, or are submodules; UNDO_INCOMPLETE when
- * files were changed and the entry could not be added.
+ * Undoes the code of a turn, or restores it when the turn is undone; for a turn that is partly undone, continues with
+ * the rest. Throws NOT_ON_LINE, UNKNOWN_TURN, NOTHING_TO_UNDO; FILE_MODIFIED, before anything was changed, when files
+ * are not as the turn left them, or are submodules; UNDO_INCOMPLETE when files were changed but the entry could not be
+ * added.
  */
 export async function undoTurn(project: Project, request: UndoRequest): Promise<Undone> {
   if (request.turn !== undefined) parseTurnName(request.turn);
@@ -72,7 +76,7 @@ export async function undoTurn(project: Project, request: UndoRequest): Promise<
 
 type Check = (changes: UndoChange[], since: 'turn' | 'undo') => ReturnType<typeof checkUndo>;
 
-/** The rest of a turn that is partly undone may have been taken back by hand. */
+/** Finds a turn with something left to undo; the rest of a turn that is partly undone may have been reverted by hand. */
 async function findRest(
   turns: AsyncGenerator<TurnCode, never>,
   check: Check,
@@ -85,7 +89,7 @@ async function findRest(
   }
 }
 
-/** Names the way to files of the line: git does not switch over files that it does not know, as another agent leaves them. */
+/** Names the way to files of the line: git does not switch over untracked files, such as another agent leaves. */
 async function refuseNowhere(line: ReadyLine, project: Project): Promise<never> {
   const { workspace } = project.repository;
   const branch = shortRef(line.ref);
@@ -93,7 +97,7 @@ async function refuseNowhere(line: ReadyLine, project: Project): Promise<never> 
   const isClean = status !== undefined && status.edits.length + status.untracked.length === 0;
   throw new TeddyError(
     'NOT_ON_LINE',
-    `Undo changes files, and ${branch} is not checked out in any work tree.`,
+    `Undo changes files, but ${branch} is not checked out in any work tree.`,
     isClean
       ? `Switch to it: \`${await findWayTo(project, line)}\`.`
       : `Give it a work tree: \`git worktree add <directory> ${toShellWord(branch)}\`.`,
@@ -165,13 +169,13 @@ function toDraft({ turn, isRedo, left }: Pick<Undone, 'turn' | 'isRedo' | 'left'
   };
 }
 
-/** Puts the files of a turn back as they were before it, links as links. */
+/** A change that is ready to be reverted, links as links. */
 interface ReadyChange extends SeenChange {
-  /** The content to put back: a file through the user's filters, the target of a link; null: nothing was there. */
+  /** The content to restore: of a file, through the user's filters, or the target of a link; null when nothing was there. */
   bytes: Uint8Array | null;
 }
 
-/** All of them before the first file changes: a filter that fails is then nothing but an error. */
+/** Reads all contents before the first file changes, so that a filter that fails is only an error. */
 async function readContents(store: Store, workspace: Workspace, changes: SeenChange[]): Promise<ReadyChange[]> {
   const blobs = changes.flatMap(({ path, before }) => (before && !isLink(before) ? [{ path, oid: before.oid }] : []));
   const checkouts = blobs.length === 0 ? null : await workspace.readCheckouts(blobs);
@@ -180,7 +184,7 @@ async function readContents(store: Store, workspace: Workspace, changes: SeenCha
   return Promise.all(changes.map(async (change) => ({ ...change, bytes: await read(change) })));
 }
 
-/** Removals first: a file of the turn may stand where a directory was. */
+/** Restores the files, removals first: a file of the turn may be where a directory was. */
 async function restoreFiles(
   files: ProjectFiles,
   changes: ReadyChange[],
@@ -210,13 +214,13 @@ async function restoreFile(files: ProjectFiles, change: ReadyChange): Promise<st
     return null;
   } catch (error) {
     if (!(error instanceof TeddyError)) throw error;
-    // The file may be back all the same, where the disk refused what comes after that.
+    // The file may be restored anyway, if the disk only refused a later step.
     const found = await files.readState(path).catch(() => null);
     return found !== null && isInState(found, wanted) ? null : error.message.replace(/\.$/, '');
   }
 }
 
-/** Null: a link that cannot be made. A file that is there keeps its mode, but for the execute bit. */
+/** Returns null for a link that cannot be made. An existing file keeps its mode, except for the execute bit. */
 function toWanted({ before, seen, bytes }: ReadyChange): FileState | NewFile | null {
   if (before === null || bytes === null) return { kind: 'absent' };
   if (isLink(before)) return toLink(bytes);
@@ -234,12 +238,12 @@ function isLink({ mode }: CodeFile): boolean {
   return mode === '120000';
 }
 
-/** A directory of the turn's may be gone, with the last file in it that was taken back. */
+/** Returns whether the file is as it was seen; a directory of the turn's may be gone with the last file in it. */
 function isAsSeen(found: FileState, seen: FileState): boolean {
   return isInState(found, seen) || (seen.kind === 'other' && (found.kind === 'other' || found.kind === 'absent'));
 }
 
-/** Which files of a turn can be taken back: those that are as the turn left them. */
+/** A file of a turn that cannot be undone, and why. */
 interface LeftFile {
   path: RepoPath;
   reason: string;
@@ -251,14 +255,14 @@ interface SeenChange extends UndoChange {
 }
 
 interface UndoContext {
-  /** Whichever has left the files in the state that they have to be in. */
+  /** What left the files in the state that they have to be in. */
   since: 'turn' | 'undo';
   workspace: Workspace;
   files: ProjectFiles;
   tip: Oid;
 }
 
-/** Compared as git sees the files, through filters; read before that, so that an edit meanwhile is noticed. */
+/** Compares the files as git sees them, through filters. Reads them before that, so that an edit meanwhile is noticed. */
 async function checkUndo(
   project: Project,
   { since, workspace, files, tip }: UndoContext,
@@ -287,8 +291,8 @@ async function checkUndo(
 }
 
 /**
- * Null when the file can be taken back; `undone` when it is as before the turn. What is so on disk alone, because an undo
- * was killed, still has to get into an entry.
+ * Returns null when the file can be undone; `undone` when it is as before the turn. A file that is so only on disk,
+ * because an undo was killed, still has to get into an entry.
  */
 function findReason(
   { path, before, after }: UndoChange,
@@ -297,7 +301,7 @@ function findReason(
   { staged, since }: Pick<UndoContext, 'since'> & { staged: Set<RepoPath> },
 ): string | null {
   if (staged.has(path)) return 'it has staged changes';
-  // Nobody looks into a submodule: only the line says where it is.
+  // Submodules are not looked into, so only the line says where one is.
   const isSubmodule = [before, after].some((file) => file?.mode === '160000');
   const isBefore = isSame(isSubmodule ? onLine : onDisk, before);
   if (isBefore && !isSame(onLine, after)) return 'undone';
