@@ -13,19 +13,20 @@ import type { ChatListener, ChatOptions, ChatOutcome, OnlyWrites } from './chat.
 import { chatTurn } from './turn.ts';
 
 interface FilesRequest extends Omit<ChatOptions, 'onlyWrites' | 'mode'> {
-  /** So does the command that a hint names. */
+  /** Also passed on by the command that a hint names. */
   approvesAll?: boolean;
-  /** The id of a write session that was left: its file comes first, without a question. */
+  /** The id of an unfinished write session; its file comes first, without a question. */
   resume?: string | undefined;
 }
 
-/** The place of the turn, and its message; undefined where one waits there. */
+/** The place of the turn, and its message; undefined when a message already waits there. */
 type Asked = Pick<ChatOptions, 'selector' | 'message'> & Pick<OnlyWrites, 'isOffLine'> & { named: string | undefined };
 
 /**
- * The turn is on the line that is selected, or that HEAD is on, else in the session named `writes`; then the files are in the work
- * tree all the same. Without a message it goes on with the one that waits. Throws as `chatTurn`, `findTarget` and `takeUpLeft`, and what
- * keeps a content from being written: it stays in staging then.
+ * Asks for files. The turn is on the line that is selected or that HEAD is on, or else in the session named `writes`,
+ * with the files still in the work tree. Without a message, continues with the one that waits. Throws as `chatTurn`,
+ * `findTarget` and `takeUpLeft` do, and whatever prevents content from being written; the content stays in staging
+ * then.
  */
 export async function askForFiles(
   project: Project,
@@ -54,7 +55,10 @@ async function findAsked(project: Project, { selector, message }: Pick<ChatOptio
   return { isOffLine, selector: ref, message, named: selector } satisfies Asked;
 }
 
-/** The turn that waits on the line of the file, for which it was begun as a rule; else one that asks for the file. */
+/**
+ * Finds the turn that waits on the file's line, for which the file was usually begun, or else makes one that asks for
+ * the file.
+ */
 async function findTurnOf(project: Project, { line, target, operation, intent }: WriteRecord): Promise<Asked> {
   const { store } = project.repository;
   const { ref } = line ?? (await findWritesLine(project));
@@ -73,7 +77,7 @@ async function findTurnOf(project: Project, { line, target, operation, intent }:
 function nothingAskedError(): TeddyError {
   return new TeddyError(
     'EMPTY_MESSAGE',
-    'Nothing says what is to be written.',
-    'Say it: `teddy write ask -m "Write docs/guide.md: ..."`.',
+    'There is no message that says what to write.',
+    'Say what to write: `teddy write ask -m "Write docs/guide.md: ..."`.',
   );
 }

@@ -1,4 +1,4 @@
-/** The interface between a conversation in a session and whoever shows it, and the result of one message. */
+/** The interface between a conversation in a session and the code that shows it, and the outcome of one message. */
 import { TeddyError } from '../../errors.ts';
 import type { Allowable } from '../../conversation/prompts/allowed-commands.ts';
 import type { ResultReason } from '../../conversation/records/record.ts';
@@ -13,66 +13,66 @@ import type { FileListener, LeftWrite } from '../writes/receive-from-model.ts';
 export interface ChatOptions extends TurnOptions {
   selector?: string | undefined;
   signal: AbortSignal;
-  /** The model may write whole files, and do nothing else. */
+  /** The model may write whole files and do nothing else. */
   onlyWrites?: OnlyWrites | undefined;
 }
 
 export interface OnlyWrites {
-  /** HEAD is on no session's branch: files are for the work tree, and committed to the session of such files. */
+  /** HEAD is not on a session's branch: files go to the work tree, and are committed to the session for such files. */
   isOffLine: boolean;
-  /** The command that goes on with a message without an answer. */
+  /** The command that continues with a message without an answer. */
   goesOn: string;
-  /** A file to be gone on with, before the model is asked for anything else. */
+  /** A file to continue before the model is asked for anything else. */
   left?: LeftWrite | undefined;
 }
 
-/** A call of the model's, for a person. */
+/** A call of the model's, as shown to a person. */
 export interface ShownCall {
   /** The model's id of the call. */
   id: string;
   name: string;
-  /** In one line: `run_command npm test`. Without control characters, secrets masked. */
+  /** The call in one line, such as `run_command npm test`, without control characters and with secrets masked. */
   summary: string;
-  /** The text to read before approving: the whole command, or a diff; null where the summary says it all. */
+  /** The text to read before approving: the whole command, or a diff; null when the summary says everything. */
   detail: string | null;
   /** `detail` is the change of a file, as a unified diff. */
   isDiff?: true;
   needsApproval: boolean;
-  /** The forms in which a command can be allowed for the rest of the session; absent where it is asked about each time. */
+  /** The forms in which a command can be allowed for the rest of the session; missing when it is asked about each time. */
   allowable?: Allowable;
 }
 
 /**
- * True runs the call; `allow` does too, and allows such commands for the rest of the session. `instruction` is its result, and the
- * model goes on by it; false ends the turn.
+ * True runs the call; `allow` does too, and allows such commands for the rest of the session. `instruction` becomes its
+ * result, and the model continues from it; false ends the turn.
  */
 export type CallDecision = boolean | { instruction: string } | { allow: keyof Allowable };
 
-/** Secrets are masked in `output`. */
+/** The outcome of a tool; secrets in `output` are masked. */
 export interface ToolOutcome {
   output: string;
   isError: boolean;
   reason?: ResultReason;
-  /** The files that a command has changed, without those of `.teddy/`. */
+  /** The files that a command has changed, except those of `.teddy/`. */
   changed?: RepoPath[];
 }
 
 export interface ChatListener {
-  /** The message is on the line, and the model is asked; again after each batch of tools. */
+  /** Called when the message is on the line and the model is asked, and again after each batch of tools. */
   onAsk(asked: { line: ReadyLine; turn: TurnName; agent: string; label: string; request: number }): void;
   onText(text: string): void;
-  /** The tokens of all requests of the turn until now. */
+  /** Gets the tokens of all requests of the turn so far. */
   onUsage(usage: Usage): void;
-  /** It runs now. */
+  /** Called when a call begins to run. */
   onCall(call: ShownCall): void;
-  /** Output of a command as it comes, masked. */
+  /** Gets the output of a command as it arrives, masked. */
   onOutput(stream: 'stdout' | 'stderr', text: string): void;
   onResult(call: ShownCall, outcome: ToolOutcome): void;
-  /** Null: there is nobody to ask, and what needs approval is denied. Throws INTERRUPTED. */
+  /** Null when there is nobody to ask; anything that needs approval is denied then. Throws INTERRUPTED. */
   approve: ((call: ShownCall) => Promise<CallDecision>) | null;
-  /** How the content of a file comes that the model writes. */
+  /** Reports how the content of a file arrives that the model writes. */
   file: FileListener & {
-    /** Asked before its content comes; every file is wanted if not given. A no goes to the model. Throws INTERRUPTED. */
+    /** Asked before the content arrives; without it, every file is wanted. The model is told of a no. Throws INTERRUPTED. */
     wants?(record: WriteRecord): Promise<boolean>;
     onBegun(record: WriteRecord): void;
     onWritten?(file: WrittenFile): void;
@@ -86,12 +86,12 @@ export interface WrittenFile {
 
 export type ChatOutcome =
   | ({ kind: 'answered'; line: ReadyLine; turn: TurnName; exchanges: number } & Answered)
-  /** The user has denied a tool: the turn ends there. */
+  /** The user has denied a tool, which ends the turn. */
   | { kind: 'denied'; line: ReadyLine; turn: TurnName; commit: Oid; calls: ShownCall[]; usage: Usage | null }
-  /** The message is committed and nobody was asked. */
+  /** The message was committed and nobody was asked. */
   | { kind: 'open'; line: ReadyLine; turn: TurnName; logPath: string };
 
-/** The outcome of a tool that could not do what it was called for. */
+/** Returns the outcome of a tool that could not do what it was called for. */
 export function toFailure(output: string): ToolOutcome {
   return { output, isError: true };
 }

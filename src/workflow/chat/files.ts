@@ -1,4 +1,4 @@
-/** The project's files as a conversation on a line sees them: on disk where the line is checked out, else at its tip. */
+/** The project's files as a conversation on a line sees them: on disk if the line is checked out, or else at its tip. */
 import { TeddyError } from '../../errors.ts';
 import { parseRepoPath } from '../../session/paths/paths.ts';
 import { whyWithheld } from '../../plan/actions/read.ts';
@@ -13,11 +13,11 @@ import { findVetoes } from './find-vetoes.ts';
 import { isGuardedPath } from '../../session/global/global-files.ts';
 import { whyMissing, whyUnreadable } from '../../session/paths/out-of-reach.ts';
 
-/** Secrets are found in a text as a whole: a larger one takes too long. */
+/** A text is searched for secrets as a whole, so a larger one would take too long. */
 const maxReadBytes = 4 * 1024 * 1024;
 
 export interface ChatFiles {
-  /** Null: the line is checked out nowhere. */
+  /** Null when the line is not checked out. */
   workspace: Workspace | null;
   tip: Oid;
   inspect(path: RepoPath): Promise<FoundInTree>;
@@ -31,14 +31,14 @@ export interface LineContext {
 
 /** Where a call of the model's works. */
 export interface CallContext extends LineContext {
-  /** Which turn calls. */
+  /** The turn that makes the call. */
   place: { turn: TurnName };
   signal: AbortSignal;
-  /** Output of a command as it comes, masked. */
+  /** Gets the output of a command as it arrives, masked. */
   onOutput(stream: 'stdout' | 'stderr', text: string): void;
 }
 
-/** HEAD may have been switched since the line was prepared. */
+/** Opens the files. HEAD may have been switched since the line was prepared. */
 export async function openChatFiles({ project, line }: LineContext): Promise<ChatFiles> {
   const { store } = project.repository;
   const tip = (await store.resolve(line.ref)) ?? line.state.tip;
@@ -62,19 +62,22 @@ export async function openChatFiles({ project, line }: LineContext): Promise<Cha
   };
 }
 
-/** The work tree whose HEAD is on the line now. */
+/** Returns the work tree that has the line checked out now. */
 export async function findWorkspace({ workspace, ref }: ReadyLine): Promise<Workspace | null> {
   return workspace !== null && (await workspace.head()).ref === ref ? workspace : null;
 }
 
-/** A path that may be read, with what stands there; `problem`: why it may not be, as a sentence without its end. */
+/**
+ * A path that may be read, with what is there; or `problem`, which says why it may not be, as a sentence without its
+ * final period.
+ */
 export type Reach =
   | { path: RepoPath; target: Extract<FileTarget, { kind: 'file' | 'directory' }> }
   | { problem: string; isAbsent?: boolean };
 
 /**
- * The path if a plan's READ may name it: no way out of the project, nothing that git ignores, nothing named like a secret, and nothing
- * that the user's own lists take away.
+ * Returns the path if a plan's READ could name it: it does not leave the project, is neither ignored by git nor named
+ * like a secret, and is not excluded by the user's own lists.
  */
 export async function reachPath({ project, line }: LineContext, files: ChatFiles, text: string): Promise<Reach> {
   const parsed = parseRepoPath(text, files.workspace?.root);
@@ -100,7 +103,7 @@ async function whyOutOfReach(
   const ignored = new Set((await files.workspace?.ignored([path])) ?? []);
   // Only the name of a large file is known.
   const known: FileTarget = target.kind === 'large' ? { kind: 'absent' } : target;
-  // Whether there is such a secret is not told either.
+  // Whether such a secret file exists is not revealed either.
   const unreachable = known.kind === 'absent' ? null : whyUnreadable(path, known);
   const reason = unreachable ?? whyWithheld(path, known, { ignored });
   return reason ?? (await findVetoes(project, { ...line, ...files }, [path])).get(path) ?? null;
@@ -118,13 +121,13 @@ async function inspectSafely(files: ChatFiles, path: RepoPath): Promise<FoundInT
 /** git uses the same rule: a NUL byte near the start means binary. */
 const binaryProbeBytes = 8 * 1024;
 
-/** Null for a binary file. What is no UTF-8 stands as U+FFFD. */
+/** Returns null for a binary file. Bytes that are not UTF-8 become U+FFFD. */
 export function toFileText(bytes: Uint8Array): string | null {
   if (bytes.subarray(0, binaryProbeBytes).includes(0)) return null;
   return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
 }
 
-/** Sorted by path. On disk: what HEAD has, with what the user has added and removed since. */
+/** Lists the files, sorted by path. On disk: those of HEAD, with what the user has added and removed since. */
 export async function listAll(
   store: Store,
   { workspace, tip }: Pick<ChatFiles, 'workspace' | 'tip'>,
@@ -137,11 +140,11 @@ export async function listAll(
   // Another repository, which ends with `/`, has files of its own.
   const untracked = status?.untracked.filter((path) => !path.endsWith('/')) ?? [];
   const paths = new Set([...committed.keys(), ...added.map(({ path }) => path), ...untracked]);
-  // A listing shows nothing but the path of a file that is not committed.
+  // For a file that is not committed, a listing shows only the path.
   return [...paths].toSorted().map((path) => committed.get(path) ?? { path, mode: '100644', oid: tip });
 }
 
-/** Empty where the line has no commit here. */
+/** Returns nothing when the line has no commit here. */
 export async function listPaths({ repository: { store, workspace } }: Project, ref: RefName): Promise<string[]> {
   const tip = await store.resolve(ref);
   if (tip === null) return [];

@@ -1,4 +1,4 @@
-/** A tool call that may be done: the user has approved what needs approval. */
+/** Performs a tool call; the user has approved anything that needs approval. */
 import type { ParsedCall, ListFilesCall, ReadFileCall, SearchTextCall } from '../../conversation/prompts/chat-tools.ts';
 import { TeddyError } from '../../errors.ts';
 import { maskString } from '../line/mask-text.ts';
@@ -13,8 +13,9 @@ import { isSecretName } from '../../session/masks/secret-names.ts';
 import { findVetoes } from './find-vetoes.ts';
 
 /**
- * A failure is an outcome. Throws INTERRUPTED when the signal is aborted; a command that was running by then has an outcome of
- * the reason `aborted`. Files are not written here: whoever receives their content begins that.
+ * Performs the call; a failure is an outcome. Throws INTERRUPTED when the signal is aborted, but a command that was
+ * running then has an outcome with the reason `aborted`. Does not write files: the caller that receives their content
+ * does.
  */
 export async function performCall(
   place: CallContext,
@@ -44,7 +45,7 @@ function perform(place: CallContext, call: Parameters<typeof performCall>[1]): P
   }
 }
 
-/** Where masking itself has failed, its error quotes nothing. */
+/** Describes an error; if masking itself has failed, the error quotes nothing. */
 async function describe({ project: { masker } }: CallContext, error: TeddyError): Promise<string> {
   const text = error.hint === undefined ? error.message : `${error.message} ${error.hint}`;
   return error.code === 'MASKING_FAILED' ? text : maskString(masker, text);
@@ -106,7 +107,7 @@ function takeLines(text: string, { path, fromLine, toLine }: ReadFileCall): Tool
   return { output: note === '' || shown.endsWith('\n') ? `${shown}${note}` : `${shown}\n${note}`, isError: false };
 }
 
-/** Whole lines, but for a first one that is too long by itself. */
+/** Takes whole lines, except for a first one that is too long by itself. */
 function takeBytes(lines: string[]): { text: string; length: number; isCut: boolean } {
   let bytes = 0;
   let length = 0;
@@ -120,7 +121,7 @@ function takeBytes(lines: string[]): { text: string; length: number; isCut: bool
   return { text: new TextDecoder().decode(Buffer.from(first).subarray(0, maxBytes)), length: 1, isCut: true };
 }
 
-/** Empty when the lines that were asked for are all there. */
+/** Returns a note on what is missing; empty when all the requested lines are there. */
 function toNote(
   isCut: boolean,
   { from, last, wanted, count }: { from: number; last: number; wanted: number; count: number },
@@ -133,7 +134,7 @@ function toNote(
 /** `search_text`: lines of the files that a model may read. */
 const maxMatches = 200;
 const maxLineLength = 300;
-/** The vetoes for so many files are looked up at once, and for no more files than are shown. */
+/** How many files to look up vetoes for at once, and at most as many as are shown. */
 const filesAtOnce = 500;
 
 async function searchText(place: CallContext, call: SearchTextCall): Promise<ToolOutcome> {
@@ -147,16 +148,16 @@ async function searchText(place: CallContext, call: SearchTextCall): Promise<Too
   const isFull = rows.length === maxMatches;
   const note = isFull ? ['[no more are shown; search in a directory, or for a longer query]'] : [];
   const output = [...lines, ...note].map((line) => `${line}\n`).join('');
-  // A name of a file may hold a secret as well.
+  // The name of a file may hold a secret as well.
   return { output: await maskString(place.project.masker, output), isError: false };
 }
 
-/** Hides even that something was found in files that may not be read: a query could spell a secret out. */
+/** Hides even the fact that something was found in files that may not be read, because queries could spell out a secret. */
 function isNameable({ path }: TextHits): boolean {
   return 'path' in parseRepoPath(path) && !isSecretName(path);
 }
 
-/** No more than may be shown, and nothing of what lies beyond: how many more there are would spell a secret out, query by query. */
+/** Shows as many as allowed, and nothing about the rest: how many more there are would spell out a secret, query by query. */
 async function showFirst(
   place: CallContext,
   files: ChatFiles,
@@ -183,7 +184,7 @@ function findVetoesOf(
   return findVetoes(project, { ...line, ...files }, paths);
 }
 
-/** Nothing of a file that cannot be read after all: one that lies beyond a link, or is too large to find its secrets. */
+/** Shows nothing of a file that cannot be read after all: one beyond a link, or one that is too large to search for secrets. */
 async function showFile(
   { project: { masker } }: CallContext,
   files: ChatFiles,
@@ -202,8 +203,9 @@ async function showFile(
 }
 
 /**
- * A line as it may be shown, or null. Where something in it is masked, the match has to be in the rest of it: what a query
- * finds inside a secret says what the secret is. For an expression nobody can tell, so such lines are left out.
+ * Returns a line as it may be shown, or null. When something in a line is masked, the match has to be in the rest of
+ * it, because a query that matches inside a secret reveals the secret. For a regular expression this cannot be checked,
+ * so such lines are left out.
  */
 function lineReader(text: string, masked: string, call: SearchTextCall): (line: number) => string | null {
   const [before, after] = [text.split('\n'), masked.split('\n')];
@@ -219,7 +221,7 @@ function lineReader(text: string, masked: string, call: SearchTextCall): (line: 
 }
 
 function contains(text: string, { query, ignoresCase }: SearchTextCall): boolean {
-  // Not inside the mask: that names the kind of the secret.
+  // The match must not be inside the mask, which names the kind of the secret.
   const rest = text.replace(/\[masked: [^\]]*\]/g, '\0');
   return ignoresCase ? rest.toLowerCase().includes(query.toLowerCase()) : rest.includes(query);
 }

@@ -1,4 +1,4 @@
-/** Runs the calls of an answer one after the other, each noted in staging as it ends, and keeps them as one entry. */
+/** Runs the calls of an answer one after the other, notes each in staging as it ends, and saves them as one entry. */
 import {
   abortedOutput,
   deniedOutput,
@@ -44,22 +44,22 @@ export interface CallRun {
   listener: ChatListener;
   signal: AbortSignal;
   onlyWrites: OnlyWrites | undefined;
-  /** The file of the one call. */
+  /** The file of this one call. */
   left: OnlyWrites['left'];
-  /** Who is asked for the content of a file. */
+  /** The model to ask for the content of a file. */
   writing: WritingModel;
-  /** The messages that the model got before it called. */
+  /** The messages that the model got before it made the calls. */
   messages: readonly ModelMessage[];
   watch: CallWatch;
 }
 
 export interface RunCalls {
   commit: Oid;
-  /** The records in the transcript now. */
+  /** The records that the transcript now has. */
   records: KnownRecord[];
   calls: ShownCall[];
   isDenied: boolean;
-  /** The tokens of the answer, and of the answers that were asked for during the calls. */
+  /** The tokens of the answer, and of the answers asked for during the calls. */
   usage: Usage | null;
 }
 
@@ -67,14 +67,17 @@ interface Batch extends CallRun {
   place: AnswerTarget;
   journal: StagedAnswer;
   records: KnownRecord[];
-  /** The reason why the batch ended early; the calls that are left get results that say so. */
+  /** Why the batch ended early; the remaining calls get results that say so. */
   end: 'denied' | 'aborted' | null;
-  /** Thrown when the batch is kept. */
+  /** Thrown once the batch is saved. */
   failure: unknown;
   usage: Usage | null;
 }
 
-/** Throws INTERRUPTED, and what the model throws whose file was cut, after all of it is on the line. */
+/**
+ * Runs the calls. Throws INTERRUPTED, and what the model throws if the content of a file was cut off, after everything
+ * is on the line.
+ */
 export async function runCalls(run: CallRun, reception: StagedReception): Promise<RunCalls> {
   const batch = await beginBatch(run, reception);
   const shown: ShownCall[] = [];
@@ -83,7 +86,7 @@ export async function runCalls(run: CallRun, reception: StagedReception): Promis
     shown.push(view);
     await runOne(batch, call, view);
   }
-  // In the last of them: nobody is to be asked after it.
+  // Interrupted in the last call, so nobody may be asked after it.
   if (run.signal.aborted) abort(batch, toInterrupted());
   const text = batch.records.map(encodeRecord).join('');
   const commit = await keepStaged(run.project, batch.place, text, batch.journal, () =>
@@ -99,7 +102,7 @@ export async function runCalls(run: CallRun, reception: StagedReception): Promis
   };
 }
 
-/** From here on the calls are on disk, with what was said before them; the answer's own staging is not needed any more. */
+/** From here on, the calls are on disk with the text before them, so the answer's own staging is no longer needed. */
 async function beginBatch(run: CallRun, { place, received, staged }: StagedReception): Promise<Batch> {
   const { project } = run;
   const records = await toRecords(project, place, received);
@@ -147,7 +150,7 @@ function toCallRecord(
   };
 }
 
-/** A command that makes more has unpacked or built something, which git should ignore. */
+/** A command that changes more has unpacked or built something, which git should ignore. */
 const maxChangedFiles = 200;
 
 async function runOne(batch: Batch, call: ModelToolCall, shown: ShownCall): Promise<void> {
@@ -193,7 +196,7 @@ async function decide(batch: Batch, call: ModelToolCall, shown: ShownCall): Prom
   }
 }
 
-/** A command that the user has allowed before is not asked about, unless there is nobody to ask at all. */
+/** Decides on a command. One that the user has allowed before is not asked about, unless there is nobody to ask at all. */
 async function decideCommand({ project, line, listener }: Batch, call: ParsedCall, shown: ShownCall): Promise<Answer> {
   const allowed = await project.allowed.list(line.session);
   const isKnown = call.name === 'run_command' && isAllowed(allowed, call.command, call.cwd);
@@ -204,7 +207,7 @@ async function decideCommand({ project, line, listener }: Batch, call: ParsedCal
   return true;
 }
 
-/** Whoever is asked may be written without types: what is neither exactly a yes nor an instruction is a no. */
+/** Asks the listener, which may be written without types: anything that is neither exactly a yes nor an instruction is a no. */
 async function askFor({ approve }: ChatListener, shown: ShownCall): Promise<CallDecision> {
   const decision: unknown = await approve?.(shown);
   if (typeof decision !== 'object' || decision === null) return decision === true;
@@ -227,10 +230,10 @@ function abort(batch: Batch, error: unknown): void {
 }
 
 function toInterrupted(): TeddyError {
-  return new TeddyError('INTERRUPTED', 'Interrupted while tools were running; what they had done is kept.');
+  return new TeddyError('INTERRUPTED', 'Interrupted while tools were running; their results so far were saved.');
 }
 
-/** A change has nothing that could be allowed beyond it. */
+/** Asks about a change, which offers nothing to allow for the rest of the session. */
 async function askChange(listener: ChatListener, shown: ShownCall): Promise<Answer> {
   const decision = await askFor(listener, shown);
   return typeof decision === 'object' && 'allow' in decision ? false : decision;
@@ -248,7 +251,7 @@ function isWriting(call: ParsedCall): call is WritingCall {
   return call.name === 'WritePlanTool_begin' || call.name === 'edit_file';
 }
 
-/** The user is asked about the change of the file, when it is known. */
+/** Writes a file; the user is asked about the change once it is known. */
 async function write(batch: Batch, call: ModelToolCall, parsed: WritingCall, shown: ShownCall): Promise<ToolOutcome> {
   const { project, listener } = batch;
   if (listener.approve === null) return decline(batch, false);
@@ -272,11 +275,14 @@ async function toShownChange(
   return { detail: await maskString(masker, diff === '' ? 'Nothing changes.' : diff), isDiff: true };
 }
 
-/** A call of the model's, as a person sees it before it is done. */
+/** The longest name of a tool that a person is shown. */
 const maxNameLength = 60;
 const maxTextLength = 100;
 
-/** A call that cannot be understood needs no approval: nothing is done, and its result says why. */
+/**
+ * Returns a call as it is shown before it is run. A call that cannot be understood needs no approval: nothing is done,
+ * and its result says why.
+ */
 export async function toShownCall(project: Project, call: ModelToolCall): Promise<ShownCall> {
   const { id } = call;
   const parsed = parseCall(call);
@@ -286,7 +292,7 @@ export async function toShownCall(project: Project, call: ModelToolCall): Promis
   const { text, after } = describeCall(parsed);
   const [whole, rest] = [await masked(text), await masked(after)];
   const line = toLine(whole);
-  // A secret is written down nowhere.
+  // A command with a secret is never written down.
   const allowable = parsed.name === 'run_command' && whole === text ? toAllowable(parsed.command, parsed.cwd) : null;
   return {
     id,
@@ -302,7 +308,7 @@ function toLine(text: string): string {
   return toLabel(text, maxTextLength);
 }
 
-/** `text` is what matters; `after` comes behind it however long it is. */
+/** Describes a call: `text` is what matters and may be cut; `after` always follows it. */
 function describeCall(call: ParsedCall): { text: string; after: string } {
   switch (call.name) {
     case 'read_file':

@@ -1,4 +1,4 @@
-/** `run_command`: a script in the work tree of the line, what it printed and what it changed. */
+/** `run_command`: runs a script in the work tree of the line, and reports its output and its changes. */
 import type { RunCommandCall } from '../../conversation/prompts/chat-tools.ts';
 import { abortedOutput } from '../../conversation/records/record.ts';
 import { toWellFormed } from '../../conversation/records/well-formed.ts';
@@ -27,7 +27,7 @@ import { type ToolOutcome, refuseAborted, toFailure } from './chat.ts';
 const maxShownLength = 32 * 1024;
 const maxNamed = 50;
 
-/** The user has approved it. What it changes stays in the work tree, but for `.teddy/`, which is as it was before. */
+/** Runs a command that the user has approved. Its changes stay in the work tree, except in `.teddy/`, which is restored. */
 export async function runCommand(place: CallContext, call: RunCommandCall): Promise<ToolOutcome> {
   const { project, line, signal } = place;
   refuseAborted(signal);
@@ -40,7 +40,7 @@ export async function runCommand(place: CallContext, call: RunCommandCall): Prom
   const kept = await keepSessionFiles(session);
   const note = await noteCommand(place, workspace, kept);
   const [ran] = await Promise.allSettled([runScript(place, workspace, note, { ...call, cwd: cwd.path, timeoutMs })]);
-  // Before anything else can fail: what the command wrote in `.teddy/` is put back.
+  // Done before anything else can fail: reverts what the command wrote in `.teddy/`.
   const changes = await takeStock(session, kept, 'The command').catch(async (error: unknown) => {
     await note.leave();
     throw error;
@@ -55,7 +55,10 @@ export function toNowhere(ref: RefName, soWhat: string): string {
   return `${branch} is checked out in no work tree, so ${soWhat}. The user can check it out: \`git switch ${toShellWord(branch)}\`.`;
 }
 
-/** Durable before the command starts: after a crash nobody else could tell its changes of `.teddy/` from the user's. */
+/**
+ * Writes the note durably before the command starts: after a crash, nothing else could tell the command's changes in
+ * `.teddy/` from the user's.
+ */
 async function noteCommand(
   { project, line, place }: CallContext,
   { root }: Workspace,
@@ -64,18 +67,21 @@ async function noteCommand(
   const { ref, session } = line;
   const isLinked = (await project.repository.workTrees())[0]?.root !== root;
   const startedAt = project.clock.now().toISOString();
-  // The user's own files are in no note.
+  // The note does not include the user's own files.
   const scan = new Map([...kept.scan].filter(([path]) => isGuardedPath(path)));
   const facts = { session, turn: place.turn, ref, root, isLinked, startedAt, kept: { ...kept, scan }, group: null };
   return project.journal.open(commandKind, facts);
 }
 
-/** The next command puts back what could not be put back now, before it builds on anything. */
+/**
+ * Closes the note. What could not be restored now is left to the next command, which restores it before it builds on
+ * anything.
+ */
 async function closeNote({ notices }: Project, note: Operation<CommandFacts>, { failure }: FilesAfter): Promise<void> {
   await (failure === null ? note.done() : note.leave()).catch((error: unknown) => tell(notices, error));
 }
 
-/** Warns, and the command's result is reported all the same. */
+/** Only warns, because the command's result still has to be reported. */
 function tell({ warn }: Notices, error: unknown): void {
   if (!(error instanceof TeddyError)) throw error;
   warn(error.hint === undefined ? error.message : `${error.message} ${error.hint}`);
@@ -99,7 +105,7 @@ async function toOutcome(
   timeoutMs: number,
   { masker }: Project,
 ): Promise<ToolOutcome> {
-  // The whole is masked before it is cut: nobody recognises half a secret.
+  // The output is masked before it is cut, because half a secret is not recognized.
   const { stdout, stderr } = await maskResult(masker, result);
   const parts = [
     describeEnd(result, timeoutMs),
@@ -121,7 +127,7 @@ function describeEnd({ aborted, timedOut, exitCode }: CommandResult, timeoutMs: 
   return `Exit code ${exitCode}.`;
 }
 
-/** Its last lines; nothing of a stream that is empty. */
+/** Returns the last lines of a stream; nothing for an empty one. */
 function renderStream(name: 'stdout' | 'stderr', text: string): string[] {
   if (text === '') return [];
   const lines = takeLast(text, shownLines);

@@ -1,4 +1,4 @@
-/** One message of a conversation and all that comes of it: answers, tools with their results, until a final answer. */
+/** One message of a conversation and everything that follows: answers, and tools with their results, up to a final answer. */
 import { chatTools } from '../../conversation/prompts/chat-tools.ts';
 import { toHistory } from '../../conversation/history/fold-history.ts';
 import { toModelMessages } from '../../conversation/history/model-messages.ts';
@@ -40,9 +40,10 @@ interface Exchange {
 }
 
 /**
- * The message is on the line before the model is asked, each batch of tools with all its results as soon as it is over, and the
- * answer when it is whole. Without a message it answers the turn that waits. Throws PLAN_PENDING, EMPTY_MESSAGE, BUDGET_SPENT,
- * UNKNOWN_AGENT, EMPTY_ANSWER, LOCKED, INTERRUPTED, the MODEL_ codes and what a snapshot throws; what had come by then is kept.
+ * Runs the turn. The message is put on the line before the model is asked, each batch of tools with all its results as
+ * soon as it is over, and the answer when it is whole. Without a message, answers the turn that waits. Throws
+ * PLAN_PENDING, EMPTY_MESSAGE, BUDGET_SPENT, UNKNOWN_AGENT, EMPTY_ANSWER, LOCKED, INTERRUPTED, the MODEL_ codes and
+ * what a snapshot throws; everything that arrived before is saved.
  */
 export async function chatTurn(project: Project, options: ChatOptions, listener: ChatListener): Promise<ChatOutcome> {
   const { line, open, claim } = await beginTalk(project, { ...options, mode: 'chat', goesOn: goesOn(options) });
@@ -114,7 +115,10 @@ async function converse(exchange: Exchange): Promise<ChatOutcome> {
   }
 }
 
-/** The file was announced in an answer that has its result, or by somebody else: the model goes on as if it had called just now. */
+/**
+ * Announces a file again that was announced in an answer with a result, or by somebody else: the model continues as if
+ * it had made the call just now.
+ */
 function announceAgain(project: Project, place: AnswerTarget, record: WriteRecord): StagedReception {
   const { intent, target, operation } = record;
   const text = JSON.stringify({ intent, target_file: target, operation });
@@ -123,7 +127,7 @@ function announceAgain(project: Project, place: AnswerTarget, record: WriteRecor
   return { place, received, staged: project.answers.begin(place), interruption: null };
 }
 
-/** The request of the message, then natively what came since. */
+/** Returns the request of the message, followed by what came since in the provider's own form. */
 async function toChatRequest(exchange: Exchange): Promise<ModelRequest> {
   const { project, open, options } = exchange;
   const request = toRequest(project, open, options.signal);
@@ -179,13 +183,13 @@ function take(exchange: Exchange, { records, usage }: RunCalls): void {
   exchange.usage = sumUsage(exchange.usage, usage);
 }
 
-/** The message is on the line by then, and waits for its answer. */
+/** Throws INTERRUPTED when the message is on the line but the model was not asked yet. */
 function refuseAborted(options: ChatOptions): void {
   if (!options.signal.aborted) return;
   throw new TeddyError(
     'INTERRUPTED',
-    'Interrupted before the model was asked; the message is kept.',
-    `\`${goesOn(options)}\` asks for its answer.`,
+    'Interrupted before the model was asked; the message was saved.',
+    `To ask for the answer: \`${goesOn(options)}\`.`,
   );
 }
 
@@ -193,13 +197,19 @@ function goesOn({ onlyWrites }: ChatOptions): string {
   return onlyWrites?.goesOn ?? 'teddy session resume';
 }
 
-/** The calls and their results are entries of their own: the line has moved, and others may have added to it as well. */
+/**
+ * Refuses another request when a limit is reached. The calls and their results are entries of their own, so the line
+ * has moved, and others may have added to it as well.
+ */
 async function refuseMore({ project, line, model, options, watch }: Exchange): Promise<void> {
   refuseStuck(watch, model, goesOn(options));
   await refuseSpent(project, await refreshLine(project.repository.store, line), options);
 }
 
-/** Results of tools may be large: the oldest ones are left out where the request would not fit the budget. */
+/**
+ * Messages without the oldest tool results, which are left out when the request would not fit the budget; results may
+ * be large.
+ */
 export interface FittedResults {
   messages: ModelMessage[];
   /** How many results are left out. */
@@ -208,7 +218,10 @@ export interface FittedResults {
 
 const note = '[left out to fit the budget; call again, for less of it, if it is still needed]';
 
-/** `room`: tokens, estimated. The oldest results go first, and each is named where it was; calls and texts stay. */
+/**
+ * Fits results into `room`, in estimated tokens. The oldest results are dropped first, each with a note in its place;
+ * calls and texts stay.
+ */
 export function fitResults(messages: readonly ModelMessage[], room: number): FittedResults {
   let tokens = messages.reduce((sum, message) => sum + countTokens(message), 0);
   let leftOut = 0;

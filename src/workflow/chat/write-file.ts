@@ -1,6 +1,6 @@
 /**
- * The tools of a conversation that write: `edit_file`, and `WritePlanTool_begin`, after which the model's next answer is the content of a
- * file. Both go through a write session, and the user sees the diff before anything is installed.
+ * The tools of a conversation that write: `edit_file`, and `WritePlanTool_begin`, after which the model's next answer
+ * is the content of a file. Both use a write session, and the user sees the diff before anything is installed.
  */
 import { TeddyError } from '../../errors.ts';
 import type { EditFileCall } from '../../conversation/prompts/chat-tools.ts';
@@ -34,7 +34,7 @@ export interface WritingModel {
 
 type HeldWrite = Awaited<ReturnType<typeof beginHeldWrite>>['held'];
 export type CheckedChange = Parameters<NonNullable<FileListener['approveChange']>>[0];
-/** A yes, or what is said instead. */
+/** A yes, or what the user says instead. */
 export type Answer = Exclude<CallDecision, { allow: unknown }>;
 /** Asks about a change. Throws INTERRUPTED. */
 export type AskChange = (change: CheckedChange) => Promise<Answer>;
@@ -55,11 +55,14 @@ export interface WrittenOutcome {
   declined: Exclude<Answer, true> | null;
   outcome: ToolOutcome;
   usage: Usage | null;
-  /** The model could not be heard to the end, and cannot be asked for more now. */
+  /** Set when the model's content was cut off, and the model cannot be asked for more now. */
   failure: unknown;
 }
 
-/** The model gets one result for the file, however many answers it took; the content is in the file's own entry. */
+/**
+ * Writes a file. The model gets one result for it, no matter how many answers it took; the content is in the file's own
+ * entry.
+ */
 export async function writeFile(
   context: WritingContext,
   messages: readonly ModelMessage[],
@@ -96,7 +99,10 @@ export async function writeFile(
   }
 }
 
-/** A file that is not wanted leaves no trace. A listener may be written without types: nothing but a yes is one. */
+/**
+ * Asks whether the file is wanted; one that is not leaves no trace. A listener may be written without types, so
+ * anything but a yes is a no.
+ */
 async function isWanted({ file }: ChatListener, held: HeldWrite): Promise<boolean> {
   let isYes = false;
   try {
@@ -107,14 +113,14 @@ async function isWanted({ file }: ChatListener, held: HeldWrite): Promise<boolea
   return isYes;
 }
 
-/** Nothing stays in staging unless the file is being replaced by then. Throws INTERRUPTED. */
+/** Edits a file. Leaves nothing in staging unless the file is already being replaced. Throws INTERRUPTED. */
 export async function editFile(context: WritingContext, call: EditFileCall): Promise<WrittenOutcome> {
   const { project, line } = context;
   const files = await openChatFiles(context);
   const { workspace } = files;
   if (workspace === null) return toRefused(`edit_file: ${toNowhere(line.ref, 'no file can be edited')}`);
   const reached = await reachPath(context, files, call.path);
-  // The errors of a FIND quote the file and count in it: they are for files that the model may read.
+  // The errors of a FIND quote the file and count in it, so they are only for files that the model may read.
   const isWithheld = 'problem' in reached && !reached.isAbsent;
   const edit = isWithheld ? { problem: `${reached.problem}.` } : await findEdit(project, workspace, call);
   if ('problem' in edit) return toRefused(await maskString(project.masker, `edit_file ${call.path}: ${edit.problem}`));
@@ -179,7 +185,7 @@ async function findEdit(project: Project, workspace: Workspace, call: EditFileCa
   return { path: parsed.path, before, after };
 }
 
-/** The hints of a plan name its parameters and actions. */
+/** Describes a problem without its hint if that names parameters and actions of a plan. */
 function describe({ message, hint }: Problem, path: string): string {
   const reason = message.replace(`EDIT ${path}: `, '');
   return [reason, ...(hint === undefined ? [] : [hint])]
@@ -188,7 +194,7 @@ function describe({ message, hint }: Problem, path: string): string {
     .replace('Use CREATE for', `Use ${beginTool.name} for`);
 }
 
-/** Remembers an answer that was not a yes. */
+/** Wraps a question and remembers an answer that was not a yes. */
 function askOnce(ask: AskChange): {
   approve: (change: CheckedChange) => Promise<boolean>;
   declined(): WrittenOutcome['declined'];
@@ -236,7 +242,7 @@ function toWritten({ record }: HeldWrite, result: WriteResult): ToolOutcome {
   return { output, isError: false };
 }
 
-/** The dialogue has only this call of the answer; the others have their turn before or after it. */
+/** Opens a dialogue that has only this call of the answer; the others run before or after it. */
 function openDialogue(
   { model, request }: WritingModel,
   messages: readonly ModelMessage[],
@@ -257,14 +263,17 @@ function openDialogue(
 }
 
 async function toFailed(project: Project, held: HeldWrite | null, error: TeddyError): Promise<ToolOutcome> {
-  // The hint of an error in the middle of a file names commands, which are the user's.
+  // The hint of an error in the middle of a file names commands, which only the user can run.
   const rest = held === null ? (error.hint ?? '') : `What had arrived is in write session ${held.record.id}.`;
   const text = `${error.message.replace(/\.?$/, '.')} ${rest}`.trimEnd();
   const output = renderToolError(await maskString(project.masker, text));
   return { output, isError: true, ...(error.code === 'INTERRUPTED' ? { reason: 'aborted' as const } : {}) };
 }
 
-/** Where files are all that is asked for, what the model cannot mend is told to the user, who may have to pay for more. */
+/**
+ * Returns whether the error is for the user. When only files are asked for, the user is told what the model cannot fix,
+ * because they may have to pay for more.
+ */
 function isForUser({ code }: TeddyError, { onlyWrites }: WritingContext): boolean {
   if (onlyWrites !== undefined) return !codesForModel.includes(code);
   return code === 'INTERRUPTED' || code === 'NO_MODEL' || code.startsWith('MODEL_');
@@ -272,5 +281,5 @@ function isForUser({ code }: TeddyError, { onlyWrites }: WritingContext): boolea
 
 const codesForModel = ['BAD_TARGET', 'BAD_OPERATION', 'FILES_IN_THE_WAY', 'FILE_NOT_FOUND'];
 
-/** A request for a content offers these tools. */
+/** The tools offered with a request for content. */
 export const writingTools = [beginTool];
