@@ -1,4 +1,7 @@
-/** Says in the user's own commits on a line in which session and turn they were made, and, where that is wanted, which models had a part. */
+/**
+ * Adds to the user's own commits on a line the session and turn they were made in, and, if configured, the models that
+ * had a part.
+ */
 import { TeddyError } from '../../errors.ts';
 import type { MessageFile } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -19,17 +22,17 @@ import { readAssistance, type AssistedTurn } from '../line/read-assistance.ts';
 import { endsInTrailers } from '../../session/entries/trailers.ts';
 
 export interface CommitOptions {
-  /** An editor shows the message, so git adds its comments. */
+  /** The message is shown in an editor, so git adds its comments. */
   isEdited: boolean;
-  /** The index that is committed, where git has named it; null: that of the work tree. */
+  /** The index that is committed, if git named one; null for the work tree's. */
   indexFile: string | null;
-  /** The lines on which other agents are at work, or were lately. */
+  /** Lists the lines on which other agents are working or recently were. */
   listCaptured(): Promise<RefName[]>;
 }
 
 /**
- * Adds the trailers to the message of a commit that is being made. Nothing happens in a merge, whose message is git's; off a line
- * only models are named.
+ * Adds the trailers to the message of a commit that is being made. Does nothing in a merge, which has git's message;
+ * when HEAD is not on a line, only models are named.
  */
 export async function addDuringTrailer(project: Project, message: MessageFile, options: CommitOptions): Promise<void> {
   const { workspace, store } = project.repository;
@@ -38,7 +41,7 @@ export async function addDuringTrailer(project: Project, message: MessageFile, o
   const text = await message.read();
   const comment = (await store.setting('core.commentchar')) ?? '#';
   const form = { hasComments: options.isEdited, comment: toBytes(comment) };
-  // Whatever takes no trailer takes none of these.
+  // A message that takes no trailer takes none of these.
   if (addDuring(text, ['Teddy-During: any'], form) === text) return;
   const turn = line === null ? null : await readLatestTurn(project, line);
   const during = line === null ? [] : [duringTrailer(line.session, turn)];
@@ -54,7 +57,7 @@ async function readLatestTurn({ repository: { store } }: Project, { tip }: Line)
   return turns.toSorted(compareTurns).at(-1) ?? null;
 }
 
-/** A wrong setting or line is told, and stops no commit. */
+/** Names the models. A wrong setting or line is reported, but stops no commit. */
 async function nameModels(
   project: Project,
   line: Line | null,
@@ -75,8 +78,9 @@ async function nameModels(
 }
 
 /**
- * The turns whose models certainly had a part in what is committed: the latest one of the line, if the commit changes a file that
- * its model has changed; and those of other agents that left a file exactly as it is committed.
+ * Finds the turns with models that certainly had a part in what is committed: the latest turn of the line, if the
+ * commit changes a file that its model has changed; and turns of other agents that left a file exactly as it is
+ * committed.
  */
 async function findTurns(
   project: Project,
@@ -99,7 +103,7 @@ async function findTurns(
   return found;
 }
 
-/** Whoever commits waits for it. */
+/** Limited because the user waits for the commit. */
 const maxCommits = 200;
 
 async function readLately(project: Project, tip: Oid): Promise<AssistedTurn[]> {
@@ -118,23 +122,23 @@ function toBytes(text: string): string {
   return Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join('');
 }
 
-/** The trailers that the user's own commits carry: on a line in which session and turn they were made, and who had a part in them. */
+/** How git has prepared the message of a commit. */
 export interface MessageForm {
-  /** git adds comments to it, for a person in an editor. Without: a line that looks like one belongs to the message. */
+  /** git adds comments to it, for a person in an editor. Otherwise a line that looks like a comment belongs to the message. */
   hasComments: boolean;
-  /** The beginning of a comment, by `core.commentChar`: `#`, `auto`. */
+  /** What a comment begins with, by `core.commentChar`: `#`, `auto`. */
   comment: string;
 }
 
-/** `turn` null: the session has none yet. */
+/** Returns the trailer; `turn` is null when the session has none yet. */
 export function duringTrailer(session: SessionId, turn: TurnName | null): string {
   return `Teddy-During: ${turn === null ? session : `${session} ${turn}`}`;
 }
 
 /**
- * The message of a commit, comments included, with the trailers as the last thing that is said in it; all else stays as it is.
- * Nothing is added to an empty message, which is how a commit is called off; to one that has teddy's trailers already; or to
- * one that `git rebase --autosquash` will take apart. A trailer that the message has is not added again.
+ * Returns the message of a commit, comments included, with the trailers at its end and everything else unchanged. Adds
+ * nothing to an empty message, which is how a commit is aborted; to one that already has teddy's trailers; or to one
+ * that `git rebase --autosquash` will take apart. A trailer that the message already has is not added again.
  */
 export function addDuring(text: string, trailers: readonly string[], form: MessageForm): string {
   const end = findEnd(text, form);
@@ -150,7 +154,10 @@ export function addDuring(text: string, trailers: readonly string[], form: Messa
   return `${said}${endsInTrailers(kept) ? '\n' : '\n\n'}${added.join('\n')}${rest === '' ? '\n' : rest}`;
 }
 
-/** Where the last line of the message ends: before git's comments, and before the diff that `commit --verbose` shows. */
+/**
+ * Returns where the last line of the message ends: before git's comments, and before the diff that `commit --verbose`
+ * shows.
+ */
 function findEnd(text: string, form: MessageForm): number {
   const cut = form.hasComments ? text.search(/^\S+ -{24} >8 -{24}$/m) : -1;
   const lines = (cut === -1 ? text : text.slice(0, cut)).split('\n');
@@ -166,7 +173,7 @@ function isComment(line: string, text: string, { hasComments, comment }: Message
   return hasComments && line.startsWith(comment === 'auto' ? chosenComment(text) : comment);
 }
 
-/** With `auto` git chooses one that no line of the message begins with; its comments are the last lines. */
+/** With `auto`, git chooses a character that no line of the message begins with; its comments are the last lines. */
 function chosenComment(text: string): string {
   const cut = /^(\S+) -{24} >8 -{24}$/m.exec(text)?.[1];
   return cut ?? /^([#;@!$%^&|:])[^\n]*$/.exec(text.trimEnd().split('\n').at(-1) ?? '')?.[1] ?? '#';

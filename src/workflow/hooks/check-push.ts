@@ -1,6 +1,4 @@
-/**
- * Checks the sessions that a push would publish: whether they are what they say, and whether a secret would leave with them.
- */
+/** Checks the sessions that a push would publish: whether they are consistent, and whether a secret would leave with them. */
 import type { Project } from '../../ports/project.ts';
 import {
   globalRef,
@@ -17,7 +15,10 @@ import { findHeadLine, readSession } from '../line/find.ts';
 import type { OutgoingSecret } from '../sharing/check-outgoing.ts';
 import type { VerifiedLine } from '../../session/entries/violation.ts';
 
-/** A line of what git tells its hook. `tip` null: the ref is deleted there. `remote` null: it is not there yet. */
+/**
+ * A row of what git passes to its hook. `tip` is null when the push deletes the ref; `remote` is null when the remote
+ * does not have it yet.
+ */
 interface PushedRef {
   from: string;
   tip: Oid | null;
@@ -30,7 +31,7 @@ export interface CheckedPush {
   secrets: OutgoingSecret[];
 }
 
-/** `<local ref> <oid> <remote ref> <oid>` a line; anything else is passed over. */
+/** Parses rows of `<local ref> <oid> <remote ref> <oid>`; skips anything else. */
 export function parsePushedRefs(text: string): PushedRef[] {
   return text.split('\n').flatMap((line) => {
     const [, from = '', tip = '', to = '', remote = ''] = /^(\S+) ([0-9a-f]+) (\S+) ([0-9a-f]+)$/.exec(line) ?? [];
@@ -43,7 +44,7 @@ function toOid(text: string): Oid | null {
   return oid === zeroOid(oid) ? null : oid;
 }
 
-/** `remote`: its name, or the URL that was given in place of one. Other refs than those of sessions are not looked at. */
+/** Checks the push. `remote` is its name, or the URL given in place of one. Refs that do not belong to sessions are skipped. */
 export async function checkPush(
   project: Project,
   remote: string,
@@ -60,7 +61,7 @@ export async function checkPush(
   ]);
   const lines: VerifiedLine[] = [];
   for (const { tip, line, session } of pushed) {
-    // Memos of `teddy/global` are looked through for secrets alone.
+    // Memos of `teddy/global` are only searched for secrets.
     if (session === null) continue;
     const recorded = { session, name: shortRef(line), ref: line, tip, after: null };
     lines.push(await verifyLine(project, recorded, { known, signal }));
@@ -69,7 +70,7 @@ export async function checkPush(
   return { lines, secrets: await checkOutgoing(project, tips, known, { signal }) };
 }
 
-/** `git push <remote> HEAD:<branch>` is the same as with the branch that HEAD is on. */
+/** Treats `git push <remote> HEAD:<branch>` like a push of the branch that HEAD is on. */
 async function toNamed(project: Project, ref: PushedRef): Promise<PushedRef> {
   if (ref.from !== 'HEAD') return ref;
   return { ...ref, from: (await findHeadLine(project))?.ref ?? ref.from };
@@ -77,24 +78,24 @@ async function toNamed(project: Project, ref: PushedRef): Promise<PushedRef> {
 
 interface PushedLine {
   tip: Oid;
-  /** A branch, whatever it is called; of an archive, the branch that it was. */
+  /** A branch, whatever its name; for an archive, the branch that it was. */
   line: RefName;
-  /** Null: `teddy/global`. */
+  /** Null for `teddy/global`. */
   session: SessionId | null;
 }
 
-/** Nothing: the ref is deleted there, or is none of a session. */
+/** Returns nothing when the push deletes the ref, or the ref is not a session's. */
 async function toPushedLine(project: Project, { from, tip, to }: PushedRef): Promise<PushedLine[]> {
   if (tip === null) return [];
   if (to === globalRef) return [{ tip, line: to, session: null }];
-  // By the name that it gets there, else by the one that it has here; of two branches, by that of a line.
+  // Uses the name that it gets on the remote, or else its name here; of two branches, the one named like a line.
   const names = [to, from as RefName].map((ref) => parseArchiveRef(ref)?.line ?? ref);
   const line = names.find((ref) => parseLineRef(ref) !== null) ?? names.find((ref) => ref.startsWith('refs/heads/'));
   const session = line === undefined ? null : await readSession(project, line, tip);
   return line === undefined || session === null ? [] : [{ tip, line, session }];
 }
 
-/** Finds what has left already: what the remote has now, by git, and what it had at the last fetch. */
+/** Finds what has already left: what the remote has now, according to git, and what it had at the last fetch. */
 async function findKnown(
   { repository: { store } }: Project,
   remote: string,

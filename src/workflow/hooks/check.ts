@@ -1,4 +1,4 @@
-/** Says whether git runs the hooks that teddy has installed, and what keeps it from that. */
+/** Checks whether git runs the hooks that teddy has installed, and what prevents it. */
 import type { HookSource } from '../../ports/git.ts';
 import {
   describePlace,
@@ -11,14 +11,14 @@ import {
   type ListedHooks,
 } from './list.ts';
 
-/** Something that keeps installed hooks from working; `teddy hooks install` mends it, or says how. */
+/** Something that keeps installed hooks from working; `teddy hooks install` fixes it, or says how. */
 export interface BrokenHook {
   path: string;
-  /** Goes on after the path: `is missing`. */
+  /** Follows the path in a sentence: `is missing`. */
   what: string;
 }
 
-/** Tells the doctor which of teddy's hooks git runs here, and what is wrong with those that were installed. */
+/** Reports to the doctor which of teddy's hooks git runs here, and what is wrong with those that were installed. */
 export async function examineHooks(project: HookedProject, source: HookSource) {
   const { place, hooks, broken } = await checkHooks(project, source);
   const isNone = broken.length === 0 && !hooks.some(callsTeddy);
@@ -27,14 +27,14 @@ export async function examineHooks(project: HookedProject, source: HookSource) {
       kind: 'hooks' as const,
       thing: path,
       meaning: `${path} ${what}.`,
-      todo: '`teddy hooks install` puts it right, or says how.',
+      todo: '`teddy hooks install` fixes it, or says how.',
     })),
     seen: isNone ? "hooks of git (teddy's are not installed)" : 'hooks of git',
     notes: isNone ? [] : [`${describePlace(place)}: ${describeStates(hooks)}.`],
   };
 }
 
-/** Finds what keeps installed hooks from working. It asks git only when teddy's hooks lie in the repository's own directory. */
+/** Finds what keeps installed hooks from working. Calls git only when the repository's own directory has teddy's hooks. */
 export async function findBrokenHooks(project: HookedProject, source: HookSource): Promise<BrokenHook[]> {
   const own = await listOwn(project, source);
   return own.some(isOurs) ? (await checkHooks(project, source)).broken : [];
@@ -58,22 +58,22 @@ async function findBrokenHere(
   const broken = hooks.map(async (hook): Promise<BrokenHook[]> => {
     const { path, state } = hook;
     if (isOurs(hook) && (await files.read(path))?.isExecutable === false)
-      return [{ path, what: 'is not executable, so git passes over it' }];
+      return [{ path, what: 'is not executable, so git ignores it' }];
     if (state === 'edited') return [{ path, what: 'was changed since teddy installed it' }];
     if (isOurs(hook)) return [];
     // The authors of a project choose which of their hooks call teddy.
     if (state === 'called' || place.kind === 'work-tree') return [];
-    return [{ path, what: state === 'missing' ? 'is missing' : 'does not call teddy any more' }];
+    return [{ path, what: state === 'missing' ? 'is missing' : 'no longer calls teddy' }];
   });
   const programs = new Set(hooks.flatMap(({ program }) => program ?? []));
   const gone = [...programs].map(async (path): Promise<BrokenHook[]> => {
     if ((await files.read(path)) !== null || (await source.isOnPath())) return [];
-    return [{ path, what: 'is gone, and the hooks start teddy there' }];
+    return [{ path, what: 'is gone, but the hooks start teddy from there' }];
   });
   return (await Promise.all([...broken, ...gone])).flat();
 }
 
-/** Finds hooks of ours that git does not run any more, since it was told to look elsewhere. */
+/** Finds hooks of ours that git no longer runs, because it was told to look elsewhere. */
 async function findLeft(project: HookedProject, source: HookSource, { place }: ListedHooks): Promise<BrokenHook[]> {
   const left = (await listOwn(project, source)).find(isOurs);
   if (left === undefined) return [];

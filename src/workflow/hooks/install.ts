@@ -1,4 +1,4 @@
-/** Puts teddy's hooks where git looks for them, or takes them away. What is there already is kept, and runs first. */
+/** Installs teddy's hooks where git looks for them, or removes them. An existing hook is kept, and runs first. */
 import { TeddyError } from '../../errors.ts';
 import type { HookTarget, Hooks, HookSource } from '../../ports/git.ts';
 import {
@@ -15,13 +15,16 @@ import {
 
 export interface InstalledHooks {
   place: HookTarget;
-  /** The hooks by now; `changed`: this call has changed them. */
+  /** The hooks after this call; `changed` marks those that it has changed. */
   hooks: (ListedHook & { changed: boolean })[];
-  /** Files of the project, which are its authors' to edit, each with the line that it needs. */
+  /** Files of the project, which its authors edit, each with the line that it needs. */
   byHand: { path: string; line: string }[];
 }
 
-/** `shared`: also where other repositories use the same hooks. Throws HOOK_IN_THE_WAY, and has changed nothing then. */
+/**
+ * Installs the hooks. With `shared`, even where other repositories use the same hooks. Throws HOOK_IN_THE_WAY; nothing
+ * has changed then.
+ */
 export async function installHooks(
   project: HookedProject,
   source: HookSource,
@@ -30,7 +33,7 @@ export async function installHooks(
   const { place, hooks } = await listHooks(project, source);
   if (isSwitchedOff(place)) throw toSwitchedOff(place);
   if (place.kind === 'work-tree') return leaveToAuthors(place, hooks);
-  if (place.kind === 'shared' && !shared) throw toShared(place, 'put there');
+  if (place.kind === 'shared' && !shared) throw toShared(place, 'installed there');
   const wanted = hooks.filter(({ state }) => state !== 'called');
   for (const hook of wanted) await refuseInTheWay(project.repository.hooks, hook);
   const changed = new Set<string>();
@@ -48,7 +51,10 @@ function leaveToAuthors(place: HookTarget, hooks: ListedHook[]): InstalledHooks 
   };
 }
 
-/** Also right in a linked work tree, where `.git` is a file. A value of the work tree's own configuration counts before one of the repository's. */
+/**
+ * Works in a linked work tree, too, where `.git` is a file. A value in the work tree's own configuration overrides the
+ * repository's.
+ */
 function toOwnHooks({ origin }: HookTarget): string {
   const option = origin?.startsWith('worktree ') === true ? '--worktree ' : '';
   return `\`git config ${option}core.hooksPath "$(git rev-parse --path-format=absolute --git-common-dir)/hooks"\``;
@@ -71,26 +77,29 @@ function toShared(place: HookTarget, options: string): TeddyError {
   );
 }
 
-/** The place where it would be kept must be free, but for the second name that a crash of ours has left. */
+/**
+ * Refuses when the place where the existing hook would be kept is taken, unless by the second name that a crash of ours
+ * left.
+ */
 async function refuseInTheWay(hooks: Hooks, { path, state, before }: ListedHook): Promise<void> {
   if (state === 'edited')
     throw new TeddyError(
       'HOOK_IN_THE_WAY',
-      `${path} was installed by teddy and has been changed since; what somebody has added to it would be lost.`,
-      `Move what was added to a script of its own, ${beforePath(path)}, which runs first; remove ${path}, and install again.`,
+      `${path} was installed by teddy and has been changed since; installing again would lose the change.`,
+      `Move the change to a script of its own, ${beforePath(path)}, which runs first. Then remove ${path}, and install again.`,
     );
   if (state !== 'foreign') return;
   const file = await hooks.read(path);
   if (file !== null && file.text === null)
     throw new TeddyError(
       'HOOK_IN_THE_WAY',
-      `${path} is no script.`,
-      'Move it away, or see where it leads, and install again.',
+      `${path} is not a script.`,
+      'Move it away, or check where it leads, and install again.',
     );
   if (before === null || (await hooks.read(before))?.text === file?.text) return;
   throw new TeddyError(
     'HOOK_IN_THE_WAY',
-    `${path} was replaced after teddy's hook was installed, and the one from before is still at ${before}.`,
+    `${path} was replaced after teddy's hook was installed, and the previous one is still at ${before}.`,
     'Move one of the two away, and install again.',
   );
 }
@@ -109,19 +118,22 @@ async function install(
 
 export interface UninstalledHooks {
   place: HookTarget;
-  /** The directory of the repository that has hooks of teddy's while git looks elsewhere; null: there are none. */
+  /** The repository's own hooks directory, if it has teddy's hooks while git looks elsewhere; otherwise null. */
   elsewhere: string | null;
   hooks: (ListedHook & { removed: boolean; restored: boolean })[];
 }
 
-/** Puts back what was there before. `shared`: also where others use the same hooks; else that throws HOOK_IN_THE_WAY. */
+/**
+ * Removes the hooks and restores the previous ones. With `shared`, even where other repositories use the same hooks;
+ * otherwise throws HOOK_IN_THE_WAY there.
+ */
 export async function uninstallHooks(
   project: HookedProject,
   source: HookSource,
   { shared }: { shared: boolean },
 ): Promise<UninstalledHooks> {
   const { place, hooks } = await listHooks(project, source);
-  if (place.kind === 'shared' && !shared && hooks.some(isToRemove)) throw toShared(place, 'taken away');
+  if (place.kind === 'shared' && !shared && hooks.some(isToRemove)) throw toShared(place, 'removed');
   const done = [];
   for (const hook of hooks) {
     const removed = isToRemove(hook);
@@ -133,7 +145,10 @@ export async function uninstallHooks(
   return { place, hooks: done, elsewhere: isLeft ? ownDir : null };
 }
 
-/** Where ours was deleted by hand, what it had put aside still comes back. */
+/**
+ * Returns whether to remove or restore anything: if ours was deleted by hand, the hook that it had replaced is still
+ * restored.
+ */
 function isToRemove({ state, before }: ListedHook): boolean {
   return state === 'installed' || state === 'outdated' || (state === 'missing' && before !== null);
 }

@@ -11,23 +11,23 @@ import {
 import type { Project } from '../../ports/project.ts';
 
 /**
- * `outdated`: ours, of another version or without its execute bit. `edited`: it was ours, and somebody has changed it since.
- * `called`: somebody's, and it calls teddy.
+ * `outdated`: ours, of another version or without its execute bit. `edited`: it was ours, and somebody has changed it
+ * since. `called`: somebody else's, and it calls teddy.
  */
 type HookState = 'installed' | 'outdated' | 'edited' | 'called' | 'foreign' | 'missing';
 
 export interface ListedHook {
   name: HookName;
-  /** Absolute; in a work tree, the file that is the user's to edit. */
+  /** An absolute path; in a work tree, the file that the user edits. */
   path: string;
   state: HookState;
-  /** The file that was there before; ours runs it first. */
+  /** The previous hook, which ours runs first; null when there was none. */
   before: string | null;
   /** The executable that our script falls back to. */
   program: string | null;
 }
 
-/** Nothing of a project but its repository is concerned. */
+/** The parts of a project that hooks need. */
 export type HookedProject = Pick<Project, 'repository' | 'hash'>;
 
 export interface ListedHooks {
@@ -35,25 +35,25 @@ export interface ListedHooks {
   hooks: ListedHook[];
 }
 
-/** In the place where git looks, unless another one is named. */
+/** Lists the hooks in the place where git looks, unless another one is given. */
 export async function listHooks(project: HookedProject, source: HookSource, wanted?: HookTarget): Promise<ListedHooks> {
   const place = wanted ?? (await project.repository.hooks.locate());
   const listed = await Promise.all(hookNames.map((name) => lookAt(project, source, place, name)));
   return { place, hooks: listed };
 }
 
-/** Lists those in the repository's own directory, wherever git looks. */
+/** Lists the hooks in the repository's own directory, regardless of where git looks. */
 export async function listOwn(project: HookedProject, source: HookSource): Promise<ListedHook[]> {
   const place: HookTarget = { dir: project.repository.hooks.ownDir, kind: 'own', origin: null };
   return (await listHooks(project, source, place)).hooks;
 }
 
-/** Teddy has installed it, whatever has become of it since. */
+/** Returns whether teddy installed the hook, even if it was changed since. */
 export function isOurs({ state }: ListedHook): boolean {
   return state === 'installed' || state === 'outdated' || state === 'edited';
 }
 
-/** git runs no hook where `core.hooksPath` is empty, or leads to nothing that can hold one. */
+/** Returns whether hooks are switched off: git runs none when `core.hooksPath` is empty or is `/dev/null`. */
 export function isSwitchedOff({ dir }: HookTarget): boolean {
   return dir === '' || dir === '/dev/null';
 }
@@ -86,7 +86,7 @@ async function lookAt(
   };
 }
 
-/** husky generates what git runs, in `.husky/_`; the user's own files are one directory above. */
+/** Returns the path of a hook. husky generates what git runs, in `.husky/_`; the user's own files are one directory above. */
 function hookPath({ dir, kind }: HookTarget, name: HookName): string {
   return kind === 'work-tree' && isHuskyDir(dir) ? `${dir.slice(0, -2)}/${name}` : `${dir}/${name}`;
 }
@@ -105,7 +105,7 @@ export function beforePath(path: string): string {
 
 interface Expected {
   name: HookName;
-  /** The script that comes with teddy. */
+  /** The script that teddy ships. */
   script: string;
   isHusky: boolean;
   hash: Hash;
@@ -118,7 +118,7 @@ function toState(file: HookFile, { name, script, isHusky, hash }: Expected): Hoo
     return file.isExecutable && withoutProgram(unchanged) === script ? 'installed' : 'outdated';
   }
   const calls = new RegExp(`^(?!\\s*#).*\\bteddy['"]? hook ${name}\\b`, 'm');
-  // husky reads the user's files, and does not run them.
+  // husky reads the user's files and does not execute them.
   return calls.test(file.text ?? '') && (file.isExecutable || isHusky) ? 'called' : 'foreign';
 }
 
@@ -130,7 +130,7 @@ type Hash = HookedProject['hash'];
 
 const sealed = /^([^]*\n)# By this line teddy knows its file from one that somebody has changed: ([0-9a-f]{64})\n$/;
 
-/** The script of any version, if nobody has changed it since; else it is the user's. */
+/** Returns the script, of any version, if nobody has changed it since; null otherwise, because then it is the user's. */
 function readSealed(text: string, hash: Hash): string | null {
   const [, script = '', sum] = sealed.exec(text) ?? [];
   return sum === hash(script) ? script : null;
@@ -147,13 +147,13 @@ function withoutProgram(text: string): string {
   return text.replace(programLine, 'node= main=');
 }
 
-/** The program's path in the form that a person reads. */
+/** Returns the program's path in readable form. */
 function programOf(file: HookFile | null): string | null {
   const word = wasOurs(file) ? (programLine.exec(file.text)?.[1] ?? '') : '';
   return word === '' ? null : word.replace(/^'(.*)'$/, '$1').replaceAll(String.raw`'\''`, "'");
 }
 
-/** A line that a user's own hook needs, to call teddy where there is one. */
+/** Returns the line that a user's own hook needs to call teddy if it is installed. */
 export function callOf(name: HookName): string {
   return `if command -v teddy >/dev/null 2>&1; then teddy hook ${name} -- "$@"; fi`;
 }

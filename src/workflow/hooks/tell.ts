@@ -1,4 +1,4 @@
-/** Says where in a session somebody is after a switch, and which entry a commit of theirs has replaced. */
+/** Reports where in a session the user is after a switch, and which entry a rewritten commit has replaced. */
 import { userMessages } from '../../conversation/records/transcript.ts';
 import type { Project } from '../../ports/project.ts';
 import { decodeEntry, type Entry } from '../../session/entries/entry.ts';
@@ -8,13 +8,13 @@ import { readLine, type TurnStatus } from '../../view/view.ts';
 
 export interface LinePosition {
   session: SessionId;
-  /** Null: the session's main line. */
+  /** Null on the session's main line. */
   line: string | null;
-  /** Null: nothing was said yet. */
+  /** Null when nothing has been said yet. */
   turn: { turn: TurnName; status: TurnStatus; hasMessage: boolean } | null;
 }
 
-/** Null: HEAD is on no line, or git is in the middle of something. */
+/** Returns null when HEAD is not on a line, or git is in the middle of something. */
 export async function describePlace(project: Project): Promise<LinePosition | null> {
   const line = await findHeadLine(project);
   if (line === null || line.tip === null) return null;
@@ -32,12 +32,15 @@ export async function describePlace(project: Project): Promise<LinePosition | nu
 }
 
 export interface RewrittenEntry {
-  /** The commit that was there before; git still has it. */
+  /** The previous commit, which git still has. */
   oid: Oid;
   entry: Entry;
 }
 
-/** `text`: what git tells its hook post-rewrite, `<old> <new>` a line. Null: no entry is among the old ones. */
+/**
+ * Finds a replaced entry. `text` is what git passes to its post-rewrite hook, rows of `<old> <new>`. Returns null when
+ * no old commit is an entry.
+ */
 export async function findRewritten({ repository: { store } }: Project, text: string): Promise<RewrittenEntry | null> {
   for (const [, old = ''] of text.matchAll(/^([0-9a-f]+) [0-9a-f]+(?: |$)/gm)) {
     const oid = parseOid(old);
