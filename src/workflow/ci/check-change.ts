@@ -1,4 +1,4 @@
-/** Looks at all that a change brings: entries of sessions, landings of their code, and commits that no session explains. */
+/** Checks everything a change brings: entries of sessions, landings of their code, and commits that no session explains. */
 import { isDamage, TeddyError } from '../../errors.ts';
 import type { Commit, Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -16,12 +16,15 @@ import { verifySession } from '../verify/session.ts';
 import { checkLandings } from './check-landings.ts';
 import type { CheckedChange, CheckRequest } from './ci.ts';
 
-/** Throws UNKNOWN_COMMIT, UNKNOWN_SESSION, AMBIGUOUS_SESSION, INTERRUPTED; SHALLOW_CLONE where history is cut off. */
+/**
+ * Checks the change. Throws UNKNOWN_COMMIT, UNKNOWN_SESSION, AMBIGUOUS_SESSION, INTERRUPTED; SHALLOW_CLONE when history
+ * is cut off.
+ */
 export async function checkChange(project: Project, request: CheckRequest): Promise<CheckedChange> {
   if ((await project.repository.store.cutCommits()).size > 0)
     throw new TeddyError(
       'SHALLOW_CLONE',
-      'The clone is shallow: the sessions are cut off.',
+      'The clone is shallow, so the history of sessions is cut off.',
       'Deepen it: `git fetch --unshallow`; on GitHub, `fetch-depth: 0` of actions/checkout.',
     );
   return request.range === null ? checkLines(project, request) : checkRange(project, request, request.range);
@@ -74,7 +77,7 @@ interface FoundCommit {
   from: ReturnType<typeof decodeLandings>;
 }
 
-/** The newest first. */
+/** Returns the newest commit first. */
 async function readCommits(store: Store, base: Oid, head: Oid): Promise<FoundCommit[]> {
   const found = await store.findReachable('', head, [base]);
   const commits = await Promise.all(found.map((oid) => store.readCommit(oid)));
@@ -86,11 +89,11 @@ async function readCommits(store: Store, base: Oid, head: Oid): Promise<FoundCom
 
 interface Checking {
   request: CheckRequest;
-  /** Gets what is found. */
+  /** Collects the findings. */
   checked: CheckedChange;
 }
 
-/** The lines of which the change has entries; of a merge, its own tree as well, which can be another one than its parents have. */
+/** Checks the lines with entries in the change. For a merge, also its own tree, which can differ from those of its parents. */
 async function checkBrought(
   project: Project,
   commits: readonly FoundCommit[],
@@ -107,7 +110,7 @@ async function checkBrought(
   }
 }
 
-/** A line that is too damaged to be replayed is a result as well. */
+/** Replays a line. A line that is too damaged to be replayed is a result, too. */
 async function replay(
   project: Project,
   line: RecordedLine,
@@ -123,7 +126,7 @@ async function replay(
   }
 }
 
-/** The sessions whose files the change brings or changes, without an entry of theirs. */
+/** Finds the sessions with files that the change adds or changes, but without any of their entries. */
 async function findSquashes(
   store: Store,
   { base, head }: { base: Oid; head: Oid },
@@ -143,7 +146,7 @@ async function findSquashes(
   return squashes;
 }
 
-/** The newest commit that has other files of the session than its first parent. */
+/** Finds the newest commit that has different files of the session than its first parent. */
 async function findChanging(store: Store, session: SessionId, commits: readonly FoundCommit[]): Promise<Oid | null> {
   for (const { oid, commit } of commits) {
     const [parent] = commit.parents;
@@ -153,7 +156,10 @@ async function findChanging(store: Store, session: SessionId, commits: readonly 
   return null;
 }
 
-/** Commits that are neither an entry nor a landing. A merge brings nothing of its own if git merges its parents to the same tree. */
+/**
+ * Counts commits that are neither an entry nor a landing. A merge adds nothing of its own if git merges its parents to
+ * the same tree.
+ */
 async function countUnrecorded(store: Store, commits: readonly FoundCommit[]): Promise<number> {
   let count = 0;
   for (const { commit, entry, from } of commits)
@@ -170,14 +176,14 @@ async function isPlainMerge(store: Store, { parents, tree }: Commit): Promise<bo
   return (await store.mergeTrees(...(trees as [Oid, Oid, Oid]))).tree === tree;
 }
 
-const baseHint = 'Fetch the branch that the change is to be merged into, and name it: `--base <branch>`.';
+const baseHint = 'Fetch the branch that the change will be merged into, and name it: `--base <branch>`.';
 
 function emptyCheck(): CheckedChange {
   const parts = { verified: [], replayed: [], failed: [], landings: [], squashes: [] };
   return { range: null, approval: null, ...parts, unrecorded: 0 };
 }
 
-/** Reads what the base branch's tracked configuration asks for; the change has no say in it. */
+/** Reads what the base branch's tracked configuration asks for; the change cannot affect it. */
 async function readTrackedApprovals(store: Store, base: Oid): Promise<string | undefined> {
   const file = await store.readFile(base, '.teddy/config.yaml' as RepoPath);
   return file === null ? undefined : (await parseTrackedConfig(toText(file.bytes))).values.get('approvals');
@@ -190,7 +196,7 @@ function toApproval(wanted: NeededApproval | undefined, tracked: string | undefi
   return needed === undefined ? null : { needed, isFromBase };
 }
 
-/** A file of the base branch; null: there is none. Throws UNKNOWN_COMMIT. */
+/** Reads a file of the base branch; null when it does not exist. Throws UNKNOWN_COMMIT. */
 export async function readBaseFile(
   { repository: { store } }: Project,
   base: string,

@@ -1,4 +1,4 @@
-/** Checks the landings of a change: the lines that they name, and that they hold what these give and nothing else. */
+/** Checks the landings of a change: the lines that they name, and that they contain exactly the code of these lines. */
 import type { Commit } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { isOnLine } from '../../session/entries/ancestry.ts';
@@ -31,8 +31,8 @@ export interface LandedLine {
 type LandingOptions = Pick<VerifyOptions, 'signedBy' | 'requireApproval'> & { signal: AbortSignal };
 
 /**
- * Fetches what is missing here, and keeps it only while `use` runs: no ref but those in quarantine moves. Throws INTERRUPTED, and what
- * says nothing of the change.
+ * Checks the landings. Fetches what is missing here, and keeps it only while `use` runs: no refs move except those in
+ * quarantine. Throws INTERRUPTED, and errors that say nothing about the change.
  */
 export function checkLandings<Value>(
   project: Project,
@@ -78,7 +78,7 @@ async function checkLanding(
   const before = await findEarlier(store, commit, tips);
   const lost = await fetcher.requireTips(before);
   const earlier = before.filter((one) => !lost.has(one)).map(({ tip }) => tip);
-  // The tips of other sessions need not be here: the line stands on few of them.
+  // The tips of other sessions need not be here: the line builds on few of them.
   const isOwn = (one: LandedFrom) => from.some(({ session }) => session === one.session);
   const unknown = before.filter((one) => lost.has(one) && isOwn(one)).map(() => null);
   const compared = await compareLanding(store, { commit, tips, earlier: [...earlier, ...unknown] });
@@ -90,7 +90,7 @@ function describeMissing({ session, tip }: LandedFrom, reason: string): string {
   return `${session} has not been pushed as far as ${tip.slice(0, 10)} (${reason}). Push the session: \`teddy session push -s ${session}\``;
 }
 
-/** Commits that stand on an entry of another session than the landing says. */
+/** Finds commits that belong to a different session than the landing says. */
 async function findStrangers(project: Project, from: readonly LandedFrom[]): Promise<CheckedLanding['faults']> {
   const found = await Promise.all(from.map(({ tip }) => findNearestEntry(project, tip)));
   return from.flatMap(({ session, tip }, at) => {
@@ -102,12 +102,12 @@ async function findStrangers(project: Project, from: readonly LandedFrom[]): Pro
 }
 
 interface Surroundings {
-  /** Tips that the branch has had of the line before. */
+  /** Earlier tips of the line that the branch already has. */
   earlier: readonly Oid[];
   listLonger(): Promise<{ tips: Oid[]; problems: string[] }>;
 }
 
-/** Verifies a line as far as it has landed. An approval counts that came later, and none is needed for what landed before. */
+/** Verifies a line up to where it has landed. An approval that came later counts, and none is needed for what landed before. */
 async function verifyLanded(
   project: Project,
   line: RecordedLine,
@@ -131,7 +131,7 @@ function listUnapproved({ violations }: VerifiedLine): Set<Oid> {
   return new Set(violations.flatMap(({ rule, commit }) => (rule === 'approval' ? commit : [])));
 }
 
-/** The tips of lines, here and on remotes, that go on from this one. */
+/** Lists the tips of lines, here and on remotes, that continue this one. */
 async function listLonger(
   project: Project,
   { session, tip }: RecordedLine,
@@ -148,15 +148,15 @@ async function listLonger(
   return { tips: [...tips].filter((_, at) => isLonger[at]), problems };
 }
 
-/** Brings lines that landings name from the remotes that have them. */
+/** Fetches the lines that landings name from the remotes that have them. */
 interface LineFetcher {
   /** Returns those of `wanted` that are neither here nor on a remote, each with the reason. */
   requireTips(wanted: readonly LandedFrom[]): Promise<ReadonlyMap<LandedFrom, string>>;
-  /** Brings what remotes have of the lines of these sessions. Returns what kept it from doing so, in sentences. */
+  /** Fetches what remotes have of the lines of these sessions. Returns what prevented it, in sentences. */
   fetch(sessions: readonly LandedFrom[]): Promise<string[]>;
 }
 
-/** Each ref that comes gets a name of `newRef`; no other ref moves. Both throw INTERRUPTED. */
+/** Makes a fetcher. Each fetched ref gets a name from `newRef`; no other ref moves. Both methods throw INTERRUPTED. */
 function lineFetcher(project: Project, newRef: () => RefName, signal: AbortSignal): LineFetcher {
   const { remotes, store } = project.repository;
   const asked = new Map<string, string[]>();
@@ -202,7 +202,7 @@ function lineFetcher(project: Project, newRef: () => RefName, signal: AbortSigna
   };
 }
 
-/** The remote for sessions first. */
+/** Lists the remote for sessions first. */
 async function listRemotes({ repository: { remotes }, settings }: Project): Promise<string[]> {
   const names = await remotes.names();
   const ofSessions = await settings.get('sessionsRemote');

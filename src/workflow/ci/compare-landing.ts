@@ -1,4 +1,4 @@
-/** Compares the tree of a landing with what a merge of its sessions' code onto the commit before it gives. */
+/** Compares the tree of a landing with the result of merging its sessions' code into the commit before it. */
 import type { Commit, Store } from '../../ports/git.ts';
 import type { Oid, RepoPath } from '../../names.ts';
 import { editTree } from '../../session/paths/edit-tree.ts';
@@ -11,8 +11,8 @@ import { readSides, type LandingSides } from '../landing/landing.ts';
 import type { CheckedLanding } from './ci.ts';
 
 /**
- * `tips`: the newest commit of each line that the landing brings, all of them here. `earlier`: the tips of landings that the commit
- * before it has had of these lines; null for one that is not here.
+ * `tips` are the newest commits of the lines that the landing brings, all of them here. `earlier` are the tips of
+ * landings of these lines that the commit before it already has; null for one that is not here.
  */
 export interface LandingFacts {
   commit: Pick<Commit, 'tree' | 'parents'>;
@@ -22,16 +22,19 @@ export interface LandingFacts {
 
 interface Merged {
   tree: Oid;
-  /** Paths in conflict: they are as the landing has them. */
+  /** Paths in conflict, taken from the landing. */
   solved: ReadonlySet<RepoPath>;
 }
 
-/** Finds the commit from which on the code of a line is new. `done`: tips that the landing brings as well, and that are merged. */
+/**
+ * Finds the commit after which the code of a line is new. `done` are tips that the landing brings as well and that are
+ * already merged.
+ */
 type FindBase = (tip: Oid, done: readonly Oid[]) => Promise<Oid | null>;
 
 /**
- * A landing is a merge from one of these on: the earlier landings that were known where it was made, which may be none, or the start of
- * the session, as where it was picked for a release branch.
+ * Lists the bases that a landing may have been merged from: the earlier landings that were known where it was made,
+ * which may be none, or the start of the session, as when it was picked for a release branch.
  */
 function listBases(store: Store, { commit, earlier }: LandingFacts): FindBase[] {
   const [parent] = commit.parents;
@@ -53,7 +56,7 @@ function listBases(store: Store, { commit, earlier }: LandingFacts): FindBase[] 
   ];
 }
 
-/** A landing of the newest turns alone, as where it was picked without those before it, begins after one of these entries. */
+/** A landing of only the newest turns, as when it was picked without those before it, begins after one of these entries. */
 const maxBases = 40;
 
 async function listLaterBases(store: Store, [tip]: readonly Oid[]): Promise<FindBase[]> {
@@ -81,7 +84,7 @@ export async function compareLanding(
   return { faults, unproven: solved };
 }
 
-/** The merge that gives the landing; without one, the most usual merge. */
+/** Returns the merge that produces the landing, or else the most usual merge. */
 async function findMerge(store: Store, facts: LandingFacts): Promise<Merged | null> {
   const tries: (Merged | null)[] = [];
   const isFound = async (bases: readonly FindBase[]) => {
@@ -103,12 +106,12 @@ async function describeFault(
   const before = parents[0] === undefined ? null : await store.findOid(parents[0], path);
   const isLeftOut = (await store.findOid(tree, path)) === before;
   const message = isLeftOut
-    ? 'The landing leaves out what its session has done to it.'
-    : 'The landing has it as neither its session nor the commit before it gives.';
+    ? 'The landing leaves out the changes that its session made to it.'
+    : 'The content in the landing comes neither from its session nor from the commit before it.';
   return { path, message };
 }
 
-/** Returns null where git cannot merge them, whatever is done about the files in conflict. */
+/** Returns null when git cannot merge them even with the files in conflict taken from the landing. */
 async function mergeAll(
   store: Store,
   { commit: { tree, parents }, tips }: LandingFacts,
@@ -125,7 +128,7 @@ async function mergeAll(
   return ours === null ? null : { tree: ours, solved };
 }
 
-/** Where both sides have changed the same lines, a person has decided, and the landing has what came of it. */
+/** Merges the sides. When both have changed the same lines, a person has decided, and the landing has the result. */
 async function mergeSolved(
   store: Store,
   sides: LandingSides,
@@ -142,7 +145,7 @@ async function mergeSolved(
   }
 }
 
-/** The same sides, with these files as `landing` has them on each, so that nothing is left to merge in them. */
+/** Returns the sides with these files as `landing` has them on each, so that nothing is left to merge in them. */
 async function takeFrom(
   store: Store,
   { base, ours, theirs }: LandingSides,
@@ -161,7 +164,7 @@ async function takeFrom(
   return { base: newBase, ours: newOurs, theirs: newTheirs };
 }
 
-/** The newest of lines that stand on each other holds the others. */
+/** Drops older tips: when lines build on each other, the newest includes the others. */
 export async function listNewestTips(store: Store, from: readonly LandedFrom[]): Promise<Oid[]> {
   const tips = [...new Set(from.map(({ tip }) => tip))];
   const isOlder = await Promise.all(
@@ -173,7 +176,7 @@ export async function listNewestTips(store: Store, from: readonly LandedFrom[]):
   return tips.filter((_, at) => !isOlder[at]);
 }
 
-/** Finds the earlier landings of the same lines, or of lines that these stand on. */
+/** Finds the earlier landings of the same lines, or of lines that these build on. */
 export async function findEarlier(
   store: Store,
   { parents: [parent] }: Pick<Commit, 'parents'>,
