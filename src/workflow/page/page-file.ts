@@ -1,4 +1,4 @@
-/** The page of a session as one file: made, and held against the repository. */
+/** The page of a session as one file: making it, and comparing it with the repository. */
 import { TeddyError } from '../../errors.ts';
 import { renderSessionPage } from '../../page/render-page.ts';
 import type { PageSource, SessionPage } from '../../page/session-page.ts';
@@ -13,41 +13,44 @@ interface PageFile {
   bytes: Uint8Array;
 }
 
-/** Throws what `findPageSource` and `readPage` throw. */
+/** Makes the page. Throws what `findPageSource` and `readPage` throw. */
 export async function makePageFile(project: Project, selector: string | undefined, version: string): Promise<PageFile> {
   return renderPageFile(project, await findPageSource(project, selector), version);
 }
 
-/** The same source and version give the same bytes. */
+/** Renders the page; the same source and version give the same bytes. */
 async function renderPageFile(project: Project, source: PageSource, version: string): Promise<PageFile> {
   const page = await readPage(project, source, { version, checks: true });
   return { page, bytes: new TextEncoder().encode(renderSessionPage(page, project.hash)) };
 }
 
 export interface VerifiedPage {
-  /** `other-version`: another version of teddy made it, which may render other bytes, so nothing was compared. */
+  /** `other-version` means that another version of teddy made the page and may render other bytes, so nothing was compared. */
   outcome: 'same' | 'different' | 'other-version';
   session: SessionId;
   /** The version of teddy that the page names. */
   version: string;
-  /** The commits that the page is made of. */
+  /** The commits that the page was made from. */
   commits: Oid[];
-  /** The first; null: there is none, or nothing was compared. */
+  /** The first difference; null when there is none, or nothing was compared. */
   difference: PageDifference | null;
 }
 
 interface PageDifference {
   /** The line of the file, from 1. */
   line: number;
-  /** Null: it stands before the first turn. */
+  /** Null when the difference is before the first turn. */
   turn: TurnName | null;
-  /** The link to the nearest part above it: `t02-a3`; null: there is none. */
+  /** The link to the nearest part above it, such as `t02-a3`; null when there is none. */
   part: string | null;
-  /** One of the two masks more secrets: what is known as one differs between machines. */
+  /** One of the two masks more secrets; which secrets are known differs between machines. */
   hasMasks: boolean;
 }
 
-/** `bytes`: of the file. Throws USAGE for what is no page of teddy, UNKNOWN_COMMIT, and what `readPage` throws. */
+/**
+ * Compares a page with the repository; `bytes` are the file's. Throws USAGE for a file that is not a page made by
+ * teddy, UNKNOWN_COMMIT, and what `readPage` throws.
+ */
 export async function verifyPageFile(
   project: Project,
   { name, bytes }: { name: string; bytes: Uint8Array },
@@ -63,9 +66,9 @@ export async function verifyPageFile(
   return { outcome: difference === null ? 'same' : 'different', ...about, difference };
 }
 
-/** Bytes: the source stands in the head. */
+/** In bytes; the head names the source. */
 const maxHead = 4 * 1024 * 1024;
-/** More than any session has. A page may come from anybody, and each line takes its time. */
+/** More than any session has. Limited because a page may come from anybody, and each line takes time. */
 const maxLines = 2000;
 
 function parseHead(head: string, name: string): { source: PageSource; version: string } {
@@ -74,12 +77,12 @@ function parseHead(head: string, name: string): { source: PageSource; version: s
   if (made !== undefined && source !== null) return { source, version: made };
   throw new TeddyError(
     'USAGE',
-    `${name} is no page of a session: its head does not say which commits it is made of.`,
+    `${name} is not a session page: its head does not say which commits it was made from.`,
     'Make one: `teddy session export --html <file>`.',
   );
 }
 
-/** Null where the head has no such line. It is looked for from the beginning, once. */
+/** Returns null when the head has no such line. Searches once, from the beginning. */
 function readMeta(head: string, name: string): string | null {
   const opening = `<meta name="${name}" content="`;
   const start = head.indexOf(opening);
@@ -93,7 +96,7 @@ function unescape(text: string): string {
   return text.replace(/&(?:quot|#39|lt|gt|amp);/g, (entity) => entities[entity] ?? entity);
 }
 
-/** The same keys in the same order, whatever else the text has: a page with more than that differs. */
+/** Keeps the same keys in the same order and drops anything else in the text; a page with more than that differs. */
 function parseSource(text: string): PageSource | null {
   const value: Partial<Record<keyof PageSource, unknown>> | null = parseObject(text);
   if (value === null) return null;
@@ -112,21 +115,21 @@ function parseSource(text: string): PageSource | null {
   return { session, line, lines: shown, landed: oids.filter((one) => one !== null) };
 }
 
-/** Only lines of the session are walked. */
+/** Checks that the commits exist and belong to the session, because only lines of the session are walked. */
 async function requireCommits(project: Project, { session, lines, landed }: PageSource): Promise<void> {
   const { store } = project.repository;
   for (const commit of [...lines.map(({ tip }) => tip), ...landed])
     if ((await store.resolve(commit)) === null)
       throw new TeddyError(
         'UNKNOWN_COMMIT',
-        `The page is made of ${commit.slice(0, 10)}, and this repository does not have that commit.`,
+        `The page was made from ${commit.slice(0, 10)}, a commit that this repository does not have.`,
         'Fetch the session from where the page was made: `teddy session pull <remote>`. Then verify the page again.',
       );
   for (const { tip } of lines)
     if ((await findNearestEntry(project, tip, { mayLackFiles: true }))?.entry.session !== session)
       throw new TeddyError(
         'UNKNOWN_COMMIT',
-        `The page is made of ${tip.slice(0, 10)}, and that is no commit of ${session}.`,
+        `The page was made from ${tip.slice(0, 10)}, which is not a commit of ${session}.`,
         'Make the page again: `teddy session export --html <file>`.',
       );
 }

@@ -1,4 +1,4 @@
-/** The texts of a page: each is masked as a whole, and then cut with the command that prints it all. */
+/** The texts of a page: each is masked as a whole, and then cut, with the command that prints all of it. */
 import { TeddyError } from '../../errors.ts';
 import { decodeText } from '../../session/text/bytes.ts';
 import type { CommitChange, Store, TreeChange } from '../../ports/git.ts';
@@ -9,21 +9,21 @@ import type { PageFile, PageText } from '../../page/session-page.ts';
 import { diffFiles, type FileDiff } from '../review/diff-files.ts';
 import { maskPaths, maskString } from '../line/mask-text.ts';
 
-/** Characters that are kept of one text. Twice as many are looked through, so that no half of a secret stands at the end. */
+/** How many characters of one text are kept. Twice as many are masked, so that a text never ends with half a secret. */
 export const maxText = 262_144;
-/** Characters that are kept of all texts of a turn. */
+/** How many characters of all texts of a turn are kept. */
 const maxTexts = 16 * maxText;
 const filesAtATime = 8;
 
 type PageChange = TreeChange & Partial<Pick<CommitChange, 'oldMode'>>;
 
 export interface PageTexts {
-  /** `wasCut`: the text may have marks of what its reader has left out. */
+  /** Cuts a text. With `wasCut`, the text may have marks where its reader left something out. */
   cut(text: string, command: string, wasCut?: boolean): Promise<PageText>;
   diff(store: Store, changes: readonly PageChange[], actionOf?: (path: RepoPath) => number | null): Promise<PageFile[]>;
 }
 
-/** For one turn, or one comparison. */
+/** Opens the texts of one turn, or of one comparison. */
 export function openTexts(masker: Masker): PageTexts {
   let room = maxTexts;
 
@@ -66,12 +66,12 @@ export function openTexts(masker: Masker): PageTexts {
   };
 }
 
-/** A slice of a log keeps all of the log in memory, and a page holds a slice of each. */
+/** Copies a slice: a slice of a log keeps the whole log in memory, and a page has a slice of each. */
 function detach(text: string): string {
   return new TextDecoder().decode(new TextEncoder().encode(text));
 }
 
-/** Half of what stands before the first mark: a secret may have been cut there. */
+/** Returns half of the length before the first mark, because a secret may have been cut there. */
 function findWhole(text: string): number {
   const mark = text.search(/\n\[\d{1,3}(?:,\d{3})* more characters are left out\]/);
   return mark === -1 ? Infinity : Math.floor(mark / 2);
@@ -82,11 +82,11 @@ function toDiffCommand({ before, after }: TreeChange): string {
   return `git diff ${before.slice(0, 10)} ${after.slice(0, 10)}`;
 }
 
-/** Both sides are masked as whole files: a hunk may show a part of a key, which nothing would recognise. */
+/** Masks both sides as whole files, because a hunk may show a part of a key, which would not be recognized. */
 async function diffMasked(store: Store, masker: Masker, change: PageChange, path: RepoPath): Promise<FileDiff[]> {
   const readSize: Store['readSize'] = async (oid) => {
     const size = await store.readSize(oid);
-    // That of a submodule is in another repository.
+    // The commit of a submodule is in another repository.
     const mode = oid === change.after ? change.mode : (change.oldMode ?? '160000');
     if (size === null && mode !== '160000') throw new TeddyError('DAMAGED_SESSION', `The object ${oid} is missing.`);
     return size;

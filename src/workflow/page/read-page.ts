@@ -1,4 +1,7 @@
-/** Reads what the page of a session shows. The same source gives the same values in every clone, whatever else is there. */
+/**
+ * Reads what the page of a session shows. The same source gives the same values in every clone, regardless of what else
+ * it has.
+ */
 import { readDefaultBranches } from '../../session/lines/lines.ts';
 import { nullIfDamaged, TeddyError, isDamage } from '../../errors.ts';
 import type { Store } from '../../ports/git.ts';
@@ -34,14 +37,15 @@ import { verifyLine } from '../verify/line.ts';
 export interface PageOptions {
   /** The version of teddy that renders the page. */
   version: string;
-  /** The line is verified and replayed; no command is run. */
+  /** Whether to verify and replay the lines, without running commands. */
   checks: boolean;
 }
 
-/** Throws what `findRecorded` throws, and USAGE for a range. */
+/** Finds the source of a page. Throws what `findRecorded` throws, and USAGE for a range. */
 export async function findPageSource(project: Project, selector: string | undefined): Promise<PageSource> {
   const { session, name, tip, after } = await findRecorded(project, selector);
-  if (after !== null) throw new TeddyError('USAGE', 'A page shows a whole line, and no range.', 'Name a session.');
+  if (after !== null)
+    throw new TeddyError('USAGE', 'A page shows a whole session, not a range of commits.', 'Name a session.');
   const { lines } = await listSessionLines(project, session);
   // It may have moved meanwhile.
   const others = lines.filter((line) => line.name !== name);
@@ -60,7 +64,7 @@ export async function findPageSource(project: Project, selector: string | undefi
   };
 }
 
-/** Commits that say so, on the default branches and on the one that the session started from; the oldest first. */
+/** Finds the landings on the default branches and on the branch that the session started from, oldest first. */
 async function findLandings(project: Project, session: SessionId, tip: Oid): Promise<Oid[]> {
   const { store } = project.repository;
   const nearest = await findNearestEntry(project, tip);
@@ -79,7 +83,10 @@ async function findLandings(project: Project, session: SessionId, tip: Oid): Pro
   return [...found].toSorted(([a, one], [b, other]) => one - other || (a < b ? -1 : 1)).map(([oid]) => oid);
 }
 
-/** Throws GIT_FAILED where a commit of the source is missing, DAMAGED_SESSION in a shallow clone, MASKING_FAILED. */
+/**
+ * Reads the page. Throws GIT_FAILED when a commit of the source is missing, DAMAGED_SESSION in a shallow clone,
+ * MASKING_FAILED.
+ */
 export async function readPage(project: Project, source: PageSource, options: PageOptions): Promise<SessionPage> {
   const { store } = project.repository;
   const lines = await walkLines(project, source);
@@ -114,7 +121,7 @@ export async function readPage(project: Project, source: PageSource, options: Pa
 
 type Target = Omit<TurnTarget, 'session'>;
 
-/** Each turn once. The newest entry of a line holds the files of all its turns. */
+/** Lists each turn once. The newest entry of a line has the files of all its turns. */
 async function listTargets(store: Store, session: SessionId, lines: readonly WalkedLine[]): Promise<Target[]> {
   const targets: Target[] = [];
   for (const line of lines) {
@@ -130,7 +137,7 @@ async function listTargets(store: Store, session: SessionId, lines: readonly Wal
   return targets;
 }
 
-/** So many are read at once: more of them might be large. */
+/** How many turns are read at once; more could be too large. */
 const turnsAtOnce = 8;
 
 async function* readTurns(project: Project, session: SessionId, targets: readonly Target[]): AsyncGenerator<PageTurn> {
@@ -153,7 +160,7 @@ async function countChanged(store: Store, { below, tip }: WalkedLine): Promise<S
   return { files: files?.length ?? 0, added: sum('added'), removed: sum('removed') };
 }
 
-/** The user's own commits and the snapshots of each line, then the landings. */
+/** Lists the user's own commits and the snapshots of each line, then the landings. */
 async function listOthers(
   { masker, repository: { store } }: Project,
   { session, landed }: PageSource,
@@ -187,7 +194,10 @@ async function listOthers(
 
 type OtherStep = Pick<PageStep, 'commit' | 'at' | 'author' | 'subject'>;
 
-/** The turn of the last entry at or before a commit of the line; of one that it does not have, its last turn. */
+/**
+ * Returns the turn of the last entry at or before a commit of the line; for a commit that the line does not have, its
+ * last turn.
+ */
 function turnAt({ all, turns }: WalkedLine, session: SessionId, commit: Oid): TurnName | null {
   const at = all.findIndex((step) => step.commit === commit);
   const before = at === -1 ? all : all.slice(0, at + 1);
@@ -197,7 +207,7 @@ function turnAt({ all, turns }: WalkedLine, session: SessionId, commit: Oid): Tu
   return turns.get(last?.entry?.turn as TurnName)?.turn ?? null;
 }
 
-/** The first turn of each branch against that of the same number on the line which it left. */
+/** Compares the first turn of each branch with the turn of the same number on the line that it left. */
 async function compareAttempts(project: Project, lines: readonly WalkedLine[]): Promise<PageComparison[]> {
   const { store } = project.repository;
   const comparisons: PageComparison[] = [];
@@ -216,16 +226,16 @@ async function compareAttempts(project: Project, lines: readonly WalkedLine[]): 
   return comparisons;
 }
 
-/** The code as the turn left it. */
+/** Returns the commit with the code as the turn left it. */
 function codeOf({ steps }: WalkedTurn): Oid {
   return (steps.findLast(({ entry }) => !comesLater(entry?.kind)) ?? (steps[0] as PageStep)).commit;
 }
 
-/** Nobody reads more of them; the last one then says how many there are. */
+/** Nobody reads more of them; the last one says how many more there are. */
 const maxFaults = 100;
 const maxFaultLength = 500;
 
-/** Commits that several lines share are looked at once. */
+/** Checks the lines; commits that several lines share are checked once. */
 async function checkPage(project: Project, { session }: PageSource, lines: readonly WalkedLine[]): Promise<PageChecks> {
   const verify: PageChecks['verify'] = { entries: 0, turns: 0, isWhole: true, faults: [] };
   const replay: PageChecks['replay'] = { same: 0, different: 0, notCompared: 0, faults: [] };

@@ -1,4 +1,4 @@
-/** The request of a turn, section by section: what an earlier request has already, and what the page shows elsewhere, is named. */
+/** The request of a turn, section by section; names what an earlier request already has, and what the page shows elsewhere. */
 import { nullIfDamaged } from '../../errors.ts';
 import type { Hash } from '../../ports/project.ts';
 import { countTokens, renderLabel, type LogSection } from '../../session/context/context-log-sections.ts';
@@ -15,20 +15,20 @@ interface GivenRequest {
   commit: Oid;
   command: string;
   log: string;
-  /** The name in the page of a turn of the same line. */
+  /** Returns the name in the page of a turn of the same line. */
   find(name: string): TurnName | null;
   cut(text: string): Promise<PageText>;
 }
 
 export interface RequestReader {
-  /** Keeps how later requests may tell of a turn: its rendered history. */
+  /** Remembers the rendered history of a turn, by which later requests may refer to it. */
   keep(turn: TurnName, rendered: string): void;
   read(request: GivenRequest): Promise<PageRequest>;
 }
 
 type Piece = Pick<PageSection, 'name' | 'of' | 'tokens' | 'marker'> & { text: string; section: LogSection | null };
 
-/** The requests are to be read in the order of the page. Only hashes of them are held. */
+/** Opens a reader; requests have to be read in the order of the page. Only hashes of them are held. */
 export function openRequests(hash: Hash): RequestReader {
   const seen = new Map<string, { turn: TurnName; section: number }>();
   const told = new Map<TurnName, string>();
@@ -47,7 +47,7 @@ export function openRequests(hash: Hash): RequestReader {
     return bases.describe(`${name}\0${of}`, place, shownText);
   }
 
-  /** Turns of a history are joined by a newline. */
+  /** Ignores the newline that joins the turns of a history. */
   function isSame(expected: string | undefined, text: string): boolean {
     return expected !== undefined && [text, text.slice(0, -1)].some((body) => hash(body) === expected);
   }
@@ -72,7 +72,7 @@ export function openRequests(hash: Hash): RequestReader {
           reason: why,
           tokens,
           bytes: countBytes(`${marker ?? ''}${text}`),
-          // It has the path in it.
+          // The marker contains the path.
           marker: marker === null ? null : (await request.cut(marker)).text,
           body,
         });
@@ -88,13 +88,13 @@ interface Base {
   text: string;
 }
 
-/** So many characters of earlier texts are held to compare with. */
+/** How many characters of earlier texts are held for comparison. */
 const maxHeld = 32 * 1024 * 1024;
-/** A shorter text stands there whole, and one that differs in more lines as well. */
+/** A shorter text is shown in full, as is one that differs in more lines. */
 const minCompared = 1_000;
 const maxChangedLines = 200;
 
-/** Lists of files grow line by line, and would be there once for each turn. */
+/** Holds earlier texts to compare with: lists of files grow line by line, and would otherwise be repeated for each turn. */
 function openBases() {
   const known = new Map<string, Base>();
   let held = 0;
@@ -137,7 +137,10 @@ function split(log: string, { sections, frontMatter }: ParsedContextLog): Piece[
   ];
 }
 
-/** At the headings of its turns that stand in no fence. What stands before the first says which are left out. */
+/**
+ * Splits a history at the headings of its turns outside of fences. The text before the first heading says which turns
+ * are left out.
+ */
 function splitHistory(body: string): { of: string | null; text: string }[] {
   const pieces: { of: string | null; text: string }[] = [];
   let [from, fence, of]: [number, string | null, string | null] = [0, null, null];

@@ -1,4 +1,4 @@
-/** One turn of a page, out of the files of its directory and the commits that made it. */
+/** One turn of a page, read from the files of its directory and the commits that made it. */
 import { toHistory } from '../../conversation/history/fold-history.ts';
 import type { AssistantBlock, HistoryCall, HistoryTurn, UserBlock } from '../../conversation/history/history.ts';
 import { toOutputText } from '../../conversation/history/provider-parts.ts';
@@ -36,24 +36,24 @@ export interface TurnTarget {
   session: SessionId;
   line: WalkedLine;
   walked: WalkedTurn;
-  /** The turn's directory; undefined: it is not there. */
+  /** The turn's directory; undefined when it is missing. */
   tree: Oid | undefined;
 }
 
 /** The contents of a turn's files, and the parts that cannot be read. */
 export interface TurnSources {
   bodies: TurnBodies;
-  /** The sha256 of `plan.md`; null: there is none. */
+  /** The sha256 of `plan.md`; null when there is none. */
   planSha256: string | null;
-  /** Null: there is none. */
+  /** Null when there is none. */
   log: string | null;
   faults: string[];
 }
 
-/** A request that is longer is none of ours. */
+/** A longer request was not made by teddy. */
 const maxLogBytes = 32 * 1024 * 1024;
 
-/** Total: a file that is damaged or missing is a fault of the turn. */
+/** Reads the files without throwing: a damaged or missing file is a fault of the turn. */
 export async function readSources(project: Project, { session, walked, tree }: TurnTarget): Promise<TurnSources> {
   const { store } = project.repository;
   const faults: string[] = [];
@@ -66,7 +66,7 @@ export async function readSources(project: Project, { session, walked, tree }: T
   const isLast = commit === stepOf(walked.steps, opening).commit;
   const then = isLast ? null : await guard('_context.log', store.readDir(commit, turnDir(session, walked.name)));
   const [bodies, planSha256, log] = await Promise.all([
-    // A file that is damaged does not take the others away.
+    // A damaged file does not affect the others.
     readBodies(store, place, { most: 2 * maxText, entries, onError: (file) => toFault(faults, file) }),
     plan === undefined ? null : store.readBlob(plan.oid).then(project.hash).catch(nullIfDamaged),
     guard('_context.log', readLog(project, then?.entries ?? entries)),
@@ -74,7 +74,7 @@ export async function readSources(project: Project, { session, walked, tree }: T
   return { bodies, planSha256, log, faults };
 }
 
-/** The same object is missing for all who read it, and one fault says so. */
+/** Adds a fault once, because everything that reads the same object finds it missing. */
 async function readLog({ repository: { store } }: Project, entries: readonly TreeEntry[]): Promise<string | null> {
   const found = entries.find(({ name, mode }) => name === '_context.log' && mode.startsWith('100'));
   if (found === undefined) return null;
@@ -90,7 +90,7 @@ function toFault(faults: string[], what: string): (error: unknown) => null {
   };
 }
 
-/** The turns are to be read in the order of the page. Throws MASKING_FAILED. */
+/** Makes the turn of a page; turns have to be read in the order of the page. Throws MASKING_FAILED. */
 export async function toPageTurn(
   project: Project,
   target: TurnTarget,
@@ -183,7 +183,7 @@ async function toCommits({ masker }: Project, steps: readonly PageStep[]): Promi
   }));
 }
 
-/** The other program whose session the line has followed. */
+/** Returns the other program that the line has followed, or null. */
 function findForeign({ all }: WalkedLine): string | null {
   return all.findLast(({ entry }) => entry?.foreign !== undefined)?.entry?.foreign?.agent ?? null;
 }
@@ -191,13 +191,13 @@ function findForeign({ all }: WalkedLine): string | null {
 const opening: readonly EntryKind[] = ['message', 'branch'];
 const anyKind: readonly EntryKind[] = [];
 
-/** The one whose request was answered with the plan; what was asked about that came later. */
+/** Returns the step with the request that was answered with the plan; questions about the plan came later. */
 function openingOf(steps: readonly PageStep[]): PageStep {
   const planned = steps.findIndex(({ entry }) => entry?.kind === 'plan');
   return stepOf(planned === -1 ? steps : steps.slice(0, planned + 1), opening);
 }
 
-/** The last of these kinds, else the last of all. */
+/** Returns the last step of these kinds, or else the last of all. */
 function stepOf(steps: readonly PageStep[], kinds: readonly EntryKind[]): PageStep {
   return steps.findLast(({ entry }) => entry !== null && kinds.includes(entry.kind)) ?? lastOf(steps);
 }
@@ -217,7 +217,7 @@ function listChanges(steps: readonly PageStep[], faults: string[]): CommitChange
 
 type Cut = (text: string) => Promise<PageText>;
 
-/** In the order of the fold; notes and thinking stand where their records do. */
+/** Returns the parts in the order of the fold; notes and thinking stay where their records are. */
 async function toParts(turn: string, records: TranscriptRecord[], cut: Cut): Promise<PagePart[]> {
   const transcript = { records, skipped: [], mended: [] };
   const places = new Map(records.flatMap((record, at) => ('id' in record ? [[record.id, at] as const] : [])));
@@ -320,7 +320,7 @@ function readReport(text: string | null, faults: string[]): Report | null {
   }
 }
 
-/** Its texts one by one: a mask may be no YAML. */
+/** Masks the texts of the report one by one, because a mask may not be valid YAML. */
 async function toReport(
   { masker }: Project,
   given: Report | null,

@@ -1,4 +1,4 @@
-/** The commits of all lines of a page: each once, with what it changed, and the turns that they make. */
+/** The commits of all lines of a page, each once and with its changes, and the turns that they make up. */
 import { isDamage, nullIfDamaged } from '../../errors.ts';
 import type { CommitChange, Store } from '../../ports/git.ts';
 import type { Masker, Project } from '../../ports/project.ts';
@@ -10,25 +10,25 @@ import { parseIdent } from '../../session/entries/logged-entry.ts';
 import { maskString } from '../line/mask-text.ts';
 import { groupByTurn, readLines, type OwnPart, type Step } from '../../view/view.ts';
 
-/** `author` is the name of the commit's author, masked, and the names in its entry are masked as well. */
+/** A commit of a page. `author` is the name of the commit's author, masked; the names in its entry are masked as well. */
 export interface PageStep extends Step {
-  /** ISO 8601, when the commit was made. */
+  /** When the commit was made, in ISO 8601. */
   at: string;
   author: string;
-  /** Null: they cannot be read. */
+  /** Null when they cannot be read. */
   changes: CommitChange[] | null;
 }
 
 export interface WalkedLine {
   name: string;
   tip: Oid;
-  /** Where it leaves a line before it; null: it begins the session, or what is known of it. */
+  /** Where it leaves an earlier line; null when it begins the session, or the known part of it. */
   leaves: { commit: Oid; line: WalkedLine } | null;
   /** The commit before its first one. */
   below: Oid | null;
-  /** The commits that no line before it has, oldest first. */
+  /** The commits that no earlier line has, oldest first. */
   own: PageStep[];
-  /** With those that it shares. */
+  /** All commits, including shared ones. */
   all: PageStep[];
   /** Its turns, with their names in the page. */
   turns: Map<TurnName, WalkedTurn>;
@@ -40,11 +40,14 @@ export interface WalkedTurn {
   name: TurnName;
   parent: TurnName | null;
   steps: PageStep[];
-  /** False: a line before this one has all of it, or more. */
+  /** False when an earlier line has all of it, or more. */
   isOwn: boolean;
 }
 
-/** In order of the source. Throws GIT_FAILED where a commit is missing, DAMAGED_SESSION in a clone that lacks the beginning. */
+/**
+ * Walks the lines in the order of the source. Throws GIT_FAILED when a commit is missing, DAMAGED_SESSION in a clone
+ * that lacks the beginning.
+ */
 export async function walkLines(project: Project, { session, lines }: PageSource): Promise<WalkedLine[]> {
   const { store } = project.repository;
   const toPageStep = stepReader(project.masker);
@@ -68,7 +71,10 @@ export async function walkLines(project: Project, { session, lines }: PageSource
   return [...walked.values()];
 }
 
-/** Where an object is missing, the changes of each commit are read by themselves, so that the others are there. */
+/**
+ * Reads the changes; when an object is missing, reads those of each commit separately, so that the others are still
+ * available.
+ */
 async function readChanges(
   store: Store,
   steps: readonly Step[],
@@ -96,7 +102,7 @@ function lastOf(steps: readonly Step[]): Oid {
   return (steps.at(-1) as Step).commit;
 }
 
-/** Whose they are and who was asked is masked at once; the same few names stand on every commit. */
+/** Makes steps with authors and models masked; masks each name once, because the same few names are on every commit. */
 export function stepReader(masker: Masker): (step: Step, changes?: CommitChange[]) => Promise<PageStep> {
   const known = new Map<string, Promise<string>>();
   const mask = (name: string) => {
@@ -105,7 +111,7 @@ export function stepReader(masker: Masker): (step: Step, changes?: CommitChange[
     return masked;
   };
   return async (step, changes) => {
-    // Without an address, whatever the commit holds.
+    // Drops the address, no matter what the commit has.
     const name = parseIdent(step.ident).name.split('<', 1)[0]?.trim() ?? '';
     const { entry } = step;
     for (const key of ['agent', 'provider', 'model', 'baseBranch'] as const)
@@ -114,7 +120,10 @@ export function stepReader(masker: Masker): (step: Step, changes?: CommitChange[
   };
 }
 
-/** A turn belongs to a line that has a step of its own in it; to take the code of an earlier one back is none. */
+/**
+ * Names the turns. A turn belongs to a line that has a step of its own in it; undoing the code of an earlier turn does
+ * not count.
+ */
 function nameTurns({ leaves, own, all, turns }: WalkedLine, session: SessionId, taken: Set<TurnName>): void {
   const isOwn = new Set(own);
   let parent: TurnName | null = null;
