@@ -41,7 +41,7 @@ test.each([[[]], [['--json']]])(
 
     const next = await project.run(['session', 'plan']);
     expect(next).toMatchObject({ exitCode: 0, stdout: shortAnswer });
-    expect(next.stderr).toMatch(/interrupted command had received \([\d,]+ characters\) is kept in turn 01\./);
+    expect(next.stderr).toMatch(/interrupted command had received \([\d,]+ characters\) was saved in turn 01\./);
     const kept = await records(session);
     expect(kept.map(({ type }) => type)).toEqual(['user', 'assistant_partial', 'assistant']);
     const part = kept[1]?.message?.content ?? '';

@@ -188,7 +188,7 @@ test('after a command that switches the branch the report goes to the line all t
   await plan(executeAction('git switch -q main; echo x > a.txt; echo n > n.txt'));
   const main = await repo.git('rev-parse', 'main');
   const result = await project.run(['session', 'execute', '-y']);
-  expect(result.stderr).toContain(`HEAD has left ${line}`);
+  expect(result.stderr).toContain(`HEAD is no longer on ${line}`);
   expect(await repo.git('rev-parse', 'main')).toBe(main);
   expect(await repo.git('status', '--porcelain')).toBe(' M a.txt\n?? n.txt');
   expect(await repo.git('diff', '--name-status', `${line}~1`, line, '--', ':!.teddy')).toBe('M\ta.txt\nA\tn.txt');

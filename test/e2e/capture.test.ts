@@ -315,7 +315,7 @@ test('what waits without a drainer is told', async () => {
   await utimes(noted, new Date(Date.now() - 120_000), new Date(Date.now() - 120_000));
   expect((await readStatus()).warnings).toEqual([expect.stringContaining('teddy capture sweep')]);
   expect((await run('sweep')).exitCode).toBe(0);
-  expect((await readStatus()).warnings.join('\n')).not.toContain('nothing reads it');
+  expect((await readStatus()).warnings.join('\n')).not.toContain('nothing is reading them');
 });
 
 test('a pause and a drain are only for a repository that is captured', async () => {

@@ -41,7 +41,7 @@ test('everything on the line is refused while the command still runs, and nothin
   try {
     for (const [, args] of goOn) {
       const said = await project.refuses('LOCKED', 3, args, { stdin: 'x\nDONE\n' });
-      expect(said).toContain(`A command of turn 01 still runs (process group ${group}); the conversation`);
+      expect(said).toContain(`A command of turn 01 is still running (process group ${group}); the conversation`);
       expect(said).toContain(`kill -- -${group}`);
     }
     expect(await runningInGroup(group)).not.toEqual([]);
@@ -55,7 +55,7 @@ test.each(goOn)('what it wrote in .teddy/ is put back before %s does anything', 
   await endGroup(await openKilled('Fine.', 'Fine.'));
   const global = await project.repo.git('rev-parse', 'teddy/global');
   const { stderr } = await project.run(args, { stdin: 'x\nDONE\n' });
-  expect(stderr.match(/No command changes \.teddy\//g)).toHaveLength(1);
+  expect(stderr.match(/Commands may not change \.teddy\//g)).toHaveLength(1);
   expect(stderr).toMatch(/An interrupted command, or you since then, changed \.teddy\/\S+/);
   const [, tree = ''] = /git show ([0-9a-f]{40}):<path>/.exec(stderr) ?? [];
   expect(await project.repo.git('show', `${tree}:${memos}`)).toBe('- "evil fact"');
@@ -108,6 +108,6 @@ test('on another branch it stops what would build on it, and says how to go back
   await git('switch', '--quiet', session);
   await git('stash', 'pop', '--quiet');
   const { stderr } = await project.run(['session', 'chat', '-m', 'Go on']);
-  expect(stderr).toContain('No command changes .teddy/');
+  expect(stderr).toContain('Commands may not change .teddy/');
   expect(await project.repo.read(memos)).toBe('');
 });

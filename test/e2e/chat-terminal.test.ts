@@ -277,7 +277,7 @@ describe.skipIf(!hasTerminal)('a conversation', () => {
     await run.waitFor('One two');
     run.press(ctrlC);
     const stopped = await run.waitFor(prompt);
-    expect(stopped).toMatch(/what arrived \(\d+ characters\) is kept in turn 01/);
+    expect(stopped).toMatch(/what arrived \(\d+ characters\) was saved in turn 01/);
     expect(stopped).toContain('Stopped. /retry asks again');
     expect(stopped).not.toContain('[INTERRUPTED]');
     run.press('Go on\r');

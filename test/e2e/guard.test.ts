@@ -125,7 +125,7 @@ test('a directory that became a link is refused by name, and nothing behind it i
   expect(executed.stderr).toContain('could not be taken back: .teddy is in the way');
   // Its hint cannot work before the link is gone, which the next error says.
   const again = await project.start(['session', 'execute', '-y']).result;
-  expect(again.stderr).toContain('after action 1, before its report was there. [RUN_INTERRUPTED]');
+  expect(again.stderr).toContain('after action 1, before its report was written. [RUN_INTERRUPTED]');
   const kept = await project.run(['session', 'execute', '--interrupted=keep']);
   expect(kept.exitCode).not.toBe(0);
   expect(kept.stderr).toContain('[FILES_IN_THE_WAY]');

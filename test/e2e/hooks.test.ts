@@ -74,9 +74,7 @@ test('status says that a hook does not work any more, in one line with the way o
   const status = async () => (await project.run(['status'])).stdout;
   expect(await status()).not.toContain('Hooks: ');
   await chmod(path, 0o644);
-  expect(await status()).toContain(
-    `Hooks: ${path} is not executable, so git passes over it: \`teddy hooks install\`.\n`,
-  );
+  expect(await status()).toContain(`Hooks: ${path} is not executable, so git ignores it: \`teddy hooks install\`.\n`);
   const { stdout } = await project.run(['doctor', '--json']);
   expect(JSON.parse(stdout)).toMatchObject({ findings: [{ kind: 'hooks', thing: path }] });
   await project.ok('hooks', 'install');

@@ -65,7 +65,7 @@ describe('a run that was killed', () => {
     await project.repo.git('reset', '--quiet', 'HEAD~2');
     const planned = await project.run(['session', 'plan', '-m', 'Again', '--from', '-'], { stdin: 'No plan.\n' });
     expect(planned.stderr).toContain(
-      `The plan of turn 01 is not on teddy/${session} any more, so its interrupted run is forgotten; what it has changed stays in ${project.repo.root}.`,
+      `The plan of turn 01 is no longer on teddy/${session}, so its interrupted run is forgotten; its changes stay in ${project.repo.root}.`,
     );
     expect(await project.repo.list('.git/teddy/runs')).toEqual([]);
   });
@@ -146,9 +146,9 @@ describe('a run that was killed', () => {
     const other = join(root, '.git', 'x', 'other');
     await git('worktree', 'add', '--quiet', other, `teddy/${session}`);
     const said = await project.refuses('RUN_INTERRUPTED', 3, [...execute, '-s', session, '--interrupted=rollback']);
-    expect(said).toContain(`was interrupted in ${root}, and its line is checked out in ${other} now.`);
+    expect(said).toContain(`was interrupted in ${root}, and its branch is now checked out in ${other}.`);
     expect(said).toContain(
-      `Switch this one to another branch, then that one back: \`git -C ${root} switch teddy/${session}\`.`,
+      `Switch this work tree to another branch, then the other one back: \`git -C ${root} switch teddy/${session}\`.`,
     );
     await git('-C', other, 'switch', '--quiet', '--create', 'away');
     await git('switch', '--quiet', `teddy/${session}`);

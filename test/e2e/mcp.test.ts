@@ -82,7 +82,7 @@ test('a plan is handed in, rejected by a person in another terminal, handed in a
   expect((await mcp.call('memo_list')).answer).toMatchObject({ memos: ['Keys are of the team'], proposed: [] });
   await mcp.client.close();
   // Notices that a person's commands print beside their results go to stderr here.
-  expect(mcp.stderr()).toContain('The name was made');
+  expect(mcp.stderr()).toContain('The name was changed to');
 });
 
 test('a plan that is handed in on a line of the user is called what its heading says', async () => {

@@ -48,8 +48,8 @@ test('with teddy.snapshot=all the harmless ones are committed as git would, the 
   const before = (await repo.fingerprint()).workTree;
 
   const planned = await project.plan(createPlan('made.txt', 'made\n'));
-  expect(planned.stderr).toContain('7 files of your own edits committed as a snapshot (6 of them new)');
-  const warning = planned.stderr.split('\n').find((text) => text.includes('Not in the snapshot: ')) ?? '';
+  expect(planned.stderr).toContain('Your own edits of 7 files were committed as a snapshot (6 of them new)');
+  const warning = planned.stderr.split('\n').find((text) => text.includes('Left out of the snapshot: ')) ?? '';
   for (const named of [
     'exact.bin (1 MiB or more)',
     'inner/ (it is another repository)',
@@ -125,7 +125,7 @@ test('with a linked work tree inside the project, that one is another repository
   await repo.git('worktree', 'add', '--quiet', '-b', 'side', join(repo.root, 'wt'), 'main');
   await repo.write('new.txt', 'n\n');
   const planned = await project.plan(createPlan('made.txt', 'made\n'));
-  expect(planned.stderr).toContain('Not in the snapshot: wt/ (it is another repository).');
+  expect(planned.stderr).toContain('Left out of the snapshot: wt/ (it is another repository).');
   expect(await snapshotted()).toEqual(['A 100644 new.txt']);
   await repo.git('worktree', 'remove', '--force', 'wt');
 });

@@ -261,7 +261,7 @@ test('a command of a conversation that was killed with this one is left alone by
   expect(examined).toContain(`${join(project.repo.root, '.git/teddy/journal')} is none of teddy's files`);
   expect(await project.repo.list('.git/teddy/journal')).toEqual(left);
   const { stderr } = await run('this one', say('after'));
-  expect(stderr).toContain(`changed ${memos}. No command changes .teddy/`);
+  expect(stderr).toContain(`changed ${memos}. Commands may not change .teddy/`);
   expect(await project.repo.read(memos)).toBe('');
   expect(await project.repo.list('.git/teddy/journal')).toEqual([]);
 });

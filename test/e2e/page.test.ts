@@ -141,7 +141,7 @@ test('a page of another version, or of another repository, or no page, is not ve
   });
   await writeFile(file, text.replaceAll(await project.repo.git('rev-parse', `teddy/${session}`), 'a'.repeat(40)));
   const unknown = await project.refuses('UNKNOWN_COMMIT', 2, ['session', 'verify', '--page', file]);
-  expect(unknown).toContain('aaaaaaaaaa, and this repository does not have that commit');
+  expect(unknown).toContain('aaaaaaaaaa, a commit that this repository does not have');
   await writeFile(file, '<!doctype html><p>Hello</p>');
   await project.refuses('USAGE', 2, ['session', 'verify', '--page', file]);
   await project.refuses('USAGE', 2, ['session', 'verify', '--page', dir]);

@@ -87,7 +87,7 @@ test('--dry-run prints what the next turn sends, with every kind of edit, and mo
   const before = await project.repo.fingerprint();
   const preview = await project.run(['session', 'plan', '-m', 'Look', '--dry-run']);
   expect(preview).toMatchObject({ exitCode: 0 });
-  expect(preview.stderr).toContain('Your edits of 4 files are counted in; plan commits them first.');
+  expect(preview.stderr).toContain('Your edits of 4 files are included; `teddy session plan` commits them first.');
   expect(await project.repo.fingerprint()).toEqual(before);
   await project.ok('session', 'plan', '-m', 'Look');
   const log = await readLog(session, '01');

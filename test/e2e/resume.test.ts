@@ -93,7 +93,7 @@ describe('without a terminal', () => {
     await plan.result;
     const resumed = await project.run(resume);
     expect(resumed).toMatchObject({ exitCode: 0, stdout: answer });
-    expect(resumed.stderr).toMatch(/^warning: An answer that an interrupted command had received .* kept in turn 01/m);
+    expect(resumed.stderr).toMatch(/^warning: An answer that an interrupted command had received .* saved in turn 01/m);
     expect(await recordTypes(session)).toEqual(['user', 'assistant_partial', 'assistant']);
   });
 

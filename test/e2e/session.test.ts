@@ -146,7 +146,7 @@ test('a branch without a message waits for one, and status, execute and land say
     next: ['teddy session plan -m "what you want"'],
   });
   expect(await project.refuses('NO_PENDING_PLAN', 3, ['session', 'execute'])).toContain(
-    'hint:  Say what is next: `teddy session plan -m "..."`.\n',
+    'hint:  Say what to do next: `teddy session plan -m "..."`.\n',
   );
   expect(await project.refuses('NOTHING_TO_LAND', 3, ['session', 'land'])).not.toContain('waits for an answer');
 

@@ -143,7 +143,7 @@ test('the switch that is refused says what can be done with this command', async
   expect(rewound).not.toContain('--no-switch');
   await project.refuses('UNKNOWN_TURN', 2, ['session', 'rewind', '09']);
   const branched = await project.refuses('FILES_IN_THE_WAY', 3, ['session', 'branch', '01']);
-  expect(branched).toContain('With --no-switch it is made all the same.');
+  expect(branched).toContain('To make it without switching: --no-switch.');
   await project.ok('session', 'branch', '01', '--no-switch');
   expect(await repo.git('symbolic-ref', '--short', 'HEAD')).toBe(`teddy/${session}`);
 });

@@ -242,7 +242,7 @@ describe('worktree remove', () => {
     expect([removed.exitCode, planned.exitCode]).toEqual([0, 1]);
     expect(planned.stderr).toContain('[NO_WORK_TREE]');
     const again = await project.plan(createPlan('a.txt', 'A\n'), 'Again', '-s', session, '--worktree');
-    expect(again.stderr).toContain('is kept in turn 01');
+    expect(again.stderr).toContain('was saved in turn 01');
     expect(await repo.git('log', '-1', '--format=%B', `teddy/${session}~2`)).toContain(
       'turn 01 reply: interrupted answer',
     );

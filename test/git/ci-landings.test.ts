@@ -77,7 +77,7 @@ async function forge(landing: Oid, files: Record<string, string | null>): Promis
 }
 
 const good = { ok: true, text: 'All sessions are what they say.', faults: [], unproven: [] };
-const strange = 'The landing has it as neither its session nor the commit before it gives.';
+const strange = 'The content in the landing comes neither from its session nor from the commit before it.';
 
 describe('the code of a landing', () => {
   test('is that of its session, also after the branch has moved, in a second landing, and when an undo lands', async () => {
@@ -98,7 +98,7 @@ describe('the code of a landing', () => {
 
   test('has nothing that its session does not give: not more, not less, not other, not of .teddy', async () => {
     const landing = await land();
-    const left = 'The landing leaves out what its session has done to it.';
+    const left = 'The landing leaves out the changes that its session made to it.';
     for (const [files, path, message = strange] of [
       [{ 'evil.txt': 'evil\n' }, 'evil.txt'],
       [{ 'a.txt': 'evil\n' }, 'a.txt'],

@@ -270,7 +270,7 @@ describe('a run that fails', () => {
     });
     expect(await repo.read('new.txt')).toBe('new.txt\n');
     expect(await status()).toBe('');
-    expect(said).toEqual(['Not put back: new.txt (it was committed in the meantime).']);
+    expect(said).toEqual(['Could not be restored: new.txt (it was committed in the meantime).']);
   });
 
   test('leaves big files that git does not know, and other repositories, and names them', async () => {
@@ -404,7 +404,7 @@ describe('a run that fails', () => {
       message: expect.stringContaining('poor.bin'),
     });
     expect(await repo.git('status', '--porcelain')).toBe(' M poor.bin');
-    expect(said.join()).toMatch(/^Not put back: poor\.bin \(.*smudge filter/);
+    expect(said.join()).toMatch(/^Could not be restored: poor\.bin \(.*smudge filter/);
     await repo.git('config', 'filter.picky.smudge', 'cat');
     await rollBackRun(project, {});
     expect(await repo.git('status', '--porcelain')).toBe('');

@@ -167,7 +167,7 @@ export interface RecentCapture {
   awaitsVerdict: boolean;
 }
 
-/** What counts as recent, and how many logs are shown. */
+/** The limits of "recent": an age, and a number of logs. */
 const recent = { ms: 60 * 60 * 1000, logs: 3 };
 
 /** Lists recent sessions of other agents. Leaves out lines without a branch, which were landed and archived, or deleted. */

@@ -185,7 +185,7 @@ async function findEdit(project: Project, workspace: Workspace, call: EditFileCa
   return { path: parsed.path, before, after };
 }
 
-/** Describes a problem without its hint if that names parameters and actions of a plan. */
+/** Describes a problem in the words of the tool, because the hints of a plan name its parameters and actions. */
 function describe({ message, hint }: Problem, path: string): string {
   const reason = message.replace(`EDIT ${path}: `, '');
   return [reason, ...(hint === undefined ? [] : [hint])]

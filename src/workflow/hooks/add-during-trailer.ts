@@ -126,7 +126,7 @@ function toBytes(text: string): string {
 export interface MessageForm {
   /** git adds comments to it, for a person in an editor. Otherwise a line that looks like a comment belongs to the message. */
   hasComments: boolean;
-  /** What a comment begins with, by `core.commentChar`: `#`, `auto`. */
+  /** The beginning of a comment, by `core.commentChar`: `#`, `auto`. */
   comment: string;
 }
 

@@ -43,7 +43,7 @@ export interface NewSession {
   switched: boolean;
   /** The absolute root of the linked work tree that was made for it, or null. */
   workTree: string | null;
-  /** What was made of `teddy/global`; null when the branch existed. */
+  /** A note on how `teddy/global` was made; null when the branch existed. */
   made: string | null;
 }
 

@@ -74,7 +74,7 @@ export async function readSources(project: Project, { session, walked, tree }: T
   return { bodies, planSha256, log, faults };
 }
 
-/** Adds a fault once, because everything that reads the same object finds it missing. */
+/** Reads the request; returns an empty text for one that is too long to be teddy's. */
 async function readLog({ repository: { store } }: Project, entries: readonly TreeEntry[]): Promise<string | null> {
   const found = entries.find(({ name, mode }) => name === '_context.log' && mode.startsWith('100'));
   if (found === undefined) return null;

@@ -74,7 +74,7 @@ export interface Replaced {
   turn: TurnName;
   /** The commit of its report. */
   commit: Oid;
-  /** What the new plan does differently; null when the answer is not a plan. */
+  /** The actions that differ in the new plan; null when the answer is not a plan. */
   difference: PlanDifference | null;
 }
 

@@ -20,7 +20,7 @@ export interface Executed extends Published {
   line: ReadyLine;
 }
 
-/** What a report is made from. A run needs a checked-out line; a turn can be closed without one. */
+/** The facts that a report is made from. A run needs a checked-out line; a turn can be closed without one. */
 export interface RunDraft<Line extends ReadyLine = CheckedOutLine> {
   project: Project;
   line: Line;

@@ -255,7 +255,7 @@ interface SeenChange extends UndoChange {
 }
 
 interface UndoContext {
-  /** What left the files in the state that they have to be in. */
+  /** The operation that left the files in the state that they have to be in. */
   since: 'turn' | 'undo';
   workspace: Workspace;
   files: ProjectFiles;

@@ -141,7 +141,7 @@ describe('the name of a line', () => {
     const newest = names.findLast((name) => name.includes('claude')) as string;
     expect(shortRef((await findLine(project, 'claude-code-explain')).ref)).toBe(newest);
     await findLine(project, 'claude-code-explain');
-    expect(notices).toEqual([`Session ${newest.slice('teddy/'.length)}: the newest of 13 that begin alike.`]);
+    expect(notices).toEqual([`Using ${newest.slice('teddy/'.length)}, the newest of 13 sessions with this name.`]);
     await expect(findLine(project, 'explain')).rejects.toMatchObject({ code: 'AMBIGUOUS_SESSION' });
   });
 });

@@ -116,7 +116,7 @@ test.each<[string, () => unknown, RegExp]>([
     /Codex has worked here, and its hooks have never/,
   ],
   ['lines could not be read', () => spoolState({ unreadable: 2 }), /2 notes of hooks could not be read/],
-  ['a bell waits', () => spoolState({ waiting: [{ agent: 'codex', bytes: 1, oldest: 1 }] }), /nothing reads it/],
+  ['a bell waits', () => spoolState({ waiting: [{ agent: 'codex', bytes: 1, oldest: 1 }] }), /nothing is reading them/],
   ['the spool is gone', () => spoolState({ exists: false }), /spool is missing/],
 ])('status tells that %s', async (_, change, warning) => {
   await install();

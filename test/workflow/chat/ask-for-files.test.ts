@@ -224,7 +224,7 @@ describe('a model that writes a file', () => {
     await expect(run.result).rejects.toMatchObject({
       code: 'MODEL_STUCK',
       message: expect.stringMatching(/3 times.*Invalid operation type\. Must be 'create', 'overwrite', or 'append'\./s),
-      hint: expect.stringContaining('`teddy write ask` lets it go on'),
+      hint: expect.stringContaining('To let it continue: `teddy write ask`'),
     });
     const told = model.requests.map(({ messages }) => messages.at(-1)?.content ?? '');
     expect(told[1]).toContain('The arguments are not a JSON object.');
@@ -313,7 +313,7 @@ describe('the message', () => {
       ({ hint } = await failureOf(start(project, scriptedModel('x'), { message: 'And more' })));
     };
     await start(project, scriptedModel({ texts: ['No.'], meanwhile })).result;
-    expect(hint).toContain('`teddy write ask` asks for its answer');
+    expect(hint).toContain('When that process has ended, ask for the answer: `teddy write ask`');
     expect(await messagesOf(project)).toEqual(['Write the docs', 'And more']);
   });
 

@@ -243,7 +243,7 @@ describe('tools', () => {
     expect(error).toMatchObject({
       code: 'MODEL_STUCK',
       message: expect.stringMatching(
-        /^the scripted model has made the same call in vain 3 times: The arguments are not a JSON object\..* The turn was ended there/,
+        /^the scripted model has made the same call in vain 3 times: The arguments are not a JSON object\..* teddy ended the turn there/,
       ) as string,
     });
     expect(model.requests).toHaveLength(5);
@@ -753,7 +753,7 @@ describe('somebody who speaks while the model answers', () => {
     const other = async () => {
       await expect(chat(project, 'Me too.', second)).rejects.toMatchObject({
         code: 'LOCKED',
-        message: expect.stringContaining('Your message is added to turn 01') as string,
+        message: expect.stringContaining('Your message was added to turn 01') as string,
       });
     };
     const model = scriptedModel({ texts: ['An answer.'], meanwhile: other }, 'Yours.');
@@ -843,7 +843,7 @@ describe('calls that a crash has interrupted', () => {
     expectValid(model);
     expect(project.staged).toEqual([]);
     expect(project.said.join('\n')).toContain(
-      '2 tool calls of an interrupted command, 1 without a result, are kept in turn 01.',
+      '2 tool calls of an interrupted command, 1 without a result, were saved in turn 01.',
     );
   });
 

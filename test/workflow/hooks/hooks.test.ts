@@ -161,7 +161,7 @@ describe('hooks that were installed', () => {
 
   test.each<[string, () => unknown, string]>([
     ['that is gone', () => project.hooked.files.delete(`${dir}/pre-push`), `${dir}/pre-push is missing`],
-    ['that was replaced', () => put('pre-push', '#!/bin/sh\n'), `${dir}/pre-push does not call teddy any more`],
+    ['that was replaced', () => put('pre-push', '#!/bin/sh\n'), `${dir}/pre-push no longer calls teddy`],
     [
       'that somebody has changed',
       () => put('commit-msg', `${project.hooked.files.get(`${dir}/commit-msg`)?.text}exit 1\n`),
@@ -175,12 +175,12 @@ describe('hooks that were installed', () => {
     [
       'that is not executable',
       () => put('pre-push', project.hooked.files.get(`${dir}/pre-push`)?.text ?? '', false),
-      `${dir}/pre-push is not executable, so git passes over it`,
+      `${dir}/pre-push is not executable, so git ignores it`,
     ],
     [
       'whose program is gone',
       () => (isOnPath = false),
-      `${source.program.main} is gone, and the hooks start teddy there`,
+      `${source.program.main} is gone, but the hooks start teddy from there`,
     ],
     [
       'where git does not look',

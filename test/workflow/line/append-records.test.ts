@@ -90,7 +90,7 @@ describe('a record', () => {
     const text = JSON.stringify(await recordsOf(project));
     expect(text).not.toContain('hunter2');
     expect(text.match(/\[masked: password\]/g)).toHaveLength(3);
-    expect(project.said).toContain('warning: 2 secrets in it were masked.');
+    expect(project.said).toContain('warning: 2 secrets were masked in it.');
   });
 
   test('loses the secrets of its keys as well, and loses none of two keys that are masked alike', async () => {

@@ -148,7 +148,7 @@ describe('several drafts', () => {
     project.secrets.set(secret, 'secret');
     const drafts = [toDraft(user('a', `It is ${secret}`)), toDraft(user('b', secret))];
     await append(project, { ref, workspace: null }, () => drafts);
-    expect(project.said.filter((text) => text.includes('masked'))).toEqual(['warning: 2 secrets in it were masked.']);
+    expect(project.said.filter((text) => text.includes('masked'))).toEqual(['warning: 2 secrets were masked in it.']);
     const plan = { kind: 'plan' as const, turn: '01' as TurnName, label: { title: 'x', details: [] } };
     const files = { 'plan.md': `# ${secret}\n` };
     const sha256Of = async (draft: Draft) => {

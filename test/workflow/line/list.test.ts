@@ -220,7 +220,7 @@ describe('the open session that is taken off every line', () => {
     const asked: string[] = [];
     project.notices.confirm = async (question) => (asked.push(question), false);
     await expect(say(project, 'Two', 'Fine.')).rejects.toMatchObject({ code: 'NOT_APPROVED', exitCode: 4 });
-    expect(asked).toEqual([`You are on main. Go on with ${session}?`]);
+    expect(asked).toEqual([`You are on main. Continue with ${session}?`]);
     expect(await project.tipOf(line)).toBe(tip);
   });
 
@@ -249,12 +249,12 @@ describe('the open session that is taken off every line', () => {
       project.said.length = 0;
       project.notices = { ...project.notices };
       await act().catch(() => undefined);
-      expect(project.said[0]).toContain(`Session ${session}, in ${root}: the newest that is open. You are on main`);
+      expect(project.said[0]).toContain(`Using ${session}, in ${root}, the newest open session. You are on main`);
     }
     const asked: string[] = [];
     project.notices = { ...project.notices, confirm: async (question) => (asked.push(question), false) };
     await expect(say(project, 'Three', 'Fine.')).rejects.toMatchObject({ code: 'NOT_APPROVED' });
-    expect(asked).toEqual([`You are on main. Go on with ${session}, in ${root}?`]);
+    expect(asked).toEqual([`You are on main. Continue with ${session}, in ${root}?`]);
   });
 
   test('is told of with the branches of its session on which a plan waits', async () => {
@@ -280,7 +280,7 @@ describe('the open session that is taken off every line', () => {
     project.said.length = 0;
     await say(project, 'Two', 'Fine.');
     expect(project.said[0]).toBe(
-      `Session ${session}: the newest that is open. You are on main; \`-s\` names another one.`,
+      `Using ${session}, the newest open session. You are on main. To use another one: \`-s\`.`,
     );
   });
 });
@@ -314,7 +314,7 @@ test('what a remote still has of a session that was archived here is not taken, 
     await project.setRef(`refs/remotes/origin/${line}`, tip);
     await expect(findLine(project, session)).rejects.toMatchObject({
       code: 'UNKNOWN_SESSION',
-      hint: `Bring it back: \`teddy session archive --restore ${session}\`.`,
+      hint: `Restore it: \`teddy session archive --restore ${session}\`.`,
     });
     expect(await findRecorded(project, session)).toMatchObject({ tip: newer });
   }
@@ -346,7 +346,7 @@ describe('at an older entry with a detached HEAD', () => {
     await project.repository.store.updateRefs([early], 'gone');
     await expect(say(project, 'Three', planOf([create('three.txt')]))).rejects.toMatchObject({
       code: 'NOT_ON_LINE',
-      hint: 'Make one here: `git switch -c add-login-again`, or leave turn 02 for another try: `teddy session branch 02`.',
+      hint: 'Make one here: `git switch -c add-login-again`, or branch off at turn 02 for another try: `teddy session branch 02`.',
     });
     expect(await project.tipOf(line)).toBe(tip);
     expect((await branchSession(project, { turn: '02', switch: true })).turn).toBe('02-branch-01');
@@ -360,7 +360,7 @@ describe('at the tip of a branch with a detached HEAD', () => {
     await project.detach();
     expect(await readStatus(project)).toMatchObject({ plan: { actions: 1 }, next: [`git switch ${line}`] });
     await expect(say(project, 'Three', 'Fine.')).rejects.toMatchObject({
-      hint: `Switch to its branch: \`git switch ${line}\`, or leave turn 02 for another try: \`teddy session branch 02\`.`,
+      hint: `Switch to its branch: \`git switch ${line}\`, or branch off at turn 02 for another try: \`teddy session branch 02\`.`,
     });
     await project.switchTo('mine', await project.tipOf(line));
     await project.detach();

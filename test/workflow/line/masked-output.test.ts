@@ -65,7 +65,7 @@ test('a line of over 1 MiB is left out up to its end, in whichever pieces it com
   const output = maskedOutput(masker, (_, text) => shown.push(text));
   for (const text of long) output.add('stdout', text);
   await output.end();
-  expect(shown).toEqual(['before\n', '[a line of over 1 MiB is not shown]\n', 'after [m]\n', 'end']);
+  expect(shown).toEqual(['before\n', '[a line longer than 1 MiB is not shown]\n', 'after [m]\n', 'end']);
 });
 
 test('nothing is shown of what could not be masked, and the end says so', async () => {

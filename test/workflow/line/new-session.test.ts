@@ -65,7 +65,7 @@ describe('where a session starts', () => {
     expect((await project.repository.store.readCommit(commit)).parents).toEqual([below]);
     expect(await baseOf(project, commit)).toBe('main');
     expect(project.said).toContain(
-      `Starts on top of ${session}, which is not landed. To start without it: --from main`,
+      `Starts on top of ${session}, which has not landed. To start without it: --from main`,
     );
   });
 
@@ -82,7 +82,7 @@ describe('where a session starts', () => {
     await turn(project, 'Two', create('two.txt'));
     await start(project, 'third');
     expect(project.said).toContain(
-      `Starts on top of ${session}, which is not landed. To start without it: --from main`,
+      `Starts on top of ${session}, which has not landed. To start without it: --from main`,
     );
   });
 
@@ -100,7 +100,7 @@ describe('where a session starts', () => {
     await project.switchTo('teddy/global');
     await expect(start(project, 'third')).rejects.toMatchObject({
       code: 'USAGE',
-      hint: "Switch to the code first: `git switch 'my&main'`.",
+      hint: "Switch to a branch with code first: `git switch 'my&main'`.",
     });
   });
 });
@@ -175,7 +175,7 @@ describe('session new', () => {
     await start(project);
     await start(project);
     expect(project.said).toContain(
-      `There is a session ${session} already, so this one is ${session}-2. To go on with that one: git switch ${line}`,
+      `There already is a session ${session}, so this one is ${session}-2. To continue that one: git switch ${line}`,
     );
     await project.repository.store.updateRefs(
       [{ ref: `refs/heads/${line}-2` as RefName, old: await project.tipOf(`${line}-2`), new: null }],
@@ -190,7 +190,7 @@ describe('session new', () => {
     const project = await memoryProject();
     await project.setRef(`refs/remotes/origin/${line}`, await project.tipOf('main'));
     await start(project);
-    expect(project.said.at(-1)).toMatch(new RegExp(`To go on with that one: git switch --track origin/${line}$`));
+    expect(project.said.at(-1)).toMatch(new RegExp(`To continue that one: git switch --track origin/${line}$`));
   });
 
   test('the way to the session that has the name leads to its work tree, where git would not switch to it', async () => {
@@ -198,7 +198,7 @@ describe('session new', () => {
     const { workTree } = await newSession(project, { name: 'add-login', switch: false, worktree: true });
     await start(project);
     expect(workTree).not.toBeNull();
-    expect(project.said.at(-1)).toMatch(new RegExp(`To go on with that one: cd ${workTree}$`));
+    expect(project.said.at(-1)).toMatch(new RegExp(`To continue that one: cd ${workTree}$`));
   });
 
   test('two at once with the same name get two sessions', async () => {
@@ -213,7 +213,7 @@ describe('session new', () => {
   test('a free-text name is slugged, and that is said', async () => {
     const project = await memoryProject();
     expect((await start(project, 'Füge Login hinzu!')).session).toBe('20260124-füge-login-hinzu');
-    expect(project.said).toContain('The name was made füge-login-hinzu.');
+    expect(project.said).toContain('The name was changed to füge-login-hinzu.');
     await expect(start(project, '???')).rejects.toMatchObject({ code: 'BAD_NAME' });
   });
 

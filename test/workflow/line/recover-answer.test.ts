@@ -69,7 +69,7 @@ describe('an answer that an interrupted command had received', () => {
     });
     expect(project.staged).toEqual([]);
     expect(project.said).toContain(
-      'warning: An answer that an interrupted command had received (11 characters) is kept in turn 01.',
+      'warning: An answer that an interrupted command had received (11 characters) was saved in turn 01.',
     );
   });
 
@@ -118,7 +118,7 @@ describe('an answer that an interrupted command had received', () => {
     expect(await anchored(project)).toEqual({ [place.id]: text });
     expect(project.said.at(-1) ?? '').not.toContain('turn 01.');
     expect(project.said.join('\n')).toMatch(
-      /kept aside: `git cat-file -p [0-9a-f]{40}`\. Turn 01 .* gone on without it/,
+      /saved separately: `git cat-file -p [0-9a-f]{40}`\. Turn 01 .* no longer waits for it/,
     );
 
     // The same again, as after a crash: one anchor, no entry.
@@ -166,9 +166,9 @@ describe('an answer that an interrupted command had received', () => {
     await say(project, undefined, null);
     expect(await storyOfLine(project)).toEqual([...opened, 'reply 01']);
     expect(await anchored(project)).toEqual({ [`${place.id}-damaged`]: `${text}\0\0`, nameless: `${text}\0\0` });
-    expect(project.said.join('\n')).toContain('No save had confirmed its last 3 bytes.');
+    expect(project.said.join('\n')).toContain('Its last 3 bytes had not been confirmed as saved.');
     expect(project.said.join('\n')).toContain('interrupted answer is gone: somebody has removed its bytes.');
-    expect(project.said.join('\n')).toMatch(/damaged; as it was found: `git cat-file -p [0-9a-f]{40}`/);
+    expect(project.said.join('\n')).toMatch(/damaged\. To see what was found: `git cat-file -p [0-9a-f]{40}`/);
     expect(project.staged).toEqual([]);
   });
 });

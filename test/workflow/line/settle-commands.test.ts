@@ -97,9 +97,9 @@ describe('a command of a conversation that was killed', () => {
     expect(await project.read('a.txt')).toBe('made\n');
     expect(project.noted).toEqual([]);
     expect(warnings(project)[0]).toMatch(
-      /^warning: An interrupted command, or you since then, changed .*memos\.yaml.*\. No command changes \.teddy\/, so it is as it was before\. If it was you who edited: `git show [0-9a-f]{40}:<path>` has the text\.$/,
+      /^warning: An interrupted command, or you since then, changed .*memos\.yaml.*\. Commands may not change \.teddy\/, so the change was reverted\. If the edit was yours, `git show [0-9a-f]{40}:<path>` has the text\.$/,
     );
-    expect(warnings(project).filter((text) => text.includes('No command changes'))).toHaveLength(1);
+    expect(warnings(project).filter((text) => text.includes('Commands may not change'))).toHaveLength(1);
   });
 
   test('is closed on the line after that, and the conversation goes on', async () => {
@@ -110,7 +110,7 @@ describe('a command of a conversation that was killed', () => {
     );
     expect(types).toEqual(['user', 'tool_use', 'tool_result recovered', 'assistant']);
     const said = warnings(project);
-    expect(said.findIndex((text) => text.includes('No command changes'))).toBe(0);
+    expect(said.findIndex((text) => text.includes('Commands may not change'))).toBe(0);
     expect(said[1]).toContain('1 tool call of an interrupted command');
   });
 
@@ -138,7 +138,8 @@ describe('a command of a conversation that was killed', () => {
       if (name === 'execute' || name === 'branch' || name === 'undo') continue;
       await expect(go(project), name).rejects.toMatchObject({
         code: 'LOCKED',
-        message: 'A command of turn 01 still runs (process group 4711); the conversation that started it was killed.',
+        message:
+          'A command of turn 01 is still running (process group 4711); the conversation that started it was killed.',
         hint: 'Wait for it, or stop it: `kill -- -4711`.',
       });
     }
@@ -147,7 +148,7 @@ describe('a command of a conversation that was killed', () => {
     await expect(say(project, 'And now?', 'Fine.')).rejects.toMatchObject({
       code: 'LOCKED',
       message:
-        'A command of turn 01 still runs (outside its process group, as 12, 34); the conversation that started it was killed.',
+        'A command of turn 01 is still running (outside its process group, as 12, 34); the conversation that started it was killed.',
       hint: 'Wait for it, or stop it: `kill -- 12 34`.',
     });
     project.shellOf = shellOf;
@@ -173,8 +174,8 @@ describe('a command of a conversation that was killed', () => {
     for (const one of project.noted) one.facts = null;
     await expect(chat(project, undefined, 'Fine.')).rejects.toMatchObject({
       code: 'DAMAGED_SESSION',
-      message: 'The note of a command that was interrupted cannot be read: /journal/command-0.json.',
-      hint: 'Look at `git diff HEAD -- .teddy`, take back what is not yours, then remove the note: `rm /journal/command-0.json`.',
+      message: 'The note about an interrupted command cannot be read: /journal/command-0.json.',
+      hint: 'Look at `git diff HEAD -- .teddy`, revert what is not yours, then remove the note: `rm /journal/command-0.json`.',
     });
     expect(await textsOf(project)).toMatchObject(evil);
     expect(project.noted).toHaveLength(1);
@@ -233,7 +234,7 @@ describe('a command of a conversation that was killed', () => {
     for (const { facts } of project.noted) Object.assign(facts ?? {}, { root: '/gone', isLinked: true });
     await say(project, undefined, 'Fine.');
     expect(warnings(project)[0]).toBe(
-      'warning: /gone is gone, and a command of turn 01 that was interrupted there is forgotten.',
+      'warning: /gone is gone, so the command of turn 01 that was interrupted there is forgotten.',
     );
     expect(project.noted).toEqual([]);
   });

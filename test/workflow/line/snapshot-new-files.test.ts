@@ -37,7 +37,7 @@ describe('with teddy.snapshot=all', () => {
       'edited\n',
       null,
     ]);
-    expect(project.said).toContain('3 files of your own edits committed as a snapshot (2 of them new).');
+    expect(project.said).toContain('Your own edits of 3 files were committed as a snapshot (2 of them new).');
     const status = await project.repository.workspace.status({ untracked: true });
     expect(status).toEqual({ edits: [], unmerged: [], untracked: [] });
   });
@@ -46,7 +46,7 @@ describe('with teddy.snapshot=all', () => {
     const project = await begin();
     await project.write({ 'new.txt': 'n\n' });
     await say(project, 'Go on', 'Fine.');
-    expect(project.said).toContain('1 file of your own edits committed as a snapshot (1 of them new).');
+    expect(project.said).toContain('Your own edits of 1 file were committed as a snapshot (1 of them new).');
   });
 
   slowTest('secrets, by name and by content, and what has 1 MiB or more stay away, each with its reason', async () => {
@@ -71,7 +71,7 @@ describe('with teddy.snapshot=all', () => {
       'a.txt',
       'below.bin',
     ]);
-    const said = project.said.find((text) => text.startsWith('warning: Not in the snapshot: ')) ?? '';
+    const said = project.said.find((text) => text.startsWith('warning: Left out of the snapshot: ')) ?? '';
     for (const reason of [
       '.env (named like a secret)',
       'notes.txt (it holds a secret)',
@@ -87,7 +87,7 @@ describe('with teddy.snapshot=all', () => {
     await project.write({ '.env': 'A=1\n' });
     await say(project, 'Go on', 'Fine.');
     expect(await storyOfLine(project)).not.toContain('snapshot');
-    expect(project.said).toContain('warning: Not in the snapshot: .env (named like a secret).');
+    expect(project.said).toContain('warning: Left out of the snapshot: .env (named like a secret).');
   });
 
   test('a file that cannot be read stays away, and one that has vanished is none', async () => {
@@ -101,8 +101,8 @@ describe('with teddy.snapshot=all', () => {
       },
     }));
     await say(hindered, 'Go on', 'Fine.');
-    expect(project.said).toContain('1 file of your own edits committed as a snapshot (1 of them new).');
-    expect(project.said).toContain('warning: Not in the snapshot: locked.txt (it cannot be read).');
+    expect(project.said).toContain('Your own edits of 1 file were committed as a snapshot (1 of them new).');
+    expect(project.said).toContain('warning: Left out of the snapshot: locked.txt (it cannot be read).');
   });
 
   slowTest(
@@ -120,7 +120,7 @@ describe('with teddy.snapshot=all', () => {
       await say(racing, 'Go on', 'Fine.');
       const tip = await project.tipOf(line);
       expect([await project.readAt(tip, 'log.txt'), await project.readAt(tip, 'new.txt')]).toEqual([null, 'n\n']);
-      expect(project.said).toContain('warning: Not in the snapshot: log.txt (it is being written).');
+      expect(project.said).toContain('warning: Left out of the snapshot: log.txt (it is being written).');
     },
   );
 

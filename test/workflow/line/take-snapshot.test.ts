@@ -23,18 +23,18 @@ describe('the user’s own edits', () => {
     expect(await project.readAt(tip, 'a.txt')).toBe('edited\n');
     expect(await project.readAt(tip, 'b.txt')).toBeNull();
     expect(await project.readAt(tip, 'untracked.txt')).toBeNull();
-    expect(project.said).toContain('2 files of your own edits committed as a snapshot.');
+    expect(project.said).toContain('Your own edits of 2 files were committed as a snapshot.');
     const status = await project.repository.workspace.status({ untracked: true });
     expect(status).toEqual({ edits: [], unmerged: [], untracked: ['untracked.txt'] });
   });
 
   test('of files that git does not track are named once: all before the first message, later the ones that came since', async () => {
     const project = await begin();
-    const told = () => project.said.filter((text) => text.startsWith('Not in the session'));
+    const told = () => project.said.filter((text) => text.startsWith('Left out of the session'));
     await project.write({ '.gitignore': '*.log\n', 'x.log': 'l\n', 'early.txt': 'e\n', 'made.txt': 'm\n' });
     await say(project, 'Go on', 'Fine.');
     const advice = '`git add` the ones that belong in it.';
-    const first = `Not in the session, since git does not track them: .gitignore, early.txt, made.txt. ${advice}`;
+    const first = `Left out of the session, because git does not track them: .gitignore, early.txt, made.txt. ${advice}`;
     expect(told()).toEqual([first]);
     await say(project, 'And on', 'Fine.');
     expect(told()).toEqual([first]);
@@ -43,7 +43,7 @@ describe('the user’s own edits', () => {
     const bornOnDisk = async (name: string) => (name === 'late.txt' ? born : new Date(0));
     Object.assign(project.repository.workspace, { bornOnDisk });
     await say(project, 'Still on', 'Fine.');
-    expect(told()).toEqual([first, `Not in the session, since git does not track them: late.txt. ${advice}`]);
+    expect(told()).toEqual([first, `Left out of the session, because git does not track them: late.txt. ${advice}`]);
   });
 
   test('that are wholly staged join it, additions included, and that is said', async () => {

@@ -260,7 +260,7 @@ test('a plan is not refused where the edits of the user could not be committed b
   const request = { message: 'Otherwise', selector: session, choice, signal, onText: () => undefined };
   await expect(planInstead(project, request, () => undefined)).rejects.toMatchObject({
     code: 'OPERATION_IN_PROGRESS',
-    message: 'Unmerged: src/app.ts.',
+    message: 'These files have merge conflicts: src/app.ts.',
   });
   expect((await storyOfLine(project)).at(-1)).toBe('plan 01');
 });

@@ -213,9 +213,9 @@ describe('teddy.approvals', () => {
       code: 'APPROVAL_MISSING',
       message: expect.stringContaining('(ada@example.org did)'),
     });
-    expect((await refused()).hint).toMatch(/^Add a remote \(`git remote add origin <url>`\)\. Push the line/);
+    expect((await refused()).hint).toMatch(/^Add a remote \(`git remote add origin <url>`\)\. Push the branch/);
     project.remotes.set('origin', { refs: new Map() } as never);
-    expect((await refused()).hint).toMatch(/^Push the line/);
+    expect((await refused()).hint).toMatch(/^Push the branch/);
     be('ADA');
     await give({ text: 'It is me.' });
     await expect(run(project)).rejects.toMatchObject({ code: 'APPROVAL_MISSING' });
@@ -332,7 +332,7 @@ describe('teddy.approvals', () => {
       await judge(message, 'Bob', approval);
       await expect(run(project)).rejects.toMatchObject({
         code: 'APPROVAL_MISSING',
-        message: expect.stringContaining('without a good signature by a key of their own') as string,
+        message: expect.stringContaining('without a good signature from a key of their own') as string,
         hint: expect.stringContaining('teddy session push') as string,
       });
     });

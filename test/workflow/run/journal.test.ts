@@ -234,7 +234,9 @@ describe('a crash while files are put back', () => {
   slowTest('after a failure: resuming puts the rest back, and the report says that the run failed', async () => {
     const project = await pending([edit('a.txt', 'a', 'A'), create('new.txt'), command('fail'), create('z.txt')]);
     await expect(run(dying(project), { rollback: true })).rejects.toThrow('killed');
-    await expect(run(project)).rejects.toThrow('The run of turn 01 was interrupted while its files were put back.');
+    await expect(run(project)).rejects.toThrow(
+      'The run of turn 01 was interrupted while its files were being restored.',
+    );
     const outcome = await resume(project);
     expect(outcome.report.run_summary).toMatchObject({ status: 'FAILURE', error: 'action 3 (EXECUTE) failed' });
     expect(outcome.report.rollback?.restored.toSorted()).toEqual(['a.txt', 'new.txt']);
@@ -370,6 +372,6 @@ test('what a dry run shows after a crash comes with a warning that the run has b
   const { previewPlan } = await import('../../../src/workflow/run/preview-plan.ts');
   await previewPlan(project, {});
   expect(project.said.at(-1)).toBe(
-    'warning: A run of turn 01 has come to action 2 (EXECUTE two.txt=2) already; what it did is shown as if it were yours.',
+    'warning: A run of turn 01 has already reached action 2 (EXECUTE two.txt=2); its changes are shown as if they were yours.',
   );
 });

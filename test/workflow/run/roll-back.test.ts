@@ -76,7 +76,7 @@ test('a roll back that is killed in the middle is finished by the next one, and 
     },
   };
   await expect(rollBackRun(dying, {})).rejects.toThrow('killed');
-  await expect(run(project)).rejects.toThrow(/while its files were put back/);
+  await expect(run(project)).rejects.toThrow(/while its files were being restored/);
   expect((await rollBackRun(project, {})).failed).toEqual([]);
   await expectBack(project);
 });
@@ -124,7 +124,7 @@ test('a run is not reported as taken back while a file is not: what was kept of 
   };
   await expect(run(full, { rollback: true })).rejects.toMatchObject({
     code: 'ROLLBACK_INCOMPLETE',
-    message: 'Not all of turn 01 is put back: own.txt.',
+    message: 'Turn 01 could not be rolled back completely. Not restored: own.txt.',
   });
   await expect(rollBackRun(full, {})).rejects.toMatchObject({ code: 'ROLLBACK_INCOMPLETE' });
   expect(closed).toContain('01');

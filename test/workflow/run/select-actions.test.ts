@@ -39,7 +39,9 @@ test('an edit of a file that a skipped action would have made is not valid', asy
   const person = approver();
   await expect(run(project, { approver: person, skip: [1] })).rejects.toMatchObject({
     code: 'VALIDATION_FAILED',
-    message: expect.stringMatching(/^The chosen actions alone are not valid: plan\.md:\d+:\d+: EDIT made\.txt: /),
+    message: expect.stringMatching(
+      /^The chosen actions are not valid by themselves: plan\.md:\d+:\d+: EDIT made\.txt: /,
+    ),
     hint: expect.stringContaining('the plan is still pending'),
   });
   expect(person.asked).toEqual([]);

@@ -114,7 +114,7 @@ describe('a session that is archived here', () => {
       for (const selector of [session, line, 'add-login'])
         await expect(findLine(ada, selector)).rejects.toMatchObject({
           code: 'UNKNOWN_SESSION',
-          message: `${session} is archived, and has no branch.`,
+          message: `${session} is archived and has no branch.`,
         });
     }
   });

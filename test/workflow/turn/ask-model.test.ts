@@ -52,7 +52,7 @@ describe('an answer that its endpoint ended badly', () => {
     const project = await begin();
     await expect(say(project, 'Do it', scriptedModel(ended(plan)))).rejects.toMatchObject({
       code: 'MODEL_INTERRUPTED',
-      message: expect.stringContaining('it waits in turn 01, and nothing was run'),
+      message: expect.stringContaining('it is pending in turn 01, and nothing was run'),
     });
     expect(await storyOfLine(project)).toEqual(["'First commit'", 'start', 'message 01', 'plan 01']);
     expect(await project.readAt(await project.tipOf(line), `.teddy/sessions/${session}/01/plan.md`)).toBe(plan);
@@ -271,7 +271,7 @@ describe('an answer that was interrupted and cannot be kept', () => {
     await expect(say(project, 'Do it', scriptedModel({ texts: ['Hal'], error: lost, meanwhile }))).rejects.toBe(lost);
     expect(project.staged).toMatchObject([{ text: 'Hal', isSaved: true }]);
     expect(project.said).toContainEqual(
-      'warning: The answer was interrupted, and what arrived (3 characters) could not be kept in turn 01: No space left. Make room.',
+      'warning: The answer was interrupted, and what arrived (3 characters) could not be saved in turn 01: No space left. Make room.',
     );
   });
 

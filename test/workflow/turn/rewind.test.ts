@@ -27,8 +27,8 @@ test('a turn that has no end yet is refused, and nothing is made', async () => {
   await say(project, 'One', null);
   await expect(rewindTurn(project, { turn: '01' })).rejects.toMatchObject({
     code: 'TURN_OPEN',
-    message: expect.stringContaining('no end to go back to: it waits for an answer.'),
-    hint: `\`teddy session branch 01 -s ${line}\` goes back to its beginning.`,
+    message: expect.stringContaining('you cannot go back to its end: it waits for an answer.'),
+    hint: `To go back to its beginning: \`teddy session branch 01 -s ${line}\`.`,
   });
   await say(project, undefined, planOf([create('one.txt')]));
   await expect(rewindTurn(project, { turn: '01' })).rejects.toMatchObject({ code: 'PLAN_PENDING' });
@@ -36,7 +36,7 @@ test('a turn that has no end yet is refused, and nothing is made', async () => {
   await branchSession(project, { turn: '01', switch: true });
   await expect(rewindTurn(project, { turn: '01-branch-01' })).rejects.toMatchObject({
     code: 'TURN_OPEN',
-    message: expect.stringContaining('no end to go back to: it has no message yet.'),
+    message: expect.stringContaining('you cannot go back to its end: it has no message yet.'),
   });
 });
 
@@ -47,12 +47,12 @@ test('the way back is a command that works: on a detached HEAD, and on a branch 
   const tip = await project.tipOf(line);
   await project.detach();
   await expect(rewindTurn(project, { turn: '01' })).rejects.toMatchObject({
-    message: `Turn 01 of ${session} has no end to go back to: its plan is pending.`,
-    hint: '`teddy session branch 01` goes back to its beginning.',
+    message: `Turn 01 of ${session} has not ended, so you cannot go back to its end: its plan is pending.`,
+    hint: 'To go back to its beginning: `teddy session branch 01`.',
   });
   await project.switchTo('a&b', tip);
   await expect(rewindTurn(project, { turn: '01' })).rejects.toMatchObject({
-    hint: "`teddy session branch 01 -s 'a&b'` goes back to its beginning.",
+    hint: "To go back to its beginning: `teddy session branch 01 -s 'a&b'`.",
   });
 });
 

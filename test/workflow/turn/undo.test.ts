@@ -58,7 +58,7 @@ test('the undo of a line that is checked out nowhere is refused, with the way to
   await project.switchTo('main');
   await expect(undoTurn(project, { selector: session })).rejects.toMatchObject({
     code: 'NOT_ON_LINE',
-    message: `Undo changes files, and ${line} is not checked out in any work tree.`,
+    message: `Undo changes files, but ${line} is not checked out in any work tree.`,
     hint: `Switch to it: \`git switch ${line}\`.`,
   });
 });
