@@ -1,4 +1,4 @@
-/** The names of things in a repository. Each is made only by its parser, and trusted from then on. */
+/** The names of things in a repository. Only its parser makes a name, and the rest of the code trusts it. */
 import { TeddyError } from './errors.ts';
 
 declare const brand: unique symbol;
@@ -8,22 +8,22 @@ type Branded<Name extends string> = string & { readonly [brand]: Name };
 export type Oid = Branded<'Oid'>;
 /** A full ref name, e.g. `refs/heads/teddy/20260124-add-user-auth`. */
 export type RefName = Branded<'RefName'>;
-/** A session id, `<YYYYMMDD>-<name>`. */
+/** A session id: `<YYYYMMDD>-<name>`. */
 export type SessionId = Branded<'SessionId'>;
-/** A turn directory's name: `02`, or `02-branch-01` for the first turn of a conversation branch. */
+/** The name of a turn directory: `02`, or `02-branch-01` for the first turn of a conversation branch. */
 export type TurnName = Branded<'TurnName'>;
-/** A path relative to the project's root: `/` between parts, no `.`, `..`, empty or NUL parts. */
+/** A path relative to the project's root: parts separated by `/`, with no `.`, `..`, empty or NUL parts. */
 export type RepoPath = Branded<'RepoPath'>;
 
 export const globalRef = 'refs/heads/teddy/global' as RefName;
-/** Where lines are kept whose branches are gone, or have landed. */
+/** The prefix of refs that keep lines after they landed or their branch was removed. */
 export const archivePrefix = 'refs/teddy/archive/';
-/** Where lines are kept for 30 days that `session delete` has deleted. */
+/** The prefix of refs that keep lines for 30 days after `session delete` deleted them. */
 export const deletedPrefix = 'refs/teddy/keep/deleted/';
-/** Says that something here came from elsewhere, also where no remote is configured. */
+/** Records that something in this repository was fetched, even when no remote is configured. */
 export const fetchedRef = 'refs/teddy/keep/fetched' as RefName;
 const maxNameLength = 64;
-/** A file may have the names of two lines in its own, which has room for 255 bytes. */
+/** A file name may contain the names of two lines, and is limited to 255 bytes. */
 const maxNameBytes = 80;
 
 export function isOid(text: string): text is Oid {
@@ -35,39 +35,42 @@ export function parseOid(text: string): Oid {
   return text;
 }
 
-/** The all-zero id that stands for "does not exist" in ref updates. */
+/** Returns the all-zero id that stands for "does not exist" in ref updates. */
 export function zeroOid(like: Oid): Oid {
   return '0'.repeat(like.length) as Oid;
 }
 
-/** Turns free text into a session name: lower case, letters and digits of any script, single hyphens, at most 64 characters and 80 bytes. */
+/**
+ * Turns free text into a session name: lower case, letters and digits of any script, single hyphens, at most 64
+ * characters and 80 bytes.
+ */
 export function toSessionName(text: string, longest = maxNameLength): string {
   const slug = [...toCanonical(text).matchAll(nameWord)].map(([word]) => word).join('-');
   if (slug === '') {
     throw new TeddyError(
       'BAD_NAME',
-      `No session name can be made of ${JSON.stringify(text)}.`,
+      `No session name can be made from ${JSON.stringify(text)}.`,
       'Use letters and digits, e.g. `teddy session new add-login-route`.',
     );
   }
   const fitting = fitName(slug, longest);
   if (fitting === slug) return slug;
   const cut = slug.slice(0, fitting.length + 1).lastIndexOf('-');
-  // Some scripts write sentences as one word.
+  // Some scripts write whole sentences without spaces.
   return fitting.slice(0, cut > fitting.length / 2 ? cut : fitting.length).replace(/-$/, '');
 }
 
-/** A letter or a digit, and then the marks that belong to it. What nobody can see is neither. */
+/** A letter or a digit, followed by the marks that belong to it. Invisible characters do not count. */
 const nameCharacter = String.raw`(?!\p{Default_Ignorable_Code_Point})[\p{L}\p{Nd}](?:(?!\p{Default_Ignorable_Code_Point})\p{M})*`;
 const nameWord = new RegExp(`(?:${nameCharacter})+`, 'gu');
 const anySessionId = new RegExp(`^\\d{8}(?:-(?:${nameCharacter})+)+$`, 'u');
 
-/** Composed, in lower case. Lower case may have to be composed again. */
+/** Composes and lowercases the text. Lowercasing can make another composition necessary. */
 function toCanonical(text: string): string {
   return text.normalize('NFC').toLowerCase().normalize('NFC');
 }
 
-/** Cuts between characters with their marks. */
+/** Cuts the name, but never between a character and its marks. */
 function fitName(name: string, longest: number): string {
   let bytes = 0;
   let length = 0;
@@ -79,7 +82,7 @@ function fitName(name: string, longest: number): string {
   return name.slice(0, length);
 }
 
-/** `date` counts in UTC. `attempt` 1 is the plain id; 2, 3, ... get a number at the end. */
+/** Makes a session id from the UTC date and the name. `attempt` 1 gives the plain id; 2, 3, ... add a number at the end. */
 export function toSessionId(date: Date, name: string, attempt = 1): SessionId {
   const day = date.toISOString().slice(0, 10).replaceAll('-', '');
   return `${day}-${name}${attempt === 1 ? '' : `-${attempt}`}` as SessionId;
@@ -93,11 +96,11 @@ export function isTurnName(text: string): text is TurnName {
   return /^\d{2,}(?:-branch-\d{2,})?$/.test(text) && Number.parseInt(text, 10) > 0;
 }
 
-/** Accepts `2`, `02` and `02-branch-01`. */
+/** Parses `2`, `02` and `02-branch-01`. */
 export function parseTurnName(text: string): TurnName {
   const match = /^(\d+)(?:-branch-(\d+))?$/.exec(text.trim());
   if (!match?.[1] || Number(match[1]) === 0) {
-    throw new TeddyError('UNKNOWN_TURN', `Not a turn: ${text}`, 'A turn reads 02, or 02-branch-01.');
+    throw new TeddyError('UNKNOWN_TURN', `Not a turn: ${text}`, 'A turn is written as 02 or 02-branch-01.');
   }
   return toTurnName(Number(match[1]), match[2] === undefined ? undefined : Number(match[2]));
 }
@@ -115,13 +118,13 @@ function turnBranch(turn: TurnName): number {
   return Number(/-branch-(\d+)$/.exec(turn)?.[1] ?? 0);
 }
 
-/** In their order. A line may have thousands, and is asked for them often. */
+/** Sorts turns in their order. Parses each number only once, because a line may have thousands of turns and is sorted often. */
 export function sortTurns(turns: readonly TurnName[]): TurnName[] {
   const numbered = turns.map((turn) => ({ turn, number: turnNumber(turn) }));
   return numbered.sort((a, b) => a.number - b.number || compareTurns(a.turn, b.turn)).map(({ turn }) => turn);
 }
 
-/** Turns are ordered by number, then by branch; `02` comes before `02-branch-01`. */
+/** Compares turns by number, then by branch; `02` sorts before `02-branch-01`. */
 export function compareTurns(a: TurnName, b: TurnName): number {
   return turnNumber(a) - turnNumber(b) || turnBranch(a) - turnBranch(b);
 }
@@ -130,12 +133,13 @@ export function mainLineRef(session: SessionId): RefName {
   return `refs/heads/teddy/${session}` as RefName;
 }
 
-/** A file name has room for 255 bytes; a claim adds up to 50 to that of its run. */
+/** A file name is limited to 255 bytes, and a claim adds up to 50 to the name of its run. */
 const maxRunBytes = 205;
 
 /**
- * A file name for the run of a turn. Other lines of a session may have a turn of the same name. Letters of other scripts are
- * encoded, so that a run that an older version left is found, except where that would be too long.
+ * Returns a file name for the run of a turn. It includes the line, because other lines of a session may have a turn of
+ * the same name. Letters of other scripts are encoded, so that a run left by an older version is found, unless the name
+ * would become too long.
  */
 export function runName({ session, turn, ref }: { session: SessionId; turn: TurnName; ref: RefName }): string {
   const run = `${session}-${turn}`;
@@ -150,7 +154,7 @@ export function conversationBranchRef(session: SessionId, turn: TurnName): RefNa
   return `refs/heads/teddy/${session}--${turn}` as RefName;
 }
 
-/** Reads `refs/heads/teddy/<session>` and `refs/heads/teddy/<session>--<turn>-branch-<nn>`; anything else is null. */
+/** Parses `refs/heads/teddy/<session>` and `refs/heads/teddy/<session>--<turn>-branch-<nn>`; returns null for anything else. */
 export function parseLineRef(ref: string): { session: SessionId; branch: TurnName | null } | null {
   const match = /^refs\/heads\/teddy\/([^/]+?)(?:--(\d{2,}-branch-\d{2,}))?$/.exec(ref);
   if (!match?.[1] || !isSessionId(match[1])) return null;
@@ -158,12 +162,12 @@ export function parseLineRef(ref: string): { session: SessionId; branch: TurnNam
   return { session: match[1], branch: match[2] ?? null };
 }
 
-/** The ref that keeps a line when its branch is gone, below the month of its session. */
+/** Returns the ref that keeps a line after its branch is gone, below the month of its session. */
 export function archiveRef(line: RefName): RefName {
   return line.replace(/^refs\/heads\/teddy\/(\d{4})(\d{2})/, `${archivePrefix}$1-$2/$1$2`) as RefName;
 }
 
-/** The folder of a session's archives: `2026-01`. */
+/** Returns the folder of a session's archives, e.g. `2026-01`. */
 export function archiveMonth(session: SessionId): string {
   return `${session.slice(0, 4)}-${session.slice(4, 6)}`;
 }
@@ -171,11 +175,11 @@ export function archiveMonth(session: SessionId): string {
 export interface ArchiveName {
   session: SessionId;
   branch: TurnName | null;
-  /** The branch that the line was. */
+  /** The line's former branch. */
   line: RefName;
 }
 
-/** Reads the line that a ref below the month of its session keeps, as if it were still a branch; anything else is null. */
+/** Parses an archive ref, below the month of its session, into the line that it keeps; returns null for anything else. */
 export function parseArchiveRef(ref: string): ArchiveName | null {
   if (!ref.startsWith(archivePrefix)) return null;
   const line = `refs/heads/teddy/${ref.slice(ref.lastIndexOf('/') + 1)}` as RefName;
@@ -183,14 +187,14 @@ export function parseArchiveRef(ref: string): ArchiveName | null {
   return parsed === null || ref !== archiveRef(line) ? null : { ...parsed, line };
 }
 
-/** Names a ref for a person, as git shortens it; an archive without its month, which the id of its session says. */
+/** Shortens a ref for people, as git does. An archive is named without its month, which the session's id contains. */
 export function nameRef(ref: RefName): string {
   const { line } = parseArchiveRef(ref) ?? {};
   if (line !== undefined) return `archive/${shortRef(line).slice('teddy/'.length)}`;
   return ref.startsWith(archivePrefix) ? `archive/${ref.slice(archivePrefix.length)}` : shortRef(ref);
 }
 
-/** git's rules for the names of refs (`git help check-ref-format`). */
+/** Applies git's rules for ref names (`git help check-ref-format`). */
 export function isRefName(ref: string): ref is RefName {
   // oxlint-disable-next-line no-control-regex
   if (!ref.startsWith('refs/') || /[\x00-\x20\x7f~^:?*[\\]|\.\.|@\{|\/\/|\/$|\.$/.test(ref)) return false;
@@ -213,13 +217,13 @@ export function joinPath(dir: RepoPath, name: string): RepoPath {
   return `${dir}/${name}` as RepoPath;
 }
 
-/** The directories that a path is in, the deepest first. */
+/** Lists the directories that contain a path, the deepest first. */
 export function parentsOf(path: string): RepoPath[] {
   const parts = path.split('/').slice(0, -1);
   return parts.map((_, at) => parts.slice(0, parts.length - at).join('/') as RepoPath);
 }
 
-/** Trusts git: a path that git printed is relative to the root already. */
+/** Accepts a path from git unchecked, because git prints paths relative to the root. */
 export function repoPathFromGit(path: string): RepoPath {
   return path as RepoPath;
 }

@@ -1,4 +1,4 @@
-/** A lock file, among processes and within one: who has made it holds it, until it lets go or dies. */
+/** A lock file between processes and within one. The process that makes it holds it until it releases the file or dies. */
 import { randomBytes } from 'node:crypto';
 import { link, open, readdir, rename, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -7,19 +7,19 @@ import { removeFile, replaceDurably } from './durable-file.ts';
 import { fallBackTo, ignoreSystemError } from './system-error.ts';
 
 export interface Processes {
-  /** Changes with every start of the machine. */
+  /** Changes each time the machine boots. */
   bootId(): Promise<string>;
-  /** Another process than this one. Without `startTime` the pid may be of one that came after it. */
+  /** Checks a process other than this one. Without `startTime`, a later process that reuses the pid counts as alive. */
   isAlive(pid: number, bootId: string, startTime?: string | null): Promise<boolean>;
   /**
-   * Reads the start time of this process in the system's own unit; null when the system does not say. Without it the pid alone
-   * tells who it is.
+   * Reads the start time of this process in the system's own unit; null when the system does not report it. The process
+   * is then identified by its pid alone.
    */
   startTime?(): Promise<string | null>;
 }
 
 export interface ClaimOptions extends Processes {
-  /** Called after each step of a takeover; a test may crash there. */
+  /** Called after each step of a takeover, so that a test can crash there. */
   onStep?: ((step: string) => void) | undefined;
 }
 
@@ -27,13 +27,13 @@ export interface Claim {
   release(): Promise<void>;
 }
 
-/** Who holds a file, as the fields of its JSON say. */
+/** The process that holds a file, as recorded in the file's JSON. */
 export interface Holder {
   pid: number;
   bootId: string;
-  /** A pid is used again; null: not recorded. */
+  /** Tells apart processes that had the same pid; null when it was not recorded. */
   startTime: string | null;
-  /** No two claims have the same: a claim that was seen once, and is gone, never comes back. */
+  /** Unique to each claim, so a claim that is gone never reappears. */
   nonce: string;
 }
 
@@ -43,14 +43,14 @@ interface OwnFile {
 }
 
 interface TakeOptions extends ClaimOptions {
-  /** Makes the new content of a file that has to be there; without it, a file that is not there is made. */
+  /** Makes the new content of a file that must already exist. Without it, a missing file is created. */
   renew?: (holder: Holder, before: string) => string;
 }
 
-/** Claims of this very process. Any other under its pid is of a process that had the pid before. */
+/** The claims of this very process. Any other claim under its pid belongs to an earlier process with the same pid. */
 const own = new Set<string>();
 
-/** The directory of `path` has to exist. Throws errors of the system; nothing is claimed then. */
+/** Claims `path`, in a directory that must exist. Throws system errors; nothing is claimed then. */
 export async function claimFile(path: string, options: ClaimOptions): Promise<Claim | { heldBy: number }> {
   const outcome = await take(path, options);
   if ('holder' in outcome) return { release: () => releaseClaim(path, outcome.holder) };
@@ -59,8 +59,8 @@ export async function claimFile(path: string, options: ClaimOptions): Promise<Cl
 }
 
 /**
- * Takes over a file that says more than who holds it, and whose holder is dead: durably, and it stays whatever happens.
- * `heldBy` null: it is gone.
+ * Takes over a file that records more than its holder, once that holder is dead. The takeover is durable, and a crash
+ * never loses the file. `heldBy` is null when the file is gone.
  */
 export function takeOverFile(
   path: string,
@@ -69,25 +69,28 @@ export function takeOverFile(
   return take(path, options);
 }
 
-/** Says who this process is, in a file of its own that it is about to write. */
+/** Describes this process, for a file of its own that it is about to write. */
 export async function newHolder({ bootId, startTime }: Processes): Promise<Holder> {
   const nonce = randomBytes(16).toString('hex');
   own.add(nonce);
   return { pid: process.pid, bootId: await bootId(), startTime: (await startTime?.()) ?? null, nonce };
 }
 
-/** Gives the file up: this process takes it for one of a dead process from now on. */
+/** Gives the file up: from now on this process treats it like the file of a dead process. */
 export function letGo({ nonce = '' }: Partial<Holder>): void {
   own.delete(nonce);
 }
 
-/** The process that holds it; null: nobody who lives does. */
+/** Returns the pid of the living process that holds the file, or null when there is none. */
 export async function findHolder(path: string, options: Processes): Promise<number | null> {
   const holder = await readHolder(path);
   return holder !== null && (await isHeld(holder, options)) ? holder.pid : null;
 }
 
-/** The same as `claimFile`, after others have let go of it; `heldBy` tells who has not after `waitMs`. */
+/**
+ * Does what `claimFile` does, but waits for others to release the file; `heldBy` names the process that still holds it
+ * after `waitMs`.
+ */
 export function waitForClaim(path: string, waitMs: number, options: ClaimOptions): Promise<Claim | { heldBy: number }> {
   return waitWhileHeld(waitMs, () => claimFile(path, options));
 }
@@ -128,10 +131,10 @@ async function take(path: string, options: TakeOptions): Promise<{ holder: Holde
   }
 }
 
-/** A number: the process that has it. Null: it is gone. */
+/** Returns the pid of the process that holds the file, or null when the file is gone. */
 async function takeAs(path: string, mine: OwnFile, options: TakeOptions): Promise<number | 'taken' | null> {
   for (;;) {
-    // Linked as a whole: nobody ever reads half a claim.
+    // A link appears with its whole content, so no process ever reads half a claim.
     if (options.renew === undefined && (await linkNew(mine.path, path))) return 'taken';
     const outcome = await takeOver(path, mine, options);
     if (outcome !== 'changed') return outcome;
@@ -140,8 +143,9 @@ async function takeAs(path: string, mine: OwnFile, options: TakeOptions): Promis
 }
 
 /**
- * A dead holder has one successor: whoever links `.after-<its nonce>`. Where that one died before it had replaced the claim,
- * it has one successor in turn, and so on. Only the end of this chain may replace the claim.
+ * Takes over from a dead holder, which has one successor: the process that links `.after-<its nonce>`. If that process
+ * died before it replaced the claim, it has one successor in turn, and so on. Only the end of this chain may replace
+ * the claim.
  */
 async function takeOver(path: string, mine: OwnFile, options: TakeOptions): Promise<number | 'taken' | 'changed'> {
   const dead: string[] = [];
@@ -158,7 +162,7 @@ async function takeOver(path: string, mine: OwnFile, options: TakeOptions): Prom
   }
 }
 
-/** False: somebody was faster, and has let go of it by now or has it. */
+/** Returns false when another process was faster; it holds the claim or has already released it. */
 async function replaceDead(
   path: string,
   { path: minePath, holder }: OwnFile,
@@ -173,7 +177,7 @@ async function replaceDead(
       await (renew ? replaceDurably(path, renew(holder, before.text), 0o600) : rename(minePath, path));
     onStep?.('claim-replaced');
   } finally {
-    // Nobody else succeeds while our claim stands.
+    // No other process can succeed while our claim exists.
     for (const nonce of isStillDead ? dead : dead.slice(-1)) await removeFile(successorOf(path, nonce));
   }
   return isStillDead;
@@ -190,7 +194,7 @@ function successorOf(path: string, nonce: string): string {
 async function releaseClaim(path: string, holder: Holder): Promise<void> {
   try {
     if ((await readHolder(path))?.nonce === holder.nonce) await removeFile(path);
-    // The system may have refused to remove it when the claim was taken.
+    // The system may have refused to remove this file when the claim was taken.
     await removeFile(attemptAt(path, holder)).catch(ignoreSystemError);
   } finally {
     letGo(holder);
@@ -202,8 +206,8 @@ export async function isHeld({ pid, bootId, startTime, nonce }: Holder, options:
 }
 
 /**
- * Removes what dead processes have left of their attempts at a file that is ours, or gone. Successors of earlier claims find that it
- * has changed.
+ * Removes what dead processes left of their attempts at a file that is ours or gone. Successors of earlier claims
+ * notice that the file has changed.
  */
 export async function removeLeftovers(path: string, options: Processes): Promise<void> {
   const prefix = `${basename(path)}.`;
@@ -219,7 +223,7 @@ export async function removeLeftovers(path: string, options: Processes): Promise
   }
 }
 
-/** Null: there is none. One that is damaged (the machine has crashed) is of nobody who lives. */
+/** Reads who holds the file; null when there is no file. A damaged file (after a crash of the machine) has no living holder. */
 export async function readHolder(path: string): Promise<(Holder & { text: string }) | null> {
   const file = await open(path, 'r').catch(fallBackTo(null, 'ENOENT'));
   if (file === null) return null;
@@ -232,13 +236,13 @@ export async function readHolder(path: string): Promise<(Holder & { text: string
   }
 }
 
-/** The holder in fields that anybody may have written. `otherNonce`: where they have none. */
+/** Reads the holder from fields that anybody may have written. `otherNonce` is used when they hold no valid nonce. */
 export function toHolder({ pid, bootId, startTime, nonce }: Record<string, unknown>, otherNonce = ''): Holder {
   return {
     pid: Number.isSafeInteger(pid) && Number(pid) > 0 ? Number(pid) : 0,
     bootId: typeof bootId === 'string' ? bootId : '',
     startTime: typeof startTime === 'string' ? startTime : null,
-    // It becomes part of a file's name.
+    // The nonce becomes part of a file name.
     nonce: typeof nonce === 'string' && /^[0-9a-f]{32}$/.test(nonce) ? nonce : otherNonce,
   };
 }

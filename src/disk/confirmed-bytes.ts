@@ -1,17 +1,20 @@
-/** Bytes that come in pieces, in a file of their own: what stands beside them confirms so many, by their sha256. */
+/**
+ * Bytes that arrive in pieces, in a file of their own. A record elsewhere confirms the first part of them by its size
+ * and sha256.
+ */
 import { createHash, type Hash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { TeddyError } from '../errors.ts';
 import { writeAll } from './durable-file.ts';
 
-/** The bytes that are confirmed. */
+/** The bytes that are confirmed, by their number and running hash. */
 export interface Confirmed {
   size: number;
   hash: Hash;
 }
 
-/** The same as it is written down. `sha256`: hex. */
+/** The written form of `Confirmed`, with `sha256` in hex. */
 export interface Confirmation {
   size: number;
   sha256: string;
@@ -26,8 +29,9 @@ export function toConfirmation({ size, hash }: Confirmed): Confirmation {
 }
 
 /**
- * Writes bytes behind the confirmed ones, over what a failed attempt has left there; durable when it resolves. Throws STAGING_DAMAGED
- * where somebody has made the file shorter, since it would have a hole, and ENOENT where it is gone.
+ * Writes bytes after the confirmed ones, over anything that a failed attempt left there; they are durable when this
+ * resolves. Throws STAGING_DAMAGED when the file has become shorter, because it would get a hole, and ENOENT when it is
+ * gone.
  */
 export async function addConfirmed(path: string, { size, hash }: Confirmed, bytes: Uint8Array): Promise<Confirmed> {
   if (!(await writeAt(path, bytes, size))) throw changedError(path);
@@ -49,12 +53,12 @@ async function writeAt(path: string, bytes: Uint8Array, position: number): Promi
 export function changedError(path: string): TeddyError {
   return new TeddyError(
     'STAGING_DAMAGED',
-    `${path} was changed or removed by somebody else.`,
-    'Nothing more is added to it; look at it before anything removes it.',
+    `${path} was changed or removed by another program.`,
+    'Nothing more will be added to it. Inspect it before it is removed.',
   );
 }
 
-/** The confirmed bytes of a content; null when it has others. */
+/** Returns the confirmed bytes at the start of `content`, or null when they differ. */
 export function confirmedPart(content: Uint8Array, { size, sha256 }: Confirmation): Uint8Array | null {
   const part = content.subarray(0, size);
   return toConfirmation(confirmedOf(part)).sha256 === sha256 && part.length === size ? part : null;

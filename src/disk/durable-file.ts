@@ -1,9 +1,12 @@
-/** Files that are whole and on disk once the call returns. */
+/** Writes and removes files so that they are complete and on disk once the call returns. */
 import { mkdir, open, rename, rmdir, unlink, type FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { errorCode, fallBackTo } from './system-error.ts';
 
-/** A new file; the final mode comes last: until the content is whole, nobody else may read it. Without a mode, as the user's files are made. */
+/**
+ * Writes a new file. The final mode is set last, so nobody else can read the file until its content is complete.
+ * Without a mode, the file gets the user's default permissions.
+ */
 export async function writeDurably(path: string, bytes: Uint8Array | string, mode?: number): Promise<void> {
   const file = await open(path, 'wx', mode === undefined ? 0o666 : 0o600);
   try {
@@ -15,30 +18,30 @@ export async function writeDurably(path: string, bytes: Uint8Array | string, mod
   }
 }
 
-/** The old content or the new one, whatever happens. `path` has one writer at a time. */
+/** Replaces a file so that a crash leaves either the old content or the new one. `path` has one writer at a time. */
 export async function replaceDurably(path: string, bytes: Uint8Array | string, mode: number): Promise<void> {
   const temporary = `${path}.tmp`;
-  // An attempt that failed, or a writer that was killed, may have left one.
+  // An attempt that failed, or a writer that was killed, may have left a temporary file.
   await removeFile(temporary);
   await writeDurably(temporary, bytes, mode);
   await rename(temporary, path);
   await syncDirectory(dirname(path));
 }
 
-/** A disk may take less than it is given, in one go. */
+/** Writes all the bytes, because a single write may accept fewer than it is given. */
 export async function writeAll(file: FileHandle, bytes: Uint8Array, at: number): Promise<void> {
   for (let done = 0; done < bytes.length;)
     done += (await file.write(bytes, done, bytes.length - done, at + done)).bytesWritten;
 }
 
-/** Nothing there is as good as removed. */
+/** Removes a file; a missing file counts as removed. */
 export async function removeFile(path: string): Promise<void> {
   await unlink(path).catch(fallBackTo(undefined, 'ENOENT'));
 }
 
 /**
- * False: a directory with something in it stays, and so does one that may not be removed, and the one that the person who started
- * the command stands in, as with git.
+ * Removes an empty directory. Returns false when it is not empty, when the system refuses, and when it is the current
+ * directory, which git keeps too.
  */
 export async function removeDirectory(path: string): Promise<boolean> {
   if (path === currentDirectory()) return false;
@@ -48,7 +51,7 @@ export async function removeDirectory(path: string): Promise<boolean> {
   );
 }
 
-/** Null when somebody has removed it. */
+/** Returns null when the directory has been removed. */
 function currentDirectory(): string | null {
   try {
     return process.cwd();
@@ -62,14 +65,17 @@ export async function syncDirectory(path: string): Promise<void> {
   try {
     await directory.sync();
   } catch (error) {
-    // Some file systems cannot fsync a directory; there is nothing more to do there.
+    // Some file systems cannot fsync a directory, and nothing can be done about that.
     if (!['EINVAL', 'ENOTSUP'].includes(errorCode(error) ?? '')) throw error;
   } finally {
     await directory.close();
   }
 }
 
-/** Makes a directory for its user alone. One that is there is left as it is; those above it get the usual mode. */
+/**
+ * Makes a directory that only its user can read. An existing directory keeps its mode; missing parents get the default
+ * mode.
+ */
 export async function makePrivateDirectory(path: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   await mkdir(path, { mode: 0o700 }).catch(fallBackTo(undefined, 'EEXIST'));

@@ -1,14 +1,14 @@
-/** Which process something is of: its pid, the start of the machine, and when the process began. */
+/** Identifies a process by its pid, the boot of the machine, and the time when it started. */
 import { readFile } from 'node:fs/promises';
 import type { ProcessNames } from '../ports/project.ts';
 import type { Holder as FileHolder, Processes } from './claim-file.ts';
 
-/** Which process wrote a record, and which of its publications it is of. */
+/** The process that wrote a record, and the publication that the record belongs to. */
 export type Holder = Omit<FileHolder, 'startTime'>;
 
 let bootId: Promise<string> | undefined;
 
-/** Changes with every start of the machine, so that a pid from before a power cut is not taken for a living process. */
+/** Reads an id that changes with each boot, so that a pid from before a power cut is not mistaken for a living process. */
 export function readBootId(): Promise<string> {
   bootId ??= readFile('/proc/sys/kernel/random/boot_id', 'utf8').then(
     (text) => text.trim(),
@@ -19,55 +19,61 @@ export function readBootId(): Promise<string> {
 
 let startTime: Promise<string | null> | undefined;
 
-/** Reads the start time of this process in ticks since the machine started; null when the system does not say. */
+/** Reads the start time of this process in ticks since the machine booted; null when the system does not report it. */
 export function readStartTime(): Promise<string | null> {
   startTime ??= readProcess('self').then(({ startedAt }) => startedAt);
   return startTime;
 }
 
-/** Fields of `/proc/<pid>/stat`, null where there is none. The second, a name in parentheses, may hold anything. */
+/**
+ * Reads fields of `/proc/<pid>/stat`; they are null when there is no such file. The second field, a name in
+ * parentheses, may contain anything.
+ */
 async function readProcess(pid: number | 'self'): Promise<{ state: string | null; startedAt: string | null }> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
   const [state, ...rest] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return { state: state || null, startedAt: rest[18] ?? null };
 }
 
-/** In place of the start of the machine: the process that wrote a record has left it to whoever comes next. */
+/** Replaces the boot id in the name of a record that its process has released to any other process. */
 const leftBootId = 'left';
 
-/** The name of a record, `<kind>-<pid>-<boot id>-<nonce>.json`, from which its process has taken its hands. */
+/** Returns the name that a record, `<kind>-<pid>-<boot id>-<nonce>.json`, gets when its process releases it. */
 export function toLeftName(path: string): string {
   return path.replace(/-(\d+)-[^/]+-([0-9a-f]{8})\.json$/, `-$1-${leftBootId}-$2.json`);
 }
 
-/** Whether a process is at work on a record; this one is on every record that it has not left. */
+/** Tells whether a process is at work on a record. This process is at work on each of its records that it has not released. */
 export async function isHeld(pid: number, recordedBootId: string): Promise<boolean> {
   return recordedBootId !== leftBootId && (pid === process.pid || (await isAlive(pid, recordedBootId)));
 }
 
-/** With a start time no process is taken for one that had its pid before. */
+/**
+ * Tells whether a process other than this one is alive. With a start time, a later process that reuses the pid does not
+ * count.
+ */
 export async function isAlive(
   pid: number,
   recordedBootId: string,
   recordedStartTime: string | null = null,
 ): Promise<boolean> {
-  // This process knows what it is doing; any other record under its pid comes from a process that had the pid before.
+  // This process knows its own records; any other record under its pid belongs to an earlier process with the same pid.
   if (recordedBootId !== (await readBootId()) || pid === process.pid) return false;
   try {
     process.kill(pid, 0);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false;
   }
-  // Dead all the same, where nobody waits for it: in a container that can take for ever.
+  // A zombie is dead even though its pid exists. In a container, it can take forever until somebody waits for it.
   const { state, startedAt } = await readProcess(pid);
   if (recordedStartTime !== null && startedAt !== null && startedAt !== recordedStartTime) return false;
   return state === null || !/^[ZX]$/.test(state);
 }
 
-/** Processes as the system shows them. */
+/** The processes of this machine, as the system reports them. */
 export const thisMachine = { bootId: readBootId, isAlive, startTime: readStartTime };
 
-/** Names of processes, for refs: what a killed one has left is known by them. */
+/** Names processes for use in refs, so that refs left by a killed process can be recognized. */
 export function processNames({ bootId, isAlive, startTime }: Processes): ProcessNames {
   const ownName = async () => `${process.pid}-${(await startTime?.()) ?? 'unknown'}-${await bootId()}`;
   return {

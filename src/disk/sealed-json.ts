@@ -1,4 +1,4 @@
-/** JSON that says when any of it was changed: `check` is the sha256 (hex) of the rest. */
+/** JSON with a seal that reveals any change: `check` is the sha256 (hex) of the rest. */
 import { createHash } from 'node:crypto';
 import { parseObject } from '../session/text/parse-object.ts';
 
@@ -6,7 +6,10 @@ export function seal<Value extends object>(value: Value): Value & { check: strin
   return { ...value, check: toCheck(value) };
 }
 
-/** Null: no object, or not as it was sealed. What was never sealed is taken as it is. */
+/**
+ * Parses sealed JSON. Returns null when the text is not an object, or was changed after it was sealed. An object
+ * without a seal is accepted.
+ */
 export function unseal(text: string): Record<string, unknown> | null {
   const value = parseObject(text);
   if (value === null || !('check' in value)) return value;
@@ -18,12 +21,12 @@ function toCheck(value: object): string {
   return createHash('sha256').update(JSON.stringify(value)).digest('hex');
 }
 
-/** JSON of a sealed value that may hold maps and bytes. */
+/** Encodes and seals a value that may contain maps and bytes. */
 export function encodeSealed(value: object): string {
   return JSON.stringify(seal(toPlain(value) as object));
 }
 
-/** Null for whatever `encodeSealed` has not made. */
+/** Decodes what `encodeSealed` made; returns null for anything else. */
 export function decodeSealed(text: string): Record<string, unknown> | null {
   const value = text.includes('"check":') ? unseal(text) : null;
   return fromPlain(value) as Record<string, unknown> | null;

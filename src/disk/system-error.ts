@@ -1,13 +1,13 @@
-/** Turns an error of the system into words and codes of ours. */
+/** Turns system errors into our own messages and codes. */
 import { getSystemErrorMap } from 'node:util';
 import { TeddyError, toMessage } from '../errors.ts';
 
-/** An error number of the system, e.g. `ENOENT`, or null for any other failure. */
+/** Returns the code of a system error, e.g. `ENOENT`, or null for any other failure. */
 export function errorCode(error: unknown): string | null {
   return error instanceof Error ? ((error as NodeJS.ErrnoException).code ?? null) : null;
 }
 
-/** The system's reason in its own words, without paths: `permission denied (EACCES)`. */
+/** Returns the system's own words for the reason, without paths: `permission denied (EACCES)`. */
 export function errorReason(error: unknown): string {
   const errno = error instanceof Error ? (error as NodeJS.ErrnoException).errno : undefined;
   const known = errno === undefined ? undefined : getSystemErrorMap().get(errno);
@@ -16,8 +16,8 @@ export function errorReason(error: unknown): string {
 }
 
 /**
- * Tells of something that the disk has refused: DISK_FULL when no space is left, else WRITE_FAILED. `what`: a sentence that the
- * system's reason follows.
+ * Reports that the disk refused something: DISK_FULL when no space is left, otherwise WRITE_FAILED. `what` begins the
+ * message, and the system's reason follows it.
  */
 export function toDiskError(
   error: unknown,
@@ -30,10 +30,13 @@ export function toDiskError(
   return new TeddyError(isFull ? 'DISK_FULL' : 'WRITE_FAILED', message, isFull ? hintIfFull : hint, { cause: error });
 }
 
-/** The participle of a refused act on the disk, for its message. */
+/** The participle that names the refused act in a message. */
 export type DiskAct = 'written' | 'read' | 'removed';
 
-/** The same result, and its errors as `toDiskError` tells of them. A defect of ours, and what says itself what it is, stay as they are. */
+/**
+ * Returns the result of `run`, and turns its system errors into those of `toDiskError`. Bugs of ours and TeddyErrors
+ * are thrown unchanged.
+ */
 export async function asDiskErrors<Value>(
   [what, hint, hintIfFull]: readonly [what: string, hint: string, hintIfFull?: string],
   run: () => Promise<Value>,
@@ -46,7 +49,7 @@ export async function asDiskErrors<Value>(
   }
 }
 
-/** For `catch`: gives `value` for an error with one of these codes, and throws every other error again. */
+/** For `catch`: returns `value` for an error with one of these codes, and rethrows every other error. */
 export function fallBackTo<Value>(value: Value, ...codes: string[]): (error: unknown) => Value {
   return (error) => {
     if (codes.includes(errorCode(error) ?? '')) return value;
@@ -54,15 +57,15 @@ export function fallBackTo<Value>(value: Value, ...codes: string[]): (error: unk
   };
 }
 
-/** For `catch`: null where there is neither such a file nor such a directory. */
+/** For `catch`: returns null when the file or its directory does not exist. */
 export const nullIfGone = fallBackTo(null, 'ENOENT', 'ENOTDIR');
 
-/** For what is in nobody's way when the system refuses it; a defect of ours is thrown on. */
+/** For `catch`: ignores system errors where a failure does no harm, and rethrows bugs of ours. */
 export function ignoreSystemError(error: unknown): void {
   if (errorCode(error) === null) throw error;
 }
 
-/** For `catch`: false where the system refuses it; a defect of ours is thrown on. */
+/** For `catch`: returns false when the system refuses, and rethrows bugs of ours. */
 export function falseIfRefused(error: unknown): false {
   ignoreSystemError(error);
   return false;

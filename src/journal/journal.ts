@@ -1,6 +1,6 @@
 /**
- * One file for each operation that a crash may cut off, `<kind>-<id>.json`, for its user alone: sealed, replaced as a whole, and
- * with its holder inside. A note goes only when what it speaks of is settled.
+ * Keeps one file, `<kind>-<id>.json`, for each operation that a crash may interrupt. The file is private to its user,
+ * sealed, always replaced as a whole, and names its holder. A note is removed only when its operation is settled.
  */
 import { randomBytes } from 'node:crypto';
 import { readdir, readFile, rename } from 'node:fs/promises';
@@ -34,13 +34,13 @@ import type { Journal, LeftOperation, Operation, OperationKind, Settling, Staged
 export interface JournalOptions extends Partial<ClaimOptions> {
   /** `<git-common-dir>/teddy/journal`. */
   dir: string;
-  /** How long another command may take to settle an operation. */
+  /** How long to wait for another command to settle an operation. */
   waitMs?: number;
 }
 
 type UsedOptions = JournalOptions & ClaimOptions;
 
-/** Knows processes as the system shows them, unless `given` says something else. */
+/** Opens the journal in `dir`. Looks up processes on this machine unless `given` overrides that. */
 export function journalIn(given: JournalOptions): Journal {
   const options = { ...thisMachine, ...given };
   const find = <Facts extends object>(kind: OperationKind<Facts>, clears: boolean) =>
@@ -62,7 +62,7 @@ async function open<Facts extends object>(
   await syncDirectory(dirname(options.dir));
   const path = join(options.dir, `${kind.name}-${randomBytes(8).toString('hex')}.json`);
   const holder = await newHolder(options);
-  // Its name says whose it is: whoever looks removes what a dead process has left.
+  // The name identifies the holder, so that any later command can remove the file of a dead process.
   const unfinished = `${path}.new-${holder.pid}-${holder.nonce}`;
   const note: Note = { version, ...holder, isSettling: false, facts, staged: null };
   try {
@@ -81,14 +81,14 @@ async function open<Facts extends object>(
 
 const version = 1;
 
-/** The whole of a file. */
+/** The whole content of a file. */
 interface Note extends Holder {
   version: number;
-  /** True when the holder did not begin the operation, but puts right what is left of it. */
+  /** True when the holder did not begin the operation, but is repairing what is left of it. */
   isSettling: boolean;
-  /** Null when they were damaged. */
+  /** Null when the facts were damaged. */
   facts: object | null;
-  /** Null: none were staged. */
+  /** Null when no bytes were staged. */
   staged: Confirmation | null;
 }
 
@@ -128,7 +128,7 @@ function operationAt<Facts extends object>(
       }),
     done: () =>
       asNoteErrors(kind, 'removed', async () => {
-        // The note first, and durably: what is found without one is of no operation.
+        // Remove the note first, and durably: content without a note belongs to no operation.
         await removeFile(path);
         await syncDirectory(dirname(path)).catch(fallBackTo(undefined, 'ENOENT'));
         step('done');
@@ -136,7 +136,8 @@ function operationAt<Facts extends object>(
         letGo(note);
       }),
     async leave() {
-      // No process has this number: to the others it is free now. Where that cannot be noted, it is free when this one ends.
+      // No process has the pid 0, so others see a free note. If this cannot be written, the note is free when this
+      // process ends.
       await write({ ...note, pid: 0 }).catch(ignoreSystemError);
       letGo(note);
     },
@@ -159,7 +160,7 @@ async function findNotes<Facts extends object>(
   for (const path of notes.map((name) => join(options.dir, `${name}.json`))) {
     const one = await look(options, kind, path);
     if (one !== null) found.push(one);
-    // Nothing had been started by then, or all of it was put right.
+    // Without a note, either the operation had not started anything or all of it was settled.
     else if (clears) await clear(options, path).catch(ignoreSystemError);
   }
   return found;
@@ -170,7 +171,7 @@ async function clear(options: UsedOptions, path: string): Promise<void> {
   await removeFile(contentOf(path));
 }
 
-/** Null when there is no note. */
+/** Returns null when there is no note. */
 async function look<Facts extends object>(
   options: UsedOptions,
   kind: OperationKind<Facts>,
@@ -191,7 +192,7 @@ async function look<Facts extends object>(
   };
 }
 
-/** Reads anew as long as its process writes meanwhile. */
+/** Reads again while the note changes, because its process is still writing. */
 async function readStaged(path: string): Promise<Staged> {
   for (;;) {
     const text = (await readHolder(path))?.text ?? '';
@@ -218,8 +219,8 @@ async function take<Facts extends object>(
   if (!('heldBy' in taken) || taken.heldBy === null) return null;
   throw new TeddyError(
     'LOCKED',
-    `Process ${taken.heldBy} puts right ${kind.title} that was interrupted.`,
-    'Wait for it, and run the command again.',
+    `Process ${taken.heldBy} is repairing ${kind.title} that was interrupted.`,
+    'Wait for it to finish and run the command again.',
   );
 }
 
@@ -228,6 +229,6 @@ function asNoteErrors<Value>(
   act: DiskAct,
   run: () => Promise<Value>,
 ): Promise<Value> {
-  const hints = ['Check the permissions of `.git/teddy/journal`.', 'Free some space and try it again.'] as const;
+  const hints = ['Check the permissions of `.git/teddy/journal`.', 'Free some space and try again.'] as const;
   return asDiskErrors([`The note of ${title} could not be ${act}`, ...hints], run);
 }

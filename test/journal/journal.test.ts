@@ -119,7 +119,7 @@ describe('what a dead process has left', () => {
     const [found] = await journal([process.ppid]).left(kind);
     await expect(found?.take()).rejects.toMatchObject({
       code: 'LOCKED',
-      message: `Process ${process.ppid} puts right a move that was interrupted.`,
+      message: `Process ${process.ppid} is repairing a move that was interrupted.`,
     });
     expect(await (await journal().left(kind))[0]?.take()).not.toBeNull();
   });
